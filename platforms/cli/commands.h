@@ -1,4 +1,4 @@
-// The commands. Each adds its options and says what to run once they are parsed.
+// The commands of the program. Each function adds the options of a command and stores the function that runs it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,7 +8,7 @@ namespace sotto::cli {
 
 using Run = std::function<int()>;  // returns the exit code; throws Failure
 
-// `run` is set when the command was given.
+// These set `run` if the command was given.
 void add_generate(CLI::App& app, Run& run);
 void add_tokenize(CLI::App& app, Run& run);
 void add_inspect(CLI::App& app, Run& run);

@@ -1,5 +1,5 @@
-// Speculation from the command line: the same text, log-probabilities and states, and figures of
-// how drafts fared.
+// Tests speculation on the command line: the text, log probabilities and states do not change, and figures report the
+// drafts.
 #include "tests/cli/generate_support.h"
 
 namespace sotto::test {
@@ -36,7 +36,7 @@ TEST(Draft, EverySourceGivesTheSameText) {
 
 TEST(Draft, DraftsOfTheSameModelAreAlwaysAccepted) {
   const auto run = generated({"-n", "60", "--seed", "3", "--draft", SOTTO_DEMO_MODEL});
-  // It costs as much as it saves, so that it is tried now and then only.
+  // A draft costs as much as it saves, so drafts are tried only occasionally.
   EXPECT_GE(run["speculation"]["proposed"], 3);
   EXPECT_EQ(run["speculation"]["accepted"], run["speculation"]["proposed"]);
 }

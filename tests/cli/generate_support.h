@@ -1,4 +1,4 @@
-// What the tests of `sotto generate` share.
+// Code that the tests of `sotto generate` share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using Words = std::vector<std::string>;
 
 inline const std::string kPrompt = "Once upon a time";
 
-// The JSON object of a run on the demo model with `words` after "-p PROMPT".
+// Returns the JSON object of a run on the demo model with `words` after "-p PROMPT".
 inline nlohmann::json generated(const Words& words) {
   Words all = {"-p", kPrompt, "--json"};
   all.insert(all.end(), words.begin(), words.end());
@@ -35,7 +35,7 @@ inline void expect_usage_error(const Words& words, const std::string& part) {
   expect_refused(run_on_demo("generate", all), 2, part);
 }
 
-// The ids of `text` in the demo model.
+// Returns the ids of `text` in the demo model.
 inline nlohmann::json ids_of(const std::string& text) {
   return json_of(run_on_demo("tokenize", {"--json", text}))["ids"];
 }

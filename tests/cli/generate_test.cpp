@@ -1,4 +1,4 @@
-// `sotto generate` on the demo model.
+// Tests `sotto generate` on the demo model.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using Words = std::vector<std::string>;
 
 const std::string kPrompt = "Once upon a time";
 
-// The text of 24 tokens after the prompt, sampled with `more` arguments.
+// Returns the text of 24 tokens after the prompt, sampled with `more` arguments.
 std::string continuation(const Words& more) {
   Words words = {"-p", kPrompt, "-n", "24", "-q", "--no-echo"};
   words.insert(words.end(), more.begin(), more.end());
@@ -98,7 +98,7 @@ TEST(Generate, LogProbabilities) {
   ASSERT_EQ(object["log_probabilities"].size(), 12u);
   for (const json& value : object["log_probabilities"]) {
     EXPECT_LE(value.get<double>(), 0.0);
-    EXPECT_GT(value.get<double>(), -12.0);  // greedy takes no token below 1/vocabulary
+    EXPECT_GT(value.get<double>(), -12.0);  // a greedy choice has at least the probability 1/vocabulary
   }
   const Result lines = run_on_demo("generate", {"-p", kPrompt, "-n", "12", "--logprobs", "--greedy", "-q"});
   EXPECT_EQ(std::count(lines.out.begin(), lines.out.end(), '\n'), 12);

@@ -1,4 +1,4 @@
-// `sotto grammar check`: verdicts, places, exit codes.
+// Tests `sotto grammar check`: verdicts, places, and exit codes.
 #include <gtest/gtest.h>
 
 #include <string>

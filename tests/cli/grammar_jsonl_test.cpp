@@ -1,4 +1,4 @@
-// `sotto grammar check --jsonl`: its form, and the published cases of llama.cpp and xgrammar.
+// Tests `sotto grammar check --jsonl`: its format, and the published cases of llama.cpp and xgrammar.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -180,7 +180,7 @@ void run_published(const std::string& name, size_t expected_count) {
     const bool valid = answers[i]["valid"];
     if (is_invalid) {
       EXPECT_FALSE(valid) << item;
-    } else if (accept_count > 0 || kind == "grammar_valid") {  // else it may be that nothing fits
+    } else if (accept_count > 0 || kind == "grammar_valid") {  // otherwise it is possible that nothing fits
       EXPECT_TRUE(valid) << item << answers[i];
     }
     const json& accepted = answers[i]["accepted"];

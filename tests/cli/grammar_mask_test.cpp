@@ -1,4 +1,4 @@
-// `sotto grammar mask` and `sotto grammar compile`.
+// Tests `sotto grammar mask` and `sotto grammar compile`.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the tests of `sotto grammar` share.
+// Code that the tests of `sotto grammar` share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,14 +12,14 @@
 
 namespace sotto::test {
 
-// `sotto grammar COMMAND WORDS...`.
+// Runs `sotto grammar COMMAND WORDS...`.
 inline Result run_grammar(const std::string& command, const Words& words, const std::string& input = "") {
   Words all = {"grammar", command};
   all.insert(all.end(), words.begin(), words.end());
   return run_sotto(all, input);
 }
 
-// The answers of `sotto grammar check --jsonl` to lines.
+// Returns the answers of `sotto grammar check --jsonl` to lines.
 inline std::vector<nlohmann::json> answers_to(const std::string& lines, int exit_code = 0) {
   const Result result = run_grammar("check", {"--jsonl"}, lines);
   EXPECT_EQ(result.exit_code, exit_code) << result.err;

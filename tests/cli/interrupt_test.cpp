@@ -1,4 +1,4 @@
-// Ctrl-C while `sotto generate` searches or computes scores.
+// Tests Ctrl-C while `sotto generate` searches or computes scores.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-// What a run that is interrupted after a share of the time it takes prints, for many shares.
+// Interrupts a run after a fraction of the time that it takes, for many fractions, and checks its output.
 template <typename Check>
 void interrupt_at_many_moments(const Words& more, Check check) {
   Words words = {"generate", "-m", SOTTO_DEMO_MODEL};
@@ -29,7 +29,7 @@ void interrupt_at_many_moments(const Words& more, Check check) {
     std::this_thread::sleep_for(time * tenth / 10);
     program.interrupt();
     const Result result = program.wait();
-    if (result.exit_code == -SIGINT) continue;  // before it listens
+    if (result.exit_code == -SIGINT) continue;  // before the handler was installed
     EXPECT_TRUE(result.exit_code == 0 || result.exit_code == 130) << result.exit_code;
     interrupted += result.exit_code == 130 ? 1 : 0;
     check(result);
@@ -37,7 +37,7 @@ void interrupt_at_many_moments(const Words& more, Check check) {
   EXPECT_GT(interrupted, 0);
 }
 
-// A number below 0, as no token is certain, or "nan" where Ctrl-C came before it.
+// Expects numbers below 0, as no token is certain, or "nan" for tokens after Ctrl-C.
 void expect_scores(const json& values, bool may_lack) {
   for (const json& value : values) {
     if (may_lack && value == "nan") continue;

@@ -1,4 +1,4 @@
-// platforms/posix: mapped files and huge-page memory.
+// Tests platforms/posix: mapped files and huge-page memory.
 #include "platforms/posix/sotto_posix.h"
 
 #include <gtest/gtest.h>

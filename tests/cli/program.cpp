@@ -50,7 +50,7 @@ Program::Program(const std::string& path, const std::vector<std::string>& argume
     dup2(fileno(input_.get()), STDIN_FILENO);
     dup2(fileno(out_.get()), STDOUT_FILENO);
     dup2(fileno(err_.get()), STDERR_FILENO);
-    signal(SIGINT, SIG_DFL);  // a background shell hands down SIG_IGN
+    signal(SIGINT, SIG_DFL);  // a background shell passes SIG_IGN on to its children
     alarm(kMaxSeconds);
     become(path, arguments);
   }

@@ -13,17 +13,17 @@
 namespace sotto::test {
 
 struct Result {
-  int exit_code;  // -N: ended by signal N
+  int exit_code;  // -N if signal N ended the program
   std::string out;
   std::string err;
 };
 
-// A running program; killed by SIGALRM if it takes two minutes.
+// A running program, which SIGALRM ends if it takes two minutes.
 class Program {
  public:
   Program(const std::string& path, const std::vector<std::string>& arguments, const std::string& input = "");
-  size_t output_size() const;  // so far
-  void interrupt();            // Ctrl-C
+  size_t output_size() const;  // until now
+  void interrupt();            // as Ctrl-C does
   Result wait();
 
  private:
@@ -34,21 +34,21 @@ class Program {
   pid_t process_;
 };
 
-// `sotto ARGUMENTS`.
+// Runs `sotto ARGUMENTS`.
 Result run_sotto(const std::vector<std::string>& arguments, const std::string& input = "");
 
-// The same with a command and "-m DEMO_MODEL" before the arguments.
+// Does the same with a command and "-m DEMO_MODEL" before the arguments.
 Result run_on_demo(const std::string& command, const std::vector<std::string>& arguments,
                    const std::string& input = "");
 
-// Expects success and silence on standard error, and parses what was printed.
+// Expects success and no output on standard error, and parses standard output.
 nlohmann::json json_of(const Result& result);
 
 // Expects exit code `exit_code`, nothing on standard output, and a message
 // "sotto: ..." that contains `part`.
 void expect_refused(const Result& result, int exit_code, const std::string& part);
 
-// One word of a shell command, whatever it contains.
+// Quotes any text as one word of a shell command.
 std::string shell_word(const std::string& text);
 
 std::string read_file(const std::string& path);

@@ -1,4 +1,4 @@
-// `sotto sample --jsonl` on the published cases of other programs' samplers.
+// Tests `sotto sample --jsonl` with the published cases of other programs' samplers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::string cases_path() {
   return folder + "/sampling/sampler_cases.json";
 }
 
-// One line for the program, and what of its answer is expected.
+// A line for the program, and the expected answer.
 struct Question {
   std::string id;
   json line;
@@ -31,7 +31,7 @@ struct Question {
   double tolerance;
 };
 
-// Names of the cases' parameters by sampler, and what they are called here.
+// Names of the cases' parameters by sampler, with the names of this program.
 using Renaming = std::map<std::string, std::string>;
 const std::map<std::string, Renaming> kRenamings = {
     {"temperature", {{"temp", "temperature"}}},
@@ -66,15 +66,15 @@ json input_line(const json& input) {
     return {{"logits", std::vector<double>(input["vocab"].get<size_t>(), 0.0)}};
   }
   if (!input.contains("logits_rule")) return input;
-  json logits = json::array({"-inf"});  // logit of token i = ln(i), i = 0 ... 9999
+  json logits = json::array({"-inf"});  // the logit of token i is ln(i), i = 0 ... 9999
   for (int i = 1; i < 10000; ++i) logits.push_back(std::log(i));
   return {{"logits", logits}};
 }
 
 void adjust(const std::string& sampler, const json& given, json& line) {
   json& params = line["params"];
-  if (params.value("top_p", 1.0) == 0.0) params["top_p"] = 1e-6;  // 0 is not in its range
-  if (sampler == "xtc") params["xtc_probability"] = 1;            // the cases' draw is below theirs
+  if (params.value("top_p", 1.0) == 0.0) params["top_p"] = 1e-6;  // 0 is outside its range
+  if (sampler == "xtc") params["xtc_probability"] = 1;            // the draw of these cases is below the probability
   if (sampler == "dry") {
     params["dry_sequence_breakers"] = json::array();
     for (const json& breaker : given["sequence_breakers"]) {
@@ -82,14 +82,14 @@ void adjust(const std::string& sampler, const json& given, json& line) {
     }
   }
   if (sampler == "bad_words") {
-    for (const json& word : given["bad_words"]) {  // without a model no token is the end of text
+    for (const json& word : given["bad_words"]) {  // without a model there is no end-of-text token
       if (word != json::array({given["eos"]})) params["bad_words_ids"].push_back(word);
     }
   }
   if (given.contains("ignore_first")) params["penalize_prompt"] = false;
 }
 
-// A chain is looked at after each of its steps.
+// Adds a question for each step of a chain.
 void add_chain(const json& published, std::vector<Question>& questions) {
   const std::map<char, std::string> names = {{'k', "top_k"}, {'p', "top_p"}, {'m', "min_p"}};
   const json& given = published["params"];
@@ -124,7 +124,7 @@ std::vector<Question> questions_of(const json& cases) {
       if (given.contains(name)) line["history"] = given[name];
     }
     adjust(sampler, given, line);
-    if (published["id"] == "hf-min_p-edge1") {  // exp(-100) is no float; exp(-10) asks the same
+    if (published["id"] == "hf-min_p-edge1") {  // exp(-100) is not a float; exp(-10) is an equivalent test
       for (json& logit : line["logits"]) logit = logit.get<double>() / 10.0;
     }
     questions.push_back({published["id"], line, published["expected"], std::max(published["tol"].get<double>(), 2e-6)});
@@ -153,7 +153,7 @@ Distribution distribution_of(const json& object) {
   return p;
 }
 
-// Probabilities in proportion to exp(logit), or to the numbers themselves.
+// Returns probabilities in proportion to exp(logit), or to the numbers themselves.
 Distribution normalised(const json& object, bool are_logits) {
   Distribution p = distribution_of(object);
   double sum = 0.0;
@@ -227,8 +227,8 @@ TEST(SamplePublished, Cases) {
     ASSERT_TRUE(answers[i].contains("kept")) << answers[i];
     expect_answer(questions[i], distribution_of(answers[i]["kept"]));
   }
-  // 61 cases, without forced_eos and temp-mono (below), classifier-free guidance (two models'
-  // logits); the 14 chains have 27 steps.
+  // There are 61 cases without forced_eos and temp-mono (below) and classifier-free guidance (logits of two models).
+  // The 14 chains have 27 steps.
   EXPECT_EQ(questions.size(), 58u - 14u + 27u);
 }
 

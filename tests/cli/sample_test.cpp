@@ -1,4 +1,4 @@
-// `sotto sample --jsonl`: lines, parameters under all their names, draws, errors.
+// Tests `sotto sample --jsonl`: lines, parameters under all their names, draws, and errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -111,7 +111,7 @@ TEST(Sample, NamesOfOtherPrograms) {
       EXPECT_EQ(kept(kFour, '{' + name + '}', ",\"history\":[2,3]"), first) << name;
     }
   }
-  // What concerns sequences may be there if it asks for nothing.
+  // Parameters of sequences are accepted if they have no effect.
   EXPECT_EQ(kept(kFour,
                  "{\"num_beams\":1,\"n\":1,\"guidance_scale\":1,\"penalty_alpha\":0,\"stop\":[],"
                  "\"logprobs\":false,\"length_penalty\":1,\"early_stopping\":false,"
@@ -134,7 +134,7 @@ TEST(Sample, EveryStageChangesTheResult) {
     EXPECT_NE(kept(kFour, params, history), plain) << params;
   }
   EXPECT_NE(kept(kFour, "{\"begin_suppress_tokens\":[3]}"), plain);
-  // The order of stages matters: top_p before or after temperature.
+  // The order of stages matters: top_p may be before or after the temperature.
   const std::string both = "\"top_p\":0.75,\"temperature\":0.1}";
   EXPECT_EQ(ids(kept(kFour, "{\"order\":\"default\"," + both)), (Ids{1, 2, 3}));
   EXPECT_EQ(ids(kept(kFour, "{\"order\":\"hf\"," + both)), (Ids{3}));
@@ -149,7 +149,7 @@ TEST(Sample, DrawsFollowTheDistribution) {
     const double count = object["counts"][id].get<double>();
     chi_square += (count - expected) * (count - expected) / expected;
   }
-  EXPECT_LT(chi_square, 18.4);  // two degrees of freedom: once in 10,000
+  EXPECT_LT(chi_square, 18.4);  // with two degrees of freedom, exceeded once in 10,000
   for (const char* selection :
        {"\"selection\":\"gumbel\"", "\"mirostat\":1", "\"mirostat\":2,\"mirostat_tau\":1", "\"adaptive_p\":0.3",
         "\"do_sample\":false", "\"watermark\":\"tournament\"", "\"watermark\":\"gumbel\""}) {
@@ -158,7 +158,7 @@ TEST(Sample, DrawsFollowTheDistribution) {
     size_t sum = 0;
     for (const auto& [id, count] : drawn["counts"].items()) sum += count.get<size_t>();
     EXPECT_EQ(sum, 200u) << selection;
-    // The Gumbel watermark's noise is that of the context: there is one choice.
+    // The noise of the Gumbel watermark depends only on the context, so there is one choice.
     const bool is_fixed =
         std::string(selection) == "\"do_sample\":false" || std::string(selection) == "\"watermark\":\"gumbel\"";
     EXPECT_EQ(drawn["counts"].size() == 1, is_fixed) << selection << drawn["counts"];
@@ -222,7 +222,7 @@ TEST(Sample, FilesAndModels) {
   expect_refused(run_sotto({"sample", "--jsonl", folder.file("none")}), 1, folder.file("none"));
   expect_refused(run_sotto({"sample", "--jsonl", "/"}), 1, "/");
   expect_refused(run_sotto({"sample"}), 2, "--jsonl");
-  // A model's end of text can be suppressed; its vocabulary must fit.
+  // A model's end-of-text token can be suppressed. Its vocabulary size must match.
   const json model = json_of(run_sotto({"inspect", "--json", SOTTO_DEMO_MODEL}));
   const size_t size = model["vocabulary_size"];
   const std::string end = model["end_of_text_token"].dump();

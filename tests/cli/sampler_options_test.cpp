@@ -1,4 +1,4 @@
-// The sampler's options of `sotto generate`: each reaches its parameter and has an effect.
+// Tests the sampler's options of `sotto generate`: each sets its parameter and has an effect.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 struct Case {
-  Words words;  // the first with all its other names, between commas
+  Words words;  // the first word with all its other names, between commas
   const char* parameter;
   json value;
 };
@@ -31,7 +31,7 @@ std::vector<std::string> names_of(const std::string& list) {
   return names;
 }
 
-// Each with an effect on what is drawn.
+// Each of these changes the drawn tokens.
 const std::vector<Case> kEffective = {
     {{"--temp,--temperature", "1.7"}, "temperature", 1.7},
     {{"--greedy"}, "temperature", 0.0},
@@ -219,7 +219,7 @@ TEST(SamplerOptions, MirostatDisablesTruncationsThatAreNotGiven) {
   EXPECT_EQ(object["parameters"]["top_p"], 1.0);
   EXPECT_EQ(object["parameters"]["min_p"], 0.0);
   EXPECT_EQ(generated({"-n", "4", "--mirostat", "2", "--top-k", "9"})["parameters"]["top_k"], 9);
-  // Stages leave out what they do not name, unless it was asked for.
+  // --stages leaves out the stages that it does not name, unless their options were given.
   const json stages = generated({"-n", "4", "--stages", "top_p", "--top-p", "0.5"});
   EXPECT_EQ(stages["parameters"]["top_k"], 0);
   EXPECT_EQ(stages["parameters"]["temperature"], 1.0);

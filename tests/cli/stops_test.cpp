@@ -1,5 +1,5 @@
-// The options of `sotto generate` that say when a text ends, what never comes, and what comes
-// back; healed prompts, guides, saved states.
+// Tests the options of `sotto generate` that end a text, ban strings, and report values, and healed prompts, guides,
+// and saved states.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ bool has(const json& object, const std::string& part) { return text_of(object).f
 TEST(Stops, Strings) {
   const json plain = generated({"-n", "40", "--greedy"});
   const std::string text = text_of(plain);
-  // A part of a word, which tokens do not end at.
+  // A part of a word at whose end no token ends.
   const std::string stop = text.substr(9, 4);
   const std::string before = text.substr(0, text.find(stop));
   for (const char* name : {"--stop", "-r", "--stop-string", "--stop_strings", "--reverse-prompt"}) {
@@ -94,7 +94,7 @@ TEST(Outputs, AlternativesAndPromptScores) {
   double sum = 0.0;
   for (size_t i = 1; i < scores.size(); ++i) sum += scores[i].get<double>();
   EXPECT_NEAR(object["prompt_perplexity"].get<double>(), std::exp(-sum / static_cast<double>(scores.size() - 1)), 1e-3);
-  // Scores change nothing about the text.
+  // Scores do not change the text.
   EXPECT_EQ(object["tokens"], generated({"-n", "6", "--temp", "0.5"})["tokens"]);
   const Result lines = run_on_demo("generate", {"-p", kPrompt, "-n", "6", "--top-logprobs", "2", "-q"});
   EXPECT_EQ(std::count(lines.out.begin(), lines.out.end(), '\n'), 6 * 3);
@@ -122,7 +122,7 @@ TEST(Guides, ContrastiveModel) {
     words.insert(words.end(), more.begin(), more.end());
     return generated(words);
   };
-  // Against itself: (1 + beta) l - beta l = l, up to rounding.
+  // With the model as its own guide, (1 + beta) l - beta l = l, up to rounding.
   EXPECT_EQ(with({})["tokens"], plain["tokens"]);
   EXPECT_EQ(with({})["parameters"]["guide"]["mode"], "contrastive");
   const json set = with({"--contrast-alpha", "0.3", "--contrast-beta", "0.8"});
@@ -166,7 +166,7 @@ TEST(States, AcceptMorePromptAndTheBestOfASearch) {
   EXPECT_EQ(after["tokens"], same["tokens"]);
 }
 
-// The texts are there, whatever cannot be done with them.
+// The texts are printed even if the state cannot be saved.
 TEST(States, KeepTheTextsOfASearchThatDoesNotFit) {
   const TemporaryFolder folder;
   const Words search = {"-p", kPrompt, "-n", "40", "-c", "16", "--num-beams", "3", "--ignore-eos", "-q"};

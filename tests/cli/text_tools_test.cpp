@@ -1,4 +1,4 @@
-// `sotto score`, `sotto embed` and `sotto detect`.
+// Tests `sotto score`, `sotto embed` and `sotto detect`.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ TEST(Score, SumsPerplexityAndBits) {
   EXPECT_EQ(count, static_cast<double>(values.size() - 1));
   EXPECT_NEAR(object["perplexity"].get<double>(), std::exp(-sum / count), 1e-2);
   EXPECT_NEAR(object["bits_per_byte"].get<double>(), -sum / std::log(2.0) / object["scored_bytes"].get<double>(), 1e-4);
-  // As the generation would have had it.
+  // The scores are those of a generation.
   const json echoed = json_of(run_on_demo("generate", {"-p", text, "-n", "0", "--echo-scores", "--json"}));
   for (size_t i = 1; i < values.size(); ++i) {
     EXPECT_EQ(values[i], echoed["prompt_log_probabilities"][i]);
@@ -58,8 +58,8 @@ TEST(Score, LongTextsInWindows) {
   for (size_t i = 1; i < 64; ++i) {
     EXPECT_EQ(windows["log_probabilities"][i], whole["log_probabilities"][i]) << i;
   }
-  EXPECT_LT(windows["perplexity"].get<double>(), 30.0);  // it is always the same
-  // A window that began where another ended would have a token that follows none.
+  EXPECT_LT(windows["perplexity"].get<double>(), 30.0);  // the text repeats itself
+  // If a window began where another one ended, its first token would have no score.
   EXPECT_TRUE(
       json_of(run_on_demo("score", {text, "--json", "--ctx", "64", "--stride", "63"}))["perplexity"].is_number());
   expect_refused(run_on_demo("score", {text, "--ctx", "64", "--stride", "64"}), 1, "--stride");

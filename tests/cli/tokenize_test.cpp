@@ -1,4 +1,4 @@
-// `sotto tokenize` on the demo model.
+// Tests `sotto tokenize` on the demo model.
 #include <gtest/gtest.h>
 
 #include <algorithm>

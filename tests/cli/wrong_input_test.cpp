@@ -1,4 +1,4 @@
-// Wrong input: a message that names it, a non-zero exit code, nothing on standard output.
+// Tests wrong input: a message that names it, a non-zero exit code, and nothing on standard output.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ Result generate_from(const std::string& path) {
   return run_sotto({"generate", "-m", path, "-p", "Once", "-n", "4", "-q", "--no-echo"});
 }
 
-// The file with its checksums made right again, so that only deeper checks can refuse it.
+// Corrects the checksums of the file, so that only later checks can reject it.
 std::string with_checksums(std::string bytes) {
   FileHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -136,7 +136,7 @@ TEST(WrongModel, Headers) {
   refuse([](FileHeader& header) { header.metadata_size = 4; });
 }
 
-// Any metadata may be refused or, if it still makes sense, run; it must not crash.
+// Any metadata may be rejected or, if it is valid, run. It must not crash.
 TEST(WrongModel, MetadataWithRightChecksums) {
   const TemporaryFolder folder;
   const std::string bytes = demo_bytes();
@@ -146,7 +146,7 @@ TEST(WrongModel, MetadataWithRightChecksums) {
   constexpr size_t kFiles = 64;
   size_t refused = 0;
   for (size_t i = 0; i < kFiles; ++i) {
-    // Half of them in the tables at the front, half of them anywhere.
+    // One half of the changes is in the tables at the front, and the other half anywhere.
     const size_t size = i % 2 == 0 ? std::min<size_t>(header.metadata_size, 512) : header.metadata_size;
     std::string changed = bytes;
     const size_t position = sizeof header + i * (size - 4) / kFiles;
@@ -188,7 +188,7 @@ TEST(WrongText, TokenIds) {
   expect_refused(run_on_demo("tokenize", {"--decode"}, "-1"), kFailure, "-1");
 }
 
-// `redirections` as a shell takes them.
+// `redirections` are in the notation of a shell.
 Result run_in_shell(const std::string& command, const std::string& redirections) {
   const std::string script = shell_word(SOTTO_CLI) + ' ' + command + ' ' + redirections;
   return Program("/bin/sh", {"-c", script}).wait();

@@ -1,4 +1,4 @@
-// Options of `sotto generate` that make no sense: a usage error that names one of them.
+// Tests invalid options of `sotto generate`: a usage error names one of them.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -177,7 +177,7 @@ TEST(WrongOptions, EmptyNamesOfFiles) {
   expect_refused(run_sotto({"inspect", ""}), 2, "MODEL");
 }
 
-// What only the library or the model can judge.
+// These values can be checked only by the library or with the model.
 TEST(WrongOptions, ValuesOutOfRangeAreRejected) {
   const std::vector<std::pair<Words, std::string>> cases = {
       {{"--typical-p", "0"}, "typical_p"},

@@ -1,6 +1,6 @@
-// The parameters of the C interface as options and as JSON. One generated table per C struct says for each parameter
-// how it is spelled, what kind of value it has and which other options it needs. The functions here make the options
-// from a table, check them after parsing, and read and write the parameters as JSON.
+// The parameters of the C interface as options and as JSON. One generated table per C struct defines for each parameter
+// its spellings, its kind of value and the other options that it needs. The functions here make the options from a
+// table, check them after parsing, and read and write the parameters as JSON.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,21 +17,21 @@
 
 namespace sotto::cli {
 
-// A value of an enumeration and its name in options and in JSON. The first name of a value is the one that is printed;
-// the others are those of other programs.
+// A value of an enumeration and its name in options and in JSON. The first name of a value is the one that is printed.
+// The others are those of other programs.
 struct Name {
   const char* name;
   int32_t value;
 };
 using Names = std::span<const Name>;
 
-// Also accepts "-" and "." for "_", and upper case.
+// Finds a value by name. Also accepts "-" and "." for "_", and upper case.
 std::optional<int32_t> find_value(Names names, std::string_view name);
 
-// "unknown" for a value without one.
+// Returns "unknown" for a value without a name.
 const char* name_of(Names names, int32_t value);
 
-// "a, b, c": the first names.
+// Returns the first names as "a, b, c".
 std::string listed(Names names);
 
 enum class ParameterKind {
@@ -39,36 +39,36 @@ enum class ParameterKind {
   kCount,   // uint32_t
   kWindow,  // uint32_t; -1 stands for UINT32_MAX, which means everything
   kKey,     // uint64_t
-  kOn,      // uint32_t, 0 or 1; the option sets 1
-  kOff,     // uint32_t, 0 or 1; the option sets 0
-  kToken,   // int32_t; -1: none
+  kOn,      // uint32_t, 0 or 1, which the option sets to 1
+  kOff,     // uint32_t, 0 or 1, which the option sets to 0
+  kToken,   // int32_t; -1 for none
   kName     // int32_t
 };
 
 struct Parameter {
-  const char* json;       // its names in JSON, between commas; the first is the one that is written
-  const char* spellings;  // of its option, between commas: "--temp,--temperature"
+  const char* json;       // its names in JSON, between commas, of which the first one is written
+  const char* spellings;  // spellings of its option, between commas: "--temp,--temperature"
   ParameterKind kind;
-  size_t offset;  // in the C struct
+  size_t offset;  // offset in the C struct
   const char* metavar;
   const char* group;  // heading of the help text
   const char* help;
-  const char* needs;  // options of which one must be given, between commas; "": none
-  const char* shown;  // default that the help text shows; "": the value itself
-  Names names = {};   // of kName
+  const char* needs;  // options of which one must be given, between commas, or an empty string
+  const char* shown;  // default that the help text shows; empty for the value itself
+  Names names = {};   // names of the values of kName
 
-  std::string option() const;                       // "--temp"
-  std::string json_name() const;                    // "temperature"
+  std::string option() const;                       // returns for example "--temp"
+  std::string json_name() const;                    // returns for example "temperature"
   bool is_named(std::string_view json_name) const;  // by any of its names or spellings
 };
 using Parameters = std::span<const Parameter>;
 
 #include "platforms/cli/generated/parameters.inc"
 
-// Null if there is none.
+// Returns null if there is no such parameter.
 const Parameter* find_parameter(Parameters table, std::string_view json_name);
 
-// Texts of tokens, until there is a model to tokenize them.
+// Texts of tokens, stored until there is a model to tokenize them.
 using TokenTexts = std::vector<std::pair<const Parameter*, std::string>>;
 
 // Adds the option of one parameter. `params`, the C struct, and `tokens`, which kToken needs, must outlive `command`.
@@ -78,7 +78,7 @@ CLI::Option* add_parameter(CLI::App& command, const Parameter& parameter, void* 
 void add_parameters(CLI::App& command, Parameters table, void* params, std::string_view group = "",
                     TokenTexts* tokens = nullptr);
 
-// After parsing: a usage error for an option that was given without one of those that it needs.
+// Throws a usage error, after parsing, for an option that was given without one of those that it needs.
 void require_needed_options(const CLI::App& command, Parameters table);
 
 template <typename T>
@@ -86,14 +86,14 @@ T& member(const Parameter& parameter, void* params) {
   return *reinterpret_cast<T*>(static_cast<char*>(params) + parameter.offset);
 }
 
-// The value of a parameter, and an object of all values of a table.
+// These return the value of a parameter, and an object with all values of a table.
 Json parameter_json(const Parameter& parameter, const void* params);
 Json parameters_json(Parameters table, const void* params);
 
-// Sets a parameter. `name` is the one that was given; it stands in the Failure for a value of the wrong type.
+// Sets a parameter. `name` is the given name, which the Failure for a value of the wrong type contains.
 void read_parameter(const Parameter& parameter, const Json& value, const std::string& name, void* params);
 
-// The value that one of `names` has. Throws a Failure.
+// Returns the value that one of `names` has. Throws a Failure.
 int32_t read_name(const Json& value, const std::string& name, Names names);
 
 }  // namespace sotto::cli

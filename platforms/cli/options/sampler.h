@@ -13,7 +13,7 @@ namespace sotto::cli {
 struct SamplerOptions {
   SamplerParams params;
   WatermarkParams watermark;
-  // As given, until there is a model to tokenize them.
+  // Values as given, stored until there is a model to tokenize them.
   std::vector<std::string> logit_bias;
   std::vector<std::string> sequence_bias;
   std::vector<std::string> bad_words;
@@ -29,7 +29,7 @@ struct SamplerOptions {
 // `options` must outlive `command`.
 void add_sampler_options(CLI::App& command, SamplerOptions& options);
 
-// After parsing: derives what options mean together. Throws usage errors.
+// Derives the parameters from all options, after parsing. Throws usage errors.
 void validate_sampler_options(const CLI::App& command, SamplerOptions& options);
 
 // Fills the lists of `params`. Throws a Failure that names the option.
@@ -41,18 +41,18 @@ void add_watermark_options(CLI::App& command, WatermarkParams& params);
 // Rejects settings that the scheme does not use.
 void validate_watermark_options(const CLI::App& command, const WatermarkParams& params);
 
-// Whether the temperature is 0, whatever the entropy.
+// Returns whether the temperature is 0 whatever the entropy.
 bool is_greedy_temperature(const SamplerParams& params);
 
 // An upper bound for the memory of the lists of `params`.
 uint32_t list_bytes(const SamplerParams& params);
 
-// All parameters under the names of sotto_sampler_params, and the lists that are not empty.
+// Returns all parameters under the names of sotto_sampler_params, and the lists that are not empty.
 Json sampler_json(const SamplerParams& params);
 Json watermark_json(const WatermarkParams& params);
 
-// Sets the parameters that `object` holds, under any of their names. Throws a Failure that names the parameter, also
-// for names without a meaning for the choice of one token.
+// Sets the parameters that `object` holds, under any of their names. Throws a Failure that names the parameter. It also
+// throws for names that do not apply to the choice of one token.
 void read_sampler_json(const Json& object, SamplerParams& params);
 
 }  // namespace sotto::cli

@@ -22,7 +22,7 @@ namespace {
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// Puts quotes around the names of non-finite numbers, outside of strings.
+// Puts quotes around the names of non-finite numbers that are outside of strings.
 std::string with_quoted_names(const std::string& text) {
   constexpr std::string_view kNames[] = {"-Infinity", "Infinity", "NaN"};
   std::string result;
@@ -156,7 +156,7 @@ void append_code(uint32_t code, std::string& text) {
   }
 }
 
-// `at` is after "\u"; it is moved after the digits.
+// Reads the digits at `at`, which is after "\u", and moves it past them.
 uint32_t escaped_code(std::string_view string, size_t& at) {
   const uint32_t high = hexadecimal_unit(string, at);
   at += 4;
@@ -167,7 +167,7 @@ uint32_t escaped_code(std::string_view string, size_t& at) {
   return 0x10000 + ((high & 0x3ff) << 10 | (low & 0x3ff));
 }
 
-// Returns false at the end. The last line need not be ended.
+// Returns false at the end. The last line may lack a line end.
 bool read_line(const Input& input, uint64_t number, std::string& line) {
   const auto fail = [&](const std::string& what) {
     throw Failure(input.name + ": line " + std::to_string(number) + ": " + what);
@@ -206,14 +206,14 @@ Json text_json(const std::string& bytes) {
 }
 
 Json parse_json(const std::string& text) {
-  // The parser takes it for the end.
+  // The parser would take a zero byte for the end.
   if (const size_t zero = text.find('\0'); zero != std::string::npos) {
     throw Failure("not JSON: byte " + std::to_string(zero) + " is a zero");
   }
   try {
     return Json::parse(text);
   } catch (const Json::exception& exception) {
-    // Its message begins with a code in brackets that means nothing to a reader.
+    // The library's message begins with a code in brackets that has no meaning for a reader.
     const std::string message = exception.what();
     const size_t end = message.find("] ");
     throw Failure("not JSON: " + (end == std::string::npos ? message : message.substr(end + 2)));
@@ -238,7 +238,7 @@ int64_t to_integer(const Json& value, const std::string& name) {
     reject_value(name, value, "an integer in range");
   }
   if (value.is_number_integer()) return value.get<int64_t>();
-  // 40.0 is an integer to many a writer of JSON.
+  // Many programs write integers as 40.0.
   const double number = value.is_number() ? value.get<double>() : NAN;
   if (!(std::fabs(number) <= static_cast<double>(kMost)) || number != std::floor(number)) {
     reject_value(name, value, "an integer");

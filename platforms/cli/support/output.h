@@ -1,4 +1,4 @@
-// What the program shows: text on standard output, the progress of long work on standard error.
+// Output of the program: text on standard output, and the progress of long work on standard error.
 #pragma once
 
 #include <chrono>
@@ -10,13 +10,13 @@
 
 namespace sotto::cli {
 
-// Standard output, flushed piece by piece. Throws a Failure when it cannot be written.
+// Standard output, flushed after each piece. Throws a Failure when it cannot be written.
 class TextStream {
  public:
   TextStream();
   void write_prompt(std::string_view text);  // in bold on a terminal
   void write(std::string_view text);
-  void end_line();  // unless the text ended one
+  void end_line();  // unless the text ended with a line end
 
  private:
   void write_bytes(std::string_view bytes);
@@ -26,13 +26,13 @@ class TextStream {
   bool at_line_start_ = true;
 };
 
-// "    318   -1.23456  \" was\""
+// Returns a line such as "    318   -1.23456  \" was\"".
 std::string score_line(Token token, float log_probability, const std::string& bytes);
 
-// Shows how far long work has come if standard error is a terminal.
+// Shows the progress of long work if standard error is a terminal.
 class Progress {
  public:
-  // "what: 12 of 128 tokens"; with a total of 0 without "of".
+  // Shows "what: 12 of 128 tokens", or with a total of 0 only the number.
   Progress(std::string what, uint64_t total);
   ~Progress();
   Progress(const Progress&) = delete;

@@ -1,4 +1,4 @@
-// `sotto inspect`: shows what a model file contains and how much memory it takes.
+// `sotto inspect` shows the contents of a model file and the memory that it needs.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -25,7 +25,7 @@ struct SessionMemory {
   size_t size;
 };
 
-// For contexts that double up to the model's maximum, the maximum included.
+// Returns figures for contexts that double up to the model's maximum, which is included.
 std::vector<SessionMemory> session_memory(const LoadedModel& model) {
   const uint32_t most = model.info().max_context_tokens;
   std::vector<SessionMemory> rows;
@@ -102,7 +102,7 @@ void print_json(const LoadedModel& model) {
 
 int run_inspect(const InspectOptions& options) {
   const LoadedModel model(options.model);
-  // Loading does not check the vocabulary; its first use does.
+  // Loading does not check the vocabulary. Its first use does.
   if (options.model.verify_checksums && model.info().vocabulary_bytes != 0) model_vocabulary(model);
   if (options.json) {
     print_json(model);

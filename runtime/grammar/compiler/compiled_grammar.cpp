@@ -36,7 +36,7 @@ class GrammarVerifier {
   Status verify_moves(uint32_t state) const;
   Status verify_calls(uint32_t state) const;
 
-  // Nothing but the matcher itself leads to the states outside all rules.
+  // Only the matcher itself leads to the states outside all rules.
   bool is_inside(uint32_t state) const { return state > kUnknownState && state < counts_.states; }
   bool is_start(uint32_t state) const { return (grammar_.flags(state) & GrammarState::kStart) != 0; }
   Status corrupt(const char* what) const { return fail(error_, Status::kGrammarCorrupt, "grammar: ", what); }
@@ -57,7 +57,7 @@ Status GrammarVerifier::verify(uint64_t size) const {
   return verify_states();
 }
 
-// The arrays follow each other without gaps and fill the block.
+// The arrays must follow each other without gaps and fill the block.
 Status GrammarVerifier::verify_layout(uint64_t size) const {
   uint64_t end = sizeof(CompiledGrammar);
   bool fits = grammar_.size_ == size;
@@ -75,7 +75,7 @@ Status GrammarVerifier::verify_layout(uint64_t size) const {
   return Status::kOk;
 }
 
-// Every class has bytes, and classes are numbered by their first bytes.
+// Every class must have bytes, and classes must be numbered by their first bytes.
 Status GrammarVerifier::verify_byte_classes() const {
   uint32_t known = 0;
   for (uint32_t byte = 0; byte < 256; ++byte) {
@@ -87,7 +87,7 @@ Status GrammarVerifier::verify_byte_classes() const {
   return Status::kOk;
 }
 
-// Ranges are ascending and disjoint. One class may have no range: that of the tokens that no state reads.
+// Ranges must be ascending and disjoint. One class may have no range: that of the tokens that no state reads.
 Status GrammarVerifier::verify_token_ranges() const {
   if (counts_.classes < counts_.byte_classes ||
       counts_.classes - counts_.byte_classes > uint64_t{counts_.token_ranges} + 1) {
@@ -118,7 +118,7 @@ Status GrammarVerifier::verify_loops() const {
   return Status::kOk;
 }
 
-// Moves and calls are in the order of their states, and the last state's end where the arrays end.
+// Moves and calls must be in the order of their states, and those of the last state must end where the arrays end.
 Status GrammarVerifier::verify_states() const {
   const GrammarState* states = grammar_.states();
   const GrammarState& end = states[counts_.states];
@@ -148,7 +148,7 @@ Status GrammarVerifier::verify_states() const {
   return Status::kOk;
 }
 
-// A state without moves and calls is final, and its flags say both.
+// A state without moves and calls must be final, and its flags must include kFinal and kLast.
 Status GrammarVerifier::verify_state(uint32_t state) const {
   constexpr uint32_t kNoWayOn = GrammarState::kFinal | GrammarState::kLast;
   constexpr uint32_t kOthers =
@@ -203,22 +203,22 @@ namespace {
 // The bytes of the FlatBuffer before the block. They are constant except for checksum and size, so they can be written
 // without a FlatBufferBuilder, which would allocate.
 struct ImageHead {
-  uint32_t root;  // from here to the table
+  uint32_t root;  // distance from here to the table
   uint8_t identifier[4];
-  // The layout of the table (vtable): sizes and positions in bytes.
+  // These three fields are the layout of the table (vtable): sizes and positions in bytes.
   uint16_t layout_size;
   uint16_t table_size;
   uint16_t version_position;
   uint16_t checksum_position;
   uint16_t block_position;
   uint16_t padding;
-  // The table.
-  int32_t to_layout;  // backwards
+  // These fields are the table.
+  int32_t to_layout;  // points backwards
   uint64_t checksum;
   uint32_t version;
-  uint32_t block;  // from here to the vector
+  uint32_t block;  // distance from here to the vector
   uint32_t reserved[5];
-  // The vector.
+  // The size and the bytes of the vector follow.
   uint32_t block_size;
 };
 constexpr size_t kTable = offsetof(ImageHead, to_layout);

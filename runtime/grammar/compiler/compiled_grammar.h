@@ -1,9 +1,9 @@
-// A compiled grammar: the automata of all rules in one block of memory. The block refers to itself by offsets only and
+// A compiled grammar: the automata of all rules in one block of memory. The block refers to itself only by offsets and
 // never changes, so it can be moved, stored, and shared between threads.
 //
 // A state has moves, which read one byte or token of a class, and calls, which read a text of another rule. The matcher
-// (matcher/) runs these automata with a stack. Every state also records what may follow it at least (lookahead.h), so
-// that most masks need no search.
+// (matcher/) runs these automata with a stack. Every state also records a set of texts that may certainly follow it
+// (lookahead.h), so that most masks need no search.
 #pragma once
 
 #include <cstddef>
@@ -16,47 +16,48 @@ namespace sotto {
 
 // The states of all rules share one numbering. The first two are outside all rules.
 inline constexpr uint32_t kAcceptState = 0;   // the text is complete
-inline constexpr uint32_t kUnknownState = 1;  // a stack that was truncated
+inline constexpr uint32_t kUnknownState = 1;  // the rest of a stack that was truncated
 inline constexpr uint32_t kNoLoop = UINT32_MAX;
 
 struct GrammarState {
   static constexpr uint8_t kFinal = 1;   // the rule may end here
-  static constexpr uint8_t kLast = 2;    // the rule must end: there are no moves and calls
-  static constexpr uint8_t kSingle = 4;  // characters with a class lead to the end of the rule only
-  static constexpr uint8_t kExact = 8;   // at most any_count such characters may follow
-  // Each character of endless_classes leads back to this state alone, by a move or as the text of the only rule called.
+  static constexpr uint8_t kLast = 2;    // the rule must end: the state has no moves and calls
+  static constexpr uint8_t kSingle = 4;  // characters that have a class lead only to the end of the rule
+  static constexpr uint8_t kExact = 8;   // at most any_count characters that have a class may follow
+  // Each character of endless_classes leads back to this state only, by a move or as the text of the only rule called.
   static constexpr uint8_t kRepeats = 16;
-  static constexpr uint8_t kStart = 32;  // a rule begins here that is called, or the root
+  static constexpr uint8_t kStart = 32;  // a rule that is called, or the root, begins here
 
-  uint32_t first_move;  // the next state's is the end
+  uint32_t first_move;  // the first move of the next state is the end
   uint32_t first_call;
   uint8_t flags;
-  // Lower bounds of the texts that may follow (lookahead.h):
-  uint8_t single_classes;   // one character of these classes, to the end of the rule
-  uint8_t endless_classes;  // texts of these classes, of any length
-  uint8_t any_count;        // texts of that many characters of any classes; 0 if all are endless
+  // Lower bounds of the texts that may follow (lookahead.h).
+  uint8_t single_classes;   // one character of these classes leads to the end of the rule
+  uint8_t endless_classes;  // texts of these classes may have any length
+  uint8_t any_count;        // texts of this number of characters of any classes may follow; 0 if all classes are
+                            // endless
 };
 
-// A move reads a byte or token of a class. Moves are sorted by class; a state may have several of one class.
+// A move reads a byte or token of a class. Moves are sorted by class. A state may have several moves of one class.
 struct GrammarMove {
   uint32_t symbol_class;
   uint32_t target;
 };
 
-// A call reads a text of a rule that is not empty, or as many of them as a loop demands.
+// A call reads a text of a rule that is not empty, or with a loop the number of such texts that the loop requires.
 struct GrammarCall {
   uint32_t rule_start;
-  uint32_t loop;  // kNoLoop: none
+  uint32_t loop;  // kNoLoop if the call is not in a loop
   uint32_t target;
 };
 
 struct GrammarLoop {
   uint32_t rule_start;
   uint32_t minimum;
-  uint32_t maximum;  // UINT32_MAX: no limit
+  uint32_t maximum;  // UINT32_MAX for no limit
 };
 
-// Tokens that literals name. Other tokens have no class.
+// Tokens that are named by literals. Other tokens have no class.
 struct TokenRange {
   uint32_t first;
   uint32_t last;
@@ -72,7 +73,7 @@ class CompiledGrammar {
     uint32_t loops;
     uint32_t token_ranges;
     uint32_t byte_classes;
-    uint32_t classes;  // of bytes, then of tokens
+    uint32_t classes;  // number of classes, first those of bytes, then those of tokens
   };
 
   uint64_t size() const { return size_; }
@@ -81,7 +82,7 @@ class CompiledGrammar {
   uint32_t byte_class_count() const { return counts_.byte_classes; }
   uint8_t byte_class(uint8_t byte) const { return byte_classes_[byte]; }
   uint32_t root_start() const { return root_start_; }
-  uint32_t rule_count() const { return rule_count_; }  // states with kStart
+  uint32_t rule_count() const { return rule_count_; }  // number of states with kStart
 
   const GrammarState& state(uint32_t state) const { return states()[state]; }
   uint8_t flags(uint32_t state) const { return states()[state].flags; }
@@ -93,7 +94,7 @@ class CompiledGrammar {
     const GrammarState* s = states() + state;
     return {at<GrammarCall>(calls_) + s->first_call, s[1].first_call - s->first_call};
   }
-  // Returns the moves by one class: a binary search, as moves are sorted by class.
+  // Returns the moves by one class, found by binary search.
   std::span<const GrammarMove> moves(uint32_t state, uint32_t symbol_class) const {
     const auto all = moves(state);
     const GrammarMove* begin = all.data();
@@ -112,9 +113,9 @@ class CompiledGrammar {
     return {first, last};
   }
   const GrammarLoop& loop(uint32_t index) const { return at<GrammarLoop>(loops_)[index]; }
-  // Sorted and disjoint.
+  // Returns the ranges, sorted and disjoint.
   std::span<const TokenRange> token_ranges() const { return {at<TokenRange>(token_ranges_), counts_.token_ranges}; }
-  // Returns kNoClass if no literal names the token.
+  // Returned for a token that no literal names.
   static constexpr uint32_t kNoClass = UINT32_MAX;
   uint32_t token_class(uint32_t token) const { return token_ranges().empty() ? kNoClass : named_token_class(token); }
 
@@ -127,7 +128,7 @@ class CompiledGrammar {
   const T* at(uint32_t offset) const {
     return reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(this) + offset);
   }
-  // Binary search without branches that depend on the moves, which could not be predicted.
+  // A binary search without branches that depend on the moves, because they could not be predicted.
   static const GrammarMove* lower_bound(const GrammarMove* first, size_t count, uint32_t symbol_class) {
     while (count > 0) {
       const size_t half = (count + 1) / 2;
@@ -141,7 +142,7 @@ class CompiledGrammar {
   uint64_t size_;
   Counts counts_;
   uint32_t root_start_;
-  uint32_t states_;  // offsets
+  uint32_t states_;  // offsets of the arrays
   uint32_t moves_;
   uint32_t calls_;
   uint32_t loops_;
@@ -149,24 +150,25 @@ class CompiledGrammar {
   uint8_t byte_classes_[256];
   uint32_t rule_count_;
 };
-static_assert(sizeof(CompiledGrammar) == 320);  // in images, the same everywhere
+static_assert(sizeof(CompiledGrammar) == 320);  // the size in images is the same on all platforms
 
-// Verifies a compiled grammar that may come from anyone, in time linear in the size of its block: whatever passes is
-// harmless to every matcher. What only decides which texts are in the language is left to the author of the grammar.
-// Failure: kGrammarCorrupt.
+// Verifies a compiled grammar from an untrusted source, in time linear in the size of its block. A grammar that passes
+// is harmless to every matcher. Properties that only decide which texts are in the language are not verified. Fails
+// with kGrammarCorrupt.
 Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** grammar, Error* error);
 
 // An image is a FlatBuffer (grammar.fbs) around the block, written without extra memory and used in place.
 
-// Increases with every change of CompiledGrammar or of the meaning of its parts, character classes included.
+// The version increases with every change of CompiledGrammar or of the meaning of its parts, character classes
+// included.
 inline constexpr uint32_t kGrammarVersion = 3;
 
 size_t grammar_image_size(const CompiledGrammar& grammar);
-// `image` has grammar_image_size() bytes.
+// Writes an image. `image` must have grammar_image_size() bytes.
 void write_grammar_image(const CompiledGrammar& grammar, uint8_t* image);
 
-// Verifies an image that may come from anyone. `image` is aligned to kMemoryAlignment and outlives `*grammar`, which
-// points into it. Failure: kMemoryMisaligned, kGrammarCorrupt.
+// Verifies an image from an untrusted source. `image` is aligned to kMemoryAlignment and must outlive `*grammar`, which
+// points into it. Fails with kMemoryMisaligned or kGrammarCorrupt.
 Status open_grammar_image(std::span<const uint8_t> image, const CompiledGrammar** grammar, Error* error);
 
 }  // namespace sotto

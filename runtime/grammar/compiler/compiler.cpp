@@ -23,7 +23,7 @@ class GrammarWriter {
  private:
   // The moves of a state by one class: a range of moves_.
   struct ClassMoves {
-    uint32_t joined;  // the class it has been joined with so far
+    uint32_t joined;  // the class with which it has been joined so far
     uint32_t symbol_class;
     uint32_t first;
     uint32_t count;
@@ -42,10 +42,10 @@ class GrammarWriter {
   Workspace& workspace_;
   GrowingArray<GrammarState> states_;
   GrowingArray<GrammarMove> moves_;
-  GrowingArray<GrammarCall> calls_;       // rule_start: a rule until link_calls
-  GrowingArray<uint32_t> rule_starts_;    // by rule
-  GrowingArray<uint32_t> joined_;         // by class of Symbols: the class it is joined with
-  GrowingArray<uint32_t> joined_counts_;  // classes in each joined class
+  GrowingArray<GrammarCall> calls_;       // rule_start is a rule until link_calls() is called
+  GrowingArray<uint32_t> rule_starts_;    // start state of each rule
+  GrowingArray<uint32_t> joined_;         // for each class of Symbols, the class with which it is joined
+  GrowingArray<uint32_t> joined_counts_;  // number of classes in each joined class
   GrowingArray<ClassMoves> groups_;
   GrowingArray<TokenRange> ranges_;
   uint32_t byte_class_count_ = 0;
@@ -59,7 +59,7 @@ void warn(const GrammarBuilder& builder, uint32_t rule, const RuleWarnings& warn
   warnings.unreachable(warnings.self, builder.rule_name(rule), builder.rule_at(rule).defined);
 }
 
-// Returns how many states the DFA of a rule may have: `allowance`, and eight times those of its NFA.
+// Returns how many states the DFA of a rule may have: `allowance` plus eight times the states of its NFA.
 uint64_t state_limit(const RuleNfa& nfa, uint32_t rule, uint32_t allowance) {
   constexpr uint64_t kStateGrowth = 8;
   const bool is_last = rule + 1 == nfa.rules.size();
@@ -164,7 +164,7 @@ bool GrammarWriter::same_targets(const ClassMoves& a, const ClassMoves& b) const
   return true;
 }
 
-// Classes that are joined so far stay joined only if this state has the same moves by them.
+// Removes the joined classes by which this state has different moves from their joined class.
 void GrammarWriter::refine(uint32_t first_move, uint32_t end_move) {
   groups_.truncate(0);
   for (uint32_t m = first_move; m < end_move; ++m) {
@@ -226,7 +226,7 @@ void GrammarWriter::number_classes() {
   if (symbols_.token_class_count() == 0) byte_class_count_ = class_count_;
 }
 
-// Rewrites the moves. The moves by joined classes are the same and become one.
+// Rewrites the moves. Moves by joined classes are equal and become one.
 void GrammarWriter::apply_classes() {
   uint32_t kept = 0;
   uint32_t next = 0;
@@ -274,7 +274,7 @@ const CompiledGrammar* GrammarWriter::write(uint32_t root) {
   number_classes();
   apply_classes();
   link_calls(root);
-  states_.push({moves_.size(), calls_.size(), 0, 0, 0, 0});  // the end of the last state
+  states_.push({moves_.size(), calls_.size(), 0, 0, 0, 0});  // marks the end of the last state
   if (workspace_.exhausted()) return nullptr;
   const size_t size = sizeof(CompiledGrammar) + states_.span().size_bytes() + moves_.span().size_bytes() +
                       calls_.span().size_bytes() + nfa_.loops.size() * sizeof(GrammarLoop) +

@@ -18,11 +18,11 @@ namespace sotto {
 // Thresholds for unrolling repetitions and for determinizing.
 struct CompileTuning {
   uint32_t unrolled_states = 64;       // a repetition that takes more states is counted at run time
-  uint32_t determinized_states = 512;  // an automaton with more states, and eight times more than
-                                       // before, stays nondeterministic
+  uint32_t determinized_states = 512;  // an automaton stays nondeterministic if it would have more states than this and
+                                       // more than eight times as many as before
 };
 
-// Receives the rules that no text of the root uses.
+// Receives the rules that occur in no text of the root.
 struct RuleWarnings {
   void* self = nullptr;
   void (*unreachable)(void* self, std::span<const char> rule, uint64_t source_offset) = nullptr;
@@ -32,12 +32,12 @@ struct StartRules {
   StartRules() = default;
   StartRules(uint32_t rule) : first(rule), text(rule) {}
 
-  uint32_t first = 0;  // where texts begin
-  uint32_t text = 0;   // the start rule of the source, which must have texts
+  uint32_t first = 0;  // rule with which texts begin
+  uint32_t text = 0;   // start rule of the source, which must have texts
 };
 
-// Compiles into the workspace of the builder, where the result stays until it is released. Error messages quote
-// `source`, the text that the front end read.
+// Compiles into the workspace of the builder. The result stays there until the workspace is released. Error messages
+// quote `source`, the text that the front end read.
 Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, const StartRules& start,
                        const CompileTuning& tuning, const RuleWarnings& warnings, const CompiledGrammar** grammar,
                        Error* error);

@@ -5,17 +5,18 @@
 namespace sotto {
 namespace {
 
-// Each set contains the next one, so that states with different sets have a common one.
+// Each set contains the next one, so that the sets of two states always have a common one.
 constexpr uint8_t kClassChain[] = {kAllClasses, kAllClasses & ~kOtherClass, kLowerClass | kUpperClass | kDigitClass,
                                    kLowerClass | kDigitClass, kLowerClass};
 constexpr uint32_t kMostSweeps = 32;
-// Temporary flags: the state reads all lower-case letters, by moves or as texts of rules; or it calls rules which do.
+// Temporary flags. kTakes means that the state reads all lower-case letters, by moves or as texts of rules. The other
+// means that it calls rules that do.
 constexpr uint8_t kTakes = 64;
 constexpr uint8_t kMayTake = 128;
 constexpr uint32_t kMostCount = kLengthCharacters[kLengthCount - 2];
 
-// Returns the ith state of a sweep. Sweeps go backwards and forwards in turn, since a state may lead to higher and
-// lower numbers.
+// Returns the i-th state of a sweep. Sweeps alternate between backwards and forwards, because a state may lead to
+// higher and lower numbers.
 uint32_t in_turn(uint32_t sweep, uint32_t i, uint32_t count) { return sweep % 2 == 0 ? count - 1 - i : i; }
 
 bool is_part(uint8_t classes, uint8_t whole) { return (classes & ~whole) == 0; }
@@ -107,7 +108,8 @@ bool Lookahead::takes(uint32_t state, uint8_t classes, Accepts accepts) const {
   return true;
 }
 
-// Calls are followed one level deep only: a rule that begins with itself would justify its own lookahead.
+// Calls are followed only one level deep, because a rule that begins with itself would otherwise justify its own
+// lookahead.
 bool Lookahead::is_endless(uint32_t state, uint8_t classes) const {
   const auto is_endless = [&](uint32_t target) { return is_part(classes, grammar_.state(target).endless_classes); };
   for (const GrammarCall& call : grammar_.calls(state)) {
@@ -151,13 +153,13 @@ bool Lookahead::takes_only(uint32_t state, Accepts accepts) const {
   return true;
 }
 
-// Returns whether texts that begin with a character of some class consist of that character.
+// Returns whether every text that begins with a character of some class consists of that character only.
 bool Lookahead::is_only_single(uint32_t state) const {
   const auto ends = [&](uint32_t target) { return (grammar_.flags(target) & GrammarState::kLast) != 0; };
   return grammar_.calls(state).empty() && !is_final(state) && takes_only(state, ends);
 }
 
-// Returns whether every character that may follow leads to a state after which fewer may follow.
+// Returns whether every character that may follow leads to a state after which fewer characters may follow.
 bool Lookahead::is_exact(uint32_t state) const {
   if (is_final(state)) return false;
   const uint32_t count = grammar_.state(state).any_count;
@@ -174,7 +176,7 @@ bool Lookahead::is_exact(uint32_t state) const {
   return takes_only(state, [&](uint32_t target) { return is_below(target, 1); });
 }
 
-// Returns whether characters of the endless classes lead back to the same state alone.
+// Returns whether characters of the endless classes lead back to the same state only.
 bool Lookahead::repeats(uint32_t state) const {
   const uint8_t classes = grammar_.state(state).endless_classes;
   if (classes == 0 || is_final(state)) return false;
@@ -207,7 +209,7 @@ bool Lookahead::holds(uint32_t state) const {
          ((s.flags & GrammarState::kRepeats) == 0 || repeats(state));
 }
 
-// Marks the states that read at least all lower-case letters, wherever they lead. Few do.
+// Marks the states that read at least all lower-case letters, whatever state they lead to. Few states do.
 void Lookahead::mark(GrammarState* states) const {
   const uint32_t count = grammar_.counts().states;
   for (uint32_t s = kUnknownState + 1; s < count; ++s) {
@@ -234,7 +236,8 @@ void Lookahead::find_singles(GrammarState* states) const {
   }
 }
 
-// Assumes the classes to be endless in all states and withdraws that from states that lead to others without it.
+// Assumes that the classes are endless in all states, and withdraws the assumption from states that lead to states
+// without it.
 void Lookahead::find_endless(GrammarState* states, uint8_t classes) const {
   const uint32_t count = grammar_.counts().states;
   for (uint32_t s = 0; s < count; ++s) {
@@ -270,7 +273,7 @@ uint32_t Lookahead::longest_count(uint32_t state, uint32_t known) const {
   return least;
 }
 
-// Counts grow from 0: each follows from smaller ones.
+// Counts grow from 0, because each follows from smaller ones.
 void Lookahead::find_counts(GrammarState* states) const {
   const uint32_t count = grammar_.counts().states;
   bool changed = true;

@@ -24,18 +24,19 @@
 
 namespace sotto {
 
-// One byte of a character. For first bytes, `classes` are the character classes that may begin with it.
+// The transition for one byte of a character. For first bytes, `classes` are the character classes that may begin with
+// it.
 struct Utf8Transition {
   uint8_t symbol_class;
-  uint8_t next;  // 0: the character is complete
+  uint8_t next;  // 0 if the character is complete
   uint8_t classes;
 };
 
-// Writes the transitions from a state inside a character, if `steps` is not null, and returns how many there are: at
+// Writes the transitions from a state inside a character, unless `steps` is null, and returns their number, which is at
 // most 256.
 uint32_t collect_utf8_transitions(const CompiledGrammar& grammar, uint32_t state, Utf8Transition* steps);
 
-// A lossy set of the places inside characters that a walk has entered, so that it does not enter them again.
+// A lossy set of the places inside characters that a walk has entered, so that the walk does not enter them again.
 class EnteredPlaces {
  public:
   // Returns false if the place is known to have been entered.
@@ -45,10 +46,10 @@ class EnteredPlaces {
   static constexpr uint32_t kSlots = 512;
 
   uint64_t used_[kSlots / 64] = {};
-  uint64_t places_[kSlots];  // of the slots used
+  uint64_t places_[kSlots];  // places in the slots that are used
 };
 
-// The transitions by which a grammar reads the characters that have a character class: from one state inside a UTF-8
+// The transitions by which a grammar reads characters that have a character class: from one state inside a UTF-8
 // character to the next, by symbol classes of bytes.
 class Utf8Transitions {
  public:
@@ -66,11 +67,11 @@ class Utf8Transitions {
   }
 
   // Returns whether every character that begins with the step leads, by moves of one rule, to an accepted state. Inside
-  // a character, only the first of several moves counts.
+  // a character, only the first of several moves is considered.
   template <typename Accepts>
   bool lead(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
   // Returns whether all characters that can be read completely lead to accepted states, and no character can be read
-  // only in part.
+  // only partly.
   template <typename Accepts>
   bool lead_only(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
   // Returns whether every character that begins with the step leads to exactly one state, which is accepted, through
@@ -86,10 +87,10 @@ class Utf8Transitions {
   };
   static constexpr uint32_t kLongestCharacter = 4;
 
-  // How a walk continues after a step; kInside follows its first move.
+  // How a walk continues after a step. kInside means that it follows the step's first move.
   enum class Turn : uint8_t { kReject, kDone, kInside };
-  // Visits the characters that begin with the step until one is rejected, and returns false then. Places that were
-  // entered before are skipped.
+  // Visits the characters that begin with the step until one is rejected, and returns false in that case. Places that
+  // were entered before are skipped.
   template <typename Visit>
   bool walk(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Visit visit) const;
 
@@ -98,8 +99,8 @@ class Utf8Transitions {
     return {state, steps.data(), steps.data() + steps.size()};
   }
 
-  Utf8Transition* steps_ = nullptr;      // from state 0, then from state 1, and so on
-  uint16_t ends_[kUtf8States + 1] = {};  // the first transition of each state
+  Utf8Transition* steps_ = nullptr;      // the transitions of state 0, then those of state 1, and so on
+  uint16_t ends_[kUtf8States + 1] = {};  // the end of the transitions of each state
   uint64_t first_classes_[4] = {};
 };
 
@@ -109,7 +110,7 @@ class Lookahead {
 
   // Computes the lookahead of all states and writes it into the grammar.
   static void find(CompiledGrammar* grammar);
-  // Returns whether the lookahead of the state follows from that of the states it leads to.
+  // Returns whether the lookahead of the state follows from that of the states to which it leads.
   bool holds(uint32_t state) const;
 
  private:

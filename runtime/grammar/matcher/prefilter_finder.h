@@ -22,7 +22,7 @@ namespace sotto {
 
 class PrefilterFinder {
  public:
-  static constexpr uint32_t kMaxBoundaries = 160;  // sets between characters
+  static constexpr uint32_t kMaxBoundaries = 160;  // maximal number of sets between characters
   static constexpr uint32_t kLongestCharacter = 4;
   static constexpr uint32_t kPinCount = kMaxBoundaries + kLongestCharacter + 1;
   static constexpr uint32_t kUnknownCount = UINT32_MAX;
@@ -61,8 +61,8 @@ class PrefilterFinder {
   const Vocabulary* vocabulary_ = nullptr;
   Utf8Transition* transition_memory_ = nullptr;
   Utf8Transitions transitions_;
-  uint32_t* boundaries_ = nullptr;  // pins: sets between characters, then those inside one
-  // Some of the boundaries, by their numbers modulo kMetCount. A collection invalidates them.
+  uint32_t* boundaries_ = nullptr;  // pins of the sets between characters, followed by those of the sets inside one
+  // A part of the boundaries, by their numbers modulo kMetCount. A collection invalidates them.
   static constexpr uint32_t kMetCount = 128;
   uint16_t met_[kMetCount] = {};
   uint64_t met_collection_ = 0;

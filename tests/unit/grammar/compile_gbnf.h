@@ -12,7 +12,7 @@ struct GbnfOptions {
   CompileTuning tuning;
 };
 
-// The grammar lies in `memory`, which is aligned to 8.
+// The grammar is stored in `memory`, which is aligned to 8.
 inline Status compile_gbnf(std::span<const char> text, const GbnfOptions& options, const RuleWarnings& warnings,
                            std::span<uint8_t> memory, const CompiledGrammar** grammar, Error* error) {
   Workspace workspace(memory.data(), memory.size());

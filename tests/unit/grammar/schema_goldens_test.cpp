@@ -1,5 +1,4 @@
-// Random schemas and values against what another validator says of them
-// (tests/tools/make_schema_goldens.py).
+// Compares random schemas and values with the results of another validator (tests/tools/make_schema_goldens.py).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
