@@ -18,7 +18,7 @@ SchemaCompiler::Goal SchemaCompiler::normalize(GrowingArray<Literal>& literals) 
       bool always = kind == JsonKind::kTrue;
       if (kind == JsonKind::kObject) {
         always = true;
-        for (uint32_t m = document_[literal.node].first; m != kNoIndex; m = document_[m].next) {
+        for (const uint32_t m : document_.children(literal.node)) {
           always = always && !schema_.is_asserting(m);
         }
       }
@@ -123,7 +123,7 @@ Status SchemaCompiler::body(uint32_t goal, uint32_t* expression) {
 Status SchemaCompiler::alternatives_of_references(uint32_t schema, uint32_t* expression) {
   if (document_.kind(schema) != JsonKind::kObject) return Status::kOk;
   uint32_t only = kNoIndex;
-  for (uint32_t m = document_[schema].first; m != kNoIndex; m = document_[m].next) {
+  for (const uint32_t m : document_.children(schema)) {
     if (!schema_.is_asserting(m)) continue;
     if (only != kNoIndex) return Status::kOk;
     only = m;
@@ -137,7 +137,7 @@ Status SchemaCompiler::alternatives_of_references(uint32_t schema, uint32_t* exp
   } else if (schema_.keyword(only) == Keyword::kAnyOf && document_.kind(only) == JsonKind::kArray &&
              document_[only].count > 0) {
     GrammarBuilder::List choices;
-    for (uint32_t child = document_[only].first; child != kNoIndex; child = document_[child].next) {
+    for (const uint32_t child : document_.children(only)) {
       literals.truncate(0);
       literals.push({child, LiteralKind::kSchema, false});
       builder_.append(choices, value(literals));

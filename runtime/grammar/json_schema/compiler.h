@@ -19,9 +19,31 @@
 #include "runtime/grammar/automata/interned_sets.h"
 #include "runtime/grammar/json_schema/expansion.h"
 #include "runtime/grammar/json_schema/json_grammar.h"
-#include "runtime/grammar/json_schema/string.h"
+#include "runtime/grammar/regex/automaton.h"
 
 namespace sotto {
+
+// The patterns of a document, which are "pattern", "format", and the names of members of "patternProperties".
+class Patterns {
+ public:
+  explicit Patterns(const Schema& schema)
+      : schema_(schema), document_(schema.document()), workspace_(schema.workspace()), known_(workspace_) {}
+
+  Status parse(uint32_t node, RegexTree& tree) const;
+  // Makes the automaton of the strings that match. Each automaton is made only once.
+  Status automaton(uint32_t node, CharacterAutomaton* automaton);
+
+ private:
+  struct Known {
+    uint32_t node;
+    CharacterAutomaton automaton;
+  };
+
+  const Schema& schema_;
+  const JsonDocument& document_;
+  Workspace& workspace_;
+  GrowingArray<Known> known_;
+};
 
 class SchemaCompiler {
  public:
@@ -72,5 +94,8 @@ Status build_number(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression)
 Status build_string(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression);
 Status build_array(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression);
 Status build_object(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression);
+
+// Makes the automaton of the strings that satisfy the schema of "propertyNames".
+Status names_automaton(SchemaCompiler& compiler, uint32_t schema, CharacterAutomaton* automaton);
 
 }  // namespace sotto

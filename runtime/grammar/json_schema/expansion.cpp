@@ -107,7 +107,7 @@ Status Expansion::apply_schema(Branch& branch, Literal literal) {
   if (kind != JsonKind::kObject) return schema_.reject(literal.node, "a schema must be an object or a boolean");
   // The schema is the conjunction of those keywords whose verdict is open for this type.
   GrowingArray<Literal> open(workspace_);
-  for (uint32_t m = document_[literal.node].first; m != kNoIndex; m = document_[m].next) {
+  for (const uint32_t m : document_.children(literal.node)) {
     Verdict verdict = Verdict::kOpen;
     SOTTO_TRY(TypeVerdicts(schema_, type_).of_keyword(m, &verdict));
     if (verdict == Verdict::kFalse) {
@@ -221,8 +221,7 @@ Status Expansion::apply_values(Branch& branch, Literal literal) {
     add_atom(branch, literal);
     return Status::kOk;
   }
-  for (uint32_t v = is_const ? member : document_[member].first; v != kNoIndex;
-       v = is_const ? kNoIndex : document_[v].next) {
+  for (const uint32_t v : document_.values(member, !is_const)) {
     if (schema_.type_of(v) != type_) continue;
     const Literal equals{v, LiteralKind::kEquals, literal.negated};
     if (literal.negated) {
@@ -238,7 +237,7 @@ Status Expansion::apply_values(Branch& branch, Literal literal) {
 Status Expansion::apply_required(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kArray)
     return schema_.reject(literal.node, "must be an array of names");
-  for (uint32_t name = document_[literal.node].first; name != kNoIndex; name = document_[name].next) {
+  for (const uint32_t name : document_.children(literal.node)) {
     if (document_.kind(name) != JsonKind::kString) return schema_.reject(name, "must be a name");
     const Literal named{name, LiteralKind::kNamed, literal.negated};
     if (literal.negated) {
@@ -254,7 +253,7 @@ Status Expansion::apply_required(Branch& branch, Literal literal) {
 // Applies a dependency a -> b, which means: not a, or a and b.
 Status Expansion::apply_dependencies(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kObject) return schema_.reject(literal.node, "must be an object");
-  for (uint32_t m = document_[literal.node].first; m != kNoIndex; m = document_[m].next) {
+  for (const uint32_t m : document_.children(literal.node)) {
     const Literal dependency{m, LiteralKind::kDependency, literal.negated};
     if (literal.negated) {
       fork(branch, {&dependency, 1});
@@ -284,7 +283,7 @@ Status Expansion::apply_all(Branch& branch, Literal literal, bool conjunction) {
     return schema_.reject(literal.node, "must be an array of at least one schema");
   }
   GrowingArray<Literal> open(workspace_);
-  for (uint32_t child = list.first; child != kNoIndex; child = document_[child].next) {
+  for (const uint32_t child : document_.children(literal.node)) {
     const Literal schema{child, LiteralKind::kSchema, literal.negated};
     Verdict verdict = Verdict::kOpen;
     if (!conjunction) SOTTO_TRY(TypeVerdicts(schema_, type_).of_schema(child, &verdict));
@@ -309,7 +308,7 @@ Status Expansion::apply_one(Branch& branch, Literal literal) {
   }
   GrowingArray<uint32_t> open(workspace_);
   uint32_t certain = 0;
-  for (uint32_t child = list.first; child != kNoIndex; child = document_[child].next) {
+  for (const uint32_t child : document_.children(literal.node)) {
     Verdict verdict = Verdict::kOpen;
     SOTTO_TRY(TypeVerdicts(schema_, type_).of_schema(child, &verdict));
     if (verdict == Verdict::kTrue) ++certain;
@@ -389,8 +388,7 @@ Status Expansion::apply_properties(Branch& branch, Literal literal) {
     return schema_.unsupported(others, "\"not\" around additionalProperties is not supported");
   }
   const uint32_t properties = schema_.assertion(schema, Keyword::kProperties);
-  for (uint32_t p = properties == kNoIndex ? kNoIndex : document_[properties].first; p != kNoIndex;
-       p = document_[p].next) {
+  for (const uint32_t p : document_.children(properties)) {
     const Literal wrong[] = {{p, LiteralKind::kProperty, true}, {p, LiteralKind::kPresent, false}};
     if (document_.kind(p) != JsonKind::kTrue) fork(branch, wrong);
   }
@@ -405,12 +403,12 @@ Status Expansion::apply_tuple(Branch& branch, Literal literal) {
     return Status::kOk;
   }
   const Schema::Tuple tuple = schema_.tuple_of(schema);
-  for (uint32_t i = tuple.prefix; i != kNoIndex; i = document_[i].next) {
+  for (const uint32_t i : document_.children(tuple.list)) {
     const Literal wrong[] = {{i, LiteralKind::kElement, true}, {i, LiteralKind::kLonger, false}};
     fork(branch, wrong);
   }
   if (tuple.rest != kNoIndex && document_.kind(tuple.rest) != JsonKind::kTrue) {
-    if (tuple.prefix != kNoIndex)
+    if (tuple.count > 0)
       return schema_.unsupported(tuple.rest, "\"not\" around the elements after a tuple is not supported");
     const Literal exists{tuple.rest, LiteralKind::kExists, true};
     fork(branch, {&exists, 1});

@@ -263,7 +263,7 @@ Status JsonDocument::parse(std::span<const char> text, Error* error) {
 
 uint32_t JsonDocument::member(uint32_t object, std::string_view name) const {
   if (object == kNoIndex || nodes_[object].kind != JsonKind::kObject) return kNoIndex;
-  for (uint32_t node = nodes_[object].first; node != kNoIndex; node = nodes_[node].next) {
+  for (const uint32_t node : children(object)) {
     if (this->name(node) == name) return node;
   }
   return kNoIndex;

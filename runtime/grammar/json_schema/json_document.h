@@ -45,6 +45,40 @@ class JsonDocument {
   std::string_view name(uint32_t node) const {
     return {texts_.span().data() + nodes_[node].name, nodes_[node].name_size};
   }
+  // Sibling nodes, for loops: `for (const uint32_t member : document.children(object))`.
+  class Range {
+   public:
+    class Iterator {
+     public:
+      Iterator(const JsonDocument& document, uint32_t node) : document_(&document), node_(node) {}
+      uint32_t operator*() const { return node_; }
+      Iterator& operator++() {
+        node_ = (*document_)[node_].next;
+        return *this;
+      }
+      bool operator==(const Iterator& other) const { return node_ == other.node_; }
+
+     private:
+      const JsonDocument* document_;
+      uint32_t node_;
+    };
+
+    Range(const JsonDocument& document, uint32_t first, uint32_t end)
+        : document_(&document), first_(first), end_(end) {}
+    Iterator begin() const { return {*document_, first_}; }
+    Iterator end() const { return {*document_, end_}; }
+
+   private:
+    const JsonDocument* document_;
+    uint32_t first_;
+    uint32_t end_;
+  };
+  // Returns the elements of an array or the members of an object; nothing for other values and for kNoIndex.
+  Range children(uint32_t node) const { return {*this, node == kNoIndex ? kNoIndex : nodes_[node].first, kNoIndex}; }
+  // Returns the elements of a list, or the node alone if it is not a list.
+  Range values(uint32_t node, bool is_list) const {
+    return is_list ? children(node) : Range{*this, node, nodes_[node].next};
+  }
   // Returns kNoIndex if `object` is not an object or has no such member.
   uint32_t member(uint32_t object, std::string_view name) const;
   // Returns kNoIndex if there is no such element.

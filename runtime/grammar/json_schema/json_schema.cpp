@@ -37,7 +37,7 @@ Status build_choice_list(std::span<const char> list, std::span<const char> name,
   }
   auto* choices = workspace.take<std::string_view>(document[0].count);
   if (choices == nullptr) return fail_too_large(error);
-  for (uint32_t node = document[0].first; node != kNoIndex; node = document[node].next) {
+  for (const uint32_t node : document.children(0)) {
     if (document.kind(node) != JsonKind::kString) {
       return fail_in_source(error, list, document[node].offset, std::string_view("a string is expected"));
     }
@@ -90,7 +90,7 @@ Status build_number_object(std::span<const char> object, std::span<const char> n
   std::string_view minimum;
   std::string_view maximum;
   bool integer = false;
-  for (uint32_t node = document[0].first; node != kNoIndex; node = document[node].next) {
+  for (const uint32_t node : document.children(0)) {
     const std::string_view member = document.name(node);
     const JsonKind kind = document.kind(node);
     if (member == "minimum" || member == "maximum") {
@@ -148,7 +148,7 @@ Status build_tool_calls(std::span<const char> functions, ToolChoice choice, cons
   inner.style.allow_surrounding_whitespace = false;
   JsonGrammar json(builder, options.style);
   GrammarBuilder::List list;
-  for (uint32_t item = document[0].first; item != kNoIndex; item = document[item].next) {
+  for (const uint32_t item : document.children(0)) {
     uint32_t call = kNoIndex;
     SOTTO_TRY(call_of(document, item, inner, json, builder, &call, error));
     builder.append(list, call);

@@ -221,8 +221,7 @@ class NumberBuilder {
 
   void collect(const Literal& atom, GrowingArray<uint32_t>& values) const {
     const bool is_list = atom.kind == LiteralKind::kKeyword && schema_.keyword(atom.node) == Keyword::kEnum;
-    for (uint32_t v = is_list ? document_[atom.node].first : atom.node; v != kNoIndex;
-         v = is_list ? document_[v].next : kNoIndex) {
+    for (const uint32_t v : document_.values(atom.node, is_list)) {
       if (document_.kind(v) == JsonKind::kNumber) values.push(v);
     }
   }

@@ -167,7 +167,7 @@ Status ObjectBuilder::read_names() {
     if (members == kNoIndex) continue;
     if (document_.kind(members) != JsonKind::kObject) return schema_.reject(members, "must be an object");
     const bool required = atom.kind == LiteralKind::kEquals;
-    for (uint32_t m = document_[members].first; m != kNoIndex; m = document_[m].next) {
+    for (const uint32_t m : document_.children(members)) {
       mention(document_.name(m), required, false);
     }
     if (document_[members].count > 4096) return schema_.unsupported(members, "too many properties");
@@ -200,8 +200,7 @@ Status ObjectBuilder::collect(std::string_view name, bool* allowed) {
       if (patterns != kNoIndex && document_.kind(patterns) != JsonKind::kObject) {
         return schema_.reject(patterns, "must be an object");
       }
-      for (uint32_t p = patterns == kNoIndex ? kNoIndex : document_[patterns].first; p != kNoIndex;
-           p = document_[p].next) {
+      for (const uint32_t p : document_.children(patterns)) {
         CharacterAutomaton automaton;
         SOTTO_TRY(compiler_.patterns().automaton(p, &automaton));
         if (!automaton.matches(name)) continue;
@@ -231,8 +230,7 @@ Status ObjectBuilder::build_others(uint32_t* others) {
   GrowingArray<uint32_t> patterns(schema_.workspace());
   for (const uint32_t group : groups_.span()) {
     const uint32_t own = schema_.assertion(group, Keyword::kPatternProperties);
-    for (uint32_t p = own == kNoIndex ? kNoIndex : document_[own].first; p != kNoIndex; p = document_[p].next)
-      patterns.push(p);
+    for (const uint32_t p : document_.children(own)) patterns.push(p);
   }
   if (patterns.size() > 16) return schema_.unsupported(patterns[16], "too many patterns for names");
   if (patterns.empty() && !restricted_ && mentioned_.empty()) {

@@ -208,7 +208,7 @@ bool Schema::is_asserting(uint32_t member) const {
 
 uint32_t Schema::assertion(uint32_t schema, Keyword keyword) const {
   if (document_.kind(schema) != JsonKind::kObject) return kNoIndex;
-  for (uint32_t node = document_[schema].first; node != kNoIndex; node = document_[node].next) {
+  for (const uint32_t node : document_.children(schema)) {
     if (this->keyword(node) == keyword && is_asserting(node)) return node;
   }
   return kNoIndex;
@@ -251,10 +251,7 @@ Schema::Tuple Schema::tuple_of(uint32_t schema) const {
     tuple.rest = items;
   }
   if (tuple.rest == kNoIndex) tuple.rest = assertion(schema, Keyword::kUnevaluatedItems);
-  if (tuple.list != kNoIndex) {
-    tuple.prefix = document_[tuple.list].first;
-    tuple.count = document_[tuple.list].count;
-  }
+  if (tuple.list != kNoIndex) tuple.count = document_[tuple.list].count;
   return tuple;
 }
 
@@ -359,9 +356,10 @@ uint32_t Schema::find_anchor(uint32_t resource, std::string_view name) const {
 uint32_t Schema::child_of(uint32_t node, std::string_view token) const {
   if (document_.kind(node) == JsonKind::kArray) return document_.element(node, index_of(token));
   if (document_.kind(node) != JsonKind::kObject) return kNoIndex;
-  uint32_t child = document_[node].first;
-  while (child != kNoIndex && !names(token, document_.name(child))) child = document_[child].next;
-  return child;
+  for (const uint32_t child : document_.children(node)) {
+    if (names(token, document_.name(child))) return child;
+  }
+  return kNoIndex;
 }
 
 uint32_t Schema::follow_pointer(uint32_t from, std::string_view pointer) const {
@@ -396,7 +394,7 @@ Status Schema::skip_references(uint32_t* schema) const {
   for (uint32_t i = 0; i < kMaxReferences; ++i) {
     if (document_.kind(*schema) != JsonKind::kObject) return Status::kOk;
     uint32_t reference = kNoIndex;
-    for (uint32_t m = document_[*schema].first; m != kNoIndex; m = document_[m].next) {
+    for (const uint32_t m : document_.children(*schema)) {
       if (!is_asserting(m)) continue;
       if (keyword(m) != Keyword::kRef) return Status::kOk;
       reference = m;
@@ -421,7 +419,7 @@ Status TypeVerdicts::of_schema(uint32_t schema, Verdict* verdict) const {
     default:
       return schema_.reject(schema, "a schema must be an object or a boolean");
   }
-  for (uint32_t m = document_[schema].first; m != kNoIndex; m = document_[m].next) {
+  for (const uint32_t m : document_.children(schema)) {
     Verdict one = Verdict::kTrue;
     SOTTO_TRY(of_keyword(m, &one));
     if (one == Verdict::kOpen) *verdict = one;
@@ -450,8 +448,7 @@ Status TypeVerdicts::of_keyword(uint32_t member, Verdict* verdict) const {
       const bool is_const = keyword == Keyword::kConst;
       if (!is_const && kind != JsonKind::kArray) return schema_.reject(member, "must be an array");
       *verdict = Verdict::kFalse;
-      for (uint32_t v = is_const ? member : document_[member].first; v != kNoIndex;
-           v = is_const ? kNoIndex : document_[v].next) {
+      for (const uint32_t v : document_.values(member, !is_const)) {
         if (schema_.type_of(v) == type_) *verdict = type_ < JsonType::kNumber ? Verdict::kTrue : Verdict::kOpen;
       }
       return Status::kOk;
@@ -510,8 +507,7 @@ Status TypeVerdicts::of_type_keyword(uint32_t member, Verdict* verdict) const {
   uint32_t mask = 0;
   bool integers = false;
   const bool is_list = document_.kind(member) == JsonKind::kArray;
-  for (uint32_t name = is_list ? document_[member].first : member; name != kNoIndex;
-       name = is_list ? document_[name].next : kNoIndex) {
+  for (const uint32_t name : document_.values(member, is_list)) {
     if (document_.kind(name) != JsonKind::kString) return schema_.reject(name, "must be the name of a type");
     const std::string_view text = document_.text(name);
     constexpr std::string_view kNames[] = {"null", "boolean", "boolean", "number", "string", "array", "object"};
@@ -529,25 +525,21 @@ Status TypeVerdicts::of_type_keyword(uint32_t member, Verdict* verdict) const {
   return Status::kOk;
 }
 
-uint32_t TypeVerdicts::finite_values(uint32_t schema, bool* is_list) const {
-  *is_list = false;
+bool TypeVerdicts::is_finite(uint32_t schema, JsonDocument::Range* values) const {
   const uint32_t value = schema_.assertion(schema, Keyword::kConst);
-  if (value != kNoIndex) return value;
-  const uint32_t values = schema_.assertion(schema, Keyword::kEnum);
-  *is_list = values != kNoIndex && document_.kind(values) == JsonKind::kArray;
-  return *is_list ? values : kNoIndex;
+  const uint32_t list = schema_.assertion(schema, Keyword::kEnum);
+  const bool is_list = value == kNoIndex && list != kNoIndex && document_.kind(list) == JsonKind::kArray;
+  if (value == kNoIndex && !is_list) return false;
+  *values = document_.values(is_list ? list : value, is_list);
+  return true;
 }
 
 bool TypeVerdicts::values_disjoint(uint32_t a, uint32_t b) const {
-  bool list_a = false;
-  bool list_b = false;
-  const uint32_t values_a = finite_values(a, &list_a);
-  const uint32_t values_b = finite_values(b, &list_b);
-  if (values_a == kNoIndex || values_b == kNoIndex) return false;
-  for (uint32_t v = list_a ? document_[values_a].first : values_a; v != kNoIndex;
-       v = list_a ? document_[v].next : kNoIndex) {
-    for (uint32_t w = list_b ? document_[values_b].first : values_b; w != kNoIndex;
-         w = list_b ? document_[w].next : kNoIndex) {
+  JsonDocument::Range values_a = document_.children(kNoIndex);
+  JsonDocument::Range values_b = values_a;
+  if (!is_finite(a, &values_a) || !is_finite(b, &values_b)) return false;
+  for (const uint32_t v : values_a) {
+    for (const uint32_t w : values_b) {
       const bool composite = schema_.type_of(v) >= JsonType::kArray && schema_.type_of(v) == schema_.type_of(w);
       if (composite || schema_.same_value(v, w)) return false;
     }
@@ -558,7 +550,7 @@ bool TypeVerdicts::values_disjoint(uint32_t a, uint32_t b) const {
 bool TypeVerdicts::requires_name(uint32_t schema, std::string_view name) const {
   const uint32_t required = schema_.assertion(schema, Keyword::kRequired);
   if (required == kNoIndex || document_.kind(required) != JsonKind::kArray) return false;
-  for (uint32_t n = document_[required].first; n != kNoIndex; n = document_[n].next) {
+  for (const uint32_t n : document_.children(required)) {
     if (document_.kind(n) == JsonKind::kString && document_.text(n) == name) return true;
   }
   return false;
@@ -568,8 +560,7 @@ bool TypeVerdicts::requires_name(uint32_t schema, std::string_view name) const {
 Status TypeVerdicts::properties_disjoint(uint32_t a, uint32_t b, bool* result) const {
   const uint32_t properties = schema_.assertion(a, Keyword::kProperties);
   const uint32_t others = schema_.assertion(b, Keyword::kProperties);
-  for (uint32_t p = properties == kNoIndex ? kNoIndex : document_[properties].first; p != kNoIndex;
-       p = document_[p].next) {
+  for (const uint32_t p : document_.children(properties)) {
     const std::string_view name = document_.name(p);
     uint32_t q = document_.member(others, name);
     if (q == kNoIndex || (!requires_name(a, name) && !requires_name(b, name))) continue;
@@ -594,7 +585,7 @@ Status TypeVerdicts::properties_disjoint(uint32_t a, uint32_t b, bool* result) c
                       schema_.assertion(b, Keyword::kPatternProperties) == kNoIndex;
   const uint32_t required = schema_.assertion(a, Keyword::kRequired);
   if (!closed || required == kNoIndex) return Status::kOk;
-  for (uint32_t n = document_[required].first; n != kNoIndex; n = document_[n].next) {
+  for (const uint32_t n : document_.children(required)) {
     if (document_.kind(n) == JsonKind::kString && document_.member(others, document_.text(n)) == kNoIndex)
       *result = true;
   }

@@ -102,7 +102,6 @@ class Schema {
   // "items" and the related keywords: the schemas of the first elements, and that of the rest.
   struct Tuple {
     uint32_t list = kNoIndex;
-    uint32_t prefix = kNoIndex;
     uint32_t count = 0;
     uint32_t rest = kNoIndex;
   };
@@ -155,7 +154,8 @@ class TypeVerdicts {
   bool values_disjoint(uint32_t a, uint32_t b) const;
   bool requires_name(uint32_t schema, std::string_view name) const;
   Status properties_disjoint(uint32_t a, uint32_t b, bool* result) const;
-  uint32_t finite_values(uint32_t schema, bool* is_list) const;
+  // Returns whether "const" or "enum" lists the values of the schema, and writes them.
+  bool is_finite(uint32_t schema, JsonDocument::Range* values) const;
 
   const Schema& schema_;
   const JsonDocument& document_;

@@ -1,8 +1,6 @@
-#include "runtime/grammar/json_schema/string.h"
-
+// Strings: lengths, patterns, formats and lists of values, combined as products of automata.
 #include <algorithm>
 
-#include "runtime/base/utf8.h"
 #include "runtime/grammar/json_schema/compiler.h"
 #include "runtime/grammar/json_schema/format.h"
 
@@ -115,8 +113,7 @@ Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutoma
     } else {
       words.truncate(0);
       const bool is_list = keyword == Keyword::kEnum;
-      for (uint32_t v = is_list ? document_[atom.node].first : atom.node; v != kNoIndex;
-           v = is_list ? document_[v].next : kNoIndex) {
+      for (const uint32_t v : document_.values(atom.node, is_list)) {
         if (document_.kind(v) == JsonKind::kString) words.push(document_.text(v));
       }
       if (!automaton_of_words(words.span(), workspace_, &other)) {
@@ -160,8 +157,7 @@ Status StringBuilder::listed_strings(Atoms atoms, uint32_t* expression) {
   if (!others.empty()) SOTTO_TRY(restrict_by(others.span(), false, &automaton, &any));
   GrammarBuilder::List choices;
   const bool is_list = listing.kind == LiteralKind::kKeyword && schema_.keyword(listing.node) == Keyword::kEnum;
-  for (uint32_t v = is_list ? document_[listing.node].first : listing.node; v != kNoIndex;
-       v = is_list ? document_[v].next : kNoIndex) {
+  for (const uint32_t v : document_.values(listing.node, is_list)) {
     if (document_.kind(v) != JsonKind::kString) continue;
     const std::string_view text = document_.text(v);
     const uint32_t length = count_characters(text);

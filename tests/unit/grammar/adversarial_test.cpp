@@ -1,4 +1,4 @@
-// Grammars made to break engines, each with what is expected of it.
+// Grammars that are known to break other engines, each with its expected results.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,5 +1,4 @@
-// Grammar images: a loaded grammar is the compiled one; a changed image is refused or does
-// no harm.
+// Grammar images: a loaded grammar equals the compiled one, and a changed image is rejected or does no harm.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,7 +1,13 @@
-// The lookahead of states, and masks computed with it compared with masks computed by trying every token.
+// The lookahead of states, masks computed with it compared with masks computed by trying every token, and the
+// transitions of a grammar by whole characters.
+#include "runtime/grammar/compiler/lookahead.h"
+
 #include <gtest/gtest.h>
 
-#include "runtime/grammar/compiler/lookahead.h"
+#include <cstdio>
+#include <set>
+
+#include "runtime/grammar/automata/code_points.h"
 #include "tests/unit/grammar/grammar_support.h"
 
 namespace sotto::test {
@@ -151,13 +157,13 @@ TEST(Lookahead, MasksEqualThoseOfTestingEveryToken) {
     limits.config_count = 4096;
     limits.frame_count = limits.item_count = 16384;
     TestMatcher plain(usual, vocabulary.get(), limits, {false, false});
-    TestMatcher sliced(loaded, vocabulary.get(), limits);
+    TestMatcher prefiltered(loaded, vocabulary.get(), limits);
     TestMatcher small(loaded, vocabulary.get());
     uint64_t random = static_cast<uint64_t>(seed);
     for (int step = 0; step < 8; ++step) {
       TokenMask masks[3];
       const Status status = plain->mask(0, &masks[0]);
-      if (status != Status::kOk || sliced->mask(0, &masks[1]) != Status::kOk) break;
+      if (status != Status::kOk || prefiltered->mask(0, &masks[1]) != Status::kOk) break;
       const bool is_small = small->mask(0, &masks[2]) == Status::kOk;
       uint32_t chosen = 0;
       for (uint32_t token = 0; token < vocabulary->size(); ++token) {
@@ -172,11 +178,66 @@ TEST(Lookahead, MasksEqualThoseOfTestingEveryToken) {
       ++compared;
       const auto next = static_cast<int32_t>(chosen);
       if (plain->accept_token(0, next) != Status::kOk) break;
-      ASSERT_EQ(sliced->accept_token(0, next), Status::kOk) << text;
+      ASSERT_EQ(prefiltered->accept_token(0, next), Status::kOk) << text;
       if (is_small && small->accept_token(0, next) != Status::kOk) break;
     }
   }
   EXPECT_GT(compared, 100u);
+}
+
+// Where the characters that have a class lead from a state; empty if one leads nowhere.
+std::set<uint32_t> targets_of_characters(const CompiledGrammar& grammar, uint32_t start) {
+  std::set<uint32_t> targets;
+  for (uint32_t c = 0; c <= kMaxCodePoint; ++c) {
+    uint8_t bytes[4];
+    const size_t size = is_scalar_value(c) ? encode_utf8(c, bytes) : 0;
+    if (size == 0 || char_class_of(bytes[0]) == 0) continue;
+    uint32_t state = start;
+    for (size_t i = 0; i < size; ++i) {
+      const auto moves = grammar.moves(state, grammar.byte_class(bytes[i]));
+      if (moves.empty()) return {};
+      state = moves[0].target;
+    }
+    targets.insert(state);
+  }
+  return targets;
+}
+
+// Parts of all blocks of characters, so that most continuation bytes have a class of their own.
+std::string scattered_ranges() {
+  std::string ranges;
+  for (uint32_t i = 0; i < 30; ++i) {
+    const uint32_t first = 0x400 + i * 0x8642;
+    char range[32];
+    std::snprintf(range, sizeof range, "\\U%08X-\\U%08X", first, first + 0x100 + i * 7);
+    ranges += range;
+  }
+  return ranges;
+}
+
+// Few of the ways through the bytes of characters differ; a walk takes those only, and yet
+// comes to all states that characters lead to.
+TEST(Utf8Transitions, WalksEnterEachPlaceOnce) {
+  const std::string ranges = scattered_ranges();
+  const TestGrammar built("root ::= [" + ranges + "] \"a\" | [^" + ranges + "] \"b\"");
+  ASSERT_TRUE(built.valid()) << built.message();
+  const CompiledGrammar& grammar = built.view();
+  const uint32_t start = grammar.root_start();
+  std::vector<Utf8Transition> memory(Utf8Transitions::count(grammar));
+  Utf8Transitions steps;
+  steps.init(grammar, memory.data());
+  std::set<uint32_t> targets;
+  size_t visits = 0;
+  for (const Utf8Transition& first : steps.from(0)) {
+    EXPECT_TRUE(steps.lead(grammar, start, first, [&](uint32_t target) {
+      targets.insert(target);
+      ++visits;
+      return true;
+    }));
+  }
+  EXPECT_LT(visits, 20000u);
+  EXPECT_EQ(targets, targets_of_characters(grammar, start));
+  EXPECT_EQ(targets.size(), 2u);
 }
 
 }  // namespace

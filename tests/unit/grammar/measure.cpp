@@ -1,8 +1,7 @@
-// Times of compiling, masks and accepting, first visits included, and matchers' memory, as
-// percentiles over the grammars and schemas of the shared test data:
-//   grammar_measure [DIVISOR]  with the default limits; with a divisor, the counts of those
-//                              divided by it
-// Every run is made three times, each with a new matcher; a step's time is the least of them.
+// Prints percentiles of the times of compiling, masks and accepting, first visits included, and of matchers' memory,
+// over the grammars and schemas of the shared test data:
+//   grammar_measure [DIVISOR]  uses the default limits; with a divisor, their counts divided by it
+// Every run is made three times, each with a new matcher; the time of a step is the least of the three.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

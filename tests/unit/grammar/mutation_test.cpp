@@ -1,5 +1,5 @@
-// Damaged and recombined grammars: whatever compiles gives the same masks with little memory
-// as with much, and takes exactly the tokens it allows. SOTTO_GRAMMAR_MUTATIONS sets how many.
+// Damaged and recombined grammars: a grammar that compiles gives the same masks with little memory as with much, and
+// accepts exactly the tokens that the mask allows. The variable SOTTO_GRAMMAR_MUTATIONS sets how many are tried.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Masks against the Earley parser of tests/tools/earley_oracle.py. SOTTO_GRAMMAR_ORACLE names
-// another file than the committed sample.
+// Masks compared with the Earley parser of tests/tools/earley_oracle.py. The variable SOTTO_GRAMMAR_ORACLE names a file
+// to use in place of the committed sample.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Vocabularies prepared before: what is opened is what would be built, or it is refused.
+// Prepared vocabularies: what is opened equals what would be built, or it is rejected.
 #include "runtime/grammar/vocabulary/model_vocabulary.h"
 
 #include <gtest/gtest.h>

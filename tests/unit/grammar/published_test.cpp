@@ -1,4 +1,4 @@
-// Published grammars and their accept-reject cases, grammars from the wild, JSONTestSuite.
+// Published grammars with their cases of accepted and rejected texts, grammars from public repositories, JSONTestSuite.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,4 +1,5 @@
-// Regular expressions: what they match, against Python's re and by hand, and what is refused.
+// Regular expressions: what they match, compared with Python's re and with cases written by hand, and which syntax is
+// rejected.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Which keywords of JSON Schema are supported, taken for annotations, or refused by name. The
-// supported ones are those of llguidance's list (docs/json_schema.md there) and more.
+// Which keywords of JSON Schema are supported, are annotations, or are rejected by name. The supported ones include
+// those of llguidance's list (docs/json_schema.md there).
 #include <gtest/gtest.h>
 
 #include "tests/unit/grammar/schema_support.h"

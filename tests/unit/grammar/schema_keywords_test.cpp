@@ -1,5 +1,5 @@
-// Single keywords of JSON Schema: numbers by brute force, forms of strings and white space,
-// refusals by name, shortcuts.
+// Single keywords of JSON Schema: numbers by brute force, forms of strings and white space, rejected keywords,
+// shortcuts.
 #include <gtest/gtest.h>
 
 #include <algorithm>

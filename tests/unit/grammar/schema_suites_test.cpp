@@ -1,5 +1,5 @@
-// The published suites of JSON Schema and JSON against the front ends: nothing invalid is ever
-// accepted, nothing valid rejected, and no fewer schemas are supported than before.
+// The published suites of JSON Schema and JSON: no invalid document is accepted, no valid document is rejected where
+// the schema is supported, and no fewer schemas are supported than before.
 #include <gtest/gtest.h>
 
 #include <algorithm>
