@@ -1,5 +1,5 @@
 // SOTTO_FEATURE_GRAMMAR=OFF: the functions of sotto_grammar.h without their implementation. No
-// grammar, vocabulary or matcher can come into being.
+// grammar, vocabulary or matcher can exist.
 #include "capi/sotto_handles.h"
 
 using sotto::Status;

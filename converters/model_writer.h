@@ -53,7 +53,7 @@ struct WriteOptions {
 // unchanged.
 WriteReport write_model(const Checkpoint& checkpoint, const std::filesystem::path& path, const WriteOptions& options);
 
-// Returns the bytes that write_model() writes, by way of a temporary file.
+// Returns the bytes that write_model() writes, through a temporary file.
 std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint, const WriteOptions& options);
 
 }  // namespace sotto

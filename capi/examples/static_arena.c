@@ -11,7 +11,7 @@
 #define BATCH 16
 #define SINKS 4
 
-/* On a device the file would lie in flash, used where it is. */
+/* On a device the file would be in flash memory and used in place. */
 static _Alignas(SOTTO_MEMORY_ALIGNMENT) unsigned char model_file[8 << 20];
 static _Alignas(SOTTO_MEMORY_ALIGNMENT) unsigned char model_memory[SOTTO_MODEL_MEMORY_BYTES(SHAPE)];
 static _Alignas(

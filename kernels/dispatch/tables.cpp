@@ -23,7 +23,7 @@
 namespace sotto {
 namespace {
 
-// A CPU with AVX-512 that is told to run kAvx2 does without AVX-VNNI.
+// On a CPU with AVX-512, kAvx2 does not use AVX-VNNI, as in XNNPACK.
 bool has_only_avx_vnni() { return has_avx_vnni() && (supported_isas() & isa_bit(Isa::kAvx512)) == 0; }
 
 // The rows are ordered from the best to the reference. Every build has all names.

@@ -1,5 +1,5 @@
 /* Firmware that streams text: no operating system, heap, files, stdio or threads. All memory is declared here, at the
- * size that sotto_memory.h gives; the model is read where it lies in flash. */
+ * size that sotto_memory.h gives; the model is read in place, from flash memory. */
 #include <sotto.h>
 #include <sotto_memory.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-# Features of the library. The functions of a disabled feature stay, which refuse with SOTTO_UNSUPPORTED and name the
-# option: a file absent_*.cpp stands in for it. sotto_build_text() tells a program what is there.
+# Features of the library. The functions of a disabled feature stay, but fail with SOTTO_UNSUPPORTED and name the option.
+# sotto_build_text() reports the features of a build.
 
 option(SOTTO_FEATURE_GRAMMAR "Grammars, vocabularies and matchers" ON)
 option(SOTTO_FEATURE_SEARCH "Beam search, n continuations, contrastive search" ON)

@@ -8,7 +8,7 @@ type resource struct {
 	users     int // one until it is closed, and one per call and per dependent object
 	closed    bool
 	busy      bool   // inside an exclusive call
-	attached  bool   // lent to a session: other calls are rejected
+	attached  bool   // attached to a session, which rejects other calls
 	free      func() // destroys the object, which has no users left
 	interrupt func() // makes a running call return soon; may be nil
 }

@@ -20,7 +20,7 @@ func (s *Session) Prefill(prompt []Token) (Status, error) {
 	})
 }
 
-// Next generates one token. At the end of a text, stop is the reason and the piece has the text that was held back.
+// Next generates one token. At the end of a text, stop is the reason and the piece has the text that was withheld.
 func (s *Session) Next() (piece Piece, stop Status, err error) {
 	stop, err = s.plain(func(handle *C.sotto_session) C.sotto_status {
 		var made *C.sotto_piece

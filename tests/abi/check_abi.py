@@ -3,7 +3,7 @@
 A library is compiled from the headers alone, in which every function is declared there and does nothing, so that its
 debug information holds every type of the interface; abidw describes it and abidiff compares. `--write` makes the
 description again after a change that old programs survive: functions, fields at the end of structs that say
-their size, constants. `--self-test` breaks the headers in many ways and expects each to be told.
+their size, constants. `--self-test` breaks the headers in many ways and expects each change to be reported.
 """
 import argparse
 import pathlib
@@ -80,8 +80,8 @@ def self_test(tools, include, released, folder):
     if count < 50:
         failures.append(f"only {count} breaks were tried: the headers are read wrongly")
     for failure in failures:
-        print("not told: " + failure, file=sys.stderr)
-    print(f"{count - len(failures)} of {count} breaks told")
+        print("not reported: " + failure, file=sys.stderr)
+    print(f"{count - len(failures)} of {count} breaks reported")
     return 1 if failures else 0
 
 
@@ -91,7 +91,7 @@ def main():
     parser.add_argument("--include", type=pathlib.Path, required=True, help="where the headers are")
     parser.add_argument("--released", type=pathlib.Path, required=True, help="description of the released interface")
     parser.add_argument("--write", action="store_true", help="write the description again")
-    parser.add_argument("--self-test", action="store_true", help="see that breaks are told")
+    parser.add_argument("--self-test", action="store_true", help="check that breaks are reported")
     tools = parser.parse_args()
     for name in ("abidw", "abidiff"):
         setattr(tools, name, shutil.which(name))
@@ -107,11 +107,11 @@ def main():
         if tools.self_test:
             return self_test(tools, tools.include, tools.released, pathlib.Path(folder))
         describe(tools, tools.include, pathlib.Path(folder) / "now.abi")
-        told = differences(tools, tools.released, pathlib.Path(folder) / "now.abi")
-    if told is None:
+        changes = differences(tools, tools.released, pathlib.Path(folder) / "now.abi")
+    if changes is None:
         return 0
     print("the binary interface is not the released one; if old programs survive this change, run\n  python3 "
-          f"{' '.join(sys.argv)} --write\n{told}", file=sys.stderr)
+          f"{' '.join(sys.argv)} --write\n{changes}", file=sys.stderr)
     return 1
 
 

@@ -2,7 +2,7 @@
 
 A layout file has a line "struct field offset size" for each field and "struct - 0 size" for each struct: layout_lp64.txt
 where pointers have 64 bits, layout_ilp32.txt where they have 32 and 64-bit integers are aligned to 8 bytes (ARM, RISC-V,
-WebAssembly). Both are checked wherever one of the compilers can be told to compile for such a machine; no headers of its
+WebAssembly). Both are checked if one of the compilers can compile for such a machine; no headers of its
 system are needed. Bindings compare their declarations with these files, which capi/generate makes from the tables. With --released, the structs must also serve programs compiled against those headers. `--release DIRECTORY` keeps
 the headers for that, without their comments.
 """

@@ -37,14 +37,14 @@ def check_layout(prefix, libdir):
         raise SystemExit(f"not installed: {', '.join(missing)}")
     for name in ["libsotto.so", "libsotto.so.1"]:
         if not (libdir / name).is_symlink():
-            raise SystemExit(f"{name} is no symbolic link")
+            raise SystemExit(f"{name} is not a symbolic link")
     program = prefix / "bin/sotto"
     if program.exists():  # a build with tools
         commands = re.findall(r"^  (\w+)  ", run(program, "--help").split("Subcommands:")[1], flags=re.M)
         page = (prefix / "share/man/man1/sotto.1").read_text()
         missing = [name for name in commands if f".B {name}\n" not in page]
         if missing or len(commands) < 5:
-            raise SystemExit(f"sotto.1 does not tell of {', '.join(missing)}")
+            raise SystemExit(f"sotto.1 does not mention {', '.join(missing)}")
 
 
 def main():

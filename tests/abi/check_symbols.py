@@ -95,7 +95,7 @@ def check_state(args):
             if size and re.match(r"\.(init_array|ctors|preinit_array)", section):
                 failures.append(f"{member} has static constructors")
             writable = re.match(r"\.(data|bss|tdata|tbss)(\.|$)", section) and not section.startswith(".data.rel.ro")
-            # Constants that GCC copies to the stack may lie there, too, without a name.
+            # Constants that GCC copies to the stack may also be there without a name.
             if section == ".data" and (member, index) not in variables:
                 continue
             if size and writable and member not in STATE_ALLOWED_IN:

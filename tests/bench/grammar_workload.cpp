@@ -114,7 +114,7 @@ class Tokens {
   std::unordered_map<std::string_view, sotto_token> ids_;
 };
 
-// How masks are asked for.
+// How masks are requested.
 enum class Masks { kInPlace, kCopied };
 
 // Memory for grammars and then matchers, one after the other, so that no figure includes the first use of a page.

@@ -140,7 +140,7 @@ def main():
     if args.json:
         print(json.dumps(figures, indent=2))
         return
-    print(f"{'us a token':28} {'Sotto':>8} {'llama.cpp':>10} {'ratio':>7}")
+    print(f"{'us per token':28} {'Sotto':>8} {'llama.cpp':>10} {'ratio':>7}")
     for name, figure in figures.items():
         print(f"{name:28} {figure['sotto']:8.1f} {figure['llama.cpp']:10.1f} "
               f"{figure['llama.cpp'] / figure['sotto']:6.1f}x")

@@ -1,14 +1,15 @@
-"""Generates texts under grammars with the real program, hot, and has them judged by parsers that share nothing with it.
+"""Generates texts under grammars with the program, at a high temperature, and checks them with independent parsers.
 
     validate_generations.py SOTTO MODEL [--count 200] [--tokens 64] [--temperature 1.5] [--data DIR] [--only NAME]
 
-Twenty grammars and schemas, COUNT texts of each: three quarters in searches of 50 sequences, the rest one process a
-text, each with its own seed. A finished text must be one of the grammar: GBNF by the Earley parser of
-earley_oracle.py over a GBNF reader of this file's own, regular expressions by the module regex, schemas by jsonschema.
-A text that the limit of tokens cut off must begin one: for GBNF and regular expressions exactly, for schemas as JSON.
-Needs the Python packages jsonschema and regex; DIR holds the shared test data (default: ../shared/data next to the
-project). Prints a line for each grammar; the exit code is 1 if a text was wrong. Takes some minutes, so it is no part
-of the tests; tests/cli/grammar_generate_test.cpp does the same on a small scale.
+It generates COUNT texts for each of twenty grammars and schemas: three quarters in searches of 50 sequences, and the
+others in one process per text, each with its own seed. A finished text must be in the grammar. For GBNF that is checked
+by the Earley parser of earley_oracle.py over a GBNF reader of this file, for regular expressions by the module regex,
+and for schemas by jsonschema. A text that the limit of tokens cut off must begin a text of the grammar, which is checked
+exactly for GBNF and regular expressions, and as JSON for schemas. The program needs the Python packages jsonschema and
+regex. DIR holds the shared test data (default: ../shared/data next to the project). It prints a line for each grammar,
+and the exit code is 1 if a text was wrong. It takes some minutes, so it is not a part of the tests;
+tests/cli/grammar_generate_test.cpp does the same on a small scale.
 """
 import argparse
 import concurrent.futures

@@ -9,7 +9,7 @@
 namespace sotto::cli {
 
 constexpr char kSessionGroup[] = "Session";
-constexpr char kSpecialHelp[] = "<|endoftext|> and the like in the text are special tokens";
+constexpr char kSpecialHelp[] = "<|endoftext|> and similar texts become special tokens";
 
 // The functions below keep references to `options`, `params` and `input`, which must outlive `command`.
 

@@ -10,6 +10,6 @@ else()
   set(CMAKE_SYSTEM_PROCESSOR arm64)
   include("${CMAKE_CURRENT_LIST_DIR}/zig.cmake")
   sotto_use_zig(aarch64-macos.12.0)
-  # CMake asks for it; only an installation would start it.
+  # CMake requires it, but only an installation would run it.
   find_program(CMAKE_INSTALL_NAME_TOOL NAMES install_name_tool llvm-install-name-tool llvm-install-name-tool-14 true)
 endif()

@@ -124,7 +124,7 @@ class Session(Resource):
         return Status(status)
 
     def next(self) -> Piece | None:
-        """Generates one token. Returns None at a stop, after a piece without a token if text was held back.
+        """Generates one token. Returns None at a stop, after a piece without a token if text was withheld.
         A cancelled text continues at the next call; one that ended for another reason does not."""
         piece = ctypes.POINTER(abi.Piece)()
         with Exclusive(self) as handle:

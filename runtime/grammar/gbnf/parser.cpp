@@ -433,7 +433,7 @@ class GbnfParser {
     if (!lexer_.take('>')) return lexer_.fail(begin, "token literal that is not closed");
     const auto name = lexer_.text().subspan(begin, lexer_.offset() - begin);
     const uint32_t token = names_.find == nullptr ? kNoIndex : names_.find(names_.self, name);
-    if (token == kNoIndex) return lexer_.fail(begin, "text that is no token of the vocabulary");
+    if (token == kNoIndex) return lexer_.fail(begin, "text that is not a token of the vocabulary");
     *tokens = {token, token};
     return Status::kOk;
   }

@@ -13,7 +13,7 @@ int xnn_initialize(const void* allocator) { return allocator != NULL; }
 void* pthreadpool_create(size_t thread_count) { return thread_count > 100 ? stdout : NULL; }
 
 int main(void) {
-  static const char no_model[64] = "this is no model";
+  static const char no_model[64] = "this is not a model";
   size_t size = 0;
   sotto_model_params params;
   sotto_error error;

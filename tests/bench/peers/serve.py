@@ -3,8 +3,8 @@
     python3 serve.py DIRECTORY PEER THREADS
 
 PEER: q8_0, q4_0 (llama.cpp with flash attention) or ctranslate2 (int8). Requests and answers:
-    {"measure": "decode", "context": 512, "tokens": 16}  -> {"value": tokens a second}
-    {"measure": "prefill", "tokens": 128}                -> {"value": tokens a second}
+    {"measure": "decode", "context": 512, "tokens": 16}  -> {"value": tokens per second}
+    {"measure": "prefill", "tokens": 128}                -> {"value": tokens per second}
     {"measure": "fresh", "tokens": 64}                   -> {"first_token_ms": ..., "peak_mib": ...}
 `fresh` starts a process of its own and counts from after Python and the library have been loaded, before the model is.
 """

@@ -6,7 +6,7 @@ set -eu
 
 case ${1:-} in
   -h|--help) echo "usage: sh tests/bench/peers/setup.sh [DIRECTORY]    (default: build/peers; needs build/release)"; exit 0 ;;
-  -*) echo "setup.sh: $1 is no option; try --help" >&2; exit 2 ;;
+  -*) echo "setup.sh: $1 is not an option; try --help" >&2; exit 2 ;;
 esac
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 root=$(CDPATH= cd -- "$here/../../.." && pwd)

@@ -39,7 +39,7 @@ TEST(Examples, GenerateStreamsWhatTheCommandLineDoes) {
   EXPECT_GT(expected.out.size(), 100u);
   EXPECT_EQ(result.out, expected.out);
 
-  write_file(folder.file("no.sotto"), "This is no model.");
+  write_file(folder.file("no.sotto"), "This is not a model.");
   const Result refused = shell(shell_word(program) + arguments(folder.file("no.sotto")));
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_NE(refused.err, "");

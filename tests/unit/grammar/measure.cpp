@@ -76,7 +76,7 @@ struct Result {
 
 using Tokens = std::vector<int32_t>;
 
-// The longest token that the text goes on with, and so on to its end.
+// Splits the text into tokens, always the longest one.
 Tokens tokenize(const Vocabulary& vocabulary, std::string_view text) {
   Tokens tokens;
   while (!text.empty()) {

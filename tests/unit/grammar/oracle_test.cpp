@@ -69,7 +69,7 @@ std::vector<bool> read_mask(const std::string& hex, size_t count) {
   return mask;
 }
 
-// Whether there is room for where the grammar's texts begin.
+// Returns whether the limits suffice for the start of the grammar.
 bool can_begin(const TestGrammar& grammar, const TestVocabulary& vocabulary, const Variant& variant) {
   const auto& limits = variant.limits;
   const Memory memory = aligned_memory(Matcher::memory_size(grammar.view(), &vocabulary.view(), limits));

@@ -207,7 +207,7 @@ impl Grammar {
             }
             report.check(status)?;
             // An image has no unused memory; the compiled grammar keeps the compiler's working memory.
-            // SAFETY: `raw` lives in `memory`; the image has the size asked for.
+            // SAFETY: `raw` lives in `memory`; the image has the requested size.
             unsafe {
                 let mut image_size = 0;
                 sys::sotto_grammar_save(raw, std::ptr::null_mut(), 0, &mut image_size);

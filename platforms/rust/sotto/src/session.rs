@@ -175,7 +175,7 @@ impl Session {
         Ok(())
     }
 
-    /// Removes the matcher and returns it. If the library rejects that because tokens are held back for
+    /// Removes the matcher and returns it. If the library rejects that because tokens are withheld for
     /// banned strings, the stream is reset first.
     pub fn take_matcher(&mut self) -> Option<Matcher> {
         let matcher = self.matcher.take()?;

@@ -48,14 +48,14 @@ impl<T: Prompt + ?Sized> Prompt for &T {
 pub struct Piece<'s>(pub(crate) &'s sys::sotto_piece);
 
 impl<'s> Piece<'s> {
-    /// Returns whole characters, possibly none: the bytes of an incomplete character are held back.
+    /// Returns whole characters, possibly none: the bytes of an incomplete character are withheld.
     pub fn text(&self) -> &'s str {
         // SAFETY: the session keeps the text until its next call.
         let bytes = unsafe { slice(self.0.text, self.0.text_size) };
         std::str::from_utf8(bytes).expect("the library gives whole characters")
     }
 
-    /// The token; `None` for a piece with only text that was held back.
+    /// The token; `None` for a piece with only text that was withheld.
     pub fn token(&self) -> Option<Token> {
         if self.0.token < 0 {
             None
@@ -104,7 +104,7 @@ impl fmt::Debug for Piece<'_> {
 pub enum Step<'s> {
     /// A token.
     Piece(Piece<'s>),
-    /// The end, with text that was held back, possibly none.
+    /// The end, with text that was withheld, possibly none.
     Stop(Stop, &'s str),
 }
 
@@ -113,7 +113,7 @@ pub enum Step<'s> {
 pub struct Chunk {
     /// Whole characters, possibly none.
     pub text: String,
-    /// The token; `None` for a piece with only text that was held back.
+    /// The token; `None` for a piece with only text that was withheld.
     pub token: Option<Token>,
     /// ln p under the model; NaN unless `log_probabilities` is set.
     pub log_probability: f32,

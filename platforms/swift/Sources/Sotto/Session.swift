@@ -200,7 +200,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Generates one token. Returns nil at a stop, after a piece without a token if text was held back.
+  /// Generates one token. Returns nil at a stop, after a piece without a token if text was withheld.
   public func next() throws -> Piece? {
     try run { session in
       if state.stopReason != .ok { return nil }

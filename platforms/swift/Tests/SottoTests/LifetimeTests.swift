@@ -81,7 +81,7 @@ final class LifetimeTests: XCTestCase {
         defer { continuation.finish() }
         for try await part in try session.stream("It was") { continuation.yield(part) }
       }
-      if round % 2 == 0 {  // else at once
+      if round % 2 == 0 {  // else immediately
         for await _ in parts { break }
       }
       endless.cancel()

@@ -188,7 +188,7 @@ public final class Session extends Owned {
     }
 
     /**
-     * Generates one token. Returns null at a stop, after a piece without a token if text was held back. A
+     * Generates one token. Returns null at a stop, after a piece without a token if text was withheld. A
      * cancelled text continues at the next call; one that ended for another reason does not.
      */
     public Piece next() {

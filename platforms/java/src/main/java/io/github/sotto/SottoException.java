@@ -1,6 +1,6 @@
 package io.github.sotto;
 
-/** The library refused a call. */
+/** The library rejected a call. */
 public class SottoException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
