@@ -1,13 +1,13 @@
 # Tests of the bindings: `add_subdirectory(platforms/LANGUAGE)` registers them, labelled `bindings`, and the target
-# `bindings` builds what they need. A test whose tool is missing or too old is skipped and says so.
+# `bindings` builds what they need. A test whose tool is missing or too old is skipped with a message.
 
 add_custom_target(bindings DEPENDS sotto sotto_static)
 if(sotto_builds_tools)
   add_dependencies(bindings sotto_cli sotto-convert)  # the test of the READMEs installs the build
 endif()
 
-# sotto_find_tool(NAME TOOL LEAST_VERSION [VERSION_ARGUMENT]): the path of TOOL in NAME, or why there is none in
-# NAME_MISSING.
+# sotto_find_tool(NAME TOOL LEAST_VERSION [VERSION_ARGUMENT]): stores the path of TOOL in NAME, or the reason why
+# it is missing in NAME_MISSING.
 function(sotto_find_tool name tool least_version)
   set(argument --version)
   if(ARGC GREATER 3)

@@ -1,5 +1,5 @@
-# sotto_options: how everything here is compiled.
-# sotto_core_options: the C++ subset of runtime/, kernels/ and capi/ on top of it.
+# sotto_options: the compile options of the whole project.
+# sotto_core_options: additionally, the C++ subset of runtime/, kernels/ and capi/.
 
 add_library(sotto_options INTERFACE)
 target_include_directories(sotto_options INTERFACE ${PROJECT_SOURCE_DIR})
@@ -9,7 +9,7 @@ if(CMAKE_SIZEOF_VOID_P EQUAL 4)
 endif()
 target_compile_options(sotto_options INTERFACE
   -Wall -Wextra -Wshadow -Wpointer-arith -Wundef
-  # Results must not depend on the compiler's taste for fused multiply-add.
+  # Results must not depend on whether the compiler fuses multiplications and additions.
   -ffp-contract=off
   -ffunction-sections -fdata-sections
   # GCC 12 warns about its own std::string (GCC bug 105651).
@@ -31,13 +31,13 @@ function(sotto_precompile target)
   target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overread>")
 endfunction()
 
-# Sanitizers instrument everything built here.
+# Sanitizers instrument the whole project.
 if(SOTTO_SANITIZE)
   add_compile_options(-fsanitize=${SOTTO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${SOTTO_SANITIZE})
 endif()
 
-# libFuzzer needs to see where the libraries go.
+# libFuzzer needs to see the branches that the libraries take.
 if(SOTTO_LIBFUZZER)
   add_compile_options(-fsanitize=fuzzer-no-link)
   add_link_options(-fsanitize=fuzzer-no-link)

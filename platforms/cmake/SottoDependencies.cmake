@@ -3,7 +3,7 @@
 #
 # Taken from the first of
 #   1. an installed build of the same pins: SOTTO_DEPS_ROOT or a prefix CMake searches. A distribution's packages do not
-#      qualify: they carry no share/sotto-dependencies/pins.txt;
+#      qualify, because they lack share/sotto-dependencies/pins.txt;
 #   2. SOTTO_DEPENDENCY_SOURCES: a directory with the archives of platforms/dependencies.txt or unpacked trees;
 #   3. the archives, downloaded by platforms/fetch_sources.sh and checked by SHA-256;
 #   4. the same commits from the upstream git repositories.
@@ -107,7 +107,7 @@ function(sotto_unpack_source package work out)
   set(${out} "${tree}" PARENT_SCOPE)
 endfunction()
 
-# sotto_fetch_archives(): fills SOTTO_DEPS_DIR/archives where that is possible.
+# sotto_fetch_archives(): fills SOTTO_DEPS_DIR/archives if possible.
 function(sotto_fetch_archives)
   find_program(SOTTO_SH sh)
   mark_as_advanced(SOTTO_SH)
@@ -207,7 +207,7 @@ if(SOTTO_DEPS_ROOT AND NOT sotto_deps_prefix)
     "${CMAKE_SYSTEM_NAME} ${CMAKE_SYSTEM_PROCESSOR} with SOTTO_THREADS=${SOTTO_THREADS}")
 endif()
 
-# 2-4. Our own build, made when the prefix for this toolchain is not there yet.
+# 2-4. A build of the pinned sources, if the prefix for this toolchain does not exist yet.
 if(NOT sotto_deps_prefix)
   sotto_toolchain_options(sotto_deps_options)
   file(SHA256 "${CMAKE_CURRENT_LIST_DIR}/${sotto_recipe}/CMakeLists.txt" recipe_hash)

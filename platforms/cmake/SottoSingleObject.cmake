@@ -2,8 +2,8 @@
 # into one relocatable object and makes every other name local, so that a host with its own XNNPACK,
 # pthreadpool or cpuinfo can link the result. OUT receives the object's path.
 #
-# Needs GNU ld and objcopy, or Apple's ld. Other linkers and sanitizer builds give one object whose inner
-# names are hidden, yet still global; Zig's for macOS and WebAssembly's also take what no name reaches.
+# Needs GNU ld and objcopy, or Apple's ld. Other linkers and sanitizer builds produce one object whose inner
+# names are hidden but global. Zig's linkers for macOS and WebAssembly also include code that no name reaches.
 
 # The host may hold COMDAT groups of the same signature, and the final link keeps one of each: a group must be
 # dissolved before its names become local.

@@ -23,7 +23,7 @@ def strip_comments(text):
 
 
 def probe_source(include):
-    """C that defines every function of the headers."""
+    """Returns C code that defines every function of the headers."""
     headers = sorted(path for path in include.glob("sotto*.h") if path.name != "sotto_memory.h")
     prototypes = [prototype for header in headers for prototype in PROTOTYPE.findall(strip_comments(header.read_text()))]
     bodies = (prototype[:-1] + " { __builtin_trap(); }" for prototype in prototypes)
@@ -40,7 +40,7 @@ def describe(tools, include, description):
 
 
 def differences(tools, released, description):
-    """What abidiff says, or None if the interfaces are one."""
+    """Returns the output of abidiff, or None if the interfaces are equal."""
     done = subprocess.run([tools.abidiff, released, description], capture_output=True, text=True)
     if done.returncode & 3:
         raise SystemExit(f"abidiff failed:\n{done.stderr}{done.stdout}")
@@ -48,7 +48,7 @@ def differences(tools, released, description):
 
 
 def breaks(headers):
-    """(what is done, {header: new text}) for changes that break programs in use."""
+    """Yields (description, {header: new text}) for changes that break existing programs."""
     for name, text in headers.items():
         for match in FIELDS.finditer(text):
             fields = match.group(3)

@@ -66,7 +66,7 @@ class Compiler:
         return None
 
     def layout(self, structs, headers):
-        """Lines of a layout, from what the compiler writes into an array; nothing runs."""
+        """Returns the lines of a layout, which the compiler writes into an array. Nothing runs."""
         rows, values = [], []
         for struct, fields in structs.items():
             rows.append(f"{struct} -")
@@ -74,7 +74,7 @@ class Compiler:
             for field in fields:
                 rows.append(f"{struct} {field}")
                 values += [f"offsetof({struct}, {field})", f"sizeof((({struct} *)0)->{field})"]
-        # Beyond 2^16, so that no value is written as empty space.
+        # Values beyond 2^16 are never stored as zero-initialised memory.
         numbers = ",\n".join(f"(uint32_t)({value}) + 65536u" for value in values)
         source = f"{headers}#include <stddef.h>\n#include <stdint.h>\nconst uint32_t layout[] = {{{numbers}}};\n"
         command = [*self.command, "-S", "-O0", "-x", "c", "-std=c11", f"-I{self.include}", "-o", "-", "-"]
@@ -120,7 +120,7 @@ def layout_asserts(lines):
             yield f'_Static_assert(sizeof((({struct} *)0)->{field}) == {size}, "size of {struct}.{field}");'
 
 
-# Macros do nothing until somebody uses them.
+# Macros are checked only where they are used.
 USES = {"sotto_memory.h": """
 typedef char used[SOTTO_MODEL_MEMORY_BYTES(4096, 256, 4, 6, 1024) + SOTTO_MODEL_INT8_HEAD_MEMORY_BYTES(9, 8, 1, 6, 32) +
                   SOTTO_MODEL_IN_PLACE_MEMORY_BYTES(4096, 256, 4, 6, 1024) +
@@ -154,8 +154,8 @@ def list_failures(headers, lines, name):
 
 
 def released_failures(old, new):
-    """What old programs would find elsewhere. Structs may grow at the end if they say their size, and a reserved field
-    may get a name."""
+    """Lists the fields that old programs would find elsewhere. Structs that state their size may grow at the end, and a
+    reserved field may get a name."""
     new_lines = {tuple(line.split()[:2]): line.split()[2:] for line in new}
     new_places = {(line.split()[0], *line.split()[2:]) for line in new if line.split()[1] != "-"}
     for line in old:

@@ -1,4 +1,4 @@
-"""Holds the libraries to the names they may export and need, and to carrying no static constructors or state."""
+"""Checks which names the libraries export and need, and that they have no static constructors or state."""
 import argparse
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""Runs an example of a binding on the demo model and judges what it prints:
+"""Runs an example of a binding on the demo model and checks its output:
 
     check_example.py [--json] [--shown-in README --source FILE] COMMAND...
 

@@ -31,7 +31,7 @@ TARGETS = {
 
 
 def sources(root, own, with_common):
-    """Pairs of path and flags; every pattern must find something."""
+    """Pairs of path and flags; every pattern must match a file."""
     pairs = []
     for pattern, flags in own + [(pattern, []) for pattern in COMMON if with_common]:
         paths = [path for path in sorted(root.glob(pattern))
@@ -43,7 +43,7 @@ def sources(root, own, with_common):
 
 
 def system_includes(compiler):
-    """Where this machine's C++ compiler finds headers, but for its own intrinsics."""
+    """Returns where this machine's C++ compiler finds headers, except its own intrinsics."""
     done = subprocess.run([compiler, "-x", "c++", "-E", "-v", os.devnull], capture_output=True, text=True, check=True)
     lines = done.stderr.split("#include <...> search starts here:")[1].split("End of search list")[0].split()
     paths = [os.path.realpath(line) for line in lines]

@@ -123,7 +123,7 @@ def rule_name(rule):
 
 
 def print_grammar(rng, grammar):
-    # An empty alternative before the end of a line would go on in the next one.
+    # An empty alternative before the end of a line would continue in the next line.
     return "\n".join(f"{rule_name(i)} ::= " + "\n  | ".join(print_tree(rng, t) or '""' for t in tree[1])
                      for i, tree in enumerate(grammar)) + "\n"
 
@@ -233,7 +233,7 @@ class Earley:
         return list(items), waiting
 
     def step(self, chart, code):
-        """The chart after one more character; None if there is none."""
+        """Returns the chart after one more character, or None if the character is not possible."""
         seeds = [(l, r, d + 1, o) for l, r, d, o in chart[-1][0]
                  if d < len(r) and not isinstance(r[d], int) and any(a <= code <= b for a, b in r[d])]
         return chart + [self.close(seeds, chart)] if seeds else None
@@ -247,7 +247,7 @@ class Earley:
 
 
 def split_utf8(data):
-    """Whole characters and the range of those that the rest may begin; None if it is not UTF-8."""
+    """Returns the whole characters and the range of those that the rest may begin, or None if it is not UTF-8."""
     codes, i = [], 0
     while i < len(data):
         lead = data[i]
@@ -279,7 +279,7 @@ def split_utf8(data):
 
 
 class Prefix:
-    """Text so far: a chart over its whole characters, and the bytes of one that is unfinished."""
+    """The text so far: a chart over its whole characters, and the bytes of an unfinished one."""
 
     def __init__(self, earley, chart, rest):
         self.earley, self.chart, self.rest = earley, chart, rest

@@ -1,4 +1,4 @@
-"""Holds the source tree to the rules of house_rules.py: `house_check.py ROOT`."""
+"""Checks the source tree against the rules of house_rules.py: `house_check.py ROOT`."""
 import pathlib
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ NOT_SOURCE = {"build", ".git"}
 
 
 def tracked_files(root):
-    """What git tracks; without git, everything but build output."""
+    """Lists the files that git tracks or, without git, everything except build output."""
     listed = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], capture_output=True, text=True) \
         if (root / ".git").exists() and shutil.which("git") else None
     if listed is not None and listed.returncode == 0:

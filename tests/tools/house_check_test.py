@@ -1,4 +1,4 @@
-"""Shows that every rule of house_rules.py fires on what it forbids, and only there."""
+"""Tests that every rule of house_rules.py reports offences, and only those."""
 import unittest
 
 import house_rules

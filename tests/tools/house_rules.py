@@ -1,4 +1,4 @@
-"""The house: what may lie where, who may include whom, and the C++ subset of the core, as rules over a source tree.
+"""Rules over the source tree: the place of files, the direction of includes, the C++ subset of the core, and prose.
 
 Each rule is a function from a Tree to messages; house_check.py runs them, house_check_test.py shows that each fires.
 """
@@ -31,7 +31,7 @@ INCLUDES = {
     "capi/examples/": ["sotto*.h"],
     "converters/": ["converters/", "runtime/", "kernels/linear/linear.h", "kernels/linear/int4.h"],
     "platforms/": ["platforms/", "capi/include/", "sotto*.h"],
-    # A Go module is built where it was fetched to: all it has is its own directory.
+    # A Go module is built in the directory to which it was fetched, which has nothing but the module.
     "platforms/go/": ["bridge.h", "_cgo_export.h"],
 }
 
@@ -102,7 +102,7 @@ def lines_matching(tree, pattern, what, skip=()):
 
 
 def strip_comments_and_strings(text):
-    """Blanks them out, keeping the lines."""
+    """Replaces them by blanks and keeps the lines."""
     pattern = r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
 
     def blank(match):
@@ -178,7 +178,7 @@ def core_subset(tree):
 
 
 def machine_paths(tree):
-    """The tree names no directory of the machine it was written on."""
+    """The tree names no directory of the machine on which it was written."""
     return lines_matching(tree, MACHINE_PATH, "a path of one machine")
 
 
@@ -195,7 +195,7 @@ def addresses(tree):
                 yield f"{path}: address of {match.group(1)}"
 
 
-# Words that this project once used in meanings of its own, with the field's word: .github/CONTRIBUTING.md, "Style".
+# Words that this project once used in meanings of its own, with the field's word (.github/CONTRIBUTING.md, "Style").
 PRIVATE_WORDS = {
     "be" + "hind": "after", "be" + "side": "next to, compared with", "a" + "new": "again, from scratch",
     "turn a" + "bout": "interleaved", "so m" + "any": "this number of", "to be h" + "ad": "available", "no" + "body": "no",
@@ -289,7 +289,7 @@ def documents_fit_columns(tree):
 
 
 def tests_can_fail(tree):
-    """A disabled test is no test."""
+    """No test is disabled."""
     return lines_matching(tree, re.compile(r"\bDISABLED_[A-Z]\w*"), "disabled test", skip=("tests/tools/house_rules.py",))
 
 

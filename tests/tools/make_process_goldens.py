@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what other libraries' penalties, bans and biases do to made-up logits and histories.
+"""Writes the results of other libraries' penalties, bans and biases on made-up logits and histories.
 
   make_process_goldens.py transformers FILE   needs torch and transformers
   make_process_goldens.py llama FILE          needs llama-cpp-python (made with 0.3.36)
@@ -15,7 +15,7 @@ CASES = 150
 
 
 class Numbers:
-    """The generator that the test has, too."""
+    """The random number generator of the test."""
 
     def __init__(self, seed):
         self.state = seed

@@ -82,7 +82,7 @@ class Maker:
             return out
         if name == "$ref":
             if self.in_definitions or r.random() < 0.2:
-                # Only through a value inside: a schema that is itself means nothing.
+                # The reference is inside a value, because a schema that refers to itself directly has no meaning.
                 return {r.choice(["items", "additionalProperties"]): {"$ref": "#"}}
             return {name: r.choice(["#/$defs/x", "#/$defs/y"])}
         return {name: subs()}
@@ -105,7 +105,7 @@ class Maker:
         return schema
 
     def near(self, schema, depth=0):
-        """A value that the schema may well have been made for."""
+        """Returns a value that probably satisfies the schema."""
         r = self.random
         if not isinstance(schema, dict) or r.random() < 0.15:
             return self.value(depth)

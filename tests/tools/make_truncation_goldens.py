@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/unit/sampling/truncation_goldens.h: what truncations leave of given logits.
+"""Writes tests/unit/sampling/truncation_goldens.h: the results of truncations of given logits.
 
 Formulas in numpy's double precision; where transformers has the mode, its logits processor
 must agree on every row. Rows whose border lies within rounding of a token are left out.
@@ -138,7 +138,7 @@ def main():
                             borderline += 1
                             continue
                     theirs = by_transformers(mode, l, v)
-                    # Theirs keeps all that are equal to the last.
+                    # Their implementation keeps all that are equal to the last.
                     if theirs is not None and kind not in ("tied",) and len(theirs) == len(ids):
                         assert (theirs == ids).all(), (mode, kind, count, v)
                         checked += 1

@@ -30,7 +30,7 @@ ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 class GbnfReader:
-    """GBNF as the trees that Productions takes: no more of it than these grammars use."""
+    """Parses GBNF to the trees that Productions takes, as far as these grammars need."""
 
     def __init__(self, text):
         self.text, self.at, self.names, self.trees = text, 0, ["root"], {}
@@ -144,7 +144,7 @@ class GbnfReader:
             tree = ("rep", tree, *bounds)
 
 
-# ---- judges: complete(text) and begins(text)
+# ---- checkers: complete(text) and begins(text)
 
 class ByEarley:
     def __init__(self, text):
@@ -327,7 +327,7 @@ def generate(options, arguments, tokens, more):
 
 
 def texts_of(options, arguments, tokens):
-    """Texts with the reasons why they ended; seeds differ from run to run."""
+    """Returns texts with the reasons why they ended. Seeds differ from run to run."""
     runs = [["--n", str(SEQUENCES), "--seed", str(seed)] for seed in range(options.count * 3 // 4 // SEQUENCES)]
     single = options.count - SEQUENCES * len(runs)
     runs += [["--seed", str(1000 + seed)] for seed in range(single)]
@@ -341,7 +341,7 @@ def judge(options, name):
     _, arguments, parser = next(g for g in grammars(options.data) if g[0] == name)
     finished = cut = characters = 0
     wrong, distinct = [], set()
-    # What is judged as JSON alone where it is cut should seldom be.
+    # Texts that are checked only as JSON because they were cut off should be rare.
     tokens = options.tokens * (4 if isinstance(parser, BySchema) else 1)
     for text, stop in texts_of(options, arguments, tokens):
         distinct.add(text)

@@ -1,5 +1,5 @@
-# sotto_host_headers(OUT NAMES...): a directory with links to header-only libraries of the machine that builds. Its
-# own include directory would bring along headers that are not the target's.
+# sotto_host_headers(OUT NAMES...): creates a directory with links to header-only libraries of the machine that builds.
+# That machine's include directory itself also has headers that do not fit the target.
 function(sotto_host_headers out)
   set(directory "${CMAKE_BINARY_DIR}/host-headers")
   file(MAKE_DIRECTORY "${directory}")

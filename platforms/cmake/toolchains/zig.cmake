@@ -21,7 +21,7 @@ function(sotto_use_zig target)
   if(NOT SOTTO_ZIG)
     message(FATAL_ERROR "Zig is missing: name its program in SOTTO_ZIG, or see `sh platforms/run.sh help`")
   endif()
-  # One word for each tool: CMake and our own rules start them without arguments of theirs.
+  # Each tool is one word, because CMake and the rules of this project start tools without further arguments.
   list(JOIN ARGN " " options)
   foreach(tool IN ITEMS cc c++ ar ranlib wasm-ld)
     set(arguments "${tool}")
