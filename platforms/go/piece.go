@@ -26,7 +26,7 @@ type Alternative struct {
 // Piece is one generated token.
 type Piece struct {
 	Text                  string // whole characters; empty while a character or a stop string is incomplete
-	Token                 Token  // -1: no token, only text that was withheld
+	Token                 Token  // -1 if there is only text that was withheld before
 	Bytes                 []byte // the bytes of the token
 	LogProbability        float32
 	SampledLogProbability float32       // after the sampler's chain; both are NaN unless LogProbabilities is set

@@ -46,7 +46,7 @@ func (s *Session) StopReason() Status {
 	return stop
 }
 
-// NoLimit as maxTokens lets a text go on until another stop.
+// NoLimit as maxTokens lets a text continue until another stop.
 const NoLimit = math.MaxInt
 
 func checkLimit(maxTokens int) error {

@@ -64,7 +64,7 @@ Status verify_metadata(const uint8_t* metadata, const FileHeader& header, Error*
 
 Status check_range(const char* what, uint64_t value, uint64_t low, uint64_t high, Error* error) {
   if (value >= low && value <= high) return Status::kOk;
-  return fail(error, Status::kModelCorrupt, what, " is ", value, ", outside ", low, " to ", high);
+  return fail(error, Status::kModelCorrupt, what, " is ", value, "; it must be from ", low, " to ", high);
 }
 
 Status read_config(const format::Model& model, ModelConfig* config, Error* error) {

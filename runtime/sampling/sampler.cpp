@@ -119,11 +119,11 @@ void Sampler::count_for_top_p(int32_t token, SamplerState* state) const {
 
 Status StandaloneSampler::memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* size, Error* error) {
   if (vocabulary_size == 0 || vocabulary_size > kMaxVocabularySize) {
-    return fail(error, Status::kInvalidArgument, "vocabulary_size is ", vocabulary_size, ", must be 1 to ",
+    return fail(error, Status::kInvalidArgument, "vocabulary_size is ", vocabulary_size, "; it must be from 1 to ",
                 kMaxVocabularySize);
   }
   if (list_bytes > kMaxListBytes) {
-    return fail(error, Status::kInvalidArgument, "list_bytes is ", list_bytes, ", must be 0 to ", kMaxListBytes);
+    return fail(error, Status::kInvalidArgument, "list_bytes is ", list_bytes, "; it must be at most ", kMaxListBytes);
   }
   *size = kObjectBytes + Sampler::memory_size(vocabulary_size, list_bytes);
   return Status::kOk;

@@ -209,7 +209,7 @@ Status SavedState::check_header(std::span<const uint8_t> bytes, const Header& ex
   if (reader.get<uint32_t>() != 0) return corrupt("the header is damaged", 12, error);
   const auto size = reader.get<uint64_t>();
   if (size != bytes.size()) {
-    return fail_at(error, Status::kStateCorrupt, bytes.size(), "has ", bytes.size(), " bytes, should have ", size);
+    return fail_at(error, Status::kStateCorrupt, bytes.size(), "has ", bytes.size(), " bytes; it must have ", size);
   }
   const size_t hashed = bytes.size() - Header::kChecksumSize;
   ByteReader tail(bytes.subspan(hashed));

@@ -14,7 +14,7 @@ class Piece(NamedTuple):
     """One generated token."""
 
     text: str  # whole characters; empty while a character or a stop string is incomplete
-    token: int  # -1: no token, only text that was withheld
+    token: int  # -1 if there is only text that was withheld before
     bytes: bytes  # the bytes of the token
     log_probability: float = _NAN  # under the model; NaN unless log_probabilities is set
     sampled_log_probability: float = _NAN  # after the sampler's chain

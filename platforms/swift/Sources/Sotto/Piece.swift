@@ -30,7 +30,7 @@ public struct Piece: Sendable {
 
   /// Whole characters; empty while a character or a stop string is incomplete.
   public let text: String
-  /// -1: no token, only text that was withheld.
+  /// The token, or -1 if there is only text that was withheld before.
   public let token: Token
   /// The bytes of the token.
   public let bytes: [UInt8]

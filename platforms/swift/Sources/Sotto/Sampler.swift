@@ -25,7 +25,7 @@ public final class Sampler: @unchecked Sendable {
     public var history: [Token] = []
     /// How many of the last ones were generated.
     public var generatedCount: UInt64 = 0
-    /// Number of generated tokens at which the text ends; 0: unknown.
+    /// Number of generated tokens at which the text ends, or 0 if it is unknown.
     public var tokenLimit: UInt64 = 0
     /// The stream of random numbers.
     public var sequence: UInt32 = 0

@@ -4,7 +4,7 @@ package io.github.sotto;
 public final class Piece {
     /** Whole characters; empty while a character or a stop string is incomplete. */
     public final String text;
-    /** -1: no token, only text that was withheld. */
+    /** The token, or -1 if there is only text that was withheld before. */
     public final int token;
     /** The bytes of the token. */
     public final byte[] bytes;

@@ -15,7 +15,7 @@ import java.util.stream.StreamSupport;
  * from another.
  */
 public final class Session extends Owned {
-    /** As maxTokens: the text goes on until another stop. */
+    /** Value of maxTokens with which the text continues until another stop. */
     public static final long NO_LIMIT = Long.MAX_VALUE;
 
     private final Resource model;
