@@ -3,8 +3,9 @@
     check_example.py [--json] [--shown-in README --source FILE] COMMAND...
 
 The model and a prompt are appended to COMMAND. It must print the text of the case `example` of tests/golden/data/bindings.txt,
-or with --json an object with a name and an age. With --shown-in, README must hold FILE, or what FILE has between lines
-that contain "[readme]".
+which may follow the prompt, or with --json an object with a name and an age. Without arguments it must print its usage
+and end with status 2, and with 3 if the context is too short for the object. With --shown-in, README must hold FILE, or
+what FILE has between lines that contain "[readme]".
 """
 import argparse
 import json
@@ -28,6 +29,18 @@ def check_json(output):
     return set(value) == {"name", "age"} and isinstance(value["name"], str) and 0 <= value["age"] <= 120
 
 
+def run(command, *arguments):
+    return subprocess.run([*command, *arguments], capture_output=True, text=True, encoding="utf-8")
+
+
+def check_failure(command, status, words, *arguments):
+    """`go run` ends with status 1 and prints that of the program."""
+    done = run(command, *arguments)
+    if done.returncode != status and f"exit status {status}\n" not in done.stderr or words not in done.stderr:
+        sys.exit(f"{command} with {len(arguments)} arguments ended with {done.returncode}, not {status} and {words!r}:\n"
+                 f"{done.stderr}")
+
+
 def shown_part(source):
     parts = re.split(r"^.*\[readme\].*\n", source, flags=re.M)
     return parts[1] if len(parts) == 3 else source
@@ -43,15 +56,17 @@ def main():
 
     case = golden_case("example")
     prompt = "A person: " if args.json else case["prompt"]
-    done = subprocess.run([*args.command, os.environ["SOTTO_DEMO_MODEL"], prompt], capture_output=True, text=True,
-                          encoding="utf-8")
+    model = os.environ["SOTTO_DEMO_MODEL"]
+    done = run(args.command, model, prompt)
     if done.returncode != 0:
         sys.exit(f"{args.command} ended with {done.returncode}\n{done.stdout}{done.stderr}")
     if args.json:
         if not check_json(done.stdout):
             sys.exit(f"not of the schema: {done.stdout!r}")
-    elif done.stdout.strip() != case["text"].strip():
+        check_failure(args.command, 3, "the object is not complete", model, "word " * 506)  # 508 of 512 tokens
+    elif done.stdout.strip() not in (case["text"].strip(), (prompt + case["text"]).strip()):
         sys.exit(f"printed {done.stdout!r}\ninstead of {case['text']!r}")
+    check_failure(args.command, 2, "usage: ")
     if args.shown_in:
         shown = shown_part(args.source.read_text(encoding="utf-8"))
         if shown not in args.shown_in.read_text(encoding="utf-8"):
