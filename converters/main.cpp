@@ -344,11 +344,11 @@ void measure(const Command& command) {
 
 int main(int argc, char** argv) {
   using namespace sotto;
-  int exit_code = 0;
-  const auto command = parse_command_line(argc, argv, &exit_code);
-  if (!command) return exit_code;
-  catch_interrupts();
   try {
+    int exit_code = 0;
+    const auto command = parse_command_line(argc, argv, &exit_code);
+    if (!command) return exit_code;
+    catch_interrupts();
     if (command->output.empty()) {
       measure(*command);
     } else {

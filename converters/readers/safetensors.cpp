@@ -112,6 +112,7 @@ TensorEntry parse_entry(const json& value, uint64_t data_offset, uint64_t data_s
 void check_coverage(const std::map<std::string, TensorEntry>& tensors, uint64_t data_offset, uint64_t file_size,
                     const std::filesystem::path& path) {
   std::vector<const std::pair<const std::string, TensorEntry>*> order;
+  order.reserve(tensors.size());
   for (const auto& tensor : tensors) order.push_back(&tensor);
   std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
     return std::pair(a->second.offset, a->second.size) < std::pair(b->second.offset, b->second.size);

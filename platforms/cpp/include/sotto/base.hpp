@@ -130,7 +130,7 @@ template <class T>
 using Result = T;
 #  define SOTTO_HPP_FAIL_(error) throw(error)
 #  define SOTTO_HPP_DONE_ return
-#  define SOTTO_HPP_VALUE_(name, call) auto name = (call)
+#  define SOTTO_HPP_VALUE_(name, call) auto name = (call)  // NOLINT(bugprone-macro-parentheses): a declaration
 #endif
 
 // SOTTO_HPP_VALUE_(name, call) declares the variable `name` with the value of a Result.
