@@ -187,6 +187,11 @@ Status GrammarVerifier::verify_calls(uint32_t state) const {
   return Status::kOk;
 }
 
+namespace {
+
+// Verifies a compiled grammar from an untrusted source, in time linear in the size of its block. A grammar that passes
+// is harmless to every matcher. Properties that only decide which texts are in the language are not verified. Fails
+// with kGrammarCorrupt.
 Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** grammar, Error* error) {
   if (block.size() < sizeof(CompiledGrammar) ||
       reinterpret_cast<uintptr_t>(block.data()) % alignof(CompiledGrammar) != 0) {
@@ -197,8 +202,6 @@ Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** gr
   *grammar = given;
   return Status::kOk;
 }
-
-namespace {
 
 // The bytes of the FlatBuffer before the block. They are constant except for checksum and size, so they can be written
 // without a FlatBufferBuilder, which would allocate.

@@ -152,15 +152,9 @@ class CompiledGrammar {
 };
 static_assert(sizeof(CompiledGrammar) == 320);  // the size in images is the same on all platforms
 
-// Verifies a compiled grammar from an untrusted source, in time linear in the size of its block. A grammar that passes
-// is harmless to every matcher. Properties that only decide which texts are in the language are not verified. Fails
-// with kGrammarCorrupt.
-Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** grammar, Error* error);
-
-// An image is a FlatBuffer (grammar.fbs) around the block, written without extra memory and used in place.
-
-// The version increases with every change of CompiledGrammar or of the meaning of its parts, character classes
-// included.
+// The version of images. An image is a FlatBuffer (grammar.fbs) around the block, written without extra memory and used
+// in place. The version increases with every change of CompiledGrammar or of the meaning of its parts, character
+// classes included.
 inline constexpr uint32_t kGrammarVersion = 3;
 
 size_t grammar_image_size(const CompiledGrammar& grammar);

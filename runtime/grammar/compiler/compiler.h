@@ -2,7 +2,7 @@
 //
 // The rules become nondeterministic automata (rule_nfa.h), which are analyzed so that every path can be completed. The
 // automaton of each reachable rule is then made deterministic and minimal (automata/dfa.h), unless it would become too
-// large, and a GrammarWriter joins symbols that no state distinguishes and writes the block.
+// large, and GrammarWriter joins symbols that no state distinguishes and writes the block.
 #pragma once
 
 #include <cstddef>
