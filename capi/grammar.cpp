@@ -19,7 +19,7 @@ static_assert(static_cast<int32_t>(sotto::GrammarLanguage::kTools) == SOTTO_GRAM
 static_assert(sizeof(TextView) == sizeof(sotto_text));
 static_assert(offsetof(TextView, size) == offsetof(sotto_text, size));
 
-// The destination of warnings.
+// Receives warnings.
 struct Log {
   sotto_log_fn write;
   void* user_data;

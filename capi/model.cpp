@@ -97,7 +97,7 @@ sotto_status sotto_model_init(const void* file, size_t file_size, const sotto_mo
   return SOTTO_OK;
 }
 
-void sotto_model_deinit(sotto_model*) {}  // nothing is held outside the caller's memory
+void sotto_model_deinit(sotto_model*) {}  // nothing outside the caller's memory has to be released
 
 sotto_status sotto_model_get_info(const sotto_model* handle, sotto_model_info* info) {
   if (handle == nullptr || info == nullptr || info->struct_size == 0) return SOTTO_INVALID_ARGUMENT;

@@ -29,7 +29,7 @@ bool any_allowed(const uint64_t* words, size_t vocabulary_size) {
   return false;
 }
 
-// The data of one call of pick or apply.
+// The data of one call of sotto_sampler_pick() or sotto_sampler_apply().
 struct StepInput {
   std::span<const float> logits;
   TokenMask mask;

@@ -1,4 +1,4 @@
-// sotto: text generation on the command line, on top of the C++ binding.
+// The program sotto: text generation on the command line, on top of the C++ binding.
 #include <cstdio>
 #include <exception>
 #include <string>

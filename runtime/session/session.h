@@ -26,7 +26,7 @@
 
 namespace sotto {
 
-// Features that a build may leave out (platforms/cmake/SottoFeatures.cmake).
+// Whether the build has features that may be left out (platforms/cmake/SottoFeatures.cmake).
 inline constexpr bool kHasSearch = SOTTO_HAS_SEARCH != 0;
 inline constexpr bool kHasSpeculation = SOTTO_HAS_SPECULATION != 0;
 
@@ -41,19 +41,19 @@ class Session {
   Status set_sampler(const SamplerParams& params, Error* error);
   // New stop strings and banned strings may begin in text that has been emitted.
   Status set_stops(const StopParams& params, Error* error);
-  // Constrains the text generated from here on; null: removes the constraint. The object that `self` points to must
-  // outlive its use. kInvalidState: buffered tokens cannot be rolled back. If a constraint is removed, they stay and
-  // are emitted later.
+  // Constrains the text generated from here on. Null removes the constraint. The object that `self` points to must
+  // outlive its use. Returns kInvalidState if buffered tokens cannot be rolled back. If a constraint is removed,
+  // buffered tokens stay and are emitted later.
   Status set_constraint(const TokenConstraint* constraint);
-  // See sotto_session_set_guide(); null: removes the guide.
+  // Implements sotto_session_set_guide(). Null removes the guide.
   Status set_guide(Session* guide, const GuideParams& params, Error* error);
-  // See sotto_session_set_speculation(). Without sources, only the text that a constraint forces is drafted.
+  // Implements sotto_session_set_speculation(). Without sources, only the text that a constraint forces is drafted.
   Status set_speculation(const SpeculationParams& params, Error* error);
   const SpeculationInfo& speculation_info() const { return drafting_.info(); }
 
   void reset();
-  // Evaluates a prompt and begins an answer. Buffered tokens are rolled back; if that is impossible, they stay in the
-  // stream unseen. Without tokens, the text continues, and only the counts of the answer start again.
+  // Evaluates a prompt and begins an answer. Buffered tokens are rolled back. If that is impossible, they stay in the
+  // stream but are not emitted. Without tokens, the text continues, and only the counts of the answer start again.
   Status prefill(std::span<const int32_t> tokens);
   Status heal() { return output_.heal(); }
   // Returns kOk and a token, or a stop. piece() is set in both cases.
@@ -66,7 +66,7 @@ class Session {
 
   Status logits(std::span<const float>* logits);
   Status hidden(std::span<const float>* hidden);
-  // As prefill(). `log_probabilities` may be null.
+  // Evaluates tokens as prefill() does and scores them. `log_probabilities` may be null.
   Status score(std::span<const int32_t> tokens, float* log_probabilities, ScoreResult* score);
   Status embed(std::span<const int32_t> tokens, Pooling pooling, float* embedding);
 

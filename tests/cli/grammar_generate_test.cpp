@@ -1,4 +1,4 @@
-// `sotto generate` under grammars: what comes out fits, in every mode.
+// Tests `sotto generate` under grammars: in every mode the text fits the grammar.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// Every way to make text that goes with a grammar.
+// Every way to generate text that can be combined with a grammar.
 const std::vector<Words> kModes = {{"--greedy"},
                                    {"--temp", "1.5", "--seed", "3"},
                                    {"--temp", "3", "--top-k", "0", "--top-p", "1", "--seed", "4"},
@@ -34,7 +34,7 @@ const std::vector<Words> kModes = {{"--greedy"},
                                    {"--logprobs", "3"},
                                    {"--overflow", "ring", "--ctx", "32"}};
 
-// All texts of a run; each is complete.
+// Returns all texts of a run, each of which must be complete.
 Words texts_of(const Words& grammar, const Words& mode) {
   Words words = grammar;
   words.insert(words.end(), mode.begin(), mode.end());
@@ -95,7 +95,7 @@ TEST(GrammarGenerate, EveryKindOfGrammar) {
                         "--json-space", "one"}));
   EXPECT_EQ(call["name"], "f");
   EXPECT_TRUE(call["arguments"]["x"].is_boolean());
-  // Any JSON may go on for long; what comes is at least its beginning.
+  // A text of any JSON may be long. The output must be at least the beginning of one.
   for (const char* option : {"--any-json", "--json-object"}) {
     const json object = generated({option, "--temp", "1.5", "-n", "40"});
     if (object["stop"] == "max_tokens") {
@@ -135,7 +135,7 @@ TEST(GrammarGenerate, TextBeforeTriggersIsFree) {
   const json free = generated({"-n", "30", "--greedy"});
   const std::string text = free["text"];
   const json& tokens = free["tokens"];
-  size_t last = 5;  // the first token from here on that has not come before
+  size_t last = 5;  // the first token from here on that has not occurred before
   while (std::count(tokens.begin(), tokens.begin() + static_cast<ptrdiff_t>(last), tokens[last])) {
     ++last;
     ASSERT_LT(last, tokens.size());

@@ -1,4 +1,4 @@
-// Models unlike the demo: without a tokenizer, with another vocabulary, of a tiny context.
+// Tests models unlike the demo model: without a tokenizer, with another vocabulary, or with a tiny context.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -14,7 +14,7 @@ using nlohmann::json;
 
 constexpr uint32_t kGpt2Vocabulary = 50257;  // has an end of text
 
-// The path of a model with random weights.
+// Writes a model with random weights and returns its path.
 std::string write_other_model(const TemporaryFolder& folder, const ModelShape& shape, bool with_tokenizer) {
   const std::vector<uint8_t> bytes = make_model_file(shape, with_tokenizer);
   const std::string path = folder.file("other.sotto");

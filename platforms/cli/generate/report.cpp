@@ -84,7 +84,7 @@ Json numbers_json(const std::vector<float>& numbers) {
   return list;
 }
 
-// Three lists with one entry per token.
+// Adds three lists with one entry per token.
 void add_scores(const std::vector<TokenScore>& scores, bool with_alternatives, const LoadedModel& model, Json& object) {
   Json& model_values = object["log_probabilities"] = Json::array();
   for (const TokenScore& score : scores) {

@@ -1,4 +1,4 @@
-// `sotto grammar check`: says whether a grammar is valid and which texts match it.
+// `sotto grammar check` reports whether a grammar is valid and which texts match it.
 #include <cstdint>
 #include <cstdio>
 #include <limits>
@@ -25,7 +25,7 @@ struct CheckOptions {
 };
 
 struct Test {
-  std::string name;  // "" or a path
+  std::string name;  // empty or a path
   std::string text;
 };
 
@@ -119,7 +119,7 @@ int run_check(CheckOptions options) {
   }
 }
 
-// JSON lines: each line has a grammar and texts; the answer says which of the texts the grammar accepts.
+// In JSON lines, each line has a grammar and texts, and the answer lists which of the texts the grammar accepts.
 constexpr uint32_t kUnbounded = std::numeric_limits<uint32_t>::max();
 
 struct Request {
@@ -160,7 +160,7 @@ void read_source(const SourceName& known, std::string_view value, Request& reque
     case SOTTO_GRAMMAR_JSON_OBJECT:
       if (value != "true") throw Failure(source.name + " is not true");
       break;
-    default:  // as it is written: the library reads it
+    default:  // kept as it is written, because the library parses it
       source.text = is_string ? text_of(value) : std::string(value);
   }
   request.source = std::move(source);
@@ -176,7 +176,7 @@ void read_triggers(const Json& value, Request& request) {
   }
 }
 
-// The names of xgrammar: white space is free, or the separators are fixed.
+// The names of xgrammar: either white space is free, or the separators are fixed.
 struct Separation {
   std::optional<bool> is_free;
   bool is_compact = false;

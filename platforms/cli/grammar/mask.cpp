@@ -1,4 +1,4 @@
-// `sotto grammar mask`: shows which tokens a grammar allows after the beginning of a text.
+// `sotto grammar mask` shows which tokens a grammar allows after the beginning of a text.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -22,7 +22,7 @@ struct MaskOptions {
   bool json = false;
 };
 
-// Without a model: a token for each byte, and 256, which ends the text.
+// Returns the vocabulary that is used without a model: a token for each byte, and token 256, which ends the text.
 Vocabulary byte_vocabulary() {
   VocabularyTokens tokens;
   for (int byte = 0; byte < 256; ++byte) tokens.texts.emplace_back(1, static_cast<char>(byte));
@@ -31,10 +31,10 @@ Vocabulary byte_vocabulary() {
   return Vocabulary::create(tokens);
 }
 
-// What may follow a prefix.
+// The tokens that may follow a prefix.
 struct Followers {
-  TokenList tokens;                // all of them
-  std::vector<std::string> texts;  // of the tokens that are shown
+  TokenList tokens;                // all allowed tokens
+  std::vector<std::string> texts;  // texts of the tokens that are shown
   size_t vocabulary_size;
   std::string forced;
   bool may_end;

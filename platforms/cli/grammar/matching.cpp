@@ -14,8 +14,8 @@ constexpr int kMaxDoublings = 6;
 constexpr std::string_view kImageIdentifier = "SOTG";
 constexpr size_t kIdentifierOffset = 4;
 
-// Explicit limits, a power of two times what most grammars need, instead of those of the library; not of what the
-// caller counts.
+// Returns explicit limits, a power of two times what most grammars need, instead of those of the library. Limits that
+// the caller sets stay.
 MatcherParams sized(const MatcherParams& params, int shift) {
   constexpr uint32_t kMaxConfigs = 65535;
   const auto times = [shift](auto count) { return shift < 0 ? count >> -shift : count << shift; };
@@ -30,7 +30,7 @@ MatcherParams sized(const MatcherParams& params, int shift) {
   return result;
 }
 
-// SIZE_MAX: not possible with these limits.
+// Returns SIZE_MAX if these limits are not possible.
 size_t matcher_size(const Grammar& grammar, const Vocabulary* vocabulary, const MatcherParams& params) {
   try {
     return Matcher::required_memory(grammar, vocabulary, params);
@@ -70,7 +70,7 @@ CompiledGrammar compile_grammar(const GrammarSource& source, GrammarParams param
   params.language = source.language;
   params.vocabulary = vocabulary;
   params.log = [&warnings](sotto_log_level level, const char* message) {
-    // Compiling starts again with more memory, and then warns again.
+    // Compiling starts again with more memory, and then repeats its warnings.
     const bool is_known = std::find(warnings.begin(), warnings.end(), message) != warnings.end();
     if (level == SOTTO_LOG_WARNING && !is_known) warnings.push_back(message);
   };
@@ -123,7 +123,7 @@ void GrowingMatcher::grow() {
   matcher_ = create();
 }
 
-// Skips sizes that are not more than the library's choice.
+// Skips sizes that do not exceed the library's choice.
 void GrowingMatcher::enlarge() {
   const size_t size = matcher_size(grammar_, vocabulary_, params_);
   do {
@@ -158,7 +158,7 @@ Verdict GrammarTester::test(std::string_view text) {
   try {
     const MatchTest whole = match(text);
     if (whole.begins) return {whole.matches ? Fit::kAccepted : Fit::kBeginning, text.size()};
-    // Binary search: the first `fits` bytes begin a text of the grammar, the first `rejected` do not.
+    // Searches by bisection: the first `fits` bytes begin a text of the grammar, the first `rejected` do not.
     size_t fits = 0;
     size_t rejected = text.size();
     while (rejected - fits > 1) {

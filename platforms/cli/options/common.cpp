@@ -9,7 +9,7 @@
 namespace sotto::cli {
 namespace {
 
-// The library itself names the instruction sets.
+// Returns the names of the instruction sets from the library itself.
 std::string isa_names() {
   std::string names;
   for (sotto_isa isa = SOTTO_ISA_AUTO; std::string_view(sotto_isa_text(isa)) != "unknown"; ++isa) {

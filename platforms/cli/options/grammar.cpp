@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMebibyte = 1048576.0;
 
-// The parameters that a language uses, for JSON.
+// Returns whether a language uses a parameter, for JSON.
 bool uses(sotto_grammar_language language, const Parameter& parameter) {
   const bool has_calls = language == SOTTO_GRAMMAR_TOOLS;
   const bool has_schemas = language == SOTTO_GRAMMAR_JSON_SCHEMA || has_calls;
@@ -68,7 +68,7 @@ std::string checked_number(const std::string& text) {
   throw Failure("--number-range: " + in_quotes(text) + " is not a number", kExitUsage);
 }
 
-// The source of "1,10"; either number may be missing.
+// Returns the source of "1,10", of which either number may be missing.
 std::string number_range_source(const std::string& text, bool whole_numbers) {
   const size_t comma = text.find(',');
   if (comma == std::string::npos) {
@@ -83,7 +83,7 @@ std::string number_range_source(const std::string& text, bool whole_numbers) {
   return '{' + (source.empty() ? source : source.substr(1)) + '}';
 }
 
-// The source of "a,b,c", or of a JSON list, which it is already.
+// Returns the source of "a,b,c", or of a JSON list, which is already one.
 std::string choices_source(const std::string& text) {
   if (text.starts_with('[')) return text;
   if (!is_utf8(text)) throw Failure("--choices: not UTF-8", kExitUsage);

@@ -6,7 +6,7 @@
 namespace sotto::cli {
 namespace {
 
-// "top_p_decay" of "--top-p-decay".
+// Returns "top_p_decay" for "--top-p-decay".
 std::string json_name_of(std::string_view option) {
   std::string name(option.substr(option.find_first_not_of('-')));
   for (char& c : name) c = c == '-' ? '_' : c;

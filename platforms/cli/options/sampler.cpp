@@ -118,7 +118,7 @@ void add_bias(CLI::App& command, SamplerOptions& options) {
   add_group(command, kBiasGroup, options);
 }
 
-// Switches defaults off that --mirostat or --stages replace.
+// Disables defaults that --mirostat or --stages replace.
 void switch_replaced_defaults_off(const CLI::App& command, SamplerParams& params) {
   const bool mirostat = params.selection == SOTTO_SELECT_MIROSTAT || params.selection == SOTTO_SELECT_MIROSTAT_V2;
   const auto is_off = [&](const char* option, sotto_stage stage, bool is_truncation) {
@@ -166,7 +166,7 @@ std::optional<float> parse_bias(std::string_view text) {
   return value;
 }
 
-// "what=bias"; for ids also llama.cpp's "15043+1" and "15043-1".
+// Splits "what=bias", and for ids also llama.cpp's "15043+1" and "15043-1".
 Bias split_bias(const std::string& word, const char* option) {
   size_t split = word.rfind('=');
   size_t begin = split + 1;
@@ -179,7 +179,7 @@ Bias split_bias(const std::string& word, const char* option) {
   throw Failure(std::string(option) + ": " + in_quotes(word) + " does not end with = and a number or -inf", kExitUsage);
 }
 
-// {"50256": -100, " the": 2}, as in the OpenAI API.
+// Reads {"50256": -100, " the": 2}, as in the OpenAI API.
 void read_bias_object(const std::string& text, const TokenReader& reader, std::vector<TokenBias>& list) {
   const auto object = nlohmann::json::parse(text, nullptr, false);
   if (!object.is_object()) throw Failure("--logit-bias: " + text + " is not a JSON object", kExitUsage);
@@ -228,7 +228,7 @@ bool is_greedy_temperature(const SamplerParams& params) {
 }
 
 uint32_t list_bytes(const SamplerParams& params) {
-  constexpr uint64_t kEntryBytes = 64;  // of the library's bookkeeping, rounded up
+  constexpr uint64_t kEntryBytes = 64;  // bytes of the library's bookkeeping, rounded up
   constexpr uint64_t kLeast = 16384;
   constexpr uint64_t kMost = uint64_t{1} << 24;
   uint64_t size = kEntryBytes * (params.stages.size() + params.logit_bias.size());

@@ -44,7 +44,7 @@ void validate_watermark_options(const CLI::App& command, const WatermarkParams& 
 // Returns whether the temperature is 0 whatever the entropy.
 bool is_greedy_temperature(const SamplerParams& params);
 
-// An upper bound for the memory of the lists of `params`.
+// Returns an upper bound for the memory of the lists of `params`.
 uint32_t list_bytes(const SamplerParams& params);
 
 // Returns all parameters under the names of sotto_sampler_params, and the lists that are not empty.

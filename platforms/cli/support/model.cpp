@@ -16,7 +16,7 @@ ModelParams model_params(const ModelOptions& options) {
   return params;
 }
 
-// Maps the file as long as the model and what is made of it live.
+// Maps the file as long as the model and the objects made from it exist.
 Model map_model(const ModelOptions& options, size_t* file_size) {
   sotto_posix_mapping mapping = {};
   char message[4096];

@@ -1,4 +1,4 @@
-// Bytes in and out of the program: reading, UTF-8, quoting, numbers for people.
+// Reading and writing of bytes, UTF-8, quoting, and numbers for people.
 #include "platforms/cli/support/text.h"
 
 #include <cerrno>
@@ -73,7 +73,7 @@ Utf8Character first_character(std::string_view bytes) {
   if (first < 0x80) return {1, true};
   if (first < 0xc2 || first > 0xf4) return {1, false};
   const size_t size = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  // The second byte's range rules out overlong forms, surrogates and beyond U+10FFFF.
+  // The range of the second byte excludes overlong forms, surrogates and numbers beyond U+10FFFF.
   unsigned low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
   unsigned high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
   for (size_t i = 1; i < size; ++i) {

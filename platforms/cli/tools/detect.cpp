@@ -1,4 +1,4 @@
-// `sotto detect`: looks for a watermark in a text.
+// `sotto detect` searches a text for a watermark.
 #include <cstdio>
 #include <limits>
 #include <memory>

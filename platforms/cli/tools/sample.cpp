@@ -1,4 +1,4 @@
-// `sotto sample`: shows what a chain of settings leaves of given logits; needs no model.
+// `sotto sample` shows which tokens of given logits a chain of stages keeps. It needs no model.
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -20,15 +20,15 @@ struct SampleOptions {
   std::string path = "-";
 };
 
-// {"logits" or "probs", "history", "generated", "mask", "params", "draws"}.
+// A request {"logits" or "probs", "history", "generated", "mask", "params", "draws"}.
 struct SampleRequest {
   std::vector<float> logits;
   TokenList history;
   uint64_t generated_count = 0;
   uint64_t token_limit = 0;
-  std::vector<uint64_t> allowed;  // one bit per token; empty: all
+  std::vector<uint64_t> allowed;  // one bit per token; empty to allow all
   uint32_t draw_count = 0;
-  SamplerParams params;  // what is not given is off
+  SamplerParams params;  // parameters that are not given are off
 };
 
 constexpr size_t kMaxVocabulary = size_t{1} << 22;
@@ -91,7 +91,7 @@ std::string in_line(const std::string& message, uint64_t number) {
   return to_utf8("line " + std::to_string(number) + ": " + message);
 }
 
-// Throws a Failure that names the part that is wrong.
+// Throws a Failure that names the invalid part.
 SampleRequest read_request(const Json& object) {
   check_names(object);
   SampleRequest request;
@@ -110,14 +110,14 @@ SampleRequest read_request(const Json& object) {
   return request;
 }
 
-// A sampler without a session. It is made again when a request needs another size.
+// A sampler without a session. It is created again when a request needs another size.
 class ChainRunner {
  public:
   explicit ChainRunner(const ModelOptions& options) {
     if (!options.path.empty()) model_.emplace(options);
   }
 
-  // {"kept": {id: p}}, and with draws {"counts": {id: n}}.
+  // Returns {"kept": {id: p}}, and with draws also {"counts": {id: n}}.
   Json run(const SampleRequest& request) {
     fit(request.logits.size(), list_bytes(request.params));
     call("params", [&] { sampler_->set(request.params); });
@@ -150,9 +150,9 @@ class ChainRunner {
     const std::vector<Candidate> candidates = call("sampler", [&] { return sampler_->apply(input); });
     Json object = Json::object();
     auto& entries = object.get_ref<Json::object_t&>();
-    entries.reserve(candidates.size());  // ordered objects search for a key that is set by name
+    entries.reserve(candidates.size());  // setting keys by name would search the ordered object
     for (const Candidate& candidate : candidates) {
-      if (candidate.probability == 0.0f) continue;  // left by the chain, but never selected
+      if (candidate.probability == 0.0f) continue;  // the chain keeps it, but it is never selected
       entries.emplace_back(std::to_string(candidate.token), number_json(candidate.probability));
     }
     return object;
@@ -161,7 +161,7 @@ class ChainRunner {
   Json counts(SamplerInput input, uint32_t draw_count) {
     std::map<Token, uint64_t> counts;
     for (uint32_t draw = 0; draw < draw_count; ++draw) {
-      input.sequence = draw;  // has random numbers of its own
+      input.sequence = draw;  // each draw has random numbers of its own
       ++counts[call("sampler", [&] { return sampler_->pick(input); })];
     }
     Json object = Json::object();

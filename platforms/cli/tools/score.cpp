@@ -1,4 +1,4 @@
-// `sotto score`: computes how likely a model finds a text.
+// `sotto score` computes the probability that a model assigns to a text.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -18,7 +18,7 @@ struct ScoreOptions {
   ModelOptions model;
   TextInput input;
   SessionParams session;
-  uint32_t stride = 0;  // 0: half the context
+  uint32_t stride = 0;  // 0 for half the context
   bool starts = false;
   bool special = false;
   bool per_token = false;
@@ -27,7 +27,7 @@ struct ScoreOptions {
 
 struct Scores {
   TokenList tokens;
-  std::vector<float> log_probabilities;  // NaN: not scored
+  std::vector<float> log_probabilities;  // NaN for tokens that were not scored
   uint64_t scored_count = 0;
   uint64_t scored_bytes = 0;
   double log_probability = 0.0;
@@ -36,7 +36,7 @@ struct Scores {
   double bits_per_byte() const { return -log_probability / std::log(2.0) / static_cast<double>(scored_bytes); }
 };
 
-// Texts longer than the context are scored in windows that begin `stride` tokens apart: each token once, with at least
+// Scores texts longer than the context in windows that begin `stride` tokens apart: each token once, with at least
 // context - stride tokens before it.
 void score_windows(const ScoreOptions& options, Session& session, Scores& scores) {
   const size_t count = scores.tokens.size();
@@ -45,11 +45,11 @@ void score_windows(const ScoreOptions& options, Session& session, Scores& scores
   if (stride == 0) throw Failure(options.input.name() + ": a context of 1 token can score none");
   Progress progress("score", count);
   size_t begin = 0;
-  size_t done = 0;  // tokens with scores
+  size_t done = 0;  // number of tokens with scores
   while (done < count) {
     const size_t end = std::min(count, begin + context);
     std::vector<float> values(end - begin);
-    // In batches, so that progress can be seen.
+    // The text is scored in batches, so that progress can be shown.
     std::vector<float> batch;
     for (size_t from = begin; from < end;) {
       const size_t size = std::min<size_t>(end - from, session.info().batch_tokens);
@@ -127,7 +127,7 @@ int run_score(const ScoreOptions& options) {
   const std::string text = options.input.read();
   const LoadedModel model(options.model);
   Session session = model.new_session(options.session);
-  // Of a window's tokens the first follows no other: the window before it must score that one.
+  // The first token of a window follows no other, so the window before it must score that token.
   const uint32_t context = session.info().context_tokens;
   if (options.stride >= context) {
     throw Failure("--stride: is " + std::to_string(options.stride) + "; it must be less than the context of " +

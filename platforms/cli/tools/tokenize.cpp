@@ -1,4 +1,4 @@
-// `sotto tokenize`: converts text to token ids and back.
+// `sotto tokenize` converts text to token ids and back.
 #include <unistd.h>
 
 #include <cstdio>
@@ -64,7 +64,7 @@ void decode(const TokenizeOptions& options, const LoadedModel& model) {
     return print_line(object.dump());
   }
   if (isatty(STDOUT_FILENO) != 0) return print_line(for_terminal(bytes));
-  std::fwrite(bytes.data(), 1, bytes.size(), stdout);  // exactly, for pipes and files
+  std::fwrite(bytes.data(), 1, bytes.size(), stdout);  // the exact bytes, for pipes and files
 }
 
 Json convert_line(const LoadedModel& model, bool special, const std::string& line) {

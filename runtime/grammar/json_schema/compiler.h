@@ -61,16 +61,16 @@ class SchemaCompiler {
   // Makes the expression of the values of `schema`, a node of the document.
   Status compile(uint32_t schema, uint32_t* expression);
 
-  // For the builders of each type.
+  // The following functions serve the builders of each type.
   const Schema& schema() const { return schema_; }
   GrammarBuilder& builder() { return builder_; }
   JsonGrammar& json() { return json_; }
   Expansion& expansion() { return expansion_; }
   Patterns& patterns() { return patterns_; }
   enum class Goal : uint8_t { kNever, kAny, kRule };
-  // Removes what is always true and sorts the rest.
+  // Removes conditions that are always true and sorts the rest.
   Goal normalize(GrowingArray<Literal>& literals);
-  // Returns the expression of a value that satisfies all literals, which are used up.
+  // Returns the expression of a value that satisfies all literals. Destroys the list of literals.
   uint32_t value(GrowingArray<Literal>& literals);
 
  private:
@@ -85,11 +85,12 @@ class SchemaCompiler {
   JsonGrammar json_;
   Expansion expansion_;
   Patterns patterns_;
-  InternedSets goals_;  // of (node, kind and negation) pairs
+  InternedSets goals_;  // interned goals, as (node, kind and negation) pairs
   GrowingArray<uint32_t> goal_rules_;
 };
 
-// The builders of each type make the expression of the values that satisfy all atoms; kNoIndex: there is no such value.
+// The builders of each type make the expression of the values that satisfy all atoms. The result is kNoIndex if there
+// is no such value.
 Status build_number(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression);
 Status build_string(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression);
 Status build_array(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression);

@@ -68,7 +68,7 @@ class MaskCache {
   uint32_t bases_[kBaseCount] = {};
   uint8_t* pool_ = nullptr;
   Entry* entries_ = nullptr;
-  HashIndex index_;             // of entries
+  HashIndex index_;             // index of the entries
   uint64_t* buffer_ = nullptr;  // words of the draft, or of shown_
   uint32_t shown_ = kNoMask;
 };

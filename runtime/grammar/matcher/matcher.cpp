@@ -79,7 +79,7 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
   const uint32_t longest = vocabulary == nullptr ? 0 : vocabulary->longest;
   const StepResult result = engine_.init(grammar, limits, longest);
   if (result != StepResult::kDone) return status_of(result);
-  // The compiler rejects grammars without any text, but an image may hold one.
+  // The compiler rejects grammars without any text, but an image may contain one.
   if (engine_.pins()[0] == kDeadSet) return Status::kGrammarCorrupt;
   if (vocabulary != nullptr) {
     masks_.init(engine_, *vocabulary, methods);

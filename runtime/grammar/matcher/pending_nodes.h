@@ -36,20 +36,20 @@ class PendingNodes {
   static bool is_pending(uint32_t node) { return (node & kPending) != 0; }
 
   void clear() { count_ = link_count_ = first_new_ = 0; }
-  // Begins the next byte of a text: the nodes before stay, but are not new any more.
+  // Begins the next byte of a text. Existing nodes stay, but they are not new any more.
   void begin_byte() { first_new_ = count_; }
   bool is_new(uint32_t node) const { return is_pending(node) && node - kPending >= first_new_; }
   uint32_t link_count() const { return link_count_; }
   // Returns whether at least half of the memory is free.
   bool is_roomy() const { return 2 * count_ <= capacity_ && 2 * link_count_ <= link_capacity_; }
 
-  // Makes a node for a rule, without frames, and returns its index, or kNone if there is no memory.
+  // Makes a node for a rule, without frames, and returns its index, or kNone if there is not enough memory.
   uint32_t add(uint32_t rule_start) {
     if (count_ == capacity_) return kNone;
     nodes_[count_] = {rule_start, kNone, 0};
     return count_++;
   }
-  // Adds a frame to a pending node. Returns false if there is no memory.
+  // Adds a frame to a pending node. Returns false if there is not enough memory.
   bool link(uint32_t index, const StackFrame& frame) {
     if (link_count_ == link_capacity_ || index >= count_) return false;
     links_[link_count_] = {{frame.state, frame.parent}, nodes_[index].first_link};
@@ -57,10 +57,10 @@ class PendingNodes {
     nodes_[index].first_link = link_count_++;
     return true;
   }
-  // Adds all frames of a node, pending or stored: a tail call returns to where its caller would.
+  // Adds all frames of a pending or stored node, because a tail call returns to where its caller would return.
   bool link_tail(uint32_t index, uint32_t node) { return link(index, {kTailState, node}); }
 
-  // The frames of a pending node, as a list of links that ends with kNone. The frame of a tail link only has a parent:
+  // The frames of a pending node are a list of links that ends with kNone. The frame of a tail link has only a parent:
   // the node whose frames it passes on.
   uint32_t rule_start(uint32_t node) const { return nodes_[node - kPending].rule_start; }
   uint32_t first_link(uint32_t node) const { return nodes_[node - kPending].first_link; }
@@ -96,11 +96,11 @@ class PendingNodes {
   };
   // Pending nodes with the same frames.
   struct Group {
-    uint32_t rule_start;  // the lowest of its nodes
+    uint32_t rule_start;  // the lowest rule start of its nodes
     uint32_t first_frame;
     uint32_t frame_count;
     uint32_t node;    // kNone until it is stored
-    uint32_t member;  // where its nodes begin in members_; later its index in its component
+    uint32_t member;  // place of its nodes in members_, later its index in its component
   };
 
   void drop_unreachable(std::span<State> states);
@@ -127,7 +127,7 @@ class PendingNodes {
   uint32_t link_capacity_ = 0;
   uint32_t frame_capacity_ = 0;
   uint32_t count_ = 0;
-  uint32_t first_new_ = 0;  // the first node made by the newest byte
+  uint32_t first_new_ = 0;  // first node made by the newest byte
   uint32_t link_count_ = 0;
   uint32_t group_count_ = 0;
   uint32_t frame_count_ = 0;

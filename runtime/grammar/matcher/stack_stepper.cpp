@@ -83,8 +83,8 @@ void StackStepper::advance(std::span<const State> states, uint32_t symbol_class)
   if (!is_complete) reach();
 }
 
-// Takes the moves of all states. Returns true if none of them leads to where a rule ends or calls another, as is usual:
-// then states_ holds all that is reached. Otherwise the entries hold where the moves lead.
+// Takes the moves of all states. Usually none of them leads to a place where a rule ends or calls another. Then it
+// returns true, and states_ holds all states that are reached. Otherwise the entries hold the targets of the moves.
 bool StackStepper::take_moves(std::span<const State> states, uint32_t symbol_class) {
   bool is_plain = true;
   bool is_first = true;
@@ -115,7 +115,7 @@ bool StackStepper::take_moves(std::span<const State> states, uint32_t symbol_cla
   return is_plain;
 }
 
-// Processes the entries, which adds more at their end, and collects in states_ those that can move.
+// Processes the entries, which adds more entries at their end, and collects those that can move in states_.
 void StackStepper::reach() {
   for (uint32_t i = 0; i < entry_count_ && result_ == StepResult::kDone && !is_unknown_; ++i) {
     const Entry entry = entries_[i];
@@ -187,7 +187,7 @@ void StackStepper::add(uint32_t state, uint32_t node) {
 void StackStepper::process(const Entry& entry) {
   if (entry.state == kLeftMarker) return leave(entry.node);
   const bool is_final = (grammar_->flags(entry.state) & GrammarState::kFinal) != 0;
-  // A rule pushed by this byte has read nothing yet, and the grammar has an edge around its call.
+  // A rule that this byte has pushed has read nothing yet, and the grammar has an edge around its call.
   if (is_final && !pending_.is_new(entry.node)) add_left(entry.node);
   for (const GrammarCall& c : grammar_->calls(entry.state)) call(c, entry.node);
   if (!grammar_->moves(entry.state).empty()) states_[state_count_++] = {entry.state, entry.node};
@@ -212,7 +212,7 @@ void StackStepper::add_left(uint32_t node) {
   find_or_add(kLeftMarker, node, &is_new);
 }
 
-// Pops a node: its rule is complete.
+// Pops a node, because its rule is complete.
 void StackStepper::leave(uint32_t node) {
   if (!PendingNodes::is_pending(node)) {
     const auto frames = store_->frames(node);
@@ -230,7 +230,7 @@ void StackStepper::leave(uint32_t node) {
   }
 }
 
-// Continues after a complete rule; in a loop another repetition may follow.
+// Continues after a complete rule. In a loop, another repetition may follow.
 void StackStepper::return_to(const StackFrame& frame) {
   if (frame.loop == kNoLoop) return add(frame.state, frame.parent);
   const GrammarLoop& loop = grammar_->loop(frame.loop);
@@ -244,7 +244,8 @@ void StackStepper::return_to(const StackFrame& frame) {
   }
 }
 
-// Returns the index of the pending node for the rule, made at its first call in this step. kNone: no memory.
+// Returns the index of the pending node for the rule, which its first call in this step creates, or kNone if there is
+// not enough memory.
 uint32_t StackStepper::pending_for(uint32_t rule_start) {
   bool is_new = false;
   Entry* marker = find_or_add(rule_start, kRuleMarker, &is_new);
@@ -260,9 +261,9 @@ uint32_t StackStepper::pending_for(uint32_t rule_start) {
   return pending;
 }
 
-// If the newest byte was one repetition of a loop and nothing else, returns the state that begins the next repetition.
-// Then all states follow from it, and the next repetition leads to the same states with a higher count, until the
-// count reaches one of the loop's bounds.
+// If the newest byte was exactly one repetition of a loop, returns the state that begins the next repetition. All
+// states then follow from it, and the next repetition leads to the same states with a higher count, until the count
+// reaches one of the loop's bounds.
 const State* StackStepper::find_repeat() const {
   if (ended_.state == 0 || grammar_->counts().loops == 0) return nullptr;
   const State* end = states_ + state_count_;
@@ -271,7 +272,7 @@ const State* StackStepper::find_repeat() const {
   return found == end ? nullptr : found;
 }
 
-// Returns whether the state begins the rule that has just ended, called by the same loop alone.
+// Returns whether the state begins the rule that has just ended, called only by the same loop.
 bool StackStepper::is_repeat(const State& top) const {
   if (top.state != ended_.state || !pending_.is_new(top.node)) return false;
   const uint32_t link = pending_.first_link(top.node);
@@ -292,7 +293,7 @@ bool StackStepper::is_repeat(const State& top) const {
   return pending_.next_link(before) == PendingNodes::kNone && is_same(pending_.frame_of(before));
 }
 
-// After a repetition: takes more of them by counting in place.
+// After a repetition, reads more of them by increasing the count in place.
 void StackStepper::repeat(std::span<const char> text, size_t* taken) {
   const State* top = find_repeat();
   if (top == nullptr) return;
@@ -327,7 +328,7 @@ StepResult StackStepper::step_loop(uint32_t set, std::span<const char> text, siz
 }
 
 // Returns the only state that begins a repetition of a loop and whose node has one frame. Nothing else refers to that
-// node then, so the count can be replaced.
+// node, so its count can be replaced.
 const State* StackStepper::counting_state(std::span<const State> states) const {
   const State* found = nullptr;
   for (const State& top : states) {
@@ -342,7 +343,7 @@ const State* StackStepper::counting_state(std::span<const State> states) const {
   return is_alone ? found : nullptr;
 }
 
-// Returns whether the class moves no other state, and this one only to the end of its rule.
+// Returns whether the class moves no other state, and moves this one only to the end of its rule.
 bool StackStepper::ends_only(std::span<const State> states, const State* top, uint32_t symbol_class) {
   if (!budget_->spend(states.size())) return false;
   for (const State& s : states) {

@@ -27,7 +27,7 @@ uint32_t hash_states(std::span<const State> states, uint8_t flags) {
   return static_cast<uint32_t>(hash >> 16);
 }
 
-// Returns the parent as intern_component() takes it: by its index if it is in the component.
+// Returns the parent in the form that intern_component() expects: by its index if it is in the component.
 uint32_t relative(uint32_t parent, uint32_t first, uint32_t size) {
   return parent >= first && parent - first < size ? kInternal | (parent - first) : parent;
 }
@@ -229,8 +229,8 @@ bool StackStore::intern_set(std::span<const State> states, uint8_t flags, uint32
   return true;
 }
 
-// Handles the two forms that a repeating state takes (GrammarState::kRepeats): the state alone, or the state together
-// with the rule that it calls, which returns to nothing else.
+// Handles the two forms of a repeating state (GrammarState::kRepeats): the state alone, or together with the state of
+// the rule that it calls, which returns to nothing else.
 uint8_t StackStore::repeated_classes(std::span<const State> states) const {
   if (states.size() > 2) return 0;
   for (const State& top : states) {
@@ -299,7 +299,7 @@ void StackStore::mark(std::span<const uint32_t> pins, Keep keep) {
   }
 }
 
-// A component is contiguous and refers only to itself and to nodes before it, so one pass in order suffices.
+// A component is contiguous and refers only to itself and to earlier nodes, so one pass in order suffices.
 void StackStore::move_nodes() {
   uint32_t kept = 0;
   uint32_t kept_frames = 0;

@@ -27,7 +27,7 @@ void StackTruncation::init(const CompiledGrammar& grammar, StackStore& store, St
   longest_ = longest;
 }
 
-// Cyclic components keep their counts: they would have to be unrolled.
+// Cyclic components keep their counts, because they would have to be unrolled.
 bool StackTruncation::is_unchanged(uint32_t node, uint32_t depth) const {
   const StackNode& n = store_->node(node);
   return n.depth <= depth && (!n.counts || n.is_cyclic);
@@ -64,8 +64,8 @@ StepResult StackTruncation::make_set(uint32_t set, uint32_t depth, uint32_t* tru
   return fits ? StepResult::kDone : StepResult::kStoreFull;
 }
 
-// Truncates a node after the nodes below it, with an explicit stack. The depth falls with every frame, so nothing is
-// pushed while it is on the stack.
+// Truncates a node after the nodes below it, with an explicit stack. The depth decreases with every frame, so no node
+// is pushed while it is on the stack.
 StepResult StackTruncation::resolve(Key root) {
   if (result_of(root.node, root.depth) != kOpen) return StepResult::kDone;
   if (!push(root)) return StepResult::kTooComplex;
@@ -81,7 +81,7 @@ StepResult StackTruncation::resolve(Key root) {
   return StepResult::kDone;
 }
 
-// Returns the truncated node, or kOpen if it has not been made.
+// Returns the truncated node, or kOpen if it has not been made yet.
 uint32_t StackTruncation::result_of(uint32_t node, uint32_t depth) const {
   if (is_unchanged(node, depth)) return node;
   if (depth == 0) return kUnknownNode;
@@ -129,8 +129,9 @@ StepResult StackTruncation::build(Entry& entry) {
   return fits ? StepResult::kDone : StepResult::kStoreFull;
 }
 
-// A count from which no token can reach the minimum is equivalent to zero; one that has reached the minimum and from
-// which no token can reach the maximum is equivalent to the minimum.
+// Returns the count that represents a frame's count. A count from which no token can reach the minimum is equivalent to
+// zero. A count that has reached the minimum and from which no token can reach the maximum is equivalent to the
+// minimum.
 uint32_t StackTruncation::representative_count(const StackFrame& frame) const {
   if (frame.loop == kNoLoop) return frame.count;
   const GrammarLoop& loop = grammar_->loop(frame.loop);

@@ -72,7 +72,7 @@ TEST(Adversarial, LongCountsAreExactAndNeedOneMask) {
   ASSERT_EQ(matcher.accept(repeated("a", 98999)), Status::kOk);
   const auto last = matcher.mask();
   EXPECT_TRUE(last[1 + 'a']);
-  EXPECT_FALSE(last[257]);  // "ab" would be one too many
+  EXPECT_FALSE(last[257]);  // "ab" would exceed the limit
   ASSERT_EQ(matcher.accept("z"), Status::kOk);
   EXPECT_TRUE(matcher->complete(0));
   EXPECT_EQ(matcher.accept("a"), Status::kInvalidArgument);
@@ -236,7 +236,7 @@ TEST(Adversarial, FortyThousandRules) {
   EXPECT_EQ(matcher.matches(repeated("a", 40000) + "c"), true);
   EXPECT_EQ(matcher.matches(repeated("a", 40000) + "b"), false);
 
-  // Every rule begins with the next one: all of them are entered at once.
+  // Every rule begins with the next one, so all of them are entered at once.
   std::string chain = "root ::= r0\n";
   for (int i = 0; i < 40000; ++i) {
     chain += "r" + std::to_string(i) + " ::= r" + std::to_string(i + 1) + " | \"b\" \"c\"\n";
@@ -280,7 +280,7 @@ TEST(Adversarial, LimitsLeaveTheStateUnchanged) {
 
 constexpr char kPalindrome[] = "root ::= \"a\" root \"a\" | \"b\" root \"b\" | \"\"";
 
-// Each letter may be the middle, and each state before can be rolled back to.
+// Each letter may be the middle, and every previous state can be rolled back to.
 TEST(Adversarial, AmbiguousTextsFitTheDefaultLimits) {
   const TestGrammar grammar(kPalindrome);
   const TestVocabulary vocabulary = small_vocabulary();
@@ -292,7 +292,7 @@ TEST(Adversarial, AmbiguousTextsFitTheDefaultLimits) {
   EXPECT_EQ(matcher->rewind(48), Status::kOk);
 }
 
-// Each in contexts that no other sequence has, as in a search for many texts.
+// Each sequence is in contexts that no other one has, as in a search for many texts.
 TEST(Adversarial, SequencesFitTheDefaultLimits) {
   const TestGrammar grammar(kPalindrome);
   const TestVocabulary vocabulary = small_vocabulary();

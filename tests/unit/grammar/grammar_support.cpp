@@ -20,7 +20,7 @@ uint8_t* compile_memory() {
   return memory.get();
 }
 
-// GPT-2 writes bytes as printable characters: those that are not are numbered from U+0100.
+// GPT-2 writes bytes as printable characters. Other bytes are numbered from U+0100.
 std::map<uint32_t, char> gpt2_bytes() {
   std::map<uint32_t, char> bytes;
   uint32_t next = 0x100;

@@ -22,10 +22,10 @@ Memory aligned_memory(size_t size);
 
 inline std::span<const char> as_span(std::string_view text) { return {text.data(), text.size()}; }
 
-// The next of a sequence of 31-bit numbers.
+// Returns the next of a sequence of 31-bit numbers.
 uint64_t next_random(uint64_t* state);
 
-// A path in the shared test data, if that is there.
+// Returns a path in the shared test data, if it exists.
 std::optional<std::filesystem::path> shared_data(const std::string& name);
 std::string read_file(const std::filesystem::path& path);
 
@@ -39,7 +39,7 @@ class TestVocabulary {
   const std::string& text(uint32_t token) const { return texts_[token]; }
   uint32_t size() const { return static_cast<uint32_t>(texts_.size()); }
   int32_t end_token() const { return end_token_; }
-  // Names of special tokens, for literals.
+  // Sets the name of a special token, for literals.
   void set_name(uint32_t token, std::string_view name) { texts_[token] = name; }
   TokenNames names() const;
 
@@ -54,9 +54,9 @@ class TestVocabulary {
   Vocabulary vocabulary_;
 };
 
-// GPT-2's tokens, if the shared test data is there.
+// Returns GPT-2's tokens, if the shared test data exists.
 std::unique_ptr<TestVocabulary> gpt2_vocabulary();
-// Every byte, some texts, and end of text as token 0.
+// Returns a vocabulary of every byte, some texts, and the end-of-text token 0.
 TestVocabulary small_vocabulary(const std::vector<std::string>& texts = {});
 
 class TestGrammar {
@@ -69,7 +69,7 @@ class TestGrammar {
   const std::string& message() const { return message_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
   const CompiledGrammar& view() const { return *view_; }
-  // Written as an image and opened again.
+  // Returns the grammar written as an image and opened again.
   TestGrammar reloaded() const;
 
  private:
@@ -78,7 +78,7 @@ class TestGrammar {
   Status status_ = Status::kOk;
   std::string message_;
   std::vector<std::string> warnings_;
-  Memory memory_;  // away from where it was compiled
+  Memory memory_;  // other memory than that in which it was compiled
   const CompiledGrammar* view_ = nullptr;
 };
 
@@ -89,10 +89,10 @@ class TestMatcher {
 
   Matcher& operator*() { return matcher_; }
   Matcher* operator->() { return &matcher_; }
-  // Returns whether the text is in the language, from the start state; nothing if a limit was reached.
+  // Returns whether the text is in the language, from the start state, or nullopt if a limit was reached.
   std::optional<bool> matches(std::string_view text);
   Status accept(std::string_view text) { return matcher_.accept_bytes(0, as_span(text)); }
-  // The allowed tokens of sequence 0. Empty at a dead end; fails the test at a limit.
+  // Returns the allowed tokens of sequence 0. The result is empty at a dead end, and the test fails at a limit.
   std::vector<bool> mask(uint32_t sequence = 0);
 
  private:

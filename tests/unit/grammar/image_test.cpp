@@ -22,7 +22,7 @@ const char* const kGrammars[] = {
     "root ::= <[1-3]> (!<[1]>)* ([a-c]{2,} \"\\n\")* <[0]>",
 };
 
-// 64-byte aligned, and ending where its block ends.
+// An image that is aligned to 64 bytes and ends where its memory ends.
 class Image {
  public:
   explicit Image(std::span<const uint8_t> bytes) : memory_(aligned_memory(bytes.size())) {
@@ -40,7 +40,7 @@ class Image {
     const uint64_t checksum = xxhash64(bytes_.data() + kBlock, bytes_.size() - kBlock);
     std::memcpy(bytes_.data() + kChecksum, &checksum, sizeof checksum);
   }
-  // Null if it is refused, with a message.
+  // Returns null if the image is rejected with a message.
   const CompiledGrammar* open() {
     const CompiledGrammar* grammar = nullptr;
     Error error;
@@ -70,7 +70,7 @@ std::vector<Image> images(const TestVocabulary& vocabulary) {
   return made;
 }
 
-// Whatever it may be: calls come back, with a status that is allowed.
+// Uses any grammar: every call must return, with one of the documented statuses.
 void use(const CompiledGrammar& grammar, const Vocabulary& vocabulary) {
   MatcherLimits limits;
   limits.node_count = limits.config_count = 64;
@@ -78,7 +78,7 @@ void use(const CompiledGrammar& grammar, const Vocabulary& vocabulary) {
   limits.mask_bytes = 4096;
   limits.step_budget = 20'000;
   const size_t size = Matcher::memory_size(grammar, &vocabulary, limits);
-  if (size == 0) return;  // it names tokens that the vocabulary does not have
+  if (size == 0) return;  // the grammar names tokens that the vocabulary lacks
   const Memory memory = aligned_memory(size);
   Matcher matcher;
   if (matcher.init(grammar, &vocabulary, limits, memory.get()) != Status::kOk) return;
@@ -106,7 +106,7 @@ TEST(GrammarImage, DoesNotDependOnTheAddress) {
   }
 }
 
-// Images made earlier and on other machines. A change that makes this fail must raise kGrammarVersion.
+// Opens images that were made earlier and on other machines. A change that makes this fail must raise kGrammarVersion.
 TEST(GrammarImage, ThisVersionStaysReadable) {
   const std::string corpus = SOTTO_SOURCE_DIR "/tests/fuzz/corpus/grammar_image/";
   const struct {
@@ -127,7 +127,7 @@ TEST(GrammarImage, ThisVersionStaysReadable) {
   }
 }
 
-// The image is what the schema says: FlatBuffers reads it, and writes what is read.
+// The image conforms to the schema: FlatBuffers reads it, and writes the same bytes.
 TEST(GrammarImage, IsAFlatBuffer) {
   const TestGrammar grammar(kGrammars[2]);
   Image image(grammar.view());
@@ -155,7 +155,7 @@ TEST(GrammarImage, TruncatedImagesAreRejected) {
   }
 }
 
-// The checksum sees every change of the block; what stands before it is small.
+// The checksum detects every change of the block. Only a few bytes come before it.
 TEST(GrammarImage, ChangedBytesAreRejectedOrHarmless) {
   const auto vocabulary = small_vocabulary({"ab", "(a", "12"});
   size_t harmless = 0;
@@ -177,7 +177,7 @@ TEST(GrammarImage, ChangedBytesAreRejectedOrHarmless) {
       }
     }
   }
-  EXPECT_GT(harmless, 100u);  // the checks after the checksum were reached, and passed
+  EXPECT_GT(harmless, 100u);  // the checks after the checksum were reached and passed
 }
 
 TEST(GrammarImage, OtherVersionsAreRejectedByNumber) {

@@ -51,7 +51,7 @@ TEST(Lookahead, CountsCharactersOfAnyClass) {
       {"root ::= c{3} c? \"\\\"\"\nc ::= [^\"\\\\]", 4, true},
       {"root ::= c{0,16} \"\\\"\"\nc ::= [^\"\\\\]", 16, true},
       {"root ::= c{0,40} \"\\\"\"\nc ::= [^\"\\\\]", 16, false},
-      {"root ::= c{0,5}\nc ::= [^\"\\\\]", 5, false},  // what follows the root is for others to say
+      {"root ::= c{0,5}\nc ::= [^\"\\\\]", 5, false},  // the texts after the root are unknown
   };
   for (const auto& c : cases) {
     const TestGrammar grammar(c.text);
@@ -61,7 +61,7 @@ TEST(Lookahead, CountsCharactersOfAnyClass) {
   }
 }
 
-// Where bytes follow that are no character, a token may be the beginning of one.
+// If bytes follow that are not a character, a token may still be the beginning of one.
 TEST(Lookahead, IgnoresBytesThatAreNotCharacters) {
   std::vector<uint64_t> memory(1 << 14);
   for (const std::string_view text : {"1\xD0\xD0x", "1\xE2\x82x", "1\xC3\xA9\xC3x"}) {
@@ -88,7 +88,7 @@ TEST(Lookahead, IgnoresBytesThatAreNotCharacters) {
   }
 }
 
-// Rules that take characters of many classes, put together at random.
+// Writes random rules that read characters of many classes.
 class Writer {
  public:
   explicit Writer(uint64_t seed) : random_(seed) {}
@@ -149,7 +149,7 @@ TEST(Lookahead, MasksEqualThoseOfTestingEveryToken) {
   for (int seed = 1; seed <= (count == nullptr ? 40 : std::atoi(count)); ++seed) {
     const std::string text = Writer(static_cast<uint64_t>(seed)).grammar();
     const TestGrammar usual(text, {.unrolled_states = seed % 3 == 0 ? 0u : 64u});
-    if (!usual.valid()) continue;  // no text can complete it
+    if (!usual.valid()) continue;  // no text completes it
     const TestGrammar loaded = usual.reloaded();
     ASSERT_TRUE(loaded.valid()) << loaded.message() << text;
     MatcherLimits limits;
@@ -203,7 +203,7 @@ std::set<uint32_t> targets_of_characters(const CompiledGrammar& grammar, uint32_
   return targets;
 }
 
-// Parts of all blocks of characters, so that most continuation bytes have a class of their own.
+// Returns parts of all blocks of characters, so that most continuation bytes have a class of their own.
 std::string scattered_ranges() {
   std::string ranges;
   for (uint32_t i = 0; i < 30; ++i) {
@@ -215,8 +215,8 @@ std::string scattered_ranges() {
   return ranges;
 }
 
-// Few of the ways through the bytes of characters differ; a walk takes those only, and yet
-// comes to all states that characters lead to.
+// Few of the paths through the bytes of characters differ. A walk takes only those, and still reaches all states to
+// which characters lead.
 TEST(Utf8Transitions, WalksEnterEachPlaceOnce) {
   const std::string ranges = scattered_ranges();
   const TestGrammar built("root ::= [" + ranges + "] \"a\" | [^" + ranges + "] \"b\"");

@@ -22,7 +22,7 @@ double microseconds_since(Clock::time_point begin) {
 
 class Times {
  public:
-  // In each run the same times in the same order.
+  // Each run has the same times in the same order.
   void begin_run() { next_ = 0; }
   void record(double time) {
     if (next_ == values_.size()) {
@@ -90,7 +90,7 @@ Tokens tokenize(const Vocabulary& vocabulary, std::string_view text) {
       if (node.first_token() != vocabulary.nodes[++i].first_token()) {
         best = static_cast<int32_t>(vocabulary.order[node.first_token()]);
       }
-      // The next node is a child, or everything further on differs.
+      // The next node must be a child, because all later nodes differ.
       if (vocabulary.nodes[i].depth() <= node.depth()) break;
     }
     if (best < 0) break;
@@ -169,7 +169,7 @@ class Bench {
     const Status accepted = matcher.accept_token(0, token);
     result->accept.record(microseconds_since(begin));
     const bool fits = masked == Status::kOk && accepted == Status::kOk;
-    // Real texts may hold what their schema forbids.
+    // Texts from real use may contain what their schema forbids.
     const bool is_limit = masked == Status::kGrammarTooLarge || accepted == Status::kGrammarTooLarge;
     if (is_limit) ++result->failures;
     return fits && mask.allows(static_cast<size_t>(token));

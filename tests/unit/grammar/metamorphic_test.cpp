@@ -16,7 +16,7 @@ namespace {
 struct Sample {
   const char* name;
   std::string grammar;
-  std::string text;  // in its language; masks are compared along it
+  std::string text;  // a text of its language, along which masks are compared
 };
 
 std::vector<Sample> samples() {
@@ -111,7 +111,7 @@ TEST(Metamorphic, ABitIsSetExactlyWhenAcceptSucceeds) {
   }
 }
 
-// Tokens of characters that change nothing are not stepped byte by byte.
+// Tokens of characters that do not change the state are not read byte by byte.
 TEST(Metamorphic, TokensLeadToTheStateOfTheirBytes) {
   SKIP_WITHOUT_GPT2(vocabulary);
   auto all = samples();
@@ -144,7 +144,7 @@ TEST(Metamorphic, TokensLeadToTheStateOfTheirBytes) {
   EXPECT_GT(repeating, 10u);
 }
 
-// What lies inside a piece of text is not stored.
+// The states inside a piece of text are not stored.
 TEST(Metamorphic, PiecesLeadToTheStateOfTheirBytes) {
   auto all = samples();
   all.push_back({"calls in calls",
@@ -185,7 +185,7 @@ TEST(Metamorphic, PiecesLeadToTheStateOfTheirBytes) {
   EXPECT_GT(counting, 100u);
 }
 
-// Steps remembered by token are forgotten when configurations get other numbers.
+// Steps that are remembered by token must be forgotten when sets are renumbered.
 TEST(Metamorphic, CollectionsDoNotChangeWhereTokensLead) {
   const TestVocabulary vocabulary({"(", ")", "((", "ab", "a(b", "b)c)", ")(", "a", "cab"}, -1);
   const TestGrammar grammar("root ::= p*\np ::= \"(\" p* \")\" | [abc]+");
@@ -302,7 +302,7 @@ TEST(Metamorphic, TokenLiterals) {
   EXPECT_EQ(matcher.mask(), (std::vector<bool>{0, 0, 1, 1, 1, 0, 0}));
   ASSERT_EQ(matcher->accept_token(0, 4), Status::kOk);
   EXPECT_EQ(matcher.mask(), (std::vector<bool>{1, 0, 1, 1, 1, 0, 0}));
-  // A token that the literal and the text allow stands for both.
+  // If both the literal and the text allow a token, it stands for both.
   ASSERT_EQ(matcher->accept_token(0, 2), Status::kOk);
   EXPECT_EQ(matcher.mask(), (std::vector<bool>{1, 0, 1, 1, 1, 0, 0}));
   ASSERT_EQ(matcher->accept_token(0, 0), Status::kOk);

@@ -70,7 +70,7 @@ class Mutator {
   uint64_t state_;
 };
 
-// False: a limit was hit.
+// Returns false if a limit was reached.
 bool compare_masks(TestMatcher& small, TestMatcher& plain, uint32_t token_count, std::vector<int32_t>* allowed) {
   TokenMask expected;
   TokenMask mask;
@@ -87,7 +87,7 @@ bool compare_masks(TestMatcher& small, TestMatcher& plain, uint32_t token_count,
 
 void follow(TestMatcher& small, TestMatcher& plain, uint32_t token_count, Mutator* mutator) {
   std::vector<int32_t> allowed;
-  uint32_t kept = 0;  // tokens that can be rolled back
+  uint32_t kept = 0;  // number of tokens that can be rolled back
   for (int step = 0; step < 30; ++step) {
     if (!compare_masks(small, plain, token_count, &allowed)) return;
     const auto other = static_cast<int32_t>(mutator->below(token_count));
@@ -130,7 +130,7 @@ TEST(Mutation, CompiledGrammarsAreExactInAnyMemory) {
     const size_t size = Matcher::memory_size(grammar.view(), &vocabulary.view(), limits);
     const Memory memory = aligned_memory(size);
     Matcher probe;
-    // The start alone may be beyond such limits.
+    // The start itself may exceed such limits.
     if (probe.init(grammar.view(), &vocabulary.view(), limits, memory.get()) != Status::kOk) continue;
     TestMatcher small(grammar, &vocabulary, limits);
     MatcherLimits much;

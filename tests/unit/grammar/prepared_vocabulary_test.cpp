@@ -22,7 +22,7 @@ bool same(const Vocabulary& a, const Vocabulary& b) {
          same(a.order, b.order);
 }
 
-// The arrays of a vocabulary in memory of their own, to be changed.
+// The arrays of a vocabulary in memory of their own, which the test changes.
 class Prepared {
  public:
   explicit Prepared(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {
@@ -32,7 +32,7 @@ class Prepared {
     const size_t size = prepared_vocabulary_size(vocabulary.token_count, view_.text_count, view_.node_count);
     memory_ = aligned_memory(size);
     bytes_ = {static_cast<uint8_t*>(memory_.get()), size};
-    // The order is the first of them.
+    // The array of the order comes first.
     std::memcpy(bytes_.data(), vocabulary.order.data(), size);
     view_.arrays = bytes_;
   }
@@ -76,7 +76,7 @@ TEST(PreparedVocabulary, ChangedBytesAreRejected) {
       ++(status == Status::kOk ? unused : refused);
     }
   }
-  // Only between the arrays, up to the next multiple of 64, is there nothing to be read.
+  // Only the bytes between the arrays, up to the next multiple of 64, are not read.
   EXPECT_LE(unused, 3 * 63 * 4u);
   EXPECT_GT(refused, 10'000u);
 }

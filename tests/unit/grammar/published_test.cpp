@@ -68,7 +68,7 @@ TEST(Published, SchemaGrammarsCompile) {
   }
 }
 
-// What is refused, and for which fault of the file.
+// The files that are rejected, with the reason.
 const std::map<std::string, std::string> kRefused = {
     {"bh-sparql-llm__sparql1.1.gbnf", "208:33: range that runs backwards at '\\]-["},
     {"meta-introspector__gallina.gbnf", "6:222: unexpected text at ':= term"},
@@ -103,7 +103,7 @@ TEST(Published, GrammarsFromTheWild) {
   EXPECT_GE(compiled, 20u);
 }
 
-// Follows the grammar by tokens drawn evenly from its masks. Returns how many fitted the limits.
+// Follows the grammar by tokens drawn uniformly from its masks. Returns how many fitted the limits.
 int walk(const TestGrammar& grammar, const TestVocabulary& vocabulary, uint64_t seed, int tokens) {
   TestMatcher matcher(grammar, &vocabulary);
   for (int step = 0; step < tokens; ++step) {
@@ -137,8 +137,8 @@ TEST(Published, GrammarsFromTheWildFitTheDefaultLimits) {
   }
 }
 
-// Left recursion through a hundred rules, with dozens of ways to read each text; what random
-// tokens make of it has too many for any limit.
+// The grammar has left recursion through a hundred rules, and dozens of ways to read each text. Texts of random tokens
+// have too many ways for any limit.
 TEST(Published, AnAmbiguousLanguageFitsTheDefaultLimits) {
   SKIP_WITHOUT(grammars);
   const auto vocabulary = gpt2_vocabulary();
@@ -179,7 +179,7 @@ TEST(Published, JsonTestSuiteIsExact) {
   EXPECT_GE(seen['n'], 90u);
 }
 
-// No way through a grammar is a dead end: at random first, later among what closes.
+// No walk through a grammar leads to a dead end. It is random first, and later prefers tokens that close what is open.
 void walk_to_the_end(TestMatcher& matcher, uint64_t* random, const char* name) {
   const std::string closing = "\"\"}])=\n:0a ";
   matcher->reset(0);

@@ -12,7 +12,7 @@ namespace {
 
 std::string schema_of(const std::string& pattern) { return Json{{"type", "string"}, {"pattern", pattern}}.dump(); }
 
-// Also through automata: a second pattern that says nothing forces an intersection.
+// Uses automata as well, because a second pattern that matches everything requires an intersection.
 std::string intersected(const std::string& pattern) {
   return Json{{"type", "string"}, {"pattern", pattern}, {"maxLength", 20}}.dump();
 }

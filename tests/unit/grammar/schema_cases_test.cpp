@@ -1,4 +1,4 @@
-// The cases of llama.cpp's and xgrammar's tests.
+// Runs the cases of llama.cpp's and xgrammar's tests.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -21,7 +21,7 @@ SchemaOptions options_of(const Json& options) {
   return result;
 }
 
-// Where those engines mean something else, or more.
+// Cases in which those engines accept another language.
 const std::map<std::string, std::string> kDifferences = {
     {"lc-gi-002", "llama.cpp ends integers after 16 digits"},
     {"lc-gi-041", "llama.cpp takes a schema with items to mean arrays only"},

@@ -20,7 +20,7 @@ std::string decimal(int hundredths) {
   return text;
 }
 
-// Inside strings, and in names once no listed one is left, more characters change nothing.
+// Inside strings, and in names once no listed one remains, more characters do not change the state.
 TEST(SchemaKeywords, FreeStringsRepeatTheirState) {
   constexpr char kStrings[] = R"({"type":"string"})";
   constexpr char kNames[] = R"({"type":"object","properties":{"ab":{"type":"null"},"b":{}}})";
@@ -88,11 +88,11 @@ void expect(const std::string& schema, std::vector<std::string> accepted, std::v
 }
 
 TEST(SchemaKeywords, StringsHaveOneForm) {
-  // Free strings in any form; each escape, and each pair of surrogates, is one character.
+  // Unconstrained strings may have any form. Each escape, and each pair of surrogates, is one character.
   expect(R"({"type":"string","minLength":2,"maxLength":2})",
          {R"("ab")", R"("\u00e9\n")", R"("\ud83d\ude00x")", "\"\xF0\x9F\x98\x80\xC3\xA9\"", R"("\/\\")"},
          {R"("a")", R"("\ud83d\ude00")", R"("abc")", R"("\ud83dx")", "\"a\nb\"", R"("\xy")"});
-  // Strings that mean something in one.
+  // These strings contain characters that have a meaning in patterns.
   expect(R"({"const":"a\"\\\n\u0001/é"})", {"\"a\\\"\\\\\\n\\u0001/é\""},
          {"\"a\\\"\\\\\\u000a\\u0001/é\"", "\"a\\\"\\\\\\n\\u0001\\/é\"", "\"a\\\"\\\\\\n\\u0001/\\u00e9\""});
   expect(R"({"type":"string","pattern":"^[^x]$"})", {R"("a")", R"("\n")", R"("\u001F")", R"("\u001f")", R"("\\")"},
@@ -120,7 +120,7 @@ TEST(SchemaKeywords, WhiteSpace) {
   }
 }
 
-// _ is where space may stand: as much as is allowed in all places, and more in none.
+// The character _ marks places where space may be: as much as allowed at each of them, and none elsewhere.
 TEST(SchemaKeywords, WhiteSpaceIsBoundedPerPlace) {
   SchemaOptions options;
   options.style.space = JsonSpace::kFlexible;
@@ -250,7 +250,7 @@ TEST(SchemaKeywords, Formats) {
   expect_format("unknown", {"anything"}, {});
 }
 
-// At every minute of a day: a leap second where it is 23:59 in UTC, and nowhere else.
+// At every minute of a day, a leap second is valid if it is 23:59 in UTC, and nowhere else.
 TEST(SchemaKeywords, LeapSeconds) {
   BuiltGrammar grammar = BuiltGrammar::schema(R"({"type":"string","format":"time"})");
   const auto clock = [](int minutes) {
@@ -316,7 +316,7 @@ TEST(SchemaKeywords, Shortcuts) {
                spaced.matches(R"([ { "name" : "now" , "arguments" : {  } } ])"));
 }
 
-// Every point at which the workspace can run out while the automaton of names becomes rules.
+// Tests every point at which the workspace can run out while the automaton of names becomes rules.
 TEST(SchemaKeywords, EveryWorkspaceSizeFailsCleanly) {
   const std::string_view schema = R"({"type":"object","properties":{"_meta":{}},"additionalProperties":{}})";
   std::vector<uint64_t> memory(1 << 16);
@@ -332,7 +332,7 @@ TEST(SchemaKeywords, EveryWorkspaceSizeFailsCleanly) {
   EXPECT_TRUE(built);
 }
 
-// A workspace of any size, and any text, give a status and nothing worse.
+// Any size of the workspace, and any text, returns a status.
 TEST(SchemaKeywords, SmallWorkspaces) {
   const std::string schema =
       R"({"type":"object","properties":{"a":{"type":"string","pattern":"^[a-z]{2,5}x|y$","maxLength":9},

@@ -46,7 +46,7 @@ BuiltGrammar::BuiltGrammar(const Build& build, std::string_view source) {
   Error error;
   status_ = build(builder, &error);
   if (status_ == Status::kOk) {
-    // What the front end took, the compiler refuses only if it has no text, or for its size.
+    // After the front end has accepted a schema, the compiler rejects it only if it has no text, or for its size.
     const CompiledGrammar* grammar = nullptr;
     const std::string_view root = "root";
     status_ = compile_grammar(builder, as_span(source), builder.find_rule(as_span(root)), {}, {}, &grammar, &error);

@@ -1,4 +1,4 @@
-// Grammars from JSON Schema and regular expressions, and what they accept.
+// Grammars from JSON Schema and regular expressions, and the texts that they accept.
 #pragma once
 
 #include <functional>
@@ -33,12 +33,12 @@ class BuiltGrammar {
   size_t size() const { return image_.size() * 8; }
 
   bool matches(std::string_view text);
-  // Whether the value, written compactly, is accepted with its members in some order.
+  // Returns whether the value, written compactly, is accepted with its members in some order.
   bool accepts(const Json& value);
-  // The text of the value that was accepted last.
+  // Returns the text of the value that was accepted last.
   std::string text() const;
   const CompiledGrammar& view() const { return *reinterpret_cast<const CompiledGrammar*>(image_.data()); }
-  // A matcher limit that was hit since the last call, if any.
+  // Returns a matcher limit that was reached since the last call, if any.
   Status limit();
 
  private:
@@ -47,7 +47,7 @@ class BuiltGrammar {
   void start();
   bool feed(std::string_view text);
   void back(size_t count);
-  // Each tries every order of members until what comes after it fits, too.
+  // Each of these tries every order of members until the rest fits as well.
   using Rest = std::function<bool()>;
   bool feed_value(const Json& value, const Rest& rest);
   bool feed_elements(const Json& array, size_t begin, const Rest& rest);
@@ -64,7 +64,7 @@ class BuiltGrammar {
   Status limit_ = Status::kOk;
 };
 
-// The value in the form that json_schema.h documents, apart from the order of members.
+// Returns the value in the form that json_schema.h documents, apart from the order of members.
 std::string canonical(const Json& value);
 
 }  // namespace sotto::test
