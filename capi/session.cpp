@@ -24,6 +24,12 @@ sotto_status read_session_params(const sotto_session_params* given, SessionParam
   return SOTTO_OK;
 }
 
+// Calls a function of the session, whose failure sotto_session_get_error() explains.
+template <typename Function>
+sotto_status call(sotto_session* session, Function function) {
+  return wrap(unwrap(session)->explain(function));
+}
+
 }  // namespace
 
 sotto_status sotto_session_memory_size(const sotto_model* model, const sotto_session_params* params,
@@ -60,14 +66,14 @@ void sotto_session_reset(sotto_session* session) {
 
 sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens, size_t count) {
   if (session == nullptr || (tokens == nullptr && count != 0)) return SOTTO_INVALID_ARGUMENT;
-  return wrap(unwrap(session)->prefill({tokens, count}));
+  return call(session, [&](Session& s) { return s.prefill({tokens, count}); });
 }
 
 sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece) {
   if (session == nullptr || piece == nullptr) return SOTTO_INVALID_ARGUMENT;
-  const Status status = unwrap(session)->next();
-  if (wrap(status) >= 0) *piece = &unwrap(session)->piece();
-  return wrap(status);
+  const sotto_status status = call(session, [](Session& s) { return s.next(); });
+  if (status >= 0) *piece = &unwrap(session)->piece();
+  return status;
 }
 
 sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
@@ -75,14 +81,14 @@ sotto_status sotto_session_generate(sotto_session* session, const sotto_token* p
   if (session == nullptr || (prompt == nullptr && prompt_count != 0)) {
     return SOTTO_INVALID_ARGUMENT;
   }
-  return wrap(unwrap(session)->generate({prompt, prompt_count}, max_tokens, on_piece, user_data));
+  return call(session, [&](Session& s) { return s.generate({prompt, prompt_count}, max_tokens, on_piece, user_data); });
 }
 
 sotto_status sotto_session_logits(sotto_session* session, const float** logits, size_t* count) {
   if (session == nullptr || logits == nullptr || count == nullptr) return SOTTO_INVALID_ARGUMENT;
   std::span<const float> found;
-  const Status status = unwrap(session)->logits(&found);
-  if (status != Status::kOk) return wrap(status);
+  const sotto_status status = call(session, [&](Session& s) { return s.logits(&found); });
+  if (status != SOTTO_OK) return status;
   *logits = found.data();
   *count = found.size();
   return SOTTO_OK;
@@ -90,7 +96,13 @@ sotto_status sotto_session_logits(sotto_session* session, const float** logits, 
 
 sotto_status sotto_session_rewind(sotto_session* session, uint64_t token_count) {
   if (session == nullptr) return SOTTO_INVALID_ARGUMENT;
-  return wrap(unwrap(session)->rewind(token_count));
+  return call(session, [&](Session& s) { return s.rewind(token_count); });
+}
+
+sotto_status sotto_session_get_error(const sotto_session* session, sotto_error* error) {
+  if (session == nullptr || error == nullptr || error->struct_size == 0) return SOTTO_INVALID_ARGUMENT;
+  sotto::capi::fill(error, sotto::capi::lower(unwrap(session)->last_error()));
+  return SOTTO_OK;
 }
 
 void sotto_session_cancel(sotto_session* session) {
@@ -143,7 +155,7 @@ sotto_status sotto_session_set_stops(sotto_session* session, const sotto_stop_pa
 
 sotto_status sotto_session_heal(sotto_session* session) {
   if (session == nullptr) return SOTTO_INVALID_ARGUMENT;
-  return wrap(unwrap(session)->heal());
+  return call(session, [](Session& s) { return s.heal(); });
 }
 
 sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guide, const sotto_guide_params* params,
@@ -162,17 +174,18 @@ sotto_status sotto_session_score(sotto_session* session, const sotto_token* toke
   }
   if (tokens == nullptr && count != 0) return SOTTO_INVALID_ARGUMENT;
   sotto::ScoreResult result;
-  const Status status = unwrap(session)->score({tokens, count}, log_probabilities, &result);
-  if (wrap(status) < 0) return wrap(status);
-  sotto::capi::fill(score, result);
-  return wrap(status);
+  const sotto_status status = call(session, [&](Session& s) {
+    return s.score({tokens, count}, log_probabilities, &result);
+  });
+  if (status >= 0) sotto::capi::fill(score, result);
+  return status;
 }
 
 sotto_status sotto_session_hidden(sotto_session* session, const float** hidden, size_t* count) {
   if (session == nullptr || hidden == nullptr || count == nullptr) return SOTTO_INVALID_ARGUMENT;
   std::span<const float> found;
-  const Status status = unwrap(session)->hidden(&found);
-  if (status != Status::kOk) return wrap(status);
+  const sotto_status status = call(session, [&](Session& s) { return s.hidden(&found); });
+  if (status != SOTTO_OK) return status;
   *hidden = found.data();
   *count = found.size();
   return SOTTO_OK;
@@ -182,7 +195,9 @@ sotto_status sotto_session_embed(sotto_session* session, const sotto_token* toke
                                  float* embedding) {
   if (session == nullptr || embedding == nullptr) return SOTTO_INVALID_ARGUMENT;
   if (tokens == nullptr && count != 0) return SOTTO_INVALID_ARGUMENT;
-  return wrap(unwrap(session)->embed({tokens, count}, static_cast<sotto::Pooling>(pooling), embedding));
+  return call(session, [&](Session& s) {
+    return s.embed({tokens, count}, static_cast<sotto::Pooling>(pooling), embedding);
+  });
 }
 
 sotto_status sotto_session_saved_size(const sotto_session* session, size_t* size) {

@@ -62,18 +62,22 @@ void init_params(T* params, size_t size, const T& defaults) {
   fill(params, defaults);
 }
 
+inline sotto_error lower(const Error& error) {
+  sotto_error lowered = {};
+  lowered.status = wrap(error.status);
+  lowered.offset = error.offset;
+  static_assert(sizeof lowered.message == sizeof error.message);
+  std::memcpy(lowered.message, error.message, sizeof lowered.message);
+  return lowered;
+}
+
 // Hands a failure's details to the caller, when it goes out of scope.
 class ErrorOut {
  public:
   explicit ErrorOut(sotto_error* out) : out_(out) {}
   ~ErrorOut() {
     if (out_ == nullptr || error_.status == Status::kOk) return;
-    sotto_error filled = {};
-    filled.status = wrap(error_.status);
-    filled.offset = error_.offset;
-    static_assert(sizeof filled.message == sizeof error_.message);
-    std::memcpy(filled.message, error_.message, sizeof filled.message);
-    fill(out_, filled);
+    fill(out_, lower(error_));
   }
   ErrorOut(const ErrorOut&) = delete;
   ErrorOut& operator=(const ErrorOut&) = delete;

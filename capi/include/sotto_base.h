@@ -105,6 +105,8 @@ enum {
   SOTTO_GRAMMAR_CORRUPT = -17,
   /* The feature is not part of this build of the library. */
   SOTTO_UNSUPPORTED = -18,
+  /* SOTTO_OVERFLOW_STOP, and the tokens do not fit the context. Nothing was evaluated. */
+  SOTTO_PROMPT_TOO_LONG = -19,
   /* An error of the library itself. */
   SOTTO_INTERNAL = -100
 };

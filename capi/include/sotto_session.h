@@ -189,11 +189,10 @@ SOTTO_API void sotto_session_deinit(sotto_session* session);
 /* Removes all tokens and restarts the sampler from its seed. The parameters stay. */
 SOTTO_API void sotto_session_reset(sotto_session* session);
 
-/* Evaluates prompt tokens after those already there. On SOTTO_STOP_CANCELLED and
- * SOTTO_STOP_CONTEXT_FULL the tokens that were evaluated stay; token_count of
- * sotto_session_get_info returns their number. A prompt that cannot fit (SOTTO_OVERFLOW_STOP) is
- * rejected as a whole with SOTTO_STOP_CONTEXT_FULL. Errors: INVALID_ARGUMENT (a token outside the
- * vocabulary; nothing is evaluated). */
+/* Evaluates prompt tokens after those already there. On SOTTO_STOP_CANCELLED the tokens that were
+ * evaluated stay; token_count of sotto_session_get_info returns their number. Errors, after which
+ * nothing was evaluated: INVALID_ARGUMENT (a token outside the vocabulary), PROMPT_TOO_LONG (with
+ * SOTTO_OVERFLOW_STOP the stream and the prompt do not fit the context together). */
 SOTTO_API sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens, size_t count);
 
 /* Generates one token: returns SOTTO_OK and sets `*piece`. At a stop it returns the reason, and
@@ -201,9 +200,10 @@ SOTTO_API sotto_status sotto_session_prefill(sotto_session* session, const sotto
  * the stream. Errors: INVALID_STATE (nothing was prefilled). */
 SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece);
 
-/* Prefills, then calls `on_piece` for each token until a stop, or for max_tokens tokens (0: none).
- * It is equivalent to a loop over sotto_session_next. Returns the SOTTO_STOP_ reason or an error.
- * `prompt` may be NULL when `prompt_count` is 0; `on_piece` may be NULL. */
+/* Prefills, then calls `on_piece` for each token until a stop, or for max_tokens tokens (0: none;
+ * SIZE_MAX: no limit). It is equivalent to a loop over sotto_session_next. Returns the SOTTO_STOP_
+ * reason or an error: those of sotto_session_prefill and sotto_session_next. `prompt` may be NULL
+ * when `prompt_count` is 0; `on_piece` may be NULL. */
 SOTTO_API sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
                                               size_t max_tokens, sotto_piece_fn on_piece, void* user_data);
 
@@ -219,6 +219,11 @@ SOTTO_API sotto_status sotto_session_logits(sotto_session* session, const float*
  * the end), INVALID_STATE (the ring has overwritten slots that those tokens attend to, or has
  * re-anchored since). */
 SOTTO_API sotto_status sotto_session_rewind(sotto_session* session, uint64_t token_count);
+
+/* Writes to *error why the session's last call of a function without an `error` parameter failed:
+ * how many tokens do not fit, or what was missing. Its status is SOTTO_OK if that call did not
+ * fail. */
+SOTTO_API sotto_status sotto_session_get_error(const sotto_session* session, sotto_error* error);
 
 /* Makes the running call, or the next one if none is running, stop with SOTTO_STOP_CANCELLED. Any
  * thread and any signal handler may call it. */

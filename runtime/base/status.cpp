@@ -67,6 +67,8 @@ const char* status_text(Status status) {
       return "grammar image damaged or of another version";
     case Status::kUnsupported:
       return "left out of this build of the library";
+    case Status::kPromptTooLong:
+      return "prompt does not fit the context";
     case Status::kInternal:
       return "internal error";
   }

@@ -40,6 +40,7 @@ enum class [[nodiscard]] Status : int32_t{
     kGrammarUnsupported = -16,
     kGrammarCorrupt = -17,
     kUnsupported = -18,
+    kPromptTooLong = -19,
     kInternal = -100,
 };
 

@@ -189,16 +189,14 @@ void Session::reset_timings() {
 
 Status Session::set_sampler(const SamplerParams& params, Error* error) {
   SOTTO_TRY(decoder_.set_sampler(params, error));
-  // Buffered tokens that cannot be rolled back are emitted as they were drawn.
-  (void)output_.roll_back();
+  output_.try_roll_back();
   if (token_count() > 0) stream_.states()[token_count() - 1].sampler = decoder_.sampler().initial_state();
   return Status::kOk;
 }
 
 Status Session::set_stops(const StopParams& params, Error* error) {
   SOTTO_TRY(stops_.set(params, error));
-  // Buffered tokens that cannot be rolled back are emitted even if they are banned now.
-  (void)output_.roll_back();
+  output_.try_roll_back();
   output_.rebuild();
   return Status::kOk;
 }
@@ -286,14 +284,15 @@ void Session::reset() {
 template <typename Evaluate>
 Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate) {
   const uint32_t vocabulary = stream_.model().config().vocabulary_size;
-  for (const int32_t token : tokens) {
-    if (static_cast<uint32_t>(token) >= vocabulary) return Status::kInvalidArgument;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (static_cast<uint32_t>(tokens[i]) < vocabulary) continue;
+    return fail(&last_error_, Status::kInvalidArgument, "tokens[", i, "] is not in the vocabulary of ", vocabulary);
   }
   if (!tokens.empty()) {
     output_.drop_buffered();
     const SessionParams& params = stream_.params();
     if (params.overflow == Overflow::kStop && token_count() + tokens.size() > params.context_tokens) {
-      return Status::kStopContextFull;
+      return reject_prompt(tokens.size());
     }
     SOTTO_TRY(stream_.evaluate(&cancellation_));
     output_.clear();
@@ -323,8 +322,10 @@ Status Session::score(std::span<const int32_t> tokens, float* log_probabilities,
 }
 
 Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* embedding) {
-  if (tokens.empty()) return Status::kInvalidArgument;
-  if (pooling != Pooling::kLast && pooling != Pooling::kMean) return Status::kInvalidArgument;
+  if (tokens.empty()) return fail(&last_error_, Status::kInvalidArgument, "tokens is empty");
+  if (pooling != Pooling::kLast && pooling != Pooling::kMean) {
+    return fail(&last_error_, Status::kInvalidArgument, "pooling is not a SOTTO_POOL_ value");
+  }
   return evaluate_prompt(tokens,
                          [&](uint64_t) { return embed_tokens(tokens, pooling, &stream_, &cancellation_, embedding); });
 }
@@ -332,7 +333,7 @@ Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* e
 Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece,
                          void* user_data) {
   if (!prompt.empty()) SOTTO_TRY(prefill(prompt));
-  (void)output_.roll_back();                           // buffered tokens were drawn without this call's limit
+  output_.try_roll_back();                             // buffered tokens were drawn without this call's limit
   const uint64_t outer_limit = decoder_.call_limit();  // of a call that contains this one
   const uint64_t generated = output_.emitted_count() - stream_.answer_start();
   decoder_.set_call_limit(generated + std::min(max_tokens, UINT64_MAX - generated));
@@ -348,14 +349,50 @@ Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, P
   return status;
 }
 
+Status Session::reject_prompt(size_t count) {
+  constexpr const char* kAdvice = "; shorten the prompt, or set overflow to ring or shift";
+  const uint32_t context = stream_.params().context_tokens;
+  if (token_count() == 0) {
+    return fail(&last_error_, Status::kPromptTooLong, count, " tokens do not fit a context of ", context, kAdvice);
+  }
+  return fail(&last_error_, Status::kPromptTooLong, count, " tokens after ", token_count(),
+              " others do not fit a context of ", context, kAdvice);
+}
+
+Status Session::require_tokens() {
+  if (token_count() > 0) return Status::kOk;
+  return fail(&last_error_, Status::kInvalidState, "nothing was prefilled: give a prompt, or the end-of-text token");
+}
+
+Status Session::heal() {
+  const Status status = output_.heal();
+  if (status != Status::kInvalidState) return status;
+  return fail(&last_error_, status, "token healing has to follow a prefill");
+}
+
+Status Session::rewind(uint64_t count) {
+  if (count > token_count()) {
+    return fail(&last_error_, Status::kInvalidArgument, "token_count is ", count, "; the stream has ", token_count(),
+                " tokens");
+  }
+  const Status status = output_.rewind(count);
+  if (status != Status::kInvalidState) return status;
+  return fail(&last_error_, status, "the KV ring, the constraint or the guide does not go back to token ", count);
+}
+
 Status Session::next() {
   constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
   piece_ = {"", 0, -1, kUnknown, kUnknown, 0, nullptr, "", 0, 0};
-  if (token_count() == 0) return Status::kInvalidState;
-  SOTTO_TRY(stream_.guide_status());
+  SOTTO_TRY(require_tokens());
+  if (const Status status = stream_.guide_status(); status != Status::kOk) {
+    return fail(&last_error_, status, "the guide could not go back with the session: reset it and set it again");
+  }
   if (cancellation_.take()) return output_.flush(Status::kStopCancelled, &piece_);
   while (!output_.is_ready()) {
     const Status status = decode_token();
+    if (status == Status::kInvalidState && guide_ != nullptr && guide_->token_count() == 0) {
+      return fail(&last_error_, status, "nothing was prefilled into the guide");
+    }
     if (is_failure(status)) return status;
     if (status == Status::kStopCancelled) return output_.flush(status, &piece_);
     if (status != Status::kOk) output_.end_text(status);
@@ -378,14 +415,14 @@ Status Session::decode_token() {
 }
 
 Status Session::logits(std::span<const float>* logits) {
-  if (token_count() == 0) return Status::kInvalidState;
+  SOTTO_TRY(require_tokens());
   SOTTO_TRY(stream_.evaluate_logits(&cancellation_));
   *logits = stream_.kv().logits();
   return Status::kOk;
 }
 
 Status Session::hidden(std::span<const float>* hidden) {
-  if (token_count() == 0) return Status::kInvalidState;
+  SOTTO_TRY(require_tokens());
   SOTTO_TRY(stream_.evaluate(&cancellation_));
   KvSequence& kv = stream_.kv();
   SOTTO_TRY(cancellation_.consume(kv.ensure_last_row(cancellation_.flag())));

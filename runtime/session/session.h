@@ -55,13 +55,13 @@ class Session {
   // Evaluates a prompt and begins an answer. Buffered tokens are rolled back. If that is impossible, they stay in the
   // stream but are not emitted. Without tokens, the text continues, and only the counts of the answer start again.
   Status prefill(std::span<const int32_t> tokens);
-  Status heal() { return output_.heal(); }
+  Status heal();
   // Returns kOk and a token, or a stop. piece() is set in both cases.
   Status next();
   const Piece& piece() const { return piece_; }
   // Calls prefill(), then next() until a stop, for at most max_tokens tokens.
   Status generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece, void* user_data);
-  Status rewind(uint64_t token_count) { return output_.rewind(token_count); }
+  Status rewind(uint64_t token_count);
   void cancel() { cancellation_.request(); }
 
   Status logits(std::span<const float>* logits);
@@ -78,10 +78,22 @@ class Session {
   SessionTimings timings() const;
   void reset_timings();
 
+  // Runs a function of the session, after which last_error() explains its failure.
+  template <typename Function>
+  Status explain(Function function) {
+    last_error_.status = Status::kOk;
+    const Status status = function(*this);
+    if (status >= Status::kOk || last_error_.status == status) return status;
+    return fail(&last_error_, status, status_text(status));
+  }
+  const Error& last_error() const { return last_error_; }
+
  private:
   friend class SavedState;
 
   Status decode_token();
+  Status require_tokens();
+  Status reject_prompt(size_t count);
   template <typename Evaluate>
   Status evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate);
   void drop_guide();
@@ -97,6 +109,7 @@ class Session {
   Beams beams_;
   Search search_;
   Piece piece_ = {};
+  Error last_error_;
 
   Session* guide_ = nullptr;          // guides this session
   Session* guide_target_ = nullptr;   // this session guides it

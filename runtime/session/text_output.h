@@ -179,6 +179,8 @@ class TextOutput {
   uint64_t emitted_count() const { return stream_->token_count() - buffer_.size(); }
   // Rewinds the stream to its emitted tokens. On failure the buffered tokens stay.
   Status roll_back(Error* error = nullptr);
+  // Does the same where that is possible. Otherwise the buffered tokens stay and are emitted as they were drawn.
+  void try_roll_back() { (void)roll_back(); }
   // Starts a prompt: rolls back the buffered tokens, or leaves them in the stream unseen where that is impossible.
   void drop_buffered();
   Status rewind(uint64_t count);

@@ -103,16 +103,75 @@ TEST_F(Sessions, ResetAndSeedReplayTheSameText) {
 TEST_F(Sessions, StopModeEndsWhenTheContextIsFull) {
   OpenSession session(model_.get(), [](auto& params) { params.context_tokens = 20; });
   const auto prompt = random_tokens(21, 300, 4);
-  EXPECT_EQ(sotto_session_prefill(session.get(), prompt.data(), 21), SOTTO_STOP_CONTEXT_FULL);
+  EXPECT_EQ(sotto_session_prefill(session.get(), prompt.data(), 21), SOTTO_PROMPT_TOO_LONG);
   EXPECT_EQ(session.info().token_count, 0u);
   ASSERT_EQ(sotto_session_prefill(session.get(), prompt.data(), 15), SOTTO_OK);
-  EXPECT_EQ(sotto_session_prefill(session.get(), prompt.data(), 6), SOTTO_STOP_CONTEXT_FULL);
+  EXPECT_EQ(sotto_session_prefill(session.get(), prompt.data(), 6), SOTTO_PROMPT_TOO_LONG);
   sotto_status end;
   EXPECT_EQ(session.generate(100, &end).size(), 6u);  // five slots, and one token that needs none
   EXPECT_EQ(end, SOTTO_STOP_CONTEXT_FULL);
   const sotto_piece* piece;
   EXPECT_EQ(sotto_session_next(session.get(), &piece), SOTTO_STOP_CONTEXT_FULL);
   EXPECT_EQ(piece->token, -1);
+}
+
+std::string error_of(sotto_session* session, sotto_status status) {
+  sotto_error error = {};
+  error.struct_size = sizeof error;
+  EXPECT_EQ(sotto_session_get_error(session, &error), SOTTO_OK);
+  EXPECT_EQ(error.status, status);
+  return error.message;
+}
+
+TEST_F(Sessions, PromptThatDoesNotFitIsAnErrorWithNumbers) {
+  OpenSession session(model_.get(), [](auto& params) { params.context_tokens = 20; });
+  const auto prompt = random_tokens(21, 300, 4);
+  const sotto_piece_fn none = [](void*, const sotto_piece*) -> int32_t {
+    ADD_FAILURE();
+    return 1;
+  };
+  EXPECT_EQ(sotto_session_generate(session.get(), prompt.data(), 21, 5, none, nullptr), SOTTO_PROMPT_TOO_LONG);
+  EXPECT_EQ(error_of(session.get(), SOTTO_PROMPT_TOO_LONG),
+            "21 tokens do not fit a context of 20; shorten the prompt, or set overflow to ring or shift");
+  EXPECT_EQ(session.info().token_count, 0u);
+  ASSERT_EQ(sotto_session_prefill(session.get(), prompt.data(), 15), SOTTO_OK);
+  EXPECT_EQ(error_of(session.get(), SOTTO_OK), "");
+  sotto_score score = {};
+  score.struct_size = sizeof score;
+  EXPECT_EQ(sotto_session_score(session.get(), prompt.data(), 6, nullptr, &score), SOTTO_PROMPT_TOO_LONG);
+  EXPECT_EQ(
+      error_of(session.get(), SOTTO_PROMPT_TOO_LONG),
+      "6 tokens after 15 others do not fit a context of 20; shorten the prompt, or set overflow to ring or shift");
+  EXPECT_EQ(session.info().token_count, 15u);
+  sotto_status end;
+  EXPECT_EQ(session.generate(3, &end).size(), 3u);  // the session goes on
+}
+
+TEST_F(Sessions, SizeMaxTokensAreNoLimitAndZeroAreNone) {
+  OpenSession session(model_.get(), [](auto& params) { params.context_tokens = 20; });
+  const auto prompt = random_tokens(4, 300, 4);
+  ASSERT_EQ(sotto_session_generate(session.get(), prompt.data(), 4, 0, nullptr, nullptr), SOTTO_STOP_MAX_TOKENS);
+  EXPECT_EQ(session.info().token_count, 4u);
+  const sotto_status end = sotto_session_generate(session.get(), nullptr, 0, SIZE_MAX, nullptr, nullptr);
+  EXPECT_TRUE(end == SOTTO_STOP_CONTEXT_FULL || end == SOTTO_STOP_END_OF_TEXT) << end;
+}
+
+TEST_F(Sessions, ErrorsSayWhatIsMissing) {
+  OpenSession session(model_.get());
+  EXPECT_EQ(sotto_session_get_error(session.get(), nullptr), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_session_generate(session.get(), nullptr, 0, 5, nullptr, nullptr), SOTTO_INVALID_STATE);
+  const std::string nothing = "nothing was prefilled: give a prompt, or the end-of-text token";
+  EXPECT_EQ(error_of(session.get(), SOTTO_INVALID_STATE), nothing);
+  const float* floats;
+  size_t count;
+  EXPECT_EQ(sotto_session_rewind(session.get(), 1), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(error_of(session.get(), SOTTO_INVALID_ARGUMENT), "token_count is 1; the stream has 0 tokens");
+  EXPECT_EQ(sotto_session_logits(session.get(), &floats, &count), SOTTO_INVALID_STATE);
+  EXPECT_EQ(error_of(session.get(), SOTTO_INVALID_STATE), nothing);
+  const sotto_token outside[] = {1, 1 << 30};
+  EXPECT_EQ(sotto_session_prefill(session.get(), outside, 2), SOTTO_INVALID_ARGUMENT);
+  EXPECT_NE(error_of(session.get(), SOTTO_INVALID_ARGUMENT).find("tokens[1] is not in the vocabulary of "),
+            std::string::npos);
 }
 
 TEST_F(Sessions, NothingToContinueIsAnInvalidState) {

@@ -197,15 +197,14 @@ TEST_F(StopTest, RejectsPromptsThatDoNotFitAndKeepsTheStream) {
   stream.prefill(15);
   for (const sotto_token token : stream.tokens) ASSERT_TRUE(oracle.append(token));
   const std::vector<sotto_token> too_long(6, 1);
-  EXPECT_EQ(sotto_session_prefill(stream.session.c_session(), too_long.data(), too_long.size()),
-            SOTTO_STOP_CONTEXT_FULL);
+  EXPECT_EQ(sotto_session_prefill(stream.session.c_session(), too_long.data(), too_long.size()), SOTTO_PROMPT_TOO_LONG);
   EXPECT_TRUE(same_bits(logits_of(stream.session), oracle.logits()));
 
   stream.generate(5);
   for (size_t i = 15; i < 20; ++i) ASSERT_TRUE(oracle.append(stream.tokens[i]));
   EXPECT_TRUE(same_bits(logits_of(stream.session), oracle.logits()));
   EXPECT_FALSE(oracle.append(0));
-  EXPECT_EQ(sotto_session_prefill(stream.session.c_session(), too_long.data(), 1), SOTTO_STOP_CONTEXT_FULL);
+  EXPECT_EQ(sotto_session_prefill(stream.session.c_session(), too_long.data(), 1), SOTTO_PROMPT_TOO_LONG);
   EXPECT_TRUE(same_bits(logits_of(stream.session), oracle.logits()));
 }
 

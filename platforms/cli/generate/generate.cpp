@@ -79,9 +79,6 @@ void save_state(const std::string& path, const GenerateOptions& options, const G
                 Session& session) {
   if (options.search.is_on && !generation.tokens.empty()) {
     const Status status = call("--save-state", [&] { return session.prefill(generation.tokens); });
-    if (status == Status::context_full) {
-      throw Failure("--save-state: the best sequence and the prompt do not fit the context together");
-    }
     if (status == Status::cancelled) throw Failure("--save-state: interrupted", kExitInterrupted);
   }
   const std::vector<uint8_t> bytes = call(path, [&] { return session.save(); });
@@ -100,10 +97,6 @@ Status evaluate_prompt(const GenerateOptions& options, Session& session, Generat
     });
   } else {
     status = call(name, [&] { return session.prefill(tokens); });
-  }
-  if (status == Status::context_full) {
-    throw Failure(name + ": " + std::to_string(tokens.size()) + " tokens do not fit a context of " +
-                  std::to_string(session.info().context_tokens) + "; shorten it, or use --overflow ring or shift");
   }
   return status;
 }

@@ -67,9 +67,7 @@ Session new_guide(const GenerateOptions& options, const LoadedModel& model, cons
   }
   Session guide = (weaker ? *weaker : model).new_session(params);
   const TokenList tokens = guide_prompt(options.guide, model, prompt);
-  if (call("guide", [&] { return guide.prefill(tokens); }) == Status::context_full) {
-    throw Failure("guide: " + std::to_string(tokens.size()) + " tokens do not fit the context");
-  }
+  call("guide", [&] { return guide.prefill(tokens); });
   return guide;
 }
 

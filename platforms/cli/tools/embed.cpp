@@ -38,12 +38,7 @@ int run_embed(const EmbedOptions& options) {
   const TokenList tokens = model.tokenize(text, options.special, options.input.name());
   if (tokens.empty()) throw Failure(options.input.name() + ": empty");
   std::vector<float> embedding;
-  const Status status =
-      call_until_stop(options.input.name(), [&] { embedding = session.embed(tokens, options.pooling); });
-  if (status == Status::context_full) {
-    throw Failure(options.input.name() + ": " + std::to_string(tokens.size()) + " tokens do not fit a context of " +
-                  std::to_string(session.info().context_tokens));
-  }
+  call(options.input.name(), [&] { embedding = session.embed(tokens, options.pooling); });
   if (options.normalises) normalise(embedding);
   Json values = Json::array();
   for (const float value : embedding) values.push_back(shortest(value));

@@ -30,6 +30,7 @@
 #undef SOTTO_HPP_DONE_
 #undef SOTTO_HPP_TRY_
 #undef SOTTO_HPP_TRY_PLAIN_
+#undef SOTTO_HPP_TRY_SESSION_
 #undef SOTTO_HPP_TRY_WHOLE_
 
 #endif  // SOTTO_HPP

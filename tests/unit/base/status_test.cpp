@@ -117,6 +117,7 @@ TEST(StatusText, EveryStatusHasItsOwn) {
                         Status::kTextInvalid,
                         Status::kTokenizerMissing,
                         Status::kThreadsUnavailable,
+                        Status::kPromptTooLong,
                         Status::kInternal};
   std::set<std::string> texts;
   for (const Status status : all) texts.insert(status_text(status));

@@ -94,8 +94,8 @@ class RandomCalls {
     std::vector<int32_t> tokens(random_() % 9);
     for (int32_t& token : tokens) token = static_cast<int32_t>(random_() % vocabulary().size());
     const Status status = session_->prefill(tokens);
-    ASSERT_TRUE(status == Status::kOk || status == Status::kStopContextFull || status == Status::kStopCancelled);
-    if (status == Status::kStopContextFull) session_->reset();
+    ASSERT_TRUE(status == Status::kOk || status == Status::kPromptTooLong || status == Status::kStopCancelled);
+    if (status == Status::kPromptTooLong) session_->reset();
     text_.clear();
   }
 
@@ -135,7 +135,7 @@ class RandomCalls {
     const int32_t tokens[] = {1, 2, 3};
     ScoreResult result;
     const Status status = session_->score(tokens, nullptr, &result);
-    ASSERT_TRUE(status == Status::kOk || status == Status::kStopContextFull || status == Status::kStopCancelled);
+    ASSERT_TRUE(status == Status::kOk || status == Status::kPromptTooLong || status == Status::kStopCancelled);
     text_.clear();
   }
 

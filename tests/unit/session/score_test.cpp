@@ -82,7 +82,7 @@ TEST(Score, FirstTokenHasNoScore) {
   EXPECT_EQ(session->score(outside, nullptr, &score), Status::kInvalidArgument);
   EXPECT_EQ(session->token_count(), 1u);
   const auto many = random_tokens(64, 2);
-  EXPECT_EQ(session->score(many, nullptr, &score), Status::kStopContextFull);
+  EXPECT_EQ(session->score(many, nullptr, &score), Status::kPromptTooLong);
 }
 
 TEST(Score, IsCancelledLikeAPrefill) {

@@ -142,11 +142,17 @@ using Result = T;
     const sotto_status status_ = (call);                       \
     if (status_ < 0) SOTTO_HPP_FAIL_(::sotto::Error(status_)); \
   } while (false)
+// Does the same for calls of a Session, which explains the failure.
+#define SOTTO_HPP_TRY_SESSION_(call)                    \
+  do {                                                  \
+    const sotto_status status_ = (call);                \
+    if (status_ < 0) SOTTO_HPP_FAIL_(failure(status_)); \
+  } while (false)
 // Does the same for calls whose outputs a stop leaves unwritten: a stop is then a failure as well.
-#define SOTTO_HPP_TRY_WHOLE_(call)                              \
-  do {                                                          \
-    const sotto_status status_ = (call);                        \
-    if (status_ != 0) SOTTO_HPP_FAIL_(::sotto::Error(status_)); \
+#define SOTTO_HPP_TRY_WHOLE_(call)                       \
+  do {                                                   \
+    const sotto_status status_ = (call);                 \
+    if (status_ != 0) SOTTO_HPP_FAIL_(failure(status_)); \
   } while (false)
 #define SOTTO_HPP_TRY_(call)                                 \
   do {                                                       \

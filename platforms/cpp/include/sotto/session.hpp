@@ -165,10 +165,10 @@ class Session {
     SOTTO_HPP_DONE_;
   }
 
-  // Evaluates a prompt after the stream. Returns Status::ok, cancelled or context_full.
+  // Evaluates a prompt after the stream. Returns Status::ok or cancelled.
   [[nodiscard]] Result<Status> prefill(Tokens tokens) {
     const sotto_status status = sotto_session_prefill(c_session(), tokens.data(), tokens.size());
-    SOTTO_HPP_TRY_PLAIN_(status);
+    SOTTO_HPP_TRY_SESSION_(status);
     return Status{status};
   }
   [[nodiscard]] Result<Status> prefill(std::string_view text, bool special = false) {
@@ -178,7 +178,7 @@ class Session {
 
   // Applies token healing, for prompts that end inside a word. Must be called after a prefill.
   Result<void> heal() {
-    SOTTO_HPP_TRY_PLAIN_(sotto_session_heal(c_session()));
+    SOTTO_HPP_TRY_SESSION_(sotto_session_heal(c_session()));
     SOTTO_HPP_DONE_;
   }
 
@@ -188,7 +188,7 @@ class Session {
     const sotto_piece* c_piece = nullptr;
     const sotto_status status = sotto_session_next(c_session(), &c_piece);
     state_->guard.rethrow();
-    SOTTO_HPP_TRY_PLAIN_(status);
+    SOTTO_HPP_TRY_SESSION_(status);
     piece = Piece(c_piece);
     return Status{status};
   }
@@ -218,7 +218,7 @@ class Session {
     };
     const sotto_status status = sotto_session_generate(c_session(), nullptr, 0, max_tokens, c_call, &call);
     state_->guard.rethrow();
-    SOTTO_HPP_TRY_PLAIN_(status);
+    SOTTO_HPP_TRY_SESSION_(status);
     return Status{status};
   }
 
@@ -282,7 +282,7 @@ class Session {
 
   // Rolls the stream back to its first `token_count` tokens.
   Result<void> rewind(uint64_t token_count) {
-    SOTTO_HPP_TRY_PLAIN_(sotto_session_rewind(c_session(), token_count));
+    SOTTO_HPP_TRY_SESSION_(sotto_session_rewind(c_session(), token_count));
     SOTTO_HPP_DONE_;
   }
 
@@ -316,6 +316,13 @@ class Session {
   sotto_session* c_session() const { return state_->handle; }
 
  private:
+  // Returns why the last call failed with this status.
+  Error failure(sotto_status status) const {
+    detail::Report report;
+    (void)sotto_session_get_error(c_session(), report.out());
+    return report.error(status);
+  }
+
   friend class Stream;
 
   struct SearchCall {

@@ -320,6 +320,7 @@ FUNCTIONS = {
     "sotto_session_generate": (i32, [pointer, POINTER(i32), size, size, PieceFn, pointer]),
     "sotto_session_logits": (i32, [pointer, POINTER(POINTER(f32)), POINTER(size)]),
     "sotto_session_rewind": (i32, [pointer, u64]),
+    "sotto_session_get_error": (i32, [pointer, POINTER(Error)]),
     "sotto_session_cancel": (None, [pointer]),
     "sotto_session_get_info": (i32, [pointer, POINTER(SessionInfo)]),
     "sotto_session_get_timings": (i32, [pointer, POINTER(SessionTimings)]),

@@ -72,6 +72,8 @@ class Status(enum.IntEnum):
     """A grammar image is damaged or of another version."""
     UNSUPPORTED = -18
     """The feature is not part of this build of the library."""
+    PROMPT_TOO_LONG = -19
+    """SOTTO_OVERFLOW_STOP, and the tokens do not fit the context. Nothing was evaluated."""
     INTERNAL = -100
     """An error of the library itself."""
 

@@ -75,6 +75,8 @@ pub const SOTTO_GRAMMAR_UNSUPPORTED: i32 = -16;
 pub const SOTTO_GRAMMAR_CORRUPT: i32 = -17;
 /// The feature is not part of this build of the library.
 pub const SOTTO_UNSUPPORTED: i32 = -18;
+/// SOTTO_OVERFLOW_STOP, and the tokens do not fit the context. Nothing was evaluated.
+pub const SOTTO_PROMPT_TOO_LONG: i32 = -19;
 /// An error of the library itself.
 pub const SOTTO_INTERNAL: i32 = -100;
 
@@ -1443,6 +1445,10 @@ extern "C" {
         count: *mut usize,
     ) -> sotto_status;
     pub fn sotto_session_rewind(session: *mut sotto_session, token_count: u64) -> sotto_status;
+    pub fn sotto_session_get_error(
+        session: *const sotto_session,
+        error: *mut sotto_error,
+    ) -> sotto_status;
     pub fn sotto_session_cancel(session: *mut sotto_session);
     pub fn sotto_session_get_info(
         session: *const sotto_session,

@@ -610,6 +610,8 @@ pub enum Status {
     GrammarCorrupt,
     /// The feature is not part of this build of the library.
     Unsupported,
+    /// SOTTO_OVERFLOW_STOP, and the tokens do not fit the context. Nothing was evaluated.
+    PromptTooLong,
     /// An error of the library itself.
     Internal,
     /// The call stopped before it had a result.
@@ -639,6 +641,7 @@ impl Status {
             sys::SOTTO_GRAMMAR_UNSUPPORTED => Status::GrammarUnsupported,
             sys::SOTTO_GRAMMAR_CORRUPT => Status::GrammarCorrupt,
             sys::SOTTO_UNSUPPORTED => Status::Unsupported,
+            sys::SOTTO_PROMPT_TOO_LONG => Status::PromptTooLong,
             sys::SOTTO_INTERNAL => Status::Internal,
             other => Stop::from_status(other).map_or(Status::Other(other), Status::Stop),
         }
