@@ -174,9 +174,11 @@ func TestStopsThatLeaveNothingToGive(t *testing.T) {
 	}
 	long := make([]Token, 17)
 	_, _, err := session.Score(long)
-	isError(t, err, StopContextFull)
+	isError(t, err, PromptTooLong)
+	equal(t, err.(*Error).Message,
+		"17 tokens do not fit a context of 16; shorten the prompt, or set overflow to ring or shift")
 	_, err = session.Embed(long, PoolMean)
-	isError(t, err, StopContextFull)
+	isError(t, err, PromptTooLong)
 	must[Status](t)(session.Prefill(must[[]Token](t)(model.Tokenize("It was"))))
 	for name, size := range map[string]int{"logits": 4096, "hidden": 256, "search": 2} {
 		_, _, err := session.Next()

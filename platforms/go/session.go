@@ -97,9 +97,20 @@ func (s *Session) call(f func(handle *C.sotto_session) (C.sotto_status, *C.sotto
 	return Status(status), check(status, details)
 }
 
-// plain is call for functions that report no details of a failure.
+// plain is call for functions without an error parameter, whose failures the session explains.
 func (s *Session) plain(f func(handle *C.sotto_session) C.sotto_status) (Status, error) {
-	return s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) { return f(handle), nil })
+	return s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
+		status := f(handle)
+		if status >= 0 {
+			return status, nil
+		}
+		details := newError()
+		C.sotto_session_get_error(handle, &details)
+		if details.status != status {
+			return status, nil
+		}
+		return status, &details
+	})
 }
 
 // attach replaces one object that the session uses; used may be nil.

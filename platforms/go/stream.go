@@ -11,7 +11,7 @@ import (
 	"runtime"
 )
 
-// Prefill evaluates a prompt after the stream. It returns OK, StopContextFull or StopCancelled.
+// Prefill evaluates a prompt after the stream. It returns OK or StopCancelled.
 func (s *Session) Prefill(prompt []Token) (Status, error) {
 	return s.plain(func(handle *C.sotto_session) C.sotto_status {
 		s.core.stop = OK

@@ -135,7 +135,8 @@ class Calls {
     sotto_token tokens[12];
     const uint32_t count = bytes_.below(12);
     for (uint32_t i = 0; i < count; ++i) tokens[i] = static_cast<sotto_token>(bytes_.byte());
-    REQUIRE(sotto_session_prefill(session_.get(), tokens, count) >= 0);
+    const sotto_status status = sotto_session_prefill(session_.get(), tokens, count);
+    REQUIRE(status >= 0 || status == SOTTO_PROMPT_TOO_LONG);
   }
 
   // Uses the same bytes for both sessions.
@@ -156,7 +157,8 @@ class Calls {
     float values[3];
     sotto_score score = {};
     score.struct_size = sizeof score;
-    REQUIRE(sotto_session_score(session_.get(), tokens, 3, values, &score) >= 0);
+    const sotto_status status = sotto_session_score(session_.get(), tokens, 3, values, &score);
+    REQUIRE(status >= 0 || status == SOTTO_PROMPT_TOO_LONG);
   }
 
   sotto::FuzzBytes& bytes_;

@@ -46,7 +46,7 @@ struct Fuzzed {
     std::vector<sotto_token> tokens(count);
     for (uint32_t i = 0; i < count; ++i) tokens[i] = static_cast<sotto_token>((seed + 7 * i) % kShape.vocabulary_size);
     const sotto_status status = sotto_session_prefill(session, tokens.data(), count);
-    REQUIRE(status >= 0);
+    REQUIRE(status >= 0 || status == SOTTO_PROMPT_TOO_LONG);
     const uint64_t now = token_count();
     REQUIRE(now >= stream.size() && now <= stream.size() + count);
     if (status == SOTTO_OK) REQUIRE(now == stream.size() + count);

@@ -264,8 +264,14 @@ TEST(SessionTest, StopsThatLeaveNothingAreFailures) {
     }
     return false;
   };
-  EXPECT_TRUE(is_full([&] { (void)session.embed(tokens); }));
-  EXPECT_TRUE(is_full([&] { (void)session.score(tokens); }));
+  try {
+    (void)session.score(tokens);
+    FAIL();
+  } catch (const sotto::Error& error) {
+    EXPECT_EQ(error.status(), SOTTO_PROMPT_TOO_LONG);
+    EXPECT_STREQ(error.what(),
+                 "17 tokens do not fit a context of 16; shorten the prompt, or set overflow to ring or shift");
+  }
   prefill(session, room);
   take(session, 2);  // the second token has not been evaluated yet
   EXPECT_TRUE(is_full([&] { (void)session.logits(); }));

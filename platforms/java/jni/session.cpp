@@ -13,6 +13,18 @@ namespace {
 
 sotto_session* session_of(jlong handle) { return as<Session>(handle)->session; }
 
+// Throws for a failure of a call without an error parameter, which the session explains.
+bool check_call(JNIEnv* env, jlong session, sotto_status status) {
+  sotto_error error = new_error();
+  if (status < 0) (void)sotto_session_get_error(session_of(session), &error);
+  return check(env, status, error.status == status ? &error : nullptr);
+}
+
+// Throws for a stop as well, for calls whose outputs a stop leaves unwritten.
+bool check_whole_call(JNIEnv* env, jlong session, sotto_status status) {
+  return check_call(env, session, status) && check_whole(env, status);
+}
+
 void destroy(JNIEnv* env, Session* session) {
   sotto_session_deinit(session->session);
   sotto_posix_free(&session->memory);
@@ -146,14 +158,14 @@ NATIVE(jint, sessionPrefill)(JNIEnv* env, jclass, jlong session, jintArray from)
   size_t count;
   if (!read_tokens(env, from, &arena, &tokens, &count)) return 0;
   const sotto_status status = sotto_session_prefill(session_of(session), tokens, count);
-  check(env, status);
+  check_call(env, session, status);
   return status;
 }
 
 NATIVE(jobject, sessionNext)(JNIEnv* env, jclass, jlong session) {
   const sotto_piece* piece = nullptr;
   const sotto_status status = sotto_session_next(session_of(session), &piece);
-  return check(env, status) ? new_piece(env, *piece, status) : nullptr;
+  return check_call(env, session, status) ? new_piece(env, *piece, status) : nullptr;
 }
 
 NATIVE(jint, sessionGenerate)
@@ -165,14 +177,16 @@ NATIVE(jint, sessionGenerate)
   const size_t limit = max_tokens < 0 ? SIZE_MAX : static_cast<size_t>(max_tokens);
   const sotto_status status = sotto_session_generate(session_of(session), tokens, count, limit,
                                                      calls ? on_piece : nullptr, as<Session>(session)->callbacks);
-  check(env, status);
+  check_call(env, session, status);
   return status;
 }
 
-NATIVE(void, sessionHeal)(JNIEnv* env, jclass, jlong session) { check(env, sotto_session_heal(session_of(session))); }
+NATIVE(void, sessionHeal)(JNIEnv* env, jclass, jlong session) {
+  check_call(env, session, sotto_session_heal(session_of(session)));
+}
 
 NATIVE(void, sessionRewind)(JNIEnv* env, jclass, jlong session, jlong token_count) {
-  check(env, sotto_session_rewind(session_of(session), static_cast<uint64_t>(token_count)));
+  check_call(env, session, sotto_session_rewind(session_of(session), static_cast<uint64_t>(token_count)));
 }
 
 NATIVE(void, sessionReset)(JNIEnv*, jclass, jlong session) { sotto_session_reset(session_of(session)); }
@@ -181,14 +195,14 @@ NATIVE(jfloatArray, sessionLogits)(JNIEnv* env, jclass, jlong session) {
   const float* values;
   size_t count;
   const sotto_status status = sotto_session_logits(session_of(session), &values, &count);
-  return check_whole(env, status) ? new_floats(env, values, count) : nullptr;
+  return check_whole_call(env, session, status) ? new_floats(env, values, count) : nullptr;
 }
 
 NATIVE(jfloatArray, sessionHidden)(JNIEnv* env, jclass, jlong session) {
   const float* values;
   size_t count;
   const sotto_status status = sotto_session_hidden(session_of(session), &values, &count);
-  return check_whole(env, status) ? new_floats(env, values, count) : nullptr;
+  return check_whole_call(env, session, status) ? new_floats(env, values, count) : nullptr;
 }
 
 NATIVE(jfloatArray, sessionScore)
@@ -202,7 +216,7 @@ NATIVE(jfloatArray, sessionScore)
   sotto_score score = {};
   score.struct_size = sizeof score;
   const sotto_status status = sotto_session_score(session_of(session), tokens, count, each, &score);
-  if (!check_whole(env, status)) return nullptr;
+  if (!check_whole_call(env, session, status)) return nullptr;
   write_fields(env, &score, kScoreFields, to);
   return env->ExceptionCheck() ? nullptr : new_floats(env, each, count);
 }
@@ -216,7 +230,7 @@ NATIVE(jfloatArray, sessionEmbed)
   auto* embedding = arena.array<float>(env, static_cast<size_t>(size));
   if (embedding == nullptr) return nullptr;
   const sotto_status status = sotto_session_embed(session_of(session), tokens, count, pooling, embedding);
-  return check_whole(env, status) ? new_floats(env, embedding, static_cast<size_t>(size)) : nullptr;
+  return check_whole_call(env, session, status) ? new_floats(env, embedding, static_cast<size_t>(size)) : nullptr;
 }
 
 NATIVE(jobjectArray, sessionSearch)

@@ -76,6 +76,14 @@ def check(status: int, error: abi.Error | None = None) -> int:
                      None if error.offset == _NO_OFFSET else error.offset)
 
 
+def check_session(handle, status: int) -> int:
+    """Like check, for a session's functions without an error parameter, whose failures the session explains."""
+    error = abi.Error()
+    if status < 0:
+        lib.sotto_session_get_error(handle, error)
+    return check(status, error if error.status == status else None)
+
+
 def check_whole(status: int, error: abi.Error | None = None) -> None:
     """Raises for a stop as well, for calls whose outputs a stop leaves unwritten."""
     if check(status, error) != Status.OK:

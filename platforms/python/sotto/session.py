@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from ._callbacks import Callbacks, Piece
 from ._callbacks import Sequence as FoundSequence
 from ._convert import Filler, as_bytes, changed, integer, read, tokens_in
-from ._library import BusyError, ClosedError, check, check_whole, lib
+from ._library import BusyError, ClosedError, check, check_session, check_whole, lib
 from ._resource import Block, Exclusive, Resource, Shared
 from .generated import abi, info
 from .generated.enums import Pooling, Status
@@ -113,13 +113,13 @@ class Session(Resource):
     # ---- The stream
 
     def prefill(self, prompt: Text | Sequence[int]) -> Status:
-        """Evaluates a prompt, text or tokens, after the stream. Returns OK, STOP_CONTEXT_FULL or STOP_CANCELLED."""
+        """Evaluates a prompt, text or tokens, after the stream. Returns OK or STOP_CANCELLED."""
         return self._evaluate(lib.sotto_session_prefill, *tokens_in(self._tokens(prompt)))
 
     def _evaluate(self, function, *arguments) -> Status:
         """Calls a function that evaluates tokens; the next text begins after them."""
         with Exclusive(self) as handle:
-            status = check(function(handle, *arguments))
+            status = check_session(handle, function(handle, *arguments))
             self.stop_reason = None
         return Status(status)
 
@@ -133,7 +133,7 @@ class Session(Resource):
             self.stop_reason = None
             status = lib.sotto_session_next(handle, piece)
             self._callbacks.raise_first()
-            made = Piece.of(piece.contents) if check(status) == Status.OK or piece.contents.text_size else None
+            made = Piece.of(piece.contents) if check_session(handle, status) == Status.OK or piece.contents.text_size else None
             if status != Status.OK:
                 self.stop_reason = Status(status)
         return made
@@ -193,7 +193,7 @@ class Session(Resource):
             self.stop_reason = None
             status = lib.sotto_session_generate(handle, tokens, count, limit, callback, None)
             self._callbacks.raise_first()
-            self.stop_reason = Status(check(status))
+            self.stop_reason = Status(check_session(handle, status))
             return self.stop_reason
 
     def _tokens(self, prompt):
@@ -213,7 +213,7 @@ class Session(Resource):
     def heal(self) -> None:
         """Applies token healing, for prompts that end inside a word. Call it after prefill."""
         with Exclusive(self) as handle:
-            check(lib.sotto_session_heal(handle))
+            check_session(handle, lib.sotto_session_heal(handle))
 
     def cancel(self) -> None:
         """Stops the running call, or the next one. May be called from any thread."""
@@ -224,7 +224,7 @@ class Session(Resource):
     def rewind(self, token_count: int) -> None:
         """Rolls the stream back to its first tokens."""
         with Exclusive(self) as handle:
-            check(lib.sotto_session_rewind(handle, integer(abi.u64, token_count, "token_count")))
+            check_session(handle, lib.sotto_session_rewind(handle, integer(abi.u64, token_count, "token_count")))
         self.stop_reason = None
 
     def reset(self) -> None:
@@ -247,7 +247,7 @@ class Session(Resource):
     def _floats(self, function) -> memoryview:
         values, count = ctypes.POINTER(ctypes.c_float)(), ctypes.c_size_t()
         with Exclusive(self) as handle:
-            check_whole(function(handle, values, count))
+            check_whole(check_session(handle, function(handle, values, count)))
             address = ctypes.cast(values, ctypes.c_void_p).value
             return self._memory.view(address, 4 * count.value, "f").toreadonly()
 

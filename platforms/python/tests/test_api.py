@@ -231,8 +231,12 @@ class SessionTest(unittest.TestCase):
                     call(*arguments)
                 self.assertEqual(raised.exception.status, reason)
 
-        for call in (session.score, session.embed):
-            check_raised(sotto.Status.STOP_CONTEXT_FULL, call, [11] * 17)
+        for call in (session.score, session.embed, session.prefill, session.generate):
+            with self.assertRaisesRegex(sotto.SottoError, "^17 tokens do not fit a context of 16; ") as raised:
+                call([11] * 17)
+            self.assertEqual(raised.exception.status, sotto.Status.PROMPT_TOO_LONG)
+        with self.assertRaisesRegex(sotto.SottoError, "nothing was prefilled"):
+            session.next()
         session.prefill("It was")
         answers = {session.logits: MODEL.vocabulary_size, session.hidden: MODEL.info.embedding_size, session.search: 2}
         for call, size in answers.items():

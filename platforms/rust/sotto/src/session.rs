@@ -221,12 +221,27 @@ impl Session {
         // SAFETY: pointer and size are of one slice.
         let status =
             unsafe { sys::sotto_session_prefill(self.raw(), pointer_of(&tokens), tokens.len()) };
-        check_whole(status)
+        self.check_whole(status)
+    }
+
+    /// Returns the error for a status of a call without an error parameter, which the session explains.
+    fn check(&self, status: i32) -> Result<i32> {
+        let mut report = Report::new();
+        if status < 0 {
+            // SAFETY: the report is the library's to fill.
+            unsafe { sys::sotto_session_get_error(self.raw(), report.out()) };
+        }
+        report.check(status)
+    }
+
+    /// Like `check`, but a stop is an error as well.
+    fn check_whole(&self, status: i32) -> Result<()> {
+        check_whole(self.check(status)?)
     }
 
     /// Applies token healing, for prompts that end inside a word. Call it after a prefill.
     pub fn heal(&mut self) -> Result<()> {
-        check(unsafe { sys::sotto_session_heal(self.raw()) }).map(drop)
+        self.check(unsafe { sys::sotto_session_heal(self.raw()) }).map(drop)
     }
 
     /// Generates one token without an allocation.
@@ -235,7 +250,7 @@ impl Session {
         // SAFETY: on success `piece` is the session's until its next call, which the borrow prevents.
         let status = unsafe { sys::sotto_session_next(self.raw(), &mut piece) };
         self.panics.resume();
-        let status = check(status)?;
+        let status = self.check(status)?;
         let piece = Piece(unsafe { &*piece });
         Ok(match Stop::from_status(status) {
             None => Step::Piece(piece),
@@ -296,7 +311,7 @@ impl Session {
             )
         };
         panics.resume();
-        let status = check(status)?;
+        let status = self.check(status)?;
         Ok(Stop::from_status(status).unwrap_or(Stop::Other(status)))
     }
 
@@ -307,7 +322,7 @@ impl Session {
         let score = unsafe {
             let mut score: sys::sotto_score = std::mem::zeroed();
             score.struct_size = std::mem::size_of_val(&score) as u32;
-            check_whole(sys::sotto_session_score(
+            self.check_whole(sys::sotto_session_score(
                 self.raw(),
                 pointer_of(tokens),
                 tokens.len(),
@@ -328,7 +343,7 @@ impl Session {
     pub fn embed(&mut self, tokens: &[Token], pooling: Pooling) -> Result<Vec<f32>> {
         let mut embedding = vec![0.0; self.model.info().embedding_size];
         // SAFETY: the array has as many floats as an embedding.
-        check_whole(unsafe {
+        self.check_whole(unsafe {
             let out = embedding.as_mut_ptr();
             sys::sotto_session_embed(
                 self.raw(),
@@ -346,7 +361,7 @@ impl Session {
         let (mut data, mut count) = (std::ptr::null(), 0);
         // SAFETY: the floats are the session's until its next call, which the borrow prevents.
         unsafe {
-            check_whole(sys::sotto_session_logits(self.raw(), &mut data, &mut count))?;
+            self.check_whole(sys::sotto_session_logits(self.raw(), &mut data, &mut count))?;
             Ok(slice(data, count))
         }
     }
@@ -356,14 +371,14 @@ impl Session {
         let (mut data, mut count) = (std::ptr::null(), 0);
         // SAFETY: as for logits.
         unsafe {
-            check_whole(sys::sotto_session_hidden(self.raw(), &mut data, &mut count))?;
+            self.check_whole(sys::sotto_session_hidden(self.raw(), &mut data, &mut count))?;
             Ok(slice(data, count))
         }
     }
 
     /// Rolls the stream back to its first `token_count` tokens.
     pub fn rewind(&mut self, token_count: u64) -> Result<()> {
-        check(unsafe { sys::sotto_session_rewind(self.raw(), token_count) }).map(drop)
+        self.check(unsafe { sys::sotto_session_rewind(self.raw(), token_count) }).map(drop)
     }
 
     /// Returns the stream as bytes, the same on every platform.

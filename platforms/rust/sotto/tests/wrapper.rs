@@ -191,7 +191,9 @@ fn streams_are_saved_forked_and_rewound() {
     fork.reset_timings();
     assert_eq!(fork.timings().decode_tokens, 0);
     let long = vec![11; 500];
-    assert_eq!(first.prefill(&long).unwrap_err().stop(), Some(Stop::ContextFull));
+    let error = first.prefill(&long).unwrap_err();
+    assert_eq!(error.status(), Status::PromptTooLong);
+    assert!(error.to_string().contains("500 tokens do not fit a context of "), "{error}");
 }
 
 #[test]
@@ -223,8 +225,8 @@ fn a_stop_that_leaves_nothing_to_give_is_an_error() {
     let model = demo();
     let mut session = session(&model);
     let long = vec![11; 500];
-    assert_eq!(session.score(&long).unwrap_err().stop(), Some(Stop::ContextFull));
-    assert_eq!(session.embed(&long, Pooling::Mean).unwrap_err().stop(), Some(Stop::ContextFull));
+    assert_eq!(session.score(&long).unwrap_err().status(), Status::PromptTooLong);
+    assert_eq!(session.embed(&long, Pooling::Mean).unwrap_err().status(), Status::PromptTooLong);
     session.prefill("It was").unwrap();
     take(&mut session, 1);
     session.canceller().cancel();

@@ -190,11 +190,11 @@ public final class Session: @unchecked Sendable {
     try resource.share { _ in try encode(model.handle, Array(text.utf8), special: false) }
   }
 
-  /// Evaluates a prompt after the stream. Returns ok, stopContextFull or stopCancelled.
+  /// Evaluates a prompt after the stream. Returns ok or stopCancelled.
   @discardableResult
   public func prefill(_ prompt: [Token]) throws -> Status {
     try run { session in
-      let status = try check(sotto_session_prefill(session, prompt, prompt.count))
+      let status = try check(sotto_session_prefill(session, prompt, prompt.count), of: session)
       state.stopReason = .ok
       return status
     }
@@ -205,7 +205,7 @@ public final class Session: @unchecked Sendable {
     try run { session in
       if state.stopReason != .ok { return nil }
       var made: UnsafePointer<sotto_piece>?
-      state.stopReason = try check(sotto_session_next(session, &made))
+      state.stopReason = try check(sotto_session_next(session, &made), of: session)
       let piece = Piece(made!.pointee)
       return state.stopReason == .ok || !piece.text.isEmpty ? piece : nil
     }
@@ -240,18 +240,18 @@ public final class Session: @unchecked Sendable {
       state.stopReason = try check(
         sotto_session_generate(
           session, prompt, prompt.count, maxTokens ?? Int(bitPattern: UInt.max), callback,
-          callbacks.pointer))
+          callbacks.pointer), of: session)
       return state.stopReason
     }
   }
 
   /// Applies token healing, for prompts that end inside a word. Call it after prefill.
-  public func heal() throws { try run { try check(sotto_session_heal($0)) } }
+  public func heal() throws { try run { try check(sotto_session_heal($0), of: $0) } }
 
   /// Rolls the stream back to its first tokens.
   public func rewind(to tokenCount: UInt64) throws {
     try run { session in
-      try check(sotto_session_rewind(session, tokenCount))
+      try check(sotto_session_rewind(session, tokenCount), of: session)
       state.stopReason = .ok
     }
   }

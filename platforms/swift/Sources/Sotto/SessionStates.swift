@@ -15,7 +15,7 @@ extension Session {
     try run { session in
       var values: UnsafePointer<Float>?
       var count = 0
-      try checkWhole(function(session, &values, &count))
+      try checkWhole(function(session, &values, &count), of: session)
       return Array(UnsafeBufferPointer(start: values, count: count))
     }
   }
@@ -26,7 +26,7 @@ extension Session {
       var score = sotto_score()
       score.struct_size = UInt32(MemoryLayout<sotto_score>.stride)
       var each = [Float](repeating: .nan, count: tokens.count)
-      try checkWhole(sotto_session_score(session, tokens, tokens.count, &each, &score))
+      try checkWhole(sotto_session_score(session, tokens, tokens.count, &each, &score), of: session)
       return (Score(score), each)
     }
   }
@@ -35,7 +35,8 @@ extension Session {
   public func embed(_ tokens: [Token], pooling: Pooling = .mean) throws -> [Float] {
     try run { session in
       var embedding = [Float](repeating: 0, count: embeddingSize)
-      try checkWhole(sotto_session_embed(session, tokens, tokens.count, pooling.rawValue, &embedding))
+      try checkWhole(
+        sotto_session_embed(session, tokens, tokens.count, pooling.rawValue, &embedding), of: session)
       return embedding
     }
   }
@@ -68,7 +69,7 @@ extension Session {
       var details = newError()
       let status = sotto_session_search(session, &given, &sequences, &count, &details)
       try check(status, details)
-      if count == 0 { try checkWhole(status) }
+      if count == 0 { try checkWhole(status, of: session) }
       return withExtendedLifetime(arena) {
         UnsafeBufferPointer(start: sequences, count: count).map { FoundSequence($0) }
       }

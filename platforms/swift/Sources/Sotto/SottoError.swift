@@ -52,9 +52,17 @@ func check(_ status: Int32, _ details: sotto_error = newError()) throws -> Statu
   return Status(rawValue: status)
 }
 
+/// Like check, for a session's functions without an error parameter, whose failures the session explains.
+@discardableResult
+func check(_ status: Int32, of session: OpaquePointer) throws -> Status {
+  var details = newError()
+  if status < 0 { _ = sotto_session_get_error(session, &details) }
+  return try check(status, details.status == status ? details : newError())
+}
+
 /// Throws for a stop as well, for calls whose outputs a stop leaves unwritten.
-func checkWhole(_ status: Int32) throws {
-  let stop = try check(status)
+func checkWhole(_ status: Int32, of session: OpaquePointer) throws {
+  let stop = try check(status, of: session)
   if stop != .ok { throw SottoError(stop, "") }
 }
 

@@ -179,7 +179,7 @@ public final class Session extends Owned {
         return prefill(tokensOf(prompt));
     }
 
-    /** Evaluates a prompt after the stream. Returns OK, STOP_CONTEXT_FULL or STOP_CANCELLED. */
+    /** Evaluates a prompt after the stream. Returns OK or STOP_CANCELLED. */
     public Status prefill(int[] prompt) {
         return resource.run(session -> {
             stopReason = Status.OK;

@@ -195,8 +195,10 @@ final class ApiTest {
             sampler.ignoreEnd = true;
             session.setSampler(sampler);
             int[] tokens = new int[17];
-            stops(Status.STOP_CONTEXT_FULL, () -> session.score(tokens, new Score()));
-            stops(Status.STOP_CONTEXT_FULL, () -> session.embed(tokens, Pooling.MEAN));
+            stops(Status.PROMPT_TOO_LONG, () -> session.score(tokens, new Score()));
+            String message = fails(SottoException.class, () -> session.prefill(tokens)).getMessage();
+            check(message.contains("17 tokens do not fit a context of 16"), message);
+            stops(Status.PROMPT_TOO_LONG, () -> session.embed(tokens, Pooling.MEAN));
             session.prefill("It was");
             session.next();
             session.cancel();
