@@ -82,6 +82,7 @@ class Session {
   template <typename Function>
   Status explain(Function function) {
     last_error_.status = Status::kOk;
+    last_error_.message[0] = 0;
     const Status status = function(*this);
     if (status >= Status::kOk || last_error_.status == status) return status;
     return fail(&last_error_, status, status_text(status));
