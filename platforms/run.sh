@@ -11,8 +11,10 @@ usage() {
   cat <<TEXT
 usage: sh platforms/run.sh COMMAND
 
-  demo [PROMPT [OPTION...]]   continue PROMPT ("$default_prompt") with the demo model; the options
-                              are those of \`sotto generate\`
+  demo [PROMPT [OPTION...]]   build the programs and libraries, so that \`cmake --install
+                              build/release\` can follow, and continue PROMPT
+                              ("$default_prompt") with the demo model; the options are those of
+                              \`sotto generate\`
   test [PRESET]               build everything and run the tests; PRESET is release (the default),
                               debug, asan, tsan or bindings: those of the other languages, in
                               build/release, with the toolchains that Debian has for them;
@@ -20,6 +22,7 @@ usage: sh platforms/run.sh COMMAND
                               what runs on several CPUs, in a few minutes);
                               small or rpi-aarch64-small: the library with basic sampling only;
                               bare: the same in scalar code that needs no system;
+                              consumer: a project that includes the library, per build type;
                               baremetal: firmware for a Cortex-M7, run by QEMU (Debian's compiler
                               for it takes 2.5 GB);
                               linux-musl or wasm32: with Zig's compiler, for static programs and for
@@ -151,8 +154,8 @@ build() {
     # shellcheck disable=SC2086  # one word an option
     cmake --preset "$configuration" ${SOTTO_CMAKE_OPTIONS:-} >&2
   fi
-  say "Building $directory"
-  # shellcheck disable=SC2086  # one word a target
+  say "Building ${2:-everything} in $directory"
+  # shellcheck disable=SC2086  # one word per target
   cmake --build --preset "$1" ${2:+--target $2} >&2
 }
 
@@ -163,7 +166,7 @@ case $command in
   demo)
     prompt=${1-$default_prompt}
     [ $# -eq 0 ] || shift
-    build release "sotto_cli sotto-convert sotto sotto_static" # what `cmake --install` needs
+    build release "sotto_cli sotto-convert sotto sotto_static"  # what `cmake --install` needs
     [ -f "$demo_model" ] || fail "$demo_model is missing"
     [ $# -gt 0 ] || set -- -n 200
     exec "$root/build/release/bin/sotto" generate -m "$demo_model" -p "$prompt" "$@"
@@ -171,6 +174,7 @@ case $command in
   test)
     preset=${1-release}
     case $preset in
+      consumer) ;;
       release|debug) packages="$packages abigail-tools" ;;
       asan|tsan|bindings|small|bare) ;;
       rpi-aarch64|rpi-aarch64-cpus|rpi-aarch64-small) packages="$packages g++-aarch64-linux-gnu qemu-user" ;;
@@ -183,6 +187,11 @@ libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;
       *) misuse "there is no preset '$preset' to test" ;;
     esac
     [ $# -le 1 ] || misuse "test takes one preset"
+    if [ "$preset" = consumer ]; then
+      install_packages
+      cd "$root"
+      exec python3 -B tests/consumer/check_build_types.py . --output build/consumer --deps build/deps
+    fi
     build "$preset"
     case $preset in
       macos) exit 0 ;;

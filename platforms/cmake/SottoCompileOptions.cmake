@@ -18,6 +18,8 @@ target_compile_options(sotto_options INTERFACE
 add_library(sotto_core_options INTERFACE)
 target_link_libraries(sotto_core_options INTERFACE sotto_options)
 target_compile_options(sotto_core_options INTERFACE
+  # A project that includes this one and names no build type, as is CMake's default, gets an optimised library.
+  $<$<CONFIG:>:-O2>
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>
   # Unique symbols cannot be made local to libsotto.a.
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>
