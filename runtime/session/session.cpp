@@ -11,7 +11,7 @@
 namespace sotto {
 namespace {
 
-// The space for the object itself, the same on every platform, because memory sizes are part of the API.
+// Memory for the object itself, equal on every platform, because memory sizes are part of the API.
 constexpr size_t kSessionBytes = 40960;
 static_assert(sizeof(Session) <= kSessionBytes);
 
@@ -89,7 +89,7 @@ struct SearchText {
   }
 };
 
-// Banned strings are not among them, because sequences that share KV slots cannot be rewound.
+// Banned strings are not part of the result, because sequences that share KV slots cannot be rewound.
 SearchStops search_stops(const SearchText& text, const TextMark& mark) {
   const Stops& given = *text.stops;
   SearchStops stops;
@@ -333,8 +333,8 @@ Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* e
 Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece,
                          void* user_data) {
   if (!prompt.empty()) SOTTO_TRY(prefill(prompt));
-  output_.try_roll_back();                             // buffered tokens were drawn without this call's limit
-  const uint64_t outer_limit = decoder_.call_limit();  // of a call that contains this one
+  output_.try_roll_back();                             // buffered tokens were drawn without the limit of this call
+  const uint64_t outer_limit = decoder_.call_limit();  // limit of a call that contains this one
   const uint64_t generated = output_.emitted_count() - stream_.answer_start();
   decoder_.set_call_limit(generated + std::min(max_tokens, UINT64_MAX - generated));
   Status status = Status::kOk;
@@ -345,7 +345,7 @@ Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, P
     if (on_piece(user_data, &piece_) != 0 && status == Status::kOk) status = Status::kStopCallback;
   }
   decoder_.set_call_limit(outer_limit);
-  output_.forget_stop(Status::kStopMaxTokens);  // the buffered tokens may go on after this call
+  output_.forget_stop(Status::kStopMaxTokens);  // the buffered tokens may continue after this call
   return status;
 }
 

@@ -1,10 +1,10 @@
-// The text of an answer between the decoder and the caller.
+// The text of an answer, between the decoder and the caller.
 //
 // TextStream turns token bytes into whole UTF-8 characters and matches stop strings and banned strings across token
 // borders. Text that may begin a stop string is withheld until that is decided. Tokens whose text may be part of a
-// banned string are buffered: if the string completes, the stream is rewound to the token in which it begins, and that
+// banned string are buffered. If the string completes, the stream is rewound to the token in which it begins, and that
 // token is rejected at that place, so that another one is drawn. TextOutput combines both with token healing and
-// decides what the caller gets: emit() for a token, flush() at a stop.
+// decides what the caller receives: emit() returns a token, flush() the rest of the text at a stop.
 #pragma once
 
 #include <array>
@@ -43,10 +43,10 @@ class TextStream {
   void clear();
 
   // Adds the text of one more token, without its first `hidden` bytes. At a stop string, the text ends before it, or
-  // after it if the settings say so. At a banned string, ban_start() is its offset, and the caller has to cut() it.
+  // after it if the settings say so. At a banned string, ban_start() is its offset, and the caller has to call cut().
   Found append(std::span<const char> bytes, size_t hidden);
   uint64_t ban_start() const { return ban_start_; }
-  // Adds the text of a token that has been accepted before: strings in it are ignored.
+  // Adds the text of a token that has been accepted before. Strings in it are ignored.
   void replay(std::span<const char> bytes, size_t hidden);
 
   const TextMark& mark() const { return mark_; }
@@ -54,7 +54,7 @@ class TextStream {
   // Returns to an earlier state. Text that has been taken since then is not taken again.
   void cut(const TextMark& mark);
 
-  // Offsets of the text that may begin a stop string or a banned string; end() if there is none.
+  // These return the offset of the text that may begin a stop string or a banned string, or end() if there is none.
   uint64_t withheld_from() const { return end() - stops_->stop_strings().held(mark_.stop); }
   uint64_t bannable_from() const { return end() - stops_->banned_strings().held(mark_.ban); }
 
@@ -64,12 +64,12 @@ class TextStream {
   void finish();
 
   uint64_t taken() const { return taken_; }
-  // After replay(): all but the last `withheld` bytes have been taken.
+  // After replay(), marks all but the last `withheld` bytes as taken.
   void resume(uint64_t withheld);
 
  private:
-  // Text that may begin a stop string, a token that begins a banned string, the rest of that string, and one more
-  // token.
+  // The capacity for text that may begin a stop string, a token that begins a banned string, the rest of that string,
+  // and one more token.
   static constexpr size_t kCapacity =
       2 * kTokenTextBytes + 2 * StringMatcher::kMaxStringBytes + Utf8Stream::output_bound(0);
 
@@ -91,7 +91,7 @@ struct BufferedToken {
   float sampled_log_probability = 0;
   uint32_t alternative_count = 0;
   uint64_t elapsed_ns = 0;
-  TextMark mark;  // after this token's text
+  TextMark mark;  // state after this token's text
   std::array<Alternative, SamplerParams::kMaxAlternativeCount> alternatives;
 };
 
@@ -138,7 +138,8 @@ class RejectedTokens {
   // Adds a rejection and drops those at later places. Returns false if there are too many.
   bool add(uint64_t place, int32_t token);
   void drop_from(uint64_t place);
-  // A token before `place` has been emitted: drops the rejections before it and restarts the count of attempts.
+  // Drops the rejections before `place` and restarts the count of attempts, because a token before `place` has been
+  // emitted.
   void discard_before(uint64_t place);
   void restore(std::span<const Rejection> rejections, uint32_t attempts);
 
@@ -156,24 +157,24 @@ class TextOutput {
  public:
   TextOutput(const Stops& stops, TokenStream& stream) : stream_(&stream), text_(stops) {}
 
-  // Begins an empty text and drops everything that is buffered.
+  // Starts an empty text and drops everything that is buffered.
   void clear();
 
-  // Buffers the stream's newest token, whose BufferedToken the caller describes before add_text().
+  // Buffers the stream's newest token. The caller fills in the result before it calls add_text().
   BufferedToken& buffer(int32_t token);
-  // Adds the text of the newest token, which was begun at `begin_ns`. A stop string ends the text; a banned string
-  // rejects a token.
+  // Adds the text of the newest token, whose generation started at `begin_ns`. A stop string ends the text, and a
+  // banned string rejects a token.
   void add_text(uint64_t begin_ns);
-  // Handles a stop of the decoder: the text ends, unless rejecting an earlier token can lead past banned strings.
+  // Handles a stop of the decoder: the text ends, unless the rejection of an earlier token can avoid banned strings.
   void end_text(Status stop);
-  // The text does not end at this stop any more.
+  // Undoes the end of the text at this stop.
   void forget_stop(Status stop);
 
-  // Returns whether emit() comes next, and not another token.
+  // Returns whether emit() can be called before another token is decoded.
   bool is_ready() const;
-  // Returns the oldest buffered token with the text that is certain by now; if there is none, flushes the text.
+  // Returns the oldest buffered token with the text that is certain by now. If there is none, flushes the text.
   Status emit(Piece* piece);
-  // Returns the withheld text at a stop. Any stop but kStopCancelled ends the text.
+  // Returns the withheld text at a stop. Every stop except kStopCancelled ends the text.
   Status flush(Status stop, Piece* piece);
 
   uint64_t emitted_count() const { return stream_->token_count() - buffer_.size(); }
@@ -181,18 +182,19 @@ class TextOutput {
   Status roll_back(Error* error = nullptr);
   // Does the same where that is possible. Otherwise the buffered tokens stay and are emitted as they were drawn.
   void try_roll_back() { (void)roll_back(); }
-  // Starts a prompt: rolls back the buffered tokens, or leaves them in the stream unseen where that is impossible.
+  // Starts a prompt: rolls back the buffered tokens or, if that is impossible, leaves them in the stream without
+  // emitting them.
   void drop_buffered();
   Status rewind(uint64_t count);
-  // Replays the emitted and the buffered text after stop strings or banned strings have changed, or the stream.
+  // Replays the emitted and the buffered text after stop strings, banned strings or the stream have changed.
   void rebuild();
 
   // Removes the last tokens of the prompt if a longer token begins with their bytes; see healing.h.
   Status heal();
   const Healing& healing() const { return healing_; }
-  // The number of the token's first bytes that spell the end of the prompt.
+  // Returns how many of the token's first bytes spell the end of the prompt.
   size_t hidden_bytes(int32_t token) const { return healing_.hidden(stream_->bytes_of(token).size()); }
-  // The tokens rejected at the stream's end.
+  // Returns the tokens rejected at the stream's end.
   std::span<const RejectedTokens::Rejection> rejections() const { return rejected_.at(stream_->token_count()); }
   const TextMark& mark() const { return text_.mark(); }
 
@@ -208,11 +210,11 @@ class TextOutput {
 
   TokenStream* stream_;
   TextStream text_;
-  TextMark emitted_mark_;  // after the last emitted token
+  TextMark emitted_mark_;  // state after the last emitted token
   TokenBuffer buffer_;
   RejectedTokens rejected_;
-  // Rejecting the token in which a banned string begins has left nothing; until a token is emitted, the newest token is
-  // rejected instead.
+  // whether rejecting the token in which a banned string begins has left no token; until a token is emitted, the newest
+  // token is rejected instead
   bool reject_newest_ = false;
   Status end_ = Status::kOk;  // why the text ends after the buffered tokens
   Healing healing_;
