@@ -1,23 +1,63 @@
+#include <new>
+
 #include "capi/generated/params.h"
+#include "runtime/base/arena.h"
+#include "runtime/grammar/compiler/compiled_grammar.h"
 #include "runtime/grammar/compiler/grammar_source.h"
-#include "runtime/grammar/gbnf/parser.h"
+#include "runtime/grammar/matcher/matcher.h"
+#include "runtime/grammar/vocabulary/model_vocabulary.h"
+
+using sotto::Status;
+using sotto::capi::ErrorOut;
+using sotto::capi::wrap;
+
+#if SOTTO_HAS_GRAMMAR
 
 using sotto::CompiledGrammar;
 using sotto::Error;
-using sotto::GrammarSource;
-using sotto::JsonSpace;
-using sotto::SchemaDraft;
-using sotto::Status;
-using sotto::TextView;
-using sotto::capi::ErrorOut;
+using sotto::GrammarParams;
+using sotto::kMatcherBytes;
+using sotto::Matcher;
+using sotto::MatcherParams;
+using sotto::TokenConstraint;
+using sotto::TokenMask;
+using sotto::Vocabulary;
+using sotto::VocabularySource;
+using sotto::capi::read_params;
 using sotto::capi::unwrap;
-using sotto::capi::wrap;
 
 namespace {
 
-static_assert(static_cast<int32_t>(sotto::GrammarLanguage::kTools) == SOTTO_GRAMMAR_TOOLS);
-static_assert(sizeof(TextView) == sizeof(sotto_text));
-static_assert(offsetof(TextView, size) == offsetof(sotto_text, size));
+sotto_status read_vocabulary(const sotto_vocabulary_params* params, sotto_vocabulary_params* given, ErrorOut* out) {
+  if (params == nullptr) return out->null_argument("params");
+  if (params->struct_size == 0) return out->bad_struct("params");
+  *given = sotto::capi::read(params, sotto::capi::kVocabularyDefaults);
+  if (given->model != nullptr) {
+    if (given->token_count == 0) return SOTTO_OK;
+    return wrap(fail(out->get(), Status::kInvalidArgument, "token_count: the model has a vocabulary of its own"));
+  }
+  if (given->token_count == 0) {
+    return wrap(fail(out->get(), Status::kInvalidArgument, "token_count is 0 and model is NULL"));
+  }
+  if (given->offsets == nullptr) return out->null_argument("offsets");
+  if (given->bytes == nullptr && given->offsets[given->token_count] != 0) {
+    return out->null_argument("bytes");
+  }
+  if (given->end_tokens == nullptr && given->end_token_count != 0) {
+    return out->null_argument("end_tokens");
+  }
+  return SOTTO_OK;
+}
+
+VocabularySource source_of(const sotto_vocabulary_params& given) {
+  VocabularySource source;
+  const size_t count = given.token_count;
+  source.bytes = {given.bytes, given.offsets[count]};
+  source.offsets = {given.offsets, count + 1};
+  source.special = {given.special, given.special == nullptr ? 0 : count};
+  source.end_tokens = {given.end_tokens, given.end_token_count};
+  return source;
+}
 
 // Receives warnings.
 struct Log {
@@ -34,81 +74,58 @@ void warn_unreachable(void* self, std::span<const char>, uint64_t offset) {
   log.write(log.user_data, SOTTO_LOG_WARNING, text.message);
 }
 
-sotto_status check_flag(const char* name, uint32_t value, ErrorOut* out) {
-  if (value <= 1) return SOTTO_OK;
-  return wrap(fail(out->get(), Status::kInvalidArgument, name, " is ", value, ", must be 0 or 1"));
+Matcher* unwrap_matcher(sotto_matcher* matcher) { return reinterpret_cast<Matcher*>(matcher); }
+const Matcher* unwrap_matcher(const sotto_matcher* matcher) { return reinterpret_cast<const Matcher*>(matcher); }
+
+bool has_sequence(const sotto_matcher* matcher, uint32_t sequence) {
+  return matcher != nullptr && sequence < unwrap_matcher(matcher)->sequence_count();
 }
 
-// Checks what a number may be, and which arrays must be there.
-sotto_status check_params(const sotto_grammar_params& given, ErrorOut* out) {
-  if (given.language < SOTTO_GRAMMAR_GBNF || given.language > SOTTO_GRAMMAR_TOOLS) {
-    return wrap(fail(out->get(), Status::kInvalidArgument, "language is not a SOTTO_GRAMMAR_ value"));
-  }
-  if (given.root.text == nullptr || given.root.size == 0) {
-    return wrap(fail(out->get(), Status::kInvalidArgument, "root is empty"));
-  }
-  if (given.triggers == nullptr && given.trigger_count != 0) {
-    return out->null_argument("triggers");
-  }
-  if (given.trigger_tokens == nullptr && given.trigger_token_count != 0) {
-    return out->null_argument("trigger_tokens");
-  }
-  if (given.json_space < SOTTO_JSON_FLEXIBLE || given.json_space > SOTTO_JSON_ONE_SPACE) {
-    return wrap(fail(out->get(), Status::kInvalidArgument, "json_space is not a SOTTO_JSON_ value"));
-  }
-  if (given.maximum_space > sotto::kMaxRepetitions && given.maximum_space != UINT32_MAX) {
-    return wrap(fail(out->get(), Status::kInvalidArgument, "maximum_space is ", given.maximum_space,
-                     ", must be 0 to 2147483648 or UINT32_MAX"));
-  }
-  if (given.schema_draft != 7 && given.schema_draft != 2020) {
+sotto_status find_size(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary, const MatcherParams& params,
+                       size_t* size, ErrorOut* out) {
+  const Status status = Matcher::check(*unwrap(grammar), unwrap(vocabulary), params, out->get());
+  if (status != Status::kOk) return wrap(status);
+  *size = Matcher::memory_size(*unwrap(grammar), unwrap(vocabulary), params);
+  if (*size == 0 || *size > SIZE_MAX - kMatcherBytes) {
     return wrap(
-        fail(out->get(), Status::kInvalidArgument, "schema_draft is ", given.schema_draft, ", must be 7 or 2020"));
+        fail(out->get(), Status::kInvalidArgument, "config_count: the matcher is larger than the address space"));
   }
-  const struct {
-    const char* name;
-    uint32_t value;
-  } flags[] = {{"allow_surrounding_whitespace", given.allow_surrounding_whitespace},
-               {"assert_formats", given.assert_formats},
-               {"closed", given.closed},
-               {"distinct_names", given.distinct_names},
-               {"parallel_tool_calls", given.parallel_tool_calls}};
-  for (const auto& flag : flags) {
-    if (const sotto_status bad = check_flag(flag.name, flag.value, out); bad != SOTTO_OK) {
-      return bad;
-    }
-  }
+  *size += kMatcherBytes;
   return SOTTO_OK;
 }
 
-JsonSpace read_space(sotto_json_space space) {
-  switch (space) {
-    case SOTTO_JSON_COMPACT:
-      return JsonSpace::kCompact;
-    case SOTTO_JSON_ONE_SPACE:
-      return JsonSpace::kOneSpace;
-    default:
-      return JsonSpace::kFlexible;
-  }
-}
-
-GrammarSource read_source(const sotto_grammar_params& given, std::span<const char> text) {
-  GrammarSource source;
-  source.text = text;
-  source.language = static_cast<sotto::GrammarLanguage>(given.language);
-  source.root = {given.root.text, given.root.size};
-  source.vocabulary = unwrap(given.vocabulary);
-  source.triggers.texts = {reinterpret_cast<const TextView*>(given.triggers), given.trigger_count};
-  source.triggers.tokens = {given.trigger_tokens, given.trigger_token_count};
-  source.schema.style = {read_space(given.json_space), given.maximum_space, given.allow_surrounding_whitespace != 0};
-  source.schema.draft = given.schema_draft == 7 ? SchemaDraft::kDraft7 : SchemaDraft::k2020;
-  source.schema.assert_formats = given.assert_formats != 0;
-  source.schema.closed = given.closed != 0;
-  source.schema.distinct_names = given.distinct_names != 0;
-  source.tools = given.parallel_tool_calls != 0 ? sotto::ToolChoice::kSeveral : sotto::ToolChoice::kOne;
-  return source;
-}
-
 }  // namespace
+
+sotto_status sotto_vocabulary_memory_size(const sotto_vocabulary_params* params, size_t* memory_size,
+                                          sotto_error* error) {
+  ErrorOut out(error);
+  if (memory_size == nullptr) return out.null_argument("memory_size");
+  sotto_vocabulary_params given;
+  if (const sotto_status bad = read_vocabulary(params, &given, &out); bad != SOTTO_OK) return bad;
+  size_t size = 0;
+  const Status status = given.model != nullptr
+                            ? sotto::measure_model_vocabulary(unwrap(given.model)->view(), &size, out.get())
+                            : sotto::measure_vocabulary(source_of(given), &size, out.get());
+  if (status == Status::kOk) *memory_size = size;
+  return wrap(status);
+}
+
+sotto_status sotto_vocabulary_init(const sotto_vocabulary_params* params, void* memory, size_t memory_size,
+                                   sotto_vocabulary** vocabulary, sotto_error* error) {
+  ErrorOut out(error);
+  if (memory == nullptr) return out.null_argument("memory");
+  if (vocabulary == nullptr) return out.null_argument("vocabulary");
+  sotto_vocabulary_params given;
+  if (const sotto_status bad = read_vocabulary(params, &given, &out); bad != SOTTO_OK) return bad;
+  if (!sotto::capi::is_aligned(memory)) return out.misaligned("memory");
+  Vocabulary* made = nullptr;
+  const Status status =
+      given.model != nullptr
+          ? sotto::place_model_vocabulary(unwrap(given.model)->view(), memory, memory_size, &made, out.get())
+          : sotto::place_vocabulary(source_of(given), memory, memory_size, &made, out.get());
+  if (status == Status::kOk) *vocabulary = reinterpret_cast<sotto_vocabulary*>(made);
+  return wrap(status);
+}
 
 size_t sotto_grammar_typical_memory(size_t source_size) { return sotto::typical_compile_memory(source_size); }
 
@@ -120,19 +137,248 @@ sotto_status sotto_grammar_compile(const char* source, size_t source_size, const
   if (memory == nullptr) return out.null_argument("memory");
   if (grammar == nullptr) return out.null_argument("grammar");
   if (grammar_size == nullptr) return out.null_argument("grammar_size");
-  if (params != nullptr && params->struct_size == 0) return out.bad_struct("params");
-  const sotto_grammar_params given = sotto::capi::read(params, sotto::capi::kGrammarDefaults);
-  if (const sotto_status bad = check_params(given, &out); bad != SOTTO_OK) return bad;
+  GrammarParams read;
+  if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
   if (!sotto::capi::is_aligned(memory)) return out.misaligned("memory");
   const std::span<const char> text = {source == nullptr ? "" : source, source_size};
-  Log log = {given.log, given.log_user_data, text};
+  Log log = {read.log, read.log_user_data, text};
   sotto::RuleWarnings warnings;
-  if (given.log != nullptr) warnings = {&log, warn_unreachable};
+  if (read.log != nullptr) warnings = {&log, warn_unreachable};
   const CompiledGrammar* compiled = nullptr;
-  const Status status = compile_source(read_source(given, text), warnings, {static_cast<uint8_t*>(memory), memory_size},
-                                       &compiled, out.get());
+  const Status status =
+      compile_source(text, read, warnings, {static_cast<uint8_t*>(memory), memory_size}, &compiled, out.get());
   if (status != Status::kOk) return wrap(status);
   *grammar = static_cast<sotto_grammar*>(memory);
   *grammar_size = static_cast<size_t>(compiled->size());
   return SOTTO_OK;
 }
+
+sotto_status sotto_grammar_save(const sotto_grammar* grammar, void* image, size_t capacity, size_t* size) {
+  if (grammar == nullptr || size == nullptr || (image == nullptr && capacity != 0)) {
+    return SOTTO_INVALID_ARGUMENT;
+  }
+  *size = grammar_image_size(*unwrap(grammar));
+  if (capacity < *size) return SOTTO_BUFFER_TOO_SMALL;
+  write_grammar_image(*unwrap(grammar), static_cast<uint8_t*>(image));
+  return SOTTO_OK;
+}
+
+sotto_status sotto_grammar_load(const void* image, size_t image_size, const sotto_grammar** grammar,
+                                sotto_error* error) {
+  ErrorOut out(error);
+  if (image == nullptr) return out.null_argument("image");
+  if (grammar == nullptr) return out.null_argument("grammar");
+  const CompiledGrammar* opened = nullptr;
+  const Status status = sotto::open_grammar_image({static_cast<const uint8_t*>(image), image_size}, &opened, out.get());
+  if (status == Status::kOk) *grammar = reinterpret_cast<const sotto_grammar*>(opened);
+  return wrap(status);
+}
+
+sotto_status sotto_matcher_memory_size(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
+                                       const sotto_matcher_params* params, size_t* memory_size, sotto_error* error) {
+  ErrorOut out(error);
+  if (grammar == nullptr) return out.null_argument("grammar");
+  if (memory_size == nullptr) return out.null_argument("memory_size");
+  MatcherParams read;
+  if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
+  size_t size = 0;
+  const sotto_status status = find_size(grammar, vocabulary, read, &size, &out);
+  if (status == SOTTO_OK) *memory_size = size;
+  return status;
+}
+
+sotto_status sotto_matcher_init(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
+                                const sotto_matcher_params* params, void* memory, size_t memory_size,
+                                sotto_matcher** matcher, sotto_error* error) {
+  ErrorOut out(error);
+  if (grammar == nullptr) return out.null_argument("grammar");
+  if (memory == nullptr) return out.null_argument("memory");
+  if (matcher == nullptr) return out.null_argument("matcher");
+  MatcherParams read;
+  if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
+  size_t needed = 0;
+  const sotto_status status = find_size(grammar, vocabulary, read, &needed, &out);
+  if (status != SOTTO_OK) return status;
+  if (!sotto::capi::is_aligned(memory)) return out.misaligned("memory");
+  if (memory_size < needed) {
+    return wrap(fail(out.get(), Status::kMemoryTooSmall, "the matcher needs ", needed, " bytes, got ", memory_size));
+  }
+  auto* made = new (memory) Matcher;
+  const Status started =
+      made->init(*unwrap(grammar), unwrap(vocabulary), read, static_cast<uint8_t*>(memory) + kMatcherBytes);
+  if (started != Status::kOk) {
+    return wrap(fail(out.get(), started, "the beginning of the grammar exceeds the matcher's capacities"));
+  }
+  *matcher = reinterpret_cast<sotto_matcher*>(made);
+  return SOTTO_OK;
+}
+
+sotto_status sotto_matcher_reset(sotto_matcher* matcher, uint32_t sequence) {
+  if (!has_sequence(matcher, sequence)) return SOTTO_INVALID_ARGUMENT;
+  unwrap_matcher(matcher)->reset(sequence);
+  return SOTTO_OK;
+}
+
+sotto_status sotto_matcher_mask(sotto_matcher* handle, uint32_t sequence, uint64_t* words, size_t word_count) {
+  if (!has_sequence(handle, sequence) || words == nullptr) return SOTTO_INVALID_ARGUMENT;
+  Matcher& matcher = *unwrap_matcher(handle);
+  if (matcher.vocabulary() == nullptr) return SOTTO_INVALID_ARGUMENT;
+  const size_t needed = matcher.vocabulary()->word_count();
+  if (word_count < needed) return SOTTO_BUFFER_TOO_SMALL;
+  TokenMask mask;
+  const Status status = matcher.mask(sequence, &mask);
+  if (status == Status::kOk) std::memcpy(words, mask.words, needed * sizeof *words);
+  return wrap(status);
+}
+
+sotto_status sotto_matcher_borrow_mask(sotto_matcher* handle, uint32_t sequence, const uint64_t** words) {
+  if (!has_sequence(handle, sequence) || words == nullptr) return SOTTO_INVALID_ARGUMENT;
+  Matcher& matcher = *unwrap_matcher(handle);
+  if (matcher.vocabulary() == nullptr) return SOTTO_INVALID_ARGUMENT;
+  TokenMask mask;
+  const Status status = matcher.mask(sequence, &mask);
+  if (status == Status::kOk) *words = mask.words;
+  return wrap(status);
+}
+
+sotto_status sotto_matcher_accept_token(sotto_matcher* matcher, uint32_t sequence, sotto_token token) {
+  if (!has_sequence(matcher, sequence)) return SOTTO_INVALID_ARGUMENT;
+  if (unwrap_matcher(matcher)->vocabulary() == nullptr) return SOTTO_INVALID_ARGUMENT;
+  return wrap(unwrap_matcher(matcher)->accept_token(sequence, token));
+}
+
+sotto_status sotto_matcher_accept_text(sotto_matcher* matcher, uint32_t sequence, const char* text, size_t text_size) {
+  if (!has_sequence(matcher, sequence)) return SOTTO_INVALID_ARGUMENT;
+  if (text == nullptr && text_size != 0) return SOTTO_INVALID_ARGUMENT;
+  return wrap(unwrap_matcher(matcher)->accept_bytes(sequence, {text, text_size}));
+}
+
+sotto_status sotto_matcher_test(sotto_matcher* matcher, uint32_t sequence, const char* text, size_t text_size,
+                                uint32_t* begins, uint32_t* matches) {
+  if (!has_sequence(matcher, sequence)) return SOTTO_INVALID_ARGUMENT;
+  if (text == nullptr && text_size != 0) return SOTTO_INVALID_ARGUMENT;
+  if (begins == nullptr || matches == nullptr) return SOTTO_INVALID_ARGUMENT;
+  bool begun = false;
+  bool matched = false;
+  const Status status = unwrap_matcher(matcher)->test_bytes(sequence, {text, text_size}, &begun, &matched);
+  if (status != Status::kOk) return wrap(status);
+  *begins = begun ? 1 : 0;
+  *matches = matched ? 1 : 0;
+  return SOTTO_OK;
+}
+
+sotto_status sotto_matcher_rewind(sotto_matcher* matcher, uint64_t count) {
+  if (matcher == nullptr) return SOTTO_INVALID_ARGUMENT;
+  return wrap(unwrap_matcher(matcher)->rewind(count));
+}
+
+sotto_status sotto_matcher_fork(sotto_matcher* matcher, uint32_t from, uint32_t to) {
+  if (!has_sequence(matcher, from) || !has_sequence(matcher, to)) return SOTTO_INVALID_ARGUMENT;
+  unwrap_matcher(matcher)->fork(from, to);
+  return SOTTO_OK;
+}
+
+sotto_status sotto_matcher_forced_text(sotto_matcher* matcher, uint32_t sequence, char* text, size_t capacity,
+                                       size_t* size) {
+  if (!has_sequence(matcher, sequence) || size == nullptr) return SOTTO_INVALID_ARGUMENT;
+  if (text == nullptr && capacity != 0) return SOTTO_INVALID_ARGUMENT;
+  size_t written = 0;
+  const Status status = unwrap_matcher(matcher)->forced_bytes(sequence, {text, capacity}, &written);
+  if (status == Status::kOk) *size = written;
+  return wrap(status);
+}
+
+sotto_status sotto_matcher_get_info(const sotto_matcher* handle, uint32_t sequence, sotto_matcher_info* info) {
+  if (!has_sequence(handle, sequence) || info == nullptr || info->struct_size == 0) {
+    return SOTTO_INVALID_ARGUMENT;
+  }
+  const Matcher& matcher = *unwrap_matcher(handle);
+  sotto_matcher_info filled = {};
+  filled.may_end = matcher.accepts(sequence) ? 1 : 0;
+  filled.must_end = matcher.complete(sequence) ? 1 : 0;
+  filled.token_count = matcher.accepted_count();
+  sotto::capi::fill(info, filled);
+  return SOTTO_OK;
+}
+
+sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* matcher, sotto_error* error) {
+  ErrorOut out(error);
+  if (handle == nullptr) return out.null_argument("session");
+  sotto::Session& session = *unwrap(handle);
+  if (matcher == nullptr) return wrap(session.set_constraint(nullptr));
+  Matcher& used = *unwrap_matcher(matcher);
+  const uint32_t own = session.stream().model().config().vocabulary_size;
+  const uint32_t other = used.vocabulary() == nullptr ? 0 : used.vocabulary()->token_count;
+  if (own != other) {
+    return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: its vocabulary has ", other,
+                     " tokens, the session's ", own));
+  }
+  const uint32_t searched = session.stream().params().sequence_count;
+  const uint32_t needed = searched == 0 ? 1 : 2 * searched + 1;
+  if (used.sequence_count() < needed) {
+    return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: sequence_count is ", used.sequence_count(),
+                     ", the session's searches need ", needed));
+  }
+  const TokenConstraint constraint = Matcher::constraint(&used);
+  const Status status = session.set_constraint(&constraint);
+  if (status == Status::kOk) return SOTTO_OK;
+  return wrap(fail(out.get(), status, "buffered tokens cannot be rolled back"));
+}
+
+#else  // without grammars: no vocabulary, grammar or matcher can exist
+
+namespace {
+
+sotto_status unsupported(sotto_error* error) {
+  ErrorOut out(error);
+  return wrap(fail(out.get(), Status::kUnsupported, "grammars: this library is built with SOTTO_FEATURE_GRAMMAR=OFF"));
+}
+
+}  // namespace
+
+sotto_status sotto_vocabulary_memory_size(const sotto_vocabulary_params*, size_t*, sotto_error* error) {
+  return unsupported(error);
+}
+sotto_status sotto_vocabulary_init(const sotto_vocabulary_params*, void*, size_t, sotto_vocabulary**,
+                                   sotto_error* error) {
+  return unsupported(error);
+}
+
+size_t sotto_grammar_typical_memory(size_t) { return 0; }
+sotto_status sotto_grammar_compile(const char*, size_t, const sotto_grammar_params*, void*, size_t, sotto_grammar**,
+                                   size_t*, sotto_error* error) {
+  return unsupported(error);
+}
+sotto_status sotto_grammar_save(const sotto_grammar*, void*, size_t, size_t*) { return SOTTO_UNSUPPORTED; }
+sotto_status sotto_grammar_load(const void*, size_t, const sotto_grammar**, sotto_error* error) {
+  return unsupported(error);
+}
+
+sotto_status sotto_matcher_memory_size(const sotto_grammar*, const sotto_vocabulary*, const sotto_matcher_params*,
+                                       size_t*, sotto_error* error) {
+  return unsupported(error);
+}
+sotto_status sotto_matcher_init(const sotto_grammar*, const sotto_vocabulary*, const sotto_matcher_params*, void*,
+                                size_t, sotto_matcher**, sotto_error* error) {
+  return unsupported(error);
+}
+sotto_status sotto_matcher_reset(sotto_matcher*, uint32_t) { return SOTTO_UNSUPPORTED; }
+sotto_status sotto_matcher_mask(sotto_matcher*, uint32_t, uint64_t*, size_t) { return SOTTO_UNSUPPORTED; }
+sotto_status sotto_matcher_borrow_mask(sotto_matcher*, uint32_t, const uint64_t**) { return SOTTO_UNSUPPORTED; }
+sotto_status sotto_matcher_accept_token(sotto_matcher*, uint32_t, sotto_token) { return SOTTO_UNSUPPORTED; }
+sotto_status sotto_matcher_accept_text(sotto_matcher*, uint32_t, const char*, size_t) { return SOTTO_UNSUPPORTED; }
+sotto_status sotto_matcher_test(sotto_matcher*, uint32_t, const char*, size_t, uint32_t*, uint32_t*) {
+  return SOTTO_UNSUPPORTED;
+}
+sotto_status sotto_matcher_rewind(sotto_matcher*, uint64_t) { return SOTTO_UNSUPPORTED; }
+sotto_status sotto_matcher_fork(sotto_matcher*, uint32_t, uint32_t) { return SOTTO_UNSUPPORTED; }
+sotto_status sotto_matcher_forced_text(sotto_matcher*, uint32_t, char*, size_t, size_t*) { return SOTTO_UNSUPPORTED; }
+sotto_status sotto_matcher_get_info(const sotto_matcher*, uint32_t, sotto_matcher_info*) { return SOTTO_UNSUPPORTED; }
+
+// No matcher can exist, so removing it always succeeds.
+sotto_status sotto_session_set_matcher(sotto_session* session, sotto_matcher* matcher, sotto_error* error) {
+  if (session != nullptr && matcher == nullptr) return SOTTO_OK;
+  return unsupported(error);
+}
+
+#endif

@@ -2,10 +2,14 @@
 
 #include "capi/generated/params.h"
 #include "runtime/grammar/vocabulary/model_vocabulary.h"
+#include "runtime/text/tokenizer.h"
 
 using sotto::Model;
 using sotto::ModelConfig;
+using sotto::ModelParams;
+using sotto::TokenizerView;
 using sotto::capi::ErrorOut;
+using sotto::capi::read_params;
 using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
@@ -19,22 +23,14 @@ static_assert(is_same(sotto::Isa::kAuto, SOTTO_ISA_AUTO) && is_same(sotto::Isa::
               is_same(sotto::Isa::kNeonI8mm, SOTTO_ISA_NEON_I8MM) &&
               is_same(sotto::Isa::kAvx512Amx, SOTTO_ISA_AVX512AMX));
 
-sotto::ModelOptions read_options(const sotto_model_params* params) {
-  const sotto_model_params given = sotto::capi::read(params, sotto::capi::kModelDefaults);
-  return {static_cast<sotto::Isa>(given.isa), given.verify_checksums != 0, given.copy_weights != 0, given.release,
-          given.release_user_data};
-}
-
-void log_model(const sotto_model_params* params, const Model& model) {
-  if (params == nullptr) return;
-  const sotto_model_params given = sotto::capi::read(params, sotto::capi::kModelDefaults);
-  if (given.log == nullptr) return;
+void log_model(const ModelParams& params, const Model& model) {
+  if (params.log == nullptr) return;
   sotto::Error text;
   sotto::MessageWriter writer(&text);
   writer.add("model ready: isa ");
   writer.add(sotto::isa_name(model.isa()));
   writer.add(model.packed_in_place() ? ", weights used from the file" : ", weights in memory");
-  given.log(given.log_user_data, SOTTO_LOG_INFO, text.message);
+  params.log(params.log_user_data, SOTTO_LOG_INFO, text.message);
 }
 
 uint64_t count_parameters(const Model& model) {
@@ -77,8 +73,9 @@ sotto_status sotto_model_memory_size(const void* file, size_t file_size, const s
   ErrorOut out(error);
   if (file == nullptr) return out.null_argument("file");
   if (memory_size == nullptr) return out.null_argument("memory_size");
-  if (params != nullptr && params->struct_size == 0) return out.bad_struct("params");
-  return wrap(Model::memory_size(file, file_size, read_options(params), memory_size, out.get()));
+  ModelParams read;
+  if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
+  return wrap(Model::memory_size(file, file_size, read, memory_size, out.get()));
 }
 
 sotto_status sotto_model_init(const void* file, size_t file_size, const sotto_model_params* params, void* memory,
@@ -87,12 +84,12 @@ sotto_status sotto_model_init(const void* file, size_t file_size, const sotto_mo
   if (file == nullptr) return out.null_argument("file");
   if (memory == nullptr) return out.null_argument("memory");
   if (model == nullptr) return out.null_argument("model");
-  if (params != nullptr && params->struct_size == 0) return out.bad_struct("params");
+  ModelParams read;
+  if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
   Model* made = nullptr;
-  const sotto::Status status =
-      Model::init(file, file_size, read_options(params), memory, memory_size, &made, out.get());
+  const sotto::Status status = Model::init(file, file_size, read, memory, memory_size, &made, out.get());
   if (status != sotto::Status::kOk) return wrap(status);
-  log_model(params, *made);
+  log_model(read, *made);
   *model = reinterpret_cast<sotto_model*>(made);
   return SOTTO_OK;
 }
@@ -124,5 +121,57 @@ sotto_status sotto_model_get_info(const sotto_model* handle, sotto_model_info* i
     filled.vocabulary_bytes = vocabulary.arrays.size;
   }
   sotto::capi::fill(info, filled);
+  return SOTTO_OK;
+}
+
+sotto_status sotto_tokenize(const sotto_model* model, const char* text, size_t text_size, uint32_t flags,
+                            sotto_token* tokens, size_t capacity, size_t* count, sotto_error* error) {
+  ErrorOut out(error);
+  if (model == nullptr) return out.null_argument("model");
+  if (text == nullptr && text_size != 0) return out.null_argument("text");
+  if (tokens == nullptr && capacity != 0) return out.null_argument("tokens");
+  if (count == nullptr) return out.null_argument("count");
+  if ((flags & ~uint32_t{SOTTO_TOKENIZE_SPECIAL}) != 0) {
+    return wrap(fail(out.get(), sotto::Status::kInvalidArgument, "flags has unknown bits"));
+  }
+  const TokenizerView* tokenizer = unwrap(model)->tokenizer();
+  if (tokenizer == nullptr) {
+    return wrap(fail(out.get(), sotto::Status::kTokenizerMissing, "the model file holds no tokenizer"));
+  }
+  return wrap(sotto::encode(*tokenizer, {text, text_size}, {(flags & SOTTO_TOKENIZE_SPECIAL) != 0}, {tokens, capacity},
+                            count, out.get()));
+}
+
+sotto_status sotto_token_bytes(const sotto_model* model, sotto_token token, const char** bytes, size_t* size) {
+  if (model == nullptr || bytes == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
+  const TokenizerView* tokenizer = unwrap(model)->tokenizer();
+  if (tokenizer == nullptr) return SOTTO_TOKENIZER_MISSING;
+  if (static_cast<uint32_t>(token) >= tokenizer->token_count) return SOTTO_INVALID_ARGUMENT;
+  const auto found = tokenizer->bytes_of(static_cast<uint32_t>(token));
+  *bytes = found.data();
+  *size = found.size();
+  return SOTTO_OK;
+}
+
+sotto_status sotto_detokenize(const sotto_model* model, const sotto_token* tokens, size_t count, char* bytes,
+                              size_t capacity, size_t* size) {
+  if (model == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
+  if ((tokens == nullptr && count != 0) || (bytes == nullptr && capacity != 0)) {
+    return SOTTO_INVALID_ARGUMENT;
+  }
+  const TokenizerView* tokenizer = unwrap(model)->tokenizer();
+  if (tokenizer == nullptr) return SOTTO_TOKENIZER_MISSING;
+  size_t needed = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (static_cast<uint32_t>(tokens[i]) >= tokenizer->token_count) return SOTTO_INVALID_ARGUMENT;
+    needed += tokenizer->bytes_of(static_cast<uint32_t>(tokens[i])).size();
+  }
+  *size = needed;
+  if (needed > capacity) return SOTTO_BUFFER_TOO_SMALL;
+  for (size_t i = 0; i < count; ++i) {
+    const auto piece = tokenizer->bytes_of(static_cast<uint32_t>(tokens[i]));
+    if (!piece.empty()) std::memcpy(bytes, piece.data(), piece.size());
+    bytes += piece.size();
+  }
   return SOTTO_OK;
 }

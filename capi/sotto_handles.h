@@ -91,7 +91,9 @@ class ErrorOut {
   sotto_status misaligned(const char* name) {
     return wrap(fail(&error_, Status::kMemoryMisaligned, name, " is not aligned to 64 bytes"));
   }
-  // A struct_size that cannot be.
+  sotto_status not_bool(const char* name, uint32_t value) {
+    return wrap(fail(&error_, Status::kInvalidArgument, name, " is ", value, "; it must be 0 or 1"));
+  }
   sotto_status bad_struct(const char* name) {
     return wrap(fail(&error_, Status::kInvalidArgument, name, "->struct_size is not set"));
   }

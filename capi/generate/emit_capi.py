@@ -1,47 +1,33 @@
-"""Parameter structs at the C interface: defaults, _params_init, and the conversion to the runtime's structs (capi/generated)."""
+"""Parameter structs at the C interface: defaults, _params_init, and conversion to the runtime's structs (capi/generated)."""
 import emit_runtime as runtime
 import tables as t
 
 
-def constant(struct: t.Struct, what: str) -> str:
-    return "k" + struct.camel.removesuffix("Params") + what
+def defaults_name(struct: t.Struct) -> str:
+    return f"k{struct.camel.removesuffix('Params')}Defaults"
 
 
-def defaults(struct: t.Struct) -> str:
-    text, lines = "", []
-    for field in struct.fields:
-        value = "nullptr" if field.c_default == "NULL" else field.c_default
-        if field.kind == "struct_size":
-            value = f"sizeof({struct.name})"
-        elif isinstance(field.default, list):
-            value = "k" + field.camel
-            items = ", ".join(f"{{{t.c_string(item)}, {len(item.encode())}}}" for item in field.default)
-            text += f"inline constexpr sotto_text {value}[] = {{{items}}};\n"
-        elif field.kind == "count" and isinstance(struct.find(field.counts[0]).default, list):
-            value = str(len(struct.find(field.counts[0]).default))
-        elif isinstance(field.default, str):
-            value = f"{{{t.c_string(field.default)}, {len(field.default.encode())}}}"
-        lines.append(f".{field.name} = {value}")
-    body = ",\n    ".join(lines)
-    return text + f"inline constexpr {struct.name} {constant(struct, 'Defaults')} = {{\n    {body},\n}};\n"
+def text_initializer(text: str) -> str:
+    return f"{{{t.c_string(text)}, {len(text.encode())}}}"
 
 
-def header(tables: t.Tables) -> str:
-    text = runtime.HEADER + """#pragma once
+def default_text(field: t.Field) -> str:
+    if field.kind == "struct_size":
+        return f"sizeof({field.struct.name})"
+    if isinstance(field.default, list):
+        return "k" + field.camel
+    if field.kind == "count" and isinstance(texts := field.struct.find(field.counts[0]).default, list):
+        return str(len(texts))
+    if isinstance(field.default, str):
+        return text_initializer(field.default)
+    return "nullptr" if field.c_default == "NULL" else field.c_default
 
-#include "capi/sotto_handles.h"
-#include "runtime/generated/params.h"
 
-namespace sotto::capi {
-
-"""
-    for struct in tables.structs:
-        if struct.kind == "params":
-            text += defaults(struct) + "\n"
-    text += "// Read the caller's parameters, `name` in messages. Fields that it does not know, or all if it is null, have their defaults.\n"
-    for name in runtime.PARAMS:
-        text += f"{signature(tables.struct(name))};\n"
-    return text + "\n}  // namespace sotto::capi\n"
+def defaults_text(struct: t.Struct) -> str:
+    text = "".join(f"inline constexpr sotto_text k{field.camel}[] = {{{', '.join(map(text_initializer, field.default))}}};\n"
+                   for field in struct.fields if isinstance(field.default, list))
+    lines = "".join(f"    .{field.name} = {default_text(field)},\n" for field in struct.fields)
+    return text + f"inline constexpr {struct.name} {defaults_name(struct)} = {{\n{lines}}};\n"
 
 
 def signature(struct: t.Struct) -> str:
@@ -49,55 +35,84 @@ def signature(struct: t.Struct) -> str:
             "                         ErrorOut* out)")
 
 
-def array(field: t.Field) -> str:
-    element = runtime.element_type(field.type)
-    pointer = f"c.{field.name}"
-    if field.type in runtime.ENUMS:
-        pointer = f"reinterpret_cast<const {element}*>({pointer})"
-    return f"{{{pointer}, c.{field.count}}}" if runtime.owns_count(field) else pointer
+def header(tables: t.Tables) -> str:
+    defaults = "\n".join(defaults_text(struct) for struct in tables.structs if struct.kind == "params")
+    readers = "".join(f"{signature(struct)};\n" for struct in runtime.params_structs(tables))
+    return f"""{runtime.HEADER}#pragma once
+
+#include "capi/sotto_handles.h"
+#include "runtime/generated/params.h"
+
+namespace sotto::capi {{
+
+{defaults}
+// Reads the caller's parameters, `name` in messages. Fields that the caller does not know, or all of them if `given` is
+// null, have their defaults.
+{readers}
+}}  // namespace sotto::capi
+"""
 
 
-def read_function(struct: t.Struct) -> str:
-    text = signature(struct) + " {\n"
-    text += "  if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);\n"
-    text += f"  const {struct.name} c = read(given, {constant(struct, 'Defaults')});\n"
-    for field in struct.fields:
-        if field.kind == "array" and runtime.owns_count(field):
-            text += f"  if (c.{field.name} == nullptr && c.{field.count} != 0) return out->null_argument(\"{field.name}\");\n"
+def converted(field: t.Field) -> str:
+    """The C++ value of a field of the C struct `c`."""
+    value = f"c.{field.name}"
+    if field.kind == "bool":
+        return value + " != 0"
+    if field.kind == "enum":
+        return f"static_cast<{runtime.enum_name(field.type)}>({value})"
+    if field.type in runtime.OBJECTS:
+        return f"unwrap({value})"
+    if field.kind == "array" and runtime.owns_count(field):
+        pointer = value if field.enum is None else f"reinterpret_cast<const {runtime.element_type(field)}*>({value})"
+        return f"{{{pointer}, c.{field.count}}}"
+    return value
+
+
+def read_function(struct: t.Struct, params: set[str]) -> str:
+    checks, copies = "", ""
     for field in struct.fields:
         if field.kind in {"struct_size", "reserved", "count"}:
             continue
-        value = f"c.{field.name}"
+        if field.kind == "array" and runtime.owns_count(field):
+            checks += f'  if (c.{field.name} == nullptr && c.{field.count} != 0) return out->null_argument("{field.name}");\n'
         if field.kind == "bool":
-            value += " != 0"
-        elif field.kind == "enum":
-            value = f"static_cast<{runtime.ENUMS[field.type]}>({value})"
-        elif field.kind == "array":
-            value = array(field)
-        elif field.type in runtime.HANDLES:
-            value = f"unwrap({value})"
-        elif field.kind == "pointer" and field.type in runtime.PARAMS:
-            text += f"  if ({value} != nullptr) {{\n"
-            text += f"    const sotto_status bad = read_params({value}, \"{field.name}\", &params->{field.name}, out);\n"
-            text += "    if (bad != SOTTO_OK) return bad;\n  }\n"
-            continue
-        text += f"  params->{field.name} = {value};\n"
-    return text + "  return SOTTO_OK;\n}\n"
+            checks += f'  if (c.{field.name} > 1) return out->not_bool("{field.name}", c.{field.name});\n'
+        if field.type in params:
+            copies += f"""  if (c.{field.name} != nullptr) {{
+    const sotto_status bad = read_params(c.{field.name}, "{field.name}", &params->{field.name}, out);
+    if (bad != SOTTO_OK) return bad;
+  }}
+"""
+        else:
+            copies += f"  params->{field.name} = {converted(field)};\n"
+    return f"""{signature(struct)} {{
+  if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
+  const {struct.name} c = read(given, {defaults_name(struct)});
+{checks}{copies}  return SOTTO_OK;
+}}
+"""
+
+
+def init_function(struct: t.Struct) -> str:
+    return f"""void {struct.name}_init({struct.name}* params, size_t params_size) {{
+  sotto::capi::init_params(params, params_size, sotto::capi::{defaults_name(struct)});
+}}
+"""
 
 
 def source(tables: t.Tables) -> str:
-    text = runtime.HEADER + '#include "capi/generated/params.h"\n\nnamespace sotto::capi {\n'
-    for name in runtime.PARAMS:
-        text += "\n" + read_function(tables.struct(name))
-    text += "\n}  // namespace sotto::capi\n"
-    for struct in tables.structs:
-        if struct.kind == "params":
-            text += f"""
-void {struct.name}_init({struct.name}* params, size_t params_size) {{
-  sotto::capi::init_params(params, params_size, sotto::capi::{constant(struct, 'Defaults')});
-}}
-"""
-    return text
+    structs = runtime.params_structs(tables)
+    names = {struct.name for struct in structs}
+    readers = "\n".join(read_function(struct, names) for struct in structs)
+    inits = "\n".join(init_function(struct) for struct in tables.structs if struct.kind == "params")
+    return f"""{runtime.HEADER}#include "capi/generated/params.h"
+
+namespace sotto::capi {{
+
+{readers}
+}}  // namespace sotto::capi
+
+{inits}"""
 
 
 def emit(tables: t.Tables) -> dict[str, str]:

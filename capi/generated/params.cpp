@@ -3,6 +3,67 @@
 
 namespace sotto::capi {
 
+sotto_status read_params(const sotto_grammar_params* given, const char* name, GrammarParams* params,
+                         ErrorOut* out) {
+  if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
+  const sotto_grammar_params c = read(given, kGrammarDefaults);
+  if (c.triggers == nullptr && c.trigger_count != 0) return out->null_argument("triggers");
+  if (c.trigger_tokens == nullptr && c.trigger_token_count != 0) return out->null_argument("trigger_tokens");
+  if (c.allow_surrounding_whitespace > 1) return out->not_bool("allow_surrounding_whitespace", c.allow_surrounding_whitespace);
+  if (c.assert_formats > 1) return out->not_bool("assert_formats", c.assert_formats);
+  if (c.closed > 1) return out->not_bool("closed", c.closed);
+  if (c.distinct_names > 1) return out->not_bool("distinct_names", c.distinct_names);
+  if (c.parallel_tool_calls > 1) return out->not_bool("parallel_tool_calls", c.parallel_tool_calls);
+  params->language = static_cast<GrammarLanguage>(c.language);
+  params->root = c.root;
+  params->vocabulary = unwrap(c.vocabulary);
+  params->triggers = {c.triggers, c.trigger_count};
+  params->trigger_tokens = {c.trigger_tokens, c.trigger_token_count};
+  params->json_space = static_cast<JsonSpace>(c.json_space);
+  params->maximum_space = c.maximum_space;
+  params->allow_surrounding_whitespace = c.allow_surrounding_whitespace != 0;
+  params->schema_draft = c.schema_draft;
+  params->assert_formats = c.assert_formats != 0;
+  params->closed = c.closed != 0;
+  params->distinct_names = c.distinct_names != 0;
+  params->parallel_tool_calls = c.parallel_tool_calls != 0;
+  params->log = c.log;
+  params->log_user_data = c.log_user_data;
+  return SOTTO_OK;
+}
+
+sotto_status read_params(const sotto_matcher_params* given, const char* name, MatcherParams* params,
+                         ErrorOut* out) {
+  if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
+  const sotto_matcher_params c = read(given, kMatcherDefaults);
+  params->sequence_count = c.sequence_count;
+  params->rollback_count = c.rollback_count;
+  params->node_count = c.node_count;
+  params->frame_count = c.frame_count;
+  params->config_count = c.config_count;
+  params->item_count = c.item_count;
+  params->work_count = c.work_count;
+  params->mask_bytes = c.mask_bytes;
+  params->step_budget = c.step_budget;
+  return SOTTO_OK;
+}
+
+sotto_status read_params(const sotto_model_params* given, const char* name, ModelParams* params,
+                         ErrorOut* out) {
+  if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
+  const sotto_model_params c = read(given, kModelDefaults);
+  if (c.verify_checksums > 1) return out->not_bool("verify_checksums", c.verify_checksums);
+  if (c.copy_weights > 1) return out->not_bool("copy_weights", c.copy_weights);
+  params->isa = static_cast<Isa>(c.isa);
+  params->verify_checksums = c.verify_checksums != 0;
+  params->copy_weights = c.copy_weights != 0;
+  params->log = c.log;
+  params->log_user_data = c.log_user_data;
+  params->release = c.release;
+  params->release_user_data = c.release_user_data;
+  return SOTTO_OK;
+}
+
 sotto_status read_params(const sotto_watermark_params* given, const char* name, WatermarkParams* params,
                          ErrorOut* out) {
   if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
@@ -16,13 +77,106 @@ sotto_status read_params(const sotto_watermark_params* given, const char* name, 
   return SOTTO_OK;
 }
 
+sotto_status read_params(const sotto_search_params* given, const char* name, SearchParams* params,
+                         ErrorOut* out) {
+  if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
+  const sotto_search_params c = read(given, kSearchDefaults);
+  if (c.phrases == nullptr && c.phrase_count != 0) return out->null_argument("phrases");
+  params->mode = static_cast<SearchMode>(c.mode);
+  params->sequence_count = c.sequence_count;
+  params->return_count = c.return_count;
+  params->max_tokens = c.max_tokens;
+  params->length_penalty = c.length_penalty;
+  params->length_norm = static_cast<LengthNorm>(c.length_norm);
+  params->early_stopping = static_cast<EarlyStopping>(c.early_stopping);
+  params->group_count = c.group_count;
+  params->diversity_penalty = c.diversity_penalty;
+  params->rerank = static_cast<Rerank>(c.rerank);
+  params->contrastive_k = c.contrastive_k;
+  params->contrastive_alpha = c.contrastive_alpha;
+  params->phrases = {c.phrases, c.phrase_count};
+  params->phrase_groups = c.phrase_groups;
+  params->similarity = c.similarity;
+  params->similarity_user_data = c.similarity_user_data;
+  params->on_step = c.on_step;
+  params->step_user_data = c.step_user_data;
+  return SOTTO_OK;
+}
+
+sotto_status read_params(const sotto_session_params* given, const char* name, SessionParams* params,
+                         ErrorOut* out) {
+  if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
+  const sotto_session_params c = read(given, kSessionDefaults);
+  params->context_tokens = c.context_tokens;
+  params->batch_tokens = c.batch_tokens;
+  params->thread_count = c.thread_count;
+  params->overflow = static_cast<Overflow>(c.overflow);
+  params->sink_tokens = c.sink_tokens;
+  params->executor = c.executor;
+  params->sequence_count = c.sequence_count;
+  params->sequence_tokens = c.sequence_tokens;
+  params->features = c.features;
+  params->list_bytes = c.list_bytes;
+  params->draft_tokens = c.draft_tokens;
+  return SOTTO_OK;
+}
+
+sotto_status read_params(const sotto_stop_params* given, const char* name, StopParams* params,
+                         ErrorOut* out) {
+  if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
+  const sotto_stop_params c = read(given, kStopDefaults);
+  if (c.include_stop_text > 1) return out->not_bool("include_stop_text", c.include_stop_text);
+  if (c.stop_tokens == nullptr && c.stop_token_count != 0) return out->null_argument("stop_tokens");
+  if (c.stop_strings == nullptr && c.stop_string_count != 0) return out->null_argument("stop_strings");
+  if (c.banned_strings == nullptr && c.banned_string_count != 0) return out->null_argument("banned_strings");
+  params->include_stop_text = c.include_stop_text != 0;
+  params->max_tokens = c.max_tokens;
+  params->max_time_ns = c.max_time_ns;
+  params->repetition_limit = c.repetition_limit;
+  params->repetition_window = c.repetition_window;
+  params->stop_tokens = {c.stop_tokens, c.stop_token_count};
+  params->stop_strings = {c.stop_strings, c.stop_string_count};
+  params->banned_strings = {c.banned_strings, c.banned_string_count};
+  return SOTTO_OK;
+}
+
+sotto_status read_params(const sotto_guide_params* given, const char* name, GuideParams* params,
+                         ErrorOut* out) {
+  if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
+  const sotto_guide_params c = read(given, kGuideDefaults);
+  params->mode = static_cast<GuideMode>(c.mode);
+  params->scale = c.scale;
+  params->alpha = c.alpha;
+  params->beta = c.beta;
+  return SOTTO_OK;
+}
+
+sotto_status read_params(const sotto_speculation_params* given, const char* name, SpeculationParams* params,
+                         ErrorOut* out) {
+  if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
+  const sotto_speculation_params c = read(given, kSpeculationDefaults);
+  params->sources = c.sources;
+  params->draft_tokens = c.draft_tokens;
+  params->min_match = c.min_match;
+  params->max_match = c.max_match;
+  params->exit_layer = c.exit_layer;
+  params->draft_threshold = c.draft_threshold;
+  params->draft_session = unwrap(c.draft_session);
+  params->draft = c.draft;
+  params->user_data = c.user_data;
+  return SOTTO_OK;
+}
+
 sotto_status read_params(const sotto_sampler_params* given, const char* name, SamplerParams* params,
                          ErrorOut* out) {
   if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
   const sotto_sampler_params c = read(given, kSamplerDefaults);
+  if (c.log_probabilities > 1) return out->not_bool("log_probabilities", c.log_probabilities);
   if (c.stages == nullptr && c.stage_count != 0) return out->null_argument("stages");
+  if (c.penalize_prompt > 1) return out->not_bool("penalize_prompt", c.penalize_prompt);
   if (c.dry_breakers == nullptr && c.dry_breaker_count != 0) return out->null_argument("dry_breakers");
   if (c.dry_breaker_tokens == nullptr && c.dry_breaker_token_count != 0) return out->null_argument("dry_breaker_tokens");
+  if (c.ignore_end > 1) return out->not_bool("ignore_end", c.ignore_end);
   if (c.logit_bias == nullptr && c.logit_bias_count != 0) return out->null_argument("logit_bias");
   if (c.sequence_bias == nullptr && c.sequence_bias_count != 0) return out->null_argument("sequence_bias");
   if (c.bad_words == nullptr && c.bad_word_count != 0) return out->null_argument("bad_words");
@@ -97,95 +251,6 @@ sotto_status read_params(const sotto_sampler_params* given, const char* name, Sa
   params->dola = static_cast<DolaLayers>(c.dola);
   params->dola_relative_top = c.dola_relative_top;
   params->alternative_count = c.alternative_count;
-  return SOTTO_OK;
-}
-
-sotto_status read_params(const sotto_session_params* given, const char* name, SessionParams* params,
-                         ErrorOut* out) {
-  if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
-  const sotto_session_params c = read(given, kSessionDefaults);
-  params->context_tokens = c.context_tokens;
-  params->batch_tokens = c.batch_tokens;
-  params->thread_count = c.thread_count;
-  params->overflow = static_cast<Overflow>(c.overflow);
-  params->sink_tokens = c.sink_tokens;
-  params->executor = c.executor;
-  params->sequence_count = c.sequence_count;
-  params->sequence_tokens = c.sequence_tokens;
-  params->features = c.features;
-  params->list_bytes = c.list_bytes;
-  params->draft_tokens = c.draft_tokens;
-  return SOTTO_OK;
-}
-
-sotto_status read_params(const sotto_stop_params* given, const char* name, StopParams* params,
-                         ErrorOut* out) {
-  if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
-  const sotto_stop_params c = read(given, kStopDefaults);
-  if (c.stop_tokens == nullptr && c.stop_token_count != 0) return out->null_argument("stop_tokens");
-  if (c.stop_strings == nullptr && c.stop_string_count != 0) return out->null_argument("stop_strings");
-  if (c.banned_strings == nullptr && c.banned_string_count != 0) return out->null_argument("banned_strings");
-  params->include_stop_text = c.include_stop_text != 0;
-  params->max_tokens = c.max_tokens;
-  params->max_time_ns = c.max_time_ns;
-  params->repetition_limit = c.repetition_limit;
-  params->repetition_window = c.repetition_window;
-  params->stop_tokens = {c.stop_tokens, c.stop_token_count};
-  params->stop_strings = {c.stop_strings, c.stop_string_count};
-  params->banned_strings = {c.banned_strings, c.banned_string_count};
-  return SOTTO_OK;
-}
-
-sotto_status read_params(const sotto_guide_params* given, const char* name, GuideParams* params,
-                         ErrorOut* out) {
-  if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
-  const sotto_guide_params c = read(given, kGuideDefaults);
-  params->mode = static_cast<GuideMode>(c.mode);
-  params->scale = c.scale;
-  params->alpha = c.alpha;
-  params->beta = c.beta;
-  return SOTTO_OK;
-}
-
-sotto_status read_params(const sotto_search_params* given, const char* name, SearchParams* params,
-                         ErrorOut* out) {
-  if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
-  const sotto_search_params c = read(given, kSearchDefaults);
-  if (c.phrases == nullptr && c.phrase_count != 0) return out->null_argument("phrases");
-  params->mode = static_cast<SearchMode>(c.mode);
-  params->sequence_count = c.sequence_count;
-  params->return_count = c.return_count;
-  params->max_tokens = c.max_tokens;
-  params->length_penalty = c.length_penalty;
-  params->length_norm = static_cast<LengthNorm>(c.length_norm);
-  params->early_stopping = static_cast<EarlyStopping>(c.early_stopping);
-  params->group_count = c.group_count;
-  params->diversity_penalty = c.diversity_penalty;
-  params->rerank = static_cast<Rerank>(c.rerank);
-  params->contrastive_k = c.contrastive_k;
-  params->contrastive_alpha = c.contrastive_alpha;
-  params->phrases = {c.phrases, c.phrase_count};
-  params->phrase_groups = c.phrase_groups;
-  params->similarity = c.similarity;
-  params->similarity_user_data = c.similarity_user_data;
-  params->on_step = c.on_step;
-  params->step_user_data = c.step_user_data;
-  return SOTTO_OK;
-}
-
-sotto_status read_params(const sotto_speculation_params* given, const char* name, SpeculationParams* params,
-                         ErrorOut* out) {
-  if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
-  const sotto_speculation_params c = read(given, kSpeculationDefaults);
-  params->sources = c.sources;
-  params->draft_tokens = c.draft_tokens;
-  params->min_match = c.min_match;
-  params->max_match = c.max_match;
-  params->exit_layer = c.exit_layer;
-  params->draft_threshold = c.draft_threshold;
-  params->draft_session = unwrap(c.draft_session);
-  params->draft = c.draft;
-  params->user_data = c.user_data;
   return SOTTO_OK;
 }
 

@@ -233,10 +233,17 @@ inline constexpr sotto_speculation_params kSpeculationDefaults = {
     .user_data = nullptr,
 };
 
-// Read the caller's parameters, `name` in messages. Fields that it does not know, or all if it is null, have their defaults.
+// Reads the caller's parameters, `name` in messages. Fields that the caller does not know, or all of them if `given` is
+// null, have their defaults.
+sotto_status read_params(const sotto_grammar_params* given, const char* name, GrammarParams* params,
+                         ErrorOut* out);
+sotto_status read_params(const sotto_matcher_params* given, const char* name, MatcherParams* params,
+                         ErrorOut* out);
+sotto_status read_params(const sotto_model_params* given, const char* name, ModelParams* params,
+                         ErrorOut* out);
 sotto_status read_params(const sotto_watermark_params* given, const char* name, WatermarkParams* params,
                          ErrorOut* out);
-sotto_status read_params(const sotto_sampler_params* given, const char* name, SamplerParams* params,
+sotto_status read_params(const sotto_search_params* given, const char* name, SearchParams* params,
                          ErrorOut* out);
 sotto_status read_params(const sotto_session_params* given, const char* name, SessionParams* params,
                          ErrorOut* out);
@@ -244,9 +251,9 @@ sotto_status read_params(const sotto_stop_params* given, const char* name, StopP
                          ErrorOut* out);
 sotto_status read_params(const sotto_guide_params* given, const char* name, GuideParams* params,
                          ErrorOut* out);
-sotto_status read_params(const sotto_search_params* given, const char* name, SearchParams* params,
-                         ErrorOut* out);
 sotto_status read_params(const sotto_speculation_params* given, const char* name, SpeculationParams* params,
+                         ErrorOut* out);
+sotto_status read_params(const sotto_sampler_params* given, const char* name, SamplerParams* params,
                          ErrorOut* out);
 
 }  // namespace sotto::capi

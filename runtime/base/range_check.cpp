@@ -48,6 +48,12 @@ Status reject(const char* name, double value, double low, double high, unsigned 
     }
     writer.add(" or ");
   }
+  if ((flags & RangeRow::kOnlyEnds) != 0) {
+    add_number(&writer, low);
+    writer.add(" or ");
+    add_number(&writer, high);
+    return Status::kInvalidArgument;
+  }
   const bool has_high = high != static_cast<double>(kNoLimit);
   const bool is_closed = (flags & (RangeRow::kAboveLow | RangeRow::kBelowHigh)) == 0;
   if (has_high && is_closed) {
@@ -79,7 +85,8 @@ Status check_rows(const void* params, std::span<const RangeRow> rows, Error* err
     const double low = static_cast<double>(row.low), high = static_cast<double>(row.high);
     const bool above = (row.flags & RangeRow::kAboveLow) != 0 ? value > low : value >= low;
     const bool below = (row.flags & RangeRow::kBelowHigh) != 0 ? value < high : value <= high;
-    if (above && below) continue;
+    const bool is_choice = (row.flags & RangeRow::kOnlyEnds) == 0 || value == low || value == high;
+    if (above && below && is_choice) continue;
     const bool is_unsigned = row.type == RangeRow::kUint32 || row.type == RangeRow::kUint64;
     const double special =
         is_unsigned ? static_cast<double>(static_cast<uint32_t>(row.special)) : static_cast<double>(row.special);

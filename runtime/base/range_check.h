@@ -18,7 +18,7 @@ Status check_range(const char* name, double value, double low, double high, Erro
 // The range of one field of a parameter struct.
 struct RangeRow {
   enum Type : uint8_t { kFloat, kInt32, kUint32, kUint64 };
-  enum Flags : uint8_t { kAboveLow = 1, kBelowHigh = 2, kHasSpecial = 4 };
+  enum Flags : uint8_t { kAboveLow = 1, kBelowHigh = 2, kHasSpecial = 4, kOnlyEnds = 8 };
 
   char name[28];    // an array instead of a pointer, so that tables of rows need no relocations
   uint16_t offset;  // offset of the field in its struct

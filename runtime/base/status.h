@@ -1,5 +1,4 @@
-// Status codes and error details shared by the whole runtime. The values are those of
-// sotto.h, which the C API asserts.
+// Error details, and the passing on of failures. The status codes themselves are generated.
 #pragma once
 
 #include <cstddef>
@@ -7,44 +6,9 @@
 #include <span>
 #include <type_traits>
 
+#include "runtime/generated/status.h"
+
 namespace sotto {
-
-enum class [[nodiscard]] Status : int32_t{
-    kOk = 0,
-    kStopEndOfText = 1,
-    kStopMaxTokens = 2,
-    kStopContextFull = 3,
-    kStopGrammar = 4,
-    kStopCallback = 5,
-    kStopCancelled = 6,
-    kStopToken = 7,
-    kStopString = 8,
-    kStopTime = 9,
-    kStopRepetition = 10,
-    kStopBanned = 11,
-    kInvalidArgument = -1,
-    kInvalidState = -2,
-    kMemoryTooSmall = -3,
-    kMemoryMisaligned = -4,
-    kBufferTooSmall = -5,
-    kModelCorrupt = -6,
-    kModelUnsupported = -7,
-    kGrammarSyntax = -8,
-    kGrammarDeadEnd = -9,
-    kGrammarTooLarge = -10,
-    kCpuUnsupported = -11,
-    kTextInvalid = -12,
-    kTokenizerMissing = -13,
-    kThreadsUnavailable = -14,
-    kStateCorrupt = -15,
-    kGrammarUnsupported = -16,
-    kGrammarCorrupt = -17,
-    kUnsupported = -18,
-    kPromptTooLong = -19,
-    kInternal = -100,
-};
-
-const char* status_text(Status status);
 
 // The details of a failure for people, filled in by the function that fails.
 struct Error {

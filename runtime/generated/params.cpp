@@ -5,110 +5,134 @@
 
 namespace sotto {
 
+Status check_ranges(const GrammarParams& params, Error* error) {
+  static constexpr RangeRow kRows[] = {
+      {"language", offsetof(GrammarParams, language), RangeRow::kInt32, 0, 0.0f, 7.0f, 0},
+      {"json_space", offsetof(GrammarParams, json_space), RangeRow::kInt32, 0, 0.0f, 2.0f, 0},
+      {"maximum_space", offsetof(GrammarParams, maximum_space), RangeRow::kUint32, RangeRow::kHasSpecial, 0.0f, 2147483648.0f, -1},
+      {"schema_draft", offsetof(GrammarParams, schema_draft), RangeRow::kUint32, RangeRow::kOnlyEnds, 7.0f, 2020.0f, 0},
+  };
+  return check_rows(&params, kRows, error);
+}
+
+Status check_ranges(const MatcherParams& params, Error* error) {
+  static constexpr RangeRow kRows[] = {
+      {"sequence_count", offsetof(MatcherParams, sequence_count), RangeRow::kUint32, 0, 1.0f, 65536.0f, 0},
+      {"rollback_count", offsetof(MatcherParams, rollback_count), RangeRow::kUint32, 0, 0.0f, 268435456.0f, 0},
+      {"node_count", offsetof(MatcherParams, node_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 268435456.0f, 0},
+      {"frame_count", offsetof(MatcherParams, frame_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 268435456.0f, 0},
+      {"config_count", offsetof(MatcherParams, config_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 65535.0f, 0},
+      {"item_count", offsetof(MatcherParams, item_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 268435456.0f, 0},
+      {"work_count", offsetof(MatcherParams, work_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 268435456.0f, 0},
+      {"step_budget", offsetof(MatcherParams, step_budget), RangeRow::kUint64, 0, 1.0f, kNoLimit, 0},
+  };
+  return check_rows(&params, kRows, error);
+}
+
 Status check_ranges(const WatermarkParams& params, Error* error) {
   static constexpr RangeRow kRows[] = {
-    {"watermark.scheme", offsetof(WatermarkParams, scheme), RangeRow::kInt32, 0, 0.0f, 4.0f, 0},
-    {"watermark.context_width", offsetof(WatermarkParams, context_width), RangeRow::kUint32, 0, 0.0f, 16.0f, 0},
-    {"watermark.gamma", offsetof(WatermarkParams, gamma), RangeRow::kFloat, RangeRow::kAboveLow | RangeRow::kBelowHigh, 0.0f, 1.0f, 0},
-    {"watermark.delta", offsetof(WatermarkParams, delta), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
-    {"watermark.tournament_layers", offsetof(WatermarkParams, tournament_layers), RangeRow::kUint32, 0, 1.0f, 64.0f, 0},
-  };
-  return check_rows(&params, kRows, error);
-}
-
-Status check_ranges(const SamplerParams& params, Error* error) {
-  static constexpr RangeRow kRows[] = {
-    {"temperature", offsetof(SamplerParams, temperature), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
-    {"top_p", offsetof(SamplerParams, top_p), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 1.0f, 0},
-    {"min_p", offsetof(SamplerParams, min_p), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
-    {"repetition_penalty", offsetof(SamplerParams, repetition_penalty), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 100.0f, 0},
-    {"order", offsetof(SamplerParams, order), RangeRow::kInt32, 0, 0.0f, 2.0f, 0},
-    {"min_keep", offsetof(SamplerParams, min_keep), RangeRow::kUint32, 0, 1.0f, kNoLimit, 0},
-    {"frequency_penalty", offsetof(SamplerParams, frequency_penalty), RangeRow::kFloat, 0, -100.0f, 100.0f, 0},
-    {"presence_penalty", offsetof(SamplerParams, presence_penalty), RangeRow::kFloat, 0, -100.0f, 100.0f, 0},
-    {"penalty_slope", offsetof(SamplerParams, penalty_slope), RangeRow::kFloat, 0, 0.0f, 10.0f, 0},
-    {"dry_multiplier", offsetof(SamplerParams, dry_multiplier), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
-    {"dry_base", offsetof(SamplerParams, dry_base), RangeRow::kFloat, 0, 1.0f, 10.0f, 0},
-    {"guard_window", offsetof(SamplerParams, guard_window), RangeRow::kUint32, 0, 0.0f, 256.0f, 0},
-    {"guard_penalty", offsetof(SamplerParams, guard_penalty), RangeRow::kFloat, 0, 1.0f, 100.0f, 0},
-    {"temperature_range", offsetof(SamplerParams, temperature_range), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
-    {"temperature_exponent", offsetof(SamplerParams, temperature_exponent), RangeRow::kFloat, 0, 0.0f, 10.0f, 0},
-    {"smoothing_factor", offsetof(SamplerParams, smoothing_factor), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
-    {"smoothing_curve", offsetof(SamplerParams, smoothing_curve), RangeRow::kFloat, 0, 1.0f, 10.0f, 0},
-    {"top_p_decay", offsetof(SamplerParams, top_p_decay), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 1.0f, 0},
-    {"top_a", offsetof(SamplerParams, top_a), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
-    {"tail_free", offsetof(SamplerParams, tail_free), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 1.0f, 0},
-    {"typical_p", offsetof(SamplerParams, typical_p), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 1.0f, 0},
-    {"epsilon", offsetof(SamplerParams, epsilon), RangeRow::kFloat, RangeRow::kBelowHigh, 0.0f, 1.0f, 0},
-    {"eta", offsetof(SamplerParams, eta), RangeRow::kFloat, RangeRow::kBelowHigh, 0.0f, 1.0f, 0},
-    {"top_n_sigma", offsetof(SamplerParams, top_n_sigma), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
-    {"top_h", offsetof(SamplerParams, top_h), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 1.0f, 0},
-    {"xtc_probability", offsetof(SamplerParams, xtc_probability), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
-    {"xtc_threshold", offsetof(SamplerParams, xtc_threshold), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
-    {"selection", offsetof(SamplerParams, selection), RangeRow::kInt32, 0, 0.0f, 5.0f, 0},
-    {"mirostat_tau", offsetof(SamplerParams, mirostat_tau), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 20.0f, 0},
-    {"mirostat_eta", offsetof(SamplerParams, mirostat_eta), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 1.0f, 0},
-    {"mirostat_m", offsetof(SamplerParams, mirostat_m), RangeRow::kUint32, 0, 2.0f, kNoLimit, 0},
-    {"adaptive_target", offsetof(SamplerParams, adaptive_target), RangeRow::kFloat, RangeRow::kHasSpecial, 0.0f, 1.0f, -1},
-    {"adaptive_decay", offsetof(SamplerParams, adaptive_decay), RangeRow::kFloat, 0, 0.0f, 0.99f, 0},
-    {"end_decay_factor", offsetof(SamplerParams, end_decay_factor), RangeRow::kFloat, 0, 0.0f, 10.0f, 0},
-    {"dola", offsetof(SamplerParams, dola), RangeRow::kInt32, 0, 0.0f, 2.0f, 0},
-    {"dola_relative_top", offsetof(SamplerParams, dola_relative_top), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
-    {"alternative_count", offsetof(SamplerParams, alternative_count), RangeRow::kUint32, 0, 0.0f, 64.0f, 0},
-  };
-  return check_rows(&params, kRows, error);
-}
-
-Status check_ranges(const SessionParams& params, Error* error) {
-  static constexpr RangeRow kRows[] = {
-    {"batch_tokens", offsetof(SessionParams, batch_tokens), RangeRow::kUint32, 0, 1.0f, 4096.0f, 0},
-    {"thread_count", offsetof(SessionParams, thread_count), RangeRow::kUint32, 0, 1.0f, 64.0f, 0},
-    {"overflow", offsetof(SessionParams, overflow), RangeRow::kInt32, 0, 0.0f, 2.0f, 0},
-    {"sequence_count", offsetof(SessionParams, sequence_count), RangeRow::kUint32, 0, 0.0f, 64.0f, 0},
-    {"features", offsetof(SessionParams, features), RangeRow::kUint32, 0, 0.0f, 7.0f, 0},
-    {"list_bytes", offsetof(SessionParams, list_bytes), RangeRow::kUint32, 0, 0.0f, 16777216.0f, 0},
-    {"draft_tokens", offsetof(SessionParams, draft_tokens), RangeRow::kUint32, 0, 0.0f, 15.0f, 0},
-  };
-  return check_rows(&params, kRows, error);
-}
-
-Status check_ranges(const StopParams& params, Error* error) {
-  static constexpr RangeRow kRows[] = {
-    {"repetition_limit", offsetof(StopParams, repetition_limit), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
-  };
-  return check_rows(&params, kRows, error);
-}
-
-Status check_ranges(const GuideParams& params, Error* error) {
-  static constexpr RangeRow kRows[] = {
-    {"mode", offsetof(GuideParams, mode), RangeRow::kInt32, 0, 1.0f, 2.0f, 0},
-    {"scale", offsetof(GuideParams, scale), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
-    {"alpha", offsetof(GuideParams, alpha), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 1.0f, 0},
-    {"beta", offsetof(GuideParams, beta), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
+      {"watermark.scheme", offsetof(WatermarkParams, scheme), RangeRow::kInt32, 0, 0.0f, 4.0f, 0},
+      {"watermark.context_width", offsetof(WatermarkParams, context_width), RangeRow::kUint32, 0, 0.0f, 16.0f, 0},
+      {"watermark.gamma", offsetof(WatermarkParams, gamma), RangeRow::kFloat, RangeRow::kAboveLow | RangeRow::kBelowHigh, 0.0f, 1.0f, 0},
+      {"watermark.delta", offsetof(WatermarkParams, delta), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
+      {"watermark.tournament_layers", offsetof(WatermarkParams, tournament_layers), RangeRow::kUint32, 0, 1.0f, 64.0f, 0},
   };
   return check_rows(&params, kRows, error);
 }
 
 Status check_ranges(const SearchParams& params, Error* error) {
   static constexpr RangeRow kRows[] = {
-    {"mode", offsetof(SearchParams, mode), RangeRow::kInt32, 0, 0.0f, 3.0f, 0},
-    {"length_penalty", offsetof(SearchParams, length_penalty), RangeRow::kFloat, 0, -10.0f, 10.0f, 0},
-    {"length_norm", offsetof(SearchParams, length_norm), RangeRow::kInt32, 0, 0.0f, 1.0f, 0},
-    {"early_stopping", offsetof(SearchParams, early_stopping), RangeRow::kInt32, 0, 0.0f, 2.0f, 0},
-    {"group_count", offsetof(SearchParams, group_count), RangeRow::kUint32, 0, 1.0f, 64.0f, 0},
-    {"diversity_penalty", offsetof(SearchParams, diversity_penalty), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
-    {"rerank", offsetof(SearchParams, rerank), RangeRow::kInt32, 0, 0.0f, 4.0f, 0},
-    {"contrastive_k", offsetof(SearchParams, contrastive_k), RangeRow::kUint32, 0, 2.0f, 64.0f, 0},
-    {"contrastive_alpha", offsetof(SearchParams, contrastive_alpha), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
+      {"mode", offsetof(SearchParams, mode), RangeRow::kInt32, 0, 0.0f, 3.0f, 0},
+      {"length_penalty", offsetof(SearchParams, length_penalty), RangeRow::kFloat, 0, -10.0f, 10.0f, 0},
+      {"length_norm", offsetof(SearchParams, length_norm), RangeRow::kInt32, 0, 0.0f, 1.0f, 0},
+      {"early_stopping", offsetof(SearchParams, early_stopping), RangeRow::kInt32, 0, 0.0f, 2.0f, 0},
+      {"group_count", offsetof(SearchParams, group_count), RangeRow::kUint32, 0, 1.0f, 64.0f, 0},
+      {"diversity_penalty", offsetof(SearchParams, diversity_penalty), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
+      {"rerank", offsetof(SearchParams, rerank), RangeRow::kInt32, 0, 0.0f, 4.0f, 0},
+      {"contrastive_k", offsetof(SearchParams, contrastive_k), RangeRow::kUint32, 0, 2.0f, 64.0f, 0},
+      {"contrastive_alpha", offsetof(SearchParams, contrastive_alpha), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
+  };
+  return check_rows(&params, kRows, error);
+}
+
+Status check_ranges(const SessionParams& params, Error* error) {
+  static constexpr RangeRow kRows[] = {
+      {"batch_tokens", offsetof(SessionParams, batch_tokens), RangeRow::kUint32, 0, 1.0f, 4096.0f, 0},
+      {"thread_count", offsetof(SessionParams, thread_count), RangeRow::kUint32, 0, 1.0f, 64.0f, 0},
+      {"overflow", offsetof(SessionParams, overflow), RangeRow::kInt32, 0, 0.0f, 2.0f, 0},
+      {"sequence_count", offsetof(SessionParams, sequence_count), RangeRow::kUint32, 0, 0.0f, 64.0f, 0},
+      {"features", offsetof(SessionParams, features), RangeRow::kUint32, 0, 0.0f, 7.0f, 0},
+      {"list_bytes", offsetof(SessionParams, list_bytes), RangeRow::kUint32, 0, 0.0f, 16777216.0f, 0},
+      {"draft_tokens", offsetof(SessionParams, draft_tokens), RangeRow::kUint32, 0, 0.0f, 15.0f, 0},
+  };
+  return check_rows(&params, kRows, error);
+}
+
+Status check_ranges(const StopParams& params, Error* error) {
+  static constexpr RangeRow kRows[] = {
+      {"repetition_limit", offsetof(StopParams, repetition_limit), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
+  };
+  return check_rows(&params, kRows, error);
+}
+
+Status check_ranges(const GuideParams& params, Error* error) {
+  static constexpr RangeRow kRows[] = {
+      {"mode", offsetof(GuideParams, mode), RangeRow::kInt32, 0, 1.0f, 2.0f, 0},
+      {"scale", offsetof(GuideParams, scale), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
+      {"alpha", offsetof(GuideParams, alpha), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 1.0f, 0},
+      {"beta", offsetof(GuideParams, beta), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
   };
   return check_rows(&params, kRows, error);
 }
 
 Status check_ranges(const SpeculationParams& params, Error* error) {
   static constexpr RangeRow kRows[] = {
-    {"sources", offsetof(SpeculationParams, sources), RangeRow::kUint32, 0, 0.0f, 31.0f, 0},
-    {"max_match", offsetof(SpeculationParams, max_match), RangeRow::kUint32, 0, 1.0f, 64.0f, 0},
-    {"draft_threshold", offsetof(SpeculationParams, draft_threshold), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
+      {"sources", offsetof(SpeculationParams, sources), RangeRow::kUint32, 0, 0.0f, 31.0f, 0},
+      {"max_match", offsetof(SpeculationParams, max_match), RangeRow::kUint32, 0, 1.0f, 64.0f, 0},
+      {"draft_threshold", offsetof(SpeculationParams, draft_threshold), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
+  };
+  return check_rows(&params, kRows, error);
+}
+
+Status check_ranges(const SamplerParams& params, Error* error) {
+  static constexpr RangeRow kRows[] = {
+      {"temperature", offsetof(SamplerParams, temperature), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
+      {"top_p", offsetof(SamplerParams, top_p), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 1.0f, 0},
+      {"min_p", offsetof(SamplerParams, min_p), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
+      {"repetition_penalty", offsetof(SamplerParams, repetition_penalty), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 100.0f, 0},
+      {"order", offsetof(SamplerParams, order), RangeRow::kInt32, 0, 0.0f, 2.0f, 0},
+      {"min_keep", offsetof(SamplerParams, min_keep), RangeRow::kUint32, 0, 1.0f, kNoLimit, 0},
+      {"frequency_penalty", offsetof(SamplerParams, frequency_penalty), RangeRow::kFloat, 0, -100.0f, 100.0f, 0},
+      {"presence_penalty", offsetof(SamplerParams, presence_penalty), RangeRow::kFloat, 0, -100.0f, 100.0f, 0},
+      {"penalty_slope", offsetof(SamplerParams, penalty_slope), RangeRow::kFloat, 0, 0.0f, 10.0f, 0},
+      {"dry_multiplier", offsetof(SamplerParams, dry_multiplier), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
+      {"dry_base", offsetof(SamplerParams, dry_base), RangeRow::kFloat, 0, 1.0f, 10.0f, 0},
+      {"guard_window", offsetof(SamplerParams, guard_window), RangeRow::kUint32, 0, 0.0f, 256.0f, 0},
+      {"guard_penalty", offsetof(SamplerParams, guard_penalty), RangeRow::kFloat, 0, 1.0f, 100.0f, 0},
+      {"temperature_range", offsetof(SamplerParams, temperature_range), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
+      {"temperature_exponent", offsetof(SamplerParams, temperature_exponent), RangeRow::kFloat, 0, 0.0f, 10.0f, 0},
+      {"smoothing_factor", offsetof(SamplerParams, smoothing_factor), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
+      {"smoothing_curve", offsetof(SamplerParams, smoothing_curve), RangeRow::kFloat, 0, 1.0f, 10.0f, 0},
+      {"top_p_decay", offsetof(SamplerParams, top_p_decay), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 1.0f, 0},
+      {"top_a", offsetof(SamplerParams, top_a), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
+      {"tail_free", offsetof(SamplerParams, tail_free), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 1.0f, 0},
+      {"typical_p", offsetof(SamplerParams, typical_p), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 1.0f, 0},
+      {"epsilon", offsetof(SamplerParams, epsilon), RangeRow::kFloat, RangeRow::kBelowHigh, 0.0f, 1.0f, 0},
+      {"eta", offsetof(SamplerParams, eta), RangeRow::kFloat, RangeRow::kBelowHigh, 0.0f, 1.0f, 0},
+      {"top_n_sigma", offsetof(SamplerParams, top_n_sigma), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
+      {"top_h", offsetof(SamplerParams, top_h), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 1.0f, 0},
+      {"xtc_probability", offsetof(SamplerParams, xtc_probability), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
+      {"xtc_threshold", offsetof(SamplerParams, xtc_threshold), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
+      {"selection", offsetof(SamplerParams, selection), RangeRow::kInt32, 0, 0.0f, 5.0f, 0},
+      {"mirostat_tau", offsetof(SamplerParams, mirostat_tau), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 20.0f, 0},
+      {"mirostat_eta", offsetof(SamplerParams, mirostat_eta), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 1.0f, 0},
+      {"mirostat_m", offsetof(SamplerParams, mirostat_m), RangeRow::kUint32, 0, 2.0f, kNoLimit, 0},
+      {"adaptive_target", offsetof(SamplerParams, adaptive_target), RangeRow::kFloat, RangeRow::kHasSpecial, 0.0f, 1.0f, -1},
+      {"adaptive_decay", offsetof(SamplerParams, adaptive_decay), RangeRow::kFloat, 0, 0.0f, 0.99f, 0},
+      {"end_decay_factor", offsetof(SamplerParams, end_decay_factor), RangeRow::kFloat, 0, 0.0f, 10.0f, 0},
+      {"dola", offsetof(SamplerParams, dola), RangeRow::kInt32, 0, 0.0f, 2.0f, 0},
+      {"dola_relative_top", offsetof(SamplerParams, dola_relative_top), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
+      {"alternative_count", offsetof(SamplerParams, alternative_count), RangeRow::kUint32, 0, 0.0f, 64.0f, 0},
   };
   return check_rows(&params, kRows, error);
 }

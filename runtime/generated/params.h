@@ -10,31 +10,47 @@
 
 namespace sotto {
 
+class Model;
 class Session;
+struct Vocabulary;
+enum class Isa : int32_t;
 
 // Types that cross the C interface unchanged.
 using TextView = sotto_text;
 using TokenList = sotto_token_list;
 using TokenBias = sotto_token_bias;
 using SequenceBias = sotto_sequence_bias;
-using LogitsFunction = sotto_logits_fn;
 using Alternative = sotto_alternative;
 using Piece = sotto_piece;
+using SessionTimings = sotto_session_timings;
+using SpeculationInfo = sotto_speculation_info;
+using ScoreResult = sotto_score;
+using LogitsFunction = sotto_logits_fn;
 using PieceFunction = sotto_piece_fn;
 using DraftFunction = sotto_draft_fn;
 using SimilarityFunction = sotto_similarity_fn;
 using StepFunction = sotto_step_fn;
-using SessionTimings = sotto_session_timings;
-using SpeculationInfo = sotto_speculation_info;
-using ScoreResult = sotto_score;
+using LogFunction = sotto_log_fn;
+using ReleaseFunction = sotto_release_fn;
 
 inline constexpr int32_t kNoTokenId = -1;
 inline constexpr uint32_t kWholeWindow = UINT32_MAX;
 
-enum class ChainOrder : int32_t {
-  kDefault = 0,
-  kHf = 1,
-  kOpenai = 2,
+enum class GrammarLanguage : int32_t {
+  kGbnf = 0,
+  kJsonSchema = 1,
+  kRegex = 2,
+  kJson = 3,
+  kJsonObject = 4,
+  kChoices = 5,
+  kNumber = 6,
+  kTools = 7,
+};
+
+enum class JsonSpace : int32_t {
+  kFlexible = 0,
+  kCompact = 1,
+  kOneSpace = 2,
 };
 
 enum class StageKind : int32_t {
@@ -68,6 +84,12 @@ enum class StageKind : int32_t {
   kWatermark = 28,
 };
 
+enum class ChainOrder : int32_t {
+  kDefault = 0,
+  kHf = 1,
+  kOpenai = 2,
+};
+
 enum class Selection : int32_t {
   kMultinomial = 0,
   kGreedy = 1,
@@ -89,23 +111,6 @@ enum class DolaLayers : int32_t {
   kOff = 0,
   kLow = 1,
   kHigh = 2,
-};
-
-enum class Overflow : int32_t {
-  kStop = 0,
-  kRing = 1,
-  kShift = 2,
-};
-
-enum class Pooling : int32_t {
-  kLast = 0,
-  kMean = 1,
-};
-
-enum class GuideMode : int32_t {
-  kOff = 0,
-  kCfg = 1,
-  kContrast = 2,
 };
 
 enum class SearchMode : int32_t {
@@ -134,13 +139,32 @@ enum class Rerank : int32_t {
   kCallback = 4,
 };
 
+enum class Overflow : int32_t {
+  kStop = 0,
+  kRing = 1,
+  kShift = 2,
+};
+
+enum class Pooling : int32_t {
+  kLast = 0,
+  kMean = 1,
+};
+
+enum class GuideMode : int32_t {
+  kOff = 0,
+  kCfg = 1,
+  kContrast = 2,
+};
+
 // Features of a session that need memory of their own.
 inline constexpr uint32_t kFeatureHiddenHistory = 1;
 inline constexpr uint32_t kFeatureDola = 2;
 inline constexpr uint32_t kFeatureGuide = 4;
 inline constexpr uint32_t kFeatureAll = 7;
 
-// Sources of drafts, as bits. Text that a matcher forces is evaluated ahead whenever the session has memory for it, for any source. After it, the first of the chosen sources that proposes anything is used, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
+// Sources of drafts, as bits. Text that a matcher forces is evaluated ahead whenever the session has memory for it, for
+// any source. After it, the first of the chosen sources that proposes anything is used, in the order CALLBACK, LOOKUP,
+// SESSION, EARLY_EXIT, LOOKAHEAD.
 inline constexpr uint32_t kDraftLookup = 1;
 inline constexpr uint32_t kDraftSession = 2;
 inline constexpr uint32_t kDraftEarlyExit = 4;
@@ -255,6 +279,58 @@ inline constexpr StageKind kStageOrders[3][kStageKindCount] = {
      StageKind::kWatermark},
 };
 
+// Parameters of a grammar.
+struct GrammarParams {
+  static constexpr uint32_t kMaxMaximumSpace = 2147483648;
+  GrammarLanguage language = GrammarLanguage::kGbnf;
+  TextView root = {"root", 4};
+  const Vocabulary* vocabulary = nullptr;
+  std::span<const TextView> triggers;
+  std::span<const int32_t> trigger_tokens;
+  JsonSpace json_space = JsonSpace::kOneSpace;
+  uint32_t maximum_space = 20;
+  bool allow_surrounding_whitespace = false;
+  uint32_t schema_draft = 2020;
+  bool assert_formats = true;
+  bool closed = false;
+  bool distinct_names = false;
+  bool parallel_tool_calls = false;
+  LogFunction log = nullptr;
+  void* log_user_data = nullptr;
+};
+
+// Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher evicts results
+// that are no longer needed. If that is not enough, the call fails with GRAMMAR_TOO_LARGE and changes nothing.
+struct MatcherParams {
+  static constexpr uint32_t kMaxSequenceCount = 65536;
+  static constexpr uint32_t kMaxRollbackCount = 268435456;
+  static constexpr uint32_t kMaxNodeCount = 268435456;
+  static constexpr uint32_t kMaxFrameCount = 268435456;
+  static constexpr uint32_t kMaxConfigCount = 65535;
+  static constexpr uint32_t kMaxItemCount = 268435456;
+  static constexpr uint32_t kMaxWorkCount = 268435456;
+  uint32_t sequence_count = 1;
+  uint32_t rollback_count = 64;
+  uint32_t node_count = 0;
+  uint32_t frame_count = 0;
+  uint32_t config_count = 0;
+  uint32_t item_count = 0;
+  uint32_t work_count = 0;
+  uint32_t mask_bytes = 0;
+  uint64_t step_budget = 20000000;
+};
+
+// Parameters of a model.
+struct ModelParams {
+  Isa isa = static_cast<Isa>(0);
+  bool verify_checksums = true;
+  bool copy_weights = false;
+  LogFunction log = nullptr;
+  void* log_user_data = nullptr;
+  ReleaseFunction release = nullptr;
+  void* release_user_data = nullptr;
+};
+
 // Parameters of a watermark. Detection needs the same parameters as generation.
 struct WatermarkParams {
   static constexpr uint32_t kMaxContextWidth = 16;
@@ -265,6 +341,86 @@ struct WatermarkParams {
   float delta = 2.0f;
   uint32_t tournament_layers = 30;
   uint64_t key = 15485863;
+};
+
+// Parameters of a search.
+struct SearchParams {
+  static constexpr uint32_t kMaxPhraseCount = 32;
+  static constexpr uint32_t kMaxGroupCount = 64;
+  static constexpr uint32_t kMaxContrastiveK = 64;
+  SearchMode mode = SearchMode::kBeam;
+  uint32_t sequence_count = 0;
+  uint32_t return_count = 0;
+  uint32_t max_tokens = 0;
+  float length_penalty = 1.0f;
+  LengthNorm length_norm = LengthNorm::kPower;
+  EarlyStopping early_stopping = EarlyStopping::kHeuristic;
+  uint32_t group_count = 1;
+  float diversity_penalty = 0.0f;
+  Rerank rerank = Rerank::kOrder;
+  uint32_t contrastive_k = 4;
+  float contrastive_alpha = 0.6f;
+  std::span<const TokenList> phrases;
+  const uint32_t* phrase_groups = nullptr;
+  SimilarityFunction similarity = nullptr;
+  void* similarity_user_data = nullptr;
+  StepFunction on_step = nullptr;
+  void* step_user_data = nullptr;
+};
+
+// Parameters of a session, which determine its memory.
+struct SessionParams {
+  static constexpr uint32_t kMaxBatchTokens = 4096;
+  static constexpr uint32_t kMaxThreadCount = 64;
+  static constexpr uint32_t kMaxSequenceCount = 64;
+  static constexpr uint32_t kMaxListBytes = 16777216;
+  static constexpr uint32_t kMaxDraftTokens = 15;
+  uint32_t context_tokens = 0;
+  uint32_t batch_tokens = 128;
+  uint32_t thread_count = 1;
+  Overflow overflow = Overflow::kStop;
+  uint32_t sink_tokens = UINT32_MAX;
+  const sotto_executor* executor = nullptr;
+  uint32_t sequence_count = 0;
+  uint32_t sequence_tokens = 0;
+  uint32_t features = 0;
+  uint32_t list_bytes = 16384;
+  uint32_t draft_tokens = 0;
+};
+
+// Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied and may be NULL if
+// their count is 0.
+struct StopParams {
+  bool include_stop_text = false;
+  uint64_t max_tokens = 0;
+  uint64_t max_time_ns = 0;
+  float repetition_limit = 0.0f;
+  uint32_t repetition_window = 64;
+  std::span<const int32_t> stop_tokens;
+  std::span<const TextView> stop_strings;
+  std::span<const TextView> banned_strings;
+};
+
+// Parameters of guidance by a second session.
+struct GuideParams {
+  GuideMode mode = GuideMode::kCfg;
+  float scale = 1.5f;
+  float alpha = 0.1f;
+  float beta = 0.5f;
+};
+
+// Parameters of speculative decoding.
+struct SpeculationParams {
+  static constexpr uint32_t kMaxMaxMatch = 64;
+  uint32_t sources = kDraftLookup;
+  uint32_t draft_tokens = 0;
+  uint32_t min_match = 2;
+  uint32_t max_match = 8;
+  uint32_t exit_layer = 0;
+  float draft_threshold = 0.0f;
+  Session* draft_session = nullptr;
+  DraftFunction draft = nullptr;
+  void* user_data = nullptr;
 };
 
 // Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL if their count is 0.
@@ -329,7 +485,7 @@ struct SamplerParams {
   std::span<const int32_t> suppressed_tokens;
   std::span<const int32_t> begin_suppressed_tokens;
   std::span<const int32_t> forced_prefix;
-  sotto_logits_fn logits_callback = nullptr;
+  LogitsFunction logits_callback = nullptr;
   void* logits_user_data = nullptr;
   WatermarkParams watermark;
   DolaLayers dola = DolaLayers::kOff;
@@ -337,98 +493,21 @@ struct SamplerParams {
   uint32_t alternative_count = 0;
 };
 
-// Parameters of a session, which determine its memory.
-struct SessionParams {
-  static constexpr uint32_t kMaxBatchTokens = 4096;
-  static constexpr uint32_t kMaxThreadCount = 64;
-  static constexpr uint32_t kMaxSequenceCount = 64;
-  static constexpr uint32_t kMaxListBytes = 16777216;
-  static constexpr uint32_t kMaxDraftTokens = 15;
-  uint32_t context_tokens = 0;
-  uint32_t batch_tokens = 128;
-  uint32_t thread_count = 1;
-  Overflow overflow = Overflow::kStop;
-  uint32_t sink_tokens = UINT32_MAX;
-  const sotto_executor* executor = nullptr;
-  uint32_t sequence_count = 0;
-  uint32_t sequence_tokens = 0;
-  uint32_t features = 0;
-  uint32_t list_bytes = 16384;
-  uint32_t draft_tokens = 0;
-};
-
-// Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied and may be NULL if their count is 0.
-struct StopParams {
-  bool include_stop_text = false;
-  uint64_t max_tokens = 0;
-  uint64_t max_time_ns = 0;
-  float repetition_limit = 0.0f;
-  uint32_t repetition_window = 64;
-  std::span<const int32_t> stop_tokens;
-  std::span<const TextView> stop_strings;
-  std::span<const TextView> banned_strings;
-};
-
-// Parameters of guidance by a second session.
-struct GuideParams {
-  GuideMode mode = GuideMode::kCfg;
-  float scale = 1.5f;
-  float alpha = 0.1f;
-  float beta = 0.5f;
-};
-
-// Parameters of a search.
-struct SearchParams {
-  static constexpr uint32_t kMaxPhraseCount = 32;
-  static constexpr uint32_t kMaxGroupCount = 64;
-  static constexpr uint32_t kMaxContrastiveK = 64;
-  SearchMode mode = SearchMode::kBeam;
-  uint32_t sequence_count = 0;
-  uint32_t return_count = 0;
-  uint32_t max_tokens = 0;
-  float length_penalty = 1.0f;
-  LengthNorm length_norm = LengthNorm::kPower;
-  EarlyStopping early_stopping = EarlyStopping::kHeuristic;
-  uint32_t group_count = 1;
-  float diversity_penalty = 0.0f;
-  Rerank rerank = Rerank::kOrder;
-  uint32_t contrastive_k = 4;
-  float contrastive_alpha = 0.6f;
-  std::span<const TokenList> phrases;
-  const uint32_t* phrase_groups = nullptr;
-  sotto_similarity_fn similarity = nullptr;
-  void* similarity_user_data = nullptr;
-  sotto_step_fn on_step = nullptr;
-  void* step_user_data = nullptr;
-};
-
-// Parameters of speculative decoding.
-struct SpeculationParams {
-  static constexpr uint32_t kMaxMaxMatch = 64;
-  uint32_t sources = kDraftLookup;
-  uint32_t draft_tokens = 0;
-  uint32_t min_match = 2;
-  uint32_t max_match = 8;
-  uint32_t exit_layer = 0;
-  float draft_threshold = 0.0f;
-  Session* draft_session = nullptr;
-  sotto_draft_fn draft = nullptr;
-  void* user_data = nullptr;
-};
-
 // Rejects the first parameter that is outside its range, where that does not depend on other values.
+Status check_ranges(const GrammarParams& params, Error* error);
+Status check_ranges(const MatcherParams& params, Error* error);
 Status check_ranges(const WatermarkParams& params, Error* error);
-Status check_ranges(const SamplerParams& params, Error* error);
+Status check_ranges(const SearchParams& params, Error* error);
 Status check_ranges(const SessionParams& params, Error* error);
 Status check_ranges(const StopParams& params, Error* error);
 Status check_ranges(const GuideParams& params, Error* error);
-Status check_ranges(const SearchParams& params, Error* error);
 Status check_ranges(const SpeculationParams& params, Error* error);
+Status check_ranges(const SamplerParams& params, Error* error);
 
-// Whether the stage changes anything with these parameters.
+// Returns whether the stage changes anything with these parameters.
 bool is_on(StageKind stage, const SamplerParams& params);
 
-// The parameter that turns the stage on.
+// Returns the parameter that turns the stage on.
 const char* stage_setting(StageKind stage);
 
 }  // namespace sotto

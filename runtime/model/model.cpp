@@ -15,9 +15,9 @@ constexpr size_t kLayerBytes = 256;
 static_assert(sizeof(Model) <= kModelBytes);
 static_assert(sizeof(LayerView) <= kLayerBytes);
 
-static void release(const ModelOptions& options, const ByteRange& range) {
-  if (options.release == nullptr || range.size == 0) return;
-  options.release(options.release_context, range.bytes, range.size);
+static void release(const ModelParams& params, const ByteRange& range) {
+  if (params.release == nullptr || range.size == 0) return;
+  params.release(params.release_user_data, range.bytes, range.size);
 }
 
 // Returns the range of the scales and biases that packed weights hold as well, or an empty range if they are not
@@ -43,12 +43,12 @@ static ByteRange scales_and_biases(const ModelView& view) {
 }
 
 // Copies in pieces, so that few pages of a mapped file are resident at the same time as their copy.
-static void copy_range(const ModelOptions& options, const ByteRange& range, uint8_t* to) {
+static void copy_range(const ModelParams& params, const ByteRange& range, uint8_t* to) {
   constexpr size_t kPieceBytes = size_t{4} << 20;
   for (size_t done = 0; done < range.size; done += kPieceBytes) {
     const size_t size = std::min(kPieceBytes, range.size - done);
     std::memcpy(to + done, range.bytes + done, size);
-    release(options, {range.bytes + done, size});
+    release(params, {range.bytes + done, size});
   }
 }
 
@@ -82,10 +82,10 @@ struct Model::Plan {
   }
 };
 
-Status Model::make_plan(const void* file, size_t file_size, const ModelOptions& options, Plan* plan, Error* error) {
-  plan->kernels = find_kernels(options.isa);
+Status Model::make_plan(const void* file, size_t file_size, const ModelParams& params, Plan* plan, Error* error) {
+  plan->kernels = find_kernels(params.isa);
   if (plan->kernels == nullptr) {
-    return fail(error, Status::kCpuUnsupported, "this CPU or build has no ", isa_name(options.isa));
+    return fail(error, Status::kCpuUnsupported, "this CPU or build has no ", isa_name(params.isa));
   }
   const Isa isa = plan->kernels->isa;
   if (!select_linear_isa(isa)) {
@@ -93,7 +93,7 @@ Status Model::make_plan(const void* file, size_t file_size, const ModelOptions& 
                 ": this process already runs another instruction set");
   }
   SOTTO_TRY(plan->view.open(file, file_size, error));
-  plan->copy = options.copy_weights;
+  plan->copy = params.copy_weights;
   if (!int4_available() && has_int4_weights(plan->view)) {
     return fail(error, Status::kModelUnsupported, "4-bit weights: this library is built with SOTTO_FEATURE_INT4=OFF");
   }
@@ -111,10 +111,10 @@ void Model::layout(Arena& arena, const Plan& plan, Model** model, LayerView** la
   *weights = arena.take<uint8_t>(weight_bytes);
 }
 
-Status Model::memory_size(const void* file, size_t file_size, const ModelOptions& options, size_t* memory_size,
+Status Model::memory_size(const void* file, size_t file_size, const ModelParams& params, size_t* memory_size,
                           Error* error) {
   Plan plan;
-  SOTTO_TRY(make_plan(file, file_size, options, &plan, error));
+  SOTTO_TRY(make_plan(file, file_size, params, &plan, error));
   Model* model;
   LayerView* layers;
   uint8_t* weights;
@@ -125,12 +125,12 @@ Status Model::memory_size(const void* file, size_t file_size, const ModelOptions
 }
 
 // Finds, copies or packs the weights of one linear layer. Moves `*memory` past them.
-Status Model::load_linear(const Plan& plan, const ModelOptions& options, size_t index, uint8_t** memory,
+Status Model::load_linear(const Plan& plan, const ModelParams& params, size_t index, uint8_t** memory,
                           LinearWeights* weights, Error* error) {
   *weights = view_.linear(index);
   const bool is_packed = plan.packed_section >= 0 && weights->tiles == nullptr;
   const ByteRange range = stored_linear(view_, plan.packed_section, index);
-  if (options.verify_checksums) {
+  if (params.verify_checksums) {
     SOTTO_TRY(view_.verify_range(range, is_packed ? "packed weights" : "weights", error));
   }
   uint8_t* const place = *memory;
@@ -140,10 +140,10 @@ Status Model::load_linear(const Plan& plan, const ModelOptions& options, size_t 
       return fail(error, Status::kInternal, "packing the weights failed");
     }
     weights->packed = place;
-    release(options, range);
+    release(params, range);
     return Status::kOk;
   }
-  if (plan.copy) copy_range(options, range, place);
+  if (plan.copy) copy_range(params, range, place);
   const uint8_t* const bytes = plan.copy ? place : range.bytes;
   if (is_packed) {
     weights->packed = bytes;
@@ -156,20 +156,20 @@ Status Model::load_linear(const Plan& plan, const ModelOptions& options, size_t 
 }
 
 // Verifies the tensors that stay in the file and that load_linear() does not read.
-Status Model::verify_tensors_in_place(const ModelOptions& options, Error* error) const {
+Status Model::verify_tensors_in_place(const ModelParams& params, Error* error) const {
   SOTTO_TRY(view_.verify_small_tensors(error));
   const bool is_in_use = view_.token_embedding().tiles != nullptr || packed_section_ < 0;
   if (view_.has_tied_head() && is_in_use) return Status::kOk;  // verified as part of the head
   const ByteRange bytes = view_.token_embedding_bytes();
   SOTTO_TRY(view_.verify_range(bytes, "token embeddings", error));
-  release(options, bytes);
+  release(params, bytes);
   return Status::kOk;
 }
 
-Status Model::init(const void* file, size_t file_size, const ModelOptions& options, void* memory, size_t memory_size,
+Status Model::init(const void* file, size_t file_size, const ModelParams& params, void* memory, size_t memory_size,
                    Model** out, Error* error) {
   Plan plan;
-  SOTTO_TRY(make_plan(file, file_size, options, &plan, error));
+  SOTTO_TRY(make_plan(file, file_size, params, &plan, error));
   SOTTO_TRY(plan.view.verify_contents(error));
   if (reinterpret_cast<uintptr_t>(memory) % kMemoryAlignment != 0) {
     return fail(error, Status::kMemoryMisaligned, "memory is not aligned to 64 bytes");
@@ -191,16 +191,16 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
   model->packed_section_ = plan.packed_section;
   model->copies_weights_ = plan.copy;
   model->layers_ = layers;
-  if (options.verify_checksums) SOTTO_TRY(model->verify_tensors_in_place(options, error));
+  if (params.verify_checksums) SOTTO_TRY(model->verify_tensors_in_place(params, error));
   for (size_t i = 0; i < plan.view.config().layer_count; ++i) {
     auto* layer = new (&layers[i]) LayerView(plan.view.layer(i));
     LinearWeights* const linears[] = {&layer->attention_qkv, &layer->attention_output, &layer->feed_forward_up,
                                       &layer->feed_forward_down};
     for (size_t k = 0; k < 4; ++k) {
-      SOTTO_TRY(model->load_linear(plan, options, 4 * i + k, &weights, linears[k], error));
+      SOTTO_TRY(model->load_linear(plan, params, 4 * i + k, &weights, linears[k], error));
     }
   }
-  SOTTO_TRY(model->load_linear(plan, options, plan.view.linear_count() - 1, &weights, &model->head_, error));
+  SOTTO_TRY(model->load_linear(plan, params, plan.view.linear_count() - 1, &weights, &model->head_, error));
   model->token_embedding_ = plan.view.token_embedding();
   // A tied embedding uses the same pages as the head.
   if (plan.view.has_tied_head()) {
@@ -211,9 +211,9 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
   model->positions_ = plan.view.positions();
   model->final_norm_ = plan.view.final_norm();
   // These pages were only read for verification, and generating text needs few of them.
-  if (plan.pack || plan.packed_section >= 0) release(options, scales_and_biases(plan.view));
-  release(options, plan.view.position_bytes());
-  release(options, plan.view.metadata());
+  if (plan.pack || plan.packed_section >= 0) release(params, scales_and_biases(plan.view));
+  release(params, plan.view.position_bytes());
+  release(params, plan.view.metadata());
   *out = model;
   return Status::kOk;
 }

@@ -7,25 +7,16 @@
 #include "kernels/kernels.h"
 #include "runtime/base/arena.h"
 #include "runtime/base/status.h"
+#include "runtime/generated/params.h"
 #include "runtime/model/model_view.h"
 
 namespace sotto {
 
-struct ModelOptions {
-  Isa isa = Isa::kAuto;
-  bool verify_checksums = true;
-  // Copies weights into the caller's memory even if they could be used in place.
-  bool copy_weights = false;
-  // Called when init() no longer needs these bytes of the file. May be null.
-  void (*release)(void* context, const void* bytes, size_t size) = nullptr;
-  void* release_context = nullptr;
-};
-
 class Model {
  public:
-  static Status memory_size(const void* file, size_t file_size, const ModelOptions& options, size_t* memory_size,
+  static Status memory_size(const void* file, size_t file_size, const ModelParams& params, size_t* memory_size,
                             Error* error);
-  static Status init(const void* file, size_t file_size, const ModelOptions& options, void* memory, size_t memory_size,
+  static Status init(const void* file, size_t file_size, const ModelParams& params, void* memory, size_t memory_size,
                      Model** model, Error* error);
 
   const ModelConfig& config() const { return view_.config(); }
@@ -47,10 +38,10 @@ class Model {
 
  private:
   struct Plan;
-  static Status make_plan(const void* file, size_t file_size, const ModelOptions& options, Plan* plan, Error* error);
+  static Status make_plan(const void* file, size_t file_size, const ModelParams& params, Plan* plan, Error* error);
   static void layout(Arena& arena, const Plan& plan, Model** model, LayerView** layers, uint8_t** weights);
-  Status verify_tensors_in_place(const ModelOptions& options, Error* error) const;
-  Status load_linear(const Plan& plan, const ModelOptions& options, size_t index, uint8_t** memory,
+  Status verify_tensors_in_place(const ModelParams& params, Error* error) const;
+  Status load_linear(const Plan& plan, const ModelParams& params, size_t index, uint8_t** memory,
                      LinearWeights* weights, Error* error);
 
   ModelView view_;

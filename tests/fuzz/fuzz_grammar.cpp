@@ -132,10 +132,10 @@ void check_refusal(Status status, const Error& error, std::string_view text) {
   REQUIRE(error.offset == Error::kNoOffset || error.offset <= text.size());
 }
 
-MatcherLimits small_limits(FuzzBytes& bytes) {
+MatcherParams small_limits(FuzzBytes& bytes) {
   constexpr uint32_t kCounts[] = {96, 16, 256, 33};
   const auto count = [&] { return kCounts[bytes.below(4)]; };
-  MatcherLimits limits;
+  MatcherParams limits;
   limits.node_count = count();
   limits.frame_count = count() * 2;
   limits.config_count = count();
@@ -150,7 +150,7 @@ MatcherLimits small_limits(FuzzBytes& bytes) {
 
 GrammarWalk::GrammarWalk(const CompiledGrammar& grammar, FuzzBytes& bytes) : bytes_(bytes) {
   const Vocabulary& vocabulary = FuzzVocabulary::get().view();
-  const MatcherLimits limits = small_limits(bytes);
+  const MatcherParams limits = small_limits(bytes);
   const size_t size = Matcher::memory_size(grammar, &vocabulary, limits);
   REQUIRE(size > 0);
   const MaskMethods methods{bytes.below(4) != 1, bytes.below(4) != 1};

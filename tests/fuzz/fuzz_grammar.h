@@ -72,7 +72,7 @@ struct FuzzInput {
 const CompiledGrammar* compile_built(Status built, std::string_view text, GrammarBuilder& builder, Error& error);
 void check_refusal(Status status, const Error& error, std::string_view text);
 
-MatcherLimits small_limits(FuzzBytes& bytes);
+MatcherParams small_limits(FuzzBytes& bytes);
 
 // Follows tokens that masks allow. Checks that a mask's bit is set exactly if the token is accepted, that some token is
 // always allowed, and that a failure leaves the sequence unchanged.

@@ -45,9 +45,9 @@ class Numbers {
   uint64_t state_;
 };
 
-sotto::MatcherLimits choose_limits(Numbers& numbers) {
+sotto::MatcherParams choose_limits(Numbers& numbers) {
   const auto count = [&] { return 16u << numbers.below(6); };
-  sotto::MatcherLimits limits;
+  sotto::MatcherParams limits;
   limits.node_count = count();
   limits.frame_count = 2 * count();
   limits.config_count = count();
@@ -98,7 +98,7 @@ void walk(const sotto::CompiledGrammar& grammar, uint64_t seed) {
   static sotto::FuzzMemory memory(kMostMemory);
   Numbers numbers(seed);
   const sotto::Vocabulary& vocabulary = sotto::FuzzVocabulary::get().view();
-  const sotto::MatcherLimits limits = choose_limits(numbers);
+  const sotto::MatcherParams limits = choose_limits(numbers);
   const size_t size = sotto::Matcher::memory_size(grammar, &vocabulary, limits);
   if (size == 0 || size > kMostMemory) return;
   sotto::Matcher matcher;

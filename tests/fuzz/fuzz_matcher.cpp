@@ -36,8 +36,8 @@ const sotto::CompiledGrammar& grammar_of(uint32_t index, uint32_t tuning) {
   return *reinterpret_cast<const sotto::CompiledGrammar*>(image.data());
 }
 
-sotto::MatcherLimits ample_limits() {
-  sotto::MatcherLimits limits;
+sotto::MatcherParams ample_limits() {
+  sotto::MatcherParams limits;
   limits.node_count = 1024;
   limits.frame_count = 4096;
   limits.config_count = 512;
@@ -101,7 +101,7 @@ class Pair {
   }
 
  private:
-  static bool open(const sotto::CompiledGrammar& grammar, const sotto::MatcherLimits& limits,
+  static bool open(const sotto::CompiledGrammar& grammar, const sotto::MatcherParams& limits,
                    const sotto::MaskMethods& methods, sotto::FuzzMemory& memory, sotto::Matcher* matcher) {
     const sotto::Vocabulary& vocabulary = sotto::FuzzVocabulary::get().view();
     const size_t size = sotto::Matcher::memory_size(grammar, &vocabulary, limits);
@@ -201,7 +201,7 @@ class Pair {
   }
 
   sotto::FuzzBytes& bytes_;
-  sotto::MatcherLimits limits_;
+  sotto::MatcherParams limits_;
   sotto::Matcher small_;
   sotto::Matcher ample_;
   uint32_t rewindable_ = 0;

@@ -44,13 +44,13 @@ bool is_json(const std::string& text) {
   return nlohmann::json::sax_parse(text, &acceptor) || acceptor.is_beyond_double;
 }
 
-sotto::SchemaOptions read_options(sotto::FuzzBytes& bytes) {
-  sotto::SchemaOptions options;
+sotto::GrammarParams read_options(sotto::FuzzBytes& bytes) {
+  sotto::GrammarParams options;
   const uint32_t bits = bytes.byte();
-  options.style.space = static_cast<sotto::JsonSpace>(bytes.below(3));
-  options.style.maximum_space = (bits & 1) != 0 ? sotto::kUnbounded : bytes.below(30);
-  options.style.allow_surrounding_whitespace = (bits & 2) != 0;
-  options.draft = (bits & 4) != 0 ? sotto::SchemaDraft::kDraft7 : sotto::SchemaDraft::k2020;
+  options.json_space = static_cast<sotto::JsonSpace>(bytes.below(3));
+  options.maximum_space = (bits & 1) != 0 ? sotto::kUnbounded : bytes.below(30);
+  options.allow_surrounding_whitespace = (bits & 2) != 0;
+  options.schema_draft = (bits & 4) != 0 ? 7 : 2020;
   options.assert_formats = (bits & 8) == 0;
   options.closed = (bits & 16) != 0;
   options.distinct_names = (bits & 32) != 0;
@@ -70,13 +70,13 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 Status build(FrontEnd front_end, sotto::FuzzInput& input, sotto::GrammarBuilder& builder, sotto::Error* error) {
   const auto name = sotto::as_span("root");
   const auto source = sotto::as_span(input.text);
-  const sotto::SchemaOptions options = read_options(input.rest);
+  sotto::GrammarParams options = read_options(input.rest);
   switch (front_end) {
     case FrontEnd::kSchema:
       return sotto::build_json_schema(source, options, name, builder, error);
     case FrontEnd::kTools: {
-      const auto choice = static_cast<sotto::ToolChoice>(input.rest.below(2));
-      return sotto::build_tool_calls(source, choice, options, name, builder, error);
+      options.parallel_tool_calls = input.rest.below(2) == 1;
+      return sotto::build_tool_calls(source, options, name, builder, error);
     }
     case FrontEnd::kChoices:
       return sotto::build_choices(split(input.text, '\n'), name, builder, error);
@@ -86,7 +86,7 @@ Status build(FrontEnd front_end, sotto::FuzzInput& input, sotto::GrammarBuilder&
       return sotto::build_number_range(bounds.front(), bounds.back(), integer, name, builder, error);
     }
     case FrontEnd::kJson:
-      sotto::build_json_grammar(options.style, input.rest.below(2) == 1, name, builder);
+      sotto::build_json_grammar(options, input.rest.below(2) == 1, name, builder);
       return Status::kOk;
   }
   return Status::kOk;

@@ -4,8 +4,10 @@
 #include <cstring>
 #include <string_view>
 
+#include "runtime/grammar/compiler/triggers.h"
 #include "runtime/grammar/json_schema/json_document.h"
 #include "runtime/grammar/json_schema/json_grammar.h"
+#include "runtime/grammar/json_schema/json_schema.h"
 #include "runtime/grammar/regex/grammar.h"
 
 namespace sotto {
@@ -16,66 +18,66 @@ constexpr std::span<const char> kDocument{"document", 8};
 // A front end adds the rules of a source and defines the start rule.
 struct Language {
   GrammarLanguage language;
-  Status (*build)(const GrammarSource& source, std::span<const char> start, GrammarBuilder& builder, Error* error);
+  Status (*build)(std::span<const char> text, const GrammarParams& params, std::span<const char> start,
+                  GrammarBuilder& builder, Error* error);
 };
 
-Status reject_text(const GrammarSource& source, Error* error) {
-  if (source.text.empty()) return Status::kOk;
+Status reject_text(std::span<const char> text, Error* error) {
+  if (text.empty()) return Status::kOk;
   return fail(error, Status::kInvalidArgument, "source must be empty for this language");
 }
 
 // All languages. A new one is a row here, next to its value in GrammarLanguage.
 constexpr Language kLanguages[] = {
     {GrammarLanguage::kGbnf,
-     [](const GrammarSource& source, std::span<const char>, GrammarBuilder& builder, Error* error) {
-       return parse_gbnf(source.text, token_names(source.vocabulary), builder, error);
-     }},
+     [](std::span<const char> text, const GrammarParams& params, std::span<const char>, GrammarBuilder& builder,
+        Error* error) { return parse_gbnf(text, token_names(params.vocabulary), builder, error); }},
     {GrammarLanguage::kJsonSchema,
-     [](const GrammarSource& source, std::span<const char> start, GrammarBuilder& builder, Error* error) {
-       return build_json_schema(source.text, source.schema, start, builder, error);
-     }},
-    {GrammarLanguage::kRegex, [](const GrammarSource& source, std::span<const char> start, GrammarBuilder& builder,
-                                 Error* error) { return build_regex_grammar(source.text, start, builder, error); }},
+     [](std::span<const char> text, const GrammarParams& params, std::span<const char> start, GrammarBuilder& builder,
+        Error* error) { return build_json_schema(text, params, start, builder, error); }},
+    {GrammarLanguage::kRegex,
+     [](std::span<const char> text, const GrammarParams&, std::span<const char> start, GrammarBuilder& builder,
+        Error* error) { return build_regex_grammar(text, start, builder, error); }},
     {GrammarLanguage::kJson,
-     [](const GrammarSource& source, std::span<const char> start, GrammarBuilder& builder, Error* error) {
-       SOTTO_TRY(reject_text(source, error));
-       build_json_grammar(source.schema.style, false, start, builder);
+     [](std::span<const char> text, const GrammarParams& params, std::span<const char> start, GrammarBuilder& builder,
+        Error* error) {
+       SOTTO_TRY(reject_text(text, error));
+       build_json_grammar(params, false, start, builder);
        return Status::kOk;
      }},
     {GrammarLanguage::kJsonObject,
-     [](const GrammarSource& source, std::span<const char> start, GrammarBuilder& builder, Error* error) {
-       SOTTO_TRY(reject_text(source, error));
-       build_json_grammar(source.schema.style, true, start, builder);
+     [](std::span<const char> text, const GrammarParams& params, std::span<const char> start, GrammarBuilder& builder,
+        Error* error) {
+       SOTTO_TRY(reject_text(text, error));
+       build_json_grammar(params, true, start, builder);
        return Status::kOk;
      }},
-    {GrammarLanguage::kChoices, [](const GrammarSource& source, std::span<const char> start, GrammarBuilder& builder,
-                                   Error* error) { return build_choice_list(source.text, start, builder, error); }},
-    {GrammarLanguage::kNumber, [](const GrammarSource& source, std::span<const char> start, GrammarBuilder& builder,
-                                  Error* error) { return build_number_object(source.text, start, builder, error); }},
+    {GrammarLanguage::kChoices,
+     [](std::span<const char> text, const GrammarParams&, std::span<const char> start, GrammarBuilder& builder,
+        Error* error) { return build_choice_list(text, start, builder, error); }},
+    {GrammarLanguage::kNumber,
+     [](std::span<const char> text, const GrammarParams&, std::span<const char> start, GrammarBuilder& builder,
+        Error* error) { return build_number_object(text, start, builder, error); }},
     {GrammarLanguage::kTools,
-     [](const GrammarSource& source, std::span<const char> start, GrammarBuilder& builder, Error* error) {
-       return build_tool_calls(source.text, source.tools, source.schema, start, builder, error);
-     }},
+     [](std::span<const char> text, const GrammarParams& params, std::span<const char> start, GrammarBuilder& builder,
+        Error* error) { return build_tool_calls(text, params, start, builder, error); }},
 };
 
-const Language* find_language(GrammarLanguage language) {
-  const auto* found = std::find_if(std::begin(kLanguages), std::end(kLanguages),
-                                   [&](const Language& known) { return known.language == language; });
-  return found == std::end(kLanguages) ? nullptr : found;
+const Language& find_language(GrammarLanguage language) {
+  return *std::find_if(std::begin(kLanguages), std::end(kLanguages),
+                       [&](const Language& known) { return known.language == language; });
 }
 
 // Adds the rules of the source; `*root` is its start rule.
-Status read_source(const GrammarSource& source, GrammarBuilder& builder, uint32_t* root, Error* error) {
-  const Language* language = find_language(source.language);
-  if (language == nullptr) {
-    return fail(error, Status::kInvalidArgument, "language is not a SOTTO_GRAMMAR_ value");
-  }
-  const bool names_its_root = source.language == GrammarLanguage::kGbnf;
-  SOTTO_TRY(language->build(source, kDocument, builder, error));
-  *root = builder.find_rule(names_its_root ? source.root : kDocument);
+Status read_source(std::span<const char> text, const GrammarParams& params, GrammarBuilder& builder, uint32_t* root,
+                   Error* error) {
+  const bool names_its_root = params.language == GrammarLanguage::kGbnf;
+  const std::span<const char> root_name = names_its_root ? std::span(params.root.text, params.root.size) : kDocument;
+  SOTTO_TRY(find_language(params.language).build(text, params, kDocument, builder, error));
+  *root = builder.find_rule(root_name);
   if (*root != kNoIndex) return Status::kOk;
   if (!names_its_root) return fail_too_large(error);
-  return fail_at(error, Status::kGrammarSyntax, 0, "1:1: no rule named '", source.root, "'");
+  return fail_at(error, Status::kGrammarSyntax, 0, "1:1: no rule named '", root_name, "'");
 }
 
 bool is_text(const VocabularySource& source, uint32_t token, std::span<const char> text) {
@@ -109,18 +111,23 @@ TokenNames token_names(const Vocabulary* vocabulary) {
   return {vocabulary, vocabulary->token_count, find_token};
 }
 
-Status compile_source(const GrammarSource& source, const RuleWarnings& warnings, std::span<uint8_t> memory,
-                      const CompiledGrammar** grammar, Error* error) {
+Status compile_source(std::span<const char> text, const GrammarParams& params, const RuleWarnings& warnings,
+                      std::span<uint8_t> memory, const CompiledGrammar** grammar, Error* error) {
+  SOTTO_TRY(check_ranges(params, error));
+  if (params.root.text == nullptr || params.root.size == 0) {
+    return fail(error, Status::kInvalidArgument, "root is empty");
+  }
   Workspace workspace(memory.data(), memory.size());
   GrammarBuilder builder(workspace);
   StartRules start;
-  SOTTO_TRY(read_source(source, builder, &start.text, error));
+  SOTTO_TRY(read_source(text, params, builder, &start.text, error));
   start.first = start.text;
-  if (!source.triggers.empty()) {
-    SOTTO_TRY(build_triggers(source.triggers, source.vocabulary, start.text, builder, &start.first, error));
+  const Triggers triggers = {params.triggers, params.trigger_tokens};
+  if (!triggers.empty()) {
+    SOTTO_TRY(build_triggers(triggers, params.vocabulary, start.text, builder, &start.first, error));
   }
   const CompiledGrammar* compiled = nullptr;
-  SOTTO_TRY(compile_grammar(builder, source.text, start, {}, warnings, &compiled, error));
+  SOTTO_TRY(compile_grammar(builder, text, start, {}, warnings, &compiled, error));
   std::memmove(memory.data(), compiled, static_cast<size_t>(compiled->size()));
   *grammar = reinterpret_cast<const CompiledGrammar*>(memory.data());
   return Status::kOk;

@@ -47,12 +47,12 @@ class Patterns {
 
 class SchemaCompiler {
  public:
-  SchemaCompiler(const JsonDocument& document, const SchemaOptions& options, GrammarBuilder& builder, Error* error)
+  SchemaCompiler(const JsonDocument& document, const GrammarParams& options, GrammarBuilder& builder, Error* error)
       : schema_(document, options, builder.workspace(), error),
         document_(document),
         builder_(builder),
         workspace_(builder.workspace()),
-        json_(builder, options.style),
+        json_(builder, options),
         expansion_(schema_),
         patterns_(schema_),
         goals_(workspace_),

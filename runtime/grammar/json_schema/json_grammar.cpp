@@ -4,8 +4,8 @@
 
 namespace sotto {
 
-JsonGrammar::JsonGrammar(GrammarBuilder& builder, const JsonStyle& style)
-    : builder_(builder), style_(style), characters_(builder, CharacterForm::kJsonString) {
+JsonGrammar::JsonGrammar(GrammarBuilder& builder, const GrammarParams& params)
+    : builder_(builder), params_(params), characters_(builder, CharacterForm::kJsonString) {
   std::fill(types_, types_ + kJsonTypeCount, kNoIndex);
 }
 
@@ -28,20 +28,20 @@ uint32_t JsonGrammar::set(std::string_view ranges) {
 }
 
 uint32_t JsonGrammar::space() {
-  if (style_.space != JsonSpace::kFlexible || style_.maximum_space == 0) return kNoIndex;
+  if (params_.json_space != JsonSpace::kFlexible || params_.maximum_space == 0) return kNoIndex;
   if (space_ == kNoIndex) {
-    space_ = builder_.anonymous_rule(builder_.repeat(set("\t\t\n\n\r\r  "), 0, style_.maximum_space));
+    space_ = builder_.anonymous_rule(builder_.repeat(set("\t\t\n\n\r\r  "), 0, params_.maximum_space));
   }
   return reference(space_);
 }
 
 uint32_t JsonGrammar::comma() {
-  if (style_.space == JsonSpace::kOneSpace) return text(", ");
+  if (params_.json_space == JsonSpace::kOneSpace) return text(", ");
   return sequence(text(","), space());
 }
 
 uint32_t JsonGrammar::colon() {
-  if (style_.space == JsonSpace::kOneSpace) return text(": ");
+  if (params_.json_space == JsonSpace::kOneSpace) return text(": ");
   const uint32_t before = space();
   return sequence(before, text(":"), space());
 }
@@ -58,7 +58,7 @@ uint32_t JsonGrammar::quoted(std::string_view text) {
 uint32_t JsonGrammar::quoted(uint32_t characters) { return sequence(text("\""), characters, text("\"")); }
 
 uint32_t JsonGrammar::outer(uint32_t document) {
-  if (!style_.allow_surrounding_whitespace) return document;
+  if (!params_.allow_surrounding_whitespace) return document;
   const uint32_t before = space();
   return sequence(before, document, space());
 }
@@ -160,9 +160,9 @@ uint32_t JsonGrammar::any_value() {
   return reference(value_);
 }
 
-void build_json_grammar(const JsonStyle& style, bool only_objects, std::span<const char> name,
+void build_json_grammar(const GrammarParams& params, bool only_objects, std::span<const char> name,
                         GrammarBuilder& builder) {
-  JsonGrammar grammar(builder, style);
+  JsonGrammar grammar(builder, params);
   const uint32_t value = only_objects ? grammar.any(JsonType::kObject) : grammar.any_value();
   builder.define(builder.rule(name, 0), grammar.outer(value), 0);
 }

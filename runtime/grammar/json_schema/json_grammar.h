@@ -4,30 +4,19 @@
 #include <cstdint>
 #include <string_view>
 
+#include "runtime/generated/params.h"
 #include "runtime/grammar/compiler/grammar_builder.h"
 #include "runtime/grammar/json_schema/json_document.h"
 #include "runtime/grammar/regex/grammar.h"
 
 namespace sotto {
 
-enum class JsonSpace : uint8_t {
-  kCompact,   // {"a":1,"b":[2,3]}
-  kOneSpace,  // {"a": 1, "b": [2, 3]}
-  kFlexible,  // up to maximum_space blanks, tabs and line ends wherever JSON allows them inside
-};
-
-struct JsonStyle {
-  JsonSpace space = JsonSpace::kOneSpace;
-  uint32_t maximum_space = 20;                // kUnbounded: any
-  bool allow_surrounding_whitespace = false;  // flexible space also around the document
-};
-
 enum class JsonType : uint8_t { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject };
 inline constexpr uint32_t kJsonTypeCount = 7;
 
 class JsonGrammar {
  public:
-  JsonGrammar(GrammarBuilder& builder, const JsonStyle& style);
+  JsonGrammar(GrammarBuilder& builder, const GrammarParams& params);
 
   // Any value of one type, any value, any character of a string. Names in objects may repeat, as RFC 8259 allows.
   // Surrogates come in pairs.
@@ -65,7 +54,7 @@ class JsonGrammar {
   uint32_t define_container(bool object);
 
   GrammarBuilder& builder_;
-  JsonStyle style_;
+  GrammarParams params_;
   RegexGrammar characters_;
   uint32_t types_[kJsonTypeCount];
   uint32_t value_ = kNoIndex;
@@ -74,6 +63,7 @@ class JsonGrammar {
 };
 
 // Defines the rule `name`: any JSON text (RFC 8259), or only objects.
-void build_json_grammar(const JsonStyle& style, bool only_objects, std::span<const char> name, GrammarBuilder& builder);
+void build_json_grammar(const GrammarParams& params, bool only_objects, std::span<const char> name,
+                        GrammarBuilder& builder);
 
 }  // namespace sotto

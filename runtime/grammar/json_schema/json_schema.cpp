@@ -6,7 +6,7 @@
 
 namespace sotto {
 
-Status build_json_schema(std::span<const char> schema, const SchemaOptions& options, std::span<const char> name,
+Status build_json_schema(std::span<const char> schema, const GrammarParams& options, std::span<const char> name,
                          GrammarBuilder& builder, Error* error) {
   JsonDocument document(builder.workspace());
   SOTTO_TRY(document.parse(schema, error));
@@ -108,7 +108,7 @@ Status build_number_object(std::span<const char> object, std::span<const char> n
 
 namespace {
 
-Status call_of(const JsonDocument& functions, uint32_t item, const SchemaOptions& options, JsonGrammar& json,
+Status call_of(const JsonDocument& functions, uint32_t item, const GrammarParams& options, JsonGrammar& json,
                GrammarBuilder& builder, uint32_t* call, Error* error) {
   const uint32_t wrapped = functions.member(item, "function");
   const uint32_t function = wrapped == kNoIndex ? item : wrapped;
@@ -137,16 +137,16 @@ Status call_of(const JsonDocument& functions, uint32_t item, const SchemaOptions
 
 }  // namespace
 
-Status build_tool_calls(std::span<const char> functions, ToolChoice choice, const SchemaOptions& options,
-                        std::span<const char> name, GrammarBuilder& builder, Error* error) {
+Status build_tool_calls(std::span<const char> functions, const GrammarParams& options, std::span<const char> name,
+                        GrammarBuilder& builder, Error* error) {
   JsonDocument document(builder.workspace());
   SOTTO_TRY(document.parse(functions, error));
   if (document.kind(0) != JsonKind::kArray || document[0].count == 0) {
     return fail_at(error, Status::kGrammarSyntax, document[0].offset, "the functions must be an array of at least one");
   }
-  SchemaOptions inner = options;
-  inner.style.allow_surrounding_whitespace = false;
-  JsonGrammar json(builder, options.style);
+  GrammarParams inner = options;
+  inner.allow_surrounding_whitespace = false;
+  JsonGrammar json(builder, options);
   GrammarBuilder::List list;
   for (const uint32_t item : document.children(0)) {
     uint32_t call = kNoIndex;
@@ -154,7 +154,7 @@ Status build_tool_calls(std::span<const char> functions, ToolChoice choice, cons
     builder.append(list, call);
   }
   uint32_t expression = builder.choice(list);
-  if (choice == ToolChoice::kSeveral) {
+  if (options.parallel_tool_calls) {
     const uint32_t rule = builder.anonymous_rule(json.item(expression));
     const uint32_t comma = json.comma();
     const uint32_t more = builder.repeat(json.sequence(comma, json.reference(rule)), 0, kUnbounded);

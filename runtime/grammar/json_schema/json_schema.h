@@ -19,27 +19,15 @@
 #include <string_view>
 
 #include "runtime/base/status.h"
+#include "runtime/generated/params.h"
 #include "runtime/grammar/compiler/grammar_builder.h"
 #include "runtime/grammar/json_schema/json_grammar.h"
 
 namespace sotto {
 
-enum class SchemaDraft : uint8_t { kDraft7, k2020 };
-
-struct SchemaOptions {
-  JsonStyle style;
-  SchemaDraft draft = SchemaDraft::k2020;  // if $schema names none
-  bool assert_formats = true;
-  // Objects whose schema has "properties" or "patternProperties", and arrays whose schema has a tuple, contain nothing
-  // else unless the schema allows it.
-  bool closed = false;
-  // minProperties counts names that the schema does not list, although they could repeat.
-  bool distinct_names = false;
-};
-
 // Defines the rule `name`. Errors begin with a JSON pointer, or with line:column if the text is not JSON. A workspace
 // that is too small is kGrammarTooLarge: of 374 real schemas, half need less than 64 KiB.
-Status build_json_schema(std::span<const char> schema, const SchemaOptions& options, std::span<const char> name,
+Status build_json_schema(std::span<const char> schema, const GrammarParams& options, std::span<const char> name,
                          GrammarBuilder& builder, Error* error);
 
 // Defines the rule `name`: one of the texts. There is at least one; empty ones are allowed.
@@ -58,15 +46,10 @@ Status build_number_range(std::string_view minimum, std::string_view maximum, bo
 Status build_number_object(std::span<const char> object, std::span<const char> name, GrammarBuilder& builder,
                            Error* error);
 
-enum class ToolChoice : uint8_t {
-  kOne,      // {"name": ..., "arguments": {...}}
-  kSeveral,  // an array of at least one of them
-};
-
-// Defines the rule `name`: a call of one of the functions in a JSON array. Each element is a function {"name",
-// "parameters", ...} or {"type": "function", "function": {"name", "parameters", ...}}; without "parameters", the
-// arguments are any object.
-Status build_tool_calls(std::span<const char> functions, ToolChoice choice, const SchemaOptions& options,
-                        std::span<const char> name, GrammarBuilder& builder, Error* error);
+// Defines the rule `name`: a call {"name": ..., "arguments": {...}} of one of the functions in a JSON array, or an
+// array of at least one call with options.parallel_tool_calls. Each element is a function {"name", "parameters", ...}
+// or {"type": "function", "function": {"name", "parameters", ...}}; without "parameters", the arguments are any object.
+Status build_tool_calls(std::span<const char> functions, const GrammarParams& options, std::span<const char> name,
+                        GrammarBuilder& builder, Error* error);
 
 }  // namespace sotto

@@ -66,18 +66,18 @@ bool concerns(Keyword keyword, JsonType type);
 
 class Schema {
  public:
-  Schema(const JsonDocument& document, const SchemaOptions& options, Workspace& workspace, Error* error)
+  Schema(const JsonDocument& document, const GrammarParams& options, Workspace& workspace, Error* error)
       : document_(document),
         options_(options),
         workspace_(workspace),
         error_(error),
-        modern_(options.draft == SchemaDraft::k2020) {}
+        modern_(options.schema_draft == 2020) {}
 
   // Makes a node the root, whose $schema may name the draft.
   void set_root(uint32_t node);
 
   const JsonDocument& document() const { return document_; }
-  const SchemaOptions& options() const { return options_; }
+  const GrammarParams& options() const { return options_; }
   Workspace& workspace() const { return workspace_; }
   Error* error() const { return error_; }
 
@@ -129,7 +129,7 @@ class Schema {
   uint32_t follow_pointer(uint32_t from, std::string_view pointer) const;
 
   const JsonDocument& document_;
-  const SchemaOptions& options_;
+  const GrammarParams& options_;
   Workspace& workspace_;
   Error* error_;
   uint32_t root_ = 0;

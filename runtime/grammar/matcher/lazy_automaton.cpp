@@ -5,7 +5,7 @@
 
 namespace sotto {
 
-void LazyAutomaton::layout(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits,
+void LazyAutomaton::layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits,
                            uint32_t pin_count, uint32_t trail_count) {
   pin_count_ = pin_count;
   trail_count_ = trail_count;
@@ -29,7 +29,7 @@ void LazyAutomaton::layout(Arena& arena, const CompiledGrammar& grammar, const M
   }
 }
 
-StepResult LazyAutomaton::init(const CompiledGrammar& grammar, const MatcherLimits& limits, uint32_t longest) {
+StepResult LazyAutomaton::init(const CompiledGrammar& grammar, const MatcherParams& limits, uint32_t longest) {
   grammar_ = &grammar;
   step_budget_ = limits.step_budget;
   std::fill_n(pins_, pin_count_, kNotComputed);

@@ -24,10 +24,10 @@ namespace sotto {
 class LazyAutomaton {
  public:
   // The last `trail_count` of the pins are the trail.
-  void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits, uint32_t pin_count,
+  void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits, uint32_t pin_count,
               uint32_t trail_count);
   // Writes the start set to the first pin.
-  StepResult init(const CompiledGrammar& grammar, const MatcherLimits& limits, uint32_t longest);
+  StepResult init(const CompiledGrammar& grammar, const MatcherParams& limits, uint32_t longest);
 
   const CompiledGrammar& grammar() const { return *grammar_; }
   StackStore& store() { return store_; }

@@ -12,7 +12,7 @@ constexpr uint32_t kFirstDepth = 2;
 }  // namespace
 
 bool MaskFinder::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary,
-                        const MatcherLimits& limits) {
+                        const MatcherParams& limits) {
   prefilters_.layout(arena, grammar);
   return cache_.layout(arena, vocabulary.token_count, limits.mask_bytes);
 }

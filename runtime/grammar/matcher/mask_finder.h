@@ -33,7 +33,7 @@ struct MaskMethods {
 class MaskFinder {
  public:
   // Returns false if limits.mask_bytes cannot hold one mask.
-  bool layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary, const MatcherLimits& limits);
+  bool layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary, const MatcherParams& limits);
   void init(LazyAutomaton& engine, const Vocabulary& vocabulary, const MaskMethods& methods);
 
   // Pins that find() needs for itself, and pins of the trail.

@@ -8,41 +8,22 @@ namespace {
 
 Status status_of(StepResult result) { return result == StepResult::kDone ? Status::kOk : Status::kGrammarTooLarge; }
 
-MatcherLimits resolve(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits) {
+MatcherParams resolve(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits) {
   return resolve_limits(limits, grammar, vocabulary == nullptr ? 0 : vocabulary->token_count);
 }
 
 }  // namespace
 
-Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& given,
+Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given,
                       Error* error) {
-  const MatcherLimits limits = resolve(grammar, vocabulary, given);
-  constexpr uint32_t kMaxCount = 1u << 28;
-  constexpr uint32_t kMaxSequences = 1u << 16;
-  constexpr uint32_t kMinCount = 16;
-  const struct {
-    const char* name;
-    uint32_t value;
-    uint32_t least;
-    uint32_t most;
-  } ranges[] = {{"sequence_count", limits.sequence_count, 1, kMaxSequences},
-                {"rollback_count", limits.rollback_count, 0, kMaxCount},
-                {"node_count", limits.node_count, kMinCount, kMaxCount},
-                {"frame_count", limits.frame_count, kMinCount, kMaxCount},
-                {"config_count", limits.config_count, kMinCount, kMaxStateSets},
-                {"item_count", limits.item_count, kMinCount, kMaxCount},
-                {"work_count", limits.work_count, kMinCount, kMaxCount}};
-  for (const auto& range : ranges) {
-    if (range.value >= range.least && range.value <= range.most) continue;
-    return fail(error, Status::kInvalidArgument, range.name, " is ", range.value, "; it must be ", range.least, " to ",
-                range.most);
-  }
+  SOTTO_TRY(check_ranges(given, error));
   if (vocabulary == nullptr) return Status::kOk;
   const auto tokens = grammar.token_ranges();
   if (!tokens.empty() && tokens.back().last >= vocabulary->token_count) {
     return fail(error, Status::kInvalidArgument, "the vocabulary has ", vocabulary->token_count,
                 " tokens, but the grammar names token ", tokens.back().last);
   }
+  const MatcherParams limits = resolve(grammar, vocabulary, given);
   MaskFinder masks;
   Arena arena;
   if (masks.layout(arena, grammar, *vocabulary, limits)) return Status::kOk;
@@ -51,9 +32,9 @@ Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabula
 }
 
 bool Matcher::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary,
-                     const MatcherLimits& given) {
+                     const MatcherParams& given) {
   if (check(grammar, vocabulary, given, nullptr) != Status::kOk) return false;
-  const MatcherLimits limits = resolve(grammar, vocabulary, given);
+  const MatcherParams limits = resolve(grammar, vocabulary, given);
   sequence_count_ = limits.sequence_count;
   rollback_count_ = limits.rollback_count;
   const uint32_t trail = vocabulary == nullptr ? 2 : MaskFinder::trail_count(*vocabulary);
@@ -64,14 +45,14 @@ bool Matcher::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabul
   return masks_.layout(arena, grammar, *vocabulary, limits);
 }
 
-size_t Matcher::memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits) {
+size_t Matcher::memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits) {
   Arena arena;
   Matcher matcher;
   const bool fits = matcher.layout(arena, grammar, vocabulary, limits);
   return fits && !arena.overflowed() ? arena.size() : 0;
 }
 
-Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits,
+Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits,
                      void* memory, const MaskMethods& methods) {
   vocabulary_ = vocabulary;
   Arena arena(memory);

@@ -58,16 +58,16 @@ class TokenStepCache {
 class Matcher {
  public:
   // Checks that limits, grammar and vocabulary are compatible. The message names the limit at fault.
-  static Status check(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits,
+  static Status check(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits,
                       Error* error);
 
   // Returns the bytes of working memory, or 0 if a limit is too small or the sum exceeds SIZE_MAX. Without a vocabulary
   // (null) the matcher takes bytes only.
-  static size_t memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits);
+  static size_t memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits);
 
   // `memory`: memory_size bytes, 64-byte aligned. Grammar and vocabulary must outlive the matcher. All sequences start
   // empty.
-  Status init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits, void* memory,
+  Status init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits, void* memory,
               const MaskMethods& methods = {});
 
   // Empties a sequence.
@@ -112,7 +112,7 @@ class Matcher {
   const MaskFinder& masks() const { return masks_; }
 
  private:
-  bool layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits);
+  bool layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits);
   uint32_t* pin(uint32_t sequence) { return engine_.pins() + 1 + sequence; }
   uint32_t state_set(uint32_t sequence) const { return engine_.pins()[1 + sequence]; }
   uint32_t* start_pin() { return engine_.pins() + 1 + sequence_count_; }

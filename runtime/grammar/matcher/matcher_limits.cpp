@@ -41,7 +41,7 @@ bool has_left_recursion(const CompiledGrammar& grammar) {
 // reading, a grammar needs memory in proportion to its size. A small grammar may have many readings open at once: the
 // extra for them fades with the square of the number of states. Left recursion and counting at run time need much more,
 // as many nodes and counts may be live at once.
-MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar, uint32_t token_count) {
+MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar, uint32_t token_count) {
   const CompiledGrammar::Counts& counts = grammar.counts();
   const uint32_t states = std::min(counts.states, 1u << 14);
   const uint32_t calls = std::min(counts.calls, 1u << 14);
@@ -53,7 +53,7 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
     return static_cast<uint32_t>(uint64_t{most} * small * small / divisor / divisor);
   };
   constexpr uint32_t kMax = 1024;
-  MatcherLimits limits = given;
+  MatcherParams limits = given;
   const uint32_t more_calls = calls - std::min(visits, calls);
   limits.work_count = std::min(96 + visits + faded(64 + states / 16 + more_calls), kMax);
   limits.config_count = std::min(40 + (states + calls) / 8 + faded(28), kMax);
@@ -96,11 +96,11 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
 
 }  // namespace
 
-MatcherLimits resolve_limits(const MatcherLimits& given, const CompiledGrammar& grammar, uint32_t token_count) {
-  const MatcherLimits suggested = suggest(given, grammar, token_count);
-  MatcherLimits limits = given;
-  for (const auto limit : {&MatcherLimits::node_count, &MatcherLimits::frame_count, &MatcherLimits::config_count,
-                           &MatcherLimits::item_count, &MatcherLimits::work_count, &MatcherLimits::mask_bytes}) {
+MatcherParams resolve_limits(const MatcherParams& given, const CompiledGrammar& grammar, uint32_t token_count) {
+  const MatcherParams suggested = suggest(given, grammar, token_count);
+  MatcherParams limits = given;
+  for (const auto limit : {&MatcherParams::node_count, &MatcherParams::frame_count, &MatcherParams::config_count,
+                           &MatcherParams::item_count, &MatcherParams::work_count, &MatcherParams::mask_bytes}) {
     if (limits.*limit == 0) limits.*limit = suggested.*limit;
   }
   return limits;

@@ -5,7 +5,7 @@
 
 namespace sotto {
 
-void PendingNodes::layout(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits) {
+void PendingNodes::layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits) {
   link_capacity_ = limits.work_count;
   frame_capacity_ = limits.frame_count;
   // The nodes made by one byte belong to different rules, and each has two entries in the stepper: its marker and its

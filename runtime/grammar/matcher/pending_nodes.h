@@ -28,7 +28,7 @@ class PendingNodes {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits);
+  void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits);
   void init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget);
 
   // A State refers to pending node i as `kPending | i`.

@@ -12,7 +12,7 @@ uint32_t hash_entry(uint32_t state, uint32_t node) {
 
 }  // namespace
 
-void StackStepper::layout(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits,
+void StackStepper::layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits,
                           const HashIndex& index) {
   capacity_ = limits.work_count;
   index_ = index;

@@ -33,7 +33,7 @@ namespace sotto {
 class StackStepper {
  public:
   // `index`: for limits.work_count entries; it is empty whenever no step is being made.
-  void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits, const HashIndex& index);
+  void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits, const HashIndex& index);
   void init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget);
 
   // Makes the set before the first byte.

@@ -67,7 +67,7 @@ uint32_t FrameArray::sort(uint32_t first, uint32_t count) {
   return kept;
 }
 
-void StackStore::layout(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits) {
+void StackStore::layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits) {
   limits_ = limits;
   class_count_ = grammar.class_count();
   nodes_ = arena.take<StackNode>(size_t{limits.node_count} + 1);
@@ -82,7 +82,7 @@ void StackStore::layout(Arena& arena, const CompiledGrammar& grammar, const Matc
   set_index_.layout(arena, limits.config_count);
 }
 
-void StackStore::layout_collection(Arena& arena, const MatcherLimits& limits) {
+void StackStore::layout_collection(Arena& arena, const MatcherParams& limits) {
   new_nodes_ = arena.take<uint32_t>(limits.node_count);
   new_sets_ = arena.take<uint16_t>(limits.config_count);
   stack_ = arena.take<uint32_t>(limits.node_count);

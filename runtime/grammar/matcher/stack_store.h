@@ -160,16 +160,16 @@ inline constexpr uint32_t kNotComputed = 0;
 inline constexpr uint32_t kDeadSet = 1;     // no text of the grammar begins like this
 inline constexpr uint32_t kUnknownSet = 2;  // depends on what truncation has cut off
 inline constexpr uint32_t kFirstSet = 3;
-inline constexpr uint32_t kMaxStateSets = UINT16_MAX;
+inline constexpr uint32_t kMaxStateSets = MatcherParams::kMaxConfigCount;
 inline constexpr uint32_t kRootNode = 0;         // below the start rule
 inline constexpr uint32_t kUnknownNode = 1;      // stands for what truncation has cut off
 inline constexpr uint32_t kInternal = 1u << 31;  // marks a parent given by its index in the component being interned
 
 class StackStore {
  public:
-  void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits);
+  void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits);
   // Takes the memory that only collect() needs.
-  void layout_collection(Arena& arena, const MatcherLimits& limits);
+  void layout_collection(Arena& arena, const MatcherParams& limits);
   void init(const CompiledGrammar& grammar);
 
   const StackNode& node(uint32_t index) const { return nodes_[index]; }
@@ -229,7 +229,7 @@ class StackStore {
   void rebuild_indices();
 
   const CompiledGrammar* grammar_ = nullptr;
-  MatcherLimits limits_;
+  MatcherParams limits_;
   uint32_t class_count_ = 0;
   StackNode* nodes_ = nullptr;  // and one more after the last, where its frames end
   FrameArray frames_;

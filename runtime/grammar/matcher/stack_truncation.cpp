@@ -11,7 +11,7 @@ uint32_t hash_key(uint32_t node, uint32_t depth) {
 
 }  // namespace
 
-void StackTruncation::layout(Arena& arena, const MatcherLimits& limits, const HashIndex& index) {
+void StackTruncation::layout(Arena& arena, const MatcherParams& limits, const HashIndex& index) {
   capacity_ = limits.work_count;
   index_ = index;
   entries_ = arena.take<Entry>(capacity_);

@@ -20,7 +20,7 @@ namespace sotto {
 class StackTruncation {
  public:
   // `index`: as for StackStepper.
-  void layout(Arena& arena, const MatcherLimits& limits, const HashIndex& index);
+  void layout(Arena& arena, const MatcherParams& limits, const HashIndex& index);
   // `longest`: bytes of the longest token. A repetition of a loop takes at least one byte.
   void init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget, uint32_t longest);
 

@@ -133,7 +133,7 @@ TEST(Adversarial, NestedCountsStayPolynomial) {
 TEST(Adversarial, DeepNestingNeedsFewMasks) {
   const TestGrammar grammar("root ::= \"[\" (root (\",\" root)*)? \"]\"");
   const TestVocabulary vocabulary = small_vocabulary({"[[", "]]", "]]]]", "],", "[],", "]]]]]]]]"});
-  MatcherLimits limits;
+  MatcherParams limits;
   limits.node_count = limits.config_count = limits.item_count = limits.frame_count = 60'000;
   TestMatcher matcher(grammar, &vocabulary, limits);
   for (int i = 0; i < 10000; ++i) {
@@ -244,7 +244,7 @@ TEST(Adversarial, FortyThousandRules) {
   chain += "r40000 ::= \"d\"\n";
   const TestGrammar chained(chain);
   ASSERT_TRUE(chained.valid()) << chained.message();
-  MatcherLimits limits;
+  MatcherParams limits;
   limits.work_count = limits.item_count = limits.frame_count = 1u << 18;
   TestMatcher wide(chained, nullptr, limits);
   EXPECT_EQ(wide.matches("bc"), true);
@@ -255,7 +255,7 @@ TEST(Adversarial, FortyThousandRules) {
 TEST(Adversarial, LimitsLeaveTheStateUnchanged) {
   const TestGrammar grammar("root ::= s\ns ::= s s s | \"a\"");
   const TestVocabulary vocabulary = small_vocabulary({"aa"});
-  MatcherLimits limits;
+  MatcherParams limits;
   limits.frame_count = 400;
   limits.node_count = 64;
   TestMatcher matcher(grammar, &vocabulary, limits);
@@ -297,7 +297,7 @@ TEST(Adversarial, SequencesFitTheDefaultLimits) {
   const TestGrammar grammar(kPalindrome);
   const TestVocabulary vocabulary = small_vocabulary();
   for (const uint32_t count : {2u, 11u, 101u}) {
-    MatcherLimits limits;
+    MatcherParams limits;
     limits.sequence_count = count;
     TestMatcher matcher(grammar, &vocabulary, limits);
     uint64_t random = count;

@@ -146,7 +146,7 @@ TestGrammar TestGrammar::reloaded() const {
   return loaded;
 }
 
-TestMatcher::TestMatcher(const TestGrammar& grammar, const TestVocabulary* vocabulary, const MatcherLimits& limits,
+TestMatcher::TestMatcher(const TestGrammar& grammar, const TestVocabulary* vocabulary, const MatcherParams& limits,
                          const MaskMethods& methods) {
   EXPECT_TRUE(grammar.valid()) << grammar.message();
   if (!grammar.valid()) std::abort();

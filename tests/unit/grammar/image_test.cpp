@@ -72,7 +72,7 @@ std::vector<Image> images(const TestVocabulary& vocabulary) {
 
 // Uses any grammar: every call must return, with one of the documented statuses.
 void use(const CompiledGrammar& grammar, const Vocabulary& vocabulary) {
-  MatcherLimits limits;
+  MatcherParams limits;
   limits.node_count = limits.config_count = 64;
   limits.frame_count = limits.item_count = limits.work_count = 256;
   limits.mask_bytes = 4096;

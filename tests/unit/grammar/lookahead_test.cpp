@@ -152,7 +152,7 @@ TEST(Lookahead, MasksEqualThoseOfTestingEveryToken) {
     if (!usual.valid()) continue;  // no text completes it
     const TestGrammar loaded = usual.reloaded();
     ASSERT_TRUE(loaded.valid()) << loaded.message() << text;
-    MatcherLimits limits;
+    MatcherParams limits;
     limits.node_count = limits.work_count = 4096;
     limits.config_count = 4096;
     limits.frame_count = limits.item_count = 16384;

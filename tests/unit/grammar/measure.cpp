@@ -105,7 +105,7 @@ class Bench {
   Bench(const TestVocabulary& vocabulary, uint32_t divisor) : vocabulary_(vocabulary), divisor_(divisor) {}
 
   std::vector<Tokens> walks(const CompiledGrammar& grammar, int walk_count, int step_count) {
-    MatcherLimits large;
+    MatcherParams large;
     large.node_count = large.config_count = kMaxStateSets;
     large.frame_count = large.item_count = large.work_count = 1u << 18;
     large.mask_bytes = 8u << 20;
@@ -134,7 +134,7 @@ class Bench {
   }
 
   void replay(const CompiledGrammar& grammar, const std::vector<Tokens>& texts, Result* result) {
-    MatcherLimits limits = resolve_limits({}, grammar, view().token_count);
+    MatcherParams limits = resolve_limits({}, grammar, view().token_count);
     for (uint32_t* count :
          {&limits.node_count, &limits.frame_count, &limits.config_count, &limits.item_count, &limits.work_count}) {
       *count = std::max(16u, *count / divisor_);

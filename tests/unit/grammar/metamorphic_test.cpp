@@ -49,8 +49,8 @@ ws ::= [ \n]{0,20}
   };
 }
 
-MatcherLimits tiny_limits() {
-  MatcherLimits limits;
+MatcherParams tiny_limits() {
+  MatcherParams limits;
   limits.node_count = 400;
   limits.frame_count = 800;
   limits.config_count = 400;
@@ -118,7 +118,7 @@ TEST(Metamorphic, TokensLeadToTheStateOfTheirBytes) {
   all.push_back({"direct", "root ::= [^x]* \"x\" ([a-z] | \"\u00e9\")*", "\u00e9 a_bxcc"});
   all.push_back({"called twice", "root ::= c* \".\" | c* \"!\" d*\nc ::= [^.!]\nd ::= [a-z] d?", "a \u4e16!zz"});
   all.push_back({"optional after", "root ::= \"(\" c* (\")\" | c \"]\")\nc ::= [^()] | \"(\" c", "(ab((\u00e9"});
-  MatcherLimits limits;
+  MatcherParams limits;
   limits.sequence_count = 3;
   size_t repeating = 0;
   for (const Sample& sample : all) {
@@ -157,7 +157,7 @@ TEST(Metamorphic, PiecesLeadToTheStateOfTheirBytes) {
                  "abcxyzx0123456zyxzyxzyxzyxzyxzyxzyxzyxzyx!"});
   all.push_back({"nested counts", "root ::= ((a [a-z]?){2,9} \",\"){1,3} a\na ::= [a-m]{5,30}",
                  "abcdefghijklmabcdezabcde,abcdefghijklmabcdefghijklm,aaaaaaaaaaaa"});
-  MatcherLimits limits;
+  MatcherParams limits;
   limits.sequence_count = 2;
   uint64_t random = 3;
   size_t counting = 0;
@@ -189,7 +189,7 @@ TEST(Metamorphic, PiecesLeadToTheStateOfTheirBytes) {
 TEST(Metamorphic, CollectionsDoNotChangeWhereTokensLead) {
   const TestVocabulary vocabulary({"(", ")", "((", "ab", "a(b", "b)c)", ")(", "a", "cab"}, -1);
   const TestGrammar grammar("root ::= p*\np ::= \"(\" p* \")\" | [abc]+");
-  MatcherLimits limits;
+  MatcherParams limits;
   limits.sequence_count = 2;
   limits.rollback_count = 0;
   limits.node_count = 24;
@@ -223,7 +223,7 @@ TEST(Metamorphic, RollbackAndForkRestoreTheMasks) {
   uint64_t random = 7;
   for (const Sample& sample : samples()) {
     const TestGrammar grammar(sample.grammar, {.unrolled_states = 8});
-    MatcherLimits limits = tiny_limits();
+    MatcherParams limits = tiny_limits();
     limits.sequence_count = 3;
     limits.rollback_count = 16;
     TestMatcher matcher(grammar, vocabulary.get(), limits);

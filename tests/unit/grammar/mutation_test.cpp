@@ -53,8 +53,8 @@ class Mutator {
     return text;
   }
 
-  MatcherLimits small_limits() {
-    MatcherLimits limits;
+  MatcherParams small_limits() {
+    MatcherParams limits;
     limits.node_count = 16 + below(600);
     limits.frame_count = 16 + below(2000);
     limits.config_count = 16 + below(400);
@@ -126,14 +126,14 @@ TEST(Mutation, CompiledGrammarsAreExactInAnyMemory) {
       continue;
     }
     ++compiled;
-    const MatcherLimits limits = mutator.small_limits();
+    const MatcherParams limits = mutator.small_limits();
     const size_t size = Matcher::memory_size(grammar.view(), &vocabulary.view(), limits);
     const Memory memory = aligned_memory(size);
     Matcher probe;
     // The start itself may exceed such limits.
     if (probe.init(grammar.view(), &vocabulary.view(), limits, memory.get()) != Status::kOk) continue;
     TestMatcher small(grammar, &vocabulary, limits);
-    MatcherLimits much;
+    MatcherParams much;
     much.step_budget = 400'000;
     TestMatcher plain(grammar, &vocabulary, much, {false, false});
     follow(small, plain, vocabulary.size(), &mutator);

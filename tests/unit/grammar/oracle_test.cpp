@@ -14,19 +14,19 @@ namespace {
 struct Variant {
   const char* name;
   CompileTuning tuning;
-  MatcherLimits limits;
+  MatcherParams limits;
   MaskMethods methods;
 };
 
 std::vector<Variant> variants() {
-  MatcherLimits tiny;
+  MatcherParams tiny;
   tiny.node_count = 64;
   tiny.frame_count = 256;
   tiny.config_count = 24;
   tiny.item_count = 160;
   tiny.mask_bytes = 2048;
   // States that are not determinized are more at once than the default allows for.
-  MatcherLimits roomy;
+  MatcherParams roomy;
   roomy.node_count = roomy.work_count = 16384;
   roomy.frame_count = 65536;
   roomy.config_count = 8192;

@@ -9,15 +9,15 @@
 namespace sotto::test {
 namespace {
 
-SchemaOptions options_of(const Json& options) {
-  SchemaOptions result;
+GrammarParams options_of(const Json& options) {
+  GrammarParams result;
   result.closed = options.value("strict_mode", false);
   result.distinct_names = true;
   const bool any_space = options.value("any_whitespace", true);
   const bool compact =
       options.contains("separators") && options["separators"].is_array() && options["separators"][0] == ",";
-  result.style.space = any_space ? JsonSpace::kFlexible : compact ? JsonSpace::kCompact : JsonSpace::kOneSpace;
-  result.style.maximum_space = kUnbounded;
+  result.json_space = any_space ? JsonSpace::kFlexible : compact ? JsonSpace::kCompact : JsonSpace::kOneSpace;
+  result.maximum_space = kUnbounded;
   return result;
 }
 
@@ -41,10 +41,10 @@ void run_cases(const std::string& file, size_t expected) {
     ++count;
     if (kDifferences.contains(id)) continue;
     const std::string source = item.value("source_text", "");
-    const SchemaOptions options = options_of(item.value("options", Json::object()));
+    const GrammarParams options = options_of(item.value("options", Json::object()));
     BuiltGrammar grammar = kind == "schema"  ? BuiltGrammar::schema(source, options)
                            : kind == "regex" ? BuiltGrammar::regex(source)
-                                             : BuiltGrammar::json(options.style);
+                                             : BuiltGrammar::json(options);
     EXPECT_TRUE(grammar.valid() || grammar.empty()) << id << " " << grammar.message() << "\n" << source;
     if (!grammar.valid() && !grammar.empty()) continue;
     for (const char* verdict : {"accept", "reject"}) {

@@ -102,14 +102,14 @@ TEST(SchemaKeywords, StringsHaveOneForm) {
 }
 
 TEST(SchemaKeywords, WhiteSpace) {
-  SchemaOptions options = BuiltGrammar::compact();
+  GrammarParams options = BuiltGrammar::compact();
   const char* const schema =
       R"({"type":"object","properties":{"a":{"items":{"type":"integer"}}},"additionalProperties":false})";
   BuiltGrammar compact = BuiltGrammar::schema(schema, options);
-  options.style.space = JsonSpace::kOneSpace;
+  options.json_space = JsonSpace::kOneSpace;
   BuiltGrammar one = BuiltGrammar::schema(schema, options);
-  options.style.space = JsonSpace::kFlexible;
-  options.style.maximum_space = 3;
+  options.json_space = JsonSpace::kFlexible;
+  options.maximum_space = 3;
   BuiltGrammar flexible = BuiltGrammar::schema(schema, options);
   const std::string texts[] = {R"({"a":[1,2]})", R"({"a": [1, 2]})", "{\n \"a\" : [ 1\t,2 ]\n}", "{\"a\":[1,    2]}"};
   const bool expected[3][4] = {{true, false, false, false}, {false, true, false, false}, {true, true, true, false}};
@@ -122,9 +122,9 @@ TEST(SchemaKeywords, WhiteSpace) {
 
 // The character _ marks places where space may be: as much as allowed at each of them, and none elsewhere.
 TEST(SchemaKeywords, WhiteSpaceIsBoundedPerPlace) {
-  SchemaOptions options;
-  options.style.space = JsonSpace::kFlexible;
-  options.style.maximum_space = 2;
+  GrammarParams options;
+  options.json_space = JsonSpace::kFlexible;
+  options.maximum_space = 2;
   const std::pair<const char*, std::vector<const char*>> cases[] = {
       {"{}", {"[_]", "{_}", "[_1_,_[_]_]", R"({_"a"_:_{_}_,_"b"_:_1_})"}},
       {R"({"items":{"type":"integer"}})", {"[_]", "[_1_]", "[_1_,_2_,_3_]"}},
@@ -295,22 +295,23 @@ TEST(SchemaKeywords, Shortcuts) {
       R"([{"type":"function","function":{"name":"add","parameters":{"type":"object",
       "properties":{"a":{"$ref":"#/$defs/n"}},"required":["a"],"additionalProperties":false,"$defs":{"n":{"type":"integer"}}}}},
       {"name":"now"}])";
-  SchemaOptions options = BuiltGrammar::compact();
-  const auto calls = [&](ToolChoice choice) {
+  GrammarParams options = BuiltGrammar::compact();
+  const auto calls = [&](bool parallel) {
+    options.parallel_tool_calls = parallel;
     return built([&, choice](auto& builder, auto name, auto* error) {
       return build_tool_calls(as_span(functions), choice, options, name, builder, error);
     });
   };
-  BuiltGrammar one = calls(ToolChoice::kOne);
+  BuiltGrammar one = calls(false);
   EXPECT_TRUE(one.matches(R"({"name":"add","arguments":{"a":1}})")) << one.message();
   EXPECT_TRUE(one.matches(R"({"name":"now","arguments":{"x":[]}})"));
   EXPECT_FALSE(one.matches(R"({"name":"add","arguments":{}})") || one.matches(R"({"name":"sub","arguments":{}})"));
-  BuiltGrammar several = calls(ToolChoice::kSeveral);
+  BuiltGrammar several = calls(true);
   EXPECT_TRUE(several.matches(R"([{"name":"now","arguments":{}},{"name":"add","arguments":{"a":1}}])"));
   EXPECT_FALSE(several.matches("[]"));
-  options.style.space = JsonSpace::kFlexible;
-  options.style.maximum_space = 1;
-  BuiltGrammar spaced = calls(ToolChoice::kSeveral);
+  options.json_space = JsonSpace::kFlexible;
+  options.maximum_space = 1;
+  BuiltGrammar spaced = calls(true);
   EXPECT_TRUE(spaced.matches(R"([ { "name" : "now" , "arguments" : { } } ])"));
   EXPECT_FALSE(spaced.matches(R"([ { "name" : "now"  , "arguments" : { } } ])") ||
                spaced.matches(R"([ { "name" : "now" , "arguments" : {  } } ])"));

@@ -53,7 +53,7 @@ struct Counts {
   }
 };
 
-void run(const std::string& where, const Json& schema, const Json& tests, const SchemaOptions& options,
+void run(const std::string& where, const Json& schema, const Json& tests, const GrammarParams& options,
          Counts& counts) {
   ++counts.schemas;
   BuiltGrammar grammar = BuiltGrammar::schema(schema.dump(), options);
@@ -88,10 +88,10 @@ void run_suite(const std::string& folder) {
   }
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
-    SchemaOptions options = BuiltGrammar::compact();
+    GrammarParams options = BuiltGrammar::compact();
     // The mandatory part takes formats for annotations.
     options.assert_formats = file.string().find("/optional/format/") != std::string::npos;
-    if (folder == "draft7") options.draft = SchemaDraft::kDraft7;
+    if (folder == "draft7") options.schema_draft = 7;
     for (const auto& group : Json::parse(read_file(file))) {
       const std::string where =
           folder + "/" + file.filename().string() + ": " + group.at("description").get<std::string>();
@@ -154,8 +154,8 @@ TEST(SchemaSuites, BenchFitsTheDefaultLimits) {
   const auto folder = shared_data("grammars/jsonschemabench");
   if (!folder) GTEST_SKIP() << "test data is missing";
   const TestVocabulary vocabulary = small_vocabulary({"  ", "    ", "{\"", "\":", "\",", "[]"});
-  SchemaOptions options;
-  options.style.space = JsonSpace::kFlexible;
+  GrammarParams options;
+  options.json_space = JsonSpace::kFlexible;
   size_t texts = 0;
   for (const auto& entry : std::filesystem::directory_iterator(*folder)) {
     if (entry.path().extension() != ".json") continue;
@@ -183,11 +183,11 @@ TEST(SchemaSuites, BenchFitsTheDefaultLimits) {
 TEST(SchemaSuites, JsonTestSuite) {
   const auto folder = shared_data("grammars/json-test-suite");
   if (!folder) GTEST_SKIP() << "test data is missing";
-  JsonStyle style;
-  style.space = JsonSpace::kFlexible;
-  style.maximum_space = kUnbounded;
-  style.allow_surrounding_whitespace = true;
-  BuiltGrammar grammar = BuiltGrammar::json(style);
+  GrammarParams params;
+  params.json_space = JsonSpace::kFlexible;
+  params.maximum_space = kUnbounded;
+  params.allow_surrounding_whitespace = true;
+  BuiltGrammar grammar = BuiltGrammar::json(params);
   ASSERT_TRUE(grammar.valid()) << grammar.message();
   size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(*folder)) {

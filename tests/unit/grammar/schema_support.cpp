@@ -34,9 +34,9 @@ std::string string_text(const std::string& text) {
 
 }  // namespace
 
-SchemaOptions BuiltGrammar::compact() {
-  SchemaOptions options;
-  options.style.space = JsonSpace::kCompact;
+GrammarParams BuiltGrammar::compact() {
+  GrammarParams options;
+  options.json_space = JsonSpace::kCompact;
   return options;
 }
 
@@ -59,7 +59,7 @@ BuiltGrammar::BuiltGrammar(const Build& build, std::string_view source) {
   message_ = error.message;
 }
 
-BuiltGrammar BuiltGrammar::schema(std::string_view text, const SchemaOptions& options) {
+BuiltGrammar BuiltGrammar::schema(std::string_view text, const GrammarParams& options) {
   return BuiltGrammar(
       [&](GrammarBuilder& builder, Error* error) {
         return build_json_schema(as_span(text), options, as_span("root"), builder, error);
@@ -75,10 +75,10 @@ BuiltGrammar BuiltGrammar::regex(std::string_view pattern) {
       pattern);
 }
 
-BuiltGrammar BuiltGrammar::json(const JsonStyle& style, bool only_objects) {
+BuiltGrammar BuiltGrammar::json(const GrammarParams& params, bool only_objects) {
   return BuiltGrammar(
       [&](GrammarBuilder& builder, Error*) {
-        build_json_grammar(style, only_objects, as_span("root"), builder);
+        build_json_grammar(params, only_objects, as_span("root"), builder);
         return Status::kOk;
       },
       {});
@@ -86,7 +86,7 @@ BuiltGrammar BuiltGrammar::json(const JsonStyle& style, bool only_objects) {
 
 void BuiltGrammar::start() {
   if (matcher_ == nullptr) {
-    MatcherLimits limits;
+    MatcherParams limits;
     limits.node_count = 1 << 14;
     limits.frame_count = 1 << 16;
     limits.config_count = 1 << 13;

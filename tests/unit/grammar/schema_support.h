@@ -17,13 +17,13 @@ using Json = nlohmann::ordered_json;
 // A grammar that a front end builds as the rule "root", and a matcher for its texts.
 class BuiltGrammar {
  public:
-  static BuiltGrammar schema(std::string_view text, const SchemaOptions& options = compact());
+  static BuiltGrammar schema(std::string_view text, const GrammarParams& options = compact());
   static BuiltGrammar regex(std::string_view pattern);
-  static BuiltGrammar json(const JsonStyle& style, bool only_objects = false);
+  static BuiltGrammar json(const GrammarParams& params, bool only_objects = false);
   // `build` defines the rule "root".
   using Build = std::function<Status(GrammarBuilder&, Error*)>;
   static BuiltGrammar from(const Build& build) { return BuiltGrammar(build, {}); }
-  static SchemaOptions compact();
+  static GrammarParams compact();
 
   bool valid() const { return status_ == Status::kOk; }
   Status status() const { return status_; }

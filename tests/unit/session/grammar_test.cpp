@@ -63,7 +63,7 @@ class ModelGrammar {
     EXPECT_EQ(compile_gbnf({gbnf, std::char_traits<char>::length(gbnf)}, {}, {},
                            {static_cast<uint8_t*>(workspace_.data()), 1 << 18}, &grammar, nullptr),
               Status::kOk);
-    MatcherLimits limits;
+    MatcherParams limits;
     limits.sequence_count = constraint_sequence_count(kSequences);
     memory_ = std::make_unique<TestMemory>(Matcher::memory_size(*grammar, &vocabulary_, limits));
     EXPECT_EQ(matcher_.init(*grammar, &vocabulary_, limits, memory_->data()), Status::kOk);

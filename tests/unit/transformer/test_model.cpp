@@ -76,13 +76,13 @@ TestModel::TestModel(const std::vector<uint8_t>& file, Isa isa) { init(file, isa
 void TestModel::init(const std::vector<uint8_t>& file, Isa isa) {
   file_ = std::make_unique<TestMemory>(file.size());
   std::memcpy(file_->data(), file.data(), file.size());
-  ModelOptions options;
-  options.isa = isa;
+  ModelParams params;
+  params.isa = isa;
   Error error;
   size_t size = 0;
-  require(Model::memory_size(file_->data(), file.size(), options, &size, &error), error);
+  require(Model::memory_size(file_->data(), file.size(), params, &size, &error), error);
   memory_ = std::make_unique<TestMemory>(size);
-  require(Model::init(file_->data(), file.size(), options, memory_->data(), size, &model_, &error), error);
+  require(Model::init(file_->data(), file.size(), params, memory_->data(), size, &model_, &error), error);
 }
 
 TestSequence::TestSequence(const Model& model, const KvSequenceParams& params)
