@@ -1,8 +1,9 @@
-"""Adds a parameter with a stage of its own to a copy of the tree, generates what follows, and builds and runs it.
+"""Adds two parameters to a copy of the tree, generates what follows, and builds and runs it.
 
-It shows what capi/README.md promises: a table entry and the stage itself are the only edits by hand. The program checks the
-default, the range and its message, the conversion from C, and what turns the stage on; the objects with the stage and with all
-conversions must compile, and the header, documentation, layouts and every binding must have the parameter.
+One is a parameter of the sampler with a stage of its own, the other one of sessions. The test shows what capi/README.md
+promises: the tables and the stage itself are the only files edited by hand. The program checks defaults, ranges and their
+messages, the conversion from C, and what turns the stage on; the objects with the stage and with all conversions must
+compile, and the header, documentation, layouts and every binding must have the parameters.
 
     add_parameter.py ROOT COMPILER
 """
@@ -22,6 +23,13 @@ default = 1
 range = "(0, 4]"
 off = 1
 doc = """Factor of all logits."""
+'''
+SESSION_FIELD = '''
+[struct.sotto_session_params.fields.probe_count]
+type = "uint32_t"
+default = 3
+range = "[1, 7]"
+doc = """Number of probes."""
 '''
 STAGE = 'PROBE = { value = 29, on = ["probe_scale"], doc = "Multiplies by probe_scale." }\n'
 
@@ -50,7 +58,17 @@ int main() {
   Error error;
   if (check_ranges(params, &error) != Status::kInvalidArgument) return 6;
   std::puts(error.message);
-  return std::strcmp(error.message, "probe_scale is 5; it must be greater than 0 and at most 4") == 0 ? 0 : 7;
+  if (std::strcmp(error.message, "probe_scale is 5; it must be greater than 0 and at most 4") != 0) return 7;
+
+  sotto_session_params wanted;
+  sotto_session_params_init(&wanted, sizeof wanted);
+  SessionParams session;
+  if (capi::read_params(&wanted, "params", &session, &out) != SOTTO_OK || session.probe_count != 3) return 8;
+  wanted.probe_count = 8;
+  if (capi::read_params(&wanted, "params", &session, &out) != SOTTO_OK || session.probe_count != 8) return 9;
+  if (check_ranges(session, &error) != Status::kInvalidArgument) return 10;
+  std::puts(error.message);
+  return std::strcmp(error.message, "probe_count is 8; it must be from 1 to 7") == 0 ? 0 : 11;
 }
 '''
 
@@ -76,28 +94,32 @@ def main():
         table.write_text(table.read_text(encoding="utf-8") + FIELD, encoding="utf-8")
         edit(tree / "runtime/sampling/chain.cpp", r"(    \{kWatermark, [^\n]*\n)",
              r"\1    {kProbe, kReweighs, [](C& c, const In& in) { temperature(c, 1 / in.params.probe_scale); }},\n")
-        # sotto_sampler_input follows in the table; the new field is the last one of its own struct.
+        session_table = tree / "capi/params/session.toml"
+        session_table.write_text(session_table.read_text(encoding="utf-8") + SESSION_FIELD, encoding="utf-8")
+
+        # Other structs follow in the tables; the new fields are the last ones of their own structs.
         subprocess.run([sys.executable, str(tree / "capi/generate")], check=True)
 
-        for name in ("capi/include/sotto_sampler.h", "capi/PARAMETERS.md", "tests/abi/layout_lp64.txt",
-                     "tests/abi/layout_ilp32.txt"):
-            if "probe_scale" not in (tree / name).read_text(encoding="utf-8"):
-                raise SystemExit(f"{name} lacks the parameter")
+        for header, parameter in (("sotto_sampler.h", "probe_scale"), ("sotto_session.h", "probe_count")):
+            for name in (f"capi/include/{header}", "capi/PARAMETERS.md", "tests/abi/layout_lp64.txt",
+                         "tests/abi/layout_ilp32.txt"):
+                if parameter not in (tree / name).read_text(encoding="utf-8"):
+                    raise SystemExit(f"{name} lacks {parameter}")
         for binding in ("python", "rust", "go", "java", "swift"):
             if not (tree / "platforms" / binding).is_dir():
                 continue
-            words = re.compile(r"probe_?scale", re.I)
-            found = any(words.search(path.read_text(encoding="utf-8", errors="replace"))
-                        for path in (tree / "platforms" / binding).rglob("*") if path.is_file())
-            if not found:
-                raise SystemExit(f"platforms/{binding} lacks the parameter")
+            texts = [path.read_text(encoding="utf-8", errors="replace")
+                     for path in (tree / "platforms" / binding).rglob("*") if path.is_file()]
+            for word in ("scale", "count"):
+                if not any(re.search(f"probe_?{word}", text, re.I) for text in texts):
+                    raise SystemExit(f"platforms/{binding} lacks probe_{word}")
 
-        options = ["-std=c++20", "-O0", "-DSOTTO_HAS_SEARCH=1", "-DSOTTO_HAS_SPECULATION=1", "-DSOTTO_HAS_ALL_SAMPLERS=1",
+        options = ["-std=c++20", "-O0", "-DSOTTO_HAS_GRAMMAR=1", "-DSOTTO_HAS_SEARCH=1", "-DSOTTO_HAS_SPECULATION=1", "-DSOTTO_HAS_ALL_SAMPLERS=1",
                    "-DSOTTO_HAS_WATERMARK=1", f"-I{tree}", f"-I{tree / 'capi/include'}"]
         subprocess.run([compiler, *options, "-fsyntax-only", tree / "runtime/sampling/chain.cpp"], check=True)
         (tree / "probe.cpp").write_text(PROGRAM, encoding="utf-8")
         sources = ["probe.cpp", "capi/generated/params.cpp", "runtime/generated/params.cpp", "runtime/base/range_check.cpp",
-                   "runtime/base/status.cpp"]
+                   "runtime/base/status.cpp", "runtime/generated/status.cpp"]
         subprocess.run([compiler, *options, *(tree / source for source in sources), "-o", tree / "probe"], check=True)
         return subprocess.run([tree / "probe"]).returncode
 
