@@ -8,6 +8,7 @@ from tables import Tables, snake_to_camel
 # NULL, 1 and 0 in the words of the language.
 WORDS_OF_C = ("None", "True", "False")
 FOLDER = "platforms/python/sotto/generated"
+PACKAGE = "platforms/python/sotto/__init__.py"
 C_TYPES = {"int32_t": "i32", "uint8_t": "u8", "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "double": "f64",
            "size_t": "size", "sotto_token": "i32"}
 ELEMENTS = {"sotto_text": "Text", "sotto_token_list": "Sequence[int]", "sotto_token_bias": "tuple[int, float]",
@@ -126,19 +127,45 @@ def docstring(doc):
     return wrap(f'"""{text}"""', "    ")
 
 
+ENUMS_HEAD = '''\
+import enum
+
+{all}
+
+class _Named(enum.IntEnum):
+    """An enumeration whose values are printed by name: Status.STOP_MAX_TOKENS."""
+
+    __str__ = enum.Enum.__str__
+    __format__ = enum.Enum.__format__
+
+
+class _NamedFlag(enum.IntFlag):
+    """Flags that are printed by name."""
+
+    __str__ = enum.Flag.__str__
+    __format__ = enum.Flag.__format__
+
+
+'''
+
+
 def enums_text(tables):
     classes = []
     for enum in public_enums(tables):
-        lines = [f"class {enum.camel}(enum.{'IntFlag' if enum.flags else 'IntEnum'}):",
+        lines = [f"class {enum.camel}({'_NamedFlag' if enum.flags else '_Named'}):",
                  *docstring(enum.doc), ""]
         for value in enum.values:
             lines += documented(f"    {value.name} = {value.value}", value.doc)
         classes.append("\n".join(lines) + "\n")
-    return "import enum\n\n" + exported(tables, public_enums(tables)) + "\n\n" + "\n\n".join(classes)
+    return ENUMS_HEAD.format(all=exported(names_of(public_enums(tables)))) + "\n\n".join(classes)
 
 
-def exported(tables, items):
-    return fill([f'"{name}"' for name in sorted(item.camel for item in items)], "__all__ = [", "]", 4) + "\n"
+def names_of(items):
+    return [item.camel for item in items]
+
+
+def exported(names):
+    return fill([f'"{name}"' for name in sorted(names)], "__all__ = [", "]", 4) + "\n"
 
 
 def python_type(field):
@@ -170,6 +197,31 @@ def dataclasses_text(tables, structs, optional):
     return "\n\n".join(classes)
 
 
+def fields_name(struct):
+    return struct.camel.removesuffix("Params") + "Fields"
+
+
+def typed_dicts_text(structs):
+    """The parameters as types of keyword arguments."""
+    classes = []
+    for struct in structs:
+        lines = [f"class {fields_name(struct)}(TypedDict, total=False):", f'    """Keyword arguments that change {struct.camel}."""', ""]
+        lines += [f"    {field.name}: {python_type(field)} | None" for field in visible(struct)]
+        classes.append("\n".join(lines) + "\n")
+    return "\n\n".join(classes)
+
+
+def package_text(tables):
+    """The package's __init__.py with its version and __all__, which type checkers read only as a literal list."""
+    text = (tables.root / PACKAGE).read_text("utf-8")
+    own = re.findall(r"^from \._?(?!generated)\w+ import (.+)$", text, flags=re.M)
+    names = [name for line in own for name in line.split(", ")]
+    for items in (public_enums(tables), params_structs(tables), info_structs(tables)):
+        names += names_of(items)
+    text = re.sub(r'__version__ = "[^"]*"', f'__version__ = "{tables.version}"', text)
+    return re.sub(r"__all__ = \[.*?\]\n", lambda _: exported(names), text, flags=re.S)
+
+
 def enum_imports(tables, structs):
     known = {enum.camel for enum in tables.enums}
     names = sorted({name for struct in structs for field in visible(struct)
@@ -192,6 +244,19 @@ if TYPE_CHECKING:
 {all}
 Text = Union[str, bytes]
 
+
+'''
+FIELDS_HEAD = '''\
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypedDict
+
+from ..grammar import Vocabulary
+from ..session import Session
+{imports}from .params import Text, WatermarkParams
+
+{all}
 
 '''
 INFO_HEAD = '''\
@@ -217,9 +282,13 @@ def emit(tables: Tables) -> dict[str, str]:
                  Abi(tables).text()),
         **module("enums", "The enumerations of sotto.h.", enums_text(tables)),
         **module("params", "Parameters. A field that is None keeps the library's default.",
-                 PARAMS_HEAD.format(imports=enum_imports(tables, params), all=exported(tables, params))
+                 PARAMS_HEAD.format(imports=enum_imports(tables, params), all=exported(names_of(params)))
                  + dataclasses_text(tables, params, True)),
+        **module("fields", "Parameters as keyword arguments, for type checkers: `**changes: Unpack[SamplerFields]`.",
+                 FIELDS_HEAD.format(imports=enum_imports(tables, params), all=exported(map(fields_name, params)))
+                 + typed_dicts_text(params)),
+        PACKAGE: package_text(tables),
         **module("info", "What the library reports about its objects.",
-                 INFO_HEAD.format(imports=enum_imports(tables, info), all=exported(tables, info))
+                 INFO_HEAD.format(imports=enum_imports(tables, info), all=exported(names_of(info)))
                  + dataclasses_text(tables, info, False)),
     }

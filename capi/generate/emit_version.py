@@ -14,7 +14,6 @@ PLACES = [
     ("platforms/java/make_aar.py", r'"--version", default="'),
     ("platforms/python/README.md", r"sotto-"),
     ("platforms/python/pyproject.toml", r'\nversion = "'),
-    ("platforms/python/sotto/__init__.py", r'__version__ = "'),
     ("platforms/rust/Cargo.lock", r'name = "sotto(?:-sys)?"\nversion = "'),
     ("platforms/rust/sotto-sys/Cargo.toml", r'\nversion = "'),
     ("platforms/rust/sotto/Cargo.toml", r'(?:\n|path = "\.\./sotto-sys", )version = "'),

@@ -18,4 +18,11 @@ from .session import Session
 
 __version__ = "1.0.0"
 
-__all__ = [name for name in dir() if not name.startswith("_")]
+__all__ = [
+    "BusyError", "ClosedError", "Dola", "DraftSource", "EarlyStopping", "Feature", "Grammar", "GrammarLanguage",
+    "GrammarParams", "GuideMode", "GuideParams", "Isa", "JsonSpace", "LengthNorm", "LogLevel", "Matcher", "MatcherInfo",
+    "MatcherParams", "Model", "ModelInfo", "ModelParams", "Order", "Overflow", "Piece", "Pooling", "Rerank", "Sampler",
+    "SamplerParams", "Score", "SearchMode", "SearchParams", "Selection", "Sequence", "Session", "SessionInfo",
+    "SessionParams", "SessionTimings", "SottoError", "SpeculationInfo", "SpeculationParams", "Stage", "Status",
+    "StopParams", "Vocabulary", "WatermarkParams", "WatermarkResult", "WatermarkScheme", "build_text",
+    "detect_watermark", "isa_name", "model_memory_size", "version"]

@@ -14,7 +14,7 @@ _INTEGERS = {abi.i32, abi.u8, abi.u32, abi.u64, abi.size}
 
 
 def as_bytes(text) -> bytes:
-    return text.encode() if isinstance(text, str) else bytes(text)
+    return text.encode() if isinstance(text, str) else bytes(memoryview(text))
 
 
 def array_of(kind, values):

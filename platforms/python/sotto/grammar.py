@@ -5,6 +5,7 @@ import ctypes
 import json
 from array import array
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ._convert import Filler, as_bytes, changed, integer, read
 from ._library import SottoError, check, lib
@@ -13,6 +14,11 @@ from .generated import abi, info
 from .generated.enums import GrammarLanguage, Status
 from .generated.params import GrammarParams, MatcherParams, Text
 from .model import Model, log_callback
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .generated.fields import GrammarFields, MatcherFields
 
 
 class Vocabulary(Resource):
@@ -76,7 +82,8 @@ class Grammar(Resource):
         super().__init__()
 
     @classmethod
-    def compile(cls, source: Text = b"", params: GrammarParams | None = None, **changes) -> Grammar:
+    def compile(cls, source: Text = b"", params: GrammarParams | None = None,
+                **changes: Unpack[GrammarFields]) -> Grammar:
         """Compiles a source: `Grammar.compile('root ::= "yes" | "no"')`, or in the language of the parameters."""
         params = changed(GrammarParams, params, changes)
         data, filler, error = as_bytes(source), Filler(), abi.Error()
@@ -100,42 +107,42 @@ class Grammar(Resource):
         return cls(memory, handle, used.value)
 
     @classmethod
-    def json_schema(cls, schema: Text | dict | bool, **params) -> Grammar:
+    def json_schema(cls, schema: Text | dict | bool, **changes: Unpack[GrammarFields]) -> Grammar:
         """Compiles a JSON Schema, given as text or as Python values."""
         source = schema if isinstance(schema, (str, bytes)) else json.dumps(schema)
-        return cls.compile(source, language=GrammarLanguage.JSON_SCHEMA, **params)
+        return cls.compile(source, GrammarParams(language=GrammarLanguage.JSON_SCHEMA), **changes)
 
     @classmethod
-    def json(cls, **params) -> Grammar:
+    def json(cls, **changes: Unpack[GrammarFields]) -> Grammar:
         """Compiles the grammar of any JSON value."""
-        return cls.compile(language=GrammarLanguage.JSON, **params)
+        return cls.compile(params=GrammarParams(language=GrammarLanguage.JSON), **changes)
 
     @classmethod
-    def json_object(cls, **params) -> Grammar:
+    def json_object(cls, **changes: Unpack[GrammarFields]) -> Grammar:
         """Compiles the grammar of any JSON object."""
-        return cls.compile(language=GrammarLanguage.JSON_OBJECT, **params)
+        return cls.compile(params=GrammarParams(language=GrammarLanguage.JSON_OBJECT), **changes)
 
     @classmethod
-    def regex(cls, pattern: Text, **params) -> Grammar:
+    def regex(cls, pattern: Text, **changes: Unpack[GrammarFields]) -> Grammar:
         """Compiles a regular expression that the whole text must match."""
-        return cls.compile(pattern, language=GrammarLanguage.REGEX, **params)
+        return cls.compile(pattern, GrammarParams(language=GrammarLanguage.REGEX), **changes)
 
     @classmethod
-    def choices(cls, choices: Sequence[str], **params) -> Grammar:
+    def choices(cls, choices: Sequence[str], **changes: Unpack[GrammarFields]) -> Grammar:
         """Compiles a choice between strings."""
-        return cls.compile(json.dumps(list(choices)), language=GrammarLanguage.CHOICES, **params)
+        return cls.compile(json.dumps(list(choices)), GrammarParams(language=GrammarLanguage.CHOICES), **changes)
 
     @classmethod
-    def number(cls, minimum=None, maximum=None, integer: bool = False, **params) -> Grammar:
+    def number(cls, minimum=None, maximum=None, integer: bool = False, **changes: Unpack[GrammarFields]) -> Grammar:
         """Compiles a JSON number in a range that includes both ends."""
         limits = {"minimum": minimum, "maximum": maximum, "integer": integer or None}
         source = json.dumps({name: value for name, value in limits.items() if value is not None})
-        return cls.compile(source, language=GrammarLanguage.NUMBER, **params)
+        return cls.compile(source, GrammarParams(language=GrammarLanguage.NUMBER), **changes)
 
     @classmethod
-    def tools(cls, tools: Sequence[dict], **params) -> Grammar:
+    def tools(cls, tools: Sequence[dict], **changes: Unpack[GrammarFields]) -> Grammar:
         """Compiles a call of one of the functions."""
-        return cls.compile(json.dumps(list(tools)), language=GrammarLanguage.TOOLS, **params)
+        return cls.compile(json.dumps(list(tools)), GrammarParams(language=GrammarLanguage.TOOLS), **changes)
 
     @classmethod
     def load(cls, image: bytes) -> Grammar:
@@ -165,7 +172,7 @@ class Matcher(Resource):
     """Follows texts through a grammar and reports which tokens may come next."""
 
     def __init__(self, grammar: Grammar, vocabulary: Vocabulary | None = None, params: MatcherParams | None = None,
-                 **changes):
+                 **changes: Unpack[MatcherFields]):
         filler, error, size, handle = Filler(), abi.Error(), ctypes.c_size_t(), ctypes.c_void_p()
         given = filler.fill(abi.MatcherParams, changed(MatcherParams, params, changes))
         self._needs = [grammar._retain()]

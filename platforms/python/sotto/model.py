@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ._convert import Filler, as_bytes, changed, integer, read, tokens_in
 from ._library import SottoError, check, lib
@@ -11,6 +12,12 @@ from ._resource import Block, Resource, Shared
 from .generated import abi, info
 from .generated.enums import Isa, LogLevel, Status
 from .generated.params import ModelParams, SessionParams, Text
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .generated.fields import ModelFields, SessionFields
+    from .session import Session
 
 _TOKENIZE_SPECIAL = 1
 
@@ -48,7 +55,7 @@ class Model(Resource):
         return f"<sotto.Model: {info.layer_count} layers of {info.embedding_size}, {info.vocabulary_size} tokens>"
 
     @classmethod
-    def open(cls, path, params: ModelParams | None = None, **changes) -> Model:
+    def open(cls, path, params: ModelParams | None = None, **changes: Unpack[ModelFields]) -> Model:
         """Opens a model file, which is mapped and must not change while the model is in use."""
         params = changed(ModelParams, params, changes)
         try:
@@ -57,7 +64,7 @@ class Model(Resource):
             raise SottoError(failure.status, f"{os.fspath(path)}: {failure}", failure.offset) from None
 
     @classmethod
-    def from_bytes(cls, data, params: ModelParams | None = None, **changes) -> Model:
+    def from_bytes(cls, data, params: ModelParams | None = None, **changes: Unpack[ModelFields]) -> Model:
         """Opens a model from a copy of a file's bytes."""
         return cls(Block.of_bytes(data), changed(ModelParams, params, changes), mapped=False)
 
@@ -73,7 +80,7 @@ class Model(Resource):
         """Returns the bytes of memory that the model uses in addition to its file."""
         return self._memory.size
 
-    def session_memory_size(self, params: SessionParams | None = None, **changes) -> int:
+    def session_memory_size(self, params: SessionParams | None = None, **changes: Unpack[SessionFields]) -> int:
         """Returns the bytes of memory that a session would use."""
         error, size, filler = abi.Error(), ctypes.c_size_t(), Filler()
         given = filler.fill(abi.SessionParams, changed(SessionParams, params, changes))
@@ -81,7 +88,7 @@ class Model(Resource):
             check(lib.sotto_session_memory_size(handle, given, size, error), error)
         return size.value
 
-    def session(self, params: SessionParams | None = None, **changes):
+    def session(self, params: SessionParams | None = None, **changes: Unpack[SessionFields]) -> Session:
         """Creates a session: `model.session(context_tokens=256, thread_count=2)`."""
         from .session import Session
         return Session(self, changed(SessionParams, params, changes))
@@ -133,7 +140,7 @@ class Model(Resource):
         self._file = self._memory = self._handle = None
 
 
-def model_memory_size(data, params: ModelParams | None = None, **changes) -> int:
+def model_memory_size(data, params: ModelParams | None = None, **changes: Unpack[ModelFields]) -> int:
     """Returns the bytes of memory that a model would use in addition to its file, whose bytes are `data`."""
     file, error, size, filler = Block.of_bytes(data), abi.Error(), ctypes.c_size_t(), Filler()
     given = filler.fill(abi.ModelParams, changed(ModelParams, params, changes), log=None)

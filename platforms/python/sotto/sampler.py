@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ._callbacks import Callbacks
 from ._convert import Filler, changed, integer, integers_in, read, tokens_in
@@ -12,6 +13,11 @@ from .generated import abi, info
 from .generated.params import SamplerParams, WatermarkParams
 from .model import Model
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .generated.fields import SamplerFields, WatermarkFields
+
 _LIST_BYTES = 16384
 
 
@@ -19,7 +25,7 @@ class Sampler(Resource):
     """The sampler's chain for any logits. `model` defines the text of tokens and the end of text."""
 
     def __init__(self, vocabulary_size: int, params: SamplerParams | None = None, model: Model | None = None,
-                 list_bytes: int = _LIST_BYTES, **changes):
+                 list_bytes: int = _LIST_BYTES, **changes: Unpack[SamplerFields]):
         error, size, handle = abi.Error(), ctypes.c_size_t(), ctypes.c_void_p()
         vocabulary_size = integer(abi.size, vocabulary_size, "vocabulary_size")
         list_bytes = integer(abi.u32, list_bytes, "list_bytes")
@@ -38,7 +44,7 @@ class Sampler(Resource):
         super().__init__()
         self.set(params, **changes)
 
-    def set(self, params: SamplerParams | None = None, **changes) -> None:
+    def set(self, params: SamplerParams | None = None, **changes: Unpack[SamplerFields]) -> None:
         """Sets the parameters and restarts the random numbers from the seed."""
         params, filler, error = changed(SamplerParams, params, changes), Filler(), abi.Error()
         given = filler.fill(abi.SamplerParams, params,
@@ -92,7 +98,7 @@ class Sampler(Resource):
 
 
 def detect_watermark(tokens: Sequence[int], vocabulary_size: int, params: WatermarkParams | None = None,
-                     **changes) -> info.WatermarkResult:
+                     **changes: Unpack[WatermarkFields]) -> info.WatermarkResult:
     """Tests the tokens of a model with `vocabulary_size` tokens for a watermark."""
     result, error, filler = abi.WatermarkResult(), abi.Error(), Filler()
     given = filler.fill(abi.WatermarkParams, changed(WatermarkParams, params, changes))

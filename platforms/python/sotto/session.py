@@ -6,6 +6,7 @@ import ctypes
 import dataclasses
 import math
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ._callbacks import Callbacks, Piece
 from ._callbacks import Sequence as FoundSequence
@@ -19,6 +20,12 @@ from .generated.params import (GuideParams, SamplerParams, SearchParams, Session
 from .grammar import Grammar, Matcher, Vocabulary
 from .model import Model
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .generated.fields import (GuideFields, MatcherFields, SamplerFields, SearchFields, SessionFields,
+                                   SpeculationFields, StopFields)
+
 
 _NO_LIMIT = ctypes.c_size_t(-1).value
 
@@ -29,7 +36,7 @@ class Session(Resource):
     `stop_reason` is the reason why the newest text ended, None while it continues.
     """
 
-    def __init__(self, model: Model, params: SessionParams | None = None, **changes):
+    def __init__(self, model: Model, params: SessionParams | None = None, **changes: Unpack[SessionFields]):
         error, size, handle, filler = abi.Error(), ctypes.c_size_t(), ctypes.c_void_p(), Filler()
         given = filler.fill(abi.SessionParams, changed(SessionParams, params, changes))
         self.model = model._retain()
@@ -57,19 +64,19 @@ class Session(Resource):
 
     # ---- Parameters
 
-    def set_sampler(self, params: SamplerParams | None = None, **changes) -> None:
+    def set_sampler(self, params: SamplerParams | None = None, **changes: Unpack[SamplerFields]) -> None:
         """Sets the sampler: `session.set_sampler(temperature=0.7, top_p=0.9, seed=1)`."""
         params = changed(SamplerParams, params, changes)
         self._set("sampler", lib.sotto_session_set_sampler, abi.SamplerParams, params,
                   logits_callback=self._callbacks.logits(params.logits_callback, self._memory))
 
-    def set_stops(self, params: StopParams | None = None, **changes) -> None:
+    def set_stops(self, params: StopParams | None = None, **changes: Unpack[StopFields]) -> None:
         """Replaces the stops: `session.set_stops(stop_strings=["\\n\\n"], max_tokens=200)`."""
         params = changed(StopParams, params, changes)
         self._set("stops", lib.sotto_session_set_stops, abi.StopParams, params)
         self._stops, self._limit, self.stop_reason = params, None, None
 
-    def set_speculation(self, params: SpeculationParams | None = None, **changes) -> None:
+    def set_speculation(self, params: SpeculationParams | None = None, **changes: Unpack[SpeculationFields]) -> None:
         """Sets speculative decoding: `session.set_speculation(sources=DraftSource.LOOKUP)`."""
         params = changed(SpeculationParams, params, changes)
         draft = params.draft_session
@@ -77,7 +84,8 @@ class Session(Resource):
             self._set("speculation", lib.sotto_session_set_speculation, abi.SpeculationParams, params,
                       draft_session=draft and draft._handle, draft=self._callbacks.draft(params.draft))
 
-    def set_guide(self, guide: Session | None, params: GuideParams | None = None, **changes) -> None:
+    def set_guide(self, guide: Session | None, params: GuideParams | None = None,
+                  **changes: Unpack[GuideFields]) -> None:
         """Sets a second session as the guide of this one; None removes it."""
         with self._new_attachment("guide", guide):
             self._set("guide", lib.sotto_session_set_guide, abi.GuideParams, changed(GuideParams, params, changes),
@@ -90,7 +98,7 @@ class Session(Resource):
             check(lib.sotto_session_set_matcher(handle, matcher and matcher._handle, error), error)
             self.stop_reason = None
 
-    def set_grammar(self, grammar: Grammar | None, **changes) -> None:
+    def set_grammar(self, grammar: Grammar | None, **changes: Unpack[MatcherFields]) -> None:
         """Sets a grammar for the generated text, with a new matcher over the model's vocabulary; None removes it."""
         if grammar is None:
             return self.set_matcher(None)
@@ -266,7 +274,7 @@ class Session(Resource):
         check_whole(self._evaluate(lib.sotto_session_embed, tokens, count, pooling, embedding))
         return list(embedding)
 
-    def search(self, params: SearchParams | None = None, **changes) -> list[FoundSequence]:
+    def search(self, params: SearchParams | None = None, **changes: Unpack[SearchFields]) -> list[FoundSequence]:
         """Searches for several continuations of the stream, best first; the stream itself does not change."""
         params, filler, error = changed(SearchParams, params, changes), Filler(), abi.Error()
         if params.phrase_groups is not None and len(params.phrase_groups) != len(params.phrases or ()):

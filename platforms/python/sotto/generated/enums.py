@@ -8,7 +8,21 @@ __all__ = [
     "WatermarkScheme"]
 
 
-class Status(enum.IntEnum):
+class _Named(enum.IntEnum):
+    """An enumeration whose values are printed by name: Status.STOP_MAX_TOKENS."""
+
+    __str__ = enum.Enum.__str__
+    __format__ = enum.Enum.__format__
+
+
+class _NamedFlag(enum.IntFlag):
+    """Flags that are printed by name."""
+
+    __str__ = enum.Flag.__str__
+    __format__ = enum.Flag.__format__
+
+
+class Status(_Named):
     """Result of a call. Negative values are failures, 0 is success, and positive values mean that generation ended
     normally. Values never change. New ones may be added."""
 
@@ -78,7 +92,7 @@ class Status(enum.IntEnum):
     """An error of the library itself."""
 
 
-class LogLevel(enum.IntEnum):
+class LogLevel(_Named):
     """How important a log message is."""
 
     ERROR = 1
@@ -89,7 +103,7 @@ class LogLevel(enum.IntEnum):
     """Progress."""
 
 
-class GrammarLanguage(enum.IntEnum):
+class GrammarLanguage(_Named):
     """Languages in which the source text of a grammar can be written."""
 
     GBNF = 0
@@ -113,7 +127,7 @@ class GrammarLanguage(enum.IntEnum):
     inside {"type": "function", "function": {...}}."""
 
 
-class JsonSpace(enum.IntEnum):
+class JsonSpace(_Named):
     """White space in generated JSON."""
 
     FLEXIBLE = 0
@@ -124,7 +138,7 @@ class JsonSpace(enum.IntEnum):
     """{"a": 1, "b": [2, 3]}."""
 
 
-class Isa(enum.IntEnum):
+class Isa(_Named):
     """Instruction sets. All compute the same bits. AUTO selects the best one of this CPU and build; for that it may
     request tile registers from Linux (kernels/README.md, "AMX"), as AVX512AMX does."""
 
@@ -148,7 +162,7 @@ class Isa(enum.IntEnum):
     """AVX512VNNI with int8 tiles, on Linux."""
 
 
-class Stage(enum.IntEnum):
+class Stage(_Named):
     """Stages of the chain. Notation: l logits, p = softmax(l) over the tokens that are left, H = -sum p ln p, c(t) how
     often t occurs in the penalty window. Tokens that a grammar's mask excludes are removed before the first stage and
     never return. A truncation keeps at least min_keep tokens; ties go to the lowest token id; NaN counts as -infinity.
@@ -212,7 +226,7 @@ class Stage(enum.IntEnum):
     """Adds the bias of a green list."""
 
 
-class Order(enum.IntEnum):
+class Order(_Named):
     """Predefined orders of the stages. Selection comes last in each."""
 
     DEFAULT = 0
@@ -223,7 +237,7 @@ class Order(enum.IntEnum):
     """The order of vLLM."""
 
 
-class Selection(enum.IntEnum):
+class Selection(_Named):
     """How one of the remaining tokens is selected."""
 
     MULTINOMIAL = 0
@@ -243,7 +257,7 @@ class Selection(enum.IntEnum):
     the mean stays there."""
 
 
-class WatermarkScheme(enum.IntEnum):
+class WatermarkScheme(_Named):
     """Kinds of watermarks, which are statistical marks of generated text that sotto_watermark_detect finds. TOURNAMENT
     and GUMBEL replace the selection, which must be MULTINOMIAL with a temperature above 0; of the searches only
     SOTTO_SEARCH_SAMPLE supports them. They do not change the distribution over keys."""
@@ -262,7 +276,7 @@ class WatermarkScheme(enum.IntEnum):
     """Gumbel-max trick with noise from a hash of key, context and token (Aaronson 2022)."""
 
 
-class Dola(enum.IntEnum):
+class Dola(_Named):
     """Decoding by contrasting layers (DoLa, Chuang et al. 2023): ln p of the last layer minus ln p of the earlier layer
     that differs most from it, chosen among the lower or the upper half."""
 
@@ -274,7 +288,7 @@ class Dola(enum.IntEnum):
     """Contrasts with the upper layers."""
 
 
-class SearchMode(enum.IntEnum):
+class SearchMode(_Named):
     """Kind of search."""
 
     BEAM = 0
@@ -293,7 +307,7 @@ class SearchMode(enum.IntEnum):
     SOTTO_FEATURE_HIDDEN_HISTORY and contrastive_k <= the session's sequence_count."""
 
 
-class EarlyStopping(enum.IntEnum):
+class EarlyStopping(_Named):
     """When a beam search ends after sequence_count sequences are finished (early_stopping of transformers)."""
 
     HEURISTIC = 0
@@ -304,7 +318,7 @@ class EarlyStopping(enum.IntEnum):
     """Only when no better sequence is possible."""
 
 
-class LengthNorm(enum.IntEnum):
+class LengthNorm(_Named):
     """Divisor of the sum of ln p, which makes scores of different lengths comparable."""
 
     POWER = 0
@@ -313,7 +327,7 @@ class LengthNorm(enum.IntEnum):
     """((5 + length) / 6)^alpha (Wu et al. 2016)."""
 
 
-class Rerank(enum.IntEnum):
+class Rerank(_Named):
     """How SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK are minimum Bayes risk (Kumar and Byrne
     2004): the sequence with the largest mean similarity to all sequences, itself included, comes first."""
 
@@ -330,7 +344,7 @@ class Rerank(enum.IntEnum):
     """Similarity is the result of `similarity`."""
 
 
-class Overflow(enum.IntEnum):
+class Overflow(_Named):
     """What happens when the KV ring is full. C is context_tokens, S is sink_tokens."""
 
     STOP = 0
@@ -344,7 +358,7 @@ class Overflow(enum.IntEnum):
     to the kept text."""
 
 
-class Feature(enum.IntFlag):
+class Feature(_NamedFlag):
     """Features of a session that need memory of their own."""
 
     HIDDEN_HISTORY = 1
@@ -355,7 +369,7 @@ class Feature(enum.IntFlag):
     """A guide (sotto_session_set_guide)."""
 
 
-class Pooling(enum.IntEnum):
+class Pooling(_Named):
     """How the hidden states of a text become one embedding."""
 
     LAST = 0
@@ -364,7 +378,7 @@ class Pooling(enum.IntEnum):
     """The mean of all states."""
 
 
-class GuideMode(enum.IntEnum):
+class GuideMode(_Named):
     """How a second session, the guide, changes the logits of the first."""
 
     OFF = 0
@@ -377,7 +391,7 @@ class GuideMode(enum.IntEnum):
     alpha max p; the others are removed. The guide runs a weaker model with the same vocabulary over the same prompt."""
 
 
-class DraftSource(enum.IntFlag):
+class DraftSource(_NamedFlag):
     """Sources of drafts, as bits. Text that a matcher forces is evaluated ahead whenever the session has memory for it,
     for any source. After it, the first of the chosen sources that proposes anything is used, in the order CALLBACK,
     LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD."""
