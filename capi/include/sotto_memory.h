@@ -47,16 +47,53 @@
 #else
 #  define SOTTO_SIZE_(count) ((size_t)(count))
 #endif
+
+/* Sizes in bytes of objects of this version of the library. */
+#define SOTTO_MODEL_SIZE_ 1024           /* the model itself */
+#define SOTTO_LAYER_SIZE_ 256            /* what a model knows of a layer */
+#define SOTTO_SESSION_SIZE_ 40960        /* the session itself */
+#define SOTTO_OPERATOR_SIZE_ 12288       /* the operator of a linear layer */
+#define SOTTO_ROW_QUANTIZATION_SIZE_ 8   /* scale and zero point of a row of activations */
+#define SOTTO_TOKEN_STATE_SIZE_ 20       /* what a rewind restores per token */
+#define SOTTO_PAST_TOKEN_SIZE_ 16        /* counts of a token for penalties */
+#define SOTTO_SLOT_SPAN_SIZE_ 8          /* consecutive slots of a sequence in the ring */
+#define SOTTO_BEAM_TIP_SIZE_ 8           /* the newest token of a sequence, or its step */
+#define SOTTO_RUNNING_SEQUENCE_SIZE_ 32  /* a sequence of a search that goes on */
+#define SOTTO_FINISHED_SEQUENCE_SIZE_ 24 /* one that has ended */
+#define SOTTO_PHRASE_STATE_SIZE_ 132     /* how far a sequence is in each phrase */
+#define SOTTO_BEAM_CANDIDATE_SIZE_ 40    /* a continuation that a beam search considers */
+#define SOTTO_SAMPLER_STATE_SIZE_ 16     /* what a sampler keeps between tokens */
+#define SOTTO_DRAFT_ENTRY_SIZE_ 32       /* an n-gram of lookahead decoding */
+
+/* Numbers of elements. */
+#define SOTTO_LINEAR_SHAPES_ 5          /* kinds of linear layers, head included */
+#define SOTTO_PACKED_OUTPUTS_ 64        /* outputs of a packed layer are a multiple of this */
+#define SOTTO_PACKED_INPUTS_ 32         /* and its inputs of this */
+#define SOTTO_PACKED_EXTRA_ 16          /* bytes per output for scale, bias and sum */
+#define SOTTO_HEAD_MULTIPLE_ 16         /* elements of a head's key are padded to this */
+#define SOTTO_ACTIVATION_PADDING_ 128   /* bytes that kernels may read after the activations */
+#define SOTTO_QUANTIZATION_PADDING_ 16  /* the same for rows of SOTTO_ROW_QUANTIZATION_SIZE_ */
+#define SOTTO_CANDIDATE_BLOCK_ 128      /* logits that share a maximum */
+#define SOTTO_CANDIDATE_CHUNK_ 1024     /* logits that share a sum of weights */
+#define SOTTO_CANDIDATE_BUCKETS_ 1024   /* of the histogram that truncations use */
+#define SOTTO_MAX_PHRASES_ 32           /* phrases of a search */
+#define SOTTO_MAX_DOLA_LAYERS_ 10       /* layers that SOTTO_FEATURE_DOLA compares */
+#define SOTTO_STREAM_SPANS_ 3           /* spans of a sequence in the ring before its own tokens */
+#define SOTTO_DRAFT_ENTRIES_ 512        /* n-grams of lookahead decoding */
+#define SOTTO_DRAFT_PADDING_ 16         /* tokens after the text: the longest draft and one more */
+#define SOTTO_DEFAULT_LIST_BYTES_ 16384 /* list_bytes of sotto_session_params */
+
 #define SOTTO_UP_(count, multiple) ((SOTTO_SIZE_(count) + (multiple)-1) / (multiple)*SOTTO_SIZE_(multiple))
-/* An array of `count` elements of `size` bytes begins and ends on 64 bytes. */
-#define SOTTO_ARRAY_(count, size) SOTTO_UP_(SOTTO_SIZE_(count) * (size), 64)
+/* An array of `count` elements of `size` bytes begins and ends on a multiple of the alignment. */
+#define SOTTO_ARRAY_(count, size) SOTTO_UP_(SOTTO_SIZE_(count) * (size), SOTTO_MEMORY_ALIGNMENT)
 #define SOTTO_MAX_(a, b) (SOTTO_SIZE_(a) > SOTTO_SIZE_(b) ? SOTTO_SIZE_(a) : SOTTO_SIZE_(b))
 
 /* A packed linear layer, bounded over all instruction sets. */
-#define SOTTO_PACKED_(inputs, outputs) (SOTTO_UP_(outputs, 64) * (SOTTO_UP_(inputs, 32) + 16))
+#define SOTTO_PACKED_(inputs, outputs) \
+  (SOTTO_UP_(outputs, SOTTO_PACKED_OUTPUTS_) * (SOTTO_UP_(inputs, SOTTO_PACKED_INPUTS_) + SOTTO_PACKED_EXTRA_))
 
 #define SOTTO_MODEL_OBJECT_BYTES_(vocabulary, embedding, heads, layers, feed_forward) \
-  (SOTTO_SIZE_(1024) + SOTTO_ARRAY_(layers, 256))
+  (SOTTO_SIZE_(SOTTO_MODEL_SIZE_) + SOTTO_ARRAY_(layers, SOTTO_LAYER_SIZE_))
 #define SOTTO_MODEL_BYTES_(vocabulary, embedding, heads, layers, feed_forward)                                         \
   (SOTTO_MODEL_OBJECT_BYTES_(vocabulary, embedding, heads, layers, feed_forward) +                                     \
    SOTTO_SIZE_(layers) * (SOTTO_PACKED_(embedding, 3 * SOTTO_SIZE_(embedding)) + SOTTO_PACKED_(embedding, embedding) + \
@@ -74,17 +111,18 @@
 
 /* Layers whose logits SOTTO_FEATURE_DOLA keeps. */
 #define SOTTO_DOLA_ROWS_(layers, features) \
-  (((features)&SOTTO_FEATURE_DOLA) != 0 ? SOTTO_MIN_((SOTTO_SIZE_(layers) + 3) / 4, 10) : 0)
+  (((features)&SOTTO_FEATURE_DOLA) != 0 ? SOTTO_MIN_((SOTTO_SIZE_(layers) + 3) / 4, SOTTO_MAX_DOLA_LAYERS_) : 0)
 
 /* int8 keys and values and their scales. */
-#define SOTTO_KV_BYTES_(embedding, heads, layers, slots)                                             \
-  (2 * SOTTO_ARRAY_(SOTTO_SIZE_(layers) * (heads) * (slots), SOTTO_UP_((embedding) / (heads), 16)) + \
+#define SOTTO_KV_BYTES_(embedding, heads, layers, slots)                                                               \
+  (2 * SOTTO_ARRAY_(SOTTO_SIZE_(layers) * (heads) * (slots), SOTTO_UP_((embedding) / (heads), SOTTO_HEAD_MULTIPLE_)) + \
    2 * SOTTO_ARRAY_(SOTTO_SIZE_(layers) * (heads) * (slots), 4))
 
-#define SOTTO_ROW_BYTES_(embedding, feed_forward, rows)                                        \
-  (2 * SOTTO_ARRAY_(SOTTO_SIZE_(rows) * (embedding), 4) +                                      \
-   SOTTO_ARRAY_(SOTTO_SIZE_(rows) * SOTTO_MAX_(3 * SOTTO_SIZE_(embedding), feed_forward), 4) + \
-   SOTTO_ARRAY_(SOTTO_SIZE_(rows) * SOTTO_MAX_(embedding, feed_forward) + 128, 1) + SOTTO_ARRAY_((rows) + 16, 8))
+#define SOTTO_ROW_BYTES_(embedding, feed_forward, rows)                                                   \
+  (2 * SOTTO_ARRAY_(SOTTO_SIZE_(rows) * (embedding), 4) +                                                 \
+   SOTTO_ARRAY_(SOTTO_SIZE_(rows) * SOTTO_MAX_(3 * SOTTO_SIZE_(embedding), feed_forward), 4) +            \
+   SOTTO_ARRAY_(SOTTO_SIZE_(rows) * SOTTO_MAX_(embedding, feed_forward) + SOTTO_ACTIVATION_PADDING_, 1) + \
+   SOTTO_ARRAY_((rows) + SOTTO_QUANTIZATION_PADDING_, SOTTO_ROW_QUANTIZATION_SIZE_))
 
 /* `slots`: of the ring and all sequences. */
 #define SOTTO_FORWARD_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sequences, tokens,   \
@@ -100,38 +138,44 @@
    SOTTO_ARRAY_(                                                                                                      \
        ((features)&SOTTO_FEATURE_DOLA) != 0 ? SOTTO_SIZE_(layers) * (SOTTO_SIZE_(drafts) + 1) * (embedding) : 0, 4) + \
    SOTTO_ARRAY_(((features)&SOTTO_FEATURE_HIDDEN_HISTORY) != 0 ? SOTTO_SIZE_(slots) * (embedding) : 0, 4) +           \
-   5 * SOTTO_SIZE_(12288))
+   SOTTO_LINEAR_SHAPES_ * SOTTO_SIZE_(SOTTO_OPERATOR_SIZE_))
 
-#define SOTTO_SAMPLER_BYTES_(vocabulary, context, list_bytes)                                                    \
-  (3 * SOTTO_ARRAY_(vocabulary, 4) + SOTTO_ARRAY_(vocabulary, 8) +                                               \
-   SOTTO_ARRAY_(2 * SOTTO_UP_(vocabulary, 128) / 128, 4) + SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 1024) / 1024, 8) + \
-   SOTTO_ARRAY_(1024, 4) + SOTTO_ARRAY_(1024, 8) + SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 64) / 64, 8) +             \
-   2 * SOTTO_ARRAY_(list_bytes, 1) + 2 * SOTTO_ARRAY_(context, 4) + SOTTO_ARRAY_(context, 16) +                  \
-   SOTTO_ARRAY_(SOTTO_CEIL2_(2 * SOTTO_SIZE_(context)), 4))
+#define SOTTO_SAMPLER_BYTES_(vocabulary, context, list_bytes)                                                         \
+  (3 * SOTTO_ARRAY_(vocabulary, 4) + SOTTO_ARRAY_(vocabulary, 8) +                                                    \
+   SOTTO_ARRAY_(2 * SOTTO_UP_(vocabulary, SOTTO_CANDIDATE_BLOCK_) / SOTTO_CANDIDATE_BLOCK_, 4) +                      \
+   SOTTO_ARRAY_(SOTTO_UP_(vocabulary, SOTTO_CANDIDATE_CHUNK_) / SOTTO_CANDIDATE_CHUNK_, 8) +                          \
+   SOTTO_ARRAY_(SOTTO_CANDIDATE_CHUNK_, 4) + SOTTO_ARRAY_(SOTTO_CANDIDATE_BUCKETS_, 8) +                              \
+   SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 64) / 64, 8) + 2 * SOTTO_ARRAY_(list_bytes, 1) + 2 * SOTTO_ARRAY_(context, 4) + \
+   SOTTO_ARRAY_(context, SOTTO_PAST_TOKEN_SIZE_) + SOTTO_ARRAY_(SOTTO_CEIL2_(2 * SOTTO_SIZE_(context)), 4))
 
 /* The token tree, and what searches keep of each sequence. `all`: sequences * tokens. */
-#define SOTTO_TREE_BYTES_(sequences, tokens, all)                        \
-  (2 * SOTTO_ARRAY_(all, 4) + 3 * SOTTO_ARRAY_(sequences, 8) +           \
-   SOTTO_ARRAY_(SOTTO_SIZE_(sequences) * (SOTTO_SIZE_(tokens) + 3), 8) + \
+#define SOTTO_TREE_BYTES_(sequences, tokens, all)                                                              \
+  (2 * SOTTO_ARRAY_(all, 4) + 3 * SOTTO_ARRAY_(sequences, SOTTO_BEAM_TIP_SIZE_) +                              \
+   SOTTO_ARRAY_(SOTTO_SIZE_(sequences) * (SOTTO_SIZE_(tokens) + SOTTO_STREAM_SPANS_), SOTTO_SLOT_SPAN_SIZE_) + \
    SOTTO_ARRAY_(sequences, SOTTO_UP_(12, sizeof(void*)) + 2 * sizeof(void*)))
 #define SOTTO_SEARCH_BYTES_(sequences, all)                                                                         \
-  (4 * SOTTO_ARRAY_(all, 4) + 2 * SOTTO_ARRAY_(sequences, 32) + SOTTO_ARRAY_(sequences, 24) +                       \
-   2 * SOTTO_ARRAY_(sequences, 132) + SOTTO_ARRAY_(sequences, 40) + SOTTO_ARRAY_(35 * SOTTO_SIZE_(sequences), 40) + \
-   SOTTO_ARRAY_(sequences, 16) + SOTTO_ARRAY_(sequences, sizeof(sotto_sequence)))
+  (4 * SOTTO_ARRAY_(all, 4) + 2 * SOTTO_ARRAY_(sequences, SOTTO_RUNNING_SEQUENCE_SIZE_) +                           \
+   SOTTO_ARRAY_(sequences, SOTTO_FINISHED_SEQUENCE_SIZE_) + 2 * SOTTO_ARRAY_(sequences, SOTTO_PHRASE_STATE_SIZE_) + \
+   SOTTO_ARRAY_(sequences, SOTTO_BEAM_CANDIDATE_SIZE_) +                                                            \
+   SOTTO_ARRAY_((3 + SOTTO_MAX_PHRASES_) * SOTTO_SIZE_(sequences), SOTTO_BEAM_CANDIDATE_SIZE_) +                    \
+   SOTTO_ARRAY_(sequences, SOTTO_SAMPLER_STATE_SIZE_) + SOTTO_ARRAY_(sequences, sizeof(sotto_sequence)))
 
 /* What speculation knows of the text: tokens and n-grams. */
-#define SOTTO_DRAFT_BYTES_(context, drafts) \
-  ((drafts) == 0 ? 0 : SOTTO_ARRAY_(SOTTO_SIZE_(context) + 16, 4) + SOTTO_ARRAY_(512, 32))
+#define SOTTO_DRAFT_BYTES_(context, drafts)                                       \
+  ((drafts) == 0 ? 0                                                              \
+                 : SOTTO_ARRAY_(SOTTO_SIZE_(context) + SOTTO_DRAFT_PADDING_, 4) + \
+                       SOTTO_ARRAY_(SOTTO_DRAFT_ENTRIES_, SOTTO_DRAFT_ENTRY_SIZE_))
 
-#define SOTTO_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sinks, sequences,    \
-                             tokens, features, list_bytes, drafts)                                                    \
-  (SOTTO_SIZE_(40960) + SOTTO_ARRAY_(2 * SOTTO_SIZE_(context), 4) + SOTTO_ARRAY_(sinks, 4) + SOTTO_ARRAY_(batch, 4) + \
-   SOTTO_FORWARD_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sequences, tokens,        \
-                        SOTTO_SIZE_(context) + SOTTO_SIZE_(sequences) * (tokens), features, drafts) +                 \
-   SOTTO_DRAFT_BYTES_(context, drafts) + SOTTO_TREE_BYTES_(sequences, tokens, SOTTO_SIZE_(sequences) * (tokens)) +    \
-   SOTTO_SEARCH_BYTES_(sequences, SOTTO_SIZE_(sequences) * (tokens)) +                                                \
-   SOTTO_SAMPLER_BYTES_(vocabulary, context, list_bytes) + SOTTO_ARRAY_(list_bytes, 1) +                              \
-   SOTTO_ARRAY_(2 * SOTTO_SIZE_(context), 20) + SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 64) / 64, 8) +                     \
+#define SOTTO_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sinks, sequences,     \
+                             tokens, features, list_bytes, drafts)                                                     \
+  (SOTTO_SIZE_(SOTTO_SESSION_SIZE_) + SOTTO_ARRAY_(2 * SOTTO_SIZE_(context), 4) + SOTTO_ARRAY_(sinks, 4) +             \
+   SOTTO_ARRAY_(batch, 4) +                                                                                            \
+   SOTTO_FORWARD_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sequences, tokens,         \
+                        SOTTO_SIZE_(context) + SOTTO_SIZE_(sequences) * (tokens), features, drafts) +                  \
+   SOTTO_DRAFT_BYTES_(context, drafts) + SOTTO_TREE_BYTES_(sequences, tokens, SOTTO_SIZE_(sequences) * (tokens)) +     \
+   SOTTO_SEARCH_BYTES_(sequences, SOTTO_SIZE_(sequences) * (tokens)) +                                                 \
+   SOTTO_SAMPLER_BYTES_(vocabulary, context, list_bytes) + SOTTO_ARRAY_(list_bytes, 1) +                               \
+   SOTTO_ARRAY_(2 * SOTTO_SIZE_(context), SOTTO_TOKEN_STATE_SIZE_) + SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 64) / 64, 8) + \
    SOTTO_ARRAY_(((features) & (SOTTO_FEATURE_DOLA | SOTTO_FEATURE_GUIDE)) != 0 ? SOTTO_SIZE_(vocabulary) : 0, 4))
 
 #define SOTTO_SEARCH_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sinks,       \
@@ -140,6 +184,7 @@
                        features, list_bytes, 0)
 
 #define SOTTO_PLAIN_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sinks) \
-  SOTTO_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sinks, 0, 0, 0, 16384, 0)
+  SOTTO_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sinks, 0, 0, 0,    \
+                       SOTTO_DEFAULT_LIST_BYTES_, 0)
 
 #endif /* SOTTO_MEMORY_H */

@@ -298,8 +298,8 @@ TEST(SchemaKeywords, Shortcuts) {
   GrammarParams options = BuiltGrammar::compact();
   const auto calls = [&](bool parallel) {
     options.parallel_tool_calls = parallel;
-    return built([&, choice](auto& builder, auto name, auto* error) {
-      return build_tool_calls(as_span(functions), choice, options, name, builder, error);
+    return built([&](auto& builder, auto name, auto* error) {
+      return build_tool_calls(as_span(functions), options, name, builder, error);
     });
   };
   BuiltGrammar one = calls(false);
