@@ -19,7 +19,7 @@ ALIASES = {"sotto_text": "TextView", "sotto_token_list": "TokenList", "sotto_tok
            "sotto_step_fn": "StepFunction", "sotto_log_fn": "LogFunction", "sotto_release_fn": "ReleaseFunction"}
 # Structs that the runtime returns, laid out as in C, with a Status where C has a number.
 RESULTS = {"sotto_sequence": "SearchSequence"}
-# Objects behind the handles of the C interface, as declarations.
+# Declarations of the objects that handles of the C interface point to.
 OBJECTS = {"sotto_model": "class Model", "sotto_session": "class Session", "sotto_vocabulary": "struct Vocabulary"}
 # Enums whose names in the runtime say more than their C names; elsewhere sotto_json_space is JsonSpace.
 ENUM_NAMES = {"sotto_order": "ChainOrder", "sotto_stage": "StageKind", "sotto_dola": "DolaLayers"}

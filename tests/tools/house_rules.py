@@ -15,10 +15,10 @@ CORE = ("runtime/", "kernels/", "capi/")
 # The longest matching prefix of a file's path gives the prefixes it may include between quotes.
 INCLUDES = {
     "runtime/": ["runtime/", "kernels/*.h", "kernels/linear/*.h"],
-    "runtime/base/": ["runtime/base/", "kernels/*.h", "kernels/linear/*.h"],
+    "runtime/base/": ["runtime/base/", "runtime/generated/status.h", "kernels/*.h", "kernels/linear/*.h"],
     # Parameter structs, made from the C structs: the public headers have no dependencies.
     "runtime/generated/": ["runtime/base/", "runtime/generated/", "capi/include/sotto.h"],
-    "runtime/model/": ["runtime/base/", "runtime/model/", "kernels/*.h", "kernels/linear/*.h"],
+    "runtime/model/": ["runtime/base/", "runtime/generated/", "runtime/model/", "kernels/*.h", "kernels/linear/*.h"],
     "runtime/text/": ["runtime/base/", "runtime/text/", "runtime/model/", "kernels/*.h", "kernels/linear/*.h"],
     "runtime/grammar/": ["runtime/base/", "runtime/generated/", "runtime/grammar/", "runtime/model/", "kernels/*.h", "kernels/linear/*.h"],
     "runtime/sampling/": ["runtime/base/", "runtime/generated/", "runtime/sampling/", "kernels/*.h", "kernels/linear/*.h"],
