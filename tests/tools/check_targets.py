@@ -13,8 +13,7 @@ import sys
 import tempfile
 
 COMMON = ["kernels/*.cpp", "kernels/linear/*.cpp", "kernels/reference/*.cpp", "runtime/base/*.cpp",
-          "runtime/session/session.cpp", "runtime/model/*.cpp", "capi/*.cpp"]
-OF_ONE_TARGET = ("absent",)
+          "runtime/generated/*.cpp", "runtime/session/session.cpp", "runtime/model/*.cpp", "capi/*.cpp"]
 ARM64 = [("kernels/dispatch/*.cpp", []), ("kernels/arm/neon/*.cpp", []),
          ("kernels/arm/neon_dotprod/*.cpp", ["-march=armv8.2-a+dotprod"])]
 X86 = [("kernels/dispatch/*.cpp", []), ("kernels/x86/avx2/*.cpp", ["-mavx2", "-mfma"])]
@@ -34,8 +33,7 @@ def sources(root, own, with_common):
     """Pairs of path and flags; every pattern must match a file."""
     pairs = []
     for pattern, flags in own + [(pattern, []) for pattern in COMMON if with_common]:
-        paths = [path for path in sorted(root.glob(pattern))
-                 if (pattern, flags) in own or not path.name.startswith(OF_ONE_TARGET)]
+        paths = sorted(root.glob(pattern))
         if not paths:
             raise SystemExit(f"{pattern} finds no file")
         pairs += [(path, flags) for path in paths]
@@ -76,7 +74,7 @@ def main():
     ours = [f"-I{args.root}", f"-I{args.root}/capi/include"]
     ours += [option for path in args.include if os.path.realpath(path) not in paths
              for option in ("-isystem", path)]
-    defined = ["SOTTO_THREADS=1", "SOTTO_FEATURE_INT4=1", "SOTTO_HAS_SEARCH=1",
+    defined = ["SOTTO_THREADS=1", "SOTTO_FEATURE_INT4=1", "SOTTO_HAS_GRAMMAR=1", "SOTTO_HAS_SEARCH=1",
                "SOTTO_HAS_SPECULATION=1", "SOTTO_HAS_ALL_SAMPLERS=1", "SOTTO_HAS_WATERMARK=1", 'SOTTO_BUILD_TEXT=""']
     ours += [f"-D{name}" for name in args.define + defined]
 
