@@ -178,7 +178,7 @@ TEST(States, KeepTheTextsOfASearchThatDoesNotFit) {
     EXPECT_EQ(result.exit_code, 1);
     EXPECT_NE(result.out, "");
     EXPECT_NE(result.err.find(more[0] + ": "), std::string::npos) << result.err;
-    EXPECT_NE(result.err.find("do not fit the context"), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("do not fit a context of 16"), std::string::npos) << result.err;
   };
   const std::string path = folder.file("state");
   expect_failure({"--save-state", path});

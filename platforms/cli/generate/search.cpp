@@ -29,7 +29,8 @@ void score_sequences(Session& session, Generation& generation) {
     const Status status = score(session, continuation);
     if (status == Status::cancelled) generation.stop = status;
     if (status == Status::context_full) {
-      generation.failure = "--logprobs: a sequence and the prompt do not fit the context together";
+      generation.failure = "--logprobs: a sequence and the prompt do not fit a context of " +
+                           std::to_string(session.info().context_tokens);
     }
   }
 }
