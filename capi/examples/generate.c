@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
       sotto_tokenize(model, argv[2], strlen(argv[2]), 0, tokens, 1024, &count, &error) < 0)
     return fprintf(stderr, "%s\n", error.message), 1;
   sotto_status status = sotto_session_generate(session, tokens, count, 100, print, stdout);
-  if (status < 0) fprintf(stderr, "%s", sotto_status_text(status));
+  if (status < 0 && sotto_session_get_error(session, &error) == SOTTO_OK) fprintf(stderr, "%s\n", error.message);
   sotto_session_deinit(session);
   return puts("") < 0 || status < 0;
 }

@@ -63,6 +63,7 @@ int main(int argc, char** argv) {
   sotto_token tokens[1024];
   check(sotto_tokenize(model, argv[2], strlen(argv[2]), 0, tokens, 1024, &count, &error));
   sotto_status end = sotto_session_generate(session, tokens, count, 400, print, stdout);
+  if (end < 0) sotto_session_get_error(session, &error);
   check(end);
   puts("");
   sotto_session_deinit(session);

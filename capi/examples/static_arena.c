@@ -59,7 +59,9 @@ int main(int argc, char** argv) {
 
   size_t count;
   if (failed(sotto_tokenize(model, argv[2], strlen(argv[2]), 0, tokens, CONTEXT, &count, &error))) return 1;
-  if (failed(sotto_session_generate(session, tokens, count, 400, print, stdout))) return 1;
+  sotto_status status = sotto_session_generate(session, tokens, count, 400, print, stdout);
+  if (status < 0) sotto_session_get_error(session, &error);
+  if (failed(status)) return 1;
   printf("\n%zu bytes for the model, %zu for the session\n", sizeof model_memory, sizeof session_memory);
   sotto_session_deinit(session);
   sotto_model_deinit(model);

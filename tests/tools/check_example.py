@@ -4,7 +4,7 @@
 
 The model and a prompt are appended to COMMAND. It must print the text of the case `example` of tests/golden/data/bindings.txt,
 which may follow the prompt, or with --json an object with a name and an age. Without arguments it must print its usage
-and end with status 2, and with 3 if the context is too short for the object. With --shown-in, README must hold FILE, or
+and end with status 2, with 1 if the prompt does not fit the context, and with 3 if the object does not. With --shown-in, README must hold FILE, or
 what FILE has between lines that contain "[readme]".
 """
 import argparse
@@ -67,6 +67,7 @@ def main():
     elif done.stdout.strip() not in (case["text"].strip(), (prompt + case["text"]).strip()):
         sys.exit(f"printed {done.stdout!r}\ninstead of {case['text']!r}")
     check_failure(args.command, 2, "usage: ")
+    check_failure(args.command, 1, "602 tokens do not fit a context of 512", model, "word " * 600)
     if args.shown_in:
         shown = shown_part(args.source.read_text(encoding="utf-8"))
         if shown not in args.shown_in.read_text(encoding="utf-8"):

@@ -58,6 +58,11 @@ class Readmes:
             raise SystemExit(f"{what}: {commands}\nprinted only {text!r}")
         print(f"{what}: {text.strip().splitlines()[-1][:60]}")
 
+    def expect_too_long(self, program, cwd):
+        done = subprocess.run([program, "demo.sotto", "word " * 600], cwd=cwd, capture_output=True, text=True)
+        if done.returncode != 1 or "602 tokens do not fit a context of 512" not in done.stderr:
+            raise SystemExit(f"{program} ended with {done.returncode} and {done.stderr!r} for a prompt that does not fit")
+
     def program(self, readme, language, name):
         """Writes the program of a README to a file."""
         [block] = self.blocks(readme, language)
@@ -71,6 +76,7 @@ class Readmes:
         block = self.program("README.md", "c", "generate.c")
         command = re.match(r"/\* C11 or C\+\+: (.*) \*/\n", block)[1]
         self.expect_text("README.md, C", command, self.work)
+        self.expect_too_long("./generate", self.work)
         for options in ("-std=c11", "-x c++ -std=c++17"):
             self.run(f"cc {options} -Wall -Wextra -pedantic -Werror -fsyntax-only generate.c", self.work)
         self.program("README.md", "python", "stream.py")
@@ -84,6 +90,7 @@ class Readmes:
                                                   "add_executable(program main.cpp)\ninclude(uses.cmake)\n")
         self.expect_text("platforms/cpp", f"cmake -S . -B cpp >&2; cmake --build cpp >&2; cpp/program demo.sotto {PROMPT}",
                          self.work)
+        self.expect_too_long("cpp/program", self.work)
 
     def python(self):
         readme, folder = "platforms/python/README.md", self.tree / "platforms/python"
