@@ -80,8 +80,8 @@ class Filler:
             setattr(struct, counter, count)
 
     def fill(self, kind, params, **special):
-        """Returns a struct of `kind` with the library's defaults and the fields of `params` that are set. `special` holds
-        fields that the caller has converted."""
+        """Returns a struct of `kind` with the library's defaults and the fields of `params` that are set. `special`
+        holds fields that the caller has converted."""
         struct = kind()
         name = "".join("_" + c.lower() if c.isupper() else c for c in kind.__name__)
         getattr(lib, f"sotto{name}_init")(struct, ctypes.sizeof(struct))

@@ -83,7 +83,8 @@ class Sampler(Resource):
         words = None
         if allowed is not None:
             if 64 * len(allowed) < self.vocabulary_size:
-                raise ValueError(f"allowed has {len(allowed)} words; it must have at least {(self.vocabulary_size + 63) // 64}")
+                least = (self.vocabulary_size + 63) // 64
+                raise ValueError(f"allowed has {len(allowed)} words; it must have at least {least}")
             words, _ = integers_in(abi.u64, allowed, "allowed")
         given = abi.SamplerInput(sequence=integer(abi.u32, sequence, "sequence"), logits=floats, allowed=words,
                                   history=tokens, history_count=count,

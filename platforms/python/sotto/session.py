@@ -105,8 +105,9 @@ class Session(Resource):
         if not isinstance(grammar, Grammar):
             raise TypeError(f"the grammar is {grammar!r}; it must be a Grammar, such as Grammar.compile(source)")
         changes.setdefault("sequence_count", self._matched_sequences)
-        with Shared(self), Vocabulary.of_session(self) as vocabulary, Matcher(grammar, vocabulary, **changes) as matcher:
-            return self.set_matcher(matcher)
+        with Shared(self), Vocabulary.of_session(self) as vocabulary:
+            with Matcher(grammar, vocabulary, **changes) as matcher:
+                self.set_matcher(matcher)
 
     def _set(self, what, function, kind, params, first=(), **special) -> None:
         filler, error = Filler(), abi.Error()
@@ -141,15 +142,15 @@ class Session(Resource):
             self.stop_reason = None
             status = lib.sotto_session_next(handle, piece)
             self._callbacks.raise_first()
-            made = Piece.of(piece.contents) if check_session(handle, status) == Status.OK or piece.contents.text_size else None
-            if status != Status.OK:
+            if check_session(handle, status) != Status.OK:
                 self.stop_reason = Status(status)
-        return made
+            has_piece = status == Status.OK or piece.contents.text_size > 0
+            return Piece.of(piece.contents) if has_piece else None
 
     def pieces(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
                heal: bool = False) -> Iterator[Piece]:
-        """Evaluates the prompt and yields pieces until a stop, or after `max_tokens`. `heal` applies token healing to the
-        end of the prompt. An empty prompt continues the stream."""
+        """Evaluates the prompt and yields pieces until a stop, or after `max_tokens`. `heal` applies token healing to
+        the end of the prompt. An empty prompt continues the stream."""
         self._set_limit(max_tokens or None)
         status = self.prefill(prompt)
         if status != Status.OK:

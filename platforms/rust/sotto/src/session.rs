@@ -258,8 +258,8 @@ impl Session {
         })
     }
 
-    /// Evaluates a prompt and returns an iterator over the tokens that follow, at most `max_tokens` of them; `None` sets
-    /// no limit. An empty prompt continues the stream.
+    /// Evaluates a prompt and returns an iterator over the tokens that follow, at most `max_tokens` of
+    /// them; `None` sets no limit. An empty prompt continues the stream.
     pub fn stream(
         &mut self,
         prompt: impl Prompt,

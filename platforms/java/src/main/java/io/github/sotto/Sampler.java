@@ -37,7 +37,7 @@ public final class Sampler extends Owned {
     private final Callbacks callbacks;
     private final int vocabularySize;
 
-    /** Creates a sampler for any vocabulary. The model may be null; it defines the text of tokens and the end of text. */
+    /** Creates a sampler for any vocabulary. The model may be null; it defines tokens' text and the end of text. */
     public Sampler(int vocabularySize, Model model, SamplerParams params) {
         this(vocabularySize, model, new Callbacks());
         try {
@@ -105,7 +105,8 @@ public final class Sampler extends Owned {
 
     private void check(float[] logits, long[] allowed) {
         if (logits.length != vocabularySize) {
-            throw new IllegalArgumentException("logits has " + logits.length + " elements; it must have " + vocabularySize);
+            throw new IllegalArgumentException(
+                    "logits has " + logits.length + " elements; it must have " + vocabularySize);
         }
         int words = (vocabularySize + 63) / 64;
         if (allowed != null && allowed.length < words) {
