@@ -1,35 +1,35 @@
-/* sotto_memory.h - what sotto_model_memory_size and sotto_session_memory_size return, as
+/* sotto_memory.h - the sizes that sotto_model_memory_size and sotto_session_memory_size return, as
  * constant expressions for C and C++, so that memory can be static:
  *
  *   #define SHAPE 4096, 256, 4, 6, 1024   // vocabulary, embedding, heads, layers, feed-forward
  *   static _Alignas(SOTTO_MEMORY_ALIGNMENT) unsigned char
  *       session_memory[SOTTO_SESSION_MEMORY_BYTES(SHAPE, 256, 32, 0)];
  *
- * Figures hold for the library of the same SOTTO_VERSION. Arguments are evaluated many
- * times. All are sizes in elements; bytes come out.
+ * The results hold for the library of the same SOTTO_VERSION. Arguments are numbers of elements and
+ * are evaluated several times. Results are bytes.
  */
 #ifndef SOTTO_MEMORY_H
 #define SOTTO_MEMORY_H
 
 #include "sotto.h"
 
-/* Memory of a model whose weights are packed into memory, as the file holds no section for
+/* Memory of a model whose weights are packed into memory, because the file holds no section for
  * this CPU, or copied there (sotto_model_params.copy_weights). */
 #define SOTTO_MODEL_MEMORY_BYTES(...) SOTTO_MODEL_BYTES_(__VA_ARGS__)
 
-/* The same for weights of 4 bits with a head of 8 (sotto-convert --weights int4 --head int8). */
+/* The same for 4-bit weights with an 8-bit head (sotto-convert --weights int4 --head int8). */
 #define SOTTO_MODEL_INT8_HEAD_MEMORY_BYTES(...) SOTTO_MODEL_INT8_HEAD_BYTES_(__VA_ARGS__)
 
-/* Memory of a model that needs none for weights: they have 4 bits, they are used from the
- * file's packed section, or the instruction set is SOTTO_ISA_REFERENCE; and none are copied.
- * For copies of 4-bit weights there is sotto_model_memory_size alone. */
+/* Memory of a model that needs none for weights, because they have 4 bits, are used from the file's
+ * packed section, or the instruction set is SOTTO_ISA_REFERENCE, and they are not copied. For
+ * copies of 4-bit weights, use sotto_model_memory_size. */
 #define SOTTO_MODEL_IN_PLACE_MEMORY_BYTES(...) SOTTO_MODEL_OBJECT_BYTES_(__VA_ARGS__)
 
-/* Memory of a session: vocabulary, embedding, heads, layers, feed_forward, then
- * context_tokens, batch_tokens (not above context_tokens) and sink_tokens with the defaults
- * put in: the model's positions for context_tokens 0; for sink_tokens 0 with
- * SOTTO_OVERFLOW_STOP and the lesser of 4 and context_tokens/4 otherwise. The other
- * parameters have their defaults. */
+/* Memory of a session: vocabulary, embedding, heads, layers, feed_forward, then context_tokens,
+ * batch_tokens (not above context_tokens) and sink_tokens with their defaults resolved. The default
+ * of context_tokens is the number of the model's positions. That of sink_tokens is 0 with
+ * SOTTO_OVERFLOW_STOP, and otherwise the smaller of 4 and context_tokens/4. The other parameters
+ * have their defaults. */
 #define SOTTO_SESSION_MEMORY_BYTES(...) SOTTO_PLAIN_SESSION_BYTES_(__VA_ARGS__)
 
 /* The same with sequence_count, sequence_tokens (128 for the default), features and list_bytes
@@ -40,7 +40,7 @@
 /* The same with draft_tokens added: a row of logits and of activations for each, and 16 KB. */
 #define SOTTO_DRAFT_SESSION_MEMORY_BYTES(...) SOTTO_SESSION_BYTES_(__VA_ARGS__)
 
-/* ---- How they come about ---------------------------------------------------- */
+/* ---- How the sizes are computed ---------------------------------------------------- */
 
 #ifdef __cplusplus
 #  define SOTTO_SIZE_(count) static_cast<size_t>(count)
@@ -50,45 +50,45 @@
 
 /* Sizes in bytes of objects of this version of the library. */
 #define SOTTO_MODEL_SIZE_ 1024           /* the model itself */
-#define SOTTO_LAYER_SIZE_ 256            /* what a model knows of a layer */
+#define SOTTO_LAYER_SIZE_ 256            /* data of a layer in a model */
 #define SOTTO_SESSION_SIZE_ 40960        /* the session itself */
 #define SOTTO_OPERATOR_SIZE_ 12288       /* the operator of a linear layer */
 #define SOTTO_ROW_QUANTIZATION_SIZE_ 8   /* scale and zero point of a row of activations */
-#define SOTTO_TOKEN_STATE_SIZE_ 20       /* what a rewind restores per token */
+#define SOTTO_TOKEN_STATE_SIZE_ 20       /* state of a token that a rewind restores */
 #define SOTTO_PAST_TOKEN_SIZE_ 16        /* counts of a token for penalties */
 #define SOTTO_SLOT_SPAN_SIZE_ 8          /* consecutive slots of a sequence in the ring */
 #define SOTTO_BEAM_TIP_SIZE_ 8           /* the newest token of a sequence, or its step */
-#define SOTTO_RUNNING_SEQUENCE_SIZE_ 32  /* a sequence of a search that goes on */
-#define SOTTO_FINISHED_SEQUENCE_SIZE_ 24 /* one that has ended */
-#define SOTTO_PHRASE_STATE_SIZE_ 132     /* how far a sequence is in each phrase */
+#define SOTTO_RUNNING_SEQUENCE_SIZE_ 32  /* a running sequence of a search */
+#define SOTTO_FINISHED_SEQUENCE_SIZE_ 24 /* a finished sequence of a search */
+#define SOTTO_PHRASE_STATE_SIZE_ 132     /* progress of a sequence in each phrase */
 #define SOTTO_BEAM_CANDIDATE_SIZE_ 40    /* a continuation that a beam search considers */
-#define SOTTO_SAMPLER_STATE_SIZE_ 16     /* what a sampler keeps between tokens */
+#define SOTTO_SAMPLER_STATE_SIZE_ 16     /* state of a sampler between tokens */
 #define SOTTO_DRAFT_ENTRY_SIZE_ 32       /* an n-gram of lookahead decoding */
 
 /* Numbers of elements. */
-#define SOTTO_LINEAR_SHAPES_ 5          /* kinds of linear layers, head included */
+#define SOTTO_LINEAR_SHAPES_ 5          /* shapes of linear layers, including the head */
 #define SOTTO_PACKED_OUTPUTS_ 64        /* outputs of a packed layer are a multiple of this */
-#define SOTTO_PACKED_INPUTS_ 32         /* and its inputs of this */
+#define SOTTO_PACKED_INPUTS_ 32         /* inputs of a packed layer are a multiple of this */
 #define SOTTO_PACKED_EXTRA_ 16          /* bytes per output for scale, bias and sum */
 #define SOTTO_HEAD_MULTIPLE_ 16         /* elements of a head's key are padded to this */
 #define SOTTO_ACTIVATION_PADDING_ 128   /* bytes that kernels may read after the activations */
-#define SOTTO_QUANTIZATION_PADDING_ 16  /* the same for rows of SOTTO_ROW_QUANTIZATION_SIZE_ */
+#define SOTTO_QUANTIZATION_PADDING_ 16  /* entries that kernels may read after the quantization */
 #define SOTTO_CANDIDATE_BLOCK_ 128      /* logits that share a maximum */
 #define SOTTO_CANDIDATE_CHUNK_ 1024     /* logits that share a sum of weights */
-#define SOTTO_CANDIDATE_BUCKETS_ 1024   /* of the histogram that truncations use */
+#define SOTTO_CANDIDATE_BUCKETS_ 1024   /* buckets of the histogram that truncations use */
 #define SOTTO_MAX_PHRASES_ 32           /* phrases of a search */
 #define SOTTO_MAX_DOLA_LAYERS_ 10       /* layers that SOTTO_FEATURE_DOLA compares */
 #define SOTTO_STREAM_SPANS_ 3           /* spans of a sequence in the ring before its own tokens */
 #define SOTTO_DRAFT_ENTRIES_ 512        /* n-grams of lookahead decoding */
 #define SOTTO_DRAFT_PADDING_ 16         /* tokens after the text: the longest draft and one more */
-#define SOTTO_DEFAULT_LIST_BYTES_ 16384 /* list_bytes of sotto_session_params */
+#define SOTTO_DEFAULT_LIST_BYTES_ 16384 /* default list_bytes of sotto_session_params */
 
 #define SOTTO_UP_(count, multiple) ((SOTTO_SIZE_(count) + (multiple)-1) / (multiple)*SOTTO_SIZE_(multiple))
 /* An array of `count` elements of `size` bytes begins and ends on a multiple of the alignment. */
 #define SOTTO_ARRAY_(count, size) SOTTO_UP_(SOTTO_SIZE_(count) * (size), SOTTO_MEMORY_ALIGNMENT)
 #define SOTTO_MAX_(a, b) (SOTTO_SIZE_(a) > SOTTO_SIZE_(b) ? SOTTO_SIZE_(a) : SOTTO_SIZE_(b))
 
-/* A packed linear layer, bounded over all instruction sets. */
+/* The size of a packed linear layer, bounded over all instruction sets. */
 #define SOTTO_PACKED_(inputs, outputs) \
   (SOTTO_UP_(outputs, SOTTO_PACKED_OUTPUTS_) * (SOTTO_UP_(inputs, SOTTO_PACKED_INPUTS_) + SOTTO_PACKED_EXTRA_))
 
@@ -105,15 +105,15 @@
 
 #define SOTTO_MIN_(a, b) (SOTTO_SIZE_(a) < SOTTO_SIZE_(b) ? SOTTO_SIZE_(a) : SOTTO_SIZE_(b))
 #define SOTTO_MAX3_(a, b, c) SOTTO_MAX_(SOTTO_MAX_(a, b), c)
-/* The lowest power of two that is not below x, 1 ... 2^32. */
+/* The lowest power of two, 1 ... 2^32, that is at least x. */
 #define SOTTO_OR_(x, bits) ((x) | (x) >> (bits))
 #define SOTTO_CEIL2_(x) (SOTTO_OR_(SOTTO_OR_(SOTTO_OR_(SOTTO_OR_(SOTTO_OR_(SOTTO_SIZE_(x) - 1, 1), 2), 4), 8), 16) + 1)
 
-/* Layers whose logits SOTTO_FEATURE_DOLA keeps. */
+/* The number of layers whose logits SOTTO_FEATURE_DOLA stores. */
 #define SOTTO_DOLA_ROWS_(layers, features) \
   (((features)&SOTTO_FEATURE_DOLA) != 0 ? SOTTO_MIN_((SOTTO_SIZE_(layers) + 3) / 4, SOTTO_MAX_DOLA_LAYERS_) : 0)
 
-/* int8 keys and values and their scales. */
+/* The size of int8 keys and values and their scales. */
 #define SOTTO_KV_BYTES_(embedding, heads, layers, slots)                                                               \
   (2 * SOTTO_ARRAY_(SOTTO_SIZE_(layers) * (heads) * (slots), SOTTO_UP_((embedding) / (heads), SOTTO_HEAD_MULTIPLE_)) + \
    2 * SOTTO_ARRAY_(SOTTO_SIZE_(layers) * (heads) * (slots), 4))
@@ -124,7 +124,7 @@
    SOTTO_ARRAY_(SOTTO_SIZE_(rows) * SOTTO_MAX_(embedding, feed_forward) + SOTTO_ACTIVATION_PADDING_, 1) + \
    SOTTO_ARRAY_((rows) + SOTTO_QUANTIZATION_PADDING_, SOTTO_ROW_QUANTIZATION_SIZE_))
 
-/* `slots`: of the ring and all sequences. */
+/* `slots` is the number of slots of the ring and of all sequences. */
 #define SOTTO_FORWARD_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sequences, tokens,   \
                              slots, features, drafts)                                                                 \
   (SOTTO_KV_BYTES_(embedding, heads, layers, slots) +                                                                 \
@@ -148,7 +148,7 @@
    SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 64) / 64, 8) + 2 * SOTTO_ARRAY_(list_bytes, 1) + 2 * SOTTO_ARRAY_(context, 4) + \
    SOTTO_ARRAY_(context, SOTTO_PAST_TOKEN_SIZE_) + SOTTO_ARRAY_(SOTTO_CEIL2_(2 * SOTTO_SIZE_(context)), 4))
 
-/* The token tree, and what searches keep of each sequence. `all`: sequences * tokens. */
+/* The token tree, and the data of searches per sequence. `all` is sequences * tokens. */
 #define SOTTO_TREE_BYTES_(sequences, tokens, all)                                                              \
   (2 * SOTTO_ARRAY_(all, 4) + 3 * SOTTO_ARRAY_(sequences, SOTTO_BEAM_TIP_SIZE_) +                              \
    SOTTO_ARRAY_(SOTTO_SIZE_(sequences) * (SOTTO_SIZE_(tokens) + SOTTO_STREAM_SPANS_), SOTTO_SLOT_SPAN_SIZE_) + \
@@ -160,7 +160,7 @@
    SOTTO_ARRAY_((3 + SOTTO_MAX_PHRASES_) * SOTTO_SIZE_(sequences), SOTTO_BEAM_CANDIDATE_SIZE_) +                    \
    SOTTO_ARRAY_(sequences, SOTTO_SAMPLER_STATE_SIZE_) + SOTTO_ARRAY_(sequences, sizeof(sotto_sequence)))
 
-/* What speculation knows of the text: tokens and n-grams. */
+/* The text that speculation stores: tokens and n-grams. */
 #define SOTTO_DRAFT_BYTES_(context, drafts)                                       \
   ((drafts) == 0 ? 0                                                              \
                  : SOTTO_ARRAY_(SOTTO_SIZE_(context) + SOTTO_DRAFT_PADDING_, 4) + \
