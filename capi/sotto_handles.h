@@ -1,5 +1,5 @@
-// Shared by the functions of sotto.h: handles to objects, statuses, errors, and structs of
-// callers that know fewer or more fields than this library.
+// Parts that the functions of sotto.h share: conversions of handles, statuses and errors, and of structs from callers
+// that know fewer or more fields than this library.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ inline const CompiledGrammar* unwrap(const sotto_grammar* grammar) {
 
 inline sotto_status wrap(Status status) { return static_cast<sotto_status>(status); }
 
-// Copies as much of a struct as caller and library both know; `target` keeps its own
-// struct_size. Every struct begins with it.
+// Copies as much of a struct as caller and library both know. Every struct begins with struct_size, of which `target`
+// keeps its own.
 template <typename T>
 void copy_known(T* target, uint32_t target_size, const T& source, uint32_t source_size) {
   const size_t known = target_size < source_size ? target_size : source_size;
@@ -38,7 +38,7 @@ void copy_known(T* target, uint32_t target_size, const T& source, uint32_t sourc
               reinterpret_cast<const char*>(&source) + sizeof(uint32_t), known - sizeof(uint32_t));
 }
 
-// Blocks of callers begin on a boundary of SOTTO_MEMORY_ALIGNMENT.
+// Memory from callers must be aligned to SOTTO_MEMORY_ALIGNMENT.
 inline bool is_aligned(const void* memory) { return reinterpret_cast<uintptr_t>(memory) % SOTTO_MEMORY_ALIGNMENT == 0; }
 
 // Fills a struct whose struct_size the caller has set.
@@ -71,7 +71,7 @@ inline sotto_error lower(const Error& error) {
   return lowered;
 }
 
-// Hands a failure's details to the caller, when it goes out of scope.
+// Copies the details of a failure to the caller when it goes out of scope.
 class ErrorOut {
  public:
   explicit ErrorOut(sotto_error* out) : out_(out) {}
@@ -84,7 +84,7 @@ class ErrorOut {
 
   Error* get() { return &error_; }
 
-  // A null pointer where one is needed.
+  // Fails because a pointer is null that must not be.
   sotto_status null_argument(const char* name) {
     return wrap(fail(&error_, Status::kInvalidArgument, name, " is NULL"));
   }

@@ -27,7 +27,7 @@ Status reject_text(std::span<const char> text, Error* error) {
   return fail(error, Status::kInvalidArgument, "source must be empty for this language");
 }
 
-// All languages. A new one is a row here, next to its value in GrammarLanguage.
+// All languages. To add one, add a row here and a value to GrammarLanguage.
 constexpr Language kLanguages[] = {
     {GrammarLanguage::kGbnf,
      [](std::span<const char> text, const GrammarParams& params, std::span<const char>, GrammarBuilder& builder,
@@ -68,7 +68,7 @@ const Language& find_language(GrammarLanguage language) {
                        [&](const Language& known) { return known.language == language; });
 }
 
-// Adds the rules of the source; `*root` is its start rule.
+// Adds the rules of the source and stores its start rule in `*root`.
 Status read_source(std::span<const char> text, const GrammarParams& params, GrammarBuilder& builder, uint32_t* root,
                    Error* error) {
   const bool names_its_root = params.language == GrammarLanguage::kGbnf;
@@ -85,7 +85,7 @@ bool is_text(const VocabularySource& source, uint32_t token, std::span<const cha
   return std::equal(bytes.begin(), bytes.end(), text.begin(), text.end());
 }
 
-// Returns the first token with this text; special tokens come before others.
+// Returns the first token with this text. Special tokens come before others.
 uint32_t find_token(const void* self, std::span<const char> text) {
   const Vocabulary& vocabulary = *static_cast<const Vocabulary*>(self);
   const VocabularySource& source = vocabulary.source;

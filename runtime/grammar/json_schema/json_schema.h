@@ -25,24 +25,24 @@
 
 namespace sotto {
 
-// Defines the rule `name`. Errors begin with a JSON pointer, or with line:column if the text is not JSON. A workspace
-// that is too small is kGrammarTooLarge: of 374 real schemas, half need less than 64 KiB.
+// Defines the rule `name`. Errors begin with a JSON pointer, or with line:column if the text is not JSON. If the
+// workspace is too small, the result is kGrammarTooLarge. Of 374 real schemas, half need less than 64 KiB.
 Status build_json_schema(std::span<const char> schema, const GrammarParams& options, std::span<const char> name,
                          GrammarBuilder& builder, Error* error);
 
-// Defines the rule `name`: one of the texts. There is at least one; empty ones are allowed.
+// Defines the rule `name` as one of the texts. There is at least one text, and texts may be empty.
 Status build_choices(std::span<const std::string_view> choices, std::span<const char> name, GrammarBuilder& builder,
                      Error* error);
 
-// The same for a JSON array of at least one string.
+// Does the same for a JSON array of at least one string.
 Status build_choice_list(std::span<const char> list, std::span<const char> name, GrammarBuilder& builder, Error* error);
 
-// Defines the rule `name`: a number between two JSON numbers, both included; an empty text is no bound. The number has
-// no exponent, and an integer has no fraction.
+// Defines the rule `name` as a number between two JSON numbers, both included. An empty text means no bound. The number
+// has no exponent, and an integer has no fraction.
 Status build_number_range(std::string_view minimum, std::string_view maximum, bool integer, std::span<const char> name,
                           GrammarBuilder& builder, Error* error);
 
-// The same for a JSON object with the members "minimum", "maximum" and "integer", all optional.
+// Does the same for a JSON object with the members "minimum", "maximum" and "integer", which are all optional.
 Status build_number_object(std::span<const char> object, std::span<const char> name, GrammarBuilder& builder,
                            Error* error);
 

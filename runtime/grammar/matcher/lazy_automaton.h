@@ -23,7 +23,7 @@ namespace sotto {
 
 class LazyAutomaton {
  public:
-  // The last `trail_count` of the pins are the trail.
+  // The last `trail_count` of the pins form the trail.
   void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits, uint32_t pin_count,
               uint32_t trail_count);
   // Writes the start set to the first pin.
@@ -38,29 +38,29 @@ class LazyAutomaton {
   // Keeps the first `count` pins of the trail in use while other pins are written.
   void hold_trail(uint32_t count) { held_trail_ = count; }
   StepBudget& budget() { return budget_; }
-  // Gives a new call of the interface the whole budget.
+  // Restores the whole budget for a new call of the interface.
   void renew_budget() { budget_.set(step_budget_); }
-  // Counts the collections so far: numbers of sets kept outside the pins are valid until it changes.
+  // Returns the number of collections so far. Numbers of sets outside the pins are valid until it changes.
   uint64_t collection_count() const { return collection_count_; }
   bool accepts(uint32_t set) const { return (store_.state_set(set).flags & StateSet::kAccepts) != 0; }
 
-  // All of the following read and write pins. `to` differs from `from`.
+  // The following functions read and write pins. `to` differs from `from`.
   StepResult step(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
     const uint32_t known = store_.next(*from, symbol_class);
     if (known == kNotComputed) return make_step(from, symbol_class, to);
     *to = known;
     return StepResult::kDone;
   }
-  // The same; also remembers the transitions by other classes that lead to the same states.
+  // Does the same and also remembers the transitions by other classes that lead to the same states.
   StepResult step_alike(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
     const uint32_t known = store_.next(*from, symbol_class);
     if (known == kNotComputed) return make_steps(from, symbol_class, to);
     *to = known;
     return StepResult::kDone;
   }
-  // Steps by all bytes; uses the trail.
+  // Steps by all bytes. Uses the trail.
   StepResult step_bytes(std::span<const char> bytes, uint32_t* set);
-  // Makes the set after an end token: it accepts, and nothing follows.
+  // Makes the set after an end token, which accepts, and after which nothing may follow.
   StepResult make_end(uint32_t* to);
   StepResult unite(const uint32_t* a, const uint32_t* b, uint32_t* to);
   StepResult truncate(const uint32_t* from, uint32_t depth, uint32_t* to);

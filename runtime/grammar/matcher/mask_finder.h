@@ -32,24 +32,24 @@ struct MaskMethods {
 
 class MaskFinder {
  public:
-  // Returns false if limits.mask_bytes cannot hold one mask.
+  // Returns false if limits.mask_bytes is too small for one mask.
   bool layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary, const MatcherParams& limits);
   void init(LazyAutomaton& engine, const Vocabulary& vocabulary, const MaskMethods& methods);
 
-  // Pins that find() needs for itself, and pins of the trail.
+  // The number of pins that find() needs in addition to those of the trail.
   static constexpr uint32_t kPinCount = 1 + PrefilterFinder::kPinCount;
   static uint32_t trail_count(const Vocabulary& vocabulary) { return vocabulary.longest + 2; }
 
-  // Returns the words of the mask of the pinned set, valid until the next call; null if no token is possible.
+  // Returns the words of the mask of the pinned set, valid until the next call, or null if no token is possible.
   StepResult find(const uint32_t* set, uint32_t* pins, const uint64_t** words);
   const MaskCache& cache() const { return cache_; }
-  uint64_t walk_count() const { return walk_count_; }  // masks computed so far
+  uint64_t walk_count() const { return walk_count_; }  // number of masks computed so far
 
  private:
-  // The draft of the mask being computed is complete up to `node`.
+  // The progress of a mask being computed: its draft is complete up to `node`.
   struct Progress {
-    TokenPrefilter prefilter;  // all of it is in the draft, rightly
-    TokenPrefilter guess;      // all of it was in the draft at the beginning
+    TokenPrefilter prefilter;  // all of its tokens are in the draft, correctly
+    TokenPrefilter guess;      // all of its tokens were in the draft at the beginning
     uint32_t node = 0;
     bool has_begun = false;
   };

@@ -24,8 +24,9 @@
 
 namespace sotto {
 
-// Remembers where the latest accepted tokens led, by set and token: step_bytes() does not store the sets between the
-// bytes, and a collection forgets transitions. A direct-mapped cache: a new entry replaces the old one in its slot.
+// Remembers to which set the latest accepted tokens led, by set and token, because step_bytes() does not store the sets
+// between the bytes, and a collection forgets transitions. It is a direct-mapped cache: a new entry replaces the old
+// one in its slot.
 class TokenStepCache {
  public:
   void layout(Arena& arena) { steps_ = arena.take<Step>(kCount); }
@@ -57,38 +58,39 @@ class TokenStepCache {
 
 class Matcher {
  public:
-  // Checks that limits, grammar and vocabulary are compatible. The message names the limit at fault.
+  // Checks that limits, grammar and vocabulary are compatible. The message names the limit that is too small or too
+  // large.
   static Status check(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits,
                       Error* error);
 
   // Returns the bytes of working memory, or 0 if a limit is too small or the sum exceeds SIZE_MAX. Without a vocabulary
-  // (null) the matcher takes bytes only.
+  // (null) the matcher accepts only bytes.
   static size_t memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits);
 
-  // `memory`: memory_size bytes, 64-byte aligned. Grammar and vocabulary must outlive the matcher. All sequences start
-  // empty.
+  // `memory` has memory_size() bytes and is aligned to 64. Grammar and vocabulary must outlive the matcher. All
+  // sequences start empty.
   Status init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits, void* memory,
               const MaskMethods& methods = {});
 
   // Empties a sequence.
   void reset(uint32_t sequence);
 
-  // Finds the tokens that may come next; end tokens are among them where the text may end. The words are valid until
-  // the next call. kGrammarDeadEnd: no token of the vocabulary is possible.
+  // Finds the tokens that may come next. End tokens are among them if the text may end here. The words are valid until
+  // the next call. Returns kGrammarDeadEnd if no token of the vocabulary is possible.
   Status mask(uint32_t sequence, TokenMask* mask);
 
-  // kInvalidArgument: the mask does not allow the token. On failure nothing has changed.
+  // Returns kInvalidArgument if the mask does not allow the token. On failure nothing has changed.
   Status accept_token(uint32_t sequence, int32_t token);
-  // kInvalidArgument: no text of the grammar begins like this. On failure nothing has changed.
+  // Returns kInvalidArgument if no text of the grammar begins with this text. On failure nothing has changed.
   Status accept_bytes(uint32_t sequence, std::span<const char> bytes);
 
   // Returns whether the sequence followed by the bytes begins a text of the grammar, and whether it is a complete one.
   Status test_bytes(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches);
 
-  // Rolls back the newest accepted tokens, or byte strings, of sequence 0. kInvalidState: `count` is more than
-  // rollback_count or than were accepted since the last restart() or fork().
+  // Rolls back the newest accepted tokens, or byte strings, of sequence 0. Returns kInvalidState if `count` is more
+  // than rollback_count, or more than were accepted since the last restart() or fork().
   Status rewind(uint64_t count);
-  // Marks where sequence 0 is; restart() goes back there.
+  // Marks the present place of sequence 0, to which restart() returns.
   void mark_start();
   void restart();
   // Makes sequence `to` a copy of `from`. A copy in sequence 0 cannot be rolled back beyond the fork.
@@ -98,12 +100,13 @@ class Matcher {
   bool accepts(uint32_t sequence) const;
   // Returns whether the text must end here.
   bool complete(uint32_t sequence) const;
-  // Writes bytes while exactly one is possible and the text may not end; stops without an error when `forced` is full.
+  // Writes bytes as long as exactly one is possible and the text may not end. Stops without an error when `forced` is
+  // full.
   Status forced_bytes(uint32_t sequence, std::span<char> forced, size_t* size);
 
   uint32_t sequence_count() const { return sequence_count_; }
   const Vocabulary* vocabulary() const { return vocabulary_; }
-  uint64_t accepted_count() const { return accepted_; }  // by sequence 0
+  uint64_t accepted_count() const { return accepted_; }  // number of tokens that sequence 0 has accepted
 
   // Returns the interface through which sessions and searches use the matcher.
   static TokenConstraint constraint(Matcher* matcher);
@@ -133,8 +136,8 @@ class Matcher {
   const Vocabulary* vocabulary_ = nullptr;
   uint32_t sequence_count_ = 0;
   uint32_t rollback_count_ = 0;
-  uint64_t accepted_ = 0;    // by sequence 0
-  uint64_t rewindable_ = 0;  // of those
+  uint64_t accepted_ = 0;    // number of tokens that sequence 0 has accepted
+  uint64_t rewindable_ = 0;  // number of those that can be rolled back
   uint64_t accepted_at_start_ = 0;
   bool is_single_[256] = {};       // by class: it has exactly one byte
   uint8_t class_bytes_[256] = {};  // by class: its last byte

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kSmallStates = 200;
 constexpr uint32_t kTinyStates = 50;
-constexpr uint32_t kMaxRules = 64;   // that are searched from one
+constexpr uint32_t kMaxRules = 64;   // maximal number of rules reached from one rule
 constexpr uint32_t kMaxCalls = 512;  // a grammar with more is assumed to have no left recursion
 
 // Returns whether a text of the rule may begin with a text of the same rule.
@@ -37,15 +37,15 @@ bool has_left_recursion(const CompiledGrammar& grammar) {
   return false;
 }
 
-// Estimates fitted to what GBNF files, JSON schemas and random grammars were measured to need. While a text has one
-// reading, a grammar needs memory in proportion to its size. A small grammar may have many readings open at once: the
-// extra for them fades with the square of the number of states. Left recursion and counting at run time need much more,
-// as many nodes and counts may be live at once.
+// The estimates are fitted to measurements of GBNF files, JSON schemas and random grammars. As long as a text has one
+// reading, a grammar needs memory in proportion to its size. A small grammar may have many readings at once, and the
+// additional memory for them decreases with the square of the number of states. Left recursion and counting at run time
+// need much more, because many nodes and counts may be in use at once.
 MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar, uint32_t token_count) {
   const CompiledGrammar::Counts& counts = grammar.counts();
   const uint32_t states = std::min(counts.states, 1u << 14);
   const uint32_t calls = std::min(counts.calls, 1u << 14);
-  // A text may begin with all rules at once: each is visited twice, on a node of its own.
+  // A text may begin with all rules at once. Each is visited twice, on a node of its own.
   const uint32_t rules = std::min(grammar.rule_count(), calls);
   const uint32_t visits = 2 * rules;
   const auto faded = [=](uint32_t most, uint32_t small = kSmallStates) {
@@ -77,7 +77,7 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
     limits.frame_count = 16384 * growth * std::min(growth, 2u);
     limits.item_count = 8192 * growth;
   }
-  // The sets of the rollback ring are kept, and each sequence of a search has stacks of its own.
+  // The sets of the rollback ring stay in use, and each sequence of a search has its own stacks.
   const uint32_t sequences = std::min(limits.sequence_count, kMaxStateSets / 4);
   const uint32_t kept = std::min(limits.rollback_count, kMaxStateSets / 2) + sequences;
   limits.config_count += kept;
@@ -87,7 +87,7 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
     limits.frame_count += 96 * (sequences - 1);
   }
   const uint32_t words_size = (token_count + 63) / 64 * static_cast<uint32_t>(sizeof(uint64_t));
-  // Grammars like JSON soon visit all their masks.
+  // Grammars like JSON visit all their masks after a short time.
   const bool is_dense = states <= 256 && calls >= states / 3 && calls > 0;
   const uint32_t lists_size = is_dense ? 3072 : 256 + 3 * std::min(states, 4096u);
   limits.mask_bytes = std::max(4096u, (is_dense ? 4 : 2) * words_size + lists_size);

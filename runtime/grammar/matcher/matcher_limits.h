@@ -9,23 +9,23 @@
 
 namespace sotto {
 
-// Returns `given` with its zeros replaced by estimates that make the grammar fast, unless it is very ambiguous.
-// `token_count`: the size of the vocabulary, or zero without one.
+// Returns `given` with zeros replaced by estimates that make the grammar fast, unless it is very ambiguous.
+// `token_count` is the size of the vocabulary, or zero without one.
 MatcherParams resolve_limits(const MatcherParams& given, const CompiledGrammar& grammar, uint32_t token_count);
 
 enum class StepResult : uint8_t {
   kDone,
-  kStoreFull,   // a collection may help
-  kTooComplex,  // the working memory or the budget is used up
+  kStoreFull,   // the store is full, and a collection may help
+  kTooComplex,  // the working memory or the budget is exhausted
 };
 
-// Elementary steps that may still be made. Each call of the matcher's interface starts with the whole budget, so that
-// an ambiguous grammar fails with a status instead of taking forever.
+// The number of elementary steps that may still be made. Each call of the matcher's interface starts with the whole
+// budget, so that an ambiguous grammar fails with a status instead of running without a bound.
 class StepBudget {
  public:
   uint64_t left() const { return left_; }
   void set(uint64_t steps) { left_ = steps; }
-  // Returns false, and takes nothing, if fewer steps are left.
+  // Returns false, and uses nothing up, if fewer steps are left.
   bool spend(uint64_t steps) {
     if (steps > left_) return false;
     left_ -= steps;

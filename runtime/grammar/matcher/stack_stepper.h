@@ -32,32 +32,33 @@ namespace sotto {
 
 class StackStepper {
  public:
-  // `index`: for limits.work_count entries; it is empty whenever no step is being made.
+  // `index` has slots for limits.work_count entries. It is empty whenever no step is in progress.
   void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits, const HashIndex& index);
   void init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget);
 
   // Makes the set before the first byte.
   StepResult start(uint32_t* set);
-  // Makes the set after a byte or token of the class; kDeadSet if there is none.
+  // Makes the set after a byte or token of the class, or kDeadSet if there is none.
   StepResult step(uint32_t set, uint32_t symbol_class, uint32_t* next);
   // Makes the set after the first `taken` bytes of a text, at least one, without storing those in between.
   StepResult step_text(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
-  // The same for the bytes, possibly none, that are each one repetition of the same loop.
+  // Does the same for as many bytes, possibly none, as are each one repetition of the same loop.
   StepResult step_loop(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
 
  private:
-  // A state on top of a node, or a marker: (rule, kRuleMarker) records the pending node of a rule, (kLeftMarker, node)
-  // that a node has been popped.
+  // A state on top of a node, or a marker. (rule, kRuleMarker) records the pending node of a rule, and (kLeftMarker,
+  // node) records that a node has been popped.
   struct Entry {
     uint32_t state;
     uint32_t node;
-    uint32_t pending;  // of a rule's marker
+    uint32_t pending;  // pending node, in the marker of a rule
   };
 
-  static constexpr uint32_t kRuleMarker = UINT32_MAX;  // as a node
-  static constexpr uint32_t kLeftMarker = UINT32_MAX;  // as a state
-  static constexpr uint32_t kFewEntries = 8;           // up to here they are searched one by one, without the index
-  static constexpr uint32_t kFewStates = 16;           // kept from one byte of a text to the next
+  static constexpr uint32_t kRuleMarker = UINT32_MAX;  // the node of a rule's marker
+  static constexpr uint32_t kLeftMarker = UINT32_MAX;  // the state of a popped node's marker
+  static constexpr uint32_t kFewEntries = 8;           // up to this number, entries are searched one by one, without
+                                                       // the index
+  static constexpr uint32_t kFewStates = 16;           // number of states copied from one byte of a text to the next
 
   void begin();
   StepResult take_text(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
@@ -79,7 +80,7 @@ class StackStepper {
     if (result_ == StepResult::kDone) result_ = result;
   }
 
-  // Loops whose repetitions are one byte each.
+  // The following functions handle loops whose repetitions have one byte each.
   const State* find_repeat() const;
   bool is_repeat(const State& top) const;
   void repeat(std::span<const char> text, size_t* taken);
@@ -92,13 +93,13 @@ class StackStepper {
   StepBudget* budget_ = nullptr;
   StepResult result_ = StepResult::kDone;
   uint8_t flags_ = 0;
-  bool is_unknown_ = false;  // a node that truncation has cut off was popped
-  State ended_ = {};         // the state that moved, if it was the only one and ended its rule; else state 0
+  bool is_unknown_ = false;  // whether a node was popped that truncation has cut off
+  State ended_ = {};         // the state that moved, if it was the only one and ended its rule, else state 0
   uint32_t capacity_ = 0;
   uint32_t entry_count_ = 0;
   uint32_t state_count_ = 0;
   Entry* entries_ = nullptr;
-  HashIndex index_;  // of entries, once they are more than kFewEntries
+  HashIndex index_;  // index of the entries once they are more than kFewEntries
   State* states_ = nullptr;
   State* kept_ = nullptr;
   PendingNodes pending_;

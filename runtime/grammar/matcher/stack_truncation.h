@@ -1,11 +1,11 @@
-// Truncates stacks for the search of a mask: drops everything that one token cannot notice.
+// Truncation of stacks for the computation of a mask: it drops everything that one token cannot reach.
 //
-// A token can pop only the few rules on top of a stack, and move a loop's count only by its number of bytes. So the
-// mask of a state set is, nearly always, that of the set with its stacks cut off below a small depth (where
-// kUnknownNode takes the place of the rest) and with every count that is far from its loop's bounds replaced by one
-// representative. Ten thousand different depths of nesting then share a handful of masks, and `x{0,100000}` needs one.
-// If the search does pop into kUnknownNode it repeats at twice the depth, so masks stay exact. Only masks use truncated
-// sets; accepting a token never does.
+// A token can pop only the few rules on top of a stack, and can change a loop's count only by its number of bytes. So
+// the mask of a state set nearly always equals that of the set with its stacks cut off below a small depth, where
+// kUnknownNode replaces the rest, and with every count that is far from its loop's bounds replaced by one
+// representative. Ten thousand different depths of nesting then share a few masks, and `x{0,100000}` needs one. If the
+// computation pops into kUnknownNode, it repeats at twice the depth, so masks stay exact. Only masks use truncated
+// sets. Accepting a token never does.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace sotto {
 
 class StackTruncation {
  public:
-  // `index`: as for StackStepper.
+  // `index` follows the rules of StackStepper::layout().
   void layout(Arena& arena, const MatcherParams& limits, const HashIndex& index);
-  // `longest`: bytes of the longest token. A repetition of a loop takes at least one byte.
+  // `longest` is the size of the longest token in bytes. A repetition of a loop takes at least one byte.
   void init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget, uint32_t longest);
 
   // Returns whether the set at this depth differs from the set itself.
@@ -36,7 +36,7 @@ class StackTruncation {
   };
   struct Entry {
     Key key;
-    uint32_t result;  // the truncated node; kOpen: on the stack
+    uint32_t result;  // the truncated node, or kOpen while it is on the stack
   };
 
   static constexpr uint32_t kOpen = UINT32_MAX;
@@ -59,8 +59,8 @@ class StackTruncation {
   uint32_t entry_count_ = 0;
   uint32_t stack_size_ = 0;
   Entry* entries_ = nullptr;
-  HashIndex index_;            // of entries
-  uint32_t* stack_ = nullptr;  // of entries
+  HashIndex index_;            // index of the entries
+  uint32_t* stack_ = nullptr;  // numbers of entries
   StackFrame* frames_ = nullptr;
   State* states_ = nullptr;
 };

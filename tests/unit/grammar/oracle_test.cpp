@@ -25,7 +25,7 @@ std::vector<Variant> variants() {
   tiny.config_count = 24;
   tiny.item_count = 160;
   tiny.mask_bytes = 2048;
-  // States that are not determinized are more at once than the default allows for.
+  // Without determinization there are more states at once than the default limits allow.
   MatcherParams roomy;
   roomy.node_count = roomy.work_count = 16384;
   roomy.frame_count = 65536;
@@ -125,8 +125,8 @@ TEST_P(Oracle, AllowsTheSameTokens) {
   }
   EXPECT_GE(grammars, 300u);
   RecordProperty("decisions", static_cast<int>(decisions));
-  // A limit is an answer; it must be rare with the usual ones even in such grammars: none may be
-  // hit in the committed sample, which has fewer masks than this.
+  // Reaching a limit is a valid result, but with the usual limits it must be rare even for such grammars. No mask of
+  // the committed sample may reach one.
   const size_t masks = decisions / vocabulary.size();
   constexpr size_t kMasksPerLimit = 10000;
   EXPECT_LE(limited, std::string(variant.name) == "tiny" ? masks / 10 : masks / kMasksPerLimit);

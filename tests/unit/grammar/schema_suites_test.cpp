@@ -12,10 +12,10 @@
 namespace sotto::test {
 namespace {
 
-// Prints what is refused, and why.
+// Prints the rejected schemas and the reasons.
 const char* const kDetails = std::getenv("SOTTO_SCHEMA_DETAILS");
 
-// Valid texts that are not in the documented forms of formats (schema_format.h).
+// Returns whether a valid text lies outside the documented forms of formats (format.h).
 bool is_documented(const std::string& where) { return where.find("A-label") != std::string::npos; }
 
 struct Counts {
@@ -23,7 +23,7 @@ struct Counts {
   size_t supported = 0;
   size_t valid = 0;
   size_t valid_rejected = 0;
-  size_t undocumented = 0;  // of those
+  size_t undocumented = 0;  // number of those outside the documented forms
   size_t invalid = 0;
   size_t invalid_accepted = 0;
   std::map<std::string, size_t> reasons;
@@ -38,7 +38,7 @@ struct Counts {
     ++reasons[reason];
     if (kDetails != nullptr) std::cout << "REFUSED " << where << ": " << message << "\n";
   }
-  // More schemas may be supported than the committed figures say, never fewer.
+  // More schemas may be supported than the committed figures state, but never fewer.
   void check(const std::string& suite) const {
     std::cout << suite << ": " << supported << " of " << schemas << " schemas, " << valid - valid_rejected << " of "
               << valid << " valid accepted, " << invalid_accepted << " of " << invalid << " invalid accepted\n";
@@ -82,14 +82,14 @@ void run_suite(const std::string& folder) {
   const auto root = shared_data("grammars/json-schema-test-suite/" + folder);
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(*root)) {
-    // Keywords about content are annotations unless an application wants otherwise.
+    // Keywords about content are annotations unless an application decides otherwise.
     const bool content = folder == "draft7" && entry.path().filename() == "content.json";
     if (entry.path().extension() == ".json" && !content) files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
     GrammarParams options = BuiltGrammar::compact();
-    // The mandatory part takes formats for annotations.
+    // The mandatory part treats formats as annotations.
     options.assert_formats = file.string().find("/optional/format/") != std::string::npos;
     if (folder == "draft7") options.schema_draft = 7;
     for (const auto& group : Json::parse(read_file(file))) {
@@ -127,7 +127,7 @@ TEST(SchemaSuites, Bench) {
   counts.check("jsonschemabench");
 }
 
-// With the most space that the grammar has between all of it.
+// Writes the value with the most white space that the grammar allows everywhere.
 std::string spaced(std::string_view json) {
   const std::string space(20, ' ');
   std::string text;
@@ -149,7 +149,7 @@ std::string spaced(std::string_view json) {
   return text;
 }
 
-// Long white space has the most simultaneous states, and each can be rolled back.
+// Long white space has the largest number of simultaneous states, and each can be rolled back.
 TEST(SchemaSuites, BenchFitsTheDefaultLimits) {
   const auto folder = shared_data("grammars/jsonschemabench");
   if (!folder) GTEST_SKIP() << "test data is missing";
@@ -200,7 +200,7 @@ TEST(SchemaSuites, JsonTestSuite) {
     Workspace workspace(memory.data(), memory.size() * 8);
     JsonDocument document(workspace);
     Error error;
-    // A schema may not name a member twice.
+    // A schema must not name a member twice.
     const bool reads = name[0] == 'y' && name.find("duplicated_key") == std::string::npos;
     EXPECT_EQ(document.parse(as_span(text), &error) == Status::kOk, reads) << name << " " << error.message;
   }
