@@ -105,7 +105,7 @@ enum {
   SOTTO_GRAMMAR_CORRUPT = -17,
   /* The feature is not part of this build of the library. */
   SOTTO_UNSUPPORTED = -18,
-  /* SOTTO_OVERFLOW_STOP, and the tokens do not fit the context. Nothing was evaluated. */
+  /* The tokens do not fit the context of a session with SOTTO_OVERFLOW_STOP. Nothing was evaluated. */
   SOTTO_PROMPT_TOO_LONG = -19,
   /* An error of the library itself. */
   SOTTO_INTERNAL = -100

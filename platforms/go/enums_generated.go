@@ -67,7 +67,7 @@ const (
 	GrammarCorrupt Status = -17
 	// The feature is not part of this build of the library.
 	Unsupported Status = -18
-	// SOTTO_OVERFLOW_STOP, and the tokens do not fit the context. Nothing was evaluated.
+	// The tokens do not fit the context of a session with SOTTO_OVERFLOW_STOP. Nothing was evaluated.
 	PromptTooLong Status = -19
 	// An error of the library itself.
 	Internal Status = -100

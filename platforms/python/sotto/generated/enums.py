@@ -87,7 +87,7 @@ class Status(_Named):
     UNSUPPORTED = -18
     """The feature is not part of this build of the library."""
     PROMPT_TOO_LONG = -19
-    """SOTTO_OVERFLOW_STOP, and the tokens do not fit the context. Nothing was evaluated."""
+    """The tokens do not fit the context of a session with SOTTO_OVERFLOW_STOP. Nothing was evaluated."""
     INTERNAL = -100
     """An error of the library itself."""
 

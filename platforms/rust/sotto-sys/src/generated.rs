@@ -75,7 +75,7 @@ pub const SOTTO_GRAMMAR_UNSUPPORTED: i32 = -16;
 pub const SOTTO_GRAMMAR_CORRUPT: i32 = -17;
 /// The feature is not part of this build of the library.
 pub const SOTTO_UNSUPPORTED: i32 = -18;
-/// SOTTO_OVERFLOW_STOP, and the tokens do not fit the context. Nothing was evaluated.
+/// The tokens do not fit the context of a session with SOTTO_OVERFLOW_STOP. Nothing was evaluated.
 pub const SOTTO_PROMPT_TOO_LONG: i32 = -19;
 /// An error of the library itself.
 pub const SOTTO_INTERNAL: i32 = -100;

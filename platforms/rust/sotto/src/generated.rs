@@ -610,7 +610,8 @@ pub enum Status {
     GrammarCorrupt,
     /// The feature is not part of this build of the library.
     Unsupported,
-    /// SOTTO_OVERFLOW_STOP, and the tokens do not fit the context. Nothing was evaluated.
+    /// The tokens do not fit the context of a session with SOTTO_OVERFLOW_STOP. Nothing was
+    /// evaluated.
     PromptTooLong,
     /// An error of the library itself.
     Internal,

@@ -66,7 +66,7 @@ public struct Status: RawRepresentable, Hashable, Sendable {
   public static let grammarCorrupt = Status(rawValue: -17)
   /// The feature is not part of this build of the library.
   public static let unsupported = Status(rawValue: -18)
-  /// SOTTO_OVERFLOW_STOP, and the tokens do not fit the context. Nothing was evaluated.
+  /// The tokens do not fit the context of a session with SOTTO_OVERFLOW_STOP. Nothing was evaluated.
   public static let promptTooLong = Status(rawValue: -19)
   /// An error of the library itself.
   public static let `internal` = Status(rawValue: -100)

@@ -66,7 +66,7 @@ public enum Status implements Constant {
     GRAMMAR_CORRUPT(-17),
     /** The feature is not part of this build of the library. */
     UNSUPPORTED(-18),
-    /** SOTTO_OVERFLOW_STOP, and the tokens do not fit the context. Nothing was evaluated. */
+    /** The tokens do not fit the context of a session with SOTTO_OVERFLOW_STOP. Nothing was evaluated. */
     PROMPT_TOO_LONG(-19),
     /** An error of the library itself. */
     INTERNAL(-100);
