@@ -11,8 +11,8 @@ sotto_status read_params(const sotto_grammar_params* given, const char* name, Gr
   if (c.trigger_tokens == nullptr && c.trigger_token_count != 0) return out->null_argument("trigger_tokens");
   if (c.allow_surrounding_whitespace > 1) return out->not_bool("allow_surrounding_whitespace", c.allow_surrounding_whitespace);
   if (c.assert_formats > 1) return out->not_bool("assert_formats", c.assert_formats);
-  if (c.closed > 1) return out->not_bool("closed", c.closed);
-  if (c.distinct_names > 1) return out->not_bool("distinct_names", c.distinct_names);
+  if (c.forbid_additional > 1) return out->not_bool("forbid_additional", c.forbid_additional);
+  if (c.assume_distinct_names > 1) return out->not_bool("assume_distinct_names", c.assume_distinct_names);
   if (c.parallel_tool_calls > 1) return out->not_bool("parallel_tool_calls", c.parallel_tool_calls);
   params->language = static_cast<GrammarLanguage>(c.language);
   params->root = c.root;
@@ -24,8 +24,8 @@ sotto_status read_params(const sotto_grammar_params* given, const char* name, Gr
   params->allow_surrounding_whitespace = c.allow_surrounding_whitespace != 0;
   params->schema_draft = c.schema_draft;
   params->assert_formats = c.assert_formats != 0;
-  params->closed = c.closed != 0;
-  params->distinct_names = c.distinct_names != 0;
+  params->forbid_additional = c.forbid_additional != 0;
+  params->assume_distinct_names = c.assume_distinct_names != 0;
   params->parallel_tool_calls = c.parallel_tool_calls != 0;
   params->log = c.log;
   params->log_user_data = c.log_user_data;
@@ -40,8 +40,8 @@ sotto_status read_params(const sotto_matcher_params* given, const char* name, Ma
   params->rollback_count = c.rollback_count;
   params->node_count = c.node_count;
   params->frame_count = c.frame_count;
-  params->config_count = c.config_count;
-  params->item_count = c.item_count;
+  params->state_set_count = c.state_set_count;
+  params->state_count = c.state_count;
   params->work_count = c.work_count;
   params->mask_bytes = c.mask_bytes;
   params->step_budget = c.step_budget;

@@ -134,10 +134,10 @@ typedef struct sotto_grammar_params {
   uint32_t assert_formats;
   /* Whether objects with "properties" and arrays with a tuple hold nothing else, unless the schema
    * says otherwise. Default 0. */
-  uint32_t closed;
+  uint32_t forbid_additional;
   /* Whether minProperties may count names that the schema does not list, although such names could
    * occur twice. Default 0. */
-  uint32_t distinct_names;
+  uint32_t assume_distinct_names;
   /* Whether the text is an array of one or more calls instead of one call. Default 0. */
   uint32_t parallel_tool_calls;
   /* Receives warnings about rules that occur in no text. It may be NULL. */
@@ -196,9 +196,9 @@ typedef struct sotto_matcher_params {
   /* Number of stack frames in all nodes. Default 0: automatic; from 16 to 268435456. */
   uint32_t frame_count;
   /* Number of state sets. Default 0: automatic; from 16 to 65535. */
-  uint32_t config_count;
+  uint32_t state_set_count;
   /* Number of states in all sets. Default 0: automatic; from 16 to 268435456. */
-  uint32_t item_count;
+  uint32_t state_count;
   /* Number of states visited in one step. Default 0: automatic; from 16 to 268435456. */
   uint32_t work_count;
   /* Bytes of cached masks. Default 0: automatic. */

@@ -31,10 +31,10 @@ type GrammarParams struct {
 	AssertFormats bool
 	// Whether objects with "properties" and arrays with a tuple hold nothing else, unless the schema says otherwise.
 	// Default false.
-	Closed bool
+	ForbidAdditional bool
 	// Whether minProperties may count names that the schema does not list, although such names could occur twice.
 	// Default false.
-	DistinctNames bool
+	AssumeDistinctNames bool
 	// Whether the text is an array of one or more calls instead of one call. Default false.
 	ParallelToolCalls bool
 	// Receives warnings about rules that occur in no text. It may be nil.
@@ -52,8 +52,8 @@ func DefaultGrammarParams() *GrammarParams {
 	p.AllowSurroundingWhitespace = c.allow_surrounding_whitespace != 0
 	p.SchemaDraft = uint32(c.schema_draft)
 	p.AssertFormats = c.assert_formats != 0
-	p.Closed = c.closed != 0
-	p.DistinctNames = c.distinct_names != 0
+	p.ForbidAdditional = c.forbid_additional != 0
+	p.AssumeDistinctNames = c.assume_distinct_names != 0
 	p.ParallelToolCalls = c.parallel_tool_calls != 0
 	return &p
 }
@@ -76,8 +76,8 @@ func (p *GrammarParams) fill(c *C.sotto_grammar_params, a *arena) {
 	c.allow_surrounding_whitespace = flag(p.AllowSurroundingWhitespace)
 	c.schema_draft = C.uint32_t(p.SchemaDraft)
 	c.assert_formats = flag(p.AssertFormats)
-	c.closed = flag(p.Closed)
-	c.distinct_names = flag(p.DistinctNames)
+	c.forbid_additional = flag(p.ForbidAdditional)
+	c.assume_distinct_names = flag(p.AssumeDistinctNames)
 	c.parallel_tool_calls = flag(p.ParallelToolCalls)
 }
 
@@ -96,9 +96,9 @@ type MatcherParams struct {
 	// Number of stack frames in all nodes. Default 0: automatic; from 16 to 268435456.
 	FrameCount uint32
 	// Number of state sets. Default 0: automatic; from 16 to 65535.
-	ConfigCount uint32
+	StateSetCount uint32
 	// Number of states in all sets. Default 0: automatic; from 16 to 268435456.
-	ItemCount uint32
+	StateCount uint32
 	// Number of states visited in one step. Default 0: automatic; from 16 to 268435456.
 	WorkCount uint32
 	// Bytes of cached masks. Default 0: automatic.
@@ -115,8 +115,8 @@ func DefaultMatcherParams() *MatcherParams {
 	p.RollbackCount = uint32(c.rollback_count)
 	p.NodeCount = uint32(c.node_count)
 	p.FrameCount = uint32(c.frame_count)
-	p.ConfigCount = uint32(c.config_count)
-	p.ItemCount = uint32(c.item_count)
+	p.StateSetCount = uint32(c.state_set_count)
+	p.StateCount = uint32(c.state_count)
 	p.WorkCount = uint32(c.work_count)
 	p.MaskBytes = uint32(c.mask_bytes)
 	p.StepBudget = uint64(c.step_budget)
@@ -134,8 +134,8 @@ func (p *MatcherParams) fill(c *C.sotto_matcher_params) {
 	c.rollback_count = C.uint32_t(p.RollbackCount)
 	c.node_count = C.uint32_t(p.NodeCount)
 	c.frame_count = C.uint32_t(p.FrameCount)
-	c.config_count = C.uint32_t(p.ConfigCount)
-	c.item_count = C.uint32_t(p.ItemCount)
+	c.state_set_count = C.uint32_t(p.StateSetCount)
+	c.state_count = C.uint32_t(p.StateCount)
 	c.work_count = C.uint32_t(p.WorkCount)
 	c.mask_bytes = C.uint32_t(p.MaskBytes)
 	c.step_budget = C.uint64_t(p.StepBudget)

@@ -21,8 +21,8 @@ Status check_ranges(const MatcherParams& params, Error* error) {
       {"rollback_count", offsetof(MatcherParams, rollback_count), RangeRow::kUint32, 0, 0.0f, 268435456.0f, 0},
       {"node_count", offsetof(MatcherParams, node_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 268435456.0f, 0},
       {"frame_count", offsetof(MatcherParams, frame_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 268435456.0f, 0},
-      {"config_count", offsetof(MatcherParams, config_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 65535.0f, 0},
-      {"item_count", offsetof(MatcherParams, item_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 268435456.0f, 0},
+      {"state_set_count", offsetof(MatcherParams, state_set_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 65535.0f, 0},
+      {"state_count", offsetof(MatcherParams, state_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 268435456.0f, 0},
       {"work_count", offsetof(MatcherParams, work_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 268435456.0f, 0},
       {"step_budget", offsetof(MatcherParams, step_budget), RangeRow::kUint64, 0, 1.0f, kNoLimit, 0},
   };

@@ -122,8 +122,8 @@ TEST_F(GrammarArguments, WrongGrammarParametersAreRejected) {
   spoil("allow_surrounding_whitespace", [](auto& p) { p.allow_surrounding_whitespace = 2; });
   spoil("schema_draft", [](auto& p) { p.schema_draft = 6; });
   spoil("assert_formats", [](auto& p) { p.assert_formats = 2; });
-  spoil("closed", [](auto& p) { p.closed = 2; });
-  spoil("distinct_names", [](auto& p) { p.distinct_names = 2; });
+  spoil("forbid_additional", [](auto& p) { p.forbid_additional = 2; });
+  spoil("assume_distinct_names", [](auto& p) { p.assume_distinct_names = 2; });
   spoil("parallel_tool_calls", [](auto& p) { p.parallel_tool_calls = 2; });
   spoil("triggers", [](auto& p) { p.trigger_count = 1; });
   spoil("trigger_tokens", [](auto& p) { p.trigger_token_count = 1; });
@@ -213,8 +213,8 @@ TEST_F(GrammarArguments, WrongMatcherParametersAreRejected) {
   for (const uint32_t wrong : {1u, UINT32_MAX}) {
     spoil("node_count", [&](auto& p) { p.node_count = wrong; });
     spoil("frame_count", [&](auto& p) { p.frame_count = wrong; });
-    spoil("config_count", [&](auto& p) { p.config_count = wrong; });
-    spoil("item_count", [&](auto& p) { p.item_count = wrong; });
+    spoil("state_set_count", [&](auto& p) { p.state_set_count = wrong; });
+    spoil("state_count", [&](auto& p) { p.state_count = wrong; });
     spoil("work_count", [&](auto& p) { p.work_count = wrong; });
   }
   const OpenGrammar large("root ::= <[7]>", [&](auto& p) {

@@ -139,8 +139,8 @@ TEST(GrammarSession, FollowsRewindsAndResets) {
   const OpenGrammar grammar("root ::= [a-z ]{500}");
   OpenMatcher matcher(grammar, &words(), [](auto& p) {
     p.rollback_count = 4;
-    p.config_count = 300;  // collected several times; pinned sets stay
-    p.item_count = 300;
+    p.state_set_count = 300;  // collected several times; pinned sets stay
+    p.state_count = 300;
   });
   GrammarSession session;
   session.sample(3, [](auto& p) { p.ignore_end = 1; });

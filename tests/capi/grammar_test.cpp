@@ -85,7 +85,7 @@ TEST(Grammar, AcceptsEveryOption) {
   expect_texts(flexible([](auto& p) { p.maximum_space = UINT32_MAX; }), {"{" + std::string(5000, ' ') + "}"}, {});
   expect_texts(flexible([](auto& p) { p.allow_surrounding_whitespace = 1; }), {" {}\n"}, {});
   expect_texts(with([](auto& p) { p.assert_formats = 0; }), {wrong_date}, {});
-  expect_texts(with([](auto& p) { p.closed = 1; }), {R"({"a": "2024-02-29"})"}, {spaced});
+  expect_texts(with([](auto& p) { p.forbid_additional = 1; }), {R"({"a": "2024-02-29"})"}, {spaced});
   const std::string siblings = R"({"$ref":"#/definitions/a","enum":[1],"definitions":{"a":{"type":"integer"}}})";
   for (const uint32_t draft : {7u, 2020u}) {
     const OpenGrammar grammar(siblings, [draft](auto& p) {
@@ -96,7 +96,7 @@ TEST(Grammar, AcceptsEveryOption) {
   }
   const OpenGrammar counted(R"({"type":"object","minProperties":2})", [](auto& p) {
     p.language = SOTTO_GRAMMAR_JSON_SCHEMA;
-    p.distinct_names = 1;
+    p.assume_distinct_names = 1;
   });
   EXPECT_EQ(counted.status, SOTTO_OK) << counted.message();
 }

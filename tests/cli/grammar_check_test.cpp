@@ -81,9 +81,9 @@ TEST(GrammarCheck, EveryKindOfGrammar) {
       {"root ::= \"x\"", "--test", "x"},
       {"start ::= \"x\"", "--grammar-root", "start", "--test", "x"},
       {"root ::= \"x\"", "--trigger", "<", "--test", "free <x"},
-      {"--schema", R"({"properties": {"a": true}})", "--closed", "--test", "{}"},
+      {"--schema", R"({"properties": {"a": true}})", "--forbid-additional", "--test", "{}"},
       {"--schema", R"({"format": "date"})", "--no-formats", "--test", "\"x\""},
-      {"--schema", R"({"minProperties": 1})", "--distinct-names", "--test", "{\"a\": 1}"}};
+      {"--schema", R"({"minProperties": 1})", "--assume-distinct-names", "--test", "{\"a\": 1}"}};
   for (const Words& words : cases) {
     const Result result = run_grammar("check", words);
     EXPECT_EQ(result.exit_code, 0) << joined(words) << result.out << result.err;
@@ -94,7 +94,7 @@ TEST(GrammarCheck, EveryKindOfGrammar) {
       {"--schema", kPersonSchema, "--json-space", "compact", "--test", "{ }"},
       {"--schema", kPersonSchema, "--test", compact},
       {"--schema", kPersonSchema, "--json-space", "flexible", "--max-space", "1", "--test", "{  \"name\""},
-      {"--schema", R"({"properties": {"a": true}})", "--closed", "--test", "{\"b\": 1}"},
+      {"--schema", R"({"properties": {"a": true}})", "--forbid-additional", "--test", "{\"b\": 1}"},
       {"--choices", "yes,no", "--test", "yes,no"}};
   for (const Words& words : refused) {
     const Result result = run_grammar("check", words);

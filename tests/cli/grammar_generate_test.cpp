@@ -178,7 +178,7 @@ TEST(GrammarGenerate, WrongUse) {
   expect_usage_error({"--regex", "a", "--any-json"}, "--regex: cannot be combined with --any-json");
   expect_usage_error({"--grammar", "x", "--json-schema", "y"}, "cannot be combined with");
   expect_usage_error({"--json-space", "one"}, "--json-space");
-  expect_usage_error({"--regex", "a", "--closed"}, "--closed");
+  expect_usage_error({"--regex", "a", "--forbid-additional"}, "--forbid-additional");
   expect_usage_error({"--trigger", "x"}, "--trigger");
   expect_usage_error({"--grammar-memory", "1"}, "--grammar-memory");
   expect_usage_error({"--regex", "a", "--grammar-memory", "0"}, "--grammar-memory");

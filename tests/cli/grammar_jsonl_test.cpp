@@ -148,7 +148,7 @@ json line_of(const json& item) {
   json options = item.value("options", json::object());
   options.erase("any_order");
   const bool has_json = kind == "schema" || kind == "builtin_json";
-  if (has_json) options["distinct_names"] = true;
+  if (has_json) options["assume_distinct_names"] = true;
   if (has_json && !options.contains("any_whitespace")) options["any_whitespace"] = true;
   line["options"] = options;
   for (const char* list : {"accept", "reject"}) {

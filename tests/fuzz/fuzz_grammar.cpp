@@ -138,8 +138,8 @@ MatcherParams small_limits(FuzzBytes& bytes) {
   MatcherParams limits;
   limits.node_count = count();
   limits.frame_count = count() * 2;
-  limits.config_count = count();
-  limits.item_count = count() * 2;
+  limits.state_set_count = count();
+  limits.state_count = count() * 2;
   limits.work_count = count() * 2;
   limits.mask_bytes = 512u << bytes.below(4);
   limits.rollback_count = bytes.below(8);

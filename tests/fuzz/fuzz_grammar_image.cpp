@@ -50,8 +50,8 @@ sotto::MatcherParams choose_limits(Numbers& numbers) {
   sotto::MatcherParams limits;
   limits.node_count = count();
   limits.frame_count = 2 * count();
-  limits.config_count = count();
-  limits.item_count = 2 * count();
+  limits.state_set_count = count();
+  limits.state_count = 2 * count();
   limits.work_count = count();
   limits.mask_bytes = 2048;
   limits.rollback_count = 4;

@@ -40,8 +40,8 @@ sotto::MatcherParams ample_limits() {
   sotto::MatcherParams limits;
   limits.node_count = 1024;
   limits.frame_count = 4096;
-  limits.config_count = 512;
-  limits.item_count = 4096;
+  limits.state_set_count = 512;
+  limits.state_count = 4096;
   limits.work_count = 2048;
   limits.mask_bytes = 32 << 10;
   limits.rollback_count = 64;

@@ -52,8 +52,8 @@ sotto::GrammarParams read_options(sotto::FuzzBytes& bytes) {
   options.allow_surrounding_whitespace = (bits & 2) != 0;
   options.schema_draft = (bits & 4) != 0 ? 7 : 2020;
   options.assert_formats = (bits & 8) == 0;
-  options.closed = (bits & 16) != 0;
-  options.distinct_names = (bits & 32) != 0;
+  options.forbid_additional = (bits & 16) != 0;
+  options.assume_distinct_names = (bits & 32) != 0;
   return options;
 }
 

@@ -309,7 +309,7 @@ def grammars(data):
     yield schema("formats", FORMATS, "--json-space", "one")
     yield schema("recursive", TREE)
     yield schema("numbers", NUMBERS, "--json-space", "compact")
-    yield schema("patterns", PATTERNS, "--distinct-names", "--json-space", "compact")
+    yield schema("patterns", PATTERNS, "--assume-distinct-names", "--json-space", "compact")
     yield schema("one of", CONDITION, "--json-space", "flexible", "--max-space", "2")
     yield "tool calls", ["--tools", json.dumps(TOOLS), "--json-space", "one"], BySchema(CALL)
     yield "choices", ["--choices", json.dumps(WORLD, ensure_ascii=False)], ByChoice(WORLD)

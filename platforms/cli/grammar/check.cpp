@@ -321,7 +321,7 @@ constexpr char kFooter[] =
     "  number_range     {\"minimum\": 1, \"maximum\": 10, \"integer\": true}, each optional\n"
     "  any_json, json_object   true\n"
     "  options          as the options here, with _ for -: json_space, max_space, allow_surrounding_whitespace,\n"
-    "                   closed, schema_draft, formats, distinct_names, parallel_tool_calls,\n"
+    "                   forbid_additional, schema_draft, formats, assume_distinct_names, parallel_tool_calls,\n"
     "                   trigger (a string or a list), root; also any_whitespace, separators, strict_mode\n"
     "  test             strings, each a whole text; half a surrogate pair matches no grammar\n"
     "  test_base64      bytes, for texts that are not UTF-8: the answer has \"accepted_base64\"\n"

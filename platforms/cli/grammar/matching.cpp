@@ -22,8 +22,8 @@ MatcherParams sized(const MatcherParams& params, int shift) {
   MatcherParams result = params;
   result.node_count = times(4096u);
   result.frame_count = times(16384u);
-  result.config_count = std::min(times(2048u), kMaxConfigs);
-  result.item_count = times(8192u);
+  result.state_set_count = std::min(times(2048u), kMaxConfigs);
+  result.state_count = times(8192u);
   result.work_count = times(4096u);
   result.mask_bytes = times(262144u);
   result.step_budget = times(uint64_t{20'000'000});

@@ -58,7 +58,7 @@ class ArrayBuilder {
       switch (atom.kind) {
         case LiteralKind::kTuple:
           tuple_ = std::max(tuple_, schema_.tuple_of(atom.node).count);
-          if (schema_.options().closed) close(atom.node);
+          if (schema_.options().forbid_additional) close(atom.node);
           break;
         case LiteralKind::kEquals:
           tuple_ = std::max(tuple_, document_[atom.node].count);

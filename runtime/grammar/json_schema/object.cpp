@@ -217,7 +217,7 @@ void ObjectBuilder::add_additional(uint32_t group, bool* allowed) {
   const uint32_t additional = schema_.additional_of(group);
   if (additional != kNoIndex) {
     literals_.push({additional, LiteralKind::kSchema, false});
-  } else if (schema_.options().closed) {
+  } else if (schema_.options().forbid_additional) {
     *allowed = false;
   }
 }
@@ -317,7 +317,7 @@ Status ObjectBuilder::build_content(uint32_t* content) {
   if (others_ == kNoIndex && maximum_ >= count) maximum_ = kUnbounded;
   if (minimum_ <= required_) minimum_ = 0;
   if (required_ > maximum_ || minimum_ > maximum_) return Status::kOk;
-  if (others_ != kNoIndex && minimum_ > required_ + 1 && !schema_.options().distinct_names) {
+  if (others_ != kNoIndex && minimum_ > required_ + 1 && !schema_.options().assume_distinct_names) {
     return schema_.unsupported(counting_ == kNoIndex ? atoms_[0].node : counting_,
                                "not supported where names that the schema does not list could repeat");
   }

@@ -56,32 +56,32 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
   MatcherParams limits = given;
   const uint32_t more_calls = calls - std::min(visits, calls);
   limits.work_count = std::min(96 + visits + faded(64 + states / 16 + more_calls), kMax);
-  limits.config_count = std::min(40 + (states + calls) / 8 + faded(28), kMax);
+  limits.state_set_count = std::min(40 + (states + calls) / 8 + faded(28), kMax);
   const uint32_t nodes = std::max(96 + calls / 4, 64 + rules) + faded(128);
   limits.node_count = calls == 0 ? 32 : std::min(nodes, kMax);
   limits.frame_count = limits.node_count + limits.node_count / 8 + faded(limits.node_count);
-  limits.item_count = limits.config_count * 3 / 2 + 96 + faded(limits.config_count * 3 / 2 + 32);
+  limits.state_count = limits.state_set_count * 3 / 2 + 96 + faded(limits.state_set_count * 3 / 2 + 32);
   if (counts.loops > 0) {
     limits.work_count = 2048;
-    limits.config_count = 768;
+    limits.state_set_count = 768;
     limits.node_count = 1536;
     limits.frame_count = 6144;
-    limits.item_count = 3072;
+    limits.state_count = 3072;
   }
   if (has_left_recursion(grammar)) {
     // In a large grammar any rule may be open inside any other.
     const uint32_t growth = 1 + std::min(calls * calls / (1u << 14), 7u);
     limits.work_count = 4096 * growth;
-    limits.config_count = 2048 * growth;
+    limits.state_set_count = 2048 * growth;
     limits.node_count = 4096 * growth;
     limits.frame_count = 16384 * growth * std::min(growth, 2u);
-    limits.item_count = 8192 * growth;
+    limits.state_count = 8192 * growth;
   }
   // The sets of the rollback ring stay in use, and each sequence of a search has its own stacks.
   const uint32_t sequences = std::min(limits.sequence_count, kMaxStateSets / 4);
   const uint32_t kept = std::min(limits.rollback_count, kMaxStateSets / 2) + sequences;
-  limits.config_count += kept;
-  limits.item_count += (2 + faded(16, kTinyStates)) * kept;
+  limits.state_set_count += kept;
+  limits.state_count += (2 + faded(16, kTinyStates)) * kept;
   if (calls > 0 && sequences > 1) {
     limits.node_count += 64 * (sequences - 1);
     limits.frame_count += 96 * (sequences - 1);
@@ -99,8 +99,8 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
 MatcherParams resolve_limits(const MatcherParams& given, const CompiledGrammar& grammar, uint32_t token_count) {
   const MatcherParams suggested = suggest(given, grammar, token_count);
   MatcherParams limits = given;
-  for (const auto limit : {&MatcherParams::node_count, &MatcherParams::frame_count, &MatcherParams::config_count,
-                           &MatcherParams::item_count, &MatcherParams::work_count, &MatcherParams::mask_bytes}) {
+  for (const auto limit : {&MatcherParams::node_count, &MatcherParams::frame_count, &MatcherParams::state_set_count,
+                           &MatcherParams::state_count, &MatcherParams::work_count, &MatcherParams::mask_bytes}) {
     if (limits.*limit == 0) limits.*limit = suggested.*limit;
   }
   return limits;

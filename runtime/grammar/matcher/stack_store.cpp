@@ -72,19 +72,19 @@ void StackStore::layout(Arena& arena, const CompiledGrammar& grammar, const Matc
   class_count_ = grammar.class_count();
   nodes_ = arena.take<StackNode>(size_t{limits.node_count} + 1);
   frames_.layout(arena, limits.frame_count, grammar.counts().loops > 0);
-  sets_ = arena.take<StateSet>(size_t{limits.config_count} + 1);
-  states_ = arena.take<State>(limits.item_count);
-  has_narrow_rows_ = limits.config_count <= UINT8_MAX + 1u;
-  const size_t cells = size_t{limits.config_count} * class_count_;
+  sets_ = arena.take<StateSet>(size_t{limits.state_set_count} + 1);
+  states_ = arena.take<State>(limits.state_count);
+  has_narrow_rows_ = limits.state_set_count <= UINT8_MAX + 1u;
+  const size_t cells = size_t{limits.state_set_count} * class_count_;
   narrow_rows_ = arena.take<uint8_t>(has_narrow_rows_ ? cells : 0);
   wide_rows_ = arena.take<uint16_t>(has_narrow_rows_ ? 0 : cells);
   node_index_.layout(arena, limits.node_count);
-  set_index_.layout(arena, limits.config_count);
+  set_index_.layout(arena, limits.state_set_count);
 }
 
 void StackStore::layout_collection(Arena& arena, const MatcherParams& limits) {
   new_nodes_ = arena.take<uint32_t>(limits.node_count);
-  new_sets_ = arena.take<uint16_t>(limits.config_count);
+  new_sets_ = arena.take<uint16_t>(limits.state_set_count);
   stack_ = arena.take<uint32_t>(limits.node_count);
 }
 
@@ -215,7 +215,7 @@ bool StackStore::intern_set(std::span<const State> states, uint8_t flags, uint32
     *set = known;
     return true;
   }
-  if (set_count_ == limits_.config_count || limits_.item_count - state_count_ < states.size()) {
+  if (set_count_ == limits_.state_set_count || limits_.state_count - state_count_ < states.size()) {
     return false;
   }
   *set = set_count_++;
@@ -369,8 +369,8 @@ void StackStore::rebuild_indices() {
 
 bool StackStore::is_roomy() const {
   const auto has_room = [](uint32_t count, uint32_t limit) { return count <= limit - limit / 3; };
-  return has_room(set_count_, limits_.config_count) && has_room(node_count_, limits_.node_count) &&
-         has_room(frame_count_, limits_.frame_count) && has_room(state_count_, limits_.item_count);
+  return has_room(set_count_, limits_.state_set_count) && has_room(node_count_, limits_.node_count) &&
+         has_room(frame_count_, limits_.frame_count) && has_room(state_count_, limits_.state_count);
 }
 
 void StackStore::collect(std::span<uint32_t> pins, Keep keep) {

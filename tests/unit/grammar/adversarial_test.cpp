@@ -134,7 +134,7 @@ TEST(Adversarial, DeepNestingNeedsFewMasks) {
   const TestGrammar grammar("root ::= \"[\" (root (\",\" root)*)? \"]\"");
   const TestVocabulary vocabulary = small_vocabulary({"[[", "]]", "]]]]", "],", "[],", "]]]]]]]]"});
   MatcherParams limits;
-  limits.node_count = limits.config_count = limits.item_count = limits.frame_count = 60'000;
+  limits.node_count = limits.state_set_count = limits.state_count = limits.frame_count = 60'000;
   TestMatcher matcher(grammar, &vocabulary, limits);
   for (int i = 0; i < 10000; ++i) {
     ASSERT_EQ(matcher.accept("["), Status::kOk);
@@ -245,7 +245,7 @@ TEST(Adversarial, FortyThousandRules) {
   const TestGrammar chained(chain);
   ASSERT_TRUE(chained.valid()) << chained.message();
   MatcherParams limits;
-  limits.work_count = limits.item_count = limits.frame_count = 1u << 18;
+  limits.work_count = limits.state_count = limits.frame_count = 1u << 18;
   TestMatcher wide(chained, nullptr, limits);
   EXPECT_EQ(wide.matches("bc"), true);
   EXPECT_EQ(wide.matches("d"), true);

@@ -73,8 +73,8 @@ std::vector<Image> images(const TestVocabulary& vocabulary) {
 // Uses any grammar: every call must return, with one of the documented statuses.
 void use(const CompiledGrammar& grammar, const Vocabulary& vocabulary) {
   MatcherParams limits;
-  limits.node_count = limits.config_count = 64;
-  limits.frame_count = limits.item_count = limits.work_count = 256;
+  limits.node_count = limits.state_set_count = 64;
+  limits.frame_count = limits.state_count = limits.work_count = 256;
   limits.mask_bytes = 4096;
   limits.step_budget = 20'000;
   const size_t size = Matcher::memory_size(grammar, &vocabulary, limits);

@@ -154,8 +154,8 @@ TEST(Lookahead, MasksEqualThoseOfTestingEveryToken) {
     ASSERT_TRUE(loaded.valid()) << loaded.message() << text;
     MatcherParams limits;
     limits.node_count = limits.work_count = 4096;
-    limits.config_count = 4096;
-    limits.frame_count = limits.item_count = 16384;
+    limits.state_set_count = 4096;
+    limits.frame_count = limits.state_count = 16384;
     TestMatcher plain(usual, vocabulary.get(), limits, {false, false});
     TestMatcher prefiltered(loaded, vocabulary.get(), limits);
     TestMatcher small(loaded, vocabulary.get());

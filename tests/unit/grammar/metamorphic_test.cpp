@@ -53,8 +53,8 @@ MatcherParams tiny_limits() {
   MatcherParams limits;
   limits.node_count = 400;
   limits.frame_count = 800;
-  limits.config_count = 400;
-  limits.item_count = 1200;
+  limits.state_set_count = 400;
+  limits.state_count = 1200;
   limits.mask_bytes = 16 << 10;
   limits.rollback_count = 0;
   return limits;
@@ -193,8 +193,8 @@ TEST(Metamorphic, CollectionsDoNotChangeWhereTokensLead) {
   limits.sequence_count = 2;
   limits.rollback_count = 0;
   limits.node_count = 24;
-  limits.config_count = 16;
-  limits.frame_count = limits.item_count = 64;
+  limits.state_set_count = 16;
+  limits.frame_count = limits.state_count = 64;
   TestMatcher matcher(grammar, &vocabulary, limits);
   const auto config = [&](uint32_t i) { return matcher->engine().pins()[1 + i]; };
   uint64_t random = 5;

@@ -57,8 +57,8 @@ class Mutator {
     MatcherParams limits;
     limits.node_count = 16 + below(600);
     limits.frame_count = 16 + below(2000);
-    limits.config_count = 16 + below(400);
-    limits.item_count = 16 + below(2000);
+    limits.state_set_count = 16 + below(400);
+    limits.state_count = 16 + below(2000);
     limits.work_count = 16 + below(1000);
     limits.mask_bytes = 2000 + below(5000);
     limits.rollback_count = 2 + below(6);

@@ -22,15 +22,15 @@ std::vector<Variant> variants() {
   MatcherParams tiny;
   tiny.node_count = 64;
   tiny.frame_count = 256;
-  tiny.config_count = 24;
-  tiny.item_count = 160;
+  tiny.state_set_count = 24;
+  tiny.state_count = 160;
   tiny.mask_bytes = 2048;
   // Without determinization there are more states at once than the default limits allow.
   MatcherParams roomy;
   roomy.node_count = roomy.work_count = 16384;
   roomy.frame_count = 65536;
-  roomy.config_count = 8192;
-  roomy.item_count = 32768;
+  roomy.state_set_count = 8192;
+  roomy.state_count = 32768;
   return {
       {"plain", {}, {}, {false, false}},
       {"usual", {}, {}, {}},

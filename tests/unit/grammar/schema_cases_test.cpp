@@ -11,8 +11,8 @@ namespace {
 
 GrammarParams options_of(const Json& options) {
   GrammarParams result;
-  result.closed = options.value("strict_mode", false);
-  result.distinct_names = true;
+  result.forbid_additional = options.value("strict_mode", false);
+  result.assume_distinct_names = true;
   const bool any_space = options.value("any_whitespace", true);
   const bool compact =
       options.contains("separators") && options["separators"].is_array() && options["separators"][0] == ",";

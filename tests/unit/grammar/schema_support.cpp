@@ -89,8 +89,8 @@ void BuiltGrammar::start() {
     MatcherParams limits;
     limits.node_count = 1 << 14;
     limits.frame_count = 1 << 16;
-    limits.config_count = 1 << 13;
-    limits.item_count = 1 << 17;
+    limits.state_set_count = 1 << 13;
+    limits.state_count = 1 << 17;
     limits.work_count = 1 << 15;
     limits.mask_bytes = 4096;
     limits.rollback_count = 20000;

@@ -21,8 +21,8 @@ constexpr Field kGrammarParams[] = {
     FIELD(sotto_grammar_params, allow_surrounding_whitespace, "allowSurroundingWhitespace", "Z"),
     FIELD(sotto_grammar_params, schema_draft, "schemaDraft", "I"),
     FIELD(sotto_grammar_params, assert_formats, "assertFormats", "Z"),
-    FIELD(sotto_grammar_params, closed, "closed", "Z"),
-    FIELD(sotto_grammar_params, distinct_names, "distinctNames", "Z"),
+    FIELD(sotto_grammar_params, forbid_additional, "forbidAdditional", "Z"),
+    FIELD(sotto_grammar_params, assume_distinct_names, "assumeDistinctNames", "Z"),
     FIELD(sotto_grammar_params, parallel_tool_calls, "parallelToolCalls", "Z"),
 };
 
@@ -31,8 +31,8 @@ constexpr Field kMatcherParams[] = {
     FIELD(sotto_matcher_params, rollback_count, "rollbackCount", "I"),
     FIELD(sotto_matcher_params, node_count, "nodeCount", "I"),
     FIELD(sotto_matcher_params, frame_count, "frameCount", "I"),
-    FIELD(sotto_matcher_params, config_count, "configCount", "I"),
-    FIELD(sotto_matcher_params, item_count, "itemCount", "I"),
+    FIELD(sotto_matcher_params, state_set_count, "stateSetCount", "I"),
+    FIELD(sotto_matcher_params, state_count, "stateCount", "I"),
     FIELD(sotto_matcher_params, work_count, "workCount", "I"),
     FIELD(sotto_matcher_params, mask_bytes, "maskBytes", "I"),
     FIELD(sotto_matcher_params, step_budget, "stepBudget", "J"),

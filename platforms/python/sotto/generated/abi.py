@@ -53,7 +53,7 @@ class GrammarParams(Struct):
         ("struct_size", u32), ("language", i32), ("root", Text), ("vocabulary", pointer), ("triggers", POINTER(Text)),
         ("trigger_count", size), ("trigger_tokens", POINTER(i32)), ("trigger_token_count", size), ("json_space", i32),
         ("maximum_space", u32), ("allow_surrounding_whitespace", u32), ("schema_draft", u32), ("assert_formats", u32),
-        ("closed", u32), ("distinct_names", u32), ("parallel_tool_calls", u32), ("log", LogFn),
+        ("forbid_additional", u32), ("assume_distinct_names", u32), ("parallel_tool_calls", u32), ("log", LogFn),
         ("log_user_data", pointer)]
     COUNTS = {
         "triggers": "trigger_count", "trigger_tokens": "trigger_token_count"}
@@ -62,7 +62,7 @@ class GrammarParams(Struct):
 class MatcherParams(Struct):
     _fields_ = [
         ("struct_size", u32), ("sequence_count", u32), ("rollback_count", u32), ("node_count", u32),
-        ("frame_count", u32), ("config_count", u32), ("item_count", u32), ("work_count", u32), ("mask_bytes", u32),
+        ("frame_count", u32), ("state_set_count", u32), ("state_count", u32), ("work_count", u32), ("mask_bytes", u32),
         ("reserved", u32), ("step_budget", u64)]
 
 

@@ -30,8 +30,8 @@ class GrammarFields(TypedDict, total=False):
     allow_surrounding_whitespace: bool | None
     schema_draft: int | None
     assert_formats: bool | None
-    closed: bool | None
-    distinct_names: bool | None
+    forbid_additional: bool | None
+    assume_distinct_names: bool | None
     parallel_tool_calls: bool | None
     log: Callable[[LogLevel, str], None] | None
 
@@ -43,8 +43,8 @@ class MatcherFields(TypedDict, total=False):
     rollback_count: int | None
     node_count: int | None
     frame_count: int | None
-    config_count: int | None
-    item_count: int | None
+    state_set_count: int | None
+    state_count: int | None
     work_count: int | None
     mask_bytes: int | None
     step_budget: int | None

@@ -47,10 +47,10 @@ class GrammarParams:
     """Draft of a JSON Schema that has no $schema. Default 2020; 7 or 2020."""
     assert_formats: bool | None = None
     """Whether "format" is enforced for the formats that the standard names. Default True."""
-    closed: bool | None = None
+    forbid_additional: bool | None = None
     """Whether objects with "properties" and arrays with a tuple hold nothing else, unless the schema says otherwise.
     Default False."""
-    distinct_names: bool | None = None
+    assume_distinct_names: bool | None = None
     """Whether minProperties may count names that the schema does not list, although such names could occur twice.
     Default False."""
     parallel_tool_calls: bool | None = None
@@ -74,9 +74,9 @@ class MatcherParams:
     268435456."""
     frame_count: int | None = None
     """Number of stack frames in all nodes. Default 0: automatic; from 16 to 268435456."""
-    config_count: int | None = None
+    state_set_count: int | None = None
     """Number of state sets. Default 0: automatic; from 16 to 65535."""
-    item_count: int | None = None
+    state_count: int | None = None
     """Number of states in all sets. Default 0: automatic; from 16 to 268435456."""
     work_count: int | None = None
     """Number of states visited in one step. Default 0: automatic; from 16 to 268435456."""

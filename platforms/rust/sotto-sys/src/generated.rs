@@ -493,10 +493,10 @@ pub struct sotto_grammar_params {
     pub assert_formats: u32,
     /// Whether objects with "properties" and arrays with a tuple hold nothing else, unless the
     /// schema says otherwise. Default false.
-    pub closed: u32,
+    pub forbid_additional: u32,
     /// Whether minProperties may count names that the schema does not list, although such names
     /// could occur twice. Default false.
-    pub distinct_names: u32,
+    pub assume_distinct_names: u32,
     /// Whether the text is an array of one or more calls instead of one call. Default false.
     pub parallel_tool_calls: u32,
     /// Receives warnings about rules that occur in no text. It may be none.
@@ -523,9 +523,9 @@ pub struct sotto_matcher_params {
     /// Number of stack frames in all nodes. Default 0: automatic; from 16 to 268435456.
     pub frame_count: u32,
     /// Number of state sets. Default 0: automatic; from 16 to 65535.
-    pub config_count: u32,
+    pub state_set_count: u32,
     /// Number of states in all sets. Default 0: automatic; from 16 to 268435456.
-    pub item_count: u32,
+    pub state_count: u32,
     /// Number of states visited in one step. Default 0: automatic; from 16 to 268435456.
     pub work_count: u32,
     /// Bytes of cached masks. Default 0: automatic.

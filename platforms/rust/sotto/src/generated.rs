@@ -748,10 +748,10 @@ impl GrammarParams {
         assert_formats: bool,
         /// Whether objects with "properties" and arrays with a tuple hold nothing else, unless the
         /// schema says otherwise. Default false.
-        closed: bool,
+        forbid_additional: bool,
         /// Whether minProperties may count names that the schema does not list, although such names
         /// could occur twice. Default false.
-        distinct_names: bool,
+        assume_distinct_names: bool,
         /// Whether the text is an array of one or more calls instead of one call. Default false.
         parallel_tool_calls: bool,
     }
@@ -837,9 +837,9 @@ impl MatcherParams {
         /// Number of stack frames in all nodes. Default 0: automatic; from 16 to 268435456.
         frame_count: u32,
         /// Number of state sets. Default 0: automatic; from 16 to 65535.
-        config_count: u32,
+        state_set_count: u32,
         /// Number of states in all sets. Default 0: automatic; from 16 to 268435456.
-        item_count: u32,
+        state_count: u32,
         /// Number of states visited in one step. Default 0: automatic; from 16 to 268435456.
         work_count: u32,
         /// Bytes of cached masks. Default 0: automatic.

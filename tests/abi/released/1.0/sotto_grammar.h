@@ -52,8 +52,8 @@ typedef struct sotto_grammar_params {
   uint32_t allow_surrounding_whitespace;
   uint32_t schema_draft;
   uint32_t assert_formats;
-  uint32_t closed;
-  uint32_t distinct_names;
+  uint32_t forbid_additional;
+  uint32_t assume_distinct_names;
   uint32_t parallel_tool_calls;
   sotto_log_fn log;
   void* log_user_data;
@@ -73,8 +73,8 @@ typedef struct sotto_matcher_params {
   uint32_t rollback_count;
   uint32_t node_count;
   uint32_t frame_count;
-  uint32_t config_count;
-  uint32_t item_count;
+  uint32_t state_set_count;
+  uint32_t state_count;
   uint32_t work_count;
   uint32_t mask_bytes;
   uint32_t reserved;

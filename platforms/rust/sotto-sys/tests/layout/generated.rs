@@ -13,11 +13,11 @@ macro_rules! each_field {
             sotto_grammar_params {
                 struct_size language root vocabulary triggers trigger_count trigger_tokens
                 trigger_token_count json_space maximum_space allow_surrounding_whitespace
-                schema_draft assert_formats closed distinct_names parallel_tool_calls log
-                log_user_data }
+                schema_draft assert_formats forbid_additional assume_distinct_names
+                parallel_tool_calls log log_user_data }
             sotto_matcher_params {
-                struct_size sequence_count rollback_count node_count frame_count config_count
-                item_count work_count mask_bytes reserved step_budget }
+                struct_size sequence_count rollback_count node_count frame_count state_set_count
+                state_count work_count mask_bytes reserved step_budget }
             sotto_matcher_info {
                 struct_size may_end must_end reserved token_count }
             sotto_model_params {

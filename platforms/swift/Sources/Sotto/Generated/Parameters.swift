@@ -27,10 +27,10 @@ public struct GrammarParameters {
   public var assertFormats: Bool
   /// Whether objects with "properties" and arrays with a tuple hold nothing else, unless the schema says otherwise.
   /// Default false.
-  public var closed: Bool
+  public var forbidAdditional: Bool
   /// Whether minProperties may count names that the schema does not list, although such names could occur twice.
   /// Default false.
-  public var distinctNames: Bool
+  public var assumeDistinctNames: Bool
   /// Whether the text is an array of one or more calls instead of one call. Default false.
   public var parallelToolCalls: Bool
   /// Receives warnings about rules that occur in no text. It may be nil.
@@ -47,8 +47,8 @@ public struct GrammarParameters {
     allowSurroundingWhitespace = c.allow_surrounding_whitespace != 0
     schemaDraft = c.schema_draft
     assertFormats = c.assert_formats != 0
-    closed = c.closed != 0
-    distinctNames = c.distinct_names != 0
+    forbidAdditional = c.forbid_additional != 0
+    assumeDistinctNames = c.assume_distinct_names != 0
     parallelToolCalls = c.parallel_tool_calls != 0
   }
 
@@ -66,8 +66,8 @@ public struct GrammarParameters {
     c.allow_surrounding_whitespace = allowSurroundingWhitespace ? 1 : 0
     c.schema_draft = schemaDraft
     c.assert_formats = assertFormats ? 1 : 0
-    c.closed = closed ? 1 : 0
-    c.distinct_names = distinctNames ? 1 : 0
+    c.forbid_additional = forbidAdditional ? 1 : 0
+    c.assume_distinct_names = assumeDistinctNames ? 1 : 0
     c.parallel_tool_calls = parallelToolCalls ? 1 : 0
     return c
   }
@@ -87,9 +87,9 @@ public struct MatcherParameters {
   /// Number of stack frames in all nodes. Default 0: automatic; from 16 to 268435456.
   public var frameCount: UInt32
   /// Number of state sets. Default 0: automatic; from 16 to 65535.
-  public var configCount: UInt32
+  public var stateSetCount: UInt32
   /// Number of states in all sets. Default 0: automatic; from 16 to 268435456.
-  public var itemCount: UInt32
+  public var stateCount: UInt32
   /// Number of states visited in one step. Default 0: automatic; from 16 to 268435456.
   public var workCount: UInt32
   /// Bytes of cached masks. Default 0: automatic.
@@ -105,8 +105,8 @@ public struct MatcherParameters {
     rollbackCount = c.rollback_count
     nodeCount = c.node_count
     frameCount = c.frame_count
-    configCount = c.config_count
-    itemCount = c.item_count
+    stateSetCount = c.state_set_count
+    stateCount = c.state_count
     workCount = c.work_count
     maskBytes = c.mask_bytes
     stepBudget = c.step_budget
@@ -119,8 +119,8 @@ public struct MatcherParameters {
     c.rollback_count = rollbackCount
     c.node_count = nodeCount
     c.frame_count = frameCount
-    c.config_count = configCount
-    c.item_count = itemCount
+    c.state_set_count = stateSetCount
+    c.state_count = stateCount
     c.work_count = workCount
     c.mask_bytes = maskBytes
     c.step_budget = stepBudget

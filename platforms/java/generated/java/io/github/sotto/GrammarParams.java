@@ -33,12 +33,12 @@ public final class GrammarParams {
      * Whether objects with "properties" and arrays with a tuple hold nothing else, unless the schema says otherwise.
      * Default false.
      */
-    public boolean closed;
+    public boolean forbidAdditional;
     /**
      * Whether minProperties may count names that the schema does not list, although such names could occur twice.
      * Default false.
      */
-    public boolean distinctNames;
+    public boolean assumeDistinctNames;
     /** Whether the text is an array of one or more calls instead of one call. Default false. */
     public boolean parallelToolCalls;
     /** Receives warnings about rules that occur in no text. It may be null. */

@@ -21,9 +21,9 @@ public final class MatcherParams {
     /** Number of stack frames in all nodes. Default 0: automatic; from 16 to 268435456. */
     public int frameCount;
     /** Number of state sets. Default 0: automatic; from 16 to 65535. */
-    public int configCount;
+    public int stateSetCount;
     /** Number of states in all sets. Default 0: automatic; from 16 to 268435456. */
-    public int itemCount;
+    public int stateCount;
     /** Number of states visited in one step. Default 0: automatic; from 16 to 268435456. */
     public int workCount;
     /** Bytes of cached masks. Default 0: automatic. */
