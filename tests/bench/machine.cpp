@@ -51,7 +51,7 @@ std::string transparent_huge_pages() {
 }
 
 #if defined(__linux__)
-// The end of the last part of a file that is loaded; 0 if it is not an ELF64 file.
+// The end of the last part of a file that is loaded; 0 if it is no ELF64 file.
 uint64_t loaded_size(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   Elf64_Ehdr header = {};

@@ -200,11 +200,11 @@ PRIVATE_WORDS = {
     "be" + "hind": "after", "be" + "side": "next to, compared with", "a" + "new": "again, from scratch",
     "turn a" + "bout": "interleaved", "so m" + "any": "this number of", "to be h" + "ad": "available", "no" + "body": "no",
     "who" + "ever": "the caller", "hand(s|ed)? o" + "ut": "emit, return", "tak(e|es|en|ing) b" + "ack": "roll back",
-    "ask(s|ed)? for (weights|lines|keys|pages)": "prefetch", "asked" + " for": "requested", "h(e|o)ld" + "s? back": "withheld",
+    "ask(s|ed)? for (weights|lines|keys|pages)": "prefetch", "h(e|o)ld" + "s? back": "withheld",
     "go(es)?" + " on with": "continues with", "room" + " for": "capacity for", "by way" + " of": "through",
     "at" + " hand": "available", "af" + "resh": "from scratch", "mean" + "while": "in the meantime",
     "come(s)? into" + " being": "exist", "(bits|bytes|ms|us|ns|tokens) a (weight|token|page|layer|letter|second|call)": "per",
-    "(?<!there )is no (model|option|token of|symbolic|part|refusal|character|ELF64)": "is not a",
+    "(?<!there )is no (model|option|token of|symbolic|part|refusal|character)": "is not a",
 }
 PRIVATE_WORD = re.compile(r"(?<![\w-])(" + "|".join(PRIVATE_WORDS) + r")\b", flags=re.I)
 PROSE_SUFFIXES = SOURCE_SUFFIXES | {".md", ".txt", ".toml", ".fbs"}

@@ -85,7 +85,7 @@ void save_state(const std::string& path, const GenerateOptions& options, const G
   write_all(path, {bytes.begin(), bytes.end()});
 }
 
-// Evaluates the prompt, with scores if requested. Returns Status::ok or cancelled.
+// Evaluates the prompt, with scores if asked for. Returns Status::ok or cancelled.
 Status evaluate_prompt(const GenerateOptions& options, Session& session, Generation& generation) {
   const TokenList& tokens = generation.prompt_tokens;
   if (!options.has_prompt) return Status::ok;
