@@ -6,9 +6,13 @@ import ctypes
 import mmap
 import os
 import threading
+from typing import TYPE_CHECKING
 
 from ._library import BusyError, ClosedError, SottoError
 from .generated.enums import Status
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _HUGE_PAGE = 2 << 20
 
@@ -102,10 +106,10 @@ class Resource:
     def closed(self) -> bool:
         return self._closed
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_) -> None:
         self.close()
 
     def __del__(self):
