@@ -1,5 +1,5 @@
-// The program running itself: a hidden first argument makes it a child that measures one
-// thing in a fresh process and prints it as JSON.
+// Measurements in a fresh process: a hidden first argument makes the program a child that measures one thing and prints
+// it as JSON.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace sotto::bench {
 
-// Runs this program with `arguments` and waits. What it printed, with "started_ns", the
-// clock just before it was started. Throws with its message if it fails.
+// Runs this program with `arguments` and waits. Returns its output with "started_ns", the time just before it was
+// started. If it fails, throws with its message.
 nlohmann::json run_child(const std::vector<std::string>& arguments);
 
 // Returns the path of this program.

@@ -15,13 +15,13 @@ inline uint64_t now_ns() {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
-// Repeats `body` until that has taken `least_ns`, once at least; seconds a time.
+// Repeats `body` at least once, until `least_ns` have passed. Returns the seconds per repetition.
 template <typename F>
 double seconds_per_call(uint64_t least_ns, F&& body) {
   const uint64_t begin = now_ns();
   uint64_t elapsed = 0;
   size_t count = 0;
-  size_t batch = 1;  // between two looks at the clock
+  size_t batch = 1;  // repetitions between two readings of the clock
   do {
     for (size_t i = 0; i < batch; ++i) body();
     count += batch;
@@ -31,8 +31,7 @@ double seconds_per_call(uint64_t least_ns, F&& body) {
   return static_cast<double>(elapsed) / 1e9 / static_cast<double>(count);
 }
 
-// The fastest of several short repetitions of `body`: what it costs where nothing gets
-// between. Seconds a time.
+// Returns the seconds of the fastest of several short repetitions of `body`, which is its time without interruptions.
 template <typename F>
 double fastest_call(F&& body) {
   constexpr int kRepetitions = 12;

@@ -1,4 +1,4 @@
-// How many int8 multiply-adds a second this machine can do: the limit of prefill.
+// Measures how many int8 multiply-adds per second this machine can do, which is the limit of prefill.
 #pragma once
 
 #include <cstddef>
@@ -8,24 +8,24 @@
 
 namespace sotto::bench {
 
-// A loop over registers alone with the densest int8 multiply-adds of an instruction set's vectors,
-// or of its tiles.
+// A loop over registers only, with the densest int8 multiply-adds of an instruction set's vectors or tiles.
 struct DotLoop {
   void (*run)(size_t iterations);
   uint64_t macs_per_iteration;
 };
 
-// One file an architecture. `isa` must be one that runs here, and not AUTO.
+// Returns the loop of an instruction set that runs here, which must not be AUTO. There is one source file per
+// architecture.
 DotLoop dot_loop(sotto_isa isa);
 
-// `run` is null where `isa` has no tiles. The process must have been given them, as one with a
-// model that multiplies with `isa` has.
+// `run` is null if `isa` has no tiles. The process must have permission to use them, as one with a model that
+// multiplies with `isa` has.
 DotLoop tile_loop(sotto_isa isa);
 
-// Scalar, for SOTTO_ISA_REFERENCE and unknown architectures.
+// Returns scalar code, for SOTTO_ISA_REFERENCE and unknown architectures.
 DotLoop scalar_dot_loop();
 
-// Multiply-adds a second of `thread_count` threads together, over `least_seconds` or more.
+// Returns the multiply-adds per second of all `thread_count` threads together, over at least `least_seconds`.
 double macs_per_second(const DotLoop& loop, size_t thread_count, double least_seconds);
 
 }  // namespace sotto::bench

@@ -1,4 +1,4 @@
-// Architectures without kernels of their own.
+// For architectures without kernels of their own.
 #include "tests/bench/dot_limit.h"
 
 namespace sotto::bench {

@@ -1,4 +1,4 @@
-// x86-64: vpdpbusd where there is VNNI, else vpmaddubsw, vpmaddwd and vpaddd; tdpbusd of AMX.
+// x86-64: vpdpbusd if the CPU has VNNI, else vpmaddubsw, vpmaddwd and vpaddd, and tdpbusd of AMX.
 #include <immintrin.h>
 
 #include "kernels/dispatch/cpu_features.h"
@@ -63,7 +63,7 @@ constexpr size_t kSumsAvx2 = 10;
 constexpr uint64_t kTileMacs = 4 * 16 * 16 * 64;
 
 void run_tiles(size_t iterations) {
-  alignas(64) uint8_t shapes[64] = {1};  // palette 1; from 16 on widths, from 48 on heights
+  alignas(64) uint8_t shapes[64] = {1};  // palette 1, with widths from byte 16 and heights from byte 48
   for (size_t i = 0; i < 8; ++i) {
     shapes[16 + 2 * i] = 64;
     shapes[48 + i] = 16;

@@ -18,8 +18,8 @@ namespace {
 
 constexpr double kMiB = 1 << 20;
 
-// Linux counts what a process had resident before exec into ru_maxrss, which for a child of
-// a benchmark is the benchmark itself; VmHWM is reset by exec.
+// Linux includes the resident memory before exec in ru_maxrss, which for a child of a benchmark is the benchmark
+// itself. VmHWM starts again at exec.
 uint64_t peak_resident_bytes() {
 #if defined(__linux__)
   if (FILE* status = std::fopen("/proc/self/status", "r")) {

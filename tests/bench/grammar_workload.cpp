@@ -1,5 +1,4 @@
-// The grammar engine: masks, first visits included and again, accepting, compiling, and the
-// memory of grammars and matchers.
+// Measures the grammar engine: first and repeated masks, accepting, compiling, and the memory of grammars and matchers.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -22,8 +21,8 @@ constexpr uint32_t kSearchSequences = 5;
 
 constexpr int kRepetitions = 3;
 
-// Nanoseconds a call. Repetitions make the same calls; the least time of each counts, so that
-// one interruption is not taken for the slowest call.
+// Nanoseconds per call. Repetitions make the same calls, and the minimum of each call counts, so that an interruption
+// is not taken for the slowest call.
 class CallTimes {
  public:
   void begin_repetition() { next_ = 0; }
@@ -54,7 +53,7 @@ struct Times {
   }
 };
 
-// The least value that `part` of all do not exceed.
+// Returns the least value that is at least as large as the fraction `part` of all.
 double percentile(std::vector<double> values, double part) {
   if (values.empty()) return 0;
   const auto rank = static_cast<ptrdiff_t>(std::ceil(part * static_cast<double>(values.size())));
@@ -72,7 +71,7 @@ sotto_status timed(CallTimes* times, F&& call) {
   return status;
 }
 
-// The model's tokens, as the grammar engine and as texts find them.
+// The model's tokens, for the grammar engine and for splitting texts.
 class Tokens {
  public:
   explicit Tokens(const LoadedModel& model) : count_(model.info().vocabulary_size) {
@@ -95,7 +94,7 @@ class Tokens {
 
   uint32_t count() const { return count_; }
   const sotto_vocabulary* get() const { return vocabulary_; }
-  // The longest allowed token that `text` begins with, and its size; -1 if there is none.
+  // Returns the longest allowed token with which `text` begins, and its size, or -1 if there is none.
   sotto_token longest(std::string_view text, const uint64_t* mask, size_t* size) const {
     for (*size = std::min(text.size(), longest_); *size > 0; --*size) {
       const auto found = ids_.find(text.substr(0, *size));
@@ -166,7 +165,7 @@ class Run {
   size_t grammar_size() const { return grammar_size_; }
   size_t default_matcher_size() const { return default_size_; }
 
-  // The text token by token, as far as it fits.
+  // Follows a text token by token, as far as it fits.
   void follow(std::string_view text) {
     check(sotto_matcher_reset(matcher_, 0), "reset");
     while (read_mask(first_times()) && !text.empty()) {
@@ -178,7 +177,7 @@ class Run {
     }
   }
 
-  // Any tokens that are allowed.
+  // Follows random allowed tokens.
   void wander(uint32_t seed) {
     std::mt19937 random(seed);
     check(sotto_matcher_reset(matcher_, 0), "reset");
@@ -188,7 +187,7 @@ class Run {
     }
   }
 
-  // As a search with beams does: masks of all sequences in turn, which also replace each other.
+  // Follows several sequences as a beam search does: masks of all sequences in turn, which also replace each other.
   void search(uint32_t seed) {
     std::mt19937 random(seed);
     for (uint32_t i = 0; i < kSearchSequences; ++i) {

@@ -11,7 +11,7 @@
 
 namespace sotto::bench {
 
-// Throws std::runtime_error "subject: what is wrong" for a failure.
+// Throws std::runtime_error "subject: what is wrong" after a failure.
 void check(sotto_status status, const sotto_error& error, const std::string& subject);
 void check(sotto_status status, const std::string& subject);
 
@@ -19,8 +19,8 @@ struct LoadOptions {
   std::string path;
   sotto_isa isa = SOTTO_ISA_AUTO;
   bool verify_checksums = true;
-  Pages pages = Pages::kHuge;  // of the model's and the sessions' memory
-  bool copy_weights = false;   // to those pages; else packed ones are used in the mapped file
+  Pages pages = Pages::kHuge;  // pages of the model's and the sessions' memory
+  bool copy_weights = false;   // copies weights to those pages; otherwise packed ones are used in the mapped file
 };
 
 class LoadedModel {
@@ -44,7 +44,7 @@ class LoadedModel {
 };
 
 struct SessionOptions {
-  uint32_t context_tokens = 0;  // 0: the model's maximum
+  uint32_t context_tokens = 0;  // 0 for the model's maximum
   uint32_t thread_count = 1;
   uint32_t sequence_count = 0;
   uint32_t sequence_tokens = 0;
@@ -65,10 +65,10 @@ class Session {
   sotto_session_timings timings() const;
 
   void prefill(const std::vector<sotto_token>& tokens);
-  // One token; where the model ends its text, a token is put in instead. Either way one
-  // token is evaluated, unless this is the first call after a prefill.
+  // Generates one token. If the model ends its text, another token is appended instead. In both cases one token is
+  // evaluated, unless this is the first call after a prefill.
   void next();
-  // Goes back to `token_count`; the next token evaluates the last kept one again.
+  // Rewinds to `token_count` tokens. The next call evaluates the last of them again.
   void rewind(uint64_t token_count);
   void set_sampler(const sotto_sampler_params& params);
 
@@ -80,7 +80,7 @@ class Session {
 sotto_sampler_params greedy_sampler();
 sotto_sampler_params default_sampler();
 
-// Token ids without meaning, the same every time, none of which ends the text.
+// Returns reproducible token ids without meaning, none of which ends the text.
 std::vector<sotto_token> arbitrary_tokens(const sotto_model_info& info, size_t count);
 
 }  // namespace sotto::bench

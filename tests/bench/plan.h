@@ -11,7 +11,7 @@
 
 namespace sotto::bench {
 
-// Samples by the name of their series, one a round.
+// Samples by the name of their series, one per round.
 using Samples = std::map<std::string, std::vector<double>>;
 
 class Recorder {
@@ -28,7 +28,7 @@ struct Probe {
   std::function<void(Recorder&)> measure;
 };
 
-// How one figure comes out of the samples.
+// How one figure is computed from the samples.
 struct FigureSpec {
   std::string series;
   std::string name;
@@ -36,9 +36,9 @@ struct FigureSpec {
   std::string unit = {};
   bool higher_is_better = true;
   std::string limit_name = {};
-  bool limit_is_peer = false;                // another runtime at the same work
-  std::string limit_series = {};             // what `limit` is made of; empty: it is a constant
-  std::function<double(double)> limit = {};  // in the figure's unit; empty: there is none
+  bool limit_is_peer = false;                // whether the limit is another runtime at the same work
+  std::string limit_series = {};             // series from which `limit` is computed; empty if it is a constant
+  std::function<double(double)> limit = {};  // in the unit of the figure; empty if there is none
 };
 
 struct Plan {
@@ -54,7 +54,7 @@ struct Figure {
   std::vector<double> samples;
   std::string limit_name;
   bool limit_is_peer = false;
-  std::vector<double> limits;  // one a sample; empty: no limit
+  std::vector<double> limits;  // one per sample; empty if there is no limit
 };
 
 // Called before each probe; round 0 warms up and is not counted.

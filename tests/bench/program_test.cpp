@@ -1,5 +1,5 @@
-// sotto-bench from outside on a tiny model: what it prints and what it refuses. Nothing here
-// depends on how fast the machine is.
+// Tests sotto-bench from outside on a tiny model: its output and what it rejects. Nothing here depends on the speed of
+// the machine.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// `arguments` as a shell takes them.
+// `arguments` are in the notation of a shell.
 Result run_bench(const std::string& arguments) {
   const Folder folder;
   const std::string command =
@@ -130,7 +130,7 @@ TEST(Program, HasALimitForWhatComputesOrReads) {
       EXPECT_EQ(figure.at("limit").at("name"), has_tiles(json) ? "int8_tiles" : "int8_dot");
     } else if (name == "process_peak_memory") {
       EXPECT_EQ(figure.at("limit").at("name"), "weights_and_kv");
-      EXPECT_LT(figure.at("ratio"), 1);  // a process has more than weights
+      EXPECT_LT(figure.at("ratio"), 1);  // a process has more memory than weights
     } else {
       EXPECT_TRUE(figure.at("limit").is_null()) << name;
     }
@@ -236,7 +236,7 @@ TEST(Program, RejectsWhatCannotBeMeasured) {
   expect_refused("-m synthetic-tiny --keep '" + folder.file("no/such/folder") + "'", 1, "folder");
 }
 
-// A directory whose peers answer every request with `answer`.
+// Makes a directory whose peers answer every request with `answer`.
 void make_peers(const Folder& folder, const std::string& answer) {
   std::filesystem::create_directories(folder.file("venv/bin"));
   const std::string python = folder.file("venv/bin/python3");
@@ -253,7 +253,7 @@ TEST(Program, MeasuresPeersInTheSameRounds) {
     if (!figure.contains("peer")) continue;
     ++counts[figure.at("peer").at("name").get<std::string>()];
     expect_sound(figure.at("peer"), 1);
-    EXPECT_GT(figure.at("ratio").get<double>(), 1) << figure;  // no machine is as slow as these
+    EXPECT_GT(figure.at("ratio").get<double>(), 1) << figure;  // every machine is faster than these
   }
   EXPECT_EQ(counts,
             (std::map<std::string, size_t>{{"llama.cpp Q8_0", 4}, {"llama.cpp Q4_0", 4}, {"CTranslate2 int8", 4}}));

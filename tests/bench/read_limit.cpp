@@ -105,7 +105,7 @@ double ReadLimit::seconds_per_pass(size_t pattern, double least_seconds) const {
     uint64_t sink = 0;
     for (size_t i = 0; i < passes; ++i) {
       sink += reader(block_.bytes() + thread * part_size_, part_size_);
-      asm volatile("" : "+r"(sink) : : "memory");  // forces every pass to read memory
+      asm volatile("" : "+r"(sink) : : "memory");  // makes every pass read the memory
     }
   };
   const double first = time_on_threads(thread_count_, [&](size_t t) { read_part(t, 1); });

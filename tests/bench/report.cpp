@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kColumns = 6;
 using Row = std::array<std::string, kColumns>;
 
-// Four significant digits, never in scientific notation.
+// Returns four significant digits, never in scientific notation.
 std::string number(double value) {
   const double size = value < 0 ? -value : value;
   const int decimals = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
@@ -33,7 +33,7 @@ std::string times(double ratio) {
   return text;
 }
 
-// "decode, context 512, threads 1"
+// Returns for example "decode, context 512, threads 1".
 std::string label(const Figure& figure) {
   std::string text = figure.name;
   for (const auto& [key, value] : figure.parameters.items()) {

@@ -13,7 +13,7 @@ struct Report {
   nlohmann::ordered_json machine;
   nlohmann::ordered_json model;
   nlohmann::ordered_json settings;
-  Samples limits;  // of their own: bytes or multiply-adds a second
+  Samples limits;  // the limits themselves, in bytes or multiply-adds per second
   std::vector<Figure> figures;
 };
 

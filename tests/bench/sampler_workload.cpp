@@ -1,5 +1,5 @@
-// Every mode of the sampler by itself, over logits of three kinds: peaked, as of a text that
-// goes on as expected, flat, as of a model without weights, and all the same.
+// Measures every mode of the sampler by itself, over three kinds of logits: peaked, as in a predictable text, flat, as
+// with random weights, and all equal.
 #include <array>
 #include <cmath>
 #include <memory>
@@ -92,7 +92,7 @@ constexpr Mode kModes[] = {
     {"gumbel watermark", [](auto& p) { p.watermark = &kGumbel; }},
 };
 
-// A sampler of its own in memory of its own.
+// A standalone sampler in memory of its own.
 class Bench {
  public:
   explicit Bench(size_t vocabulary_size)
@@ -126,7 +126,7 @@ class Bench {
     input.logits = logits_[kind].data();
     input.history = history.data();
     const auto pick = [&] {
-      input.history_count = (input.history_count + 1) % history.size();  // another draw
+      input.history_count = (input.history_count + 1) % history.size();  // changes the draw
       sotto_token token;
       check(sotto_sampler_pick(sampler_, &input, &token, &error), error, mode.name);
     };

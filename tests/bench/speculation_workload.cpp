@@ -13,7 +13,7 @@ constexpr uint64_t kLeastPlainNs = 100'000'000;
 constexpr uint32_t kDraftTokens = 7;
 constexpr uint32_t kMostTokens = 96;
 
-// A text that sums up and quotes another: the answer to a prompt that ends in the passages.
+// A text that summarizes and quotes another: the answer to a prompt that ends in the passages.
 constexpr std::string_view kPassages =
     "\"Sir,\" said the old captain, \"the ship must leave the harbour before the tide turns, and "
     "no man who is not on board by six o'clock shall sail with us.\" The young man answered that "
@@ -38,11 +38,11 @@ std::vector<sotto_token> tokens_of(const LoadedModel& model, std::string_view te
   return tokens;
 }
 
-// The text to generate and the way of drafting.
+// The text to generate and the kind of drafts.
 struct Text {
   std::string name;
   std::vector<sotto_token> prompt;
-  std::vector<sotto_token> answer;  // forced upon the sampler; empty: the model's own
+  std::vector<sotto_token> answer;  // tokens that the sampler is forced to take; empty for the model's own
   uint32_t token_count = 0;
   float temperature = 0;
 };
@@ -113,7 +113,7 @@ class Comparison {
     options.draft_tokens = draft_tokens;
     return options;
   }
-  // Nanoseconds for the text.
+  // Returns the nanoseconds for the text.
   uint64_t time_of(Session& session) {
     session.rewind(text_.prompt.size());
     const uint64_t begin = now_ns();

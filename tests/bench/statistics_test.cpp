@@ -1,4 +1,4 @@
-// Statistics, the order of measurements, and the report.
+// Tests statistics, the order of measurements, and the report.
 #include "tests/bench/statistics.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(Statistics, SummaryKeepsTheExtremes) {
 }
 
 TEST(Statistics, FractionOfTheLimitIsTakenPerRound) {
-  // The machine was twice as slow in the second round: the shares are the same.
+  // The machine was twice as slow in the second round, and the fractions are the same.
   EXPECT_EQ(share_of_limit({90, 45, 80}, {100, 50, 100}, true), 0.9);
   // A ratio of medians would be 80 / 100.
   EXPECT_EQ(share_of_limit({20, 80, 90}, {20, 100, 100}, true), 0.9);

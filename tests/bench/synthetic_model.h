@@ -1,4 +1,4 @@
-// Models with random weights, made on the fly: speed and memory depend on shapes alone.
+// Models with random weights, because speed and memory depend only on shapes.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace sotto::bench {
 
 inline constexpr std::string_view kSyntheticPrefix = "synthetic-";
 
-// For help and messages.
+// The names in help and messages.
 inline constexpr char kSyntheticNames[] = "gpt2-124M, gpt2-355M, gpt2-774M, gpt2-1558M, distilgpt2, tiny";
 
 // Suffix of a name for weights of 4 bits instead of 8.
@@ -28,7 +28,7 @@ std::optional<ModelShape> synthetic_shape(std::string_view name);
 void write_synthetic_model(const std::string& name, const ModelShape& shape, const std::string& isa,
                            const std::filesystem::path& path, const std::function<void(double)>& progress);
 
-// A new folder for temporary files, removed at the end with all that is in it.
+// A new folder for temporary files, removed with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder();

@@ -24,40 +24,40 @@ inline constexpr uint32_t kDecodeTokens = 16;
 // Tokens of the prompt in the time to first token.
 inline constexpr uint32_t kFirstTokenPrompt = 64;
 
-// Multiply-adds of the linear layers for a prompt, with logits for its last token alone.
+// Returns the multiply-adds of the linear layers for a prompt, with logits only for its last token.
 double prompt_macs(const sotto_model_info& info, uint32_t token_count);
 
-// The series that hold the limits for a number of threads.
+// Returns the names of the series that hold the limits for a number of threads.
 std::string read_series(size_t thread_count);  // bytes per second
-// Multiply-adds per second, of tiles where the model's instruction set has them.
+// Multiply-adds per second, of tiles if the model's instruction set has them.
 struct MacLimit {
   std::string name;
   std::string series;
 };
 MacLimit mac_limit(const LoadedModel& model, size_t thread_count);
 
-// Each adds its probes and figures to `plan`, whose probes refer to `model`.
+// Each of these adds its probes and figures to `plan`. The probes refer to `model`.
 void add_limits(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 void add_decode(const LoadedModel& model, uint32_t context, uint32_t thread_count, Plan* plan);
 void add_prefill(const LoadedModel& model, uint32_t prompt_length, uint32_t thread_count, Plan* plan);
 void add_first_token(const LoadedModel& model, uint32_t thread_count, Plan* plan);
-// With two threads or more: decoding while another process keeps a core busy, compared with decoding alone.
+// With at least two threads, measures decoding while another process keeps a core busy, compared with decoding alone.
 void add_contended_decode(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 void add_searches(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 void add_samplers(const LoadedModel& model, Plan* plan);
 void add_sampler_modes(const LoadedModel& model, Plan* plan);
 void add_tokenizer(const LoadedModel& model, Plan* plan);
-// `directory`: of more grammars; empty: none.
+// `directory` has more grammars. It may be empty.
 void add_grammars(const LoadedModel& model, const std::string& directory, Plan* plan);
 
-// Decode, prefill and fresh processes of the peers in `directory`, compared with Sotto's figures, which `plan` already
-// holds.
+// Measures decode, prefill and fresh processes of the peers in `directory`, compared with Sotto's figures, which `plan`
+// already holds.
 void add_peers(const std::string& directory, const WorkloadOptions& options, Plan* plan);
 
-// How many times as fast as `other`, which takes the same tokens and has as many positions.
+// Measures the speed relative to `other`, which processes the same tokens and has the same number of positions.
 void add_against(const LoadedModel& model, const LoadedModel& other, const WorkloadOptions& options, Plan* plan);
 
-// Its sessions draft also by `draft_model`, where there is one, and outlive the plan.
+// Sessions of this plan also draft by `draft_model`, unless it is null, and outlive the plan.
 void add_speculation(const LoadedModel& model, const LoadedModel* draft_model, uint32_t thread_count, Plan* plan);
 
 }  // namespace sotto::bench

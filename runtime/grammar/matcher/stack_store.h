@@ -30,9 +30,9 @@ namespace sotto {
 // The return address of a rule: the state that follows when its text is complete.
 struct StackFrame {
   uint32_t state;
-  uint32_t parent;  // the node under that state
+  uint32_t parent;  // node under that state
   uint32_t loop = kNoLoop;
-  uint32_t count = 0;  // repetitions of the loop before this one
+  uint32_t count = 0;  // number of repetitions of the loop before this one
 
   bool operator==(const StackFrame&) const = default;
 };
@@ -106,7 +106,7 @@ class FrameArray {
   }
   void copy(FrameSpan from, uint32_t to);
 
-  // Sorts a list by frame_less and drops duplicates; returns how many frames are left.
+  // Sorts a list by frame_less and drops duplicates. Returns the number of remaining frames.
   uint32_t sort(uint32_t first, uint32_t count);
 
  private:
@@ -118,13 +118,13 @@ class FrameArray {
 struct StackNode {
   static constexpr uint16_t kMaxDepth = UINT16_MAX;
 
-  uint32_t first;           // its first frame; the next node's is the end
-  uint32_t component;       // the first node of its strongly connected component
-  uint32_t component_size;  // 0 unless it is the first node of the component
+  uint32_t first;           // first frame; that of the next node is the end
+  uint32_t component;       // first node of its strongly connected component
+  uint32_t component_size;  // 0 unless this is the first node of the component
   // The longest path to the bottom of the stack, at most kMaxDepth; a component counts as one step.
   uint16_t depth;
-  bool is_cyclic;  // its component refers to itself
-  bool counts;     // this node or one below holds a loop's count
+  bool is_cyclic;  // whether its component refers to itself
+  bool counts;     // whether this node or one below holds a loop's count
 };
 
 // A state of the grammar on top of a stack.
@@ -143,27 +143,28 @@ struct StateSet {
   static constexpr uint8_t kUnknownClasses = 0xFF;
   static constexpr uint8_t kAccepts = 1;  // the text may end here
 
-  uint32_t first;  // its first state; the next set's is the end
+  uint32_t first;  // first state; that of the next set is the end
   uint32_t hash;
   uint32_t mask;  // number in the mask cache
   uint8_t flags;
-  bool is_shared : 1;  // other sets have the same mask by truncation
-  bool was_used : 1;   // the mask was used since the set was made or the last collection
-  bool counts_on : 1;  // the loop's next repetition changes only its count, unless that reaches a bound
-  // Character classes (token_prefilter.h):
-  uint8_t endless_classes;   // any text of these may follow; kUnknownClasses: not computed yet
+  bool is_shared : 1;  // whether truncation has found other sets with the same mask
+  bool was_used : 1;   // whether the mask was used since the set was made or the last collection
+  bool counts_on : 1;  // whether the loop's next repetition changes only its count, unless that reaches a bound
+  // The following are character classes (token_prefilter.h).
+  uint8_t endless_classes;   // any text of these may follow; kUnknownClasses before it is computed
   uint8_t repeated_classes;  // any text of these leads back to this set
 };
 
 // Numbers below kFirstSet do not name a stored set.
 inline constexpr uint32_t kNotComputed = 0;
-inline constexpr uint32_t kDeadSet = 1;     // no text of the grammar begins like this
-inline constexpr uint32_t kUnknownSet = 2;  // depends on what truncation has cut off
+inline constexpr uint32_t kDeadSet = 1;     // no text of the grammar begins with this text
+inline constexpr uint32_t kUnknownSet = 2;  // the set depends on what truncation has cut off
 inline constexpr uint32_t kFirstSet = 3;
 inline constexpr uint32_t kMaxStateSets = MatcherParams::kMaxStateSetCount;
-inline constexpr uint32_t kRootNode = 0;         // below the start rule
-inline constexpr uint32_t kUnknownNode = 1;      // stands for what truncation has cut off
-inline constexpr uint32_t kInternal = 1u << 31;  // marks a parent given by its index in the component being interned
+inline constexpr uint32_t kRootNode = 0;         // the node below the start rule
+inline constexpr uint32_t kUnknownNode = 1;      // stands for the nodes that truncation has cut off
+inline constexpr uint32_t kInternal = 1u << 31;  // marks a parent that is given by its index in the component being
+                                                 // interned
 
 class StackStore {
  public:
@@ -179,8 +180,8 @@ class StackStore {
   std::span<const State> states(uint32_t set) const {
     return {states_ + sets_[set].first, states_ + sets_[set + 1].first};
   }
-  // The remembered transition from a set by a byte or token of the class. kNotComputed: not made yet, but some state
-  // of the set moves by that class.
+  // Returns the remembered transition from a set by a byte or token of the class. The result is kNotComputed if the
+  // transition has not been computed yet and some state of the set moves by that class.
   uint32_t next(uint32_t set, uint32_t symbol_class) const {
     const size_t cell = size_t{set} * class_count_ + symbol_class;
     return has_narrow_rows_ ? narrow_rows_[cell] : wide_rows_[cell];
@@ -197,20 +198,20 @@ class StackStore {
   uint32_t node_count() const { return node_count_; }
   uint32_t frame_count() const { return frame_count_; }
 
-  // Finds or stores the node with these frames, which are sorted by frame_less. Returns false if it does not fit.
+  // Finds or stores the node with these frames, which must be sorted by frame_less. Returns false if it does not fit.
   bool intern_node(FrameSpan frames, uint32_t* node);
-  // Finds or stores a component: node i has the frames from ends[i - 1] to ends[i]. Parents inside the component are
-  // given as kInternal | i. The nodes get consecutive numbers from `first` on.
+  // Finds or stores a component in which node i has the frames from ends[i - 1] to ends[i]. Parents inside the
+  // component are given as kInternal | i. The nodes get consecutive numbers, starting at `first`.
   bool intern_component(FrameSpan frames, std::span<const uint32_t> ends, uint32_t* first);
-  // Finds or stores the set with these states, which are sorted by state_less.
+  // Finds or stores the set with these states, which must be sorted by state_less.
   bool intern_set(std::span<const State> states, uint8_t flags, uint32_t* set);
 
-  // Which sets a collection keeps besides the pinned ones: those whose mask is shared, those of them whose mask was
-  // used since the last collection, or none.
+  // The sets that a collection keeps in addition to the pinned ones: those whose mask is shared, only those of them
+  // whose mask was used since the last collection, or none.
   enum class Keep : uint8_t { kShared, kUsed, kNothing };
   // Drops everything that the pinned and kept sets do not need, and renumbers the pins in place.
   void collect(std::span<uint32_t> pins, Keep keep);
-  // Returns whether a third of each array is free, so that the next collection is not due at once.
+  // Returns whether a third of each array is free, so that the next collection is not needed immediately.
   bool is_roomy() const;
 
  private:
@@ -231,17 +232,17 @@ class StackStore {
   const CompiledGrammar* grammar_ = nullptr;
   MatcherParams limits_;
   uint32_t class_count_ = 0;
-  StackNode* nodes_ = nullptr;  // and one more after the last, where its frames end
+  StackNode* nodes_ = nullptr;  // all nodes, and one more whose first frame is the end of the frames
   FrameArray frames_;
-  StateSet* sets_ = nullptr;  // and one more after the last
+  StateSet* sets_ = nullptr;  // all sets, and one more after the last
   State* states_ = nullptr;
-  // Transitions by set and class, in bytes if all numbers of sets fit.
+  // Transitions by set and class, stored in bytes if all numbers of sets fit.
   bool has_narrow_rows_ = false;
   uint8_t* narrow_rows_ = nullptr;
   uint16_t* wide_rows_ = nullptr;
-  HashIndex node_index_;  // of components, by their first node
+  HashIndex node_index_;  // index of the components by their first node
   HashIndex set_index_;
-  uint32_t* new_nodes_ = nullptr;  // during a collection: new numbers by node and by set
+  uint32_t* new_nodes_ = nullptr;  // during a collection, the new numbers by node and by set
   uint16_t* new_sets_ = nullptr;
   uint32_t* stack_ = nullptr;
   uint32_t node_count_ = 0;
