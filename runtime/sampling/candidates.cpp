@@ -429,14 +429,21 @@ std::span<uint64_t> Candidates::collect_keys(float floor) {
   return range;
 }
 
-// The key if the border is among the tokens of this logit, else kNoKey.
-uint64_t Candidates::find_among_equals(float logit, const float* weights, uint64_t target) {
+// Returns the key if the border is among the tokens of this logit. Otherwise returns kNoKey and removes them, and the
+// tokens on the other side of them, from the range in which the border lies.
+uint64_t Candidates::find_among_equals(float logit, const float* weights, uint64_t target, LogitRange* range) {
   if (!(logit > kLowest && logit < std::numeric_limits<float>::infinity())) return kNoKey;
   const Split equal = split({logit, next_above(logit)}, weights);
-  if (equal.collected == 0 || equal.sum >= target) return kNoKey;
+  if (equal.collected == 0) return kNoKey;
   const uint64_t each = to_fixed(weights == nullptr ? 1.0f : weights[indices()[0]]);
-  if (equal.sum + each * equal.collected < target) return kNoKey;
-  return sort_key(logit, static_cast<size_t>(indices()[(target - equal.sum - 1) / each]));
+  if (equal.sum >= target) {
+    range->floor = next_above(logit);
+  } else if (equal.sum + each * equal.collected < target) {
+    range->ceiling = logit;
+  } else {
+    return sort_key(logit, static_cast<size_t>(indices()[(target - equal.sum - 1) / each]));
+  }
+  return kNoKey;
 }
 
 // The key at which the sum of weights, over the keys in ascending order, reaches `target`; kNoKey if it
@@ -458,6 +465,7 @@ uint64_t Candidates::select(std::span<uint64_t> keys, const float* weights, uint
 // between them, and a weighted selection among those finds it. Null weights are all 1.
 uint64_t Candidates::find_border(const float* weights, uint64_t total, uint64_t target) {
   constexpr size_t kMany = 8192;
+  constexpr int kRounds = 8;
   if (count_ >= 2 * kBorderSample) {
     LogitRange range = estimate_border(weights, total, target);
     if (range.floor > kLowest) {
@@ -466,16 +474,16 @@ uint64_t Candidates::find_border(const float* weights, uint64_t total, uint64_t 
         range = {range.ceiling, kNoCeiling};
         found = split(range, weights);
       }
-      if (found.collected > kMany) {  // mostly because they are equal
+      for (int round = 0; round < kRounds && found.collected > kMany; ++round) {  // mostly because many are equal
         const float middle = logits_[indices()[found.collected / 2]];
-        const uint64_t key = find_among_equals(middle, weights, target);
+        const uint64_t key = find_among_equals(middle, weights, target, &range);
         if (key != kNoKey) return key;
         found = split(range, weights);
       }
       const uint64_t key = select(keys_of_indices(found.collected), weights, target - found.sum);
       if (key != kNoKey) return key;
     }
-    const uint64_t key = find_among_equals(without_nan(logits_[0]), weights, target);
+    const uint64_t key = find_among_equals(without_nan(logits_[0]), weights, target, &range);
     if (key != kNoKey) return key;
   }
   return select(collect_keys(kLowest), weights, target);
@@ -494,7 +502,8 @@ uint64_t Candidates::key_of_rank(size_t rank) {
     const size_t reaching = split({reached, kNoCeiling}, nullptr).collected;
     if (reaching <= kFew) return select(keys_of_indices(reaching), nullptr, target);
     // Many reach it because they are equal.
-    const uint64_t key = find_among_equals(reached, nullptr, target);
+    LogitRange range = {reached, kNoCeiling};
+    const uint64_t key = find_among_equals(reached, nullptr, target, &range);
     if (key != kNoKey) return key;
   }
   return find_border(nullptr, uint64_t{count_} << kFixedBits, target);

@@ -161,7 +161,7 @@ class Candidates {
   LogitRange estimate_border(const float* weights, uint64_t total, uint64_t target);
   uint64_t select(std::span<uint64_t> keys, const float* weights, uint64_t target);
   uint64_t find_border(const float* weights, uint64_t total, uint64_t target);
-  uint64_t find_among_equals(float logit, const float* weights, uint64_t target);
+  uint64_t find_among_equals(float logit, const float* weights, uint64_t target, LogitRange* range);
   int32_t* indices() { return reinterpret_cast<int32_t*>(keys_) + vocabulary_size_; }
 
   const Kernels* kernels_ = nullptr;
