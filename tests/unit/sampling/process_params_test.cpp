@@ -170,7 +170,7 @@ TEST(ProcessParams, ListsAreCopiedAndTheirMemoryIsChecked) {
   again.allowed_tokens = many;
   Error error;
   EXPECT_EQ(bench->set_params(again, &error), Status::kInvalidArgument);
-  EXPECT_EQ(std::string(error.message).rfind("list_bytes is 256,", 0), 0u) << error.message;
+  EXPECT_EQ(std::string(error.message).rfind("list_bytes is 256;", 0), 0u) << error.message;
   EXPECT_EQ(bench.sample(logits, {}).token, 3);
 }
 
