@@ -10,7 +10,6 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -26,6 +25,7 @@
 #include "converters/readers/checkpoint.h"
 #include "converters/readers/synthetic.h"
 #include "converters/tokenizers/reader.h"
+#include "platforms/cli/options/help.h"
 #include "runtime/model/file_header.h"
 
 namespace sotto {
@@ -49,8 +49,6 @@ struct Command {
   bool json = false;
   bool quiet = false;
 };
-
-constexpr int kUsageError = 2;
 
 std::vector<std::string> pack_choices() {
   std::vector<std::string> choices = {"none", "native"};
@@ -140,7 +138,7 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
   Command command;
   CLI::App app(kDescription, "sotto-convert");
   app.footer(kFooter);
-  app.get_formatter()->column_width(34);
+  app.formatter(std::make_shared<cli::HelpFormatter>());
   auto* checkpoint = app.add_option("CHECKPOINT", command.checkpoint, "directory to convert");
   auto* output = app.add_option("-o,--output", command.output, "the .sotto file to write");
   auto* evaluate =
@@ -149,20 +147,30 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
   app.add_option("--windows", command.window_limit, "maximum number of windows that --evaluate uses")->needs(evaluate);
   app.add_option("--name", command.name, "name of the model (default: the directory's name)")->excludes(evaluate);
   app.add_option("--vocab", command.vocabulary, "directory to read the tokenizer from");
-  const std::map<std::string, WeightKind> kinds = {{"int8", WeightKind::kInt8}, {"int4", WeightKind::kInt4}};
-  app.add_option("--weights", command.weights, "int8 (default), or int4: smaller and faster")
-      ->transform(CLI::CheckedTransformer(kinds))
-      ->type_name("KIND");
-  auto* head = app.add_option("--head", command.head, "kind of the head and token embeddings (default: --weights)")
-                   ->transform(CLI::CheckedTransformer(kinds))
-                   ->type_name("KIND");
+  const auto add_kind = [&app](const std::string& option, WeightKind& kind, const char* help) {
+    const auto set = [option, &kind](const std::string& name) {
+      if (name != "int8" && name != "int4") {
+        throw CLI::ValidationError(option, '"' + name + "\" is not one of int8, int4");
+      }
+      kind = name == "int4" ? WeightKind::kInt4 : WeightKind::kInt8;
+    };
+    return app.add_option_function<std::string>(option, set, help)->type_name("KIND");
+  };
+  add_kind("--weights", command.weights, "int8 (default), or int4: smaller and faster");
+  auto* head = add_kind("--head", command.head, "kind of the head and token embeddings (default: --weights)");
   app.add_option("--pack", command.pack, "instruction set to pack the weights for: native, none, or a name")
-      ->check(CLI::IsMember(pack_choices()))
+      ->check(CLI::IsMember(pack_choices()).description(""))
+      ->type_name("ISA")
       ->excludes(evaluate)
       ->capture_default_str();
-  auto* synthetic = app.add_option("--synthetic", command.synthetic, "random weights instead of a checkpoint")
-                        ->check(CLI::IsMember({"distilgpt2", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "custom"}))
-                        ->excludes(checkpoint);
+  auto* synthetic =
+      app.add_option(
+             "--synthetic", command.synthetic,
+             "random weights instead of a checkpoint: distilgpt2, gpt2, gpt2-medium, gpt2-large, gpt2-xl, custom")
+          ->check(
+              CLI::IsMember({"distilgpt2", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "custom"}).description(""))
+          ->type_name("SHAPE")
+          ->excludes(checkpoint);
   app.add_option("--seed", command.seed, "seed of the random weights")->capture_default_str()->needs(synthetic);
   app.add_flag("--force", command.force, "replace an output file that is not a .sotto file")->excludes(evaluate);
   auto* json = app.add_flag("--json", command.json, "print the summary as JSON");
@@ -181,12 +189,8 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
     }
     resolve_shape(command, shape);
     if (head->count() == 0) command.head = command.weights;
-  } catch (const CLI::Success& success) {
-    *exit_code = app.exit(success);
-    return std::nullopt;
   } catch (const CLI::ParseError& error) {
-    std::cerr << "sotto-convert: " << error.what() << "\nTry 'sotto-convert --help'.\n";
-    *exit_code = kUsageError;
+    *exit_code = cli::report_usage(app, error);
     return std::nullopt;
   }
   return command;

@@ -1,11 +1,14 @@
 // The program sotto: text generation on the command line, on top of the C++ binding.
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "platforms/cli/commands.h"
 #include "platforms/cli/options/cli11.h"
 #include "platforms/cli/support/failure.h"
+#include "platforms/cli/support/output.h"
 
 namespace sotto::cli {
 namespace {
@@ -13,29 +16,70 @@ namespace {
 std::string version_text() {
   const uint32_t version = sotto_version();
   return "sotto " + std::to_string(version >> 16) + '.' + std::to_string(version >> 8 & 0xff) + '.' +
-         std::to_string(version & 0xff) + "\nBuilt with " + sotto_build_text();
+         std::to_string(version & 0xff);
 }
 
-int report_usage(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-  std::string command = "sotto";
-  const CLI::App* given = &app;
-  while (!given->get_subcommands().empty()) {
-    given = given->get_subcommands().front();
-    command += ' ' + given->get_name();
-  }
-  std::string message = error.what();
-  if (given->get_require_subcommand_min() > 0 && !given->remaining().empty()) {
-    message = '"' + given->remaining().front() + "\" is not a command";
-  }
-  std::fprintf(stderr, "sotto: %s\nTry: %s --help\n", message.c_str(), command.c_str());
-  return kExitUsage;
+// `sotto help`, `sotto help COMMAND...`, `sotto help COMMAND GROUP`.
+void add_help(CLI::App& app, Run& run) {
+  auto words = std::make_shared<std::vector<std::string>>();
+  CLI::App* command = app.add_subcommand("help", "Explain a command, or one group of its options");
+  command->add_option("WORDS", *words, "A command, and the heading of a group")->type_name("");
+  command->footer("Examples:\n  sotto help generate\n  sotto help generate repetition\n  sotto help grammar check");
+  auto is_manual = std::make_shared<bool>(false);
+  command->add_flag("--man", *is_manual, "Print the manual page");
+  command->callback([&app, &run, words, is_manual] {
+    run = [&app, words, is_manual] {
+      if (*is_manual) {
+        TextStream().write(man_page(app, version_text()));
+        return static_cast<int>(kExitOk);
+      }
+      const CLI::App* explained = &app;
+      std::string path = app.get_name();
+      std::string group;
+      for (const std::string& word : *words) {
+        const auto found = explained->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
+        if (!group.empty() || found.empty()) {
+          group += (group.empty() ? "" : " ") + word;
+        } else {
+          explained = found.front();
+          path += ' ' + word;
+        }
+      }
+      const std::string text = group.empty()
+                                   ? explained->get_formatter()->make_help(explained, path, CLI::AppFormatMode::Normal)
+                                   : group_help(*explained, group);
+      if (text.empty() && explained == &app) throw Failure('"' + group + "\" is not a command", kExitUsage);
+      if (text.empty()) {
+        throw Failure('"' + group + "\" is not a group of options of " + explained->get_name() + "; the groups are " +
+                          group_names(*explained),
+                      kExitUsage);
+      }
+      TextStream().write(text);
+      return static_cast<int>(kExitOk);
+    };
+  });
+}
+
+void add_completion(CLI::App& app, Run& run) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("completion", "Print a script that completes commands and options");
+  command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->type_name("");
+  command->footer("Examples:\n  source <(sotto completion bash)\n  sotto completion fish | source");
+  command->callback([&app, &run, shell] {
+    const std::string script = completion_script(app, *shell);
+    if (script.empty()) reject("SHELL", '"' + *shell + "\" is not one of bash, zsh, fish");
+    run = [script] {
+      TextStream().write(script);
+      return static_cast<int>(kExitOk);
+    };
+  });
 }
 
 int run_program(int argc, char** argv) {
   CLI::App app("Generates text with GPT-2 models in int8 or int4.", "sotto");
   app.formatter(std::make_shared<HelpFormatter>());
-  app.set_version_flag("--version", version_text(), "Print the version and exit");
+  app.set_version_flag("--version", version_text() + "\nBuilt with " + sotto_build_text(),
+                       "Print the version and exit");
   app.require_subcommand(1);
   app.footer(
       "Examples:\n"
@@ -45,7 +89,8 @@ int run_program(int argc, char** argv) {
       "  sotto score -m demo.sotto -f chapter.txt\n"
       "  sotto grammar check answer.gbnf --test yes\n"
       "\n"
-      "Exit codes: 0 success, 1 bad input or failure, 2 wrong usage, 130 ended by Ctrl-C.");
+      "Exit codes: 0 success, 1 bad input or failure, 2 wrong usage, 3 a text that is not complete\n"
+      "under its grammar, 130 ended by Ctrl-C.");
   Run run;
   add_generate(app, run);
   add_tokenize(app, run);
@@ -55,6 +100,8 @@ int run_program(int argc, char** argv) {
   add_embed(app, run);
   add_detect(app, run);
   add_grammar(app, run);
+  add_help(app, run);
+  add_completion(app, run);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -59,7 +59,7 @@ TEST(Draft, WrongOptionsAreRejected) {
   expect_usage_error({"--draft", "a.sotto", "--draft", "b.sotto"}, "b.sotto");
   expect_refused(run_on_demo("generate", {"-p", kPrompt, "--draft", "none.sotto"}), 1, "none.sotto");
   expect_refused(run_on_demo("generate", {"-p", kPrompt, "--draft", "lookup", "--draft-min-match", "9"}), 1,
-                 "min_match");
+                 "--draft-min-match");
 }
 
 TEST(Draft, TimingsShowAcceptedDrafts) {

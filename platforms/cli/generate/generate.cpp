@@ -3,17 +3,31 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <optional>
 
 #include "platforms/cli/commands.h"
 #include "platforms/cli/generate/report.h"
+#include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
 
 namespace sotto::cli {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+Failure session_failure(const std::string& subject, const Error& error) {
+  if (error.status() == SOTTO_GRAMMAR_TOO_LARGE) {
+    return Failure("grammar: more memory or steps needed than allowed; --grammar-memory allows more");
+  }
+  return failure_of(error.status() == SOTTO_GRAMMAR_DEAD_END ? "grammar" : subject, error);
+}
 
 // A signal handler has no other way to its session.
 std::atomic<sotto_session*> running_session = nullptr;
@@ -47,6 +61,7 @@ class CancelOnInterrupt {
 };
 
 std::string prompt_name(const GenerateOptions& options) {
+  if (!options.ids.empty()) return "--ids";
   if (!options.prompt_file.empty()) return options.prompt_file;
   return options.prompt == "-" ? "standard input" : "prompt";
 }
@@ -61,6 +76,11 @@ std::string read_prompt(const GenerateOptions& options) {
 
 // An empty prompt starts a new text, which the end of another precedes.
 TokenList prompt_tokens(const GenerateOptions& options, const LoadedModel& model, const std::string& prompt) {
+  if (!options.ids.empty()) {
+    std::string list;
+    for (const std::string& word : options.ids) list += word + ' ';
+    return model.check_ids(require_ids(list), "--ids");
+  }
   const std::string name = prompt_name(options);
   if (!prompt.empty()) return model.tokenize(prompt, options.parse_special, name);
   if (model.info().end_of_text_token < 0) {
@@ -85,18 +105,43 @@ void save_state(const std::string& path, const GenerateOptions& options, const G
   write_all(path, {bytes.begin(), bytes.end()});
 }
 
-// Evaluates the prompt, with scores if asked for. Returns Status::ok or cancelled.
+// Evaluates a prompt in parts, so that progress can be shown. Returns Status::ok or cancelled.
+Status prefill(const TokenList& tokens, const std::string& name, Session& session) {
+  constexpr size_t kBatchesPerPart = 8;
+  const size_t part = kBatchesPerPart * session.info().batch_tokens;
+  Progress progress(name, tokens.size());
+  Status status = Status::ok;
+  for (size_t begin = 0; begin < tokens.size() && status == Status::ok; begin += part) {
+    progress.show(begin);
+    const Tokens tokens_of_part(tokens.data() + begin, std::min(part, tokens.size() - begin));
+    status = call(name, [&] { return session.prefill(tokens_of_part); });
+  }
+  return status;
+}
+
+// Rejects a prompt that the context cannot hold.
+void check_fit(const GenerateOptions& options, const TokenList& tokens, const Session& session) {
+  const SessionInfo info = session.info();
+  if (options.session.overflow != SOTTO_OVERFLOW_STOP || info.token_count + tokens.size() <= info.context_tokens) {
+    return;
+  }
+  throw Failure(prompt_name(options) + ": " + std::to_string(tokens.size()) + " tokens do not fit a context of " +
+                std::to_string(info.context_tokens) + "; shorten it, or use --overflow ring or shift");
+}
+
+// Evaluates the prompt, with scores if requested. Returns Status::ok or cancelled.
 Status evaluate_prompt(const GenerateOptions& options, Session& session, Generation& generation) {
   const TokenList& tokens = generation.prompt_tokens;
   if (!options.has_prompt) return Status::ok;
   const std::string name = prompt_name(options);
+  check_fit(options, tokens, session);
   Status status;
   if (options.scores_prompt) {
     status = call_until_stop(name, [&] {
       generation.prompt_perplexity = session.score(tokens, &generation.prompt_log_probabilities).perplexity;
     });
   } else {
-    status = call(name, [&] { return session.prefill(tokens); });
+    status = prefill(tokens, name, session);
   }
   return status;
 }
@@ -115,6 +160,162 @@ std::optional<SessionGrammar> make_grammar(const GenerateOptions& options, const
   return grammar;
 }
 
+// One text, token by token
+
+// Receives the pieces of one run and prints or collects them.
+class Streamer {
+ public:
+  Streamer(const GenerateOptions& options, const LoadedModel& model, Clock::time_point start, Generation& generation)
+      : options_(options), model_(model), start_(start), generation_(generation) {}
+
+  void run(Session& session) {
+    if (!options_.json && !options_.log_probabilities && !options_.hide_prompt) {
+      stream_.write_prompt(shown_prompt(generation_));
+      follows_id_ = !generation_.prompt_tokens.empty();
+    }
+    if (!options_.json && options_.scores_prompt) {
+      print_prompt_scores(generation_, model_, stream_);
+    }
+    const size_t limit = options_.token_limit < 0 ? SIZE_MAX : static_cast<size_t>(options_.token_limit);
+    try {
+      generation_.stop = session.generate(limit, [this](const Piece& piece) { receive(piece); });
+    } catch (const Error& error) {
+      throw session_failure(model_.path(), error);
+    }
+    if (!options_.json) stream_.end_line();
+  }
+
+ private:
+  void receive(const Piece& piece) {
+    if (piece.token() >= 0 && generation_.first_token_seconds < 0.0) {
+      generation_.first_token_seconds = seconds_since(start_);
+    }
+    if (options_.json) {
+      collect(piece);
+    } else if (options_.log_probabilities) {
+      write_scores(piece);
+    } else {
+      write_text(piece);
+    }
+  }
+
+  void write_text(const Piece& piece) {
+    if (!generation_.prints_ids) return stream_.write(piece.text());
+    if (piece.token() < 0) return;
+    stream_.write((follows_id_ ? " " : "") + std::to_string(piece.token()));
+    follows_id_ = true;
+  }
+
+  void collect(const Piece& piece) {
+    generation_.text += piece.text();
+    if (piece.token() < 0) return;
+    generation_.tokens.push_back(piece.token());
+    if (!options_.log_probabilities) return;
+    const auto alternatives = piece.alternatives();
+    generation_.scores.push_back(
+        {piece.log_probability(), piece.sampled_log_probability(), {alternatives.begin(), alternatives.end()}});
+  }
+
+  void write_scores(const Piece& piece) {
+    if (piece.token() < 0) return;
+    char columns[64];
+    std::snprintf(columns, sizeof columns, "%7d %10.5f %10.5f  ", piece.token(),
+                  static_cast<double>(piece.log_probability()), static_cast<double>(piece.sampled_log_probability()));
+    stream_.write(columns + in_quotes(model_.text_of({piece.token()})) + '\n');
+    for (const sotto_alternative& other : piece.alternatives()) {
+      stream_.write("    " + score_line(other.token, other.log_probability, model_.text_of({other.token})) + '\n');
+    }
+  }
+
+  const GenerateOptions& options_;
+  const LoadedModel& model_;
+  Clock::time_point start_;
+  Generation& generation_;
+  TextStream stream_;
+  bool follows_id_ = false;
+};
+
+// Several continuations
+
+// Evaluates the tokens after the prompt to find how likely the model finds each, and rolls them back. Returns
+// Status::ok, context_full or cancelled.
+Status score(Session& session, Continuation& continuation) {
+  const TokenList& tokens = continuation.sequence.tokens;
+  const SessionInfo info = session.info();
+  if (tokens.empty()) return Status::ok;
+  // A session that overflowed could not roll back.
+  if (info.token_count + tokens.size() > info.context_tokens) return Status::context_full;
+  const Status status = call_until_stop("--logprobs", [&] { session.score(tokens, &continuation.log_probabilities); });
+  call("--logprobs", [&] { session.rewind(info.token_count); });
+  return status;
+}
+
+void score_sequences(Session& session, Generation& generation) {
+  for (Continuation& continuation : generation.sequences) {
+    continuation.log_probabilities.assign(continuation.sequence.tokens.size(), NAN);
+    if (generation.stop == Status::cancelled) continue;
+    const Status status = score(session, continuation);
+    if (status == Status::cancelled) generation.stop = status;
+    if (status == Status::context_full) {
+      generation.failure = "--logprobs: a sequence and the prompt do not fit a context of " +
+                           std::to_string(session.info().context_tokens);
+    }
+  }
+}
+
+// The text up to the stop string that ended it, which --include-stop keeps. Of the stop strings that end first it is
+// the longest.
+std::string cut_at_stop(const std::string& text, const StopParams& stops) {
+  size_t end = std::string::npos;
+  size_t size = 0;
+  for (const std::string& stop : stops.stop_strings) {
+    const size_t begin = text.find(stop);
+    if (begin == std::string::npos || begin + stop.size() > end) continue;
+    size = begin + stop.size() < end ? stop.size() : std::max(size, stop.size());
+    end = begin + stop.size();
+  }
+  if (end == std::string::npos) return text;
+  return text.substr(0, stops.include_stop_text != 0 ? end : end - size);
+}
+
+// What the search found. A stop that left nothing is kept in generation.stop.
+std::vector<Sequence> search(const SearchParams& params, Session& session, Generation& generation) {
+  try {
+    return session.search(params, &generation.stop);
+  } catch (const Error& error) {
+    if (error.status() < 0) throw session_failure("search", error);
+    generation.stop = Status{error.status()};
+    return {};
+  }
+}
+
+void generate_sequences(const GenerateOptions& options, const LoadedModel& model, Session& session,
+                        Clock::time_point start, Generation& generation) {
+  const StopParams& stops = options.stops.params;
+  SearchParams params = options.search.params;
+  Progress progress("searching", uint64_t{params.sequence_count} * params.max_tokens);
+  uint64_t step_count = 0;
+  params.on_step = [&](uint32_t, Token) {
+    progress.show(++step_count);
+    return true;
+  };
+  for (Sequence& sequence : search(params, session, generation)) {
+    std::string text = to_utf8(model.text_of(sequence.tokens));
+    if (sequence.stop == Status::stop_string) text = cut_at_stop(text, stops);
+    generation.sequences.push_back({std::move(sequence), std::move(text), {}});
+  }
+  if (!generation.sequences.empty()) {
+    const Continuation& best = generation.sequences.front();
+    generation.first_token_seconds = seconds_since(start);
+    generation.tokens = best.sequence.tokens;
+    generation.text = best.text;
+    if (generation.stop == Status::ok) generation.stop = best.sequence.stop;
+  }
+  if (options.log_probabilities) score_sequences(session, generation);
+}
+
+// The run
+
 void print(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
            const Session& session) {
   if (options.json) return print_json(generation, options, model, session);
@@ -125,18 +326,34 @@ void print(const Generation& generation, const GenerateOptions& options, const L
   if (!options.quiet) print_timings(generation, options, model, session);
 }
 
+// Whether the text, or each of several, is complete under the grammar. A stop string is a wanted end.
+bool is_complete(const GenerateOptions& options, const SessionGrammar& grammar, const Generation& generation) {
+  const auto is_wanted_end = [](Status stop) {
+    return stop == Status::end_of_text || stop == Status::grammar || stop == Status::stop_string ||
+           stop == Status::stop_token;
+  };
+  if (!options.search.is_on) {
+    return is_wanted_end(generation.stop) || call("grammar", [&] { return grammar.matcher.info(); }).may_end != 0;
+  }
+  return !generation.sequences.empty() &&
+         std::all_of(generation.sequences.begin(), generation.sequences.end(),
+                     [&](const Continuation& continuation) { return is_wanted_end(continuation.sequence.stop); });
+}
+
 int run_generate(GenerateOptions options) {
   Generation generation;
-  if (options.has_prompt) generation.prompt = read_prompt(options);
+  if (options.has_prompt && options.ids.empty()) generation.prompt = read_prompt(options);
 
   const Clock::time_point load_start = Clock::now();
   const LoadedModel model(options.model);
   read_generate_texts(options, model);
+  generation.prints_ids = !options.ids.empty() || model.info().has_tokenizer == 0;
   if (options.has_prompt) generation.prompt_tokens = prompt_tokens(options, model, generation.prompt);
+  if (!options.ids.empty()) generation.prompt = model.text_of(generation.prompt_tokens);
   std::optional<SessionGrammar> grammar = make_grammar(options, model);
   Session session = model.new_session(options.session);
-  call("sampler", [&] { session.set_sampler(options.sampler.params); });
-  call("stops", [&] { session.set_stops(options.stops.params); });
+  call_with_options("sampler", [&] { session.set_sampler(options.sampler.params); });
+  call_with_options("stops", [&] { session.set_stops(options.stops.params); });
   if (options.drafts.is_on()) attach_drafts(session, options);
   if (!options.load_state.empty()) load_state(options.load_state, session);
   std::optional<Session> guide;
@@ -154,26 +371,25 @@ int run_generate(GenerateOptions options) {
     if (guide) call("guide", [&] { session.set_guide(*guide, options.guide.params); });
     if (grammar) call("grammar", [&] { session.set_matcher(grammar->matcher); });
     if (options.stops.heals) call("--token-healing", [&] { session.heal(); });
-    const auto run = options.search.is_on ? generate_sequences : generate_stream;
-    run(options, model, session, start, generation);
+    if (options.search.is_on) {
+      generate_sequences(options, model, session, start, generation);
+    } else {
+      Streamer(options, model, start, generation).run(session);
+    }
   }
   generation.total_seconds = seconds_since(start);
+  if (grammar) generation.is_complete = is_complete(options, *grammar, generation);
   print(generation, options, model, session);
   if (!generation.failure.empty()) throw Failure(generation.failure);
   if (!options.save_state.empty()) save_state(options.save_state, options, generation, session);
-  return generation.stop == Status::cancelled ? kExitInterrupted : kExitOk;
+  if (generation.stop == Status::cancelled) return kExitInterrupted;
+  if (generation.is_complete) return kExitOk;
+  std::fprintf(stderr, "sotto: the text is not complete under the grammar: it ended by %s\n",
+               name_of_stop(generation.stop));
+  return kExitIncomplete;
 }
 
 }  // namespace
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-Failure session_failure(const std::string& subject, const Error& error) {
-  if (error.status() == SOTTO_GRAMMAR_TOO_LARGE) {
-    return Failure("grammar: more memory or steps needed than allowed; --grammar-memory allows more");
-  }
-  return failure_of(error.status() == SOTTO_GRAMMAR_DEAD_END ? "grammar" : subject, error);
-}
 
 void add_generate(CLI::App& app, Run& run) {
   auto options = std::make_shared<GenerateOptions>();

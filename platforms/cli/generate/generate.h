@@ -1,4 +1,4 @@
-// What a run of `sotto generate` produces, and the two ways it does so: one streamed text, or a search.
+// What a run of `sotto generate` produces.
 #pragma once
 
 #include <chrono>
@@ -28,34 +28,20 @@ struct Generation {
   TokenList prompt_tokens;
   std::vector<float> prompt_log_probabilities;  // NaN: not scored
   double prompt_perplexity = 0.0;
+  bool prints_ids = false;  // instead of text
   // Of a stream kept for --json only: it may go on for ever.
   std::string text;
   TokenList tokens;
   std::vector<TokenScore> scores;
   std::vector<Continuation> sequences;  // of a search, best first
   Status stop = Status::ok;
-  std::string failure;  // what could not be done with the sequences; empty: nothing
+  std::string failure;      // what could not be done with the sequences; empty: nothing
+  bool is_complete = true;  // under the grammar, if there is one
   size_t grammar_bytes = 0;
   size_t matcher_bytes = 0;
   double load_seconds = 0.0;
   double first_token_seconds = -1.0;  // from the start of the prefill; -1: there was none
   double total_seconds = 0.0;
 };
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start);
-
-// The Failure for an error of a session. Those of its grammar say what helps.
-Failure session_failure(const std::string& subject, const Error& error);
-
-// Continues the session's stream, printing the text as it comes, or collecting it for --json. The work on the prompt
-// began at `start`.
-void generate_stream(const GenerateOptions& options, const LoadedModel& model, Session& session,
-                     Clock::time_point start, Generation& generation);
-
-// Fills generation.sequences.
-void generate_sequences(const GenerateOptions& options, const LoadedModel& model, Session& session,
-                        Clock::time_point start, Generation& generation);
 
 }  // namespace sotto::cli

@@ -9,8 +9,6 @@
 namespace sotto::cli {
 namespace {
 
-const char* name_of_stop(Status stop) { return name_of(kStatusNames, static_cast<sotto_status>(stop)); }
-
 uint64_t peak_resident_bytes() {
   struct rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
@@ -121,6 +119,12 @@ Json sequence_json(const Continuation& continuation, bool with_scores) {
 
 }  // namespace
 
+const char* name_of_stop(Status stop) { return name_of(kStatusNames, static_cast<sotto_status>(stop)); }
+
+std::string shown_prompt(const Generation& generation) {
+  return generation.prints_ids ? ids_text(generation.prompt_tokens) : generation.prompt;
+}
+
 void print_prompt_scores(const Generation& generation, const LoadedModel& model, TextStream& stream) {
   for (size_t i = 0; i < generation.prompt_tokens.size(); ++i) {
     const Token token = generation.prompt_tokens[i];
@@ -133,7 +137,7 @@ void print_sequences(const Generation& generation, const GenerateOptions& option
                      TextStream& stream) {
   const bool are_several = options.search.params.return_count > 1;
   if (!options.hide_prompt && !options.log_probabilities) {
-    stream.write_prompt(generation.prompt);
+    stream.write_prompt(shown_prompt(generation));
     if (are_several) stream.end_line();
   }
   if (options.scores_prompt) print_prompt_scores(generation, model, stream);
@@ -143,7 +147,9 @@ void print_sequences(const Generation& generation, const GenerateOptions& option
     if (options.log_probabilities) {
       print_scores(continuation, model, stream);
     } else {
-      stream.write(continuation.text);
+      const TokenList& tokens = continuation.sequence.tokens;
+      const bool follows_prompt = !are_several && !options.hide_prompt && !generation.prompt_tokens.empty();
+      stream.write(generation.prints_ids ? (follows_prompt ? " " : "") + ids_text(tokens) : continuation.text);
       stream.end_line();
     }
   }
@@ -201,6 +207,7 @@ void print_json(const Generation& generation, const GenerateOptions& options, co
     add_scores(generation.scores, options.alternative_count > 0, model, object);
   }
   object["stop"] = name_of_stop(generation.stop);
+  if (options.grammar.is_on()) object["complete"] = generation.is_complete;
   object["timings"] = timings_json(generation, session.timings());
   if (options.session.draft_tokens > 0) {
     object["speculation"] = speculation_json(session.speculation_info());

@@ -6,6 +6,11 @@
 
 namespace sotto::cli {
 
+const char* name_of_stop(Status stop);
+
+// The prompt, or its ids.
+std::string shown_prompt(const Generation& generation);
+
 // The tokens of the prompt with their log probabilities.
 void print_prompt_scores(const Generation& generation, const LoadedModel& model, TextStream& stream);
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "platforms/cli/grammar/command.h"
-#include "platforms/cli/grammar/place.h"
 #include "platforms/cli/options/cli11.h"
 #include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
@@ -87,7 +86,7 @@ int run_check(CheckOptions options) {
   const std::vector<Test> tests = read_tests(options);
   TextStream stream;
   try {
-    const CompiledGrammar compiled = compile_input(options.input, input);
+    const LoadedGrammar compiled = compile_input(options.input, input);
     GrammarTester tester(compiled.grammar);
     bool are_all_accepted = true;
     if (!options.json) {
@@ -123,7 +122,7 @@ int run_check(CheckOptions options) {
 constexpr uint32_t kUnbounded = std::numeric_limits<uint32_t>::max();
 
 struct Request {
-  std::optional<GrammarSource> source;
+  std::optional<GrammarText> source;
   GrammarParams params;
   std::vector<std::string> texts;
   std::vector<std::string> byte_texts;
@@ -147,7 +146,7 @@ constexpr SourceName kSources[] = {{"grammar", SOTTO_GRAMMAR_GBNF},
 
 void read_source(const SourceName& known, std::string_view value, Request& request) {
   if (request.source) throw Failure("more than one grammar");
-  GrammarSource source;
+  GrammarText source;
   source.language = known.language;
   source.name = known.name;
   const bool is_string = value.front() == '"';
@@ -276,7 +275,7 @@ Json answer_request(const Request& request, const Vocabulary* vocabulary) {
     }
   };
   try {
-    const CompiledGrammar compiled = compile_grammar(*request.source, request.params, vocabulary);
+    const LoadedGrammar compiled = compile_grammar(*request.source, request.params, vocabulary);
     GrammarTester tester(compiled.grammar);
     add_verdicts(&tester);
   } catch (const GrammarFailure& failure) {

@@ -1,7 +1,12 @@
 #include "platforms/cli/grammar/command.h"
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "platforms/cli/options/cli11.h"
 #include "platforms/cli/options/common.h"
+#include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
 
 namespace sotto::cli {
@@ -77,18 +82,18 @@ LoadedInput::LoadedInput(GrammarInput& input) : source(read_grammar(input.gramma
   read_trigger_tokens(input.grammar, *model);
 }
 
-CompiledGrammar compile_input(const GrammarInput& input, const LoadedInput& loaded) {
+LoadedGrammar compile_input(const GrammarInput& input, const LoadedInput& loaded) {
   return compile_grammar(loaded.source, input.grammar.params, loaded.vocabulary ? &*loaded.vocabulary : nullptr);
 }
 
-std::string described(const CompiledGrammar& compiled, const GrammarSource& source) {
+std::string described(const LoadedGrammar& compiled, const GrammarText& source) {
   const std::string size = byte_size(compiled.grammar.size());
   if (compiled.was_loaded) return "image, " + size + ", verified in " + duration(compiled.seconds);
   return std::string(name_of(kGrammarLanguageNames, source.language)) + ", " + size + " compiled in " +
          duration(compiled.seconds) + ", working in " + byte_size(compiled.grammar.compile_memory_size());
 }
 
-Json described_json(const CompiledGrammar& compiled, const GrammarSource& source) {
+Json described_json(const LoadedGrammar& compiled, const GrammarText& source) {
   Json warnings = Json::array();
   for (const std::string& warning : compiled.warnings) warnings.push_back(to_utf8(warning));
   return {{"language", compiled.was_loaded ? "image" : name_of(kGrammarLanguageNames, source.language)},
@@ -109,6 +114,57 @@ void add_grammar(CLI::App& app, Run& run) {
       "  sotto grammar check answer.gbnf --test yes\n"
       "  sotto grammar mask --regex '[0-9]{4}' --prefix 19 -m demo.sotto\n"
       "  sotto grammar compile --schema person.json -o person.sottog");
+}
+
+namespace {
+
+struct CompileRequest {
+  GrammarInput input;
+  std::string output;
+  bool json = false;
+};
+
+int run_compile(CompileRequest options) {
+  const LoadedInput input(options.input);
+  const LoadedGrammar compiled = compile_input(options.input, input);
+  const std::vector<uint8_t> bytes = compiled.grammar.save();
+  const std::string image(bytes.begin(), bytes.end());
+  write_all(options.output, image);
+  TextStream stream;
+  if (options.json) {
+    Json object = {{"output", to_utf8(options.output)}, {"image_bytes", image.size()}};
+    object.update(described_json(compiled, input.source));
+    stream.write(object.dump() + '\n');
+  } else {
+    print_warnings(compiled);
+    stream.write(to_utf8(options.output) + ": " + byte_size(image.size()) + " from " +
+                 described(compiled, input.source) + '\n');
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_grammar_compile(CLI::App& parent, Run& run) {
+  auto options = std::make_shared<CompileRequest>();
+  CLI::App* command = parent.add_subcommand("compile", "Write a grammar as an image that is ready to use");
+  add_grammar_input(*command, options->input,
+                    "A model whose tokens the grammar may name; the image is then for this model only");
+  command->add_option("-o,--output", options->output, "The image; its usual file name ends in .sottog")
+      ->required()
+      ->type_name("FILE")
+      ->check(file_name());
+  command->add_flag("--json", options->json, "One JSON object");
+  command->footer(
+      "The image can be given wherever GBNF can: sotto generate --grammar, sotto grammar check.\n"
+      "\n"
+      "Examples:\n"
+      "  sotto grammar compile list.gbnf -o list.sottog\n"
+      "  sotto grammar compile --schema person.json --json-space compact -o person.sottog");
+  command->callback([&run, options, command] {
+    validate_grammar_input(*command, options->input);
+    run = [options] { return run_compile(*options); };
+  });
 }
 
 }  // namespace sotto::cli

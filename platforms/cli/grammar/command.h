@@ -24,16 +24,16 @@ void validate_grammar_input(const CLI::App& command, GrammarInput& input);
 struct LoadedInput {
   explicit LoadedInput(GrammarInput& input);
 
-  GrammarSource source;
+  GrammarText source;
   std::optional<LoadedModel> model;
   std::optional<Vocabulary> vocabulary;  // of the model
 };
 
-CompiledGrammar compile_input(const GrammarInput& input, const LoadedInput& loaded);
+LoadedGrammar compile_input(const GrammarInput& input, const LoadedInput& loaded);
 
 // "gbnf, 1.2 KiB, compiled in 0.3 ms"
-std::string described(const CompiledGrammar& grammar, const GrammarSource& source);
-Json described_json(const CompiledGrammar& grammar, const GrammarSource& source);
+std::string described(const LoadedGrammar& grammar, const GrammarText& source);
+Json described_json(const LoadedGrammar& grammar, const GrammarText& source);
 
 void add_grammar_check(CLI::App& parent, Run& run);
 void add_grammar_mask(CLI::App& parent, Run& run);

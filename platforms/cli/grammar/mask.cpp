@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "platforms/cli/grammar/command.h"
-#include "platforms/cli/grammar/place.h"
 #include "platforms/cli/options/cli11.h"
 #include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
@@ -113,7 +112,7 @@ Json followers_json(const std::string& prefix, const Followers& followers) {
 int run_mask(MaskOptions options) {
   LoadedInput input(options.input);
   if (!input.vocabulary) input.vocabulary.emplace(byte_vocabulary());
-  const CompiledGrammar compiled = compile_input(options.input, input);
+  const LoadedGrammar compiled = compile_input(options.input, input);
   Followers followers = followers_of(compiled.grammar, *input.vocabulary, options.prefix);
   for (size_t i = 0; i < shown_count(options, followers); ++i) {
     const Token token = followers.tokens[i];

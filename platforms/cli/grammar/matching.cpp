@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdio>
 
-#include "platforms/cli/grammar/place.h"
 #include "platforms/cli/support/text.h"
 
 namespace sotto::cli {
@@ -43,10 +42,10 @@ Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const uint8_t*>
 
 }  // namespace
 
-GrammarFailure::GrammarFailure(const Error& error, const GrammarSource& source)
+GrammarFailure::GrammarFailure(const Error& error, const GrammarText& source)
     : Failure(with_place(source.name, source.text, error.offset(), error.what())), error_(error) {}
 
-Json error_json(const GrammarFailure& failure, const GrammarSource& source) {
+Json error_json(const GrammarFailure& failure, const GrammarText& source) {
   const Error& error = failure.error();
   Json object = {{"message", to_utf8(error.what())}, {"line", nullptr}, {"column", nullptr}, {"offset", nullptr}};
   if (error.offset() > source.text.size()) return object;
@@ -57,7 +56,7 @@ Json error_json(const GrammarFailure& failure, const GrammarSource& source) {
   return object;
 }
 
-CompiledGrammar compile_grammar(const GrammarSource& source, GrammarParams params, const Vocabulary* vocabulary) {
+LoadedGrammar compile_grammar(const GrammarText& source, GrammarParams params, const Vocabulary* vocabulary) {
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [start] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -84,7 +83,7 @@ CompiledGrammar compile_grammar(const GrammarSource& source, GrammarParams param
   }
 }
 
-void print_warnings(const CompiledGrammar& grammar) {
+void print_warnings(const LoadedGrammar& grammar) {
   for (const std::string& warning : grammar.warnings) {
     std::fprintf(stderr, "sotto: warning: %s\n", to_utf8(warning).c_str());
   }

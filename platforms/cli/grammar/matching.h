@@ -13,7 +13,7 @@
 
 namespace sotto::cli {
 
-struct GrammarSource {
+struct GrammarText {
   sotto_grammar_language language = SOTTO_GRAMMAR_GBNF;
   std::string text;
   std::string name;  // for messages: a path, or the option that held the text
@@ -22,7 +22,7 @@ struct GrammarSource {
 // What is wrong with a grammar, and where. The message shows the line.
 class GrammarFailure : public Failure {
  public:
-  GrammarFailure(const Error& error, const GrammarSource& source);
+  GrammarFailure(const Error& error, const GrammarText& source);
   const Error& error() const { return error_; }
 
  private:
@@ -30,9 +30,9 @@ class GrammarFailure : public Failure {
 };
 
 // {"message", "line", "column", "offset"}; null for what is not known.
-Json error_json(const GrammarFailure& failure, const GrammarSource& source);
+Json error_json(const GrammarFailure& failure, const GrammarText& source);
 
-struct CompiledGrammar {
+struct LoadedGrammar {
   Grammar grammar;
   bool was_loaded;  // an image was
   double seconds;
@@ -40,10 +40,10 @@ struct CompiledGrammar {
 };
 
 // Compiles, or loads an image. `vocabulary` may be null. Throws a GrammarFailure.
-CompiledGrammar compile_grammar(const GrammarSource& source, GrammarParams params, const Vocabulary* vocabulary);
+LoadedGrammar compile_grammar(const GrammarText& source, GrammarParams params, const Vocabulary* vocabulary);
 
 // Prints the warnings to standard error.
-void print_warnings(const CompiledGrammar& grammar);
+void print_warnings(const LoadedGrammar& grammar);
 
 // Whether these are the bytes of an image made by `sotto grammar compile`.
 bool is_grammar_image(std::string_view bytes);

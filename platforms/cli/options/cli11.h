@@ -1,5 +1,5 @@
 // What the options share on top of CLI11: spellings, checked numbers, names of values, options that need or exclude
-// others, and the form of help texts.
+// others.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "platforms/cli/options/help.h"
 #include "platforms/cli/options/parameters.h"
 
 namespace sotto::cli {
@@ -24,15 +25,17 @@ std::string with_underscores(std::string_view names);
 // What is wrong with a number of type T, or "". Numbers are decimal; `text` loses its leading zeros.
 template <typename T>
 std::string check_number(std::string& text) {
+  T value = 0;
+  const std::string quoted = '"' + text + '"';
   if constexpr (std::is_floating_point_v<T>) {
-    return text.empty() ? "\"\" is not a number" : "";
+    return !text.empty() && CLI::detail::lexical_cast(text, value) ? "" : quoted + " is not a number";
   } else {
-    T value = 0;
     const char* end = text.data() + text.size();
     const auto result = std::from_chars(text.data(), end, value);
     if (result.ec != std::errc() || result.ptr != end) {
-      return '"' + text + "\" is not a whole number from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
-             std::to_string(std::numeric_limits<T>::max());
+      return quoted + (std::is_signed_v<T>
+                           ? " is not a whole number"
+                           : " is not a whole number from 0 to " + std::to_string(std::numeric_limits<T>::max()));
     }
     text = std::to_string(value);
     return "";
@@ -93,20 +96,5 @@ void require_with(const CLI::App& command, const std::string& option, const std:
 // A usage error if `option` was given together with one of `others`.
 void reject_with(const CLI::App& command, const std::string& option, const std::vector<std::string>& others,
                  const std::string& why = "");
-
-// Help texts list every option under its one or two main names. Its other spellings stand in a line at the end.
-class HelpFormatter : public CLI::Formatter {
- public:
-  HelpFormatter();
-  std::string make_option_name(const CLI::Option* option, bool is_positional) const override;
-  std::string make_option_opts(const CLI::Option* option) const override;
-  std::string make_option_desc(const CLI::Option* option) const override;
-};
-
-// "-n, --max-tokens" of "-n,--max-tokens,--max_new_tokens": what help and messages call it.
-std::string main_names(const CLI::Option* option);
-
-// A line for the footer of `command`: the spellings that the list of options leaves out.
-std::string other_spellings(const CLI::App& command);
 
 }  // namespace sotto::cli

@@ -1,5 +1,6 @@
 #include "platforms/cli/options/common.h"
 
+#include <limits>
 #include <string_view>
 #include <thread>
 
@@ -87,14 +88,34 @@ std::string TextInput::read() const {
   return read_all(file.empty() ? "-" : file);
 }
 
+TokenList TextInput::read_ids() const {
+  std::string list;
+  for (const std::string& word : ids) list += word + ' ';
+  const TokenList tokens = require_ids(list);
+  return tokens.empty() ? require_ids(read()) : tokens;
+}
+
+TokenList TextInput::tokens(const LoadedModel& model, bool special) const {
+  return has_ids ? model.check_ids(read_ids(), "--ids") : model.tokenize(read(), special, name());
+}
+
 void add_text_input(CLI::App& command, TextInput& input) {
   command.add_option("TEXT", input.text, "The text; standard input if absent")->type_name("");
   command.add_option("-f,--file", input.file, "Read the text from a file")->type_name("FILE")->check(file_name());
+  command
+      .add_option("--ids", input.ids,
+                  "Token ids instead of text; reads them from -f or standard input if there are none here")
+      ->expected(0, std::numeric_limits<int>::max())
+      ->type_name("IDS...");
 }
 
 void validate_text_input(const CLI::App& command, TextInput& input) {
   reject_with(command, "--file", {"TEXT"});
+  reject_with(command, "--ids", {"TEXT", "--parse-special"});
   input.has_text = is_given(command, "TEXT");
+  input.has_ids = is_given(command, "--ids");
+  const bool are_listed = input.has_ids && !input.ids.front().empty();
+  if (are_listed) reject_with(command, "--ids", {"--file"}, "they are given already");
 }
 
 }  // namespace sotto::cli

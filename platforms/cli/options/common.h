@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "platforms/cli/support/model.h"
 
@@ -25,17 +26,22 @@ void add_weight_options(CLI::App& command, ModelOptions& options);
 void add_thread_and_context_options(CLI::App& command, SessionParams& params);
 void add_session_options(CLI::App& command, SessionParams& params);
 
-// The text that a command reads: of the command line, of a file, or of standard input.
+// The text that a command reads: of the command line, of a file, or of standard input, or token ids.
 struct TextInput {
   std::string text;
   std::string file;
+  std::vector<std::string> ids;
   bool has_text = false;
+  bool has_ids = false;
 
-  std::string name() const;  // for messages
-  std::string read() const;  // throws a Failure
+  std::string name() const;    // for messages
+  std::string read() const;    // throws a Failure
+  TokenList read_ids() const;  // from --ids, or from the text
+  // The tokens of the text, or the ids.
+  TokenList tokens(const LoadedModel& model, bool special) const;
 };
 
-// TEXT and -f.
+// TEXT, -f and --ids.
 void add_text_input(CLI::App& command, TextInput& input);
 void validate_text_input(const CLI::App& command, TextInput& input);
 

@@ -1,25 +1,42 @@
 #include "platforms/cli/options/generate.h"
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "platforms/cli/options/cli11.h"
+#include "platforms/cli/support/model.h"
+#include "platforms/cli/support/text.h"
 
 namespace sotto::cli {
 namespace {
 
+// The prompt, the output and saved states
+
 void add_text_options(CLI::App& command, GenerateOptions& options) {
-  auto* prompt = command.add_option("-p,--prompt", options.prompt,
-                                    "The text to continue; -: standard input; an empty one starts a new text");
+  auto* prompt =
+      command.add_option("-p,--prompt", options.prompt,
+                         "The text to continue; -: standard input; an empty one starts a new text, which some models "
+                         "(not the demo) have learned to do");
   auto* file = command.add_option("-f,--file", options.prompt_file,
                                   "Read the prompt from a file, without its last line end, as with -p -");
   prompt->type_name("TEXT")->excludes(file);
+  command.add_option("--ids", options.ids, "Token ids as the prompt; prints ids, as models without a tokenizer do")
+      ->type_name("IDS...")
+      ->excludes(prompt)
+      ->excludes(file);
   file->type_name("FILE")->check(file_name());
   command.add_flag(with_underscores("--parse-special"), options.parse_special, kSpecialHelp);
   add_value(command, "-n,--max-tokens,--max-new-tokens,--num-predict,--n-predict", options.token_limit,
             "Number of tokens to generate; -1: until a stop", "N")
-      ->check(CLI::Range(int64_t{-1}, std::numeric_limits<int64_t>::max()).description(""));
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return std::string(text[0] == '-' && text != "-1" ? "is " + text + "; it must be at least -1" : "");
+          },
+          ""));
 }
 
 void add_output_options(CLI::App& command, GenerateOptions& options) {
@@ -64,6 +81,359 @@ void validate_state_options(const CLI::App& command, const GenerateOptions& opti
   }
 }
 
+// Stops
+
+constexpr char kStopGroup[] = "Stops";
+
+// Reads texts in quotes as JSON strings.
+void unquote(std::vector<std::string>& texts, const char* option) {
+  for (std::string& text : texts) {
+    text = unquoted(text, option);
+    if (text.empty()) throw Failure(std::string(option) + ": the text is empty", kExitUsage);
+  }
+}
+
+uint32_t list_bytes(const StopParams& params) {
+  constexpr uint64_t kEntryBytes = 64;  // of the library's bookkeeping, rounded up
+  uint64_t size = params.stop_tokens.size() * sizeof(Token);
+  for (const auto* texts : {&params.stop_strings, &params.banned_strings}) {
+    for (const std::string& text : *texts) size += kEntryBytes + 8 * text.size();
+  }
+  return static_cast<uint32_t>(std::clamp<uint64_t>(2 * size, 16384, uint64_t{1} << 24));
+}
+
+void add_stop_options(CLI::App& command, StopOptions& options) {
+  sotto_stop_params& c_params = options.params;
+  add_texts(command, "--stop,-r,--stop-string,--stop-strings,--reverse-prompt", options.params.stop_strings,
+            "Stop before TEXT; like all texts of options except the prompt, TEXT in double quotes is read as JSON: "
+            "'\"\\n\"' is a line end")
+      ->group(kStopGroup);
+  add_texts(command, "--stop-token,--stop-tokens,--stop-token-ids,--eos-token-id", options.stop_tokens,
+            "Stop at one of these tokens (ids, or the text of one token)", "TOKENS")
+      ->group(kStopGroup);
+  add_value(command, "--max-time", options.max_seconds, "Stop after this time; 0: never", "SECONDS")->group(kStopGroup);
+  add_parameters(command, kStopParameters, &c_params);
+  add_texts(command, "--banned-string,--banned-strings", options.params.banned_strings,
+            "Never generate TEXT, in any tokenization: roll back to its first token and select another")
+      ->group(kStopGroup);
+  command
+      .add_flag(with_underscores("--token-healing"), options.heals,
+                "The prompt may end inside a word: remove its last token and generate one that begins with its text")
+      ->group(kStopGroup);
+}
+
+void validate_stop_options(const CLI::App& command, StopOptions& options) {
+  require_needed_options(command, kStopParameters);
+  if (!(options.max_seconds >= 0.0 && options.max_seconds <= 1e9)) {
+    reject("--max-time", "must be 0 or a number of seconds up to 1e9");
+  }
+  options.params.max_time_ns = static_cast<uint64_t>(std::ceil(options.max_seconds * 1e9));
+  unquote(options.params.stop_strings, "--stop");
+  unquote(options.params.banned_strings, "--banned-string");
+}
+
+void read_stop_texts(StopOptions& options, const LoadedModel& model) {
+  options.params.stop_tokens = TokenReader(model).single_tokens(options.stop_tokens, "--stop-token");
+}
+
+// Searches
+
+constexpr char kSearchGroup[] = "Several sequences";
+constexpr uint32_t kMaxSequences = 64;
+
+using OptionList = std::vector<std::string>;
+
+// Options for one text only.
+const OptionList kStreamOptions = {"--banned-string", "--token-healing", "--guidance-scale", "--negative-prompt",
+                                   "--contrastive-model"};
+const OptionList kTruncations = {"--top-p",     "--min-p",           "--typical-p", "--top-a",
+                                 "--tail-free", "--epsilon",         "--eta",       "--top-n-sigma",
+                                 "--top-h",     "--xtc-probability", "--min-keep"};
+const OptionList kTemperatures = {"--temp", "--temp-range", "--smoothing-factor"};
+const OptionList kSelections = {"--selection", "--mirostat", "--adaptive-p"};
+
+void check_count(const char* option, uint32_t count) {
+  if (count < 1 || count > kMaxSequences) {
+    reject(option, "is " + std::to_string(count) + "; it must be 1 to " + std::to_string(kMaxSequences));
+  }
+}
+
+// Rejects options of the sampler that the search does not use.
+void reject_unused(const CLI::App& command, const std::string& search, std::initializer_list<OptionList> lists,
+                   const char* advice = "") {
+  for (const OptionList& list : lists) {
+    const std::string option = first_given(command, list);
+    if (!option.empty()) reject(option, "has no effect with " + search + advice);
+  }
+}
+
+void validate_beams(const CLI::App& command, SearchOptions& options) {
+  const bool samples = is_given(command, "--do-sample") && options.do_sample;
+  options.params.mode = samples ? SOTTO_SEARCH_BEAM_SAMPLE : SOTTO_SEARCH_BEAM;
+  options.params.sequence_count = options.beam_count;
+  options.params.return_count = options.return_count;
+  reject_with(command, "--num-beams", {"--best-of", "--vote", "--penalty-alpha"});
+  if (options.return_count > options.beam_count) reject("--n", "must be at most --num-beams");
+  if (options.params.group_count < 1 || options.beam_count % options.params.group_count != 0) {
+    reject("--num-beam-groups", "must divide --num-beams");
+  }
+  if (samples) {
+    reject_with(command, "--do-sample", {"--greedy", "--num-beam-groups", "--force-phrase"});
+  } else {
+    reject_unused(command, "--num-beams", {kTemperatures, kTruncations, {"--top-k"}, kSelections},
+                  "; --do-sample samples the beams");
+  }
+}
+
+void validate_contrastive(const CLI::App& command, SearchOptions& options, SamplerParams& sampler) {
+  options.params.mode = SOTTO_SEARCH_CONTRASTIVE;
+  options.params.contrastive_alpha = options.penalty_alpha;
+  if (is_given(command, "--top-k")) options.params.contrastive_k = sampler.top_k;
+  if (options.params.contrastive_k < 2 || options.params.contrastive_k > kMaxSequences) {
+    reject("--top-k", "must be 2 to 64 with --penalty-alpha");
+  }
+  reject_with(command, "--penalty-alpha", {"--num-beams", "--best-of", "--vote", "--n"}, "it finds one text");
+  if (options.do_sample) reject_with(command, "--do-sample", {"--penalty-alpha"});
+  reject_unused(command, "--penalty-alpha", {kTemperatures, kTruncations, kSelections});
+  sampler.top_k = 0;  // it has become the search's
+  sampler.top_p = 1.0f;
+  sampler.min_p = 0.0f;
+  sampler.temperature = 1.0f;
+}
+
+void validate_samples(const CLI::App& command, const SamplerParams& sampler, SearchOptions& options) {
+  options.params.mode = SOTTO_SEARCH_SAMPLE;
+  const bool has_pool = is_given(command, "--best-of");
+  const bool votes = is_given(command, "--vote");
+  const uint32_t pool = has_pool ? options.best_of : options.return_count;
+  const char* pool_option = has_pool ? "--best-of" : "--n";
+  check_count(pool_option, pool);
+  if (options.return_count > pool) reject("--n", "must be at most --best-of");
+  if (votes && pool < 2) reject("--vote", "needs --best-of or --n of at least 2");
+  if (has_pool && !votes) options.params.rerank = SOTTO_RERANK_BEST;
+  options.params.sequence_count = pool;
+  options.params.return_count = options.return_count;
+  const bool is_greedy = is_greedy_temperature(sampler) || sampler.selection == SOTTO_SELECT_GREEDY;
+  if (is_greedy && pool > 1) reject(pool_option, "needs sampling: greedy texts are all the same");
+}
+
+void check_rest(const CLI::App& command, const SearchOptions& options, int64_t token_limit) {
+  const std::string search = options.params.mode == SOTTO_SEARCH_CONTRASTIVE ? "--penalty-alpha"
+                             : options.params.mode == SOTTO_SEARCH_SAMPLE
+                                 ? first_given(command, {"--best-of", "--n", "--vote"})
+                                 : "--num-beams";
+  const std::string option = first_given(command, kStreamOptions);
+  if (!option.empty()) reject(option, "cannot be combined with " + search);
+  if (token_limit < 1) reject("--max-tokens", "must be at least 1 with " + search);
+}
+
+void require_beams(const CLI::App& command, const SearchOptions& options) {
+  require_with(command, "--force-phrase", {"--num-beams"});
+  for (const char* option : {"--length-penalty", "--length-norm"}) {
+    reject_with(command, option, {"--vote"}, "votes do not look at the length");
+  }
+  require_needed_options(command, kSearchParameters);
+  if (!is_given(command, "--num-beams") || options.beam_count >= 2) return;
+  const std::string option = first_given(command, {"--num-beam-groups", "--diversity-penalty", "--force-phrase",
+                                                   "--early-stopping", "--length-penalty", "--length-norm"});
+  if (!option.empty()) reject(option, "needs --num-beams of at least 2");
+}
+
+void add_search_options(CLI::App& command, SearchOptions& options) {
+  const auto grouped = [](CLI::Option* option) { return option->group(kSearchGroup); };
+  SearchParams& params = options.params;
+  sotto_search_params& c_params = params;
+  grouped(add_value(command, "--n,--num-return-sequences", options.return_count,
+                    "Number of texts: sampled independently, or the best beams", "N"));
+  grouped(add_value(command, "--best-of", options.best_of, "Sample N texts and return the most likely", "N"))
+      ->default_str("");
+  grouped(add_choice(command, "--vote", params.rerank,
+                     "Of the texts of --n or --best-of, put the one first that is most like the others (exact: that "
+                     "was sampled most often)",
+                     Names(kRerankNames).subspan(2)))
+      ->default_str("");
+  grouped(add_value(command, "--num-beams,--beams,--beam-size", options.beam_count,
+                    "Beam search with N beams; returns the best --n", "N"));
+  grouped(command.add_flag(with_underscores("--do-sample,!--no-sample"), options.do_sample,
+                           "Sample; with --num-beams the sampler selects the beams (--do-sample=false: --greedy)"));
+  add_parameters(command, kSearchParameters, &c_params);
+  grouped(add_texts(command, "--force-phrase,--force-words", options.phrases,
+                    "Beams must contain TEXT, or one of the texts of a JSON list"));
+  grouped(add_value(command, "--penalty-alpha", options.penalty_alpha,
+                    "Contrastive search among the --top-k most likely tokens (4 unless given): weight of being unlike "
+                    "the text so far",
+                    "X"))
+      ->default_str("");
+}
+
+void validate_search_options(const CLI::App& command, GenerateOptions& generate) {
+  SearchOptions& options = generate.search;
+  SamplerParams& sampler = generate.sampler.params;
+  SessionParams& session = generate.session;
+  if (!options.do_sample) {
+    reject_with(command, "--do-sample", {"--temp", "--selection", "--mirostat", "--adaptive-p"}, "it is false");
+    if (!is_given(command, "--num-beams")) sampler.temperature = 0.0f;
+  } else {
+    reject_with(command, "--do-sample", {"--greedy"});
+  }
+  require_beams(command, options);
+  check_count("--num-beams", options.beam_count);
+  check_count("--n", options.return_count);
+  if (is_given(command, "--penalty-alpha") && options.penalty_alpha != 0.0f) {
+    validate_contrastive(command, options, sampler);
+    session.features |= SOTTO_FEATURE_HIDDEN_HISTORY;
+  } else if (options.beam_count > 1) {
+    validate_beams(command, options);
+  } else if (options.return_count > 1 || is_given(command, "--best-of") || is_given(command, "--vote")) {
+    validate_samples(command, sampler, options);
+  } else {
+    return;
+  }
+  check_rest(command, options, generate.token_limit);
+  options.is_on = true;
+  session.sequence_count =
+      options.params.mode == SOTTO_SEARCH_CONTRASTIVE ? options.params.contrastive_k : options.params.sequence_count;
+  session.sequence_tokens = static_cast<uint32_t>(std::min<int64_t>(generate.token_limit, UINT32_MAX));
+  options.params.max_tokens = session.sequence_tokens;
+}
+
+void read_search_texts(SearchOptions& options, const LoadedModel& model) {
+  const TokenReader reader(model);
+  for (uint32_t group = 0; group < options.phrases.size(); ++group) {
+    const std::string& word = options.phrases[group];
+    std::vector<std::string> texts = {word};
+    const auto list = nlohmann::json::parse(word, nullptr, false);
+    if (list.is_array() && !parse_ids(word)) {
+      if (list.empty()) throw Failure("--force-phrase: " + word + " contains no text", kExitUsage);
+      texts.clear();
+      for (const auto& text : list) {
+        if (!text.is_string()) throw Failure("--force-phrase: " + word + " contains more than texts", kExitUsage);
+        texts.push_back(text.get<std::string>());
+      }
+    }
+    for (const std::string& text : texts) {
+      for (TokenList& tokens : reader.variants(text, "--force-phrase")) {
+        options.params.phrases.push_back(std::move(tokens));
+        options.params.phrase_groups.push_back(group);
+      }
+    }
+  }
+}
+
+// Guides
+
+constexpr char kGuideGroup[] = "Guidance";
+
+// Without a negative prompt: only the last token of the prompt, as in transformers.
+TokenList guide_prompt(const GuideOptions& options, const LoadedModel& model, const TokenList& prompt) {
+  if (options.params.mode == SOTTO_GUIDE_CONTRAST) return prompt;
+  if (options.negative_prompt.empty()) return {prompt.back()};
+  return model.tokenize(options.negative_prompt, false, "--negative-prompt");
+}
+
+void check_vocabulary(const LoadedModel& weaker, const LoadedModel& model) {
+  const uint32_t expected = model.info().vocabulary_size;
+  const uint32_t size = weaker.info().vocabulary_size;
+  if (size == expected) return;
+  throw Failure("--contrastive-model: vocabulary_size is " + std::to_string(size) + "; it must be " +
+                std::to_string(expected) + ", as in the model");
+}
+
+void add_guide_options(CLI::App& command, GuideOptions& options) {
+  sotto_guide_params& c_params = options.params;
+  const auto add = [&](const char* name) {
+    add_parameter(command, *find_parameter(kGuideParameters, name), &c_params);
+  };
+  add("scale");
+  add_value(command, "--negative-prompt,--cfg-negative-prompt", options.negative_prompt,
+            "The text to move away from; only the last token of the prompt if just the scale is given", "TEXT")
+      ->group(kGuideGroup);
+  add_value(command, "--contrastive-model", options.contrastive_model,
+            "Contrastive decoding against this weaker model with the same vocabulary", "FILE")
+      ->check(file_name())
+      ->group(kGuideGroup);
+  add("alpha");
+  add("beta");
+}
+
+void validate_guide_options(const CLI::App& command, GuideOptions& options) {
+  reject_with(command, "--contrastive-model", {"--guidance-scale", "--negative-prompt"});
+  require_needed_options(command, kGuideParameters);
+  if (is_given(command, "--contrastive-model")) {
+    options.params.mode = SOTTO_GUIDE_CONTRAST;
+  } else if (!first_given(command, {"--guidance-scale", "--negative-prompt"}).empty()) {
+    options.params.mode = SOTTO_GUIDE_CFG;
+  }
+}
+
+// Speculation
+
+constexpr char kDraftGroup[] = "Speculation";
+constexpr uint32_t kMaxDraftTokens = 15;
+
+constexpr struct {
+  const char* name;
+  uint32_t source;
+} kDraftSources[] = {
+    {"lookup", SOTTO_DRAFT_LOOKUP}, {"lookahead", SOTTO_DRAFT_LOOKAHEAD}, {"early-exit", SOTTO_DRAFT_EARLY_EXIT}};
+
+void read_source(const std::string& name, DraftOptions& options) {
+  for (const auto& known : kDraftSources) {
+    if (name != known.name) continue;
+    options.params.sources |= known.source;
+    return;
+  }
+  if (!options.model.empty()) reject("--draft", "names two models, \"" + options.model + "\" and \"" + name + '"');
+  options.model = name;
+  options.params.sources |= SOTTO_DRAFT_SESSION;
+}
+
+// Rejects options of sources that are not used.
+void require_sources(const CLI::App& command, uint32_t sources) {
+  constexpr struct {
+    const char* option;
+    uint32_t sources;
+    const char* names;
+  } kOptions[] = {{"--draft-min-match", SOTTO_DRAFT_LOOKUP, "lookup"},
+                  {"--draft-max-match", SOTTO_DRAFT_LOOKUP, "lookup"},
+                  {"--draft-exit-layer", SOTTO_DRAFT_EARLY_EXIT, "early-exit"},
+                  {"--draft-threshold", SOTTO_DRAFT_EARLY_EXIT | SOTTO_DRAFT_SESSION, "early-exit or a model"}};
+  for (const auto& known : kOptions) {
+    if (!is_given(command, known.option) || (sources & known.sources) != 0) continue;
+    reject(known.option, std::string("has no effect without --draft ") + known.names);
+  }
+}
+
+void add_draft_options(CLI::App& command, DraftOptions& options) {
+  add_texts(command, "--draft", options.sources,
+            "Guess tokens and evaluate them together; the text stays the same. Guesses come from lookup (earlier "
+            "text), lookahead, early-exit (the first layers), or a smaller model with the same vocabulary; repeatable",
+            "KIND|FILE")
+      ->check(file_name())
+      ->group(kDraftGroup);
+  add_value(command, "--draft-tokens,--draft-max,--num-draft-tokens", options.token_count,
+            "Largest number of guesses at a time; 0: none, not even what a grammar forces", "N")
+      ->check(CLI::Range(0u, kMaxDraftTokens).description(""))
+      ->group(kDraftGroup);
+  sotto_speculation_params& c_params = options.params;
+  add_parameters(command, kSpeculationParameters, &c_params);
+}
+
+void validate_draft_options(const CLI::App& command, GenerateOptions& generate) {
+  DraftOptions& options = generate.drafts;
+  const bool has_search = generate.search.is_on;
+  for (const std::string& name : options.sources) read_source(name, options);
+  require_sources(command, options.params.sources);
+  if (options.is_on() && options.token_count == 0) reject("--draft", "needs --draft-tokens of at least 1");
+  if (options.is_on() && has_search) reject("--draft", "is for one text, not for searches");
+  if (!has_search && (options.is_on() || generate.grammar.is_on())) {
+    generate.session.draft_tokens = options.token_count;
+  } else if (is_given(command, "--draft-tokens") && options.token_count > 0) {
+    reject("--draft-tokens",
+           has_search ? "is for one text, not for searches" : "has no effect without --draft or a grammar");
+  }
+}
+
 }  // namespace
 
 void add_generate_options(CLI::App& command, GenerateOptions& options) {
@@ -88,7 +458,7 @@ void add_generate_options(CLI::App& command, GenerateOptions& options) {
                  "  sotto generate -m demo.sotto -p \"The end\" --num-beams 4 --n 2 -n 40\n"
                  "  sotto generate -m demo.sotto -p \"The end\" --n 8 --vote ngram --json\n"
                  "  sotto generate -m demo.sotto -p \"Her answer: \" --choices yes,no,perhaps\n"
-                 "  sotto generate -m demo.sotto -p \"\" --json-schema person.json --json-space compact\n"
+                 "  sotto generate -m demo.sotto -p \"Her data: \" --json-schema person.json\n"
                  "  sotto generate -m demo.sotto -p \"It was \" --regex '[0-9]{1,2}:[0-9]{2}' --n 4\n"
                  "  sotto generate -m demo.sotto -f chapter.txt --draft lookup --draft lookahead\n"
                  "  sotto generate -m demo.sotto -f chapter.txt -n -1 --overflow ring\n"
@@ -96,9 +466,9 @@ void add_generate_options(CLI::App& command, GenerateOptions& options) {
 }
 
 void validate_generate_options(const CLI::App& command, GenerateOptions& options) {
-  options.has_prompt = !first_given(command, {"--prompt", "--file"}).empty();
+  options.has_prompt = !first_given(command, {"--prompt", "--file", "--ids"}).empty();
   if (!options.has_prompt && !is_given(command, "--load-state")) {
-    throw CLI::ValidationError("Give a prompt with -p TEXT, -p - or -f FILE");
+    throw CLI::ValidationError("Give a prompt with -p TEXT, -p -, -f FILE or --ids ID...");
   }
   options.log_probabilities = is_given(command, "--logprobs") || options.scores_prompt;
   SamplerParams& sampler = options.sampler.params;
@@ -132,6 +502,117 @@ void read_generate_texts(GenerateOptions& options, const LoadedModel& model) {
   read_trigger_tokens(options.grammar, model);
   read_search_texts(options.search, model);
   options.session.list_bytes = std::max(list_bytes(options.sampler.params), list_bytes(options.stops.params));
+}
+
+Json stops_json(const StopOptions& options) {
+  const sotto_stop_params& c_params = options.params;
+  Json object = {{"stop", options.params.stop_strings},
+                 {"stop_tokens", options.params.stop_tokens},
+                 {"max_time", options.max_seconds},
+                 {"banned_strings", options.params.banned_strings},
+                 {"token_healing", options.heals}};
+  object.update(parameters_json(kStopParameters, &c_params));
+  return object;
+}
+
+Json search_json(const SearchParams& params) {
+  Json object = {{"mode", name_of(kSearchModeNames, params.mode)},
+                 {"sequence_count", params.sequence_count},
+                 {"return_count", params.return_count},
+                 {"max_tokens", params.max_tokens}};
+  if (params.mode == SOTTO_SEARCH_CONTRASTIVE) {
+    object["contrastive_k"] = params.contrastive_k;
+    object["contrastive_alpha"] = number_json(params.contrastive_alpha);
+    return object;
+  }
+  if (params.mode == SOTTO_SEARCH_SAMPLE) {
+    object["length_penalty"] = number_json(params.length_penalty);
+    object["length_norm"] = name_of(kLengthNormNames, params.length_norm);
+    object["rerank"] = name_of(kRerankNames, params.rerank);
+    return object;
+  }
+  const sotto_search_params& c_params = params;
+  object.update(parameters_json(kSearchParameters, &c_params));
+  if (!params.phrases.empty()) {
+    object["phrases"] = params.phrases;
+    object["phrase_groups"] = params.phrase_groups;
+  }
+  return object;
+}
+
+Session new_guide(const GenerateOptions& options, const LoadedModel& model, const TokenList& prompt) {
+  SessionParams params = options.session;
+  params.features = 0;
+  params.sequence_count = 0;
+  params.sequence_tokens = 0;
+  std::optional<LoadedModel> weaker;
+  if (options.guide.params.mode == SOTTO_GUIDE_CONTRAST) {
+    ModelOptions weaker_options = options.model;
+    weaker_options.path = options.guide.contrastive_model;
+    weaker.emplace(weaker_options);
+    check_vocabulary(*weaker, model);
+  }
+  Session guide = (weaker ? *weaker : model).new_session(params);
+  const TokenList tokens = guide_prompt(options.guide, model, prompt);
+  call("guide", [&] { return guide.prefill(tokens); });
+  return guide;
+}
+
+Json guide_json(const GuideOptions& options) {
+  Json object = {{"mode", name_of(kGuideModeNames, options.params.mode)}};
+  if (options.params.mode == SOTTO_GUIDE_CFG) {
+    object["scale"] = number_json(options.params.scale);
+    object["negative_prompt"] = options.negative_prompt;
+  } else {
+    object["contrastive_model"] = options.contrastive_model;
+    object["alpha"] = number_json(options.params.alpha);
+    object["beta"] = number_json(options.params.beta);
+  }
+  return object;
+}
+
+void attach_drafts(Session& session, const GenerateOptions& options) {
+  SpeculationParams params = options.drafts.params;
+  std::optional<Session> draft_session;
+  if (!options.drafts.model.empty()) {
+    if (!std::filesystem::exists(options.drafts.model)) {
+      throw Failure("--draft: " + in_quotes(options.drafts.model) +
+                    " is neither lookup, lookahead or early-exit nor a model file");
+    }
+    ModelOptions model_options = options.model;
+    model_options.path = options.drafts.model;
+    const LoadedModel model(model_options);
+    SessionParams session_params = options.session;
+    session_params.features = 0;
+    session_params.draft_tokens = 0;
+    session_params.context_tokens = std::min(session_params.context_tokens, model.info().max_context_tokens);
+    draft_session = model.new_session(session_params);
+    params.draft_session = &*draft_session;
+  }
+  call_with_options("--draft", [&] { session.set_speculation(params); });
+}
+
+Json draft_json(const DraftOptions& options) {
+  Json object = {{"sources", options.sources}, {"max_tokens", options.token_count}};
+  const SpeculationParams& params = options.params;
+  if ((params.sources & SOTTO_DRAFT_LOOKUP) != 0) {
+    object["min_match"] = params.min_match;
+    object["max_match"] = params.max_match;
+  }
+  if ((params.sources & SOTTO_DRAFT_EARLY_EXIT) != 0) object["exit_layer"] = params.exit_layer;
+  if ((params.sources & (SOTTO_DRAFT_EARLY_EXIT | SOTTO_DRAFT_SESSION)) != 0) {
+    object["threshold"] = number_json(params.draft_threshold);
+  }
+  return object;
+}
+
+Json speculation_json(const SpeculationInfo& info) {
+  return {{"batches", info.batch_count},
+          {"proposed", info.proposed_count},
+          {"accepted", info.accepted_count},
+          {"forced_proposed", info.forced_proposed_count},
+          {"forced_accepted", info.forced_accepted_count},
+          {"draft_seconds", static_cast<double>(info.draft_ns) * 1e-9}};
 }
 
 }  // namespace sotto::cli

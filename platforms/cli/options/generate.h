@@ -1,4 +1,4 @@
-// The options of `sotto generate`: of the prompt and the output, and those of its parts, which have a file each.
+// The options of `sotto generate`, from the command line to what the library takes.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -55,8 +55,9 @@ struct DraftOptions {
 
 struct GenerateOptions {
   ModelOptions model;
-  std::string prompt;       // "-": standard input
-  std::string prompt_file;  // empty: none
+  std::string prompt;            // "-": standard input
+  std::string prompt_file;       // empty: none
+  std::vector<std::string> ids;  // of the prompt, as given
   bool has_prompt = false;
   int64_t token_limit = 128;  // -1: until a stop
   SamplerOptions sampler;
@@ -85,25 +86,6 @@ void validate_generate_options(const CLI::App& command, GenerateOptions& options
 
 // Reads what only a model can read: texts that stand for tokens, and the memory they need.
 void read_generate_texts(GenerateOptions& options, const LoadedModel& model);
-
-// The parts, in the same three steps.
-void add_stop_options(CLI::App& command, StopOptions& options);
-void add_search_options(CLI::App& command, SearchOptions& options);
-void add_guide_options(CLI::App& command, GuideOptions& options);
-void add_draft_options(CLI::App& command, DraftOptions& options);
-
-void validate_stop_options(const CLI::App& command, StopOptions& options);
-void validate_guide_options(const CLI::App& command, GuideOptions& options);
-// Finds the kind of search and what it needs of the session, and switches off what it does not use of the sampler.
-void validate_search_options(const CLI::App& command, GenerateOptions& options);
-// Sets session.draft_tokens where drafts are useful.
-void validate_draft_options(const CLI::App& command, GenerateOptions& options);
-
-void read_stop_texts(StopOptions& options, const LoadedModel& model);
-void read_search_texts(SearchOptions& options, const LoadedModel& model);
-
-// An upper bound for the memory of the lists of `params`.
-uint32_t list_bytes(const StopParams& params);
 
 // A session that can guide another with `prompt`.
 Session new_guide(const GenerateOptions& options, const LoadedModel& model, const TokenList& prompt);

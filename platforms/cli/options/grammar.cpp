@@ -2,11 +2,12 @@
 
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "platforms/cli/options/cli11.h"
+#include "platforms/cli/support/model.h"
 #include "platforms/cli/support/text.h"
-#include "platforms/cli/support/tokens.h"
 
 namespace sotto::cli {
 namespace {
@@ -86,6 +87,7 @@ std::string number_range_source(const std::string& text, bool whole_numbers) {
 // Returns the source of "a,b,c", or of a JSON list, which is already one.
 std::string choices_source(const std::string& text) {
   if (text.starts_with('[')) return text;
+  if (text.empty()) throw Failure("--choices: names no text", kExitUsage);
   if (!is_utf8(text)) throw Failure("--choices: not UTF-8", kExitUsage);
   nlohmann::json list = nlohmann::json::array();
   for (size_t begin = 0; begin <= text.size();) {
@@ -179,8 +181,8 @@ void validate_grammar_options(const CLI::App& command, GrammarOptions& options) 
   if (!option.empty() && given.empty()) reject(option, "has no effect without a grammar");
 }
 
-GrammarSource read_grammar(const GrammarOptions& options) {
-  GrammarSource source;
+GrammarText read_grammar(const GrammarOptions& options) {
+  GrammarText source;
   source.language = *options.language;
   source.name = source_name(options);
   switch (source.language) {
@@ -196,6 +198,10 @@ GrammarSource read_grammar(const GrammarOptions& options) {
     default:
       source.text = options.source;
       if (is_text_itself(options)) break;
+      if (source.language == SOTTO_GRAMMAR_GBNF && options.source.find('=') != std::string::npos &&
+          !std::filesystem::exists(options.source)) {
+        throw Failure(source.name + ": " + in_quotes(options.source) + " is neither a file nor a rule with ::=");
+      }
       source.text = read_all(options.source);
       source.name = options.source == "-" ? "standard input" : options.source;
   }
@@ -221,7 +227,7 @@ void read_trigger_tokens(GrammarOptions& options, const LoadedModel& model) {
 SessionGrammar compile_for_session(const GrammarOptions& options, const LoadedModel& model, uint32_t sequence_count,
                                    uint32_t rollback_count) {
   const Vocabulary vocabulary = model_vocabulary(model);
-  CompiledGrammar compiled = compile_grammar(read_grammar(options), options.params, &vocabulary);
+  LoadedGrammar compiled = compile_grammar(read_grammar(options), options.params, &vocabulary);
   MatcherParams params;
   params.sequence_count = sequence_count;
   params.rollback_count = rollback_count;

@@ -42,7 +42,7 @@ void add_grammar_options(CLI::App& command, GrammarOptions& options);
 void validate_grammar_options(const CLI::App& command, GrammarOptions& options);
 
 // The text to compile, or an image. Throws a Failure if it cannot be read.
-GrammarSource read_grammar(const GrammarOptions& options);
+GrammarText read_grammar(const GrammarOptions& options);
 
 // Whether read_grammar reads standard input.
 bool reads_standard_input(const GrammarOptions& options);
@@ -51,7 +51,7 @@ void read_trigger_tokens(GrammarOptions& options, const LoadedModel& model);
 
 // A grammar and a matcher for a session.
 struct SessionGrammar {
-  CompiledGrammar compiled;
+  LoadedGrammar compiled;
   Matcher matcher;
 };
 SessionGrammar compile_for_session(const GrammarOptions& options, const LoadedModel& model, uint32_t sequence_count,

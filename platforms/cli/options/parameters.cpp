@@ -120,6 +120,28 @@ void require_needed_options(const CLI::App& command, Parameters table) {
   }
 }
 
+std::string with_option_names(const std::string& message) {
+  constexpr Parameters kTables[] = {kSamplerParameters, kWatermarkParameters,   kSessionParameters, kStopParameters,
+                                    kSearchParameters,  kSpeculationParameters, kGuideParameters};
+  const std::string name = message.substr(0, message.find(' '));
+  std::string option = name == "alternative_count" ? "--logprobs" : name == "thread_count" ? "--threads" : "";
+  for (const Parameters table : kTables) {
+    if (!option.empty()) break;
+    const Parameter* parameter = find_parameter(table, name);
+    if (parameter == nullptr) continue;
+    option = parameter->spellings;
+    option = option.substr(option.find("--"));
+    option = option.substr(0, option.find(','));
+  }
+  if (option.empty()) return message;
+  std::string text = option + message.substr(name.size());
+  constexpr std::string_view kConstant = "SOTTO_OVERFLOW_STOP";
+  if (const size_t at = text.find(kConstant); at != std::string::npos) {
+    text.replace(at, kConstant.size(), "--overflow stop");
+  }
+  return text;
+}
+
 Json parameter_json(const Parameter& parameter, const void* params) {
   void* const data = const_cast<void*>(params);
   switch (parameter.kind) {

@@ -11,6 +11,7 @@ enum ExitCode {
   kExitOk = 0,
   kExitFailure = 1,
   kExitUsage = 2,
+  kExitIncomplete = 3,    // a text that is not complete under its grammar
   kExitInterrupted = 130  // what a shell reports for a program that Ctrl-C ended
 };
 
@@ -29,6 +30,22 @@ inline Failure failure_of(const std::string& subject, const Error& error) {
   std::string message = subject + ": " + error.what();
   if (error.offset() != Error::no_offset) message += " (byte " + std::to_string(error.offset()) + ")";
   return Failure(message);
+}
+
+// Returns `message` with the options in place of the parameters that it begins with and names: "--sink-tokens is 9"
+// for "sink_tokens is 9". (options/parameters.cpp, which has the tables.)
+std::string with_option_names(const std::string& message);
+
+// Calls the library with parameters that options have set. Its errors become Failures that name the option.
+template <typename Call>
+auto call_with_options(const std::string& subject, Call&& function) -> decltype(function()) {
+  try {
+    return function();
+  } catch (const Error& error) {
+    const std::string message = with_option_names(error.what());
+    if (message != error.what()) throw Failure(message);
+    throw failure_of(subject, error);
+  }
 }
 
 // Calls the library. Its errors become Failures that name `subject`.

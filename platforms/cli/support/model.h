@@ -1,6 +1,7 @@
 // A model of a file that is mapped, with errors that name the file or the text.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,7 +9,6 @@
 #include "platforms/cli/support/failure.h"
 
 namespace sotto::cli {
-
 using TokenList = std::vector<Token>;
 
 struct ModelOptions {
@@ -30,6 +30,8 @@ class LoadedModel {
 
   // `subject` names the text in messages ("prompt", a path).
   TokenList tokenize(std::string_view text, bool special, const std::string& subject) const;
+  // Returns `tokens`. Throws a Failure that begins with `subject` if one of them is not in the vocabulary.
+  TokenList check_ids(const TokenList& tokens, const std::string& subject) const;
   // The exact bytes, which need not be UTF-8.
   std::string detokenize(const TokenList& tokens) const;
   // The same, or "" if there is no tokenizer.
@@ -40,6 +42,40 @@ class LoadedModel {
   size_t file_size_ = 0;
   Model model_;
   ModelInfo info_;
+};
+
+// Text in double quotes is read as a JSON string, all other text as it stands: "\n" (with the
+// quotes) is a line end. Throws a usage error naming `option`.
+std::string unquoted(const std::string& text, const char* option);
+
+// Ids between spaces, commas, brackets; empty if `text` is anything else.
+std::optional<TokenList> parse_ids(std::string_view text);
+
+// The same, or a Failure naming the word that is none.
+TokenList require_ids(std::string_view text);
+
+// "12 13"
+std::string ids_text(const TokenList& tokens);
+
+class TokenReader {
+ public:
+  explicit TokenReader(const LoadedModel& model) : model_(model) {}
+
+  // Ids ("12" or "12,13"), or text and its tokens. Throws a Failure naming `option`.
+  TokenList tokens(const std::string& word, const char* option) const;
+  Token token(const std::string& word, const char* option) const;
+  // The tokens of all words, sorted, without repetitions.
+  TokenList all(const std::vector<std::string>& words, const char* option) const;
+  // The same in the order of the words, each of which is a list of ids or the text of one token.
+  TokenList single_tokens(const std::vector<std::string>& words, const char* option) const;
+
+  // As a word is written after others and at the start: with and without a space before it.
+  std::vector<TokenList> variants(const std::string& word, const char* option) const;
+
+ private:
+  TokenList tokenize(const std::string& text, const char* option) const;
+
+  const LoadedModel& model_;
 };
 
 }  // namespace sotto::cli

@@ -9,7 +9,6 @@
 #include <string_view>
 
 namespace sotto::cli {
-
 constexpr size_t kMaxTextSize = size_t{256} << 20;  // /dev/zero must not fill the memory
 
 // A file, or standard input for "-".
@@ -55,5 +54,20 @@ std::string with_thousands(uint64_t number);       // 1,234,567
 std::string byte_size(uint64_t size);              // 12.3 MiB
 std::string duration(double seconds);              // 12.3 ms
 std::string rate(uint64_t count, double seconds);  // 1,234 tok/s; "-" if nothing was done
+
+// Counted from 1, columns in characters.
+struct Place {
+  uint64_t line;
+  uint64_t column;
+};
+
+Place place_of(std::string_view text, uint64_t offset);
+
+// The line that holds byte `offset`, and a caret under the place; long lines are cut.
+std::string shown_line(std::string_view text, uint64_t offset);
+
+// "NAME:LINE:COLUMN: what" with the line in question below; "NAME: what" for UINT64_MAX. A place at the front of `what`
+// is not repeated.
+std::string with_place(const std::string& name, std::string_view text, uint64_t offset, const std::string& what);
 
 }  // namespace sotto::cli

@@ -10,9 +10,9 @@
 #include "platforms/cli/options/cli11.h"
 #include "platforms/cli/options/common.h"
 #include "platforms/cli/options/sampler.h"
+#include "platforms/cli/support/model.h"
 #include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
-#include "platforms/cli/support/tokens.h"
 
 namespace sotto::cli {
 namespace {
@@ -20,21 +20,12 @@ namespace {
 struct DetectOptions {
   ModelOptions model;
   TextInput input;
-  std::vector<std::string> ids;
-  bool has_ids = false;
   uint32_t vocabulary_size = 0;
   WatermarkParams watermark;
   bool json = false;
 
   DetectOptions() { watermark.scheme = SOTTO_WATERMARK_LEFT_HASH; }
 };
-
-TokenList read_ids(const DetectOptions& options) {
-  std::string list;
-  for (const std::string& word : options.ids) list += word + ' ';
-  const TokenList tokens = require_ids(list);
-  return tokens.empty() ? require_ids(options.input.read()) : tokens;
-}
 
 void print_result(const DetectOptions& options, const WatermarkResult& result, size_t token_count) {
   TextStream stream;
@@ -63,8 +54,7 @@ void print_result(const DetectOptions& options, const WatermarkResult& result, s
 int run_detect(const DetectOptions& options) {
   std::optional<LoadedModel> model;
   if (!options.model.path.empty()) model.emplace(options.model);
-  const TokenList tokens =
-      options.has_ids ? read_ids(options) : model->tokenize(options.input.read(), false, options.input.name());
+  const TokenList tokens = model ? options.input.tokens(*model, false) : options.input.read_ids();
   const size_t vocabulary_size = model ? model->info().vocabulary_size : options.vocabulary_size;
   const WatermarkResult result =
       call("detect", [&] { return detect_watermark(options.watermark, vocabulary_size, tokens); });
@@ -75,10 +65,6 @@ int run_detect(const DetectOptions& options) {
 void validate(const CLI::App& command, DetectOptions& options) {
   validate_text_input(command, options.input);
   validate_watermark_options(command, options.watermark);
-  options.has_ids = is_given(command, "--ids");
-  reject_with(command, "--ids", {"TEXT"});
-  const bool are_listed = options.has_ids && !options.ids.front().empty();
-  if (are_listed) reject_with(command, "--ids", {"--file"}, "they are given already");
   reject_with(command, "--vocabulary", {"--model"}, "the model has its own");
   require_with(command, "--vocabulary", {"--ids"});
   if (is_given(command, "--watermark-delta")) {
@@ -88,7 +74,7 @@ void validate(const CLI::App& command, DetectOptions& options) {
     reject("--watermark", "is none; name the mark to look for");
   }
   const bool has_model = is_given(command, "--model");
-  if (!has_model && !options.has_ids) {
+  if (!has_model && !options.input.has_ids) {
     reject("--model", "is needed to tokenize text; or give --ids");
   }
   if (!has_model && !is_given(command, "--vocabulary")) {
@@ -103,11 +89,6 @@ void add_detect(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("detect", "Look for a watermark in a text");
   add_optional_model(*command, options->model, "The model that tokenizes the text; not needed with --ids");
   add_text_input(*command, options->input);
-  command
-      ->add_option("--ids", options->ids,
-                   "Token ids instead of text; reads them from -f or standard input if there are none here")
-      ->expected(0, std::numeric_limits<int>::max())
-      ->type_name("IDS...");
   add_value(*command, "--vocabulary,--vocabulary-size", options->vocabulary_size,
             "Size of the vocabulary of the ids, without a model", "N")
       ->default_str("");

@@ -32,10 +32,9 @@ void normalise(std::vector<float>& vector) {
 }
 
 int run_embed(const EmbedOptions& options) {
-  const std::string text = options.input.read();
   const LoadedModel model(options.model);
   Session session = model.new_session(options.session);
-  const TokenList tokens = model.tokenize(text, options.special, options.input.name());
+  const TokenList tokens = options.input.tokens(model, options.special);
   if (tokens.empty()) throw Failure(options.input.name() + ": empty");
   std::vector<float> embedding;
   call(options.input.name(), [&] { embedding = session.embed(tokens, options.pooling); });

@@ -64,7 +64,7 @@ void score_windows(const ScoreOptions& options, Session& session, Scores& scores
   }
 }
 
-Scores score_text(const ScoreOptions& options, const LoadedModel& model, Session& session, const std::string& text) {
+Scores score_text(const ScoreOptions& options, const LoadedModel& model, Session& session) {
   Scores scores;
   if (options.starts) {
     if (model.info().end_of_text_token < 0) {
@@ -72,7 +72,7 @@ Scores score_text(const ScoreOptions& options, const LoadedModel& model, Session
     }
     scores.tokens.push_back(model.info().end_of_text_token);
   }
-  const TokenList tokens = model.tokenize(text, options.special, options.input.name());
+  const TokenList tokens = options.input.tokens(model, options.special);
   scores.tokens.insert(scores.tokens.end(), tokens.begin(), tokens.end());
   if (scores.tokens.size() < 2) {
     throw Failure(options.input.name() + ": nothing to score: the first token follows no other" +
@@ -82,7 +82,7 @@ Scores score_text(const ScoreOptions& options, const LoadedModel& model, Session
   score_windows(options, session, scores);
   for (size_t i = 1; i < scores.tokens.size(); ++i) {
     scores.log_probability += static_cast<double>(scores.log_probabilities[i]);
-    scores.scored_bytes += model.detokenize({scores.tokens[i]}).size();
+    scores.scored_bytes += model.text_of({scores.tokens[i]}).size();
     ++scores.scored_count;
   }
   return scores;
@@ -92,18 +92,18 @@ void print_scores(const ScoreOptions& options, const LoadedModel& model, const S
   TextStream stream;
   if (options.per_token) {
     for (size_t i = 0; i < scores.tokens.size(); ++i) {
-      stream.write(score_line(scores.tokens[i], scores.log_probabilities[i], model.detokenize({scores.tokens[i]})) +
-                   '\n');
+      stream.write(score_line(scores.tokens[i], scores.log_probabilities[i], model.text_of({scores.tokens[i]})) + '\n');
     }
   }
   char lines[256];
   std::snprintf(lines, sizeof lines,
                 "tokens          %s scored\n"
                 "ln p            %.6g\n"
-                "perplexity      %.6g\n"
-                "bits per byte   %.6g\n",
-                with_thousands(scores.scored_count).c_str(), scores.log_probability, scores.perplexity(),
-                scores.bits_per_byte());
+                "perplexity      %.6g\n",
+                with_thousands(scores.scored_count).c_str(), scores.log_probability, scores.perplexity());
+  stream.write(lines);
+  if (scores.scored_bytes == 0) return;  // without a tokenizer
+  std::snprintf(lines, sizeof lines, "bits per byte   %.6g\n", scores.bits_per_byte());
   stream.write(lines);
 }
 
@@ -119,12 +119,11 @@ Json scores_json(const ScoreOptions& options, const LoadedModel& model, const Sc
           {"scored_bytes", scores.scored_bytes},
           {"log_probability", scores.log_probability},
           {"perplexity", scores.perplexity()},
-          {"bits_per_byte", scores.bits_per_byte()},
+          {"bits_per_byte", scores.scored_bytes > 0 ? Json(scores.bits_per_byte()) : Json()},
           {"start", options.starts}};
 }
 
 int run_score(const ScoreOptions& options) {
-  const std::string text = options.input.read();
   const LoadedModel model(options.model);
   Session session = model.new_session(options.session);
   // The first token of a window follows no other, so the window before it must score that token.
@@ -133,7 +132,7 @@ int run_score(const ScoreOptions& options) {
     throw Failure("--stride: is " + std::to_string(options.stride) + "; it must be less than the context of " +
                   std::to_string(context) + " tokens");
   }
-  const Scores scores = score_text(options, model, session, text);
+  const Scores scores = score_text(options, model, session);
   if (options.json) {
     TextStream().write(scores_json(options, model, scores).dump() + '\n');
   } else {

@@ -11,8 +11,8 @@
 #include "platforms/cli/options/cli11.h"
 #include "platforms/cli/options/common.h"
 #include "platforms/cli/support/json.h"
+#include "platforms/cli/support/model.h"
 #include "platforms/cli/support/text.h"
-#include "platforms/cli/support/tokens.h"
 
 namespace sotto::cli {
 namespace {
