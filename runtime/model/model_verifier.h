@@ -45,6 +45,14 @@ Status verify_form(const format::Linear& linear, const TensorName& name, Error* 
 // must have been verified.
 Status visit_tensors(const format::Model& model, Status (*visit)(void* context, const TensorSpec& spec), void* context);
 
+// The same with a function object.
+template <typename Visit>
+Status visit_tensors(const format::Model& model, const Visit& visit) {
+  const auto call = [](void* context, const TensorSpec& spec) { return (**static_cast<const Visit**>(context))(spec); };
+  const Visit* pointer = &visit;
+  return visit_tensors(model, call, &pointer);
+}
+
 // Fails with a message that begins with the name of the tensor.
 template <typename... Parts>
 Status fail_tensor(Error* error, Status status, uint64_t offset, const TensorName& name, const Parts&... parts) {

@@ -1,10 +1,12 @@
 #include "runtime/model/model_view.h"
 
+#include <bit>
 #include <cassert>
 #include <cmath>
 #include <cstring>
 
 #include "runtime/base/arena.h"
+#include "runtime/base/byte_stream.h"
 #include "runtime/base/xxhash64.h"
 #include "runtime/model/file_header.h"
 #include "runtime/model/model_generated.h"
@@ -193,32 +195,23 @@ Status ModelView::open(const void* file, size_t file_size, Error* error) {
   SOTTO_TRY(read_config(model, &config, error));
   SOTTO_TRY(check_shapes(model, error));
 
-  struct Context {
-    FileBytes file;
-    Error* error;
-  } context = {
-      {bytes, static_cast<size_t>(header.file_size), sizeof header + static_cast<size_t>(header.metadata_size)}, error};
-  SOTTO_TRY(visit_tensors(
-      model,
-      [](void* opaque, const TensorSpec& spec) {
-        auto* with = static_cast<Context*>(opaque);
-        return verify_extent(with->file, spec, with->error);
-      },
-      &context));
+  const FileBytes file_bytes = {bytes, static_cast<size_t>(header.file_size),
+                                sizeof header + static_cast<size_t>(header.metadata_size)};
+  SOTTO_TRY(visit_tensors(model, [&](const TensorSpec& spec) { return verify_extent(file_bytes, spec, error); }));
   const uint32_t sections = model.packed() == nullptr ? 0 : model.packed()->size();
   for (uint32_t section = 0; section < sections; ++section) {
     const auto& ranges = *model.packed()->Get(section)->weights();
     SOTTO_TRY(check_range("count of packed weights", ranges.size(), 4u * config.layer_count + 1,
                           4u * config.layer_count + 1, error));
     for (const format::DataRange* range : ranges) {
-      SOTTO_TRY(verify_placement(context.file, *range, {-1, "packed", "weights"}, error));
+      SOTTO_TRY(verify_placement(file_bytes, *range, {-1, "packed", "weights"}, error));
     }
   }
   if (model.vocabulary() != nullptr) {
-    SOTTO_TRY(verify_placement(context.file, *model.vocabulary()->arrays(), {-1, "vocabulary", "arrays"}, error));
+    SOTTO_TRY(verify_placement(file_bytes, *model.vocabulary()->arrays(), {-1, "vocabulary", "arrays"}, error));
   }
   file_ = bytes;
-  file_size_ = context.file.size;
+  file_size_ = file_bytes.size;
   model_ = &model;
   config_ = config;
   has_tokenizer_ = model.tokenizer() != nullptr;
@@ -227,17 +220,7 @@ Status ModelView::open(const void* file, size_t file_size, Error* error) {
 }
 
 Status ModelView::verify_contents(Error* error) {
-  struct Context {
-    const uint8_t* file;
-    Error* error;
-  } context = {file_, error};
-  SOTTO_TRY(visit_tensors(
-      *model_,
-      [](void* opaque, const TensorSpec& spec) {
-        auto* with = static_cast<Context*>(opaque);
-        return verify_numbers(with->file, spec, with->error);
-      },
-      &context));
+  SOTTO_TRY(visit_tensors(*model_, [&](const TensorSpec& spec) { return verify_numbers(file_, spec, error); }));
   if (!has_tokenizer_) return Status::kOk;
   SOTTO_TRY(verify_tokenizer(&tokenizer_, config_.vocabulary_size, error));
   return check_range("longest token", tokenizer_.max_token_bytes, 0, kMaxTokenBytes, error);
@@ -324,21 +307,31 @@ bool ModelView::find_vocabulary(VocabularySection* section) const {
 }
 
 Status ModelView::verify_small_tensors(Error* error) const {
-  struct Context {
-    const uint8_t* file;
-    Error* error;
-  } context = {file_, error};
-  return visit_tensors(
-      *model_,
-      [](void* opaque, const TensorSpec& spec) {
-        auto* with = static_cast<Context*>(opaque);
-        if (spec.kind == TensorKind::kInt8 || spec.kind == TensorKind::kTiles) return Status::kOk;
-        const ByteRange range = view_range(with->file, *spec.range);
-        if (xxhash64(range.bytes, range.size) == range.checksum) return Status::kOk;
-        return fail_tensor(with->error, Status::kModelCorrupt, spec.range->offset(), spec.name,
-                           "does not have its checksum");
-      },
-      &context);
+  return visit_tensors(*model_, [&](const TensorSpec& spec) {
+    if (spec.kind == TensorKind::kInt8 || spec.kind == TensorKind::kTiles) return Status::kOk;
+    const ByteRange range = view_range(file_, *spec.range);
+    if (xxhash64(range.bytes, range.size) == range.checksum) return Status::kOk;
+    return fail_tensor(error, Status::kModelCorrupt, spec.range->offset(), spec.name, "does not have its checksum");
+  });
+}
+
+uint64_t ModelView::fingerprint() const {
+  uint64_t hash = 0;
+  const auto add = [&](uint64_t value) {
+    value = little_endian(value);
+    hash = xxhash64(&value, sizeof value, hash);
+  };
+  for (const uint32_t value :
+       {config_.vocabulary_size, config_.position_count, config_.embedding_size, config_.head_count, config_.head_size,
+        config_.feed_forward_size, config_.layer_count, std::bit_cast<uint32_t>(config_.norm_epsilon)}) {
+    add(value);
+  }
+  add(static_cast<uint64_t>(config_.activation));
+  (void)visit_tensors(*model_, [&](const TensorSpec& spec) {
+    add(spec.range->checksum());
+    return Status::kOk;
+  });
+  return hash;
 }
 
 Status ModelView::verify_range(const ByteRange& range, const char* what, Error* error) const {

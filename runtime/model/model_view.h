@@ -75,6 +75,9 @@ class ModelView {
   const char* name() const;    // empty if the file has none
   const char* source() const;  // empty if the file has none
 
+  // Identifies the shape and the values of all tensors. It is the same with and without packed sections.
+  uint64_t fingerprint() const;
+
   ByteRange metadata() const;
   const float* positions() const;  // (position, embedding)
   ByteRange position_bytes() const;

@@ -19,26 +19,6 @@ Status corrupt(const char* what, uint64_t offset, Error* error) {
   return fail_at(error, Status::kStateCorrupt, offset, what);
 }
 
-// The fingerprint is the same for every file with the same quantized weights, packed or not.
-uint64_t model_fingerprint(const Model& model) {
-  const ModelConfig& config = model.config();
-  uint64_t hash = 0;
-  const auto add = [&](uint64_t value) {
-    value = little_endian(value);
-    hash = xxhash64(&value, sizeof value, hash);
-  };
-  for (const uint32_t value : {config.vocabulary_size, config.position_count, config.embedding_size, config.head_count,
-                               config.head_size, config.feed_forward_size, config.layer_count}) {
-    add(value);
-  }
-  add(static_cast<uint64_t>(config.activation));
-  for (size_t i = 0; i < model.view().linear_count(); ++i) {
-    add(model.view().linear_bytes(i).checksum);
-  }
-  add(model.view().token_embedding_bytes().checksum);
-  return hash;
-}
-
 bool is_end(int32_t value) {
   switch (static_cast<Status>(value)) {
     case Status::kOk:
@@ -115,7 +95,7 @@ void read_buffered(uint32_t vocabulary_size, ByteReader* reader, BufferedToken* 
 
 struct SavedState::Header {
   static constexpr uint8_t kMagic[8] = {'S', 'O', 'T', 'T', 'O', 'S', 'E', 'S'};
-  static constexpr uint32_t kVersion = 1;
+  static constexpr uint32_t kVersion = 2;
   static constexpr size_t kChecksumSize = sizeof(uint64_t);
 
   uint64_t size = 0;
@@ -182,7 +162,7 @@ struct SavedState::Counts {
 SavedState::Header SavedState::make_header(const Session& session) {
   const SessionParams& params = session.stream_.params();
   Header header;
-  header.fingerprint = model_fingerprint(session.stream_.model());
+  header.fingerprint = session.stream_.model().view().fingerprint();
   header.context_tokens = params.context_tokens;
   header.sink_tokens = params.sink_tokens;
   header.overflow = static_cast<int32_t>(params.overflow);

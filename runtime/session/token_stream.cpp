@@ -5,20 +5,6 @@
 #include "runtime/base/clock.h"
 
 namespace sotto {
-namespace {
-
-KvSequenceParams kv_params(const SessionParams& params) {
-  return {params.context_tokens,
-          params.batch_tokens,
-          params.sink_tokens,
-          params.overflow,
-          params.sequence_count,
-          params.sequence_tokens,
-          params.features & (kFeatureHiddenHistory | kFeatureDola),
-          params.draft_tokens};
-}
-
-}  // namespace
 
 uint64_t TokenStates::count(uint64_t first, uint64_t end, TokenState::Flags flag) const {
   uint64_t found = 0;
@@ -35,7 +21,7 @@ void TokenStates::clear_flag(TokenState::Flags flag, uint64_t end) {
 void TokenStream::layout(Arena& arena, const Model& model, const SessionParams& params) {
   model_ = &model;
   params_ = params;
-  kv_.layout(arena, model.config(), kv_params(params));
+  kv_.layout(arena, model.config(), params);
   states_.layout(arena, params.context_tokens);
 }
 

@@ -22,21 +22,21 @@ struct Forward::Batch {
   }
 };
 
-void Forward::layout(Arena& arena, const ModelConfig& config, const ForwardConfig& sizes) {
-  context_tokens_ = sizes.context_tokens;
-  features_ = sizes.features;
+void Forward::layout(Arena& arena, const ModelConfig& config, const SessionParams& params) {
+  context_tokens_ = params.context_tokens;
+  features_ = params.features;
   vocabulary_size_ = config.vocabulary_size;
-  state_rows_ = size_t{sizes.draft_tokens} + 1;
-  logit_row_count_ = std::max(size_t{sizes.sequence_count}, state_rows_);
-  visible_count_ = size_t{sizes.context_tokens} + sizes.sequence_tokens;
+  state_rows_ = size_t{params.draft_tokens} + 1;
+  logit_row_count_ = std::max(size_t{params.sequence_count}, state_rows_);
+  visible_count_ = size_t{params.context_tokens} + params.sequence_tokens;
   const bool keeps_layers = (features_ & kFeatureDola) != 0;
   const size_t premature = keeps_layers ? premature_layer_count(config.layer_count) : 0;
-  const size_t rows = std::max({size_t{sizes.batch_tokens}, size_t{sizes.sequence_count}, premature, state_rows_});
+  const size_t rows = std::max({size_t{params.batch_tokens}, size_t{params.sequence_count}, premature, state_rows_});
   const size_t width = config.embedding_size;
   const size_t inner = config.feed_forward_size;
-  const uint32_t beam_slots = sizes.sequence_count * sizes.sequence_tokens;
-  ring_.layout(arena, {config.layer_count, config.head_count, config.head_size, sizes.context_tokens, sizes.sink_tokens,
-                       beam_slots});
+  const uint32_t beam_slots = params.sequence_count * params.sequence_tokens;
+  ring_.layout(arena, {config.layer_count, config.head_count, config.head_size, params.context_tokens,
+                       params.sink_tokens, beam_slots});
   hidden_ = arena.take<float>(rows * width);
   sublayer_output_ = arena.take<float>(rows * width);
   scratch_ = arena.take<float>(rows * std::max(3 * width, inner));
@@ -47,7 +47,7 @@ void Forward::layout(Arena& arena, const ModelConfig& config, const ForwardConfi
   logits_ = arena.take<float>((logit_row_count_ + premature) * vocabulary_size_);
   layer_states_ = arena.take<float>(keeps_layers ? config.layer_count * state_rows_ * width : 0);
   const bool keeps_hidden = (features_ & kFeatureHiddenHistory) != 0;
-  hidden_history_.layout(arena, keeps_hidden ? size_t{sizes.context_tokens} + beam_slots : 0, width);
+  hidden_history_.layout(arena, keeps_hidden ? size_t{params.context_tokens} + beam_slots : 0, width);
   operator_memory_ = arena.take<uint8_t>(kLinearSlotCount * kLinearOperatorBytes);
 }
 

@@ -22,17 +22,6 @@
 
 namespace sotto {
 
-struct ForwardConfig {
-  uint32_t context_tokens = 0;
-  uint32_t sink_tokens = 0;
-  uint32_t batch_tokens = 0;
-  uint32_t sequence_count = 0;   // maximal number of beam rows per batch
-  uint32_t sequence_tokens = 0;  // number of KV slots per beam
-  uint32_t features = 0;
-  uint32_t draft_tokens = 0;  // maximal number of drafts per batch, whose logits are computed together with those of
-                              // the token before them
-};
-
 // The largest number of layers that DoLa compares with the last one (Chuang et al. 2024).
 constexpr uint32_t premature_layer_count(uint32_t layer_count) { return std::min((layer_count + 3) / 4, uint32_t{10}); }
 
@@ -46,7 +35,7 @@ struct BeamRow {
 
 class Forward {
  public:
-  void layout(Arena& arena, const ModelConfig& config, const ForwardConfig& sizes);
+  void layout(Arena& arena, const ModelConfig& config, const SessionParams& params);
   // Must follow layout() over real memory. `pool` may be null.
   Status init(const Model& model, ThreadPool* pool, Error* error);
 

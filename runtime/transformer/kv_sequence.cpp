@@ -7,7 +7,7 @@
 
 namespace sotto {
 
-void KvSequence::layout(Arena& arena, const ModelConfig& config, const KvSequenceParams& params) {
+void KvSequence::layout(Arena& arena, const ModelConfig& config, const SessionParams& params) {
   params_ = params;
   position_limit_ = params.overflow == Overflow::kRing ? config.position_count : params.context_tokens;
   position_count_ = config.position_count;
@@ -15,9 +15,7 @@ void KvSequence::layout(Arena& arena, const ModelConfig& config, const KvSequenc
   history_ = arena.take<int32_t>(history_size_);
   sinks_ = arena.take<int32_t>(params.sink_tokens);
   kept_batch_ = arena.take<int32_t>(params.batch_tokens);
-  forward_.layout(arena, config,
-                  {params.context_tokens, params.sink_tokens, params.batch_tokens, params.sequence_count,
-                   params.sequence_tokens, params.features, params.draft_tokens});
+  forward_.layout(arena, config, params);
 }
 
 Status KvSequence::init(const Model& model, ThreadPool* pool, Error* error) {

@@ -19,17 +19,6 @@
 
 namespace sotto {
 
-struct KvSequenceParams {
-  uint32_t context_tokens = 0;
-  uint32_t batch_tokens = 0;
-  uint32_t sink_tokens = 0;
-  Overflow overflow = Overflow::kStop;
-  uint32_t sequence_count = 0;   // capacity for beams
-  uint32_t sequence_tokens = 0;  // capacity of each beam
-  uint32_t features = 0;         // a combination of kFeatureHiddenHistory and kFeatureDola
-  uint32_t draft_tokens = 0;     // maximal number of drafts per batch, or 0
-};
-
 // Tokens that re-anchoring evaluated again, and the time it took.
 struct ReanchorTimings {
   uint64_t tokens = 0;
@@ -40,7 +29,8 @@ class KvSequence {
  public:
   static constexpr uint32_t kMaxDraftTokens = SessionParams::kMaxDraftTokens;
 
-  void layout(Arena& arena, const ModelConfig& config, const KvSequenceParams& params);
+  // The defaults of `params` must have been resolved.
+  void layout(Arena& arena, const ModelConfig& config, const SessionParams& params);
   // Must follow layout() over real memory. `pool` may be null.
   Status init(const Model& model, ThreadPool* pool, Error* error);
 
@@ -118,7 +108,7 @@ class KvSequence {
   Status reanchor(const std::atomic<uint32_t>& cancelled);
   uint32_t newest_kept() const;
 
-  KvSequenceParams params_;
+  SessionParams params_;
   uint32_t position_limit_ = 0;  // the number of positions after which the ring is full or the model's positions end
   uint32_t position_count_ = 0;  // number of the model's positions
   Forward forward_;

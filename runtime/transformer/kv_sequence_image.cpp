@@ -105,7 +105,7 @@ KvSequencePosition KvSequenceImage::read_position(ByteReader* reader) {
 // Returns whether evaluating tokens could have led to this position.
 bool KvSequenceImage::is_possible(const KvSequence& sequence, const ModelConfig& config,
                                   const KvSequencePosition& saved) {
-  const KvSequenceParams& params = sequence.params_;
+  const SessionParams& params = sequence.params_;
   if (saved.token_count > UINT64_MAX / 2 || saved.reanchor_due > 1) return false;
   if (saved.position > sequence.position_limit_) return false;
   const bool moved = saved.anchor > 0 || saved.reanchor_due != 0;

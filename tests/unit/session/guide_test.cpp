@@ -197,7 +197,7 @@ TEST(Dola, ContrastsTheLayerThatDivergesMost) {
     const std::vector<uint32_t> layers =
         which == DolaLayers::kLow ? std::vector<uint32_t>{2} : std::vector<uint32_t>{4, 6};
     OpenedSession session(model, [](SessionParams& params) { params.features = kFeatureDola; });
-    KvSequenceParams shape;
+    SessionParams shape;
     shape.context_tokens = shape.batch_tokens = 64;
     shape.features = kFeatureDola;
     TestSequence own(model, shape);

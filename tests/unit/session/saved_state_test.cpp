@@ -247,6 +247,7 @@ TEST(SavedState, MismatchNamesTheParameter) {
   };
   refuse(text_model(2, 2), "another model", [](SessionParams&) {});
   refuse(text_model(3), "another model", [](SessionParams&) {});
+  refuse(text_model(2, 1, 0.5f), "another model", [](SessionParams&) {});
   refuse(text_model(), "context_tokens", [](SessionParams& params) { params.context_tokens = 17; });
   refuse(text_model(), "overflow", [](SessionParams& params) {
     params.overflow = Overflow::kRing;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <tuple>
 
 #include "converters/model_writer.h"
 #include "converters/readers/synthetic.h"
@@ -50,8 +51,10 @@ const Vocabulary& shared_vocabulary() {
 // Has an end-of-text token of its own.
 class EndingCheckpoint final : public Checkpoint {
  public:
-  EndingCheckpoint(const ModelShape& shape, uint64_t seed)
-      : Checkpoint(SyntheticCheckpoint("session test", shape, seed).info()), plain_("session test", shape, seed) {
+  EndingCheckpoint(const ModelShape& shape, uint64_t seed, float norm_gain)
+      : Checkpoint(SyntheticCheckpoint("session test", shape, seed).info()),
+        plain_("session test", shape, seed),
+        norm_gain_(norm_gain) {
     info_.end_of_text_token = kEndToken;
   }
   std::vector<float> positions() const override { return loud(plain_.positions()); }
@@ -62,7 +65,11 @@ class EndingCheckpoint final : public Checkpoint {
     layer.feed_forward_up.weights = loud(layer.feed_forward_up.weights);
     return layer;
   }
-  FloatNorm final_norm() const override { return plain_.final_norm(); }
+  FloatNorm final_norm() const override {
+    FloatNorm norm = plain_.final_norm();
+    for (float& gain : norm.gain) gain *= norm_gain_;
+    return norm;
+  }
   FloatLinear head() const override { return plain_.head(); }
 
  private:
@@ -71,6 +78,7 @@ class EndingCheckpoint final : public Checkpoint {
     return x;
   }
   SyntheticCheckpoint plain_;
+  float norm_gain_;
 };
 
 std::vector<uint8_t> write_file(const Checkpoint& checkpoint, const TokenizerData* tokenizer) {
@@ -102,14 +110,15 @@ std::string bytes_of(const std::vector<int32_t>& tokens) {
   return bytes;
 }
 
-const Model& text_model(uint32_t layer_count, uint64_t seed) {
-  static std::map<std::pair<uint32_t, uint64_t>, std::unique_ptr<TestModel>> models;
-  std::unique_ptr<TestModel>& model = models[{layer_count, seed}];
+const Model& text_model(uint32_t layer_count, uint64_t seed, float norm_gain) {
+  static std::map<std::tuple<uint32_t, uint64_t, float>, std::unique_ptr<TestModel>> models;
+  std::unique_ptr<TestModel>& model = models[{layer_count, seed, norm_gain}];
   if (model == nullptr) {
     const auto size = static_cast<uint32_t>(vocabulary().size());
     const ModelShape shape = {size, 64, 32, 2, 64, layer_count};
     const TokenizerData tokenizer = build_tokenizer(shared_vocabulary().description);
-    model = std::make_unique<TestModel>(write_file(EndingCheckpoint(shape, seed), &tokenizer), isa_of_environment());
+    model = std::make_unique<TestModel>(write_file(EndingCheckpoint(shape, seed, norm_gain), &tokenizer),
+                                        isa_of_environment());
   }
   return model->get();
 }

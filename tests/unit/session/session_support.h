@@ -24,8 +24,9 @@ const std::vector<std::string>& vocabulary();
 int32_t token_of(std::string_view bytes);
 std::string bytes_of(const std::vector<int32_t>& tokens);
 
-// Returns a model with `layer_count` layers; `seed` selects the weights. Each model is made only once.
-const Model& text_model(uint32_t layer_count = 2, uint64_t seed = 1);
+// Returns a model with `layer_count` layers; `seed` selects the weights, and `norm_gain` scales the final norm. Each
+// model is made only once.
+const Model& text_model(uint32_t layer_count = 2, uint64_t seed = 1, float norm_gain = 1);
 // Returns a model with another vocabulary and without a tokenizer.
 const Model& model_without_text();
 

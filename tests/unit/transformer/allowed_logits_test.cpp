@@ -53,7 +53,7 @@ class AllowedLogitsTest : public testing::Test {
 
 TEST_F(AllowedLogitsTest, EqualTheFullRow) {
   std::mt19937 random(5);
-  const KvSequenceParams params = {.context_tokens = 32, .batch_tokens = 4, .overflow = Overflow::kRing};
+  const SessionParams params = {.context_tokens = 32, .batch_tokens = 4, .overflow = Overflow::kRing};
   TestSequence whole(*model(), params), part(*model(), params);
   for (int step = 0; step < 100; ++step) {
     const std::vector<int32_t> tokens(1 + random() % 6, static_cast<int32_t>(random() % kVocabulary));

@@ -125,12 +125,12 @@ TEST_F(BeamsTest, AttendToTheWindowOfTheLastToken) {
   one_layer.layer_count = 1;
   const TestModel shallow(one_layer, 7, model()->isa(), 6);
   const auto params = [](uint32_t context_tokens, uint32_t sequence_count) {
-    return KvSequenceParams{.context_tokens = context_tokens,
-                            .batch_tokens = 4,
-                            .sink_tokens = 2,
-                            .overflow = Overflow::kRing,
-                            .sequence_count = sequence_count,
-                            .sequence_tokens = 4};
+    return SessionParams{.context_tokens = context_tokens,
+                         .batch_tokens = 4,
+                         .overflow = Overflow::kRing,
+                         .sink_tokens = 2,
+                         .sequence_count = sequence_count,
+                         .sequence_tokens = 4};
   };
   std::mt19937 random(5);
   const std::vector<int32_t> text = random_tokens(random, 40);
@@ -188,11 +188,11 @@ TEST_F(BeamsTest, BatchRowsHaveTheirOwnLogits) {
 
 // The expected similarity is the largest (h / |h|) . (g / |g|) over the tokens that a beam's token attends to.
 TEST_F(BeamsTest, SimilarityIsTheLargestCosine) {
-  const KvSequenceParams params = {.context_tokens = 32,
-                                   .batch_tokens = 6,
-                                   .sequence_count = 3,
-                                   .sequence_tokens = 5,
-                                   .features = kFeatureHiddenHistory};
+  const SessionParams params = {.context_tokens = 32,
+                                .batch_tokens = 6,
+                                .sequence_count = 3,
+                                .sequence_tokens = 5,
+                                .features = kFeatureHiddenHistory};
   std::mt19937 random(9);
   const std::vector<int32_t> prompt = random_tokens(random, 20);
   const auto states_of = [&](const std::vector<int32_t>& text) {
@@ -237,7 +237,7 @@ TEST_F(BeamsTest, SimilarityIsTheLargestCosine) {
 
 // A premature state is the state that enters a layer.
 TEST_F(BeamsTest, PrematureLogitsComeFromLayerStates) {
-  const KvSequenceParams params = {.context_tokens = 32, .batch_tokens = 1, .features = kFeatureDola};
+  const SessionParams params = {.context_tokens = 32, .batch_tokens = 1, .features = kFeatureDola};
   TestSequence test(*model(), params);
   std::mt19937 random(10);
   const std::vector<int32_t> text = random_tokens(random, 12);

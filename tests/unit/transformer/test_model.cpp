@@ -85,8 +85,9 @@ void TestModel::init(const std::vector<uint8_t>& file, Isa isa) {
   require(Model::init(file_->data(), file.size(), params, memory_->data(), size, &model_, &error), error);
 }
 
-TestSequence::TestSequence(const Model& model, const KvSequenceParams& params)
+TestSequence::TestSequence(const Model& model, SessionParams params)
     : memory([&] {
+        if (params.sink_tokens == UINT32_MAX) params.sink_tokens = 0;
         Arena measure;
         KvSequence().layout(measure, model.config(), params);
         Beams().layout(measure, params.sequence_count, params.sequence_tokens, nullptr);

@@ -46,7 +46,8 @@ class TestModel {
 };
 
 struct TestSequence {
-  TestSequence(const Model& model, const KvSequenceParams& params);
+  // By default, there are no sinks.
+  TestSequence(const Model& model, SessionParams params);
 
   TestMemory memory;
   KvSequence sequence;
