@@ -23,6 +23,7 @@ usage: sh platforms/run.sh COMMAND
                               small or rpi-aarch64-small: the library with basic sampling only;
                               bare: the same in scalar code that needs no system;
                               consumer: a project that includes the library, per build type;
+                              style or tidy: formatting and the API reference, or clang-tidy;
                               baremetal: firmware for a Cortex-M7, run by QEMU (Debian's compiler
                               for it takes 2.5 GB);
                               linux-musl or wasm32: with Zig's compiler, for static programs and for

@@ -49,6 +49,6 @@ def emit(tables: t.Tables) -> dict[str, str]:
         text += "\n| Parameter | Default | Range | Meaning |\n|---|---|---|---|\n"
         for field in struct.public_fields:
             if field.section:
-                text += f"| **{cell(field.section)}** | | | |\n"
+                text += f"| **{cell(t.one_line(field.section))}** | | | |\n"
             text += f"| `{field.name}` | {cell(default_text(field))} | {cell(range_text(field))} | {cell(field.doc)} |\n"
     return {"capi/PARAMETERS.md": text}

@@ -48,8 +48,8 @@ typedef void (*sotto_release_fn)(void* user_data, const void* bytes, size_t size
 /* Parameters of a model. */
 typedef struct sotto_model_params {
   uint32_t struct_size;
-  /* Instruction set. A process uses only one in addition to REFERENCE. A different one later fails
-   * with INVALID_STATE. Default AUTO. */
+  /* Instruction set. Apart from REFERENCE, all sets that a process uses must pack weights alike, as
+   * AVX512, AVX512VNNI and AVX512AMX do. Any other set then fails with INVALID_STATE. Default AUTO. */
   sotto_isa isa;
   /* Whether the bytes of tensors are verified while they are read. Otherwise only the structure of
    * the file is. Default 1. */

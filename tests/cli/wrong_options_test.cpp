@@ -196,7 +196,7 @@ TEST(WrongOptions, ValuesOutOfRangeAreRejected) {
       {{"--smoothing-factor", "101"}, "smoothing_factor"},
       {{"--min-keep", "0"}, "min_keep"},
       {{"--mirostat", "2", "--mirostat-tau", "0"}, "mirostat_tau"},
-      {{"--selection", "adaptive_p"}, "adaptive_target"},
+      {{"--selection", "adaptive_p"}, "--adaptive-p is not set"},
       {{"--adaptive-p", "2"}, "adaptive_target"},
       {{"--watermark", "lefthash", "--watermark-gamma", "1"}, "gamma"},
       {{"--watermark", "selfhash", "--watermark-context", "17"}, "context_width"},

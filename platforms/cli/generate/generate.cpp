@@ -29,7 +29,7 @@ Failure session_failure(const std::string& subject, const Error& error) {
   return failure_of(error.status() == SOTTO_GRAMMAR_DEAD_END ? "grammar" : subject, error);
 }
 
-// A signal handler has no other way to its session.
+// A global variable, because a signal handler has no other access to its session.
 std::atomic<sotto_session*> running_session = nullptr;
 static_assert(std::atomic<sotto_session*>::is_always_lock_free);
 
@@ -37,13 +37,13 @@ void on_interrupt(int) {
   if (sotto_session* session = running_session.load()) sotto_session_cancel(session);
 }
 
-// While an object of this class exists, the first Ctrl-C cancels the session and the second ends the program.
+// During its lifetime, the first Ctrl-C cancels the session and the second ends the program.
 class CancelOnInterrupt {
  public:
   explicit CancelOnInterrupt(const Session& session) {
     running_session.store(session.c_session());
     sigaction(SIGINT, nullptr, &previous_);
-    if (previous_.sa_handler == SIG_IGN) return;  // started with nohup or by a script's "&"
+    if (previous_.sa_handler == SIG_IGN) return;  // as after nohup or a script's "&"
     struct sigaction action = {};
     action.sa_handler = on_interrupt;
     action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);  // the second one ends the program
@@ -74,7 +74,7 @@ std::string read_prompt(const GenerateOptions& options) {
   return text;
 }
 
-// An empty prompt starts a new text, which the end of another precedes.
+// Returns the tokens of the prompt. An empty prompt starts a new text, after the end-of-text token of another.
 TokenList prompt_tokens(const GenerateOptions& options, const LoadedModel& model, const std::string& prompt) {
   if (!options.ids.empty()) {
     std::string list;
@@ -94,7 +94,7 @@ void load_state(const std::string& path, Session& session) {
   call(path, [&] { session.restore({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}); });
 }
 
-// After a search the best sequence is the one to continue.
+// Saves the session. After a search the best sequence is the one to continue.
 void save_state(const std::string& path, const GenerateOptions& options, const Generation& generation,
                 Session& session) {
   if (options.search.is_on && !generation.tokens.empty()) {
@@ -146,8 +146,8 @@ Status evaluate_prompt(const GenerateOptions& options, Session& session, Generat
   return status;
 }
 
-// A search takes two matcher sequences for each of its own. The tokens to roll back for a banned string are at most as
-// many as its bytes.
+// Creates the grammar and its matcher. A search needs two matcher sequences for each of its own. At most as many tokens
+// as a banned string has bytes are rolled back.
 std::optional<SessionGrammar> make_grammar(const GenerateOptions& options, const LoadedModel& model) {
   if (!options.grammar.is_on()) return std::nullopt;
   size_t longest = 0;
@@ -237,13 +237,13 @@ class Streamer {
 
 // Several continuations
 
-// Evaluates the tokens after the prompt to find how likely the model finds each, and rolls them back. Returns
-// Status::ok, context_full or cancelled.
+// Evaluates the tokens after the prompt to score each of them, and rolls them back. Returns Status::ok, context_full or
+// cancelled.
 Status score(Session& session, Continuation& continuation) {
   const TokenList& tokens = continuation.sequence.tokens;
   const SessionInfo info = session.info();
   if (tokens.empty()) return Status::ok;
-  // A session that overflowed could not roll back.
+  // A session that overflowed could not be rolled back.
   if (info.token_count + tokens.size() > info.context_tokens) return Status::context_full;
   const Status status = call_until_stop("--logprobs", [&] { session.score(tokens, &continuation.log_probabilities); });
   call("--logprobs", [&] { session.rewind(info.token_count); });
@@ -263,8 +263,8 @@ void score_sequences(Session& session, Generation& generation) {
   }
 }
 
-// The text up to the stop string that ended it, which --include-stop keeps. Of the stop strings that end first it is
-// the longest.
+// Returns the text up to the stop string that ended it, which --include-stop keeps. Of the stop strings that end first
+// it is the longest.
 std::string cut_at_stop(const std::string& text, const StopParams& stops) {
   size_t end = std::string::npos;
   size_t size = 0;
@@ -278,7 +278,7 @@ std::string cut_at_stop(const std::string& text, const StopParams& stops) {
   return text.substr(0, stops.include_stop_text != 0 ? end : end - size);
 }
 
-// What the search found. A stop that left nothing is kept in generation.stop.
+// Returns the results of the search. A stop that leaves no result is stored in generation.stop.
 std::vector<Sequence> search(const SearchParams& params, Session& session, Generation& generation) {
   try {
     return session.search(params, &generation.stop);

@@ -9,7 +9,7 @@
 
 namespace sotto::cli {
 
-// The figures of one token, with --logprobs.
+// The scores of one token, with --logprobs.
 struct TokenScore {
   float log_probability;
   float sampled_log_probability;
@@ -20,27 +20,27 @@ struct TokenScore {
 struct Continuation {
   Sequence sequence;
   std::string text;
-  std::vector<float> log_probabilities;  // NaN: not scored
+  std::vector<float> log_probabilities;  // NaN for tokens that were not scored
 };
 
 struct Generation {
   std::string prompt;
   TokenList prompt_tokens;
-  std::vector<float> prompt_log_probabilities;  // NaN: not scored
+  std::vector<float> prompt_log_probabilities;  // NaN for tokens that were not scored
   double prompt_perplexity = 0.0;
   bool prints_ids = false;  // instead of text
-  // Of a stream kept for --json only: it may go on for ever.
+  // The text of a stream is stored only for --json, because it may be endless.
   std::string text;
   TokenList tokens;
   std::vector<TokenScore> scores;
-  std::vector<Continuation> sequences;  // of a search, best first
+  std::vector<Continuation> sequences;  // results of a search, best first
   Status stop = Status::ok;
-  std::string failure;      // what could not be done with the sequences; empty: nothing
+  std::string failure;      // describes what failed for the sequences; empty if nothing did
   bool is_complete = true;  // under the grammar, if there is one
   size_t grammar_bytes = 0;
   size_t matcher_bytes = 0;
   double load_seconds = 0.0;
-  double first_token_seconds = -1.0;  // from the start of the prefill; -1: there was none
+  double first_token_seconds = -1.0;  // time from the start of the prefill, or -1 without a first token
   double total_seconds = 0.0;
 };
 

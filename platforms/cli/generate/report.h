@@ -1,4 +1,4 @@
-// What `sotto generate` prints: scores, sequences and timings for people, or one JSON object.
+// The output of `sotto generate`: scores, sequences and timings for people, or one JSON object.
 #pragma once
 
 #include "platforms/cli/generate/generate.h"
@@ -11,10 +11,10 @@ const char* name_of_stop(Status stop);
 // The prompt, or its ids.
 std::string shown_prompt(const Generation& generation);
 
-// The tokens of the prompt with their log probabilities.
+// Prints the tokens of the prompt with their log probabilities.
 void print_prompt_scores(const Generation& generation, const LoadedModel& model, TextStream& stream);
 
-// The results of a search: one text after its prompt, or several with numbers.
+// Prints the results of a search: one text after its prompt, or several with numbers.
 void print_sequences(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
                      TextStream& stream);
 

@@ -1,4 +1,4 @@
-// What the commands of `sotto grammar` share: a grammar that is named on the command line.
+// Code that the commands of `sotto grammar` share: a grammar that is named on the command line.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,26 +12,26 @@ namespace sotto::cli {
 
 struct GrammarInput {
   GrammarOptions grammar;
-  ModelOptions model;  // for its vocabulary; an empty path: none
-  std::string source;  // GRAMMAR, as opposed to the value of an option
+  ModelOptions model;  // model with the vocabulary; an empty path for none
+  std::string source;  // the argument GRAMMAR, as opposed to the value of an option
 };
 
-// GRAMMAR, the options that say what it is, and -m. `input` must outlive `command`.
+// Adds GRAMMAR, the options that define its language, and -m. `input` must outlive `command`.
 void add_grammar_input(CLI::App& command, GrammarInput& input, const std::string& model_help);
 void validate_grammar_input(const CLI::App& command, GrammarInput& input);
 
-// What a command reads before it compiles. Reads the input's trigger tokens if there is a model.
+// The data that a command reads before it compiles. Trigger tokens are read if there is a model.
 struct LoadedInput {
   explicit LoadedInput(GrammarInput& input);
 
   GrammarText source;
   std::optional<LoadedModel> model;
-  std::optional<Vocabulary> vocabulary;  // of the model
+  std::optional<Vocabulary> vocabulary;  // that of the model
 };
 
 LoadedGrammar compile_input(const GrammarInput& input, const LoadedInput& loaded);
 
-// "gbnf, 1.2 KiB, compiled in 0.3 ms"
+// Returns a description such as "gbnf, 1.2 KiB, compiled in 0.3 ms".
 std::string described(const LoadedGrammar& grammar, const GrammarText& source);
 Json described_json(const LoadedGrammar& grammar, const GrammarText& source);
 

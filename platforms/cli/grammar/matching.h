@@ -1,5 +1,5 @@
-// Grammars that are compiled with messages about their source, matchers whose memory grows until it is enough, and
-// tests of whole texts.
+// Grammars that are compiled with messages about their source, matchers whose memory grows until it suffices, and tests
+// of whole texts.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ namespace sotto::cli {
 struct GrammarText {
   sotto_grammar_language language = SOTTO_GRAMMAR_GBNF;
   std::string text;
-  std::string name;  // for messages: a path, or the option that held the text
+  std::string name;  // name in messages: a path, or the option that held the text
 };
 
-// What is wrong with a grammar, and where. The message shows the line.
+// An error of a grammar with its place. The message shows the line.
 class GrammarFailure : public Failure {
  public:
   GrammarFailure(const Error& error, const GrammarText& source);
@@ -29,23 +29,23 @@ class GrammarFailure : public Failure {
   Error error_;
 };
 
-// {"message", "line", "column", "offset"}; null for what is not known.
+// Returns {"message", "line", "column", "offset"}, with null for unknown values.
 Json error_json(const GrammarFailure& failure, const GrammarText& source);
 
 struct LoadedGrammar {
   Grammar grammar;
-  bool was_loaded;  // an image was
+  bool was_loaded;  // whether it was an image
   double seconds;
   std::vector<std::string> warnings;
 };
 
-// Compiles, or loads an image. `vocabulary` may be null. Throws a GrammarFailure.
+// Compiles a grammar or loads an image. `vocabulary` may be null. Throws a GrammarFailure.
 LoadedGrammar compile_grammar(const GrammarText& source, GrammarParams params, const Vocabulary* vocabulary);
 
 // Prints the warnings to standard error.
 void print_warnings(const LoadedGrammar& grammar);
 
-// Whether these are the bytes of an image made by `sotto grammar compile`.
+// Returns whether these are the bytes of an image made by `sotto grammar compile`.
 bool is_grammar_image(std::string_view bytes);
 
 Vocabulary model_vocabulary(const LoadedModel& model);
@@ -64,7 +64,7 @@ class GrowingMatcher {
   Matcher& get() { return matcher_; }
   Matcher release() { return std::move(matcher_); }
 
-  // Makes a matcher with about twice the memory; all its sequences are empty. Throws a MatcherTooLarge.
+  // Makes a matcher with about twice the memory, with all its sequences empty. Throws a MatcherTooLarge.
   void grow();
 
  private:
@@ -78,7 +78,8 @@ class GrowingMatcher {
   Matcher matcher_;
 };
 
-// With as much of everything except sequences as fits `memory_size`. Throws a usage error if nothing does.
+// Returns limits that are as large as fits `memory_size`, with the number of sequences unchanged. Throws a usage error
+// if no limits fit.
 MatcherParams fitted(const Grammar& grammar, const Vocabulary& vocabulary, const MatcherParams& params,
                      size_t memory_size);
 
@@ -86,7 +87,7 @@ enum class Fit { kAccepted, kBeginning, kRejected, kUndecided };
 
 struct Verdict {
   Fit fit;
-  size_t offset;  // the first byte that does not match, or the size of the text
+  size_t offset;  // offset of the first byte that does not match, or the size of the text
 };
 
 // Tests whether texts match a grammar, and how far.
@@ -94,7 +95,7 @@ class GrammarTester {
  public:
   explicit GrammarTester(const Grammar& grammar) : matcher_(grammar, nullptr) {}
 
-  // kUndecided: the test takes more memory or steps than GrowingMatcher::grow allows.
+  // Returns kUndecided if the test takes more memory or steps than GrowingMatcher::grow() allows.
   Verdict test(std::string_view text);
 
   size_t memory_size() { return matcher_.get().memory_size(); }

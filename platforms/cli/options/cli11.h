@@ -16,13 +16,14 @@
 
 namespace sotto::cli {
 
-// "--a,--b" as a list.
+// Returns the elements of "--a,--b".
 std::vector<std::string> split_names(std::string_view names);
 
-// "-n,--max-tokens" with each name also written with underscores; a name after ! negates a flag.
+// Adds a spelling with underscores for each name of "-n,--max-tokens". A name after ! negates a flag.
 std::string with_underscores(std::string_view names);
 
-// What is wrong with a number of type T, or "". Numbers are decimal; `text` loses its leading zeros.
+// Returns what is wrong with a number of type T, or an empty string. Numbers are decimal, and `text` loses its leading
+// zeros.
 template <typename T>
 std::string check_number(std::string& text) {
   T value = 0;
@@ -42,7 +43,8 @@ std::string check_number(std::string& text) {
   }
 }
 
-// CLI11 itself would read an empty number as 0, one out of range as the last in it, and a leading zero as octal.
+// Replaces the conversion of CLI11, which would read an empty number as 0, one out of range as the last in it, and a
+// leading zero as octal.
 template <typename T>
 CLI::Option* with_check(CLI::Option* option) {
   if constexpr (std::is_arithmetic_v<T>) {
@@ -59,7 +61,7 @@ CLI::Option* add_value(CLI::App& command, std::string_view names, T& value, cons
       ->capture_default_str();
 }
 
-// For values that need translating; `standard` is what help shows as the default.
+// Adds an option whose value is translated. Help shows `standard` as the default.
 template <typename T, typename Set>
 CLI::Option* add_translated(CLI::App& command, std::string_view names, Set set, const std::string& description,
                             const char* metavar, const std::string& standard) {
@@ -68,32 +70,32 @@ CLI::Option* add_translated(CLI::App& command, std::string_view names, Set set, 
       ->default_str(standard);
 }
 
-// One of `choices`, which the description lists.
+// Adds an option whose value is one of `choices`, which the description lists.
 CLI::Option* add_choice(CLI::App& command, std::string_view names, int32_t& value, const std::string& description,
                         Names choices);
 
-// May be given several times, one value each.
+// Adds an option that may be given several times, with one value each.
 CLI::Option* add_texts(CLI::App& command, std::string_view names, std::vector<std::string>& texts,
                        const std::string& description, const char* metavar = "TEXT");
 
 // Rejects an empty file name.
 CLI::Validator file_name();
 
-// -1: everything (UINT32_MAX), otherwise the number of tokens.
+// Returns UINT32_MAX, which means everything, for -1, and otherwise the number of tokens.
 uint32_t parse_window(int64_t count, const std::string& option);
 
 bool is_given(const CLI::App& command, const std::string& option);
 
-// The first of `options` that was given, or "".
+// Returns the first of `options` that was given, or an empty string.
 std::string first_given(const CLI::App& command, const std::vector<std::string>& options);
 
-// A usage error.
+// Throws a usage error.
 [[noreturn]] void reject(const std::string& option, const std::string& why);
 
-// A usage error if `option` was given, but none of `needed`.
+// Throws a usage error if `option` was given, but none of `needed`.
 void require_with(const CLI::App& command, const std::string& option, const std::vector<std::string>& needed);
 
-// A usage error if `option` was given together with one of `others`.
+// Throws a usage error if `option` was given together with one of `others`.
 void reject_with(const CLI::App& command, const std::string& option, const std::vector<std::string>& others,
                  const std::string& why = "");
 

@@ -14,15 +14,15 @@ constexpr char kSpecialHelp[] = "<|endoftext|> and similar texts become special 
 
 // The functions below keep references to `options`, `params` and `input`, which must outlive `command`.
 
-// -m, required or not.
+// Adds -m, required or not.
 CLI::Option* add_model_option(CLI::App& command, ModelOptions& options);
 CLI::Option* add_optional_model(CLI::App& command, ModelOptions& options, const std::string& help);
 CLI::Option* add_isa_option(CLI::App& command, ModelOptions& options);
 
-// For commands that run the model: --isa, and --no-mmap, which copies the weights.
+// Adds --isa, and --no-mmap, which copies the weights, to commands that run the model.
 void add_weight_options(CLI::App& command, ModelOptions& options);
 
-// Threads and the context; the rest of the session.
+// The first adds the options of threads and context, and the second the other options of a session.
 void add_thread_and_context_options(CLI::App& command, SessionParams& params);
 void add_session_options(CLI::App& command, SessionParams& params);
 
@@ -34,7 +34,7 @@ struct TextInput {
   bool has_text = false;
   bool has_ids = false;
 
-  std::string name() const;    // for messages
+  std::string name() const;    // for use in messages
   std::string read() const;    // throws a Failure
   TokenList read_ids() const;  // from --ids, or from the text
   // The tokens of the text, or the ids.

@@ -94,7 +94,7 @@ void unquote(std::vector<std::string>& texts, const char* option) {
 }
 
 uint32_t list_bytes(const StopParams& params) {
-  constexpr uint64_t kEntryBytes = 64;  // of the library's bookkeeping, rounded up
+  constexpr uint64_t kEntryBytes = 64;  // bytes of the library's bookkeeping, rounded up
   uint64_t size = params.stop_tokens.size() * sizeof(Token);
   for (const auto* texts : {&params.stop_strings, &params.banned_strings}) {
     for (const std::string& text : *texts) size += kEntryBytes + 8 * text.size();
@@ -143,7 +143,7 @@ constexpr uint32_t kMaxSequences = 64;
 
 using OptionList = std::vector<std::string>;
 
-// Options for one text only.
+// Options that apply to one text only.
 const OptionList kStreamOptions = {"--banned-string", "--token-healing", "--guidance-scale", "--negative-prompt",
                                    "--contrastive-model"};
 const OptionList kTruncations = {"--top-p",     "--min-p",           "--typical-p", "--top-a",
@@ -195,7 +195,7 @@ void validate_contrastive(const CLI::App& command, SearchOptions& options, Sampl
   reject_with(command, "--penalty-alpha", {"--num-beams", "--best-of", "--vote", "--n"}, "it finds one text");
   if (options.do_sample) reject_with(command, "--do-sample", {"--penalty-alpha"});
   reject_unused(command, "--penalty-alpha", {kTemperatures, kTruncations, kSelections});
-  sampler.top_k = 0;  // it has become the search's
+  sampler.top_k = 0;  // top_k has become a parameter of the search
   sampler.top_p = 1.0f;
   sampler.min_p = 0.0f;
   sampler.temperature = 1.0f;
@@ -324,7 +324,7 @@ void read_search_texts(SearchOptions& options, const LoadedModel& model) {
 
 constexpr char kGuideGroup[] = "Guidance";
 
-// Without a negative prompt: only the last token of the prompt, as in transformers.
+// Without a negative prompt, the guide's prompt is the last token of the prompt, as in transformers.
 TokenList guide_prompt(const GuideOptions& options, const LoadedModel& model, const TokenList& prompt) {
   if (options.params.mode == SOTTO_GUIDE_CONTRAST) return prompt;
   if (options.negative_prompt.empty()) return {prompt.back()};

@@ -12,15 +12,15 @@
 
 namespace sotto::cli {
 
-// When a text ends, and what it never contains.
+// Conditions that end a text, and strings that it never contains.
 struct StopOptions {
   StopParams params;
   double max_seconds = 0.0;
-  std::vector<std::string> stop_tokens;  // as given
+  std::vector<std::string> stop_tokens;  // as given on the command line
   bool heals = false;
 };
 
-// Several continuations of one prompt at once.
+// The options of a search for several continuations of one prompt.
 struct SearchOptions {
   SearchParams params;
   uint32_t beam_count = 1;
@@ -28,25 +28,25 @@ struct SearchOptions {
   uint32_t best_of = 0;
   float penalty_alpha = 0.0f;
   bool do_sample = true;
-  std::vector<std::string> phrases;  // as given
-  bool is_on = false;                // otherwise one text is streamed
+  std::vector<std::string> phrases;  // as given on the command line
+  bool is_on = false;                // if false, one text is streamed
 };
 
-// A second session that guides the first: a negative prompt, or a weaker model.
+// A second session that guides the first, with a negative prompt or a weaker model.
 struct GuideOptions {
   GuideParams params;
   std::string negative_prompt;
-  std::string contrastive_model;  // a path
+  std::string contrastive_model;  // path of the model
 
   GuideOptions() { params.mode = SOTTO_GUIDE_OFF; }
   bool is_on() const { return params.mode != SOTTO_GUIDE_OFF; }
 };
 
-// Speculative decoding: where drafts come from.
+// The options of speculative decoding, which select the sources of drafts.
 struct DraftOptions {
-  SpeculationParams params;          // sources 0: only what a grammar forces
-  std::vector<std::string> sources;  // as given
-  std::string model;                 // path of a model that drafts; empty: none
+  SpeculationParams params;          // with sources 0, only text that a grammar forces is drafted
+  std::vector<std::string> sources;  // as given on the command line
+  std::string model;                 // path of a model that drafts; empty for none
   uint32_t token_count = 7;
 
   DraftOptions() { params.sources = 0; }
@@ -55,11 +55,11 @@ struct DraftOptions {
 
 struct GenerateOptions {
   ModelOptions model;
-  std::string prompt;            // "-": standard input
-  std::string prompt_file;       // empty: none
+  std::string prompt;            // "-" means standard input
+  std::string prompt_file;       // empty for none
   std::vector<std::string> ids;  // of the prompt, as given
   bool has_prompt = false;
-  int64_t token_limit = 128;  // -1: until a stop
+  int64_t token_limit = 128;  // -1 for no limit
   SamplerOptions sampler;
   StopOptions stops;
   SearchOptions search;
@@ -67,7 +67,7 @@ struct GenerateOptions {
   GrammarOptions grammar;
   DraftOptions drafts;
   SessionParams session;
-  std::string load_state;  // paths; empty: none
+  std::string load_state;  // paths; empty for none
   std::string save_state;
   bool parse_special = false;
   bool log_probabilities = false;
@@ -81,16 +81,16 @@ struct GenerateOptions {
 // `options` must outlive `command`.
 void add_generate_options(CLI::App& command, GenerateOptions& options);
 
-// After parsing: derives what the options mean together. Throws usage errors.
+// Derives the parameters from all options, after parsing. Throws usage errors.
 void validate_generate_options(const CLI::App& command, GenerateOptions& options);
 
-// Reads what only a model can read: texts that stand for tokens, and the memory they need.
+// Reads the values that need a model: texts that name tokens, and the memory that they need.
 void read_generate_texts(GenerateOptions& options, const LoadedModel& model);
 
-// A session that can guide another with `prompt`.
+// Returns a session that can guide another one with `prompt`.
 Session new_guide(const GenerateOptions& options, const LoadedModel& model, const TokenList& prompt);
 
-// Makes `session` speculate.
+// Enables speculation in `session`.
 void attach_drafts(Session& session, const GenerateOptions& options);
 
 Json stops_json(const StopOptions& options);

@@ -7,7 +7,7 @@
 
 namespace sotto::cli {
 
-// Help texts list every option under its one or two main names. Its other spellings stand in a line at the end.
+// Lists every option under its one or two main names. Its other spellings are in a line at the end.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter();

@@ -245,7 +245,7 @@ void read_pairs(const Json& list, const std::string& name, const char* first, Ad
   }
 }
 
-// A list of pairs, or {"12": -1.5}.
+// Reads a list of pairs, or {"12": -1.5}.
 void read_logit_bias(const Json& value, const std::string& name, SamplerParams& params) {
   if (value.is_object()) {
     for (const auto& [key, bias] : value.items()) {
@@ -308,7 +308,7 @@ void read_greedy(const Json& value, const std::string& name, SamplerParams& para
   if (to_bool(value, name)) params.temperature = 0.0f;
 }
 
-// `params.watermark` becomes engaged even if the scheme stays NONE.
+// Sets `params.watermark`, even if the scheme stays NONE.
 void read_watermark_part(const std::string& key, const Json& value, const std::string& name, SamplerParams& params) {
   const Parameter* parameter = find_parameter(kWatermarkParameters, key);
   if (parameter == nullptr) parameter = find_parameter(kWatermarkParameters, "watermark_" + key);
@@ -318,7 +318,7 @@ void read_watermark_part(const std::string& key, const Json& value, const std::s
   read_parameter(*parameter, value, name, &c_params);
 }
 
-// "lefthash", or an object of parts.
+// Reads "lefthash", or an object of parts.
 void read_watermark(const Json& value, const std::string& name, SamplerParams& params) {
   if (value.is_string()) return read_watermark_part("scheme", value, name, params);
   if (!value.is_object()) throw Failure(name + " is neither a scheme nor an object");
@@ -332,7 +332,7 @@ void read_tokens(const Json& value, const std::string& name, SamplerParams& para
   params.*member = to_tokens(value, name);
 }
 
-// Parameters that are lists, or that set others.
+// A parameter that is a list, or that sets others.
 struct AliasedParam {
   const char* names;
   void (*read)(const Json& value, const std::string& name, SamplerParams& params);
@@ -355,8 +355,8 @@ constexpr AliasedParam kAliasedParams[] = {
     {"greedy", read_greedy},
     {"watermark,watermarking_config", read_watermark}};
 
-// Names that concern sequences and sessions. They have no effect on the choice of one token, so they are accepted only
-// with the value that asks for nothing.
+// A name that concerns sequences and sessions. It has no effect on the choice of one token, so it is accepted only with
+// the value that disables it.
 struct IgnoredParam {
   const char* names;
   const char* value;
@@ -512,10 +512,10 @@ Json sampler_json(const SamplerParams& params) {
 void read_sampler_json(const Json& object, SamplerParams& params) {
   if (!object.is_object()) throw Failure("params is not an object");
   for (const auto& [name, value] : object.items()) {
-    if (!value.is_null()) read_sampler_parameter(name, value, params);  // null: not given
+    if (!value.is_null()) read_sampler_parameter(name, value, params);  // null counts as not given
   }
   if (params.watermark && params.watermark->scheme == SOTTO_WATERMARK_NONE) params.watermark.reset();
-  // As the option --adaptive-p does.
+  // The option --adaptive-p does the same.
   if (params.adaptive_target >= 0.0f && !object.contains("selection")) params.selection = SOTTO_SELECT_ADAPTIVE_P;
 }
 

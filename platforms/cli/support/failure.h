@@ -1,4 +1,4 @@
-// How the program fails: one line on standard error and an exit code.
+// Failures of the program: one line on standard error and an exit code.
 #pragma once
 
 #include <sotto.hpp>
@@ -12,7 +12,7 @@ enum ExitCode {
   kExitFailure = 1,
   kExitUsage = 2,
   kExitIncomplete = 3,    // a text that is not complete under its grammar
-  kExitInterrupted = 130  // what a shell reports for a program that Ctrl-C ended
+  kExitInterrupted = 130  // the code that a shell reports for a program that Ctrl-C ended
 };
 
 class Failure : public std::runtime_error {
@@ -25,7 +25,7 @@ class Failure : public std::runtime_error {
   ExitCode exit_code_;
 };
 
-// The Failure "subject: message", with the place in the input if the library knows it.
+// Returns the Failure "subject: message", with the place in the input if the library knows it.
 inline Failure failure_of(const std::string& subject, const Error& error) {
   std::string message = subject + ": " + error.what();
   if (error.offset() != Error::no_offset) message += " (byte " + std::to_string(error.offset()) + ")";
@@ -58,7 +58,7 @@ auto call(const std::string& subject, Call&& function) -> decltype(function()) {
   }
 }
 
-// The same for calls that throw a stop if it left them without a result. Returns the stop, or Status::ok.
+// Does the same for calls that throw a stop if it left them without a result. Returns the stop, or Status::ok.
 template <typename Call>
 Status call_until_stop(const std::string& subject, Call&& function) {
   try {

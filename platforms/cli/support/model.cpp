@@ -70,7 +70,7 @@ std::string LoadedModel::text_of(const TokenList& tokens) const {
 
 namespace {
 
-// Between numbers; brackets too, so that a JSON list will do.
+// Separators of numbers, including brackets, so that a JSON list is accepted.
 constexpr std::string_view kSeparators = " \t\r\n,[]";
 
 std::optional<Token> parse_id(std::string_view word) {

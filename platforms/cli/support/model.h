@@ -1,4 +1,4 @@
-// A model of a file that is mapped, with errors that name the file or the text.
+// A model from a mapped file, with errors that name the file or the text.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct ModelOptions {
   std::string path;
   sotto_isa isa = SOTTO_ISA_AUTO;
   bool verify_checksums = true;
-  bool copy_weights = false;  // to huge pages
+  bool copy_weights = false;  // copies to huge pages
 };
 
 class LoadedModel {
@@ -32,9 +32,9 @@ class LoadedModel {
   TokenList tokenize(std::string_view text, bool special, const std::string& subject) const;
   // Returns `tokens`. Throws a Failure that begins with `subject` if one of them is not in the vocabulary.
   TokenList check_ids(const TokenList& tokens, const std::string& subject) const;
-  // The exact bytes, which need not be UTF-8.
+  // Returns the exact bytes, which need not be UTF-8.
   std::string detokenize(const TokenList& tokens) const;
-  // The same, or "" if there is no tokenizer.
+  // Returns the same, or an empty string if there is no tokenizer.
   std::string text_of(const TokenList& tokens) const;
 
  private:
@@ -44,14 +44,14 @@ class LoadedModel {
   ModelInfo info_;
 };
 
-// Text in double quotes is read as a JSON string, all other text as it stands: "\n" (with the
-// quotes) is a line end. Throws a usage error naming `option`.
+// Reads text in double quotes as a JSON string, and all other text literally: "\n" (with the quotes) is a line end.
+// Throws a usage error that names `option`.
 std::string unquoted(const std::string& text, const char* option);
 
-// Ids between spaces, commas, brackets; empty if `text` is anything else.
+// Parses ids between spaces, commas and brackets. Returns an empty result if `text` is anything else.
 std::optional<TokenList> parse_ids(std::string_view text);
 
-// The same, or a Failure naming the word that is none.
+// Does the same, or throws a Failure that names the word that is not an id.
 TokenList require_ids(std::string_view text);
 
 // "12 13"
@@ -61,15 +61,15 @@ class TokenReader {
  public:
   explicit TokenReader(const LoadedModel& model) : model_(model) {}
 
-  // Ids ("12" or "12,13"), or text and its tokens. Throws a Failure naming `option`.
+  // Returns ids ("12" or "12,13"), or the tokens of a text. Throws a Failure that names `option`.
   TokenList tokens(const std::string& word, const char* option) const;
   Token token(const std::string& word, const char* option) const;
-  // The tokens of all words, sorted, without repetitions.
+  // Returns the tokens of all words, sorted, without repetitions.
   TokenList all(const std::vector<std::string>& words, const char* option) const;
-  // The same in the order of the words, each of which is a list of ids or the text of one token.
+  // Returns the same in the order of the words, each of which is a list of ids or the text of one token.
   TokenList single_tokens(const std::vector<std::string>& words, const char* option) const;
 
-  // As a word is written after others and at the start: with and without a space before it.
+  // Returns a word as it is tokenized after other words and at the start, with and without a space before it.
   std::vector<TokenList> variants(const std::string& word, const char* option) const;
 
  private:

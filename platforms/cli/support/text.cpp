@@ -188,7 +188,7 @@ std::string rate(uint64_t count, double seconds) {
 namespace {
 
 constexpr size_t kIndent = 4;
-constexpr size_t kBefore = 60;  // columns shown before the place
+constexpr size_t kBefore = 60;  // number of columns shown before the place
 constexpr size_t kAfter = 30;
 
 // East Asian characters and emoji take two columns on a terminal.
@@ -215,7 +215,7 @@ size_t columns_of(std::string_view character) {
   return is_wide ? 2 : 1;
 }
 
-// One character as it is shown, and the number of bytes it stands for.
+// One character as it is shown, and the number of bytes that it stands for.
 struct Shown {
   std::string text;
   size_t columns;
@@ -236,7 +236,7 @@ bool continues_character(std::string_view text, size_t at) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Without "LINE:COLUMN: ".
+// Returns the message without "LINE:COLUMN: ".
 std::string_view without_place(std::string_view what) {
   size_t at = 0;
   for (int part = 0; part < 2; ++part) {

@@ -554,8 +554,9 @@ pub struct sotto_matcher_info {
 #[derive(Clone, Copy)]
 pub struct sotto_model_params {
     pub struct_size: u32,
-    /// Instruction set. A process uses only one in addition to REFERENCE. A different one later
-    /// fails with INVALID_STATE. Default AUTO.
+    /// Instruction set. Apart from REFERENCE, all sets that a process uses must pack weights alike,
+    /// as AVX512, AVX512VNNI and AVX512AMX do. Any other set then fails with INVALID_STATE. Default
+    /// AUTO.
     pub isa: sotto_isa,
     /// Whether the bytes of tensors are verified while they are read. Otherwise only the structure
     /// of the file is. Default true.

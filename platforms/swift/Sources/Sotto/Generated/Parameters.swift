@@ -130,8 +130,8 @@ public struct MatcherParameters {
 
 /// Parameters of a model.
 public struct ModelParameters {
-  /// Instruction set. A process uses only one in addition to REFERENCE. A different one later fails with INVALID_STATE.
-  /// Default AUTO.
+  /// Instruction set. Apart from REFERENCE, all sets that a process uses must pack weights alike, as AVX512, AVX512VNNI
+  /// and AVX512AMX do. Any other set then fails with INVALID_STATE. Default AUTO.
   public var isa: InstructionSet
   /// Whether the bytes of tensors are verified while they are read. Otherwise only the structure of the file is.
   /// Default true.

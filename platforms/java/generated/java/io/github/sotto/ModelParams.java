@@ -4,8 +4,8 @@ package io.github.sotto;
 /** Parameters of a model. */
 public final class ModelParams {
     /**
-     * Instruction set. A process uses only one in addition to REFERENCE. A different one later fails with
-     * INVALID_STATE. Default AUTO.
+     * Instruction set. Apart from REFERENCE, all sets that a process uses must pack weights alike, as AVX512,
+     * AVX512VNNI and AVX512AMX do. Any other set then fails with INVALID_STATE. Default AUTO.
      */
     public Isa isa;
     /**
