@@ -56,7 +56,8 @@ sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_in
   }
   if (given.allowed != nullptr) {
     if (!any_allowed(given.allowed, vocabulary)) {
-      return wrap(fail(out->get(), Status::kInvalidArgument, "allowed: no token is"));
+      return wrap(
+          fail(out->get(), Status::kInvalidArgument, "allowed has no bit set; it must allow at least one token"));
     }
     step->mask = {given.allowed, vocabulary};
   }

@@ -4,6 +4,7 @@ Structs that cross the C interface unchanged are the C structs themselves. Param
 fields with their defaults: arrays are spans, flags bool, and structs of the caller are copied in.
 """
 import re
+from struct import pack, unpack
 
 import tables as t
 from bindings import wrap
@@ -205,6 +206,9 @@ def row(field, type_name, ends, low, high, special=0) -> str:
     name = PREFIXES.get(field.struct.name, "") + field.name
     if len(name) >= NAME_BYTES:
         raise t.TableError(f"{name} is too long for the table of ranges")
+    for end in (low, high):
+        if isinstance(end, int) and unpack("f", pack("f", end))[0] != end:
+            raise t.TableError(f"{name}: {end} is not exact as a float")
     high_text = "kNoLimit" if high is None else f"{float(high)}f"
     special = special - 2**32 if special > 2**31 else special
     flags = " | ".join("RangeRow::" + end for end in ends) or "0"

@@ -187,8 +187,7 @@ typedef struct sotto_matcher_params {
    * 268435456. */
   uint32_t rollback_count;
 
-  /* ---- Capacities. With 0 a capacity suffices for the grammar to be fast, unless it is very
-   * ambiguous ---- */
+  /* ---- Capacities. 0 selects one with which all but very ambiguous grammars are fast ---- */
 
   /* Number of stack nodes, which are places in rules where other rules are called. Default 0:
    * automatic; from 16 to 268435456. */

@@ -40,7 +40,7 @@ Status verify_header(const uint8_t* file, size_t size, FileHeader* header, Error
                    "; this library reads version ", FileHeader::kVersion);
   }
   if (header->header_checksum != xxhash64(file, offsetof(FileHeader, header_checksum))) {
-    return fail_at(error, kCorrupt, offsetof(FileHeader, header_checksum), "the header does not have its checksum");
+    return fail_at(error, kCorrupt, offsetof(FileHeader, header_checksum), "the header has a wrong checksum");
   }
   if (header->file_size > size) {
     return fail_at(error, kCorrupt, size, "truncated: ", size, " of ", header->file_size, " bytes");
@@ -55,7 +55,7 @@ Status verify_header(const uint8_t* file, size_t size, FileHeader* header, Error
 Status verify_metadata(const uint8_t* metadata, const FileHeader& header, Error* error) {
   const auto size = static_cast<size_t>(header.metadata_size);
   if (xxhash64(metadata, size) != header.metadata_checksum) {
-    return fail_at(error, Status::kModelCorrupt, sizeof header, "the metadata does not have its checksum");
+    return fail_at(error, Status::kModelCorrupt, sizeof header, "the metadata has a wrong checksum");
   }
   flatbuffers::Verifier verifier(metadata, size);
   if (!format::VerifyModelBuffer(verifier)) {
@@ -311,7 +311,7 @@ Status ModelView::verify_small_tensors(Error* error) const {
     if (spec.kind == TensorKind::kInt8 || spec.kind == TensorKind::kTiles) return Status::kOk;
     const ByteRange range = view_range(file_, *spec.range);
     if (xxhash64(range.bytes, range.size) == range.checksum) return Status::kOk;
-    return fail_tensor(error, Status::kModelCorrupt, spec.range->offset(), spec.name, "does not have its checksum");
+    return fail_tensor(error, Status::kModelCorrupt, spec.range->offset(), spec.name, "has a wrong checksum");
   });
 }
 
@@ -337,7 +337,7 @@ uint64_t ModelView::fingerprint() const {
 Status ModelView::verify_range(const ByteRange& range, const char* what, Error* error) const {
   if (xxhash64(range.bytes, range.size) == range.checksum) return Status::kOk;
   return fail_at(error, Status::kModelCorrupt, static_cast<uint64_t>(range.bytes - file_), what,
-                 " do not have their checksum");
+                 " have a wrong checksum");
 }
 
 }  // namespace sotto

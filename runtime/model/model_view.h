@@ -107,7 +107,7 @@ class ModelView {
   // Verifies the checksums of scales, biases, norms and positions.
   Status verify_small_tensors(Error* error) const;
 
-  // Fails with kModelCorrupt, naming `what`, if the bytes do not have their checksum.
+  // Fails with kModelCorrupt, naming `what`, if the checksum of the bytes is wrong.
   Status verify_range(const ByteRange& range, const char* what, Error* error) const;
 
  private:

@@ -108,9 +108,8 @@ class Candidates {
   // Keeps those of `tokens` (ascending, distinct) that are in the set and returns true. If none is, it keeps all and
   // returns false.
   bool keep_tokens(std::span<const int32_t> tokens);
-  // Allows the next truncation to leave the set as it is if that saves time. draw() then considers only the tokens that
-  // the truncation would have kept. Only draw(), and id() and log_probability() of the drawn index, may follow that
-  // truncation.
+  // Permits the next truncation to be lazy: it only records a threshold, which draw() applies. After it, only draw(),
+  // and id() and log_probability() of the drawn index, may be called.
   void draw_after_truncation() { draws_next_ = true; }
 
   // Returns the key of the `rank`-th token of the sorted order, 1 ... count().
@@ -139,8 +138,7 @@ class Candidates {
     float floor;
     float ceiling;
   };
-  // A pending truncation. Before index `end`, tokens stay whose number is at least `floor`. From `end` on, tokens stay
-  // whose number is more than `floor`.
+  // A pending truncation. Index i stays if numbers[i] >= floor (before `end`) or numbers[i] > floor (from `end` on).
   struct Cut {
     const float* numbers;  // (count); null if nothing is pending
     float floor;

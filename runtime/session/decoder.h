@@ -28,8 +28,7 @@ class Decoder {
   Sampler& sampler() { return sampler_; }
   void set_guide_params(const GuideParams& params) { guide_params_ = params; }
 
-  // Returns the maximal number of tokens of the answer by the current call of generate(), or UINT64_MAX if there is no
-  // limit.
+  // Returns the token limit of the current call of generate(), or UINT64_MAX.
   uint64_t call_limit() const { return call_limit_; }
   void set_call_limit(uint64_t limit) { call_limit_ = limit; }
   // Returns the maximal number of tokens of the answer by any limit, or UINT64_MAX if there is none.

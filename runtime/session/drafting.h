@@ -46,21 +46,21 @@ class DraftPace {
   void restart();
   // Returns how many drafts, at most `most`, are worth `cost` each, which is relative to evaluating one token.
   size_t length(float cost, size_t most);
-  // Reports a batch of drafts, of which `accepted` came. If `rejected` is set, a different token followed them.
+  // Reports that `accepted` drafts of a batch were accepted. If `rejected` is set, a different token followed them.
   void report(size_t accepted, bool rejected);
 
  private:
   static constexpr float kFirstRate = 0.6f;
   static constexpr uint32_t kFirstPause = 4;
 
-  float rate_ = kFirstRate;  // estimated probability that a draft comes after the drafts before it came
+  float rate_ = kFirstRate;  // estimated probability that a draft is accepted if all earlier ones were
   uint32_t pause_ = kFirstPause;
   uint32_t waited_ = 0;
-  bool is_hopeless_ = false;  // whether drafts would not be worth their cost even if every one came
+  bool is_hopeless_ = false;  // whether drafts are not worth their cost even if all are accepted
 };
 
 // The pool of n-grams of lookahead decoding (Fu et al. 2024, "Break the Sequential Dependency of LLM Inference Using
-// Lookahead Decoding"). It keeps what the model guessed after drafts that did not come, until the text reaches that
+// Lookahead Decoding"). It keeps what the model guessed after rejected drafts, until the text reaches that
 // place. It is a hash table of fixed size that holds the newest n-gram for each first token.
 class DraftPool {
  public:

@@ -194,7 +194,7 @@ Status SavedState::check_header(std::span<const uint8_t> bytes, const Header& ex
   const size_t hashed = bytes.size() - Header::kChecksumSize;
   ByteReader tail(bytes.subspan(hashed));
   if (tail.get<uint64_t>() != xxhash64(bytes.data(), hashed)) {
-    return corrupt("does not have its checksum", hashed, error);
+    return corrupt("has a wrong checksum", hashed, error);
   }
   if (reader.get<uint64_t>() != expected.fingerprint) {
     return fail(error, Status::kInvalidArgument, "the saved state is of another model");

@@ -289,11 +289,10 @@ Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evalua
     return fail(&last_error_, Status::kInvalidArgument, "tokens[", i, "] is not in the vocabulary of ", vocabulary);
   }
   if (!tokens.empty()) {
+    SOTTO_TRY(require_space(output_.emitted_count(), tokens.size()));
     output_.drop_buffered();
-    const SessionParams& params = stream_.params();
-    if (params.overflow == Overflow::kStop && token_count() + tokens.size() > params.context_tokens) {
-      return reject_prompt(tokens.size());
-    }
+    // Buffered tokens that could not be rolled back take up space.
+    SOTTO_TRY(require_space(token_count(), tokens.size()));
     SOTTO_TRY(stream_.evaluate(&cancellation_));
     output_.clear();
     // The text ends here even if the evaluation is cancelled before its first token.
@@ -349,14 +348,15 @@ Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, P
   return status;
 }
 
-Status Session::reject_prompt(size_t count) {
+Status Session::require_space(uint64_t used, size_t count) {
   constexpr const char* kAdvice = "; shorten the prompt, or set overflow to ring or shift";
   const uint32_t context = stream_.params().context_tokens;
-  if (token_count() == 0) {
+  if (stream_.params().overflow != Overflow::kStop || used + count <= context) return Status::kOk;
+  if (used == 0) {
     return fail(&last_error_, Status::kPromptTooLong, count, " tokens do not fit a context of ", context, kAdvice);
   }
-  return fail(&last_error_, Status::kPromptTooLong, count, " tokens after ", token_count(),
-              " others do not fit a context of ", context, kAdvice);
+  return fail(&last_error_, Status::kPromptTooLong, count, " tokens after ", used, " others do not fit a context of ",
+              context, kAdvice);
 }
 
 Status Session::require_tokens() {
@@ -377,12 +377,22 @@ Status Session::rewind(uint64_t count) {
   }
   const Status status = output_.rewind(count);
   if (status != Status::kInvalidState) return status;
-  return fail(&last_error_, status, "the KV ring, the constraint or the guide does not go back to token ", count);
+  return fail(&last_error_, status, "cannot rewind to token ", count,
+              ": the KV ring, the constraint or the guide no longer holds that state");
 }
 
 Status Session::next() {
   constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
-  piece_ = {"", 0, -1, kUnknown, kUnknown, 0, nullptr, "", 0, 0};
+  piece_ = {.text = "",
+            .text_size = 0,
+            .token = -1,
+            .log_probability = kUnknown,
+            .sampled_log_probability = kUnknown,
+            .alternative_count = 0,
+            .alternatives = nullptr,
+            .bytes = "",
+            .byte_count = 0,
+            .elapsed_ns = 0};
   SOTTO_TRY(require_tokens());
   if (const Status status = stream_.guide_status(); status != Status::kOk) {
     return fail(&last_error_, status, "the guide could not go back with the session: reset it and set it again");

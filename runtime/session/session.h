@@ -94,7 +94,7 @@ class Session {
 
   Status decode_token();
   Status require_tokens();
-  Status reject_prompt(size_t count);
+  Status require_space(uint64_t used, size_t count);
   template <typename Evaluate>
   Status evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate);
   void drop_guide();

@@ -207,16 +207,16 @@ Status TextOutput::emit(Piece* piece) {
   rejected_.discard_before(index + 1);
   reject_newest_ = false;
   const auto bytes = stream_->bytes_of(oldest.token);
-  *piece = {text.data(),
-            text.size(),
-            oldest.token,
-            oldest.log_probability,
-            oldest.sampled_log_probability,
-            oldest.alternative_count,
-            oldest.alternatives.data(),
-            bytes.data(),
-            bytes.size(),
-            oldest.elapsed_ns};
+  *piece = {.text = text.data(),
+            .text_size = text.size(),
+            .token = oldest.token,
+            .log_probability = oldest.log_probability,
+            .sampled_log_probability = oldest.sampled_log_probability,
+            .alternative_count = oldest.alternative_count,
+            .alternatives = oldest.alternatives.data(),
+            .bytes = bytes.data(),
+            .byte_count = bytes.size(),
+            .elapsed_ns = oldest.elapsed_ns};
   return Status::kOk;
 }
 

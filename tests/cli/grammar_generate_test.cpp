@@ -203,7 +203,7 @@ TEST(GrammarGenerate, ATextThatIsCutOffIsReportedAndExitsWith3) {
   for (const char* quiet : {"-q", "--json"}) {
     const Result cut = run_on_demo("generate", {"-p", kPrompt, "-n", "1", quiet, "--regex", "[a-z]{200}"});
     EXPECT_EQ(cut.exit_code, 3);
-    EXPECT_EQ(cut.err, "sotto: the text is not complete under the grammar: it ended by max_tokens\n");
+    EXPECT_EQ(cut.err, "sotto: the text is not complete under the grammar; it was stopped by max_tokens\n");
   }
   const Result several = run_on_demo("generate", {"-p", kPrompt, "-n", "1", "-q", "--n", "2", "--regex", "[a-z]{200}"});
   EXPECT_EQ(several.exit_code, 3);

@@ -197,13 +197,13 @@ def addresses(tree):
 
 # Words that this project once used in meanings of its own, with the field's word (.github/CONTRIBUTING.md, "Style").
 PRIVATE_WORDS = {
-    "be" + "hind": "after", "be" + "side": "next to, compared with", "a" + "new": "again, from scratch",
-    "turn a" + "bout": "interleaved", "so m" + "any": "this number of", "to be h" + "ad": "available", "no" + "body": "no",
-    "who" + "ever": "the caller", "hand(s|ed)? o" + "ut": "emit, return", "tak(e|es|en|ing) b" + "ack": "roll back",
-    "ask(s|ed)? for (weights|lines|keys|pages)": "prefetch", "h(e|o)ld" + "s? back": "withheld",
-    "go(es)?" + " on with": "continues with", "room" + " for": "capacity for", "by way" + " of": "through",
-    "at" + " hand": "available", "af" + "resh": "from scratch", "mean" + "while": "in the meantime",
-    "come(s)? into" + " being": "exist", "(bits|bytes|ms|us|ns|tokens) a (weight|token|page|layer|letter|second|call)": "per",
+    "behind": "after", "beside": "next to, compared with", "anew": "again, from scratch",
+    "turn about": "interleaved", "so many": "this number of", "to be had": "available", "nobody": "no",
+    "whoever": "the caller", "hand(s|ed)? out": "emit, return", "tak(e|es|en|ing) back": "roll back",
+    "ask(s|ed)? for (weights|lines|keys|pages)": "prefetch", "h(e|o)lds? back": "withheld",
+    "go(es)? on with": "continues with", "room for": "capacity for", "by way of": "through",
+    "at hand": "available", "afresh": "from scratch", "meanwhile": "in the meantime",
+    "come(s)? into being": "exist", "(bits|bytes|ms|us|ns|tokens) a (weight|token|page|layer|letter|second|call)": "per",
     "(?<!there )is no (model|option|token of|symbolic|part|refusal|character)": "is not a",
 }
 PRIVATE_WORD = re.compile(r"(?<![\w-])(" + "|".join(PRIVATE_WORDS) + r")\b", flags=re.I)
@@ -214,7 +214,7 @@ QUOTED = ("tests/abi/released/", "tests/fuzz/corpus/", "tests/unit/base/xxhash64
 def plain_words(tree):
     """Comments, messages and documents use the words of the field."""
     for path, text in tree.texts(suffixes=PROSE_SUFFIXES):
-        if path.startswith(QUOTED) or "/data/" in path:
+        if path.startswith(QUOTED) or "/data/" in path or path == "tests/tools/house_rules.py":
             continue
         for number, line in enumerate(text.splitlines(), 1):
             found = PRIVATE_WORD.search(line)

@@ -384,7 +384,7 @@ int run_generate(GenerateOptions options) {
   if (!options.save_state.empty()) save_state(options.save_state, options, generation, session);
   if (generation.stop == Status::cancelled) return kExitInterrupted;
   if (generation.is_complete) return kExitOk;
-  std::fprintf(stderr, "sotto: the text is not complete under the grammar: it ended by %s\n",
+  std::fprintf(stderr, "sotto: the text is not complete under the grammar; it was stopped by %s\n",
                name_of_stop(generation.stop));
   return kExitIncomplete;
 }

@@ -66,7 +66,7 @@ class SubsetConstruction {
 
   // Declares that the NFA has edges that pass only at the beginning or the end of the text.
   void set_anchored() { is_anchored_ = true; }
-  // Declares that every text is accepted that continues after the exit.
+  // Declares that any continuation after the exit is accepted.
   void set_absorbing() { is_absorbing_ = true; }
 
   // Returns false if the automaton would be too large; `dfa` is undefined then.

@@ -280,7 +280,7 @@ Status open_grammar_image(std::span<const uint8_t> image, const CompiledGrammar*
   }
   const std::span<const uint8_t> block{table.block()->data(), table.block()->size()};
   if (xxhash64(block.data(), block.size()) != table.checksum()) {
-    return corrupt(error, "the grammar does not have its checksum");
+    return corrupt(error, "the grammar has a wrong checksum");
   }
   return verify_grammar(block, grammar, error);
 }

@@ -164,7 +164,7 @@ bool GrammarWriter::same_targets(const ClassMoves& a, const ClassMoves& b) const
   return true;
 }
 
-// Removes the joined classes by which this state has different moves from their joined class.
+// Splits off the classes on which the moves of this state differ from those of their group.
 void GrammarWriter::refine(uint32_t first_move, uint32_t end_move) {
   groups_.truncate(0);
   for (uint32_t m = first_move; m < end_move; ++m) {

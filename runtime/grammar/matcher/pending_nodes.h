@@ -8,8 +8,8 @@
 //  2. Otherwise nodes that pass on each other's frames in a circle, by tail calls, have the same frames: they become a
 //     group (the strongly connected components of the tail links).
 //  3. Groups that refer to each other as parents become one component of the stack store (the strongly connected
-//     components of the parent links). Such a component is replaced by a stored one below it that says the same, so
-//     that repeated left and right recursion of a rule does not add a node with every repetition.
+//     components of the parent links). Such a component is replaced by an equivalent stored one below it, so that
+//     repeated left and right recursion of a rule does not add a node with every repetition.
 // Components are found with Tarjan's algorithm (automata/components.h).
 #pragma once
 

@@ -238,8 +238,8 @@ pub const SOTTO_SELECT_ADAPTIVE_P: i32 = 5;
 
 /// Kinds of watermarks, which are statistical marks of generated text that sotto_watermark_detect
 /// finds. TOURNAMENT and GUMBEL replace the selection, which must be MULTINOMIAL with a temperature
-/// above 0; of the searches only SOTTO_SEARCH_SAMPLE supports them. They do not change the
-/// distribution over keys.
+/// above 0; of the searches only SOTTO_SEARCH_SAMPLE supports them. Averaged over all keys, they
+/// leave the distribution of a token unchanged.
 pub type sotto_watermark_scheme = i32;
 /// No watermark.
 pub const SOTTO_WATERMARK_NONE: i32 = 0;

@@ -302,8 +302,8 @@ impl Selection {
 
 /// Kinds of watermarks, which are statistical marks of generated text that sotto_watermark_detect
 /// finds. TOURNAMENT and GUMBEL replace the selection, which must be MULTINOMIAL with a temperature
-/// above 0; of the searches only SOTTO_SEARCH_SAMPLE supports them. They do not change the
-/// distribution over keys.
+/// above 0; of the searches only SOTTO_SEARCH_SAMPLE supports them. Averaged over all keys, they
+/// leave the distribution of a token unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]

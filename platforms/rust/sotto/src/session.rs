@@ -175,17 +175,12 @@ impl Session {
         Ok(())
     }
 
-    /// Removes the matcher and returns it. If the library rejects that because tokens are withheld for
-    /// banned strings, the stream is reset first.
+    /// Removes the matcher and returns it.
     pub fn take_matcher(&mut self) -> Option<Matcher> {
         let matcher = self.matcher.take()?;
-        // SAFETY: null ends the use.
+        // SAFETY: null ends the use, which cannot fail.
         unsafe {
-            let none = std::ptr::null_mut();
-            if sys::sotto_session_set_matcher(self.raw(), none, std::ptr::null_mut()) < 0 {
-                sys::sotto_session_reset(self.raw());
-                sys::sotto_session_set_matcher(self.raw(), none, std::ptr::null_mut());
-            }
+            sys::sotto_session_set_matcher(self.raw(), std::ptr::null_mut(), std::ptr::null_mut());
         }
         Some(matcher)
     }

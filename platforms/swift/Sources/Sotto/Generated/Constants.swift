@@ -232,7 +232,7 @@ public enum Selection: Int32, Sendable {
 
 /// Kinds of watermarks, which are statistical marks of generated text that sotto_watermark_detect finds. TOURNAMENT and
 /// GUMBEL replace the selection, which must be MULTINOMIAL with a temperature above 0; of the searches only
-/// SOTTO_SEARCH_SAMPLE supports them. They do not change the distribution over keys.
+/// SOTTO_SEARCH_SAMPLE supports them. Averaged over all keys, they leave the distribution of a token unchanged.
 public enum WatermarkScheme: Int32, Sendable {
   /// No watermark.
   case none = 0
