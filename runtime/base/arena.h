@@ -39,10 +39,8 @@ class Arena {
   }
 
   size_t size() const { return size_; }
-  bool overflowed() const {
-    return overflowed_;
-  }  // true once the sum has exceeded SIZE_MAX, which can happen on
-     // 32-bit hosts
+  // Returns true once the sum has exceeded SIZE_MAX, which can happen on 32-bit hosts.
+  bool overflowed() const { return overflowed_; }
 
  private:
   uint8_t* base_ = nullptr;

@@ -80,7 +80,7 @@ class Session {
 
   // Runs a function of the session, after which last_error() explains its failure.
   template <typename Function>
-  Status explain(Function function) {
+  Status record_error(Function function) {
     last_error_.status = Status::kOk;
     last_error_.message[0] = 0;
     const Status status = function(*this);

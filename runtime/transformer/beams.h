@@ -41,10 +41,8 @@ class BeamSlots {
   void keep(uint32_t sequence);
 
   uint32_t live_count() const { return live_count_; }
-  uint32_t depth(uint32_t sequence) const {
-    return live_[sequence].depth;
-  }  // Returns the number of tokens of a
-     // sequence.
+  // Returns the number of tokens of a sequence.
+  uint32_t depth(uint32_t sequence) const { return live_[sequence].depth; }
   uint32_t slot(uint32_t sequence) const { return first_slot_ + live_[sequence].node; }
 
   // For a step of the last grow(): the number of tokens before the new one, its slot, and the slots it attends to.

@@ -151,7 +151,7 @@ void Forward::compute_allowed_logits(size_t row, const TokenMask& mask) {
 }
 
 bool Forward::pays_to_restrict(const TokenMask& mask) const {
-  constexpr size_t kLeastShare = 128;
+  constexpr size_t kRestrictDivisor = 128;
   if (mask.allows_all()) return false;
   const LinearWeights& head = model_->head();
   if (head.packed != nullptr && !packed_rows_are_readable()) return false;
@@ -159,7 +159,7 @@ bool Forward::pays_to_restrict(const TokenMask& mask) const {
   for (size_t i = 0; i < TokenMask::word_count(mask.token_count); ++i) {
     count += static_cast<size_t>(std::popcount(mask.words[i]));
   }
-  return count <= std::max<size_t>(mask.token_count / kLeastShare, 1);
+  return count <= std::max<size_t>(mask.token_count / kRestrictDivisor, 1);
 }
 
 std::span<const float> Forward::final_states(size_t first_row, size_t count) {

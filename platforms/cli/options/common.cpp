@@ -29,9 +29,12 @@ void parse_isa(const std::string& name, ModelOptions& options) {
   reject("--isa", '"' + name + "\" is not one of " + isa_names());
 }
 
-void add_session_parameter(CLI::App& command, const char* name, SessionParams& params) {
+// Adds the parameters of a session that are, or are not, the size of its context.
+void add_session_parameters(CLI::App& command, SessionParams& params, bool is_context) {
   sotto_session_params& c_params = params;
-  add_parameter(command, *find_parameter(kSessionParameters, name), &c_params);
+  for (const Parameter& parameter : kSessionParameters) {
+    if (parameter.is_named("context_tokens") == is_context) add_parameter(command, parameter, &c_params);
+  }
 }
 
 }  // namespace
@@ -70,12 +73,12 @@ void add_thread_and_context_options(CLI::App& command, SessionParams& params) {
       },
       "Number of threads; 0: one per CPU; the text stays the same", "N", std::to_string(params.thread_count))
       ->group(kSessionGroup);
-  add_session_parameter(command, "context_tokens", params);
+  add_session_parameters(command, params, true);
 }
 
 void add_session_options(CLI::App& command, SessionParams& params) {
   add_thread_and_context_options(command, params);
-  for (const char* name : {"batch_tokens", "overflow", "sink_tokens"}) add_session_parameter(command, name, params);
+  add_session_parameters(command, params, false);
 }
 
 std::string TextInput::name() const {

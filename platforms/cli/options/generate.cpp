@@ -146,11 +146,18 @@ using OptionList = std::vector<std::string>;
 // Options that apply to one text only.
 const OptionList kStreamOptions = {"--banned-string", "--token-healing", "--guidance-scale", "--negative-prompt",
                                    "--contrastive-model"};
-const OptionList kTruncations = {"--top-p",     "--min-p",           "--typical-p", "--top-a",
-                                 "--tail-free", "--epsilon",         "--eta",       "--top-n-sigma",
-                                 "--top-h",     "--xtc-probability", "--min-keep"};
 const OptionList kTemperatures = {"--temp", "--temp-range", "--smoothing-factor"};
 const OptionList kSelections = {"--selection", "--mirostat", "--adaptive-p"};
+
+// Returns all truncations but --top-k, which one of the searches uses.
+OptionList truncations() {
+  OptionList options;
+  for (const Parameter& parameter : kSamplerParameters) {
+    const bool is_truncation = parameter.group == std::string_view("Truncation");
+    if (is_truncation && parameter.json_name() != "top_k") options.push_back(parameter.option());
+  }
+  return options;
+}
 
 void check_count(const char* option, uint32_t count) {
   if (count < 1 || count > kMaxSequences) {
@@ -180,7 +187,7 @@ void validate_beams(const CLI::App& command, SearchOptions& options) {
   if (samples) {
     reject_with(command, "--do-sample", {"--greedy", "--num-beam-groups", "--force-phrase"});
   } else {
-    reject_unused(command, "--num-beams", {kTemperatures, kTruncations, {"--top-k"}, kSelections},
+    reject_unused(command, "--num-beams", {kTemperatures, truncations(), {"--top-k"}, kSelections},
                   "; --do-sample samples the beams");
   }
 }
@@ -194,7 +201,7 @@ void validate_contrastive(const CLI::App& command, SearchOptions& options, Sampl
   }
   reject_with(command, "--penalty-alpha", {"--num-beams", "--best-of", "--vote", "--n"}, "it finds one text");
   if (options.do_sample) reject_with(command, "--do-sample", {"--penalty-alpha"});
-  reject_unused(command, "--penalty-alpha", {kTemperatures, kTruncations, kSelections});
+  reject_unused(command, "--penalty-alpha", {kTemperatures, truncations(), kSelections});
   sampler.top_k = 0;  // top_k has become a parameter of the search
   sampler.top_p = 1.0f;
   sampler.min_p = 0.0f;
@@ -341,10 +348,7 @@ void check_vocabulary(const LoadedModel& weaker, const LoadedModel& model) {
 
 void add_guide_options(CLI::App& command, GuideOptions& options) {
   sotto_guide_params& c_params = options.params;
-  const auto add = [&](const char* name) {
-    add_parameter(command, *find_parameter(kGuideParameters, name), &c_params);
-  };
-  add("scale");
+  add_parameters(command, kGuideParameters, &c_params);
   add_value(command, "--negative-prompt,--cfg-negative-prompt", options.negative_prompt,
             "The text to move away from; only the last token of the prompt if just the scale is given", "TEXT")
       ->group(kGuideGroup);
@@ -352,8 +356,6 @@ void add_guide_options(CLI::App& command, GuideOptions& options) {
             "Contrastive decoding against this weaker model with the same vocabulary", "FILE")
       ->check(file_name())
       ->group(kGuideGroup);
-  add("alpha");
-  add("beta");
 }
 
 void validate_guide_options(const CLI::App& command, GuideOptions& options) {
