@@ -27,7 +27,7 @@ sotto_status read_session_params(const sotto_session_params* given, SessionParam
 // Calls a function of the session, whose failure sotto_session_get_error() explains.
 template <typename Function>
 sotto_status call(sotto_session* session, Function function) {
-  return wrap(unwrap(session)->explain(function));
+  return wrap(unwrap(session)->record_error(function));
 }
 
 }  // namespace

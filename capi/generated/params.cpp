@@ -20,7 +20,7 @@ sotto_status read_params(const sotto_grammar_params* given, const char* name, Gr
   params->triggers = {c.triggers, c.trigger_count};
   params->trigger_tokens = {c.trigger_tokens, c.trigger_token_count};
   params->json_space = static_cast<JsonSpace>(c.json_space);
-  params->maximum_space = c.maximum_space;
+  params->max_space = c.max_space;
   params->allow_surrounding_whitespace = c.allow_surrounding_whitespace != 0;
   params->schema_draft = c.schema_draft;
   params->assert_formats = c.assert_formats != 0;

@@ -86,7 +86,7 @@ enum {
 /* White space in generated JSON. */
 typedef int32_t sotto_json_space;
 enum {
-  /* Up to maximum_space blanks, tabs and line ends at every place where JSON allows them. */
+  /* Up to max_space blanks, tabs and line ends at every place where JSON allows them. */
   SOTTO_JSON_FLEXIBLE = 0,
   /* {"a":1,"b":[2,3]}. */
   SOTTO_JSON_COMPACT = 1,
@@ -122,7 +122,7 @@ typedef struct sotto_grammar_params {
   sotto_json_space json_space;
   /* Maximal number of FLEXIBLE white space characters at one place. Default 20; from 0 to
    * 2147483648; UINT32_MAX: unlimited. */
-  uint32_t maximum_space;
+  uint32_t max_space;
   /* Whether FLEXIBLE white space is also allowed before and after the document. Default 0. */
   uint32_t allow_surrounding_whitespace;
 

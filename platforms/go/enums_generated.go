@@ -114,7 +114,7 @@ const (
 type JSONSpace int32
 
 const (
-	// Up to maximum_space blanks, tabs and line ends at every place where JSON allows them.
+	// Up to max_space blanks, tabs and line ends at every place where JSON allows them.
 	JSONFlexible JSONSpace = 0
 	// {"a":1,"b":[2,3]}.
 	JSONCompact JSONSpace = 1

@@ -22,7 +22,7 @@ type GrammarParams struct {
 	JSONSpace JSONSpace
 	// Maximal number of FLEXIBLE white space characters at one place. Default 20; from 0 to 2147483648; UINT32_MAX:
 	// unlimited.
-	MaximumSpace uint32
+	MaxSpace uint32
 	// Whether FLEXIBLE white space is also allowed before and after the document. Default false.
 	AllowSurroundingWhitespace bool
 	// Draft of a JSON Schema that has no $schema. Default 2020; 7 or 2020.
@@ -48,7 +48,7 @@ func DefaultGrammarParams() *GrammarParams {
 	p.Language = GrammarLanguage(c.language)
 	p.Triggers = goTexts(c.triggers, c.trigger_count)
 	p.JSONSpace = JSONSpace(c.json_space)
-	p.MaximumSpace = uint32(c.maximum_space)
+	p.MaxSpace = uint32(c.max_space)
 	p.AllowSurroundingWhitespace = c.allow_surrounding_whitespace != 0
 	p.SchemaDraft = uint32(c.schema_draft)
 	p.AssertFormats = c.assert_formats != 0
@@ -72,7 +72,7 @@ func (p *GrammarParams) fill(c *C.sotto_grammar_params, a *arena) {
 	c.triggers, c.trigger_count = a.texts(p.Triggers)
 	c.trigger_tokens, c.trigger_token_count = a.tokens(p.TriggerTokens)
 	c.json_space = C.sotto_json_space(p.JSONSpace)
-	c.maximum_space = C.uint32_t(p.MaximumSpace)
+	c.max_space = C.uint32_t(p.MaxSpace)
 	c.allow_surrounding_whitespace = flag(p.AllowSurroundingWhitespace)
 	c.schema_draft = C.uint32_t(p.SchemaDraft)
 	c.assert_formats = flag(p.AssertFormats)

@@ -9,7 +9,7 @@ Status check_ranges(const GrammarParams& params, Error* error) {
   static constexpr RangeRow kRows[] = {
       {"language", offsetof(GrammarParams, language), RangeRow::kInt32, 0, 0.0f, 7.0f, 0},
       {"json_space", offsetof(GrammarParams, json_space), RangeRow::kInt32, 0, 0.0f, 2.0f, 0},
-      {"maximum_space", offsetof(GrammarParams, maximum_space), RangeRow::kUint32, RangeRow::kHasSpecial, 0.0f, 2147483648.0f, -1},
+      {"max_space", offsetof(GrammarParams, max_space), RangeRow::kUint32, RangeRow::kHasSpecial, 0.0f, 2147483648.0f, -1},
       {"schema_draft", offsetof(GrammarParams, schema_draft), RangeRow::kUint32, RangeRow::kOnlyEnds, 7.0f, 2020.0f, 0},
   };
   return check_rows(&params, kRows, error);

@@ -281,14 +281,14 @@ inline constexpr StageKind kStageOrders[3][kStageKindCount] = {
 
 // Parameters of a grammar.
 struct GrammarParams {
-  static constexpr uint32_t kMaxMaximumSpace = 2147483648;
+  static constexpr uint32_t kMaxMaxSpace = 2147483648;
   GrammarLanguage language = GrammarLanguage::kGbnf;
   TextView root = {"root", 4};
   const Vocabulary* vocabulary = nullptr;
   std::span<const TextView> triggers;
   std::span<const int32_t> trigger_tokens;
   JsonSpace json_space = JsonSpace::kOneSpace;
-  uint32_t maximum_space = 20;
+  uint32_t max_space = 20;
   bool allow_surrounding_whitespace = false;
   uint32_t schema_draft = 2020;
   bool assert_formats = true;

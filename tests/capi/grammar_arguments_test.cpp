@@ -118,7 +118,7 @@ TEST_F(GrammarArguments, WrongGrammarParametersAreRejected) {
       SOTTO_GRAMMAR_SYNTAX);
   spoil("json_space", [](auto& p) { p.json_space = 3; });
   spoil("json_space", [](auto& p) { p.json_space = -1; });
-  spoil("maximum_space", [](auto& p) { p.maximum_space = UINT32_MAX - 1; });
+  spoil("max_space", [](auto& p) { p.max_space = UINT32_MAX - 1; });
   spoil("allow_surrounding_whitespace", [](auto& p) { p.allow_surrounding_whitespace = 2; });
   spoil("schema_draft", [](auto& p) { p.schema_draft = 6; });
   spoil("assert_formats", [](auto& p) { p.assert_formats = 2; });

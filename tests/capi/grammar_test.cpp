@@ -81,8 +81,8 @@ TEST(Grammar, AcceptsEveryOption) {
   };
   expect_texts(flexible([](auto&) {}), {compact, spaced, lines, "{}"}, {" {}"});
   expect_texts(with([](auto& p) { p.json_space = SOTTO_JSON_COMPACT; }), {compact}, {spaced});
-  expect_texts(flexible([](auto& p) { p.maximum_space = 0; }), {compact}, {spaced});
-  expect_texts(flexible([](auto& p) { p.maximum_space = UINT32_MAX; }), {"{" + std::string(5000, ' ') + "}"}, {});
+  expect_texts(flexible([](auto& p) { p.max_space = 0; }), {compact}, {spaced});
+  expect_texts(flexible([](auto& p) { p.max_space = UINT32_MAX; }), {"{" + std::string(5000, ' ') + "}"}, {});
   expect_texts(flexible([](auto& p) { p.allow_surrounding_whitespace = 1; }), {" {}\n"}, {});
   expect_texts(with([](auto& p) { p.assert_formats = 0; }), {wrong_date}, {});
   expect_texts(with([](auto& p) { p.forbid_additional = 1; }), {R"({"a": "2024-02-29"})"}, {spaced});

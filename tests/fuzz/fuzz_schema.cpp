@@ -48,7 +48,7 @@ sotto::GrammarParams read_options(sotto::FuzzBytes& bytes) {
   sotto::GrammarParams options;
   const uint32_t bits = bytes.byte();
   options.json_space = static_cast<sotto::JsonSpace>(bytes.below(3));
-  options.maximum_space = (bits & 1) != 0 ? sotto::kUnbounded : bytes.below(30);
+  options.max_space = (bits & 1) != 0 ? sotto::kUnbounded : bytes.below(30);
   options.allow_surrounding_whitespace = (bits & 2) != 0;
   options.schema_draft = (bits & 4) != 0 ? 7 : 2020;
   options.assert_formats = (bits & 8) == 0;

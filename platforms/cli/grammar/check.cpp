@@ -129,28 +129,14 @@ struct Request {
   Json id;
 };
 
-struct SourceName {
-  std::string_view name;
-  sotto_grammar_language language;
-};
-
-constexpr SourceName kSources[] = {{"grammar", SOTTO_GRAMMAR_GBNF},
-                                   {"schema", SOTTO_GRAMMAR_JSON_SCHEMA},
-                                   {"json_schema", SOTTO_GRAMMAR_JSON_SCHEMA},
-                                   {"regex", SOTTO_GRAMMAR_REGEX},
-                                   {"choices", SOTTO_GRAMMAR_CHOICES},
-                                   {"tools", SOTTO_GRAMMAR_TOOLS},
-                                   {"number_range", SOTTO_GRAMMAR_NUMBER},
-                                   {"any_json", SOTTO_GRAMMAR_JSON},
-                                   {"json_object", SOTTO_GRAMMAR_JSON_OBJECT}};
-
-void read_source(const SourceName& known, std::string_view value, Request& request) {
+// `known` is the name of the language that the request gives.
+void read_source(const Name& known, std::string_view value, Request& request) {
   if (request.source) throw Failure("more than one grammar");
   GrammarText source;
-  source.language = known.language;
+  source.language = known.value;
   source.name = known.name;
   const bool is_string = value.front() == '"';
-  switch (known.language) {
+  switch (known.value) {
     case SOTTO_GRAMMAR_GBNF:
     case SOTTO_GRAMMAR_REGEX:
       source.text = text_of(value);
@@ -194,7 +180,7 @@ void apply(const Separation& separation, sotto_grammar_params& params) {
   if (!separation.is_free) return;
   if (*separation.is_free) {
     params.json_space = SOTTO_JSON_FLEXIBLE;
-    params.maximum_space = kUnbounded;
+    params.max_space = kUnbounded;
   } else {
     params.json_space = separation.is_compact ? SOTTO_JSON_COMPACT : SOTTO_JSON_ONE_SPACE;
   }
@@ -229,9 +215,9 @@ void read_options(std::string_view object, Request& request) {
 Request read_request(std::string_view line) {
   Request request;
   for (const JsonMember& member : members_of(line)) {
-    const SourceName* known = nullptr;
-    for (const SourceName& source : kSources) {
-      if (source.name == member.name) known = &source;
+    const Name* known = nullptr;
+    for (const Name& language : kGrammarLanguageNames) {
+      if (language.name == member.name) known = &language;
     }
     if (known != nullptr) {
       read_source(*known, member.value, request);

@@ -150,12 +150,12 @@ Status GrammarVerifier::verify_states() const {
 
 // A state without moves and calls must be final, and its flags must include kFinal and kLast.
 Status GrammarVerifier::verify_state(uint32_t state) const {
-  constexpr uint32_t kNoWayOn = GrammarState::kFinal | GrammarState::kLast;
+  constexpr uint32_t kEndOfRule = GrammarState::kFinal | GrammarState::kLast;
   constexpr uint32_t kOthers =
       GrammarState::kSingle | GrammarState::kExact | GrammarState::kRepeats | GrammarState::kStart;
   const uint32_t flags = grammar_.flags(state) & ~kOthers;
   const bool leads_on = !grammar_.moves(state).empty() || !grammar_.calls(state).empty();
-  const bool is_right = leads_on ? (flags & ~uint32_t{GrammarState::kFinal}) == 0 : flags == kNoWayOn;
+  const bool is_right = leads_on ? (flags & ~uint32_t{GrammarState::kFinal}) == 0 : flags == kEndOfRule;
   if (!is_right || (leads_on && state <= kUnknownState)) {
     return corrupt("wrong flags of state", state);
   }

@@ -121,9 +121,9 @@ GrammarWriter::GrammarWriter(const RuleNfa& nfa, const Symbols& symbols, Workspa
       joined_counts_(workspace),
       groups_(workspace),
       ranges_(workspace) {
-  constexpr uint8_t kNoWayOn = GrammarState::kFinal | GrammarState::kLast;
-  states_.push({0, 0, kNoWayOn, 0, 0, 0});  // kAcceptState
-  states_.push({0, 0, kNoWayOn, 0, 0, 0});  // kUnknownState
+  constexpr uint8_t kEndOfRule = GrammarState::kFinal | GrammarState::kLast;
+  states_.push({0, 0, kEndOfRule, 0, 0, 0});  // kAcceptState
+  states_.push({0, 0, kEndOfRule, 0, 0, 0});  // kUnknownState
   rule_starts_.resize(nfa.rules.size());
 }
 

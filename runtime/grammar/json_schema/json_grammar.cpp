@@ -28,9 +28,9 @@ uint32_t JsonGrammar::set(std::string_view ranges) {
 }
 
 uint32_t JsonGrammar::space() {
-  if (params_.json_space != JsonSpace::kFlexible || params_.maximum_space == 0) return kNoIndex;
+  if (params_.json_space != JsonSpace::kFlexible || params_.max_space == 0) return kNoIndex;
   if (space_ == kNoIndex) {
-    space_ = builder_.anonymous_rule(builder_.repeat(set("\t\t\n\n\r\r  "), 0, params_.maximum_space));
+    space_ = builder_.anonymous_rule(builder_.repeat(set("\t\t\n\n\r\r  "), 0, params_.max_space));
   }
   return reference(space_);
 }

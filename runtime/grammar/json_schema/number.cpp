@@ -182,7 +182,7 @@ class NumberBuilder {
     return schema_.unsupported(node, "the number has too many digits for an exact grammar");
   }
 
-  Status meet(const CharacterAutomaton& other, bool negated, uint32_t node) {
+  Status intersect(const CharacterAutomaton& other, bool negated, uint32_t node) {
     CharacterAutomaton result;
     if (!intersect_automata(automaton_, false, other, negated, workspace_, &result)) return too_large(node);
     automaton_ = result;
@@ -201,7 +201,7 @@ class NumberBuilder {
     if (keyword == Keyword::kMultipleOf) {
       if (number.negative() || number.is_zero()) return schema_.reject(node, "must be above 0");
       if (!automaton_of_multiples(number, workspace_, &other)) return too_large(node);
-      return meet(other, atom.negated, node);
+      return intersect(other, atom.negated, node);
     }
     bool upper = keyword == Keyword::kMaximum || keyword == Keyword::kExclusiveMaximum;
     bool exclusive = keyword == Keyword::kExclusiveMinimum || keyword == Keyword::kExclusiveMaximum;
@@ -216,7 +216,7 @@ class NumberBuilder {
       exclusive = !exclusive;
     }
     if (!automaton_of_bound(number, upper, exclusive, workspace_, &other)) return too_large(node);
-    return meet(other, false, node);
+    return intersect(other, false, node);
   }
 
   void collect(const Literal& atom, GrowingArray<uint32_t>& values) const {
@@ -241,7 +241,7 @@ class NumberBuilder {
           !intersect_automata(to, false, from, false, workspace_, &equal)) {
         return too_large(value);
       }
-      SOTTO_TRY(meet(equal, true, value));
+      SOTTO_TRY(intersect(equal, true, value));
     }
     return Status::kOk;
   }

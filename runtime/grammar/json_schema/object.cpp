@@ -43,7 +43,7 @@ class ObjectBuilder {
   Status read_atoms();
   Status read_names();
   void mention(std::string_view text, bool required, bool absent);
-  Status meet_names(const CharacterAutomaton& names, bool negated, uint32_t node);
+  Status intersect_names(const CharacterAutomaton& names, bool negated, uint32_t node);
   Status collect(std::string_view name, bool* allowed);
   void add_additional(uint32_t group, bool* allowed);
   Status build_others(uint32_t* others);
@@ -120,7 +120,7 @@ Status ObjectBuilder::read_atoms() {
     if (keyword == Keyword::kPropertyNames) {
       CharacterAutomaton names;
       SOTTO_TRY(names_automaton(compiler_, atom.node, &names));
-      SOTTO_TRY(meet_names(names, false, atom.node));
+      SOTTO_TRY(intersect_names(names, false, atom.node));
       continue;
     }
     uint32_t count = 0;
@@ -137,7 +137,7 @@ Status ObjectBuilder::read_atoms() {
   return Status::kOk;
 }
 
-Status ObjectBuilder::meet_names(const CharacterAutomaton& names, bool negated, uint32_t node) {
+Status ObjectBuilder::intersect_names(const CharacterAutomaton& names, bool negated, uint32_t node) {
   CharacterAutomaton result;
   const CharacterAutomaton& self = restricted_ ? allowed_ : names;
   if (!intersect_automata(self, !restricted_ && negated, names, negated, schema_.workspace(), &result)) {
@@ -248,7 +248,7 @@ Status ObjectBuilder::build_others(uint32_t* others) {
   for (const uint32_t group : groups_.span()) add_additional(group, &open);
   none = none && (!open || compiler_.normalize(literals_) == SchemaCompiler::Goal::kNever);
   if (none) return Status::kOk;
-  SOTTO_TRY(meet_names(named, true, atoms_[0].node));
+  SOTTO_TRY(intersect_names(named, true, atoms_[0].node));
   struct Part {
     CharacterAutomaton names;
     uint32_t matched;

@@ -90,7 +90,7 @@ Status StringBuilder::find_facts(Atoms atoms, StringFacts* facts) {
 }
 
 Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutomaton* automaton, bool* any) {
-  const auto meet = [&](const CharacterAutomaton& other, bool negated, uint32_t node) {
+  const auto intersect_with = [&](const CharacterAutomaton& other, bool negated, uint32_t node) {
     const CharacterAutomaton& self = *any ? other : *automaton;
     CharacterAutomaton result;
     // A negated automaton that is the only one is intersected with itself, negated on both sides.
@@ -121,7 +121,7 @@ Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutoma
         return schema_.unsupported(atom.node, "the values are too many to be combined with the other keywords");
       }
     }
-    SOTTO_TRY(meet(other, atom.negated, atom.node));
+    SOTTO_TRY(intersect_with(other, atom.negated, atom.node));
   }
   if (!with_length) return Status::kOk;
   StringFacts facts;
@@ -140,7 +140,7 @@ Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutoma
     SOTTO_TRY(schema_.check_memory());
     return schema_.unsupported(atoms[0].node, "the length is too large to be combined with the other keywords");
   }
-  return meet(length, false, atoms[0].node);
+  return intersect_with(length, false, atoms[0].node);
 }
 
 // Makes the values that one atom lists and the other atoms allow.

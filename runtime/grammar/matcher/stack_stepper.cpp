@@ -185,10 +185,10 @@ void StackStepper::add(uint32_t state, uint32_t node) {
 }
 
 void StackStepper::process(const Entry& entry) {
-  if (entry.state == kLeftMarker) return leave(entry.node);
+  if (entry.state == kPoppedMarker) return pop(entry.node);
   const bool is_final = (grammar_->flags(entry.state) & GrammarState::kFinal) != 0;
   // A rule that this byte has pushed has read nothing yet, and the grammar has an edge around its call.
-  if (is_final && !pending_.is_new(entry.node)) add_left(entry.node);
+  if (is_final && !pending_.is_new(entry.node)) add_popped(entry.node);
   for (const GrammarCall& c : grammar_->calls(entry.state)) call(c, entry.node);
   if (!grammar_->moves(entry.state).empty()) states_[state_count_++] = {entry.state, entry.node};
 }
@@ -207,13 +207,13 @@ void StackStepper::call(const GrammarCall& c, uint32_t node) {
   if (!fits) fail(StepResult::kTooComplex);
 }
 
-void StackStepper::add_left(uint32_t node) {
+void StackStepper::add_popped(uint32_t node) {
   bool is_new = false;
-  find_or_add(kLeftMarker, node, &is_new);
+  find_or_add(kPoppedMarker, node, &is_new);
 }
 
 // Pops a node, because its rule is complete.
-void StackStepper::leave(uint32_t node) {
+void StackStepper::pop(uint32_t node) {
   if (!PendingNodes::is_pending(node)) {
     const auto frames = store_->frames(node);
     if (!budget_->spend(frames.size())) return fail(StepResult::kTooComplex);
@@ -223,7 +223,7 @@ void StackStepper::leave(uint32_t node) {
   for (uint32_t l = pending_.first_link(node); l != PendingNodes::kNone; l = pending_.next_link(l)) {
     if (!budget_->spend(1)) return fail(StepResult::kTooComplex);
     if (pending_.is_tail(l)) {
-      add_left(pending_.frame_of(l).parent);
+      add_popped(pending_.frame_of(l).parent);
     } else {
       return_to(pending_.frame_of(l));
     }

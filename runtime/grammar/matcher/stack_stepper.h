@@ -46,7 +46,7 @@ class StackStepper {
   StepResult step_loop(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
 
  private:
-  // A state on top of a node, or a marker. (rule, kRuleMarker) records the pending node of a rule, and (kLeftMarker,
+  // A state on top of a node, or a marker. (rule, kRuleMarker) records the pending node of a rule, and (kPoppedMarker,
   // node) records that a node has been popped.
   struct Entry {
     uint32_t state;
@@ -54,11 +54,11 @@ class StackStepper {
     uint32_t pending;  // pending node, in the marker of a rule
   };
 
-  static constexpr uint32_t kRuleMarker = UINT32_MAX;  // the node of a rule's marker
-  static constexpr uint32_t kLeftMarker = UINT32_MAX;  // the state of a popped node's marker
-  static constexpr uint32_t kFewEntries = 8;           // up to this number, entries are searched one by one, without
-                                                       // the index
-  static constexpr uint32_t kFewStates = 16;           // number of states copied from one byte of a text to the next
+  static constexpr uint32_t kRuleMarker = UINT32_MAX;    // the node of a rule's marker
+  static constexpr uint32_t kPoppedMarker = UINT32_MAX;  // the state of a popped node's marker
+  static constexpr uint32_t kFewEntries = 8;             // up to this number, entries are searched one by one, without
+                                                         // the index
+  static constexpr uint32_t kFewStates = 16;             // number of states copied from one byte of a text to the next
 
   void begin();
   StepResult take_text(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
@@ -72,8 +72,8 @@ class StackStepper {
   void add(uint32_t state, uint32_t node);
   void process(const Entry& entry);
   void call(const GrammarCall& call, uint32_t node);
-  void add_left(uint32_t node);
-  void leave(uint32_t node);
+  void add_popped(uint32_t node);
+  void pop(uint32_t node);
   void return_to(const StackFrame& frame);
   uint32_t pending_for(uint32_t rule_start);
   void fail(StepResult result) {

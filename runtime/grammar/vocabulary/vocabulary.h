@@ -55,14 +55,13 @@ class TrieNode {
   TrieNode(uint32_t next, uint32_t first_token, uint32_t depth, uint8_t byte)
       : bits_(uint64_t{next} << 40 | uint64_t{first_token} << 16 | depth << 8 | byte) {}
 
-  uint32_t next() const { return static_cast<uint32_t>(bits_ >> 40); }  // returns the first node after its subtree
+  // Returns the first node after its subtree.
+  uint32_t next() const { return static_cast<uint32_t>(bits_ >> 40); }
   // Returns the rank of the first token in its subtree. The tokens that end at this node come before those of the next
   // node.
   uint32_t first_token() const { return static_cast<uint32_t>(bits_ >> 16) & kMaxIndex; }
-  uint32_t depth() const {
-    return static_cast<uint32_t>(bits_ >> 8) & 0xFF;
-  }  // returns the size of the prefix in
-     // bytes
+  // Returns the size of the prefix in bytes.
+  uint32_t depth() const { return static_cast<uint32_t>(bits_ >> 8) & 0xFF; }
   uint8_t byte() const { return static_cast<uint8_t>(bits_); }
 
  private:

@@ -17,7 +17,7 @@ GrammarParams options_of(const Json& options) {
   const bool compact =
       options.contains("separators") && options["separators"].is_array() && options["separators"][0] == ",";
   result.json_space = any_space ? JsonSpace::kFlexible : compact ? JsonSpace::kCompact : JsonSpace::kOneSpace;
-  result.maximum_space = kUnbounded;
+  result.max_space = kUnbounded;
   return result;
 }
 

@@ -109,7 +109,7 @@ TEST(SchemaKeywords, WhiteSpace) {
   options.json_space = JsonSpace::kOneSpace;
   BuiltGrammar one = BuiltGrammar::schema(schema, options);
   options.json_space = JsonSpace::kFlexible;
-  options.maximum_space = 3;
+  options.max_space = 3;
   BuiltGrammar flexible = BuiltGrammar::schema(schema, options);
   const std::string texts[] = {R"({"a":[1,2]})", R"({"a": [1, 2]})", "{\n \"a\" : [ 1\t,2 ]\n}", "{\"a\":[1,    2]}"};
   const bool expected[3][4] = {{true, false, false, false}, {false, true, false, false}, {true, true, true, false}};
@@ -124,7 +124,7 @@ TEST(SchemaKeywords, WhiteSpace) {
 TEST(SchemaKeywords, WhiteSpaceIsBoundedPerPlace) {
   GrammarParams options;
   options.json_space = JsonSpace::kFlexible;
-  options.maximum_space = 2;
+  options.max_space = 2;
   const std::pair<const char*, std::vector<const char*>> cases[] = {
       {"{}", {"[_]", "{_}", "[_1_,_[_]_]", R"({_"a"_:_{_}_,_"b"_:_1_})"}},
       {R"({"items":{"type":"integer"}})", {"[_]", "[_1_]", "[_1_,_2_,_3_]"}},
@@ -310,7 +310,7 @@ TEST(SchemaKeywords, Shortcuts) {
   EXPECT_TRUE(several.matches(R"([{"name":"now","arguments":{}},{"name":"add","arguments":{"a":1}}])"));
   EXPECT_FALSE(several.matches("[]"));
   options.json_space = JsonSpace::kFlexible;
-  options.maximum_space = 1;
+  options.max_space = 1;
   BuiltGrammar spaced = calls(true);
   EXPECT_TRUE(spaced.matches(R"([ { "name" : "now" , "arguments" : { } } ])"));
   EXPECT_FALSE(spaced.matches(R"([ { "name" : "now"  , "arguments" : { } } ])") ||

@@ -185,7 +185,7 @@ TEST(SchemaSuites, JsonTestSuite) {
   if (!folder) GTEST_SKIP() << "test data is missing";
   GrammarParams params;
   params.json_space = JsonSpace::kFlexible;
-  params.maximum_space = kUnbounded;
+  params.max_space = kUnbounded;
   params.allow_surrounding_whitespace = true;
   BuiltGrammar grammar = BuiltGrammar::json(params);
   ASSERT_TRUE(grammar.valid()) << grammar.message();

@@ -17,7 +17,7 @@ constexpr Field kGrammarParams[] = {
     LIST(sotto_grammar_params, triggers, trigger_count, "triggers", "[Ljava/lang/String;"),
     LIST(sotto_grammar_params, trigger_tokens, trigger_token_count, "triggerTokens", "[I"),
     FIELD(sotto_grammar_params, json_space, "jsonSpace", "Lio/github/sotto/JsonSpace;"),
-    FIELD(sotto_grammar_params, maximum_space, "maximumSpace", "I"),
+    FIELD(sotto_grammar_params, max_space, "maxSpace", "I"),
     FIELD(sotto_grammar_params, allow_surrounding_whitespace, "allowSurroundingWhitespace", "Z"),
     FIELD(sotto_grammar_params, schema_draft, "schemaDraft", "I"),
     FIELD(sotto_grammar_params, assert_formats, "assertFormats", "Z"),

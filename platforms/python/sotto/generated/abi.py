@@ -52,7 +52,7 @@ class GrammarParams(Struct):
     _fields_ = [
         ("struct_size", u32), ("language", i32), ("root", Text), ("vocabulary", pointer), ("triggers", POINTER(Text)),
         ("trigger_count", size), ("trigger_tokens", POINTER(i32)), ("trigger_token_count", size), ("json_space", i32),
-        ("maximum_space", u32), ("allow_surrounding_whitespace", u32), ("schema_draft", u32), ("assert_formats", u32),
+        ("max_space", u32), ("allow_surrounding_whitespace", u32), ("schema_draft", u32), ("assert_formats", u32),
         ("forbid_additional", u32), ("assume_distinct_names", u32), ("parallel_tool_calls", u32), ("log", LogFn),
         ("log_user_data", pointer)]
     COUNTS = {

@@ -131,7 +131,7 @@ class JsonSpace(_Named):
     """White space in generated JSON."""
 
     FLEXIBLE = 0
-    """Up to maximum_space blanks, tabs and line ends at every place where JSON allows them."""
+    """Up to max_space blanks, tabs and line ends at every place where JSON allows them."""
     COMPACT = 1
     """{"a":1,"b":[2,3]}."""
     ONE_SPACE = 2

@@ -26,7 +26,7 @@ class GrammarFields(TypedDict, total=False):
     triggers: Sequence[Text] | None
     trigger_tokens: Sequence[int] | None
     json_space: JsonSpace | None
-    maximum_space: int | None
+    max_space: int | None
     allow_surrounding_whitespace: bool | None
     schema_draft: int | None
     assert_formats: bool | None

@@ -38,7 +38,7 @@ class GrammarParams:
     matched by token, not by byte."""
     json_space: JsonSpace | None = None
     """White space in JSON. With FLEXIBLE, small models tend to fill their budget with blanks. Default ONE_SPACE."""
-    maximum_space: int | None = None
+    max_space: int | None = None
     """Maximal number of FLEXIBLE white space characters at one place. Default 20; from 0 to 2147483648; UINT32_MAX:
     unlimited."""
     allow_surrounding_whitespace: bool | None = None

@@ -113,7 +113,7 @@ pub const SOTTO_GRAMMAR_TOOLS: i32 = 7;
 
 /// White space in generated JSON.
 pub type sotto_json_space = i32;
-/// Up to maximum_space blanks, tabs and line ends at every place where JSON allows them.
+/// Up to max_space blanks, tabs and line ends at every place where JSON allows them.
 pub const SOTTO_JSON_FLEXIBLE: i32 = 0;
 /// {"a":1,"b":\[2,3\]}.
 pub const SOTTO_JSON_COMPACT: i32 = 1;
@@ -484,7 +484,7 @@ pub struct sotto_grammar_params {
     pub json_space: sotto_json_space,
     /// Maximal number of FLEXIBLE white space characters at one place. Default 20; from 0 to
     /// 2147483648; UINT32_MAX: unlimited.
-    pub maximum_space: u32,
+    pub max_space: u32,
     /// Whether FLEXIBLE white space is also allowed before and after the document. Default false.
     pub allow_surrounding_whitespace: u32,
     /// Draft of a JSON Schema that has no $schema. Default 2020; 7 or 2020.

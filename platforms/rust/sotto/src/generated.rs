@@ -65,7 +65,7 @@ impl GrammarLanguage {
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum JsonSpace {
-    /// Up to maximum_space blanks, tabs and line ends at every place where JSON allows them.
+    /// Up to max_space blanks, tabs and line ends at every place where JSON allows them.
     Flexible = sys::SOTTO_JSON_FLEXIBLE,
     /// {"a":1,"b":\[2,3\]}.
     Compact = sys::SOTTO_JSON_COMPACT,
@@ -738,7 +738,7 @@ impl GrammarParams {
         json_space: JsonSpace,
         /// Maximal number of FLEXIBLE white space characters at one place. Default 20; from 0 to
         /// 2147483648; UINT32_MAX: unlimited.
-        maximum_space: u32,
+        max_space: u32,
         /// Whether FLEXIBLE white space is also allowed before and after the document. Default
         /// false.
         allow_surrounding_whitespace: bool,

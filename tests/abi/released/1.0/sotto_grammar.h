@@ -48,7 +48,7 @@ typedef struct sotto_grammar_params {
   const sotto_token* trigger_tokens;
   size_t trigger_token_count;
   sotto_json_space json_space;
-  uint32_t maximum_space;
+  uint32_t max_space;
   uint32_t allow_surrounding_whitespace;
   uint32_t schema_draft;
   uint32_t assert_formats;

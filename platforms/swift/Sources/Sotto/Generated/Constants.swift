@@ -107,7 +107,7 @@ public enum GrammarLanguage: Int32, Sendable {
 
 /// White space in generated JSON.
 public enum JSONSpace: Int32, Sendable {
-  /// Up to maximum_space blanks, tabs and line ends at every place where JSON allows them.
+  /// Up to max_space blanks, tabs and line ends at every place where JSON allows them.
   case flexible = 0
   /// {"a":1,"b":[2,3]}.
   case compact = 1

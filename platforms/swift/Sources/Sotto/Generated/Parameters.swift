@@ -18,7 +18,7 @@ public struct GrammarParameters {
   public var jsonSpace: JSONSpace
   /// Maximal number of FLEXIBLE white space characters at one place. Default 20; from 0 to 2147483648; UINT32_MAX:
   /// unlimited.
-  public var maximumSpace: UInt32
+  public var maxSpace: UInt32
   /// Whether FLEXIBLE white space is also allowed before and after the document. Default false.
   public var allowSurroundingWhitespace: Bool
   /// Draft of a JSON Schema that has no $schema. Default 2020; 7 or 2020.
@@ -43,7 +43,7 @@ public struct GrammarParameters {
     language = GrammarLanguage(rawValue: c.language)!
     triggers = texts(c.triggers, c.trigger_count)
     jsonSpace = JSONSpace(rawValue: c.json_space)!
-    maximumSpace = c.maximum_space
+    maxSpace = c.max_space
     allowSurroundingWhitespace = c.allow_surrounding_whitespace != 0
     schemaDraft = c.schema_draft
     assertFormats = c.assert_formats != 0
@@ -62,7 +62,7 @@ public struct GrammarParameters {
     c.trigger_tokens = arena.tokens(triggerTokens)
     c.trigger_token_count = triggerTokens.count
     c.json_space = jsonSpace.rawValue
-    c.maximum_space = maximumSpace
+    c.max_space = maxSpace
     c.allow_surrounding_whitespace = allowSurroundingWhitespace ? 1 : 0
     c.schema_draft = schemaDraft
     c.assert_formats = assertFormats ? 1 : 0

@@ -22,7 +22,7 @@ public final class GrammarParams {
      * Maximal number of FLEXIBLE white space characters at one place. Default 20; from 0 to 2147483648; UINT32_MAX:
      * unlimited.
      */
-    public int maximumSpace;
+    public int maxSpace;
     /** Whether FLEXIBLE white space is also allowed before and after the document. Default false. */
     public boolean allowSurroundingWhitespace;
     /** Draft of a JSON Schema that has no $schema. Default 2020; 7 or 2020. */

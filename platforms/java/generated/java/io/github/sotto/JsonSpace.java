@@ -3,7 +3,7 @@ package io.github.sotto;
 
 /** White space in generated JSON. */
 public enum JsonSpace implements Constant {
-    /** Up to maximum_space blanks, tabs and line ends at every place where JSON allows them. */
+    /** Up to max_space blanks, tabs and line ends at every place where JSON allows them. */
     FLEXIBLE(0),
     /** {"a":1,"b":[2,3]}. */
     COMPACT(1),
