@@ -331,7 +331,7 @@ namespace {
 
 sotto_status unsupported(sotto_error* error) {
   ErrorOut out(error);
-  return wrap(fail(out.get(), Status::kUnsupported, "grammars: this library is built with SOTTO_FEATURE_GRAMMAR=OFF"));
+  return wrap(fail(out.get(), Status::kUnsupported, "grammars: this library is built with SOTTO_WITH_GRAMMAR=OFF"));
 }
 
 }  // namespace

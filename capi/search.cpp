@@ -15,7 +15,7 @@ sotto_status sotto_session_search(sotto_session* session, const sotto_search_par
   sotto::SearchParams read;
   if (const sotto_status bad = sotto::capi::read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
   if constexpr (!sotto::kHasSearch) {
-    return wrap(fail(out.get(), Status::kUnsupported, "searches: this library is built with SOTTO_FEATURE_SEARCH=OFF"));
+    return wrap(fail(out.get(), Status::kUnsupported, "searches: this library is built with SOTTO_WITH_SEARCH=OFF"));
   } else {
     std::span<const SearchSequence> found;
     const Status status = unwrap(session)->search(read, &found, out.get());

@@ -14,7 +14,7 @@ sotto_status sotto_session_set_speculation(sotto_session* session, const sotto_s
   if (params == nullptr) read.sources = 0;
   if (!sotto::kHasSpeculation && read.sources != 0) {
     return wrap(fail(out.get(), sotto::Status::kUnsupported,
-                     "speculation: this library is built with SOTTO_FEATURE_SPECULATION=OFF"));
+                     "speculation: this library is built with SOTTO_WITH_SPECULATION=OFF"));
   }
   return wrap(unwrap(session)->set_speculation(read, out.get()));
 }

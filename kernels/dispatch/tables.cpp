@@ -14,7 +14,7 @@
 #else
 #  define SOTTO_ROW_ARM(...) nullptr, nullptr, nullptr
 #endif
-#if SOTTO_FEATURE_INT4
+#if SOTTO_HAS_INT4
 #  define SOTTO_ROW_INT4(kernels) kernels
 #else
 #  define SOTTO_ROW_INT4(kernels) nullptr

@@ -14,7 +14,7 @@
 namespace sotto {
 
 // Whether this build has a feature. Code that depends on a missing one is compiled, and the linker drops it.
-static constexpr bool kHasInt4 = SOTTO_FEATURE_INT4 != 0;
+static constexpr bool kHasInt4 = SOTTO_HAS_INT4 != 0;
 static constexpr bool kHasXnnpack = SOTTO_XNNPACK != 0;
 
 bool int4_available() { return kHasInt4; }

@@ -1,21 +1,21 @@
 # Features of the library. The functions of a disabled feature stay, but fail with SOTTO_UNSUPPORTED and name the option.
 # sotto_build_text() reports the features of a build.
 
-option(SOTTO_FEATURE_GRAMMAR "Grammars, vocabularies and matchers" ON)
-option(SOTTO_FEATURE_SEARCH "Beam search, n continuations, contrastive search" ON)
-option(SOTTO_FEATURE_SPECULATION "Speculative decoding" ON)
-option(SOTTO_FEATURE_WATERMARK "Watermarks and their detection" ON)
-option(SOTTO_FEATURE_INT4 "Models with weights of 4 bits" ON)
-set(SOTTO_FEATURE_SAMPLERS full CACHE STRING
+option(SOTTO_WITH_GRAMMAR "Grammars, vocabularies and matchers" ON)
+option(SOTTO_WITH_SEARCH "Beam search, n continuations, contrastive search" ON)
+option(SOTTO_WITH_SPECULATION "Speculative decoding" ON)
+option(SOTTO_WITH_WATERMARK "Watermarks and their detection" ON)
+option(SOTTO_WITH_INT4 "Models with weights of 4 bits" ON)
+set(SOTTO_WITH_SAMPLERS full CACHE STRING
     "full, or basic: greedy or drawn, with temperature, top-k, top-p, min-p, biases, bans and penalties")
-set_property(CACHE SOTTO_FEATURE_SAMPLERS PROPERTY STRINGS full basic)
-if(NOT SOTTO_FEATURE_SAMPLERS MATCHES "^(full|basic)$")
-  message(FATAL_ERROR "SOTTO_FEATURE_SAMPLERS=${SOTTO_FEATURE_SAMPLERS}: must be full or basic")
+set_property(CACHE SOTTO_WITH_SAMPLERS PROPERTY STRINGS full basic)
+if(NOT SOTTO_WITH_SAMPLERS MATCHES "^(full|basic)$")
+  message(FATAL_ERROR "SOTTO_WITH_SAMPLERS=${SOTTO_WITH_SAMPLERS}: must be full or basic")
 endif()
 
-set(sotto_build_text "${SOTTO_FEATURE_SAMPLERS}-samplers")
+set(sotto_build_text "${SOTTO_WITH_SAMPLERS}-samplers")
 foreach(feature IN ITEMS GRAMMAR SEARCH SPECULATION WATERMARK INT4)
-  if(SOTTO_FEATURE_${feature})
+  if(SOTTO_WITH_${feature})
     string(TOLOWER "${feature}" name)
     string(APPEND sotto_build_text " ${name}")
   endif()

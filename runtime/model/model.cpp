@@ -95,7 +95,7 @@ Status Model::make_plan(const void* file, size_t file_size, const ModelParams& p
   SOTTO_TRY(plan->view.open(file, file_size, error));
   plan->copy = params.copy_weights;
   if (!int4_available() && has_int4_weights(plan->view)) {
-    return fail(error, Status::kModelUnsupported, "4-bit weights: this library is built with SOTTO_FEATURE_INT4=OFF");
+    return fail(error, Status::kModelUnsupported, "4-bit weights: this library is built with SOTTO_WITH_INT4=OFF");
   }
   if (!linear_needs_packing(isa) || !plan->view.has_int8_linears()) return Status::kOk;
   SOTTO_TRY(plan->view.find_packed(packed_layout_fingerprint(), &plan->packed_section, error));

@@ -85,7 +85,7 @@ enum Effect : uint8_t {
 
 using StageFunction = void (*)(Candidates&, const StageInput&);
 
-// Returns null for a stage that SOTTO_FEATURE_SAMPLERS=basic leaves out.
+// Returns null for a stage that SOTTO_WITH_SAMPLERS=basic leaves out.
 constexpr StageFunction optional_stage(StageFunction function) { return kHasAllSamplers ? function : nullptr; }
 
 struct Stage {
@@ -158,7 +158,7 @@ constexpr const Stage& stage_of(StageKind kind) { return kStages[static_cast<siz
 bool has(StageKind kind, Effect effect) { return (stage_of(kind).effect & effect) == effect; }
 
 Status fail_unbuilt(const char* name, Error* error) {
-  return fail(error, Status::kUnsupported, name, " is set: this library is built with SOTTO_FEATURE_SAMPLERS=basic");
+  return fail(error, Status::kUnsupported, name, " is set: this library is built with SOTTO_WITH_SAMPLERS=basic");
 }
 
 }  // namespace

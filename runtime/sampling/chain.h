@@ -13,7 +13,7 @@
 
 namespace sotto {
 
-// SOTTO_FEATURE_SAMPLERS=full: all stages and selections, not only the basic ones. The linker drops what nothing calls.
+// SOTTO_WITH_SAMPLERS=full: all stages and selections, not only the basic ones. The linker drops what nothing calls.
 inline constexpr bool kHasAllSamplers = SOTTO_HAS_ALL_SAMPLERS != 0;
 
 class BreakerSet;

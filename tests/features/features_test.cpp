@@ -109,7 +109,7 @@ TEST_F(Features, BasicSamplingHasTheSameBitsInEveryBuild) {
 TEST_F(Features, SaysWhatItHas) { EXPECT_NE(has("full-samplers"), has("basic-samplers")) << sotto_build_text(); }
 
 TEST_F(Features, Grammars) {
-  const std::string option = "SOTTO_FEATURE_GRAMMAR=OFF";
+  const std::string option = "SOTTO_WITH_GRAMMAR=OFF";
   sotto_grammar_params params;
   sotto_grammar_params_init(&params, sizeof params);
   EXPECT_EQ(params.struct_size, sizeof params);
@@ -139,7 +139,7 @@ TEST_F(Features, Searches) {
   const sotto_sequence* sequences;
   size_t count;
   sotto_error error = new_error();
-  expect_refused_without("search", "SOTTO_FEATURE_SEARCH=OFF",
+  expect_refused_without("search", "SOTTO_WITH_SEARCH=OFF",
                          sotto_session_search(session_, &params, &sequences, &count, &error), error);
 }
 
@@ -148,12 +148,12 @@ TEST_F(Features, Speculation) {
   EXPECT_EQ(sotto_session_set_speculation(session_, nullptr, &error), SOTTO_OK);
   sotto_speculation_params params;
   sotto_speculation_params_init(&params, sizeof params);
-  expect_refused_without("speculation", "SOTTO_FEATURE_SPECULATION=OFF",
+  expect_refused_without("speculation", "SOTTO_WITH_SPECULATION=OFF",
                          sotto_session_set_speculation(session_, &params, &error), error);
 }
 
 TEST_F(Features, Watermarks) {
-  const std::string option = "SOTTO_FEATURE_WATERMARK=OFF";
+  const std::string option = "SOTTO_WITH_WATERMARK=OFF";
   sotto_sampler_params params;
   sotto_sampler_params_init(&params, sizeof params);
   sotto_watermark_params watermark;
@@ -171,7 +171,7 @@ TEST_F(Features, Watermarks) {
 }
 
 TEST_F(Features, Samplers) {
-  const std::string option = "SOTTO_FEATURE_SAMPLERS=basic";
+  const std::string option = "SOTTO_WITH_SAMPLERS=basic";
   const auto expect = [&](auto change) {
     sotto_sampler_params params;
     sotto_sampler_params_init(&params, sizeof params);
@@ -192,7 +192,7 @@ TEST_F(Features, Int4ModelsAreRejectedWithoutTheFeature) {
   size_t file_size, size;
   const Memory file = read_file(golden::environment("SOTTO_INT4_MODEL"), &file_size);
   sotto_error error = new_error();
-  expect_refused_without("int4", "SOTTO_FEATURE_INT4=OFF",
+  expect_refused_without("int4", "SOTTO_WITH_INT4=OFF",
                          sotto_model_memory_size(file.get(), file_size, nullptr, &size, &error), error,
                          SOTTO_MODEL_UNSUPPORTED);
 }

@@ -297,7 +297,7 @@ void add_green_bias(Candidates& candidates, const WatermarkParams& params, const
 }
 
 Status fail_without_watermark(Error* error) {
-  return fail(error, Status::kUnsupported, "watermark: this library is built with SOTTO_FEATURE_WATERMARK=OFF");
+  return fail(error, Status::kUnsupported, "watermark: this library is built with SOTTO_WITH_WATERMARK=OFF");
 }
 
 bool replaces_selection(WatermarkScheme scheme) {

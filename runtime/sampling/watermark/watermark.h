@@ -36,7 +36,7 @@
 
 namespace sotto {
 
-// Whether the build has watermarks (SOTTO_FEATURE_WATERMARK=ON).
+// Whether the build has watermarks (SOTTO_WITH_WATERMARK=ON).
 inline constexpr bool kHasWatermark = SOTTO_HAS_WATERMARK != 0;
 
 inline constexpr size_t kMaxContextWidth = 16;
