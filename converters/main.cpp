@@ -42,6 +42,7 @@ struct Command {
   uint32_t window_limit = 0;         // 0 means all of the text
   std::filesystem::path vocabulary;  // if empty, the directory of the checkpoint
   std::string name;                  // if empty, the name of the checkpoint
+  ReadOptions reading;
   WeightKind weights = WeightKind::kInt8;
   WeightKind head = WeightKind::kInt8;
   std::string pack = "none";
@@ -139,7 +140,7 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
   CLI::App app(kDescription, "sotto-convert");
   app.footer(kFooter);
   app.formatter(std::make_shared<cli::HelpFormatter>());
-  auto* checkpoint = app.add_option("CHECKPOINT", command.checkpoint, "directory to convert");
+  auto* checkpoint = app.add_option("CHECKPOINT", command.checkpoint, "directory or file to convert");
   auto* output = app.add_option("-o,--output", command.output, "the .sotto file to write");
   auto* evaluate =
       app.add_option("--evaluate", command.evaluation_text, "write no file; compare with float32 on this text")
@@ -147,6 +148,15 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
   app.add_option("--windows", command.window_limit, "maximum number of windows that --evaluate uses")->needs(evaluate);
   app.add_option("--name", command.name, "name of the model (default: the directory's name)")->excludes(evaluate);
   app.add_option("--vocab", command.vocabulary, "directory to read the tokenizer from");
+  const auto set_activation = [&command](const std::string& name) {
+    command.reading.activation = find_activation(name);
+    if (command.reading.activation) return;
+    throw CLI::ValidationError("--activation", '"' + name + "\" is not one of " + activation_names());
+  };
+  auto* activation =
+      app.add_option_function<std::string>("--activation", set_activation,
+                                           "activation function, if not the checkpoint's: gelu, gelu_new, ...")
+          ->type_name("NAME");
   const auto add_kind = [&app](const std::string& option, WeightKind& kind, const char* help) {
     const auto set = [option, &kind](const std::string& name) {
       if (name != "int8" && name != "int4") {
@@ -170,7 +180,8 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
           ->check(
               CLI::IsMember({"distilgpt2", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "custom"}).description(""))
           ->type_name("SHAPE")
-          ->excludes(checkpoint);
+          ->excludes(checkpoint)
+          ->excludes(activation);
   app.add_option("--seed", command.seed, "seed of the random weights")->capture_default_str()->needs(synthetic);
   app.add_flag("--force", command.force, "replace an output file that is not a .sotto file")->excludes(evaluate);
   auto* json = app.add_flag("--json", command.json, "print the summary as JSON");
@@ -254,15 +265,15 @@ void print(const std::string& text) {
 }
 
 std::unique_ptr<Checkpoint> open_input(const Command& command) {
-  if (command.synthetic.empty()) return open_checkpoint(command.checkpoint);
+  if (command.synthetic.empty()) return open_checkpoint(command.checkpoint, command.reading);
   return std::make_unique<SyntheticCheckpoint>("synthetic " + command.synthetic, command.synthetic_shape, command.seed);
 }
 
 std::optional<TokenizerData> read_tokenizer(const Command& command, const CheckpointInfo& info,
                                             std::vector<std::string>& notes) {
-  const auto& directory = command.vocabulary.empty() ? command.checkpoint : command.vocabulary;
-  if (directory.empty()) return std::nullopt;
-  auto tokenizer = read_tokenizer_directory(directory, info.shape.vocabulary_size);
+  const auto& source = command.vocabulary.empty() ? command.checkpoint : command.vocabulary;
+  if (source.empty()) return std::nullopt;
+  auto tokenizer = read_tokenizer_directory(directory_of(source), info.shape.vocabulary_size);
   if (!tokenizer && !command.vocabulary.empty()) {
     throw std::runtime_error(command.vocabulary.string() + ": contains no tokenizer");
   }

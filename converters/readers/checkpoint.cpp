@@ -21,6 +21,12 @@ void check_count(uint32_t value, uint32_t limit, const char* what, const std::st
   }
 }
 
+constexpr std::pair<std::string_view, Activation> kActivations[] = {
+    {"gelu_new", Activation::kGeluTanh},   {"gelu_pytorch_tanh", Activation::kGeluTanh},
+    {"gelu_fast", Activation::kGeluTanh},  {"gelu", Activation::kGeluErf},
+    {"gelu_python", Activation::kGeluErf},
+};
+
 constexpr const CheckpointFormat* kFormats[] = {&kHuggingFaceFormat};
 
 // Files of formats that no reader reads, for messages only.
@@ -43,9 +49,9 @@ const char* other_format(const std::filesystem::path& path) {
 // Throws an error that says what was found instead of a checkpoint, and what to do.
 [[noreturn]] void reject(const std::filesystem::path& path) {
   const std::string where = path.string();
-  if (!std::filesystem::exists(path)) throw std::runtime_error(where + ": no such directory");
+  if (!std::filesystem::exists(path)) throw std::runtime_error(where + ": no such file or directory");
   if (path.extension() == ".safetensors") {
-    throw std::runtime_error(where + ": give the directory that contains this file and config.json");
+    throw std::runtime_error(where + ": config.json is missing next to this file");
   }
   std::filesystem::path other = other_format(path) != nullptr ? path : std::filesystem::path();
   if (std::filesystem::is_directory(path)) {
@@ -66,11 +72,33 @@ const char* other_format(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::unique_ptr<Checkpoint> open_checkpoint(const std::filesystem::path& path) {
+std::optional<Activation> find_activation(std::string_view name) {
+  for (const auto& [known, activation] : kActivations) {
+    if (name == known) return activation;
+  }
+  return std::nullopt;
+}
+
+std::string activation_names() {
+  std::string names;
+  for (const auto& [name, activation] : kActivations) names += (names.empty() ? "" : ", ") + std::string(name);
+  return names;
+}
+
+std::unique_ptr<Checkpoint> open_checkpoint(const std::filesystem::path& path, const ReadOptions& options) {
   for (const CheckpointFormat* format : kFormats) {
-    if (format->recognizes(path)) return format->open(path);
+    if (format->recognizes(path)) return format->open(path, options);
   }
   reject(path);
+}
+
+std::filesystem::path directory_of(const std::filesystem::path& path) {
+  const std::filesystem::path absolute = std::filesystem::absolute(path);
+  return std::filesystem::is_directory(absolute) ? absolute : absolute.parent_path();
+}
+
+std::string directory_name(const std::filesystem::path& path) {
+  return std::filesystem::weakly_canonical(directory_of(path)).filename().string();
 }
 
 void check_info(const CheckpointInfo& info, const std::string& where) {

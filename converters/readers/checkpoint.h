@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,11 @@ struct ModelShape {
 };
 
 enum class Activation : uint8_t { kGeluTanh = 0, kGeluErf = 1 };
+
+// Returns the activation that transformers calls `name`, or nullopt.
+std::optional<Activation> find_activation(std::string_view name);
+// Returns the names that find_activation() knows, for messages.
+std::string activation_names();
 
 // A linear layer y = x W^T + b.
 struct FloatLinear {
@@ -89,15 +95,25 @@ class Checkpoint {
   std::vector<std::string> notes_;
 };
 
+// What the user knows about a checkpoint.
+struct ReadOptions {
+  std::optional<Activation> activation;  // nullopt: what the checkpoint says, or else the default of its format
+};
+
 // A format of checkpoints. To add one, write its reader and add a row to kFormats in checkpoint.cpp.
 struct CheckpointFormat {
   bool (*recognizes)(const std::filesystem::path& path);  // by the files and their first bytes, not by names
-  std::unique_ptr<Checkpoint> (*open)(const std::filesystem::path& path);
+  std::unique_ptr<Checkpoint> (*open)(const std::filesystem::path& path, const ReadOptions& options);
 };
 
-// Opens the checkpoint at `path` with the reader that recognizes it. Throws std::runtime_error, which says how to
-// convert it where that is known, if none does.
-std::unique_ptr<Checkpoint> open_checkpoint(const std::filesystem::path& path);
+// Opens the checkpoint at `path`, a directory or a file, with the reader that recognizes it. Throws std::runtime_error,
+// which says how to convert it where that is known, if none does.
+std::unique_ptr<Checkpoint> open_checkpoint(const std::filesystem::path& path, const ReadOptions& options = {});
+
+// Returns the directory of a checkpoint, which may be named by the directory or by a file in it.
+std::filesystem::path directory_of(const std::filesystem::path& path);
+// Returns the name of that directory, which serves as the name of the model.
+std::string directory_name(const std::filesystem::path& path);
 
 // A whole checkpoint in memory.
 struct FloatModel {

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "converters/readers/safetensors.h"
+#include "converters/tensors/safetensors.h"
 
 namespace {
 

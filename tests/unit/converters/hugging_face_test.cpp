@@ -1,4 +1,4 @@
-#include "converters/readers/hugging_face.h"
+#include "converters/readers/checkpoint.h"
 
 #include <cmath>
 #include <cstring>
@@ -19,11 +19,11 @@ std::vector<float> floats_of(const RawTensor& tensor) {
 
 class HuggingFaceTest : public testing::Test {
  protected:
-  HuggingFaceCheckpoint open() const {
+  std::unique_ptr<Checkpoint> open() const {
     tiny_.save(directory_.path());
-    return HuggingFaceCheckpoint(directory_.path());
+    return open_checkpoint(directory_.path());
   }
-  FloatModel load() const { return load_float_model(open()); }
+  FloatModel load() const { return load_float_model(*open()); }
   std::vector<float> raw(const std::string& name) const { return floats_of(tiny_.tensors.at("transformer." + name)); }
   std::string config_error(const char* key, const json& value) {
     const json before = tiny_.config;
@@ -116,26 +116,26 @@ TEST_F(HuggingFaceTest, ReadsShards) {
     write_bytes(directory_ / ("model-" + std::to_string(i) + ".safetensors"), safetensors_bytes(shards[i]));
   }
   write_bytes(directory_ / "model.safetensors.index.json", json({{"weight_map", weight_map}}).dump());
-  expect_equal(load_float_model(HuggingFaceCheckpoint(directory_.path())), expected);
+  expect_equal(load_float_model(*open_checkpoint(directory_.path())), expected);
 }
 
 TEST_F(HuggingFaceTest, RecognizesTheKindOfHead) {
-  EXPECT_EQ(open().info().head_kind, HeadKind::kTied);
+  EXPECT_EQ(open()->info().head_kind, HeadKind::kTied);
   const RawTensor embedding = tiny_.tensors["transformer.wte.weight"];
 
   tiny_.tensors["lm_head.weight"] = embedding;
   tiny_.config["tie_word_embeddings"] = false;
-  EXPECT_EQ(open().info().head_kind, HeadKind::kTied);
+  EXPECT_EQ(open()->info().head_kind, HeadKind::kTied);
 
   RawTensor other = embedding;
   other.bytes[other.bytes.size() - 2] ^= 1;
   tiny_.tensors["lm_head.weight"] = other;
   for (const bool tied : {false, true}) {
     tiny_.config["tie_word_embeddings"] = tied;
-    EXPECT_EQ(open().info().head_kind, HeadKind::kPlain);
+    EXPECT_EQ(open()->info().head_kind, HeadKind::kPlain);
     EXPECT_EQ(load().head->weights, floats_of(other));
     EXPECT_TRUE(load().head->bias.empty());
-    const std::vector<std::string> notes = open().notes();
+    const std::vector<std::string> notes = open()->notes();
     EXPECT_EQ(notes.size(), tied ? 1u : 0u);
     for (const std::string& note : notes) {
       EXPECT_PRED2(contains, note, "\"tie_word_embeddings\" is true");
@@ -143,7 +143,7 @@ TEST_F(HuggingFaceTest, RecognizesTheKindOfHead) {
   }
 
   tiny_.tensors["lm_head.bias"] = make_tensor("F32", {11}, std::vector<float>(11, 0.5f));
-  EXPECT_EQ(open().info().head_kind, HeadKind::kBiased);
+  EXPECT_EQ(open()->info().head_kind, HeadKind::kBiased);
   EXPECT_EQ(load().head->weights, floats_of(other));
   EXPECT_EQ(load().head->bias, std::vector<float>(11, 0.5f));
 
@@ -180,35 +180,35 @@ TEST_F(HuggingFaceTest, FoldsAttentionScalesIntoQueries) {
   tiny_.config["scale_attn_weights"] = false;
   RawTensor& bias = tiny_.tensors["transformer.h.0.attn.c_attn.bias"];
   bias = make_tensor("F32", {24}, std::vector<float>(24, 3e38f));
-  EXPECT_ERROR(load(), "h.0.attn.c_attn.bias\": a query weight is too large");
+  EXPECT_ERROR(load(), "h.0.attn.c_attn.bias\": a value is too large for the factor 2.0");
 }
 
 TEST_F(HuggingFaceTest, ReadsBothFormsOfGelu) {
   for (const char* name : {"gelu_new", "gelu_pytorch_tanh", "gelu_fast"}) {
     tiny_.config["activation_function"] = name;
-    EXPECT_EQ(open().info().activation, Activation::kGeluTanh) << name;
+    EXPECT_EQ(open()->info().activation, Activation::kGeluTanh) << name;
   }
   tiny_.config["activation_function"] = "gelu";
-  EXPECT_EQ(open().info().activation, Activation::kGeluErf);
+  EXPECT_EQ(open()->info().activation, Activation::kGeluErf);
   EXPECT_NE(config_error("activation_function", "relu").find("is \"relu\"; supported are"), std::string::npos);
 }
 
 TEST_F(HuggingFaceTest, UsesTheFirstEndOfTextToken) {
   const auto token_of = [&](const json& value) {
     tiny_.config["eos_token_id"] = value;
-    return open().info().end_of_text_token;
+    return open()->info().end_of_text_token;
   };
   EXPECT_EQ(token_of(3), 3);
   EXPECT_EQ(token_of(json::array({4, 5})), 4);
-  EXPECT_EQ(open().notes().size(), 1u);
+  EXPECT_EQ(open()->notes().size(), 1u);
   EXPECT_EQ(token_of(json::array()), -1);
   EXPECT_EQ(token_of(nullptr), -1);
   EXPECT_EQ(token_of(11), -1);
-  EXPECT_NE(open().notes().at(0).find("11 is outside the vocabulary"), std::string::npos);
+  EXPECT_NE(open()->notes().at(0).find("11 is outside the vocabulary"), std::string::npos);
   EXPECT_EQ(token_of(-1), -1);
   EXPECT_NE(config_error("eos_token_id", "x").find("is not a token id"), std::string::npos);
   tiny_.config.erase("eos_token_id");
-  EXPECT_EQ(open().info().end_of_text_token, -1);
+  EXPECT_EQ(open()->info().end_of_text_token, -1);
 }
 
 TEST_F(HuggingFaceTest, RejectsWrongConfigs) {
@@ -217,26 +217,27 @@ TEST_F(HuggingFaceTest, RejectsWrongConfigs) {
     json value;
     const char* part;
   };
-  const Case cases[] = {{"model_type", "llama", "\"model_type\" is \"llama\"; only \"gpt2\" is supported"},
-                        {"model_type", nullptr, "\"model_type\" is \"\""},
-                        {"add_cross_attention", true, "cross attention is not supported"},
-                        {"n_head", 3, "the embedding size 8 is not a multiple of the 3 heads"},
-                        {"n_head", 0, "the number of heads is 0"},
-                        {"n_layer", 0, "the number of layers is 0"},
-                        {"n_layer", -1, "\"n_layer\" is -1, not a count"},
-                        {"n_layer", 2.5, "\"n_layer\" is 2.5, not a count"},
-                        {"n_layer", "2", "not a count"},
-                        {"n_embd", uint64_t{1} << 40, "not a count"},
-                        {"n_embd", 2147483647, "\"n_embd\" is too large"},
-                        {"vocab_size", 12, "its shape is (11, 8), by config.json it should be (12, 8)"},
-                        {"n_positions", 7, "its shape is (6, 8), by config.json it should be (7, 8)"},
-                        {"n_inner", 17, "h.0.mlp.c_fc.weight\": its shape is (8, 16)"},
-                        {"layer_norm_epsilon", 0, "\"layer_norm_epsilon\" is 0, not a number in (0, 1]"},
-                        {"layer_norm_epsilon", "x", "is not a number"},
-                        {"tie_word_embeddings", 1, "is neither true nor false"},
-                        {"n_layer", 1, "does not belong to a GPT-2 with the 1 layers"},
-                        {"n_layer", 3, "h.2.ln_1.weight\": is missing"},
-                        {"activation_function", 1, "is not a string"}};
+  const Case cases[] = {
+      {"model_type", "llama", "\"model_type\" is \"llama\"; only \"gpt2\", \"opt\" and \"biogpt\" are supported"},
+      {"model_type", nullptr, "\"model_type\" is \"\""},
+      {"add_cross_attention", true, "cross attention is not supported"},
+      {"n_head", 3, "the embedding size 8 is not a multiple of the 3 heads"},
+      {"n_head", 0, "the number of heads is 0"},
+      {"n_layer", 0, "the number of layers is 0"},
+      {"n_layer", -1, "\"n_layer\" is -1, not a count"},
+      {"n_layer", 2.5, "\"n_layer\" is 2.5, not a count"},
+      {"n_layer", "2", "not a count"},
+      {"n_embd", uint64_t{1} << 40, "not a count"},
+      {"n_embd", 2147483647, "\"n_embd\" is too large"},
+      {"vocab_size", 12, "its shape is (11, 8), by config.json it should be (12, 8)"},
+      {"n_positions", 7, "its shape is (6, 8), by config.json it should be (7, 8)"},
+      {"n_inner", 17, "h.0.mlp.c_fc.weight\": its shape is (8, 16)"},
+      {"layer_norm_epsilon", 0, "\"layer_norm_epsilon\" is 0, not a number in (0, 1]"},
+      {"layer_norm_epsilon", "x", "is not a number"},
+      {"tie_word_embeddings", 1, "is neither true nor false"},
+      {"n_layer", 1, "does not belong to a GPT-2 with the 1 layers"},
+      {"n_layer", 3, "h.2.ln_1.weight\": is missing"},
+      {"activation_function", 1, "is not a string"}};
   for (const Case& wrong : cases) {
     const std::string message = config_error(wrong.key, wrong.value);
     EXPECT_NE(message.find(wrong.part), std::string::npos) << wrong.part << "\n" << message;
@@ -274,24 +275,26 @@ TEST_F(HuggingFaceTest, RejectsWrongTensors) {
 TEST_F(HuggingFaceTest, IgnoresTensorsThatAreNotWeights) {
   tiny_.tensors["transformer.h.0.attn.bias"] = {"BOOL", {1, 1, 2, 2}, std::string(4, 1)};
   tiny_.tensors["transformer.h.1.attn.masked_bias"] = make_tensor("F32", {}, {-1e4f});
-  EXPECT_TRUE(open().notes().empty());
-  tiny_.tensors["score.weight"] = make_tensor("F32", {1}, {1});
-  EXPECT_EQ(open().notes(), std::vector<std::string>{"tensor \"score.weight\" is not used"});
+  EXPECT_TRUE(open()->notes().empty());
+  tiny_.tensors["v_head.summary.weight"] = make_tensor("F32", {1}, {1});
+  EXPECT_EQ(open()->notes(), std::vector<std::string>{"tensor \"v_head.summary.weight\" is not used"});
   tiny_.tensors["transformer.h.1.crossattention.c_attn.weight"] = make_tensor("F32", {1}, {1});
   EXPECT_ERROR(open(), "cross attention is not supported");
+  tiny_ = make_tiny_checkpoint();
+  tiny_.tensors["score.weight"] = make_tensor("F32", {1}, {1});
+  EXPECT_ERROR(open(), "\"score.weight\": this is the head of a reward or classification model");
 }
 
 TEST_F(HuggingFaceTest, OtherDirectoriesAreRejected) {
   EXPECT_ERROR(open_checkpoint(directory_.path()), "not a checkpoint in the format of transformers");
-  EXPECT_ERROR(open_checkpoint(directory_ / "absent"), "no such directory");
+  EXPECT_ERROR(open_checkpoint(directory_ / "absent"), "no such file or directory");
   write_bytes(directory_ / "config.json", "{}");
   EXPECT_ERROR(open_checkpoint(directory_ / "config.json"), "not a checkpoint in the format of transformers");
   EXPECT_ERROR(open_checkpoint(directory_.path()), "not a checkpoint in the format of transformers");
-  EXPECT_ERROR(HuggingFaceCheckpoint(directory_.path()), "neither model.safetensors nor");
   tiny_.save(directory_.path());
   for (const char* text : {"", "[]", "{\"n_layer\":2,\"n_layer\":2}", "nonsense"}) {
     write_bytes(directory_ / "config.json", text);
-    EXPECT_ERROR(HuggingFaceCheckpoint(directory_.path()), "config.json: ");
+    EXPECT_ERROR(open_checkpoint(directory_.path()), "config.json: ");
   }
 }
 

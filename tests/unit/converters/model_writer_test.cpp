@@ -9,7 +9,7 @@
 
 #include "converters/quantize/int8.h"
 #include "converters/quantize/report.h"
-#include "converters/readers/hugging_face.h"
+#include "converters/readers/checkpoint.h"
 #include "converters/readers/synthetic.h"
 #include "converters/tokenizers/builder.h"
 #include "runtime/base/xxhash64.h"
@@ -177,10 +177,10 @@ TEST_F(ModelWriterTest, WritesSeparateHeads) {
       tiny.tensors["lm_head.bias"] = make_tensor("F32", {11}, std::vector<float>(11, 2));
     }
     tiny.save(directory_.path());
-    const HuggingFaceCheckpoint checkpoint(directory_.path());
-    ASSERT_EQ(checkpoint.info().head_kind, kind);
-    write_model(checkpoint, output(), {});
-    WrittenModel(output()).expect_holds(checkpoint);
+    const auto checkpoint = open_checkpoint(directory_.path());
+    ASSERT_EQ(checkpoint->info().head_kind, kind);
+    write_model(*checkpoint, output(), {});
+    WrittenModel(output()).expect_holds(*checkpoint);
   }
 }
 
@@ -315,9 +315,9 @@ TEST_P(RealCheckpointTest, Converts) {
     GTEST_SKIP() << directory.string() << " is missing; set SOTTO_TEST_DATA";
   }
   const TemporaryDirectory temporary;
-  const HuggingFaceCheckpoint checkpoint(directory);
-  const WriteReport report = write_model(checkpoint, temporary / "x.sotto", {});
-  WrittenModel(temporary / "x.sotto").expect_holds(checkpoint);
+  const auto checkpoint = open_checkpoint(directory);
+  const WriteReport report = write_model(*checkpoint, temporary / "x.sotto", {});
+  WrittenModel(temporary / "x.sotto").expect_holds(*checkpoint);
   for (const TensorReport& tensor : report.tensors) {
     EXPECT_GT(tensor.signal_to_noise_db, 40) << tensor.name;
   }

@@ -86,7 +86,7 @@ TEST_F(ProgramTest, ExplainsWrongUsageAndInput) {
   for (const char* option : {"-o m.sotto", "--pack none", "--name x", "--force", "--quiet"}) {
     expect_failure(". --evaluate text " + std::string(option), 2, "excludes");
   }
-  expect_failure("absent -o m.sotto", 1, "absent: no such directory");
+  expect_failure("absent -o m.sotto", 1, "absent: no such file or directory");
   expect_failure(". -o absent/m.sotto", 1, "sotto-convert: absent/m.sotto: cannot create");
   expect_failure(". --vocab . -o m.sotto", 1, "contains no tokenizer");
   EXPECT_FALSE(std::filesystem::exists(directory_ / "m.sotto"));
@@ -97,9 +97,24 @@ TEST_F(ProgramTest, ExplainsWrongUsageAndInput) {
 TEST_F(ProgramTest, SaysHowToConvertOtherFormats) {
   write_bytes(directory_ / "gpt2.gguf", "GGUF");
   expect_failure("gpt2.gguf -o m.sotto", 1, "gpt2.gguf is a GGUF file: load it in Python with transformers");
-  expect_failure("model.safetensors -o m.sotto", 1, "give the directory that contains this file");
-  std::filesystem::rename(directory_ / "model.safetensors", directory_ / "pytorch_model.bin");
+  std::filesystem::rename(directory_ / "model.safetensors", directory_ / "flax_model.msgpack");
   expect_failure(". -o m.sotto", 1, "save_pretrained(NEW_DIR, safe_serialization=True)");
+}
+
+TEST_F(ProgramTest, AFileNamesTheCheckpointOfItsDirectory) {
+  save_tokenizer();
+  ASSERT_EQ(run(". -o a.sotto"), 0) << err_;
+  ASSERT_EQ(run("model.safetensors -o b.sotto"), 0) << err_;
+  EXPECT_EQ(read_bytes(directory_ / "a.sotto"), read_bytes(directory_ / "b.sotto"));
+  std::filesystem::remove(directory_ / "config.json");
+  expect_failure("model.safetensors -o m.sotto", 1, "config.json is missing next to this file");
+}
+
+TEST_F(ProgramTest, TheActivationCanBeGiven) {
+  ASSERT_EQ(run(". -o m.sotto --json --activation gelu"), 0) << err_;
+  EXPECT_EQ(nlohmann::json::parse(out_)["activation"], "gelu_erf");
+  expect_failure(". -o m.sotto --activation glu", 2, "\"glu\" is not one of gelu_new, gelu_pytorch_tanh");
+  expect_failure("--synthetic gpt2 --activation gelu -o c.sotto", 2, "excludes");
 }
 
 TEST_F(ProgramTest, RejectsPipesWithoutWaiting) {

@@ -1,4 +1,4 @@
-#include "converters/readers/safetensors.h"
+#include "converters/tensors/safetensors.h"
 
 #include <cmath>
 #include <limits>
@@ -156,44 +156,6 @@ TEST_F(SafetensorsTest, RejectsWrongEntries) {
 TEST_F(SafetensorsTest, RejectsBytesOutsideTensors) {
   EXPECT_ERROR(open(safetensors_bytes(tensors()) + "x"), "belong to no tensor");
   EXPECT_ERROR(open(safetensors_bytes(tensors(), [](json& header) { header.erase("a"); })), "belong to no tensor");
-}
-
-class SafetensorsDirectoryTest : public testing::Test {
- protected:
-  void save_shards(const json& weight_map) const {
-    write_bytes(directory_ / "one.safetensors", safetensors_bytes({{"a", make_tensor("F32", {1}, {1})}}));
-    write_bytes(directory_ / "two.safetensors", safetensors_bytes({{"b", make_tensor("F16", {1}, {2})}}));
-    write_bytes(directory_ / "model.safetensors.index.json",
-                json({{"metadata", {{"total_size", 6}}}, {"weight_map", weight_map}}).dump());
-  }
-
-  TemporaryDirectory directory_;
-};
-
-TEST_F(SafetensorsDirectoryTest, ReadsShards) {
-  save_shards({{"a", "one.safetensors"}, {"b", "two.safetensors"}});
-  const SafetensorsDirectory tensors(directory_.path());
-  EXPECT_EQ(tensors.names(), (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(tensors.read("a", 0, 1), std::vector<float>{1});
-  EXPECT_EQ(tensors.read("b", 0, 1), std::vector<float>{2});
-  EXPECT_ERROR(tensors.entry("c"), "tensor \"c\": is missing");
-}
-
-TEST_F(SafetensorsDirectoryTest, RejectsWrongIndexes) {
-  const auto open = [&] { SafetensorsDirectory tensors(directory_.path()); };
-  EXPECT_ERROR(open(), "neither model.safetensors nor model.safetensors.index.json");
-  save_shards({{"a", "two.safetensors"}});
-  EXPECT_ERROR(open(), "two.safetensors: tensor \"a\": is missing");
-  save_shards({{"a", "three.safetensors"}});
-  EXPECT_ERROR(open(), "three.safetensors: cannot open");
-  for (const char* name : {"../one.safetensors", "/etc/passwd", "..", "", "x/one.safetensors"}) {
-    save_shards({{"a", name}});
-    EXPECT_ERROR(open(), "is not the name of a file next to the index");
-  }
-  save_shards({{"a", 1}});
-  EXPECT_ERROR(open(), "the file of tensor \"a\" is not a string");
-  save_shards(7);
-  EXPECT_ERROR(open(), "\"weight_map\" is missing or not an object");
 }
 
 }  // namespace

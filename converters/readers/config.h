@@ -1,0 +1,49 @@
+// The configuration of a model: the members of a JSON object from a file that is not trusted. A member that is null
+// counts as absent. Errors are std::runtime_error and name the file and the member.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "converters/readers/checkpoint.h"
+
+namespace sotto {
+
+class Config {
+ public:
+  explicit Config(const std::filesystem::path& path);
+  // `where` is the name of `root` in messages.
+  Config(std::string where, nlohmann::json root);
+
+  const std::string& where() const { return where_; }
+  const nlohmann::json& root() const { return root_; }
+  [[noreturn]] void fail(const std::string& key, const std::string& what) const;
+
+  // Returns the first of two members that is present, or null.
+  const nlohmann::json* find(const char* key, const char* alias = nullptr) const;
+  // Returns a member that is an object. Throws if it is anything else.
+  Config object(const char* key) const;
+
+  // These return `otherwise` if the member is absent, and throw if it is of another type.
+  uint32_t count(const char* key, const char* alias, uint32_t otherwise) const;
+  bool flag(const char* key, bool otherwise) const;
+  std::string text(const char* key, const char* otherwise) const;
+  double number(const char* key, double otherwise) const;
+  // Returns the epsilon of layer norms, a number in (0, 1].
+  float epsilon(const char* key, float otherwise) const;
+  // Returns the activation that transformers calls by the member's name.
+  Activation activation(const char* key, const char* otherwise) const;
+  // Returns a token id, or the first of a list, because the runtime has only one end-of-text token. Adds remarks for
+  // the user to `notes`. Returns -1 if there is none in the vocabulary.
+  int32_t end_of_text(int32_t otherwise, uint32_t vocabulary_size, std::vector<std::string>& notes) const;
+
+ private:
+  std::string where_;
+  nlohmann::json root_;
+};
+
+}  // namespace sotto

@@ -1,0 +1,92 @@
+// A checkpoint of named tensors: what a format has to say about the names and the storage of GPT-2's parts, and the
+// reader that validates and reads them. Factors that the runtime does not know are folded into the weights.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "converters/readers/checkpoint.h"
+#include "converters/tensors/tensors.h"
+
+namespace sotto {
+
+// The order of the rows of a fused query, key and value layer.
+enum class QkvOrder : uint8_t {
+  kWhole,        // (3, heads, head size): all queries, all keys, all values
+  kPerHead,      // (heads, 3, head size)
+  kInterleaved,  // (heads, head size, 3)
+};
+
+// "{}" stands for the number of a layer. A part named NAME has tensors NAME.weight and NAME.bias.
+struct TensorMapping {
+  std::string token_embedding;  // the name of a tensor
+  std::string positions;        // the name of a tensor
+  std::string attention_norm;
+  std::vector<std::string> attention_qkv;  // one part, or those of queries, keys and values
+  std::string attention_output;
+  std::string feed_forward_norm;
+  std::string feed_forward_up;
+  std::string feed_forward_down;
+  std::string final_norm;
+  std::string head;
+  std::vector<std::string> ignored;  // ends of the names of tensors that are not weights
+
+  std::filesystem::path configuration;  // the file that gives the shape, for messages
+  bool inputs_first = false;            // linear weights are (inputs, outputs), not (outputs, inputs)
+  bool biases_are_optional = false;     // those that are absent are zero
+  QkvOrder qkv_order = QkvOrder::kWhole;
+  std::optional<bool> ties_head;    // what the configuration says; nullopt: the head is tied if it has no tensor
+  uint32_t skipped_positions = 0;   // rows in front of the first position
+  uint32_t vocabulary_padding = 0;  // rows after the last token, in the token embedding and the head
+  double embedding_scale = 1;       // of the token embedding as an input, not as a tied head
+  double position_scale = 1;
+  double head_scale = 1;
+  // Returns the factor of attention scores on top of 1/sqrt(head size).
+  std::function<double(uint32_t layer)> score_scale = [](uint32_t) { return 1.0; };
+};
+
+// Returns GPT-2's names in transformers, nanoGPT and minGPT; each begins with `prefix`.
+TensorMapping gpt2_mapping(const std::string& prefix);
+
+class NamedCheckpoint final : public Checkpoint {
+ public:
+  // Checks that every tensor exists and has the right shape and type. `info` need not have the head's kind.
+  NamedCheckpoint(CheckpointInfo info, std::vector<std::string> notes, Tensors tensors, TensorMapping mapping);
+
+  std::vector<float> positions() const override;
+  std::vector<float> token_embedding() const override;
+  FloatLayer layer(uint32_t index) const override;
+  FloatNorm final_norm() const override;
+  FloatLinear head() const override;
+
+ private:
+  using Shape = std::vector<uint64_t>;
+
+  uint64_t embedding_rows() const { return uint64_t{info_.shape.vocabulary_size} + mapping_.vocabulary_padding; }
+  void check_tensor(const std::string& name, const Shape& shape);
+  void check_bias(const std::string& name, uint64_t size);
+  void check_linear(const std::string& name, uint64_t inputs, uint64_t outputs);
+  void check_norm(const std::string& name);
+  void check_tensors();
+  void reject_other_models() const;
+  void note_unknown_tensors();
+  HeadKind find_head_kind();
+  bool head_equals_embedding() const;
+
+  std::vector<float> read(const std::string& name, uint64_t first, uint64_t count, double scale = 1) const;
+  std::vector<float> read_bias(const std::string& name, uint32_t size) const;
+  FloatLinear read_linear(const std::string& name, uint32_t inputs, uint32_t outputs) const;
+  FloatLinear read_qkv(uint32_t index) const;
+  FloatNorm read_norm(const std::string& name) const;
+  void scale_queries(uint32_t index, FloatLinear& qkv) const;
+  void scale(std::vector<float>& values, size_t count, double factor, const std::string& name) const;
+
+  Tensors tensors_;
+  TensorMapping mapping_;
+  std::vector<std::string> known_;  // names of the tensors that are used
+};
+
+}  // namespace sotto
