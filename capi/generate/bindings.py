@@ -27,7 +27,7 @@ def documentation(field: Field, null: str, true: str, false: str) -> str:
     text = re.sub(r"\bNULL\b", null, " ".join(filter(None, [field.doc, field.describe_values()])))
     if field.kind == "bool":
         words = {"1": true, "0": false}
-        text = re.sub(r"\b([01])(?=:)|(?<=Default )([01])(?=\.)", lambda match: words[match[0]], text)
+        text = re.sub(r"(?<=Default: )([01])(?=\.)", lambda match: words[match[0]], text)
     return text
 
 

@@ -216,36 +216,34 @@ class Field:
         return f"{self.c_type} {self.name}"
 
     def describe_values(self) -> str:
-        """Default, range and special values as a sentence for documentation: "Default 0.95; greater than 0 and ...". """
-        parts = []
+        """Default, range and special values as sentences: "Default: 40. Range: at least 1. 0 disables it." """
+        sentences = []
         specials = {special.value: special for special in self.special}
         default = self.default
         if self.struct.kind == "params" and self.kind in {"number", "token", "bool", "enum", "flags"}:
             if isinstance(default, EnumValue):
-                parts.append(f"Default {default.name}")
+                sentences.append(f"Default: {default.name}.")
             elif self.default_value in specials:
                 special = specials.pop(self.default_value)
-                parts.append(f"Default {special.text}: {special.meaning}")
+                sentences.append(f"Default: {special.text} ({special.meaning}).")
             elif default is not None:
-                parts.append(f"Default {number_text(default)}" + (" (off)" if default == self.off else ""))
+                is_off = self.kind != "bool" and default == self.off
+                sentences.append(f"Default: {number_text(default)}{' (off)' if is_off else ''}.")
         elif isinstance(default, str):
-            parts.append(f'Default "{default}"')
+            sentences.append(f'Default: "{default}".')
         elif isinstance(default, list):
-            parts.append("Default " + " ".join(c_string(text) for text in default))
+            sentences.append(f"Default: {' '.join(c_string(text) for text in default)}.")
         if self.range is not None and self.kind != "bool":
-            parts.append(self.range.describe())
+            sentences.append(f"Range: {self.range.describe().removeprefix('from ')}.")
         if self.limit is not None:
-            parts.append(f"at most {self.limit}")
+            sentences.append(f"At most {self.limit} elements.")
         if self.choices and self.kind == "number":
-            parts.append(" or ".join(str(choice) for choice in self.choices))
+            sentences.append(f"Values: {' or '.join(str(choice) for choice in self.choices)}.")
         for special in specials.values():
-            parts.append(f"{special.text}: {special.meaning}")
+            sentences.append(f"{special.text} means {special.meaning}.")
         if self.off is not None and self.kind == "number" and self.off != default and self.off not in specials:
-            parts.append(f"{number_text(self.off)}: off")
-        if not parts:
-            return ""
-        text = "; ".join(parts)
-        return text[0].upper() + text[1:] + "."
+            sentences.append(f"{number_text(self.off)} disables it.")
+        return " ".join(sentences)
 
 
 def number_text(value: int | float) -> str:

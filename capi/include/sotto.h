@@ -1,28 +1,29 @@
 /* sotto.h - the public interface of the runtime, and its specification.
  *
- * Read in this order: sotto_base.h, sotto_model.h, sotto_session.h, sotto_sampler.h; then, as
- * needed, sotto_grammar.h, sotto_search.h, sotto_speculation.h. sotto_memory.h, which this header
- * does not include, computes memory sizes at compile time. Enums and structs come from the tables
- * in capi/params; functions are described in the headers alone.
+ * Read the headers in this order: sotto_base.h, sotto_model.h, sotto_session.h, sotto_sampler.h;
+ * then, as needed, sotto_grammar.h, sotto_search.h and sotto_speculation.h. sotto_memory.h, which
+ * this header does not include, computes memory sizes at compile time. The enums and structs are
+ * generated from the tables in capi/params; the functions are described only here.
  *
- * What holds for every function below:
- *   Memory   The library allocates nothing for you: an object lives in the memory
- *            you pass to its _init function, until its _deinit or until you reuse
- *            that memory. The matching _memory_size returns its size. The only things
- *            kept elsewhere are a session's worker threads and a few hundred bytes
- *            of CPU detection, all made inside an _init. After _init nothing
- *            allocates, in any mode.
- *   Pointers Never NULL unless the comment says "may be NULL".
- *   Structs  Begin with struct_size = sizeof the struct as the caller knows it;
- *            the matching _params_init writes it together with the defaults. For
- *            structs the library fills in (info, timings, error) the caller sets it.
- *   Text     UTF-8 with an explicit size in bytes; no terminator is needed.
- *   Threads  Any number of threads may read one model. A session belongs to one
- *            thread at a time; only sotto_session_cancel may be called from another.
- *   Failure  A negative status leaves outputs unwritten and objects usable as
- *            before the call, unless the comment says otherwise.
- *   Bits     Same model, prompt, parameters and seed give the same tokens and the
- *            same logits, bit for bit, on every CPU, thread count and batch size.
+ * The following holds for every function:
+ *   Memory   The library does not allocate. An object lives in the block of memory
+ *            that is passed to its _init function, until its _deinit or until the
+ *            block is reused. The matching _memory_size function returns the size
+ *            of the block. Only a session's worker threads and a few hundred bytes
+ *            of CPU detection are kept elsewhere, and an _init function creates
+ *            them. After _init nothing is allocated, in any mode.
+ *   Pointers A pointer must not be NULL unless its comment says "may be NULL".
+ *   Structs  A struct begins with struct_size, which is sizeof the struct that the
+ *            caller was compiled with. The matching _params_init sets it together
+ *            with the defaults. In structs that the library fills in (info,
+ *            timings, error), the caller sets it.
+ *   Text     Text is UTF-8 with an explicit size in bytes, without a terminator.
+ *   Threads  Any number of threads may use one model. A session is used by one
+ *            thread at a time; only sotto_session_cancel may come from another one.
+ *   Failure  A call that returns a negative status leaves its outputs unwritten
+ *            and its objects unchanged, unless the comment says otherwise.
+ *   Bits     The same model, prompt, parameters and seed give the same tokens and
+ *            logits, bit for bit, with every CPU, thread count and batch size.
  */
 #ifndef SOTTO_H
 #define SOTTO_H

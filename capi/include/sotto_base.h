@@ -1,4 +1,4 @@
-/* sotto_base.h - what all headers share: version, status, errors, memory, logging, tokens and text.
+/* sotto_base.h - types that all headers use: version, status, errors, memory, logging, tokens and text.
  */
 #ifndef SOTTO_BASE_H
 #define SOTTO_BASE_H
@@ -24,36 +24,37 @@ extern "C" {
 
 /* ---- Version ------------------------------------------------------------- */
 
-/* A major version is one ABI. Minor versions only add to it, which includes names for reserved
- * fields. */
+/* The ABI is stable within a major version. A minor version may add to it, for example by giving a
+ * reserved field a name. */
 #define SOTTO_VERSION_MAJOR 1
 #define SOTTO_VERSION_MINOR 0
 #define SOTTO_VERSION_PATCH 0
 #define SOTTO_VERSION ((SOTTO_VERSION_MAJOR << 16) | (SOTTO_VERSION_MINOR << 8) | SOTTO_VERSION_PATCH)
 
-/* Returns the version of the linked library, to compare with SOTTO_VERSION of the header. */
+/* Returns the version of the linked library. Compare it with SOTTO_VERSION, the version of the
+ * header. */
 SOTTO_API uint32_t sotto_version(void);
-/* Returns the features of the linked library as static text, words separated by spaces:
- * full-samplers (or basic-samplers), grammar, search, speculation, watermark, int4, threads,
- * simd. Calls that need a missing feature fail with SOTTO_UNSUPPORTED (4-bit models:
- * SOTTO_MODEL_UNSUPPORTED) and name the option of the build. */
+/* Returns the features of the linked library as words separated by spaces: full-samplers (or
+ * basic-samplers), grammar, search, speculation, watermark, int4, threads, simd. The text is
+ * static. A call that needs a missing feature fails with SOTTO_UNSUPPORTED (a 4-bit model with
+ * SOTTO_MODEL_UNSUPPORTED), and its message names the build option. */
 SOTTO_API const char* sotto_build_text(void);
 
 /* ---- Status -------------------------------------------------------------- */
 
-/* Result of a call. Negative values are failures, 0 is success, and positive values mean that
- * generation ended normally. Values never change. New ones may be added. */
+/* Result of a call. Negative values are failures, 0 is success, and positive values say why
+ * generation ended. The values never change, but later versions may add new ones. */
 typedef int32_t sotto_status;
 enum {
   /* Success. */
   SOTTO_OK = 0,
   /* The model generated its end-of-text token. */
   SOTTO_STOP_END_OF_TEXT = 1,
-  /* The caller's token limit was reached. */
+  /* The token limit of the caller was reached. */
   SOTTO_STOP_MAX_TOKENS = 2,
-  /* No slot of the KV ring is free, and the session has SOTTO_OVERFLOW_STOP. */
+  /* The KV ring is full, and the session uses SOTTO_OVERFLOW_STOP. */
   SOTTO_STOP_CONTEXT_FULL = 3,
-  /* Nothing can follow under the grammar. */
+  /* The text is complete: the grammar allows nothing after it. */
   SOTTO_STOP_GRAMMAR = 4,
   /* The callback returned a non-zero value. */
   SOTTO_STOP_CALLBACK = 5,
@@ -61,19 +62,19 @@ enum {
   SOTTO_STOP_CANCELLED = 6,
   /* A token of stop_tokens was generated. */
   SOTTO_STOP_TOKEN = 7,
-  /* One of stop_strings was generated. */
+  /* The text contains one of stop_strings. */
   SOTTO_STOP_STRING = 8,
-  /* max_time_ns has passed. */
+  /* The time limit max_time_ns has passed. */
   SOTTO_STOP_TIME = 9,
-  /* The text exceeded repetition_limit. */
+  /* The text repeats itself more than repetition_limit allows. */
   SOTTO_STOP_REPETITION = 10,
   /* Every continuation led to a banned string. */
   SOTTO_STOP_BANNED = 11,
   /* An argument or parameter has a value that is not allowed. */
   SOTTO_INVALID_ARGUMENT = -1,
-  /* The call is not possible after the calls before it. */
+  /* The object is not in a state in which this call is possible. */
   SOTTO_INVALID_STATE = -2,
-  /* The memory passed to an _init function is too small. */
+  /* The block of memory passed to an _init function is too small. */
   SOTTO_MEMORY_TOO_SMALL = -3,
   /* A block of memory is not aligned to SOTTO_MEMORY_ALIGNMENT. */
   SOTTO_MEMORY_MISALIGNED = -4,
@@ -81,75 +82,77 @@ enum {
   SOTTO_BUFFER_TOO_SMALL = -5,
   /* The model file is truncated, damaged or inconsistent. */
   SOTTO_MODEL_CORRUPT = -6,
-  /* The model file has a format version or feature that this library lacks. */
+  /* The model file uses a format version or a feature that this library does not support. */
   SOTTO_MODEL_UNSUPPORTED = -7,
-  /* The source of a grammar has an error, or matches no text. */
+  /* The source of a grammar contains an error, or nothing can match the grammar. */
   SOTTO_GRAMMAR_SYNTAX = -8,
-  /* The vocabulary has no token that fits the grammar at this place. */
+  /* The grammar requires text here that no token of the vocabulary can spell. */
   SOTTO_GRAMMAR_DEAD_END = -9,
-  /* The memory, the limits or the step budget do not suffice. */
+  /* The grammar or the text exceeds the available memory, a capacity or the step budget. */
   SOTTO_GRAMMAR_TOO_LARGE = -10,
-  /* The requested instruction set is not available. */
+  /* This CPU or this build does not support the requested instruction set. */
   SOTTO_CPU_UNSUPPORTED = -11,
-  /* The text is not UTF-8. */
+  /* The text is not valid UTF-8. */
   SOTTO_TEXT_INVALID = -12,
-  /* The model file holds no tokenizer. */
+  /* The model file contains no tokenizer. */
   SOTTO_TOKENIZER_MISSING = -13,
   /* The worker threads could not be started. */
   SOTTO_THREADS_UNAVAILABLE = -14,
-  /* A saved state is damaged, or belongs to another model. */
+  /* A saved state is damaged or belongs to another model. */
   SOTTO_STATE_CORRUPT = -15,
-  /* The source uses a feature for which no exact grammar is known. */
+  /* The source uses a feature that cannot be translated into an exact grammar. */
   SOTTO_GRAMMAR_UNSUPPORTED = -16,
-  /* A grammar image is damaged or of another version. */
+  /* A grammar image is damaged or has another version. */
   SOTTO_GRAMMAR_CORRUPT = -17,
-  /* The feature is not part of this build of the library. */
+  /* This build of the library does not include the feature. */
   SOTTO_UNSUPPORTED = -18,
-  /* The tokens do not fit the context of a session with SOTTO_OVERFLOW_STOP. Nothing was evaluated. */
+  /* The tokens do not fit the context of a session that uses SOTTO_OVERFLOW_STOP. None of them was
+   * evaluated. */
   SOTTO_PROMPT_TOO_LONG = -19,
-  /* An error of the library itself. */
+  /* The library has detected an error of its own. */
   SOTTO_INTERNAL = -100
 };
 
-/* Returns a static English text for any status, known or not. */
+/* Returns an English description of a status. The text is static. Unknown statuses are allowed. */
 SOTTO_API const char* sotto_status_text(sotto_status status);
 
-/* Details of a failure for people. The caller owns it and sets struct_size. It is written only if
- * the call fails. Every `error` parameter of a function may be NULL. */
+/* Describes a failure to a person. The caller owns the struct and sets struct_size; a function
+ * writes it only if it fails. Every `error` parameter may be NULL. */
 typedef struct sotto_error {
   uint32_t struct_size;
-  /* The status that the function returns. */
+  /* The status that the function also returns. */
   sotto_status status;
-  /* Offset of the faulty byte in the input (file or text), or UINT64_MAX if there is none. */
+  /* Offset of the first invalid byte of the input (a file or a text), or UINT64_MAX if the failure
+   * has no offset. */
   uint64_t offset;
-  /* NUL-terminated UTF-8 text that describes the failure. */
+  /* Description of the failure as NUL-terminated UTF-8 text. */
   char message[240];
 } sotto_error;
 
 /* ---- Memory and logging --------------------------------------------------- */
 
-/* Required alignment, in bytes, of a model file's bytes and of every block passed to an _init
- * function. */
+/* Alignment in bytes that a model file in memory and every block passed to an _init function must
+ * have. */
 #define SOTTO_MEMORY_ALIGNMENT 64
 
-/* How important a log message is. */
+/* Severity of a log message. */
 typedef int32_t sotto_log_level;
 enum {
-  /* Something failed. */
+  /* An operation failed. */
   SOTTO_LOG_ERROR = 1,
-  /* Something is probably unintended. */
+  /* Something was accepted but is probably a mistake. */
   SOTTO_LOG_WARNING = 2,
-  /* Progress. */
+  /* Information about progress. */
   SOTTO_LOG_INFO = 3
 };
 
-/* Receives a message, which is NUL-terminated and valid only during the call. It is called on the
- * thread that is inside a library function. */
+/* Receives a log message. `message` is NUL-terminated and valid only during the call, which is made
+ * on the thread that called the library. */
 typedef void (*sotto_log_fn)(void* user_data, sotto_log_level level, const char* message);
 
 /* ---- Tokens and text ---- */
 
-/* Id of a token, which is its index in the vocabulary. */
+/* A token id: the index of the token in the vocabulary. */
 typedef int32_t sotto_token;
 
 /* A list of tokens. */
@@ -159,7 +162,7 @@ typedef struct sotto_token_list {
   size_t count;
 } sotto_token_list;
 
-/* UTF-8 text without a terminator. */
+/* UTF-8 text, without a terminating NUL. */
 typedef struct sotto_text {
   /* The bytes. */
   const char* text;

@@ -1,43 +1,44 @@
-/* sotto_memory.h - the sizes that sotto_model_memory_size and sotto_session_memory_size return, as
- * constant expressions for C and C++, so that memory can be static:
+/* sotto_memory.h - memory sizes as constant expressions of C and C++, so that memory can be static.
+ * They equal the results of sotto_model_memory_size and sotto_session_memory_size:
  *
  *   #define SHAPE 4096, 256, 4, 6, 1024   // vocabulary, embedding, heads, layers, feed-forward
  *   static _Alignas(SOTTO_MEMORY_ALIGNMENT) unsigned char
  *       session_memory[SOTTO_SESSION_MEMORY_BYTES(SHAPE, 256, 32, 0)];
  *
- * The results hold for the library of the same SOTTO_VERSION. Arguments are numbers of elements and
- * are evaluated several times. Results are bytes.
+ * The arguments are numbers of elements, each of which is evaluated several times. The results are
+ * bytes, and they are valid for the library with the same SOTTO_VERSION.
  */
 #ifndef SOTTO_MEMORY_H
 #define SOTTO_MEMORY_H
 
 #include "sotto.h"
 
-/* Memory of a model whose weights are packed into memory, because the file holds no section for
- * this CPU, or copied there (sotto_model_params.copy_weights). */
+/* Memory of a model with int8 weights that are packed into memory, because the file contains no
+ * section for this CPU, or copied into memory (sotto_model_params.copy_weights). */
 #define SOTTO_MODEL_MEMORY_BYTES(...) SOTTO_MODEL_BYTES_(__VA_ARGS__)
 
 /* The same for 4-bit weights with an 8-bit head (sotto-convert --weights int4 --head int8). */
 #define SOTTO_MODEL_INT8_HEAD_MEMORY_BYTES(...) SOTTO_MODEL_INT8_HEAD_BYTES_(__VA_ARGS__)
 
-/* Memory of a model that needs none for weights, because they have 4 bits, are used from the file's
- * packed section, or the instruction set is SOTTO_ISA_REFERENCE, and they are not copied. For
- * copies of 4-bit weights, use sotto_model_memory_size. */
+/* Memory of a model that reads all of its weights directly from the file: weights of 4 bits, int8
+ * weights from a section packed for this CPU, or any weights with SOTTO_ISA_REFERENCE. For copies
+ * of 4-bit weights, use sotto_model_memory_size. */
 #define SOTTO_MODEL_IN_PLACE_MEMORY_BYTES(...) SOTTO_MODEL_OBJECT_BYTES_(__VA_ARGS__)
 
-/* Memory of a session: vocabulary, embedding, heads, layers, feed_forward, then context_tokens,
- * batch_tokens (not above context_tokens) and sink_tokens with their defaults resolved. The default
- * of context_tokens is the number of the model's positions. That of sink_tokens is 0 with
- * SOTTO_OVERFLOW_STOP, and otherwise the smaller of 4 and context_tokens/4. The other parameters
- * have their defaults. */
+/* Memory of a session. The arguments are vocabulary, embedding, heads, layers, feed_forward,
+ * context_tokens, batch_tokens (at most context_tokens) and sink_tokens. Write the actual values,
+ * not 0 for a default: the default of context_tokens is the number of the model's positions, and
+ * that of sink_tokens is 0 with SOTTO_OVERFLOW_STOP and otherwise the smaller of 4 and
+ * context_tokens/4. All other parameters have their defaults. */
 #define SOTTO_SESSION_MEMORY_BYTES(...) SOTTO_PLAIN_SESSION_BYTES_(__VA_ARGS__)
 
-/* The same with sequence_count, sequence_tokens (128 for the default), features and list_bytes
- * added. Compared with a plain session, b sequences of n tokens need keys and values of b n tokens,
- * b - 1 rows of logits, and about 1.5 KB + 32 n bytes each. */
+/* The same with four more arguments: sequence_count, sequence_tokens (128 for the default), features
+ * and list_bytes. For b sequences of n tokens, a session needs the keys and values of b n tokens and
+ * b - 1 rows of logits more, and about 1.5 KB + 32 n bytes per sequence. */
 #define SOTTO_SEARCH_SESSION_MEMORY_BYTES(...) SOTTO_SEARCH_SESSION_BYTES_(__VA_ARGS__)
 
-/* The same with draft_tokens added: a row of logits and of activations for each, and 16 KB. */
+/* The same with draft_tokens as one more argument. Each draft token needs a row of logits and one of
+ * activations; all together need another 16 KB. */
 #define SOTTO_DRAFT_SESSION_MEMORY_BYTES(...) SOTTO_SESSION_BYTES_(__VA_ARGS__)
 
 /* ---- How the sizes are computed ---------------------------------------------------- */
@@ -84,11 +85,11 @@
 #define SOTTO_DEFAULT_LIST_BYTES_ 16384 /* default list_bytes of sotto_session_params */
 
 #define SOTTO_UP_(count, multiple) ((SOTTO_SIZE_(count) + (multiple)-1) / (multiple)*SOTTO_SIZE_(multiple))
-/* An array of `count` elements of `size` bytes begins and ends on a multiple of the alignment. */
+/* The size of an array: every array begins and ends at a multiple of the alignment. */
 #define SOTTO_ARRAY_(count, size) SOTTO_UP_(SOTTO_SIZE_(count) * (size), SOTTO_MEMORY_ALIGNMENT)
 #define SOTTO_MAX_(a, b) (SOTTO_SIZE_(a) > SOTTO_SIZE_(b) ? SOTTO_SIZE_(a) : SOTTO_SIZE_(b))
 
-/* The size of a packed linear layer, bounded over all instruction sets. */
+/* The size of a packed linear layer: the maximum over all instruction sets. */
 #define SOTTO_PACKED_(inputs, outputs) \
   (SOTTO_UP_(outputs, SOTTO_PACKED_OUTPUTS_) * (SOTTO_UP_(inputs, SOTTO_PACKED_INPUTS_) + SOTTO_PACKED_EXTRA_))
 
@@ -105,7 +106,7 @@
 
 #define SOTTO_MIN_(a, b) (SOTTO_SIZE_(a) < SOTTO_SIZE_(b) ? SOTTO_SIZE_(a) : SOTTO_SIZE_(b))
 #define SOTTO_MAX3_(a, b, c) SOTTO_MAX_(SOTTO_MAX_(a, b), c)
-/* The lowest power of two, 1 ... 2^32, that is at least x. */
+/* The smallest power of two that is at least x, up to 2^32. */
 #define SOTTO_OR_(x, bits) ((x) | (x) >> (bits))
 #define SOTTO_CEIL2_(x) (SOTTO_OR_(SOTTO_OR_(SOTTO_OR_(SOTTO_OR_(SOTTO_OR_(SOTTO_SIZE_(x) - 1, 1), 2), 4), 8), 16) + 1)
 
@@ -148,7 +149,7 @@
    SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 64) / 64, 8) + 2 * SOTTO_ARRAY_(list_bytes, 1) + 2 * SOTTO_ARRAY_(context, 4) + \
    SOTTO_ARRAY_(context, SOTTO_PAST_TOKEN_SIZE_) + SOTTO_ARRAY_(SOTTO_CEIL2_(2 * SOTTO_SIZE_(context)), 4))
 
-/* The token tree, and the data of searches per sequence. `all` is sequences * tokens. */
+/* The token tree, and what a search stores per sequence. `all` is sequences * tokens. */
 #define SOTTO_TREE_BYTES_(sequences, tokens, all)                                                              \
   (2 * SOTTO_ARRAY_(all, 4) + 3 * SOTTO_ARRAY_(sequences, SOTTO_BEAM_TIP_SIZE_) +                              \
    SOTTO_ARRAY_(SOTTO_SIZE_(sequences) * (SOTTO_SIZE_(tokens) + SOTTO_STREAM_SPANS_), SOTTO_SLOT_SPAN_SIZE_) + \

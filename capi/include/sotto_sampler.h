@@ -1,5 +1,5 @@
-/* sotto_sampler.h - how a token is chosen: the chain of stages between a session's logits and its
- * token, watermarks and their detectors, and samplers for the logits of any runtime.
+/* sotto_sampler.h - sampling: the chain of stages that turns logits into a token, watermarks and
+ * their detection, and samplers for the logits of other runtimes.
  */
 #ifndef SOTTO_SAMPLER_H
 #define SOTTO_SAMPLER_H
@@ -12,11 +12,12 @@ extern "C" {
 
 /* ---- The chain ------------------------------------------------------------- */
 
-/* Stages of the chain. Notation: l logits, p = softmax(l) over the tokens that are left, H = -sum p
- * ln p, c(t) how often t occurs in the penalty window. Tokens that a grammar's mask excludes are
- * removed before the first stage and never return. A truncation keeps at least min_keep tokens;
- * ties go to the lowest token id; NaN counts as -infinity. A stage whose parameters are off does
- * nothing. */
+/* Stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the
+ * probabilities of the remaining tokens, H = -sum p ln p for their entropy, and c(t) for the number
+ * of times that token t occurs in the penalty window. Tokens that a grammar does not allow are
+ * removed before the first stage and never return. A truncation keeps at least min_keep tokens.
+ * Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A stage whose
+ * parameters are off does nothing. */
 typedef int32_t sotto_stage;
 enum {
   /* Calls logits_callback. */
@@ -27,27 +28,28 @@ enum {
   SOTTO_STAGE_SEQUENCE_BIAS = 3,
   /* Removes all tokens except allowed_tokens. */
   SOTTO_STAGE_ALLOWED = 4,
-  /* Removes suppressed_tokens, begin_suppressed_tokens, and the end of text with ignore_end. */
+  /* Removes suppressed_tokens and begin_suppressed_tokens, and with ignore_end the end-of-text
+   * token. */
   SOTTO_STAGE_SUPPRESS = 5,
   /* Removes tokens that would complete one of bad_words. */
   SOTTO_STAGE_BAD_WORDS = 6,
-  /* Removes the end of text before min_new_tokens. */
+  /* Removes the end-of-text token until min_new_tokens tokens have been generated. */
   SOTTO_STAGE_MIN_TOKENS = 7,
   /* Forces forced_prefix and forced_last_token. */
   SOTTO_STAGE_FORCED = 8,
-  /* Raises the end of text with the length. */
+  /* Raises the logit of the end-of-text token as the text grows. */
   SOTTO_STAGE_END_DECAY = 9,
-  /* Applies repetition_penalty and the guard. */
+  /* Applies repetition_penalty and the repetition guard. */
   SOTTO_STAGE_REPETITION = 10,
   /* Applies frequency_penalty. */
   SOTTO_STAGE_FREQUENCY = 11,
   /* Applies presence_penalty. */
   SOTTO_STAGE_PRESENCE = 12,
-  /* Removes tokens that would repeat an n-gram. */
+  /* Removes tokens that would repeat an n-gram of the text. */
   SOTTO_STAGE_NO_REPEAT_NGRAM = 13,
   /* Applies the DRY penalty. */
   SOTTO_STAGE_DRY = 14,
-  /* Divides by the temperature. */
+  /* Divides the logits by the temperature. */
   SOTTO_STAGE_TEMPERATURE = 15,
   /* Applies quadratic smoothing. */
   SOTTO_STAGE_SMOOTHING = 16,
@@ -71,13 +73,13 @@ enum {
   SOTTO_STAGE_TOP_N_SIGMA = 25,
   /* Truncates by top_h. */
   SOTTO_STAGE_TOP_H = 26,
-  /* Removes the most likely tokens at random. */
+  /* At random steps, removes the most likely tokens. */
   SOTTO_STAGE_XTC = 27,
-  /* Adds the bias of a green list. */
+  /* Adds the green list's bias of the watermark. */
   SOTTO_STAGE_WATERMARK = 28
 };
 
-/* Predefined orders of the stages. Selection comes last in each. */
+/* Predefined orders of the stages. The selection always follows the last stage. */
 typedef int32_t sotto_order;
 enum {
   /* The order of llama.cpp. LOGITS_CALLBACK, ALLOWED, SUPPRESS, BAD_WORDS, MIN_TOKENS, FORCED,
@@ -100,345 +102,359 @@ enum {
 /* How one of the remaining tokens is selected. */
 typedef int32_t sotto_selection;
 enum {
-  /* In proportion to p, by inversion in the order of token ids. */
+  /* Draws a token with probability p, by inversion of the cumulative distribution in the order of
+   * token ids. */
   SOTTO_SELECT_MULTINOMIAL = 0,
-  /* The most likely token. Temperature 0 also selects it. */
+  /* Selects the most likely token, as temperature 0 does. */
   SOTTO_SELECT_GREEDY = 1,
-  /* The largest l plus Gumbel noise of the token (Gumbel 1954): the same distribution as
-   * MULTINOMIAL. */
+  /* Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution is
+   * that of MULTINOMIAL. */
   SOTTO_SELECT_GUMBEL = 2,
-  /* Keeps the surprise near mirostat_tau bits (Basu et al. 2021): estimates the Zipf exponent from
-   * the mirostat_m most likely tokens and keeps the k that follow from it. */
+  /* Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It estimates
+   * the Zipf exponent from the mirostat_m most likely tokens and derives from it how many tokens to
+   * keep. */
   SOTTO_SELECT_MIROSTAT = 3,
-  /* Does the same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and
-   * falls by eta (surprise - tau) per token. */
+  /* Mirostat 2 removes tokens whose surprise exceeds mu. In both versions, mu starts at 2 tau and
+   * decreases by eta (surprise - tau) after each token. */
   SOTTO_SELECT_MIROSTAT_V2 = 4,
-  /* Favours tokens whose p is near adaptive_target. The decayed mean of the selected p corrects the
-   * target, so that the mean stays there. */
+  /* Prefers tokens whose p is near a target. The target is adjusted after each token, so that the
+   * decayed mean of the selected p stays at adaptive_target. */
   SOTTO_SELECT_ADAPTIVE_P = 5
 };
 
-/* Bias of a token. */
+/* Bias of one token. */
 typedef struct sotto_token_bias {
   /* The token. */
   sotto_token token;
-  /* Number added to its logit. -infinity bans the token. */
+  /* Number added to the token's logit. -infinity bans the token. */
   float bias;
 } sotto_token_bias;
 
-/* Bias of the last token of a sequence. It applies when the newest tokens are those before it. */
+/* Bias of the last token of a sequence. It applies when the text ends with the other tokens of the
+ * sequence. */
 typedef struct sotto_sequence_bias {
-  /* The sequence of at least one token. */
+  /* The sequence, which has at least one token. */
   const sotto_token* tokens;
   size_t count;
-  /* Number added to the logit. -infinity bans the token. */
+  /* Number added to the logit of the last token. -infinity bans that token. */
   float bias;
   uint32_t reserved;
 } sotto_sequence_bias;
 
-/* May change the `count` (vocabulary_size) logits in any way. NaN becomes -infinity. It is called
- * on the session's thread, once per token and sequence. */
+/* Changes the `count` logits (vocabulary_size) in any way. NaN then counts as -infinity. It is
+ * called on the session's thread, once per token and sequence. */
 typedef void (*sotto_logits_fn)(void* user_data, float* logits, size_t count);
 
 /* ---- Watermarks ------------------------------------------------------------ */
 
-/* Kinds of watermarks, which are statistical marks of generated text that sotto_watermark_detect
- * finds. TOURNAMENT and GUMBEL replace the selection, which must be MULTINOMIAL with a temperature
- * above 0; of the searches only SOTTO_SEARCH_SAMPLE supports them. Averaged over all keys, they
- * leave the distribution of a token unchanged. */
+/* Kinds of watermarks. A watermark is a statistical pattern in generated text that
+ * sotto_watermark_detect recognises. TOURNAMENT and GUMBEL replace the selection, which must be
+ * MULTINOMIAL with a temperature above 0, and of all searches only SOTTO_SEARCH_SAMPLE supports
+ * them. Averaged over all keys, they do not change the distribution of a token. */
 typedef int32_t sotto_watermark_scheme;
 enum {
   /* No watermark. */
   SOTTO_WATERMARK_NONE = 0,
-  /* Green list (Kirchenbauer et al. 2023): delta is added to the logits of the tokens that a hash
-   * of key, context and token puts among the fraction gamma. The context is the context_width
-   * tokens before. */
+  /* Green list (Kirchenbauer et al. 2023): a hash of the key, the previous context_width tokens and
+   * a token decides whether the token belongs to the green fraction gamma of the vocabulary. The
+   * logits of green tokens are raised by delta. */
   SOTTO_WATERMARK_LEFT_HASH = 1,
-  /* Green list in which the token is part of its own context, anchored at the smallest hash
-   * (Kirchenbauer et al. 2024). */
+  /* Green list in which the context of a token includes the token itself, and the smallest hash in
+   * the context decides (Kirchenbauer et al. 2024). */
   SOTTO_WATERMARK_SELF_HASH = 2,
-  /* Tournament sampling of tournament_layers rounds (SynthID, Dathathri et al. 2024). */
+  /* Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024). */
   SOTTO_WATERMARK_TOURNAMENT = 3,
-  /* Gumbel-max trick with noise from a hash of key, context and token (Aaronson 2022). */
+  /* Gumbel-max trick whose noise is a hash of the key, the context and the token (Aaronson 2022). */
   SOTTO_WATERMARK_GUMBEL = 4
 };
 
 /* Parameters of a watermark. Detection needs the same parameters as generation. */
 typedef struct sotto_watermark_params {
   uint32_t struct_size;
-  /* Kind of watermark. Default NONE. */
+  /* Kind of watermark. Default: NONE. */
   sotto_watermark_scheme scheme;
-  /* Number of tokens that are hashed. Default 0: 4 for SELF_HASH, TOURNAMENT and GUMBEL, 1 for
-   * LEFT_HASH; from 0 to 16. */
+  /* Number of context tokens that are hashed. Default: 0 (4 for SELF_HASH, TOURNAMENT and GUMBEL, 1
+   * for LEFT_HASH). Range: 0 to 16. */
   uint32_t context_width;
-  /* Green fraction of the vocabulary. Default 0.25; greater than 0 and less than 1. */
+  /* Fraction of the vocabulary that is green. Default: 0.25. Range: greater than 0 and less than 1. */
   float gamma;
-  /* Number added to the logits of green tokens. Default 2; from 0 to 100. */
+  /* Number added to the logits of green tokens. Default: 2. Range: 0 to 100. */
   float delta;
-  /* Number of rounds of the tournament. Default 30; from 1 to 64. */
+  /* Number of rounds in the tournament. Default: 30. Range: 1 to 64. */
   uint32_t tournament_layers;
-  /* Secret key of the hashes. Default 15485863. */
+  /* Secret key of the hashes. Default: 15485863. */
   uint64_t key;
 } sotto_watermark_params;
 
 /* Result of sotto_watermark_detect. */
 typedef struct sotto_watermark_result {
   uint32_t struct_size;
-  /* Whether z is above 3. */
+  /* Whether z is greater than 3. */
   uint32_t is_marked;
-  /* Number of tokens scored. A context that occurs again with the same token counts once. */
+  /* Number of scored tokens. If a context and its token occur several times, they are scored once. */
   uint64_t token_count;
-  /* Number of green tokens, mean g for TOURNAMENT, or mean -ln(1-r) for GUMBEL. */
+  /* Number of green tokens, the mean g for TOURNAMENT, or the mean -ln(1-r) for GUMBEL. */
   double score;
-  /* Distance from unmarked text in standard deviations, (g - gamma T) / sqrt(T gamma (1-gamma)) for
-   * green lists. */
+  /* Distance from the expectation for unmarked text, in standard deviations. For green lists it is
+   * (g - gamma T) / sqrt(T gamma (1-gamma)), where g of T tokens are green. */
   double z;
-  /* Probability that unmarked text has such a z. */
+  /* Probability that unmarked text reaches this z. */
   double p_value;
 } sotto_watermark_result;
 
 SOTTO_API void sotto_watermark_params_init(sotto_watermark_params* params, size_t params_size);
 
-/* Detects a watermark. It needs neither model nor session. `vocabulary_size` is that of the model
- * that generated the tokens. In the worst case the time grows with the square of `count`. Errors:
- * INVALID_ARGUMENT naming the parameter, or a token outside the vocabulary. */
+/* Detects a watermark in a sequence of tokens, without a model or session. `vocabulary_size` must
+ * be that of the model that generated the tokens. In the worst case, the time grows with the square
+ * of `count`. Errors: INVALID_ARGUMENT naming the parameter, or a token outside the vocabulary. */
 SOTTO_API sotto_status sotto_watermark_detect(const sotto_watermark_params* params, size_t vocabulary_size,
                                               const sotto_token* tokens, size_t count, sotto_watermark_result* result,
                                               sotto_error* error);
 
 /* ---- Parameters ------------------------------------------------------------ */
 
-/* Decoding by contrasting layers (DoLa, Chuang et al. 2023): ln p of the last layer minus ln p of
- * the earlier layer that differs most from it, chosen among the lower or the upper half. */
+/* Decoding by contrasting layers (DoLa, Chuang et al. 2023). The logits become ln p of the last
+ * layer minus ln p of an earlier layer: the one, among the lower or the upper half, whose
+ * distribution differs most from the last layer's. */
 typedef int32_t sotto_dola;
 enum {
-  /* Off. */
+  /* No contrast. */
   SOTTO_DOLA_OFF = 0,
-  /* Contrasts with the lower layers. */
+  /* Contrasts the last layer with the lower half. */
   SOTTO_DOLA_LOW = 1,
-  /* Contrasts with the upper layers. */
+  /* Contrasts the last layer with the upper half. */
   SOTTO_DOLA_HIGH = 2
 };
 
-/* Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL if
- * their count is 0. */
+/* Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0. */
 typedef struct sotto_sampler_params {
   uint32_t struct_size;
-  /* Temperature T of l/T. 0 selects the most likely of the tokens that the other stages leave,
-   * which then use T = 1. Default 0.8; from 0 to 100; 1: off. */
+  /* Temperature T, by which the logits are divided. 0 selects the most likely of the tokens that
+   * the other stages leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1 disables
+   * it. */
   float temperature;
-  /* The k most likely tokens are kept. Default 40; 0: off. */
+  /* Keeps the k most likely tokens. Default: 40. 0 disables it. */
   uint32_t top_k;
-  /* The smallest set of tokens whose probability reaches p is kept (nucleus sampling, Holtzman et
-   * al. 2020). Default 0.95; greater than 0 and at most 1; 1: off. */
+  /* Keeps the smallest set of most likely tokens whose probabilities sum to at least top_p (nucleus
+   * sampling, Holtzman et al. 2020). Default: 0.95. Range: greater than 0 and at most 1. 1 disables
+   * it. */
   float top_p;
-  /* Tokens with p >= min_p max p are kept (Nguyen et al. 2024). Default 0.05; from 0 to 1; 0: off. */
+  /* Keeps tokens with p >= min_p max p (Nguyen et al. 2024). Default: 0.05. Range: 0 to 1. 0
+   * disables it. */
   float min_p;
-  /* Penalty r: l becomes l/r if l > 0, else l*r, for tokens in the window (Keskar et al. 2019).
-   * Default 1 (off); greater than 0 and at most 100. */
+  /* Penalty r of the tokens in the window: l becomes l/r if l > 0, and l*r otherwise (Keskar et al.
+   * 2019). Default: 1 (off). Range: greater than 0 and at most 100. */
   float repetition_penalty;
-  /* Number of the newest tokens that repetition, frequency and presence penalties count. Default
-   * 64; UINT32_MAX: all that the session holds, at most context_tokens; 0: off. */
+  /* Number of recent tokens to which the repetition, frequency and presence penalties apply.
+   * Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0 disables
+   * it. */
   uint32_t repetition_window;
-  /* Whether the log probabilities of sotto_piece are computed. Default 0. */
+  /* Whether the log probabilities in sotto_piece are computed. Default: 0. */
   uint32_t log_probabilities;
-  /* Seed of the random numbers. Default 0. */
+  /* Seed of the random numbers. Default: 0. */
   uint64_t seed;
 
   /* ---- Chain ---- */
 
-  /* Order of the stages. Default DEFAULT. */
+  /* Order of the stages. Default: DEFAULT. */
   sotto_order order;
-  /* Minimal number of tokens that a truncation keeps. Default 1; at least 1. */
+  /* Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1. */
   uint32_t min_keep;
-  /* The stages to run instead of those of `order`, none twice. It is an error if a parameter is on
-   * and its stage is missing. Without stages `order` applies. */
+  /* Stages to run instead of those of `order`. Each may occur once. A parameter that is on while
+   * its stage is missing is an error. If the list is empty, `order` applies. */
   const sotto_stage* stages;
   size_t stage_count;
 
   /* ---- Repetition ---- */
 
-  /* Penalty f of l -= f c(t). Default 0 (off); from -100 to 100. */
+  /* Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100. */
   float frequency_penalty;
-  /* Penalty v of l -= v for tokens with c(t) > 0. Default 0 (off); from -100 to 100. */
+  /* Penalty v: l decreases by v for tokens with c(t) > 0. Default: 0 (off). Range: -100 to 100. */
   float presence_penalty;
-  /* Whether the windows of all penalties reach into the prompt. Otherwise they hold only generated
-   * tokens. Default 1. */
+  /* Whether the windows of all penalties include the prompt. If not, they contain only generated
+   * tokens. Default: 1. */
   uint32_t penalize_prompt;
-  /* Reduces the repetition, frequency and presence penalties of older tokens in the window. Default
-   * 0 (off); from 0 to 10. */
+  /* Slope of the curve that reduces the repetition, frequency and presence penalties of older
+   * tokens in the window. Default: 0 (off). Range: 0 to 10. */
   float penalty_slope;
-  /* Length n such that no n consecutive tokens occur twice. Default 0 (off). */
+  /* Length of the n-grams that must not occur twice in the text. Default: 0 (off). */
   uint32_t no_repeat_ngram;
-  /* Multiplier m of DRY (p-e-w 2024), which is l -= m b^(n-a) for a token that would extend a
-   * repetition of n >= a tokens. Default 0 (off); from 0 to 100. */
+  /* Multiplier m of the DRY penalty (p-e-w 2024): l decreases by m b^(n-a) for a token that would
+   * extend a repetition of n >= a tokens. Default: 0 (off). Range: 0 to 100. */
   float dry_multiplier;
-  /* Base b of DRY. Default 1.75; from 1 to 10. */
+  /* Base b of the DRY penalty. Default: 1.75. Range: 1 to 10. */
   float dry_base;
-  /* Allowed length a of DRY. Shorter repetitions are not penalised. Default 2. */
+  /* Allowed length a of DRY. Repetitions of fewer tokens are not penalised. Default: 2. */
   uint32_t dry_allowed_length;
-  /* Number of the newest tokens that DRY searches. Default UINT32_MAX: all. */
+  /* Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all). */
   uint32_t dry_window;
-  /* Number of the newest tokens whose repetitiveness (0 to 1) raises the penalty from
-   * repetition_penalty towards guard_penalty. Default 0 (off); from 0 to 256. */
+  /* Number of recent tokens whose repetitiveness the guard measures. The more repetitive they are,
+   * the closer the penalty moves from repetition_penalty to guard_penalty. Default: 0 (off). Range:
+   * 0 to 256. */
   uint32_t guard_window;
-  /* Repetition penalty for a text that only repeats itself. Default 1.5; from 1 to 100. */
+  /* Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to
+   * 100. */
   float guard_penalty;
   uint32_t reserved0;
-  /* DRY's repetitions end at tokens that contain one of these strings. Default "\n" ":" "\"" "*". */
+  /* Strings that interrupt a repetition: DRY does not look past a token that contains one of them.
+   * Default: "\n" ":" "\"" "*". */
   const sotto_text* dry_breakers;
   size_t dry_breaker_count;
-  /* DRY's repetitions also end at these tokens. */
+  /* Tokens that interrupt a repetition in the same way. */
   const sotto_token* dry_breaker_tokens;
   size_t dry_breaker_token_count;
 
   /* ---- Temperature ---- */
 
-  /* Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e. It also
-   * applies if T is 0. Default 0 (off); from 0 to 100. */
+  /* Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N is
+   * the number of remaining tokens. It applies even if T is 0. Default: 0 (off). Range: 0 to 100. */
   float temperature_range;
-  /* Exponent e of the dynamic temperature. Default 1; from 0 to 10. */
+  /* Exponent e of the dynamic temperature. Default: 1. Range: 0 to 10. */
   float temperature_exponent;
-  /* Factor f of quadratic smoothing, which is l = max - k f d^2 + s f d^3 with d = l - max, k =
-   * (3-c)/2, s = (c-1)/2. Default 0 (off); from 0 to 100. */
+  /* Factor f of quadratic smoothing: l becomes max - k f d^2 + s f d^3, where d = l - max, k =
+   * (3-c)/2 and s = (c-1)/2. Default: 0 (off). Range: 0 to 100. */
   float smoothing_factor;
-  /* Curve c of quadratic smoothing. 1 is a parabola. Default 1; from 1 to 10. */
+  /* Curve c of quadratic smoothing. With 1 the curve is a parabola. Default: 1. Range: 1 to 10. */
   float smoothing_curve;
 
   /* ---- Truncation ---- */
 
-  /* Decay of top_p, which is max(top_p_min, top_p decay^t) after t generated tokens. Default 1
-   * (off); greater than 0 and at most 1. */
+  /* Factor by which top_p decreases per token: after t generated tokens it is max(top_p_min, top_p
+   * decay^t). Default: 1 (off). Range: greater than 0 and at most 1. */
   float top_p_decay;
-  /* Lower limit of the decayed top_p. Default 0; from 0 to top_p. */
+  /* Lower limit of the decayed top_p. Default: 0. Range: 0 to top_p. */
   float top_p_min;
-  /* Token after which t starts again. Default -1: none. */
+  /* Token that resets t to 0. Default: -1 (none). */
   sotto_token top_p_reset_token;
-  /* Tokens with p >= a (max p)^2 are kept. Default 0 (off); from 0 to 1. */
+  /* Keeps tokens with p >= top_a (max p)^2. Default: 0 (off). Range: 0 to 1. */
   float top_a;
-  /* The sorted prefix whose normalised |second differences| of p sum up to z is kept (tail-free
-   * sampling, Phan 2019). Default 1 (off); greater than 0 and at most 1. */
+  /* Tail-free sampling (Phan 2019): keeps the most likely tokens up to the point where the
+   * normalised absolute second differences of the sorted probabilities sum to tail_free. Default: 1
+   * (off). Range: greater than 0 and at most 1. */
   float tail_free;
-  /* The tokens with the smallest |-ln p - H| whose probability reaches P are kept (Meister et al.
-   * 2023). Default 1 (off); greater than 0 and at most 1. */
+  /* Locally typical sampling (Meister et al. 2023): keeps the tokens with the smallest |-ln p - H|
+   * whose probabilities sum to at least typical_p. Default: 1 (off). Range: greater than 0 and at
+   * most 1. */
   float typical_p;
-  /* Tokens with p >= epsilon are kept (Hewitt et al. 2022). Default 0 (off); at least 0 and less
-   * than 1. */
+  /* Keeps tokens with p >= epsilon (Hewitt et al. 2022). Default: 0 (off). Range: at least 0 and
+   * less than 1. */
   float epsilon;
-  /* Tokens with p >= min(eta, sqrt(eta) e^-H) are kept (Hewitt et al. 2022). Default 0 (off); at
-   * least 0 and less than 1. */
+  /* Keeps tokens with p >= min(eta, sqrt(eta) e^-H) (Hewitt et al. 2022). Default: 0 (off). Range:
+   * at least 0 and less than 1. */
   float eta;
-  /* Tokens with l >= max - n sigma are kept, with sigma of the finite logits (Tang et al. 2024).
-   * Default 0 (off); from 0 to 100. */
+  /* Keeps tokens with l >= max - n sigma, where sigma is the standard deviation of the finite
+   * logits (Tang et al. 2024). Default: 0 (off). Range: 0 to 100. */
   float top_n_sigma;
-  /* The sorted prefix whose entropy stays within h H is kept (Potraghloo et al. 2025). Default 1
-   * (off); greater than 0 and at most 1. */
+  /* Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al.
+   * 2025). Default: 1 (off). Range: greater than 0 and at most 1. */
   float top_h;
-  /* With this probability all tokens with p >= xtc_threshold except the least likely of them are
-   * removed (XTC, p-e-w 2024). Default 0 (off); from 0 to 1. */
+  /* Probability with which XTC (p-e-w 2024) acts on a token. It then removes all tokens with p >=
+   * xtc_threshold except the least likely of them. Default: 0 (off). Range: 0 to 1. */
   float xtc_probability;
-  /* Threshold of XTC; above 0.5 it has no effect. Default 0.1; from 0 to 1. */
+  /* Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1. */
   float xtc_threshold;
 
   /* ---- Selection ---- */
 
-  /* How one of the remaining tokens is selected. Default MULTINOMIAL. */
+  /* How one of the remaining tokens is selected. Default: MULTINOMIAL. */
   sotto_selection selection;
-  /* Target surprise of Mirostat in bits. Default 5; greater than 0 and at most 20. */
+  /* Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at most 20. */
   float mirostat_tau;
-  /* Learning rate of Mirostat. Default 0.1; greater than 0 and at most 1. */
+  /* Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1. */
   float mirostat_eta;
-  /* Number of tokens from which MIROSTAT estimates the Zipf exponent. Default 100; at least 2. */
+  /* Number of tokens from which MIROSTAT estimates the Zipf exponent. Default: 100. Range: at least
+   * 2. */
   uint32_t mirostat_m;
-  /* Target probability of ADAPTIVE_P. Default -1: not set, which ADAPTIVE_P rejects; from 0 to 1. */
+  /* Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0
+   * to 1. */
   float adaptive_target;
-  /* Decay of the mean of ADAPTIVE_P. Default 0.9; from 0 to 0.99. */
+  /* Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99. */
   float adaptive_decay;
 
-  /* ---- Bans, bias, forcing. Positions count the tokens generated since the last prefill ---- */
+  /* ---- Bans, bias, forcing. Positions are counted from the last prefill ---- */
 
-  /* Number of tokens before which the end-of-text token is not generated. Default 0 (off). */
+  /* Number of tokens that are generated before the end-of-text token is allowed. Default: 0 (off). */
   uint32_t min_new_tokens;
-  /* Whether the end-of-text token is never generated. Default 0 (off). */
+  /* Whether the end-of-text token is never generated. Default: 0. */
   uint32_t ignore_end;
-  /* Start s of l_end += |l_end| (f^(t-s) - 1), which applies to the end-of-text token after t > s
-   * generated tokens. Default 0. */
+  /* Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text token
+   * increases by |l| (f^(t-s) - 1). Default: 0. */
   uint32_t end_decay_start;
-  /* Factor f of the same formula. Default 1 (off); from 0 to 10. */
+  /* Factor f of the end decay. Default: 1 (off). Range: 0 to 10. */
   float end_decay_factor;
-  /* Token that is generated at the limit of max_tokens. Default -1: none. */
+  /* Token that is generated as the last one before the limit max_tokens. Default: -1 (none). */
   sotto_token forced_last_token;
   uint32_t reserved1;
-  /* Biases of tokens. */
+  /* Biases of single tokens. */
   const sotto_token_bias* logit_bias;
   size_t logit_bias_count;
-  /* Biases of sequences. */
+  /* Biases of token sequences. */
   const sotto_sequence_bias* sequence_bias;
   size_t sequence_bias_count;
-  /* Token sequences that are never completed. */
+  /* Token sequences that must not be generated. */
   const sotto_token_list* bad_words;
   size_t bad_word_count;
-  /* The only tokens that may be generated. Without any, all tokens may be. */
+  /* The only tokens that may be generated. If the list is empty, all tokens are allowed. */
   const sotto_token* allowed_tokens;
   size_t allowed_token_count;
-  /* Tokens that are never generated. */
+  /* Tokens that must not be generated. */
   const sotto_token* suppressed_tokens;
   size_t suppressed_token_count;
-  /* Tokens that are not generated first. */
+  /* Tokens that must not be generated as the first token. */
   const sotto_token* begin_suppressed_tokens;
   size_t begin_suppressed_token_count;
-  /* The first generated tokens. */
+  /* Tokens with which the generated text must begin. */
   const sotto_token* forced_prefix;
   size_t forced_prefix_count;
-  /* Changes the logits before all other stages. May be NULL. */
+  /* Called before all other stages to change the logits. May be NULL. */
   sotto_logits_fn logits_callback;
   void* logits_user_data;
 
   /* ---- Watermark ---- */
 
-  /* Watermark of the text, which is copied, or NULL. */
+  /* Watermark of the text, or NULL for none. The struct is copied. */
   const sotto_watermark_params* watermark;
 
-  /* ---- Layers (before the chain, with SOTTO_FEATURE_DOLA) ---- */
+  /* ---- Layers (before the chain; the session needs SOTTO_FEATURE_DOLA) ---- */
 
-  /* Layers that the last one is contrasted with. Default OFF. */
+  /* Layers with which the last layer is contrasted. Default: OFF. */
   sotto_dola dola;
-  /* Tokens whose p under the last layer is below this fraction of max p are removed. Default 0.1;
-   * from 0 to 1. */
+  /* Removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1.
+   * Range: 0 to 1. */
   float dola_relative_top;
 
   /* ---- Reports ---- */
 
-  /* Number of the most likely tokens that each sotto_piece reports. Default 0; from 0 to 64. */
+  /* Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64. */
   uint32_t alternative_count;
   uint32_t reserved2;
 } sotto_sampler_params;
 
 SOTTO_API void sotto_sampler_params_init(sotto_sampler_params* params, size_t params_size);
 
-/* Sets the sampler's parameters and restarts its random numbers from the seed. Without a call the
- * defaults apply. Errors: INVALID_ARGUMENT naming the parameter (the lists together may take
- * list_bytes of sotto_session_params). On failure the old parameters stay. */
+/* Sets the sampler's parameters and restarts its random numbers from the seed. Before the first
+ * call, the defaults apply. Errors: INVALID_ARGUMENT naming the parameter; the lists together may
+ * take list_bytes of sotto_session_params. After a failure, the old parameters stay in effect. */
 SOTTO_API sotto_status sotto_session_set_sampler(sotto_session* session, const sotto_sampler_params* params,
                                                  sotto_error* error);
 
-/* ---- A sampler of its own ---------------------------------------------------- */
+/* ---- Samplers without a session ---------------------------------------------- */
 
 /* A sampler without a session, for the logits of any runtime and for experiments with parameters. */
 typedef struct sotto_sampler sotto_sampler;
 
-/* Input for one token. */
+/* Input of a sampler for one token. */
 typedef struct sotto_sampler_input {
   uint32_t struct_size;
-  /* Number of the stream of random numbers. */
+  /* Number of the stream of random numbers to draw from. */
   uint32_t sequence;
-  /* Logits of all tokens, which are not changed. */
+  /* Logits of all tokens. They are not changed. */
   const float* logits;
-  /* Mask of the allowed tokens, of which there is at least one: bit i % 64 of word i / 64 is token
-   * i. NULL allows all. */
+  /* Mask of the allowed tokens: bit i % 64 of word i / 64 stands for token i. At least one token
+   * must be allowed. NULL allows all tokens. */
   const uint64_t* allowed;
-  /* The previous tokens, newest last. May be NULL if there are none. Stages consider the newest
-   * 2048. */
+  /* The previous tokens, newest last, of which the stages consider the last 2048. May be NULL if
+   * there are none. */
   const sotto_token* history;
   size_t history_count;
   /* Number of tokens at the end of the history that were generated. */
@@ -447,34 +463,34 @@ typedef struct sotto_sampler_input {
   uint64_t token_limit;
 } sotto_sampler_input;
 
-/* Returns the number of bytes that sotto_sampler_init needs. `list_bytes` has the meaning of the
- * field of sotto_session_params. Errors: INVALID_ARGUMENT (vocabulary_size must be from 1 to 2^22,
- * and list_bytes at most 2^24). */
+/* Returns the number of bytes that sotto_sampler_init needs. `list_bytes` is the number of bytes
+ * reserved for the lists in the sampler's parameters, as in sotto_session_params. Errors:
+ * INVALID_ARGUMENT (vocabulary_size must be from 1 to 2^22, and list_bytes at most 2^24). */
 SOTTO_API sotto_status sotto_sampler_memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* memory_size,
                                                  sotto_error* error);
 
-/* Builds a sampler with the defaults in `memory`, which must outlive it. It needs no _deinit.
- * `model` defines the bytes of tokens (for dry_breakers) and the end-of-text token, and must have
- * the given vocabulary_size. If it is NULL, no token has text, and there is no end-of-text token.
- * Errors: as above, MEMORY_TOO_SMALL, MEMORY_MISALIGNED. */
+/* Builds a sampler with default parameters in `memory`, which must outlive it. There is no _deinit
+ * function. `model` defines the bytes of tokens (for dry_breakers) and the end-of-text token; its
+ * vocabulary must have vocabulary_size tokens. If `model` is NULL, tokens have no text, and there
+ * is no end-of-text token. Errors: as above, MEMORY_TOO_SMALL, MEMORY_MISALIGNED. */
 SOTTO_API sotto_status sotto_sampler_init(const sotto_model* model, size_t vocabulary_size, uint32_t list_bytes,
                                           void* memory, size_t memory_size, sotto_sampler** sampler,
                                           sotto_error* error);
 
-/* Sets the sampler's parameters as sotto_session_set_sampler does. dola must be off. */
+/* Sets the sampler's parameters as sotto_session_set_sampler does. The parameter dola must be off. */
 SOTTO_API sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_params* params,
                                          sotto_error* error);
 
-/* Selects a token. The random numbers are those of place history_count of the seed's stream. The
- * state of Mirostat and adaptive-p persists from call to call, until sotto_sampler_set. Errors:
- * INVALID_ARGUMENT naming the field. */
+/* Selects a token. The random numbers are those that a session with the same seed would use after
+ * history_count tokens. The state of Mirostat and adaptive-p persists between calls until
+ * sotto_sampler_set. Errors: INVALID_ARGUMENT naming the field. */
 SOTTO_API sotto_status sotto_sampler_pick(sotto_sampler* sampler, const sotto_sampler_input* input, sotto_token* token,
                                           sotto_error* error);
 
-/* Computes the distribution after the chain: the remaining tokens in the order of their ids, and
- * their probabilities. With temperature 0 or SOTTO_SELECT_GREEDY only the most likely token
- * remains. `*count` receives their number, even with BUFFER_TOO_SMALL. The arrays may be NULL when
- * `capacity` is 0. */
+/* Computes the distribution that the chain produces: the remaining tokens in the order of their
+ * ids, and their probabilities. With temperature 0 or SOTTO_SELECT_GREEDY, only the most likely
+ * token remains. `*count` receives the number of remaining tokens, even with BUFFER_TOO_SMALL. The
+ * arrays may be NULL when `capacity` is 0. */
 SOTTO_API sotto_status sotto_sampler_apply(sotto_sampler* sampler, const sotto_sampler_input* input,
                                            sotto_token* tokens, float* probabilities, size_t capacity, size_t* count,
                                            sotto_error* error);

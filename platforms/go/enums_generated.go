@@ -2,8 +2,8 @@
 
 package sotto
 
-// Status: result of a call. Negative values are failures, 0 is success, and positive values mean that generation ended
-// normally. Values never change. New ones may be added.
+// Status: result of a call. Negative values are failures, 0 is success, and positive values say why generation ended.
+// The values never change, but later versions may add new ones.
 type Status int32
 
 const (
@@ -11,11 +11,11 @@ const (
 	OK Status = 0
 	// The model generated its end-of-text token.
 	StopEndOfText Status = 1
-	// The caller's token limit was reached.
+	// The token limit of the caller was reached.
 	StopMaxTokens Status = 2
-	// No slot of the KV ring is free, and the session has SOTTO_OVERFLOW_STOP.
+	// The KV ring is full, and the session uses SOTTO_OVERFLOW_STOP.
 	StopContextFull Status = 3
-	// Nothing can follow under the grammar.
+	// The text is complete: the grammar allows nothing after it.
 	StopGrammar Status = 4
 	// The callback returned a non-zero value.
 	StopCallback Status = 5
@@ -23,19 +23,19 @@ const (
 	StopCancelled Status = 6
 	// A token of stop_tokens was generated.
 	StopToken Status = 7
-	// One of stop_strings was generated.
+	// The text contains one of stop_strings.
 	StopString Status = 8
-	// max_time_ns has passed.
+	// The time limit max_time_ns has passed.
 	StopTime Status = 9
-	// The text exceeded repetition_limit.
+	// The text repeats itself more than repetition_limit allows.
 	StopRepetition Status = 10
 	// Every continuation led to a banned string.
 	StopBanned Status = 11
 	// An argument or parameter has a value that is not allowed.
 	InvalidArgument Status = -1
-	// The call is not possible after the calls before it.
+	// The object is not in a state in which this call is possible.
 	InvalidState Status = -2
-	// The memory passed to an _init function is too small.
+	// The block of memory passed to an _init function is too small.
 	MemoryTooSmall Status = -3
 	// A block of memory is not aligned to SOTTO_MEMORY_ALIGNMENT.
 	MemoryMisaligned Status = -4
@@ -43,93 +43,93 @@ const (
 	BufferTooSmall Status = -5
 	// The model file is truncated, damaged or inconsistent.
 	ModelCorrupt Status = -6
-	// The model file has a format version or feature that this library lacks.
+	// The model file uses a format version or a feature that this library does not support.
 	ModelUnsupported Status = -7
-	// The source of a grammar has an error, or matches no text.
+	// The source of a grammar contains an error, or nothing can match the grammar.
 	GrammarSyntax Status = -8
-	// The vocabulary has no token that fits the grammar at this place.
+	// The grammar requires text here that no token of the vocabulary can spell.
 	GrammarDeadEnd Status = -9
-	// The memory, the limits or the step budget do not suffice.
+	// The grammar or the text exceeds the available memory, a capacity or the step budget.
 	GrammarTooLarge Status = -10
-	// The requested instruction set is not available.
+	// This CPU or this build does not support the requested instruction set.
 	CPUUnsupported Status = -11
-	// The text is not UTF-8.
+	// The text is not valid UTF-8.
 	TextInvalid Status = -12
-	// The model file holds no tokenizer.
+	// The model file contains no tokenizer.
 	TokenizerMissing Status = -13
 	// The worker threads could not be started.
 	ThreadsUnavailable Status = -14
-	// A saved state is damaged, or belongs to another model.
+	// A saved state is damaged or belongs to another model.
 	StateCorrupt Status = -15
-	// The source uses a feature for which no exact grammar is known.
+	// The source uses a feature that cannot be translated into an exact grammar.
 	GrammarUnsupported Status = -16
-	// A grammar image is damaged or of another version.
+	// A grammar image is damaged or has another version.
 	GrammarCorrupt Status = -17
-	// The feature is not part of this build of the library.
+	// This build of the library does not include the feature.
 	Unsupported Status = -18
-	// The tokens do not fit the context of a session with SOTTO_OVERFLOW_STOP. Nothing was evaluated.
+	// The tokens do not fit the context of a session that uses SOTTO_OVERFLOW_STOP. None of them was evaluated.
 	PromptTooLong Status = -19
-	// An error of the library itself.
+	// The library has detected an error of its own.
 	Internal Status = -100
 )
 
-// LogLevel: how important a log message is.
+// LogLevel: severity of a log message.
 type LogLevel int32
 
 const (
-	// Something failed.
+	// An operation failed.
 	LogError LogLevel = 1
-	// Something is probably unintended.
+	// Something was accepted but is probably a mistake.
 	LogWarning LogLevel = 2
-	// Progress.
+	// Information about progress.
 	LogInfo LogLevel = 3
 )
 
-// GrammarLanguage: languages in which the source text of a grammar can be written.
+// GrammarLanguage: languages in which a grammar can be written.
 type GrammarLanguage int32
 
 const (
-	// GBNF, the grammar language of llama.cpp.
+	// GBNF, the grammar notation of llama.cpp.
 	LanguageGBNF GrammarLanguage = 0
-	// JSON Schema, drafts 7 and 2020-12. A schema that has no exact grammar is rejected, with its keyword and JSON
-	// pointer. Nothing is ignored.
+	// JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated into an exact
+	// grammar is rejected, and the message names the keyword and its JSON pointer.
 	LanguageJSONSchema GrammarLanguage = 1
-	// A regular expression that the whole text must match, without look-around and back-references.
+	// A regular expression that the whole text must match. Look-around and back-references are not supported.
 	LanguageRegex GrammarLanguage = 2
-	// Any JSON value. There is no source.
+	// Any JSON value. The source is empty.
 	LanguageJSON GrammarLanguage = 3
-	// Any JSON object. There is no source.
+	// Any JSON object. The source is empty.
 	LanguageJSONObject GrammarLanguage = 4
-	// One of the strings in a JSON array.
+	// One of several strings. The source is a JSON array of them.
 	LanguageChoices GrammarLanguage = 5
-	// A JSON number. The source is a JSON object with the optional members "minimum" and "maximum", which are included,
-	// and "integer": true.
+	// A JSON number. The source is a JSON object with the optional members "minimum" and "maximum", which are
+	// inclusive, and "integer": true.
 	LanguageNumber GrammarLanguage = 6
-	// A call {"name": ..., "arguments": {...}} of one of the functions in a JSON array of {"name", "parameters"}, also
-	// inside {"type": "function", "function": {...}}.
+	// A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON array of {"name",
+	// "parameters"}, each of which may be wrapped as {"type": "function", "function": {...}}.
 	LanguageTools GrammarLanguage = 7
 )
 
-// JSONSpace: white space in generated JSON.
+// JSONSpace: where generated JSON contains white space.
 type JSONSpace int32
 
 const (
-	// Up to max_space blanks, tabs and line ends at every place where JSON allows them.
+	// Wherever JSON allows it: up to max_space spaces, tabs and line breaks in one place.
 	JSONFlexible JSONSpace = 0
-	// {"a":1,"b":[2,3]}.
+	// Nowhere, as in {"a":1,"b":[2,3]}.
 	JSONCompact JSONSpace = 1
-	// {"a": 1, "b": [2, 3]}.
+	// One space after each colon and comma, as in {"a": 1, "b": [2, 3]}.
 	JSONOneSpace JSONSpace = 2
 )
 
-// ISA: instruction sets. All compute the same bits. AUTO selects the best one of this CPU and build; for that it may
-// request tile registers from Linux (kernels/README.md, "AMX"), as AVX512AMX does.
+// ISA: instruction sets. All of them compute the same bits. AUTO and AVX512AMX may request the AMX tile registers from
+// Linux (see "AMX" in kernels/README.md).
 type ISA int32
 
 const (
-	// The best one of this CPU and build.
+	// The fastest instruction set that this build contains and this CPU supports.
 	ISAAuto ISA = 0
-	// Portable scalar code, which defines the results of all others.
+	// Portable scalar code, which defines the results of all other sets.
 	ISAReference ISA = 1
 	// x86-64 with AVX2 and FMA.
 	ISAAVX2 ISA = 2
@@ -137,19 +137,20 @@ const (
 	ISAAVX512 ISA = 3
 	// AVX512 with VNNI.
 	ISAAVX512VNNI ISA = 4
-	// The baseline of AArch64.
+	// AArch64 without optional extensions.
 	ISANEON ISA = 5
 	// NEON with the dot product extension.
 	ISANEONDotProd ISA = 6
 	// NEON_DOTPROD with the int8 matrix extension.
 	ISANEONI8MM ISA = 7
-	// AVX512VNNI with int8 tiles, on Linux.
+	// AVX512VNNI with AMX tiles of int8, on Linux.
 	ISAAVX512AMX ISA = 8
 )
 
-// Stage: stages of the chain. Notation: l logits, p = softmax(l) over the tokens that are left, H = -sum p ln p, c(t)
-// how often t occurs in the penalty window. Tokens that a grammar's mask excludes are removed before the first stage
-// and never return. A truncation keeps at least min_keep tokens; ties go to the lowest token id; NaN counts as
+// Stage: stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the probabilities of the
+// remaining tokens, H = -sum p ln p for their entropy, and c(t) for the number of times that token t occurs in the
+// penalty window. Tokens that a grammar does not allow are removed before the first stage and never return. A
+// truncation keeps at least min_keep tokens. Ties are resolved in favour of the lowest token id, and NaN counts as
 // -infinity. A stage whose parameters are off does nothing.
 type Stage int32
 
@@ -162,27 +163,27 @@ const (
 	StageSequenceBias Stage = 3
 	// Removes all tokens except allowed_tokens.
 	StageAllowed Stage = 4
-	// Removes suppressed_tokens, begin_suppressed_tokens, and the end of text with ignore_end.
+	// Removes suppressed_tokens and begin_suppressed_tokens, and with ignore_end the end-of-text token.
 	StageSuppress Stage = 5
 	// Removes tokens that would complete one of bad_words.
 	StageBadWords Stage = 6
-	// Removes the end of text before min_new_tokens.
+	// Removes the end-of-text token until min_new_tokens tokens have been generated.
 	StageMinTokens Stage = 7
 	// Forces forced_prefix and forced_last_token.
 	StageForced Stage = 8
-	// Raises the end of text with the length.
+	// Raises the logit of the end-of-text token as the text grows.
 	StageEndDecay Stage = 9
-	// Applies repetition_penalty and the guard.
+	// Applies repetition_penalty and the repetition guard.
 	StageRepetition Stage = 10
 	// Applies frequency_penalty.
 	StageFrequency Stage = 11
 	// Applies presence_penalty.
 	StagePresence Stage = 12
-	// Removes tokens that would repeat an n-gram.
+	// Removes tokens that would repeat an n-gram of the text.
 	StageNoRepeatNGram Stage = 13
 	// Applies the DRY penalty.
 	StageDRY Stage = 14
-	// Divides by the temperature.
+	// Divides the logits by the temperature.
 	StageTemperature Stage = 15
 	// Applies quadratic smoothing.
 	StageSmoothing Stage = 16
@@ -206,13 +207,13 @@ const (
 	StageTopNSigma Stage = 25
 	// Truncates by top_h.
 	StageTopH Stage = 26
-	// Removes the most likely tokens at random.
+	// At random steps, removes the most likely tokens.
 	StageXTC Stage = 27
-	// Adds the bias of a green list.
+	// Adds the green list's bias of the watermark.
 	StageWatermark Stage = 28
 )
 
-// Order: predefined orders of the stages. Selection comes last in each.
+// Order: predefined orders of the stages. The selection always follows the last stage.
 type Order int32
 
 const (
@@ -228,90 +229,93 @@ const (
 type Selection int32
 
 const (
-	// In proportion to p, by inversion in the order of token ids.
+	// Draws a token with probability p, by inversion of the cumulative distribution in the order of token ids.
 	SelectMultinomial Selection = 0
-	// The most likely token. Temperature 0 also selects it.
+	// Selects the most likely token, as temperature 0 does.
 	SelectGreedy Selection = 1
-	// The largest l plus Gumbel noise of the token (Gumbel 1954): the same distribution as MULTINOMIAL.
+	// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution is that of
+	// MULTINOMIAL.
 	SelectGumbel Selection = 2
-	// Keeps the surprise near mirostat_tau bits (Basu et al. 2021): estimates the Zipf exponent from the mirostat_m
-	// most likely tokens and keeps the k that follow from it.
+	// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It estimates the Zipf exponent
+	// from the mirostat_m most likely tokens and derives from it how many tokens to keep.
 	SelectMirostat Selection = 3
-	// Does the same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and falls by eta (surprise
-	// - tau) per token.
+	// Mirostat 2 removes tokens whose surprise exceeds mu. In both versions, mu starts at 2 tau and decreases by eta
+	// (surprise - tau) after each token.
 	SelectMirostatV2 Selection = 4
-	// Favours tokens whose p is near adaptive_target. The decayed mean of the selected p corrects the target, so that
-	// the mean stays there.
+	// Prefers tokens whose p is near a target. The target is adjusted after each token, so that the decayed mean of the
+	// selected p stays at adaptive_target.
 	SelectAdaptiveP Selection = 5
 )
 
-// WatermarkScheme: kinds of watermarks, which are statistical marks of generated text that sotto_watermark_detect
-// finds. TOURNAMENT and GUMBEL replace the selection, which must be MULTINOMIAL with a temperature above 0; of the
-// searches only SOTTO_SEARCH_SAMPLE supports them. Averaged over all keys, they leave the distribution of a token
-// unchanged.
+// WatermarkScheme: kinds of watermarks. A watermark is a statistical pattern in generated text that
+// sotto_watermark_detect recognises. TOURNAMENT and GUMBEL replace the selection, which must be MULTINOMIAL with a
+// temperature above 0, and of all searches only SOTTO_SEARCH_SAMPLE supports them. Averaged over all keys, they do not
+// change the distribution of a token.
 type WatermarkScheme int32
 
 const (
 	// No watermark.
 	WatermarkNone WatermarkScheme = 0
-	// Green list (Kirchenbauer et al. 2023): delta is added to the logits of the tokens that a hash of key, context and
-	// token puts among the fraction gamma. The context is the context_width tokens before.
+	// Green list (Kirchenbauer et al. 2023): a hash of the key, the previous context_width tokens and a token decides
+	// whether the token belongs to the green fraction gamma of the vocabulary. The logits of green tokens are raised by
+	// delta.
 	WatermarkLeftHash WatermarkScheme = 1
-	// Green list in which the token is part of its own context, anchored at the smallest hash (Kirchenbauer et al.
-	// 2024).
+	// Green list in which the context of a token includes the token itself, and the smallest hash in the context
+	// decides (Kirchenbauer et al. 2024).
 	WatermarkSelfHash WatermarkScheme = 2
-	// Tournament sampling of tournament_layers rounds (SynthID, Dathathri et al. 2024).
+	// Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024).
 	WatermarkTournament WatermarkScheme = 3
-	// Gumbel-max trick with noise from a hash of key, context and token (Aaronson 2022).
+	// Gumbel-max trick whose noise is a hash of the key, the context and the token (Aaronson 2022).
 	WatermarkGumbel WatermarkScheme = 4
 )
 
-// Dola: decoding by contrasting layers (DoLa, Chuang et al. 2023): ln p of the last layer minus ln p of the earlier
-// layer that differs most from it, chosen among the lower or the upper half.
+// Dola: decoding by contrasting layers (DoLa, Chuang et al. 2023). The logits become ln p of the last layer minus ln p
+// of an earlier layer: the one, among the lower or the upper half, whose distribution differs most from the last
+// layer's.
 type Dola int32
 
 const (
-	// Off.
+	// No contrast.
 	DolaOff Dola = 0
-	// Contrasts with the lower layers.
+	// Contrasts the last layer with the lower half.
 	DolaLow Dola = 1
-	// Contrasts with the upper layers.
+	// Contrasts the last layer with the upper half.
 	DolaHigh Dola = 2
 )
 
-// SearchMode: kind of search.
+// SearchMode: kinds of searches.
 type SearchMode int32
 
 const (
-	// Beam search, which continues the sequence_count best prefixes. With group_count above 1 it is diverse beam search
-	// (Vijayakumar et al. 2018): groups choose one after the other, and a token that earlier groups chose c times in
-	// this step loses diversity_penalty * c. With phrases it is constrained beam search (Post and Vilar 2018). The
-	// sampler's bans, biases and penalties apply; its temperature, truncations and selection do not.
+	// Beam search: in each step, the sequence_count best prefixes survive. If group_count is greater than 1, it is
+	// diverse beam search (Vijayakumar et al. 2018): the groups choose one after the other, and a token that earlier
+	// groups have chosen c times in the same step loses diversity_penalty * c. With phrases, it is constrained beam
+	// search (Post and Vilar 2018). Of the sampler, the bans, biases and penalties apply; temperature, truncations and
+	// selection do not.
 	SearchBeam SearchMode = 0
-	// Beams are drawn without replacement from the sampler's whole chain.
+	// Stochastic beam search: beams are drawn without replacement from the distribution after the sampler's chain.
 	SearchBeamSample SearchMode = 1
-	// Independent continuations, each drawn by the sampler with random numbers of its own, in the order that `rerank`
-	// selects.
+	// Independent samples, each with its own stream of random numbers. `rerank` determines their order.
 	SearchSample SearchMode = 2
-	// Contrastive search of one sequence. Of the contrastive_k most likely tokens it takes the one with the largest
-	// (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j (Su et al. 2022). Needs
-	// SOTTO_FEATURE_HIDDEN_HISTORY and contrastive_k <= the session's sequence_count.
+	// Contrastive search of one sequence (Su et al. 2022): among the contrastive_k most likely tokens, it selects the
+	// one with the largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j. It needs
+	// SOTTO_FEATURE_HIDDEN_HISTORY, and contrastive_k must not exceed the session's sequence_count.
 	SearchContrastive SearchMode = 3
 )
 
-// EarlyStopping: when a beam search ends after sequence_count sequences are finished (early_stopping of transformers).
+// EarlyStopping: when a beam search ends once sequence_count sequences are finished, as early_stopping in transformers.
 type EarlyStopping int32
 
 const (
-	// When the best running sequence, at its present length, is no better than the worst finished one.
+	// It ends when the best running sequence, at its current length, is no better than the worst finished one.
 	EarlyStoppingHeuristic EarlyStopping = 0
-	// Immediately.
+	// It ends immediately.
 	EarlyStoppingAtOnce EarlyStopping = 1
-	// Only when no better sequence is possible.
+	// It ends only when no better sequence is possible.
 	EarlyStoppingNever EarlyStopping = 2
 )
 
-// LengthNorm: divisor of the sum of ln p, which makes scores of different lengths comparable.
+// LengthNorm: divisor of a sequence's log probability, which makes scores of different lengths comparable.
 type LengthNorm int32
 
 const (
@@ -321,88 +325,92 @@ const (
 	LengthGNMT LengthNorm = 1
 )
 
-// Rerank: how SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK are minimum Bayes risk (Kumar and
-// Byrne 2004): the sequence with the largest mean similarity to all sequences, itself included, comes first.
+// Rerank: how SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK use minimum Bayes risk decoding
+// (Kumar and Byrne 2004): the sequence with the largest mean similarity to all sequences, including itself, comes
+// first.
 type Rerank int32
 
 const (
-	// The order in which they were drawn. The score is the sum of ln p.
+	// The order in which the sequences were drawn. The score is the log probability.
 	RerankOrder Rerank = 0
-	// Best of n, by the largest length-normalised ln p under the model.
+	// Best of n: the sequence with the largest length-normalised log probability under the model comes first.
 	RerankBest Rerank = 1
-	// Similarity is 1 for equal tokens and 0 otherwise, which is a majority vote (self-consistency, Wang et al. 2023).
+	// The similarity is 1 for equal sequences and 0 otherwise, so that the majority wins (self-consistency, Wang et al.
+	// 2023).
 	RerankExact Rerank = 2
-	// Similarity is the mean F1 score of token n-grams of order 1 to 4.
+	// The similarity is the mean F1 score of token n-grams of orders 1 to 4.
 	RerankNGram Rerank = 3
-	// Similarity is the result of `similarity`.
+	// The function `similarity` computes the similarity.
 	RerankCallback Rerank = 4
 )
 
-// Overflow: what happens when the KV ring is full. C is context_tokens, S is sink_tokens.
+// Overflow: what happens when the KV ring is full. C stands for context_tokens and S for sink_tokens.
 type Overflow int32
 
 const (
 	// Generation ends with SOTTO_STOP_CONTEXT_FULL.
 	OverflowStop Overflow = 0
-	// The first S tokens stay, the oldest other token is overwritten, and positions continue to increase (attention
-	// sinks, Xiao et al. 2023). At the last learned position the ring re-anchors: the sinks and the newest tokens, C/2
-	// together, are evaluated again from position 0.
+	// The first S tokens stay, each new token overwrites the oldest other one, and positions keep increasing (attention
+	// sinks, Xiao et al. 2023). When the model's positions are exhausted, the ring is re-anchored: the sinks and the
+	// newest tokens, C/2 in all, are evaluated again from position 0.
 	OverflowRing Overflow = 1
-	// The sinks and the newer half of the rest, (C-S)/2 tokens, are evaluated again from position 0. Exact with respect
-	// to the kept text.
+	// The sinks and the newest (C-S)/2 tokens are evaluated again from position 0, and all others are dropped. The
+	// results are exactly those for the remaining text.
 	OverflowShift Overflow = 2
 )
 
-// Feature: features of a session that need memory of their own.
+// Feature: features of a session that need additional memory.
 type Feature uint32
 
 const (
-	// Contrastive search, which needs embedding_size floats per slot.
+	// Contrastive search, which stores embedding_size floats per slot.
 	FeatureHiddenHistory Feature = 1
-	// Decoding by contrasting layers (sotto_dola).
+	// Decoding by contrasting layers (see sotto_dola).
 	FeatureDola Feature = 2
-	// A guide (sotto_session_set_guide).
+	// Guidance by a second session (see sotto_session_set_guide).
 	FeatureGuide Feature = 4
 )
 
-// Pooling: how the hidden states of a text become one embedding.
+// Pooling: how the hidden states of a text are combined into one embedding.
 type Pooling int32
 
 const (
-	// The last token's state.
+	// The state of the last token.
 	PoolLast Pooling = 0
 	// The mean of all states.
 	PoolMean Pooling = 1
 )
 
-// GuideMode: how a second session, the guide, changes the logits of the first.
+// GuideMode: how a second session, the guide, changes the logits of the first one.
 type GuideMode int32
 
 const (
 	// No guide.
 	GuideOff GuideMode = 0
-	// Classifier-free guidance (Sanchez et al. 2023): scale (ln p - ln p_guide) + ln p_guide. The guide, of the same
-	// model, has been prefilled with the negative prompt.
+	// Classifier-free guidance (Sanchez et al. 2023): the logits become scale (ln p - ln p_guide) + ln p_guide. The
+	// guide runs the same model and has been prefilled with the negative prompt.
 	GuideCfg GuideMode = 1
-	// Contrastive decoding (Li et al. 2022; O'Brien and Lewis 2023): (1+beta) l - beta l_guide for tokens with p >=
-	// alpha max p; the others are removed. The guide runs a weaker model with the same vocabulary over the same prompt.
+	// Contrastive decoding (Li et al. 2022; O'Brien and Lewis 2023): the logits become (1+beta) l - beta l_guide for
+	// tokens with p >= alpha max p, and all other tokens are removed. The guide runs a weaker model with the same
+	// vocabulary over the same prompt.
 	GuideContrast GuideMode = 2
 )
 
-// DraftSource: sources of drafts, as bits. Text that a matcher forces is evaluated ahead whenever the session has
-// memory for it, for any source. After it, the first of the chosen sources that proposes anything is used, in the order
-// CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
+// DraftSource: sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the sources
+// are. It is followed by a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION,
+// EARLY_EXIT, LOOKAHEAD.
 type DraftSource uint32
 
 const (
-	// Prompt lookup: the tokens that followed an earlier occurrence of the last tokens.
+	// Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens.
 	DraftLookup DraftSource = 1
-	// A session with a smaller model of the same vocabulary. It draws with this session's sampler and random numbers.
+	// A session with a smaller model that has the same vocabulary. It draws with the sampler and the random numbers of
+	// this session.
 	DraftSession DraftSource = 2
 	// The first layers of the model itself.
 	DraftEarlyExit DraftSource = 4
-	// N-grams that the model predicted after drafts that were wrong.
+	// Lookahead decoding: n-grams that the model predicted after drafts that turned out to be wrong.
 	DraftLookahead DraftSource = 8
-	// A function of the caller, such as heads trained for the model (Medusa, EAGLE).
+	// A function of the caller, for example heads that were trained for the model (Medusa, EAGLE).
 	DraftCallback DraftSource = 16
 )

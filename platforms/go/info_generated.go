@@ -5,13 +5,13 @@ package sotto
 // #include "bridge.h"
 import "C"
 
-// MatcherInfo: state of a sequence of a matcher.
+// MatcherInfo: state of one sequence of a matcher.
 type MatcherInfo struct {
-	// Whether the text may end here.
+	// Whether the text is complete, so that it may end here.
 	MayEnd bool
-	// Whether nothing can follow.
+	// Whether the grammar allows nothing more.
 	MustEnd bool
-	// Number of tokens that sequence 0 has accepted since its reset.
+	// Number of tokens that sequence 0 has accepted since it was reset.
 	TokenCount uint64
 }
 
@@ -37,27 +37,27 @@ type ModelInfo struct {
 	EmbeddingSize uint32
 	// Width of the feed-forward layers.
 	FeedForwardSize uint32
-	// The token that ends a text, or -1 if there is none.
+	// The end-of-text token, or -1 if there is none.
 	EndOfTextToken int32
-	// Whether the file holds a tokenizer.
+	// Whether the file contains a tokenizer.
 	HasTokenizer bool
 	// Size of the longest token in bytes, or 0 without a tokenizer.
 	MaxTokenBytes uint32
 	// The instruction set in use.
 	ISA ISA
-	// Whether all weights are used from the file, those of 8 bits from its section packed for this CPU. 0 with
+	// Whether all weights are read directly from the file, where those of 8 bits are packed for this CPU. 0 with
 	// copy_weights.
 	PackedInPlace bool
 	// Number of parameters of the network.
 	ParameterCount uint64
-	// Bytes of weights that are read per decoded token.
+	// Bytes of weights that are read to decode one token.
 	WeightBytes uint64
-	// Bytes of the vocabulary that the file holds prepared for grammars. With 0, sotto_vocabulary_init prepares it in
-	// memory.
+	// Size of the prepared vocabulary that the file contains for grammars. If it is 0, sotto_vocabulary_init prepares
+	// the vocabulary in memory.
 	VocabularyBytes uint64
-	// 8, or 4 if the weights of all layers have 4 bits.
+	// Bits per weight in the layers: 4 if all layers have 4-bit weights, otherwise 8.
 	LayerWeightBits uint32
-	// Bits of the weights of the head (and of the embeddings if they are tied): 8 or 4.
+	// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
 	HeadWeightBits uint32
 }
 
@@ -84,15 +84,16 @@ func newModelInfo(c *C.sotto_model_info) ModelInfo {
 
 // WatermarkResult: result of sotto_watermark_detect.
 type WatermarkResult struct {
-	// Whether z is above 3.
+	// Whether z is greater than 3.
 	IsMarked bool
-	// Number of tokens scored. A context that occurs again with the same token counts once.
+	// Number of scored tokens. If a context and its token occur several times, they are scored once.
 	TokenCount uint64
-	// Number of green tokens, mean g for TOURNAMENT, or mean -ln(1-r) for GUMBEL.
+	// Number of green tokens, the mean g for TOURNAMENT, or the mean -ln(1-r) for GUMBEL.
 	Score float64
-	// Distance from unmarked text in standard deviations, (g - gamma T) / sqrt(T gamma (1-gamma)) for green lists.
+	// Distance from the expectation for unmarked text, in standard deviations. For green lists it is (g - gamma T) /
+	// sqrt(T gamma (1-gamma)), where g of T tokens are green.
 	Z float64
-	// Probability that unmarked text has such a z.
+	// Probability that unmarked text reaches this z.
 	PValue float64
 }
 
@@ -106,25 +107,25 @@ func newWatermarkResult(c *C.sotto_watermark_result) WatermarkResult {
 	return info
 }
 
-// SessionInfo: state of a session.
+// SessionInfo: current state of a session.
 type SessionInfo struct {
-	// Number of slots of the KV ring.
+	// Number of slots in the KV ring.
 	ContextTokens uint32
-	// Number of tokens that are evaluated at once.
+	// Number of prompt tokens that are evaluated at once.
 	BatchTokens uint32
 	// Number of threads that evaluate tokens.
 	ThreadCount uint32
-	// Number of tokens at the beginning that are kept.
+	// Number of tokens at the start of the stream that are never dropped.
 	SinkTokens uint32
-	// Number of tokens whose keys and values are in the ring.
+	// Number of tokens whose keys and values are in the KV ring.
 	CachedTokens uint32
-	// Number of tokens of the stream since init or reset.
+	// Number of tokens in the stream since init or the last reset.
 	TokenCount uint64
-	// How often the ring was evaluated again.
+	// Number of times that the KV ring was re-anchored.
 	ReanchorCount uint64
-	// Bytes of keys and values, which are a part of memory_bytes.
+	// Bytes of keys and values, which memory_bytes includes.
 	KVBytes uint64
-	// Bytes that are in use of the memory passed to sotto_session_init.
+	// Bytes in use of the memory passed to sotto_session_init.
 	MemoryBytes uint64
 }
 
@@ -142,23 +143,24 @@ func newSessionInfo(c *C.sotto_session_info) SessionInfo {
 	return info
 }
 
-// SessionTimings: wall-clock times since init or sotto_session_reset_timings, in nanoseconds.
+// SessionTimings: counts of tokens and wall-clock times in nanoseconds, since init or the last
+// sotto_session_reset_timings.
 type SessionTimings struct {
-	// Number of tokens evaluated in prefills.
+	// Number of tokens that prefills evaluated.
 	PrefillTokens uint64
-	// Time for them.
+	// Time spent in prefills.
 	PrefillNS uint64
-	// Number of tokens evaluated one at a time by sotto_session_next and sotto_session_generate.
+	// Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time.
 	DecodeTokens uint64
-	// Time for them.
+	// Time spent evaluating them.
 	DecodeNS uint64
-	// Number of tokens sampled.
+	// Number of tokens that were sampled.
 	SampleCount uint64
-	// Time for grammar masks, sampler stages and selection.
+	// Time spent on grammar masks, sampler stages and the selection.
 	SampleNS uint64
-	// Number of tokens that RING and SHIFT evaluated again.
+	// Number of tokens that were evaluated again when the KV ring was re-anchored.
 	ReanchorTokens uint64
-	// Time for them, also part of prefill_ns or decode_ns.
+	// Time spent evaluating them. It is also included in prefill_ns or decode_ns.
 	ReanchorNS uint64
 }
 
@@ -175,13 +177,13 @@ func newSessionTimings(c *C.sotto_session_timings) SessionTimings {
 	return info
 }
 
-// Score: how likely a text is.
+// Score: likelihood of a text under the model.
 type Score struct {
-	// Number of tokens scored, which are all except a first token with nothing before it.
+	// Number of scored tokens. The first token of a stream has no context and is not scored.
 	TokenCount uint64
-	// Sum of ln p under the model.
+	// Sum of the log probabilities, ln p.
 	LogProbability float64
-	// exp(-log_probability / token_count), or NaN without tokens.
+	// exp(-log_probability / token_count), or NaN if no token was scored.
 	Perplexity float64
 }
 
@@ -193,19 +195,19 @@ func newScore(c *C.sotto_score) Score {
 	return info
 }
 
-// SpeculationInfo: counts of speculative decoding.
+// SpeculationInfo: statistics of speculative decoding.
 type SpeculationInfo struct {
-	// Number of evaluations with drafts.
+	// Number of evaluations that included drafts.
 	BatchCount uint64
-	// Number of draft tokens evaluated.
+	// Number of draft tokens that were evaluated.
 	ProposedCount uint64
-	// Number of draft tokens accepted.
+	// Number of draft tokens that were accepted.
 	AcceptedCount uint64
-	// Part of proposed_count that a matcher forced.
+	// How many of proposed_count were forced by a matcher.
 	ForcedProposedCount uint64
-	// Part of accepted_count that a matcher forced.
+	// How many of accepted_count were forced by a matcher.
 	ForcedAcceptedCount uint64
-	// Time spent on making drafts.
+	// Time in nanoseconds spent making drafts.
 	DraftNS uint64
 }
 

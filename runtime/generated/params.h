@@ -156,15 +156,15 @@ enum class GuideMode : int32_t {
   kContrast = 2,
 };
 
-// Features of a session that need memory of their own.
+// Features of a session that need additional memory.
 inline constexpr uint32_t kFeatureHiddenHistory = 1;
 inline constexpr uint32_t kFeatureDola = 2;
 inline constexpr uint32_t kFeatureGuide = 4;
 inline constexpr uint32_t kFeatureAll = 7;
 
-// Sources of drafts, as bits. Text that a matcher forces is evaluated ahead whenever the session has memory for it, for
-// any source. After it, the first of the chosen sources that proposes anything is used, in the order CALLBACK, LOOKUP,
-// SESSION, EARLY_EXIT, LOOKAHEAD.
+// Sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the sources are. It is
+// followed by a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT,
+// LOOKAHEAD.
 inline constexpr uint32_t kDraftLookup = 1;
 inline constexpr uint32_t kDraftSession = 2;
 inline constexpr uint32_t kDraftEarlyExit = 4;
@@ -172,7 +172,7 @@ inline constexpr uint32_t kDraftLookahead = 8;
 inline constexpr uint32_t kDraftCallback = 16;
 inline constexpr uint32_t kDraftAll = 31;
 
-// One continuation. It is owned by the session and valid until the session's next call.
+// A continuation that a search found. The session owns it; it is valid until the next call with the session.
 struct SearchSequence {
   const sotto_token* tokens;
   size_t token_count;
@@ -299,8 +299,8 @@ struct GrammarParams {
   void* log_user_data = nullptr;
 };
 
-// Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher evicts results
-// that are no longer needed. If that is not enough, the call fails with GRAMMAR_TOO_LARGE and changes nothing.
+// Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher evicts cached
+// results that are not in use. If that does not free enough, the call fails with GRAMMAR_TOO_LARGE and changes nothing.
 struct MatcherParams {
   static constexpr uint32_t kMaxSequenceCount = 65536;
   static constexpr uint32_t kMaxRollbackCount = 268435456;
@@ -368,7 +368,7 @@ struct SearchParams {
   void* step_user_data = nullptr;
 };
 
-// Parameters of a session, which determine its memory.
+// Parameters of a session. They determine how much memory it needs.
 struct SessionParams {
   static constexpr uint32_t kMaxBatchTokens = 4096;
   static constexpr uint32_t kMaxThreadCount = 64;
@@ -388,8 +388,8 @@ struct SessionParams {
   uint32_t draft_tokens = 0;
 };
 
-// Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied and may be NULL if
-// their count is 0.
+// Conditions that end generation. Tokens and time are counted from the last prefill. Arrays are copied; they may be
+// NULL if their count is 0.
 struct StopParams {
   bool include_stop_text = false;
   uint64_t max_tokens = 0;
@@ -401,7 +401,7 @@ struct StopParams {
   std::span<const TextView> banned_strings;
 };
 
-// Parameters of guidance by a second session.
+// Parameters of guidance.
 struct GuideParams {
   GuideMode mode = GuideMode::kCfg;
   float scale = 1.5f;
@@ -423,7 +423,7 @@ struct SpeculationParams {
   void* user_data = nullptr;
 };
 
-// Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL if their count is 0.
+// Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0.
 struct SamplerParams {
   static constexpr uint32_t kMaxGuardWindow = 256;
   static constexpr uint32_t kMaxAlternativeCount = 64;

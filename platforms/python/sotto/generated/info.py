@@ -13,14 +13,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class MatcherInfo:
-    """State of a sequence of a matcher."""
+    """State of one sequence of a matcher."""
 
     may_end: bool
-    """Whether the text may end here."""
+    """Whether the text is complete, so that it may end here."""
     must_end: bool
-    """Whether nothing can follow."""
+    """Whether the grammar allows nothing more."""
     token_count: int
-    """Number of tokens that sequence 0 has accepted since its reset."""
+    """Number of tokens that sequence 0 has accepted since it was reset."""
 
 
 @dataclass(frozen=True)
@@ -40,27 +40,27 @@ class ModelInfo:
     feed_forward_size: int
     """Width of the feed-forward layers."""
     end_of_text_token: int
-    """The token that ends a text, or -1 if there is none."""
+    """The end-of-text token, or -1 if there is none."""
     has_tokenizer: bool
-    """Whether the file holds a tokenizer."""
+    """Whether the file contains a tokenizer."""
     max_token_bytes: int
     """Size of the longest token in bytes, or 0 without a tokenizer."""
     isa: Isa
     """The instruction set in use."""
     packed_in_place: bool
-    """Whether all weights are used from the file, those of 8 bits from its section packed for this CPU. 0 with
+    """Whether all weights are read directly from the file, where those of 8 bits are packed for this CPU. 0 with
     copy_weights."""
     parameter_count: int
     """Number of parameters of the network."""
     weight_bytes: int
-    """Bytes of weights that are read per decoded token."""
+    """Bytes of weights that are read to decode one token."""
     vocabulary_bytes: int
-    """Bytes of the vocabulary that the file holds prepared for grammars. With 0, sotto_vocabulary_init prepares it in
-    memory."""
+    """Size of the prepared vocabulary that the file contains for grammars. If it is 0, sotto_vocabulary_init prepares
+    the vocabulary in memory."""
     layer_weight_bits: int
-    """8, or 4 if the weights of all layers have 4 bits."""
+    """Bits per weight in the layers: 4 if all layers have 4-bit weights, otherwise 8."""
     head_weight_bits: int
-    """Bits of the weights of the head (and of the embeddings if they are tied): 8 or 4."""
+    """Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4."""
 
 
 @dataclass(frozen=True)
@@ -68,88 +68,89 @@ class WatermarkResult:
     """Result of sotto_watermark_detect."""
 
     is_marked: bool
-    """Whether z is above 3."""
+    """Whether z is greater than 3."""
     token_count: int
-    """Number of tokens scored. A context that occurs again with the same token counts once."""
+    """Number of scored tokens. If a context and its token occur several times, they are scored once."""
     score: float
-    """Number of green tokens, mean g for TOURNAMENT, or mean -ln(1-r) for GUMBEL."""
+    """Number of green tokens, the mean g for TOURNAMENT, or the mean -ln(1-r) for GUMBEL."""
     z: float
-    """Distance from unmarked text in standard deviations, (g - gamma T) / sqrt(T gamma (1-gamma)) for green lists."""
+    """Distance from the expectation for unmarked text, in standard deviations. For green lists it is (g - gamma T) /
+    sqrt(T gamma (1-gamma)), where g of T tokens are green."""
     p_value: float
-    """Probability that unmarked text has such a z."""
+    """Probability that unmarked text reaches this z."""
 
 
 @dataclass(frozen=True)
 class SessionInfo:
-    """State of a session."""
+    """Current state of a session."""
 
     context_tokens: int
-    """Number of slots of the KV ring."""
+    """Number of slots in the KV ring."""
     batch_tokens: int
-    """Number of tokens that are evaluated at once."""
+    """Number of prompt tokens that are evaluated at once."""
     thread_count: int
     """Number of threads that evaluate tokens."""
     sink_tokens: int
-    """Number of tokens at the beginning that are kept."""
+    """Number of tokens at the start of the stream that are never dropped."""
     cached_tokens: int
-    """Number of tokens whose keys and values are in the ring."""
+    """Number of tokens whose keys and values are in the KV ring."""
     token_count: int
-    """Number of tokens of the stream since init or reset."""
+    """Number of tokens in the stream since init or the last reset."""
     reanchor_count: int
-    """How often the ring was evaluated again."""
+    """Number of times that the KV ring was re-anchored."""
     kv_bytes: int
-    """Bytes of keys and values, which are a part of memory_bytes."""
+    """Bytes of keys and values, which memory_bytes includes."""
     memory_bytes: int
-    """Bytes that are in use of the memory passed to sotto_session_init."""
+    """Bytes in use of the memory passed to sotto_session_init."""
 
 
 @dataclass(frozen=True)
 class SessionTimings:
-    """Wall-clock times since init or sotto_session_reset_timings, in nanoseconds."""
+    """Counts of tokens and wall-clock times in nanoseconds, since init or the last sotto_session_reset_timings."""
 
     prefill_tokens: int
-    """Number of tokens evaluated in prefills."""
+    """Number of tokens that prefills evaluated."""
     prefill_ns: int
-    """Time for them."""
+    """Time spent in prefills."""
     decode_tokens: int
-    """Number of tokens evaluated one at a time by sotto_session_next and sotto_session_generate."""
+    """Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time."""
     decode_ns: int
-    """Time for them."""
+    """Time spent evaluating them."""
     sample_count: int
-    """Number of tokens sampled."""
+    """Number of tokens that were sampled."""
     sample_ns: int
-    """Time for grammar masks, sampler stages and selection."""
+    """Time spent on grammar masks, sampler stages and the selection."""
     reanchor_tokens: int
-    """Number of tokens that RING and SHIFT evaluated again."""
+    """Number of tokens that were evaluated again when the KV ring was re-anchored."""
     reanchor_ns: int
-    """Time for them, also part of prefill_ns or decode_ns."""
+    """Time spent evaluating them. It is also included in prefill_ns or decode_ns."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """How likely a text is."""
+    """Likelihood of a text under the model."""
 
     token_count: int
-    """Number of tokens scored, which are all except a first token with nothing before it."""
+    """Number of scored tokens. The first token of a stream has no context and is not scored."""
     log_probability: float
-    """Sum of ln p under the model."""
+    """Sum of the log probabilities, ln p."""
     perplexity: float
-    """exp(-log_probability / token_count), or NaN without tokens."""
+    """exp(-log_probability / token_count), or NaN if no token was scored."""
 
 
 @dataclass(frozen=True)
 class SpeculationInfo:
-    """Counts of speculative decoding."""
+    """Statistics of speculative decoding."""
 
     batch_count: int
-    """Number of evaluations with drafts."""
+    """Number of evaluations that included drafts."""
     proposed_count: int
-    """Number of draft tokens evaluated."""
+    """Number of draft tokens that were evaluated."""
     accepted_count: int
-    """Number of draft tokens accepted."""
+    """Number of draft tokens that were accepted."""
     forced_proposed_count: int
-    """Part of proposed_count that a matcher forced."""
+    """How many of proposed_count were forced by a matcher."""
     forced_accepted_count: int
-    """Part of accepted_count that a matcher forced."""
+    """How many of accepted_count were forced by a matcher."""
     draft_ns: int
-    """Time spent on making drafts."""
+    """Time in nanoseconds spent making drafts."""

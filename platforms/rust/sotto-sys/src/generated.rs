@@ -12,18 +12,18 @@ opaque!(sotto_session);
 opaque!(sotto_model);
 opaque!(sotto_sampler);
 
-/// Result of a call. Negative values are failures, 0 is success, and positive values mean that
-/// generation ended normally. Values never change. New ones may be added.
+/// Result of a call. Negative values are failures, 0 is success, and positive values say why
+/// generation ended. The values never change, but later versions may add new ones.
 pub type sotto_status = i32;
 /// Success.
 pub const SOTTO_OK: i32 = 0;
 /// The model generated its end-of-text token.
 pub const SOTTO_STOP_END_OF_TEXT: i32 = 1;
-/// The caller's token limit was reached.
+/// The token limit of the caller was reached.
 pub const SOTTO_STOP_MAX_TOKENS: i32 = 2;
-/// No slot of the KV ring is free, and the session has SOTTO_OVERFLOW_STOP.
+/// The KV ring is full, and the session uses SOTTO_OVERFLOW_STOP.
 pub const SOTTO_STOP_CONTEXT_FULL: i32 = 3;
-/// Nothing can follow under the grammar.
+/// The text is complete: the grammar allows nothing after it.
 pub const SOTTO_STOP_GRAMMAR: i32 = 4;
 /// The callback returned a non-zero value.
 pub const SOTTO_STOP_CALLBACK: i32 = 5;
@@ -31,19 +31,19 @@ pub const SOTTO_STOP_CALLBACK: i32 = 5;
 pub const SOTTO_STOP_CANCELLED: i32 = 6;
 /// A token of stop_tokens was generated.
 pub const SOTTO_STOP_TOKEN: i32 = 7;
-/// One of stop_strings was generated.
+/// The text contains one of stop_strings.
 pub const SOTTO_STOP_STRING: i32 = 8;
-/// max_time_ns has passed.
+/// The time limit max_time_ns has passed.
 pub const SOTTO_STOP_TIME: i32 = 9;
-/// The text exceeded repetition_limit.
+/// The text repeats itself more than repetition_limit allows.
 pub const SOTTO_STOP_REPETITION: i32 = 10;
 /// Every continuation led to a banned string.
 pub const SOTTO_STOP_BANNED: i32 = 11;
 /// An argument or parameter has a value that is not allowed.
 pub const SOTTO_INVALID_ARGUMENT: i32 = -1;
-/// The call is not possible after the calls before it.
+/// The object is not in a state in which this call is possible.
 pub const SOTTO_INVALID_STATE: i32 = -2;
-/// The memory passed to an _init function is too small.
+/// The block of memory passed to an _init function is too small.
 pub const SOTTO_MEMORY_TOO_SMALL: i32 = -3;
 /// A block of memory is not aligned to SOTTO_MEMORY_ALIGNMENT.
 pub const SOTTO_MEMORY_MISALIGNED: i32 = -4;
@@ -51,81 +51,84 @@ pub const SOTTO_MEMORY_MISALIGNED: i32 = -4;
 pub const SOTTO_BUFFER_TOO_SMALL: i32 = -5;
 /// The model file is truncated, damaged or inconsistent.
 pub const SOTTO_MODEL_CORRUPT: i32 = -6;
-/// The model file has a format version or feature that this library lacks.
+/// The model file uses a format version or a feature that this library does not support.
 pub const SOTTO_MODEL_UNSUPPORTED: i32 = -7;
-/// The source of a grammar has an error, or matches no text.
+/// The source of a grammar contains an error, or nothing can match the grammar.
 pub const SOTTO_GRAMMAR_SYNTAX: i32 = -8;
-/// The vocabulary has no token that fits the grammar at this place.
+/// The grammar requires text here that no token of the vocabulary can spell.
 pub const SOTTO_GRAMMAR_DEAD_END: i32 = -9;
-/// The memory, the limits or the step budget do not suffice.
+/// The grammar or the text exceeds the available memory, a capacity or the step budget.
 pub const SOTTO_GRAMMAR_TOO_LARGE: i32 = -10;
-/// The requested instruction set is not available.
+/// This CPU or this build does not support the requested instruction set.
 pub const SOTTO_CPU_UNSUPPORTED: i32 = -11;
-/// The text is not UTF-8.
+/// The text is not valid UTF-8.
 pub const SOTTO_TEXT_INVALID: i32 = -12;
-/// The model file holds no tokenizer.
+/// The model file contains no tokenizer.
 pub const SOTTO_TOKENIZER_MISSING: i32 = -13;
 /// The worker threads could not be started.
 pub const SOTTO_THREADS_UNAVAILABLE: i32 = -14;
-/// A saved state is damaged, or belongs to another model.
+/// A saved state is damaged or belongs to another model.
 pub const SOTTO_STATE_CORRUPT: i32 = -15;
-/// The source uses a feature for which no exact grammar is known.
+/// The source uses a feature that cannot be translated into an exact grammar.
 pub const SOTTO_GRAMMAR_UNSUPPORTED: i32 = -16;
-/// A grammar image is damaged or of another version.
+/// A grammar image is damaged or has another version.
 pub const SOTTO_GRAMMAR_CORRUPT: i32 = -17;
-/// The feature is not part of this build of the library.
+/// This build of the library does not include the feature.
 pub const SOTTO_UNSUPPORTED: i32 = -18;
-/// The tokens do not fit the context of a session with SOTTO_OVERFLOW_STOP. Nothing was evaluated.
+/// The tokens do not fit the context of a session that uses SOTTO_OVERFLOW_STOP. None of them was
+/// evaluated.
 pub const SOTTO_PROMPT_TOO_LONG: i32 = -19;
-/// An error of the library itself.
+/// The library has detected an error of its own.
 pub const SOTTO_INTERNAL: i32 = -100;
 
-/// How important a log message is.
+/// Severity of a log message.
 pub type sotto_log_level = i32;
-/// Something failed.
+/// An operation failed.
 pub const SOTTO_LOG_ERROR: i32 = 1;
-/// Something is probably unintended.
+/// Something was accepted but is probably a mistake.
 pub const SOTTO_LOG_WARNING: i32 = 2;
-/// Progress.
+/// Information about progress.
 pub const SOTTO_LOG_INFO: i32 = 3;
 
-/// Languages in which the source text of a grammar can be written.
+/// Languages in which a grammar can be written.
 pub type sotto_grammar_language = i32;
-/// GBNF, the grammar language of llama.cpp.
+/// GBNF, the grammar notation of llama.cpp.
 pub const SOTTO_GRAMMAR_GBNF: i32 = 0;
-/// JSON Schema, drafts 7 and 2020-12. A schema that has no exact grammar is rejected, with its
-/// keyword and JSON pointer. Nothing is ignored.
+/// JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated
+/// into an exact grammar is rejected, and the message names the keyword and its JSON pointer.
 pub const SOTTO_GRAMMAR_JSON_SCHEMA: i32 = 1;
-/// A regular expression that the whole text must match, without look-around and back-references.
+/// A regular expression that the whole text must match. Look-around and back-references are not
+/// supported.
 pub const SOTTO_GRAMMAR_REGEX: i32 = 2;
-/// Any JSON value. There is no source.
+/// Any JSON value. The source is empty.
 pub const SOTTO_GRAMMAR_JSON: i32 = 3;
-/// Any JSON object. There is no source.
+/// Any JSON object. The source is empty.
 pub const SOTTO_GRAMMAR_JSON_OBJECT: i32 = 4;
-/// One of the strings in a JSON array.
+/// One of several strings. The source is a JSON array of them.
 pub const SOTTO_GRAMMAR_CHOICES: i32 = 5;
 /// A JSON number. The source is a JSON object with the optional members "minimum" and "maximum",
-/// which are included, and "integer": true.
+/// which are inclusive, and "integer": true.
 pub const SOTTO_GRAMMAR_NUMBER: i32 = 6;
-/// A call {"name": ..., "arguments": {...}} of one of the functions in a JSON array of {"name",
-/// "parameters"}, also inside {"type": "function", "function": {...}}.
+/// A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON array
+/// of {"name", "parameters"}, each of which may be wrapped as {"type": "function", "function":
+/// {...}}.
 pub const SOTTO_GRAMMAR_TOOLS: i32 = 7;
 
-/// White space in generated JSON.
+/// Where generated JSON contains white space.
 pub type sotto_json_space = i32;
-/// Up to max_space blanks, tabs and line ends at every place where JSON allows them.
+/// Wherever JSON allows it: up to max_space spaces, tabs and line breaks in one place.
 pub const SOTTO_JSON_FLEXIBLE: i32 = 0;
-/// {"a":1,"b":\[2,3\]}.
+/// Nowhere, as in {"a":1,"b":\[2,3\]}.
 pub const SOTTO_JSON_COMPACT: i32 = 1;
-/// {"a": 1, "b": \[2, 3\]}.
+/// One space after each colon and comma, as in {"a": 1, "b": \[2, 3\]}.
 pub const SOTTO_JSON_ONE_SPACE: i32 = 2;
 
-/// Instruction sets. All compute the same bits. AUTO selects the best one of this CPU and build;
-/// for that it may request tile registers from Linux (kernels/README.md, "AMX"), as AVX512AMX does.
+/// Instruction sets. All of them compute the same bits. AUTO and AVX512AMX may request the AMX tile
+/// registers from Linux (see "AMX" in kernels/README.md).
 pub type sotto_isa = i32;
-/// The best one of this CPU and build.
+/// The fastest instruction set that this build contains and this CPU supports.
 pub const SOTTO_ISA_AUTO: i32 = 0;
-/// Portable scalar code, which defines the results of all others.
+/// Portable scalar code, which defines the results of all other sets.
 pub const SOTTO_ISA_REFERENCE: i32 = 1;
 /// x86-64 with AVX2 and FMA.
 pub const SOTTO_ISA_AVX2: i32 = 2;
@@ -133,23 +136,24 @@ pub const SOTTO_ISA_AVX2: i32 = 2;
 pub const SOTTO_ISA_AVX512: i32 = 3;
 /// AVX512 with VNNI.
 pub const SOTTO_ISA_AVX512VNNI: i32 = 4;
-/// The baseline of AArch64.
+/// AArch64 without optional extensions.
 pub const SOTTO_ISA_NEON: i32 = 5;
 /// NEON with the dot product extension.
 pub const SOTTO_ISA_NEON_DOTPROD: i32 = 6;
 /// NEON_DOTPROD with the int8 matrix extension.
 pub const SOTTO_ISA_NEON_I8MM: i32 = 7;
-/// AVX512VNNI with int8 tiles, on Linux.
+/// AVX512VNNI with AMX tiles of int8, on Linux.
 pub const SOTTO_ISA_AVX512AMX: i32 = 8;
 
 /// Text such as <|endoftext|> becomes its special token.
 pub const SOTTO_TOKENIZE_SPECIAL: u32 = 1;
 
-/// Stages of the chain. Notation: l logits, p = softmax(l) over the tokens that are left, H = -sum
-/// p ln p, c(t) how often t occurs in the penalty window. Tokens that a grammar's mask excludes are
-/// removed before the first stage and never return. A truncation keeps at least min_keep tokens;
-/// ties go to the lowest token id; NaN counts as -infinity. A stage whose parameters are off does
-/// nothing.
+/// Stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the
+/// probabilities of the remaining tokens, H = -sum p ln p for their entropy, and c(t) for the
+/// number of times that token t occurs in the penalty window. Tokens that a grammar does not allow
+/// are removed before the first stage and never return. A truncation keeps at least min_keep
+/// tokens. Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A stage
+/// whose parameters are off does nothing.
 pub type sotto_stage = i32;
 /// Calls logits_callback.
 pub const SOTTO_STAGE_LOGITS_CALLBACK: i32 = 1;
@@ -159,27 +163,28 @@ pub const SOTTO_STAGE_BIAS: i32 = 2;
 pub const SOTTO_STAGE_SEQUENCE_BIAS: i32 = 3;
 /// Removes all tokens except allowed_tokens.
 pub const SOTTO_STAGE_ALLOWED: i32 = 4;
-/// Removes suppressed_tokens, begin_suppressed_tokens, and the end of text with ignore_end.
+/// Removes suppressed_tokens and begin_suppressed_tokens, and with ignore_end the end-of-text
+/// token.
 pub const SOTTO_STAGE_SUPPRESS: i32 = 5;
 /// Removes tokens that would complete one of bad_words.
 pub const SOTTO_STAGE_BAD_WORDS: i32 = 6;
-/// Removes the end of text before min_new_tokens.
+/// Removes the end-of-text token until min_new_tokens tokens have been generated.
 pub const SOTTO_STAGE_MIN_TOKENS: i32 = 7;
 /// Forces forced_prefix and forced_last_token.
 pub const SOTTO_STAGE_FORCED: i32 = 8;
-/// Raises the end of text with the length.
+/// Raises the logit of the end-of-text token as the text grows.
 pub const SOTTO_STAGE_END_DECAY: i32 = 9;
-/// Applies repetition_penalty and the guard.
+/// Applies repetition_penalty and the repetition guard.
 pub const SOTTO_STAGE_REPETITION: i32 = 10;
 /// Applies frequency_penalty.
 pub const SOTTO_STAGE_FREQUENCY: i32 = 11;
 /// Applies presence_penalty.
 pub const SOTTO_STAGE_PRESENCE: i32 = 12;
-/// Removes tokens that would repeat an n-gram.
+/// Removes tokens that would repeat an n-gram of the text.
 pub const SOTTO_STAGE_NO_REPEAT_NGRAM: i32 = 13;
 /// Applies the DRY penalty.
 pub const SOTTO_STAGE_DRY: i32 = 14;
-/// Divides by the temperature.
+/// Divides the logits by the temperature.
 pub const SOTTO_STAGE_TEMPERATURE: i32 = 15;
 /// Applies quadratic smoothing.
 pub const SOTTO_STAGE_SMOOTHING: i32 = 16;
@@ -203,12 +208,12 @@ pub const SOTTO_STAGE_ETA: i32 = 24;
 pub const SOTTO_STAGE_TOP_N_SIGMA: i32 = 25;
 /// Truncates by top_h.
 pub const SOTTO_STAGE_TOP_H: i32 = 26;
-/// Removes the most likely tokens at random.
+/// At random steps, removes the most likely tokens.
 pub const SOTTO_STAGE_XTC: i32 = 27;
-/// Adds the bias of a green list.
+/// Adds the green list's bias of the watermark.
 pub const SOTTO_STAGE_WATERMARK: i32 = 28;
 
-/// Predefined orders of the stages. Selection comes last in each.
+/// Predefined orders of the stages. The selection always follows the last stage.
 pub type sotto_order = i32;
 /// The order of llama.cpp.
 pub const SOTTO_ORDER_DEFAULT: i32 = 0;
@@ -219,151 +224,159 @@ pub const SOTTO_ORDER_OPENAI: i32 = 2;
 
 /// How one of the remaining tokens is selected.
 pub type sotto_selection = i32;
-/// In proportion to p, by inversion in the order of token ids.
+/// Draws a token with probability p, by inversion of the cumulative distribution in the order of
+/// token ids.
 pub const SOTTO_SELECT_MULTINOMIAL: i32 = 0;
-/// The most likely token. Temperature 0 also selects it.
+/// Selects the most likely token, as temperature 0 does.
 pub const SOTTO_SELECT_GREEDY: i32 = 1;
-/// The largest l plus Gumbel noise of the token (Gumbel 1954): the same distribution as
-/// MULTINOMIAL.
+/// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution is
+/// that of MULTINOMIAL.
 pub const SOTTO_SELECT_GUMBEL: i32 = 2;
-/// Keeps the surprise near mirostat_tau bits (Basu et al. 2021): estimates the Zipf exponent from
-/// the mirostat_m most likely tokens and keeps the k that follow from it.
+/// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It estimates
+/// the Zipf exponent from the mirostat_m most likely tokens and derives from it how many tokens to
+/// keep.
 pub const SOTTO_SELECT_MIROSTAT: i32 = 3;
-/// Does the same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and falls
-/// by eta (surprise - tau) per token.
+/// Mirostat 2 removes tokens whose surprise exceeds mu. In both versions, mu starts at 2 tau and
+/// decreases by eta (surprise - tau) after each token.
 pub const SOTTO_SELECT_MIROSTAT_V2: i32 = 4;
-/// Favours tokens whose p is near adaptive_target. The decayed mean of the selected p corrects the
-/// target, so that the mean stays there.
+/// Prefers tokens whose p is near a target. The target is adjusted after each token, so that the
+/// decayed mean of the selected p stays at adaptive_target.
 pub const SOTTO_SELECT_ADAPTIVE_P: i32 = 5;
 
-/// Kinds of watermarks, which are statistical marks of generated text that sotto_watermark_detect
-/// finds. TOURNAMENT and GUMBEL replace the selection, which must be MULTINOMIAL with a temperature
-/// above 0; of the searches only SOTTO_SEARCH_SAMPLE supports them. Averaged over all keys, they
-/// leave the distribution of a token unchanged.
+/// Kinds of watermarks. A watermark is a statistical pattern in generated text that
+/// sotto_watermark_detect recognises. TOURNAMENT and GUMBEL replace the selection, which must be
+/// MULTINOMIAL with a temperature above 0, and of all searches only SOTTO_SEARCH_SAMPLE supports
+/// them. Averaged over all keys, they do not change the distribution of a token.
 pub type sotto_watermark_scheme = i32;
 /// No watermark.
 pub const SOTTO_WATERMARK_NONE: i32 = 0;
-/// Green list (Kirchenbauer et al. 2023): delta is added to the logits of the tokens that a hash of
-/// key, context and token puts among the fraction gamma. The context is the context_width tokens
-/// before.
+/// Green list (Kirchenbauer et al. 2023): a hash of the key, the previous context_width tokens and
+/// a token decides whether the token belongs to the green fraction gamma of the vocabulary. The
+/// logits of green tokens are raised by delta.
 pub const SOTTO_WATERMARK_LEFT_HASH: i32 = 1;
-/// Green list in which the token is part of its own context, anchored at the smallest hash
-/// (Kirchenbauer et al. 2024).
+/// Green list in which the context of a token includes the token itself, and the smallest hash in
+/// the context decides (Kirchenbauer et al. 2024).
 pub const SOTTO_WATERMARK_SELF_HASH: i32 = 2;
-/// Tournament sampling of tournament_layers rounds (SynthID, Dathathri et al. 2024).
+/// Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024).
 pub const SOTTO_WATERMARK_TOURNAMENT: i32 = 3;
-/// Gumbel-max trick with noise from a hash of key, context and token (Aaronson 2022).
+/// Gumbel-max trick whose noise is a hash of the key, the context and the token (Aaronson 2022).
 pub const SOTTO_WATERMARK_GUMBEL: i32 = 4;
 
-/// Decoding by contrasting layers (DoLa, Chuang et al. 2023): ln p of the last layer minus ln p of
-/// the earlier layer that differs most from it, chosen among the lower or the upper half.
+/// Decoding by contrasting layers (DoLa, Chuang et al. 2023). The logits become ln p of the last
+/// layer minus ln p of an earlier layer: the one, among the lower or the upper half, whose
+/// distribution differs most from the last layer's.
 pub type sotto_dola = i32;
-/// Off.
+/// No contrast.
 pub const SOTTO_DOLA_OFF: i32 = 0;
-/// Contrasts with the lower layers.
+/// Contrasts the last layer with the lower half.
 pub const SOTTO_DOLA_LOW: i32 = 1;
-/// Contrasts with the upper layers.
+/// Contrasts the last layer with the upper half.
 pub const SOTTO_DOLA_HIGH: i32 = 2;
 
-/// Kind of search.
+/// Kinds of searches.
 pub type sotto_search_mode = i32;
-/// Beam search, which continues the sequence_count best prefixes. With group_count above 1 it is
-/// diverse beam search (Vijayakumar et al. 2018): groups choose one after the other, and a token
-/// that earlier groups chose c times in this step loses diversity_penalty * c. With phrases it is
-/// constrained beam search (Post and Vilar 2018). The sampler's bans, biases and penalties apply;
-/// its temperature, truncations and selection do not.
+/// Beam search: in each step, the sequence_count best prefixes survive. If group_count is greater
+/// than 1, it is diverse beam search (Vijayakumar et al. 2018): the groups choose one after the
+/// other, and a token that earlier groups have chosen c times in the same step loses
+/// diversity_penalty * c. With phrases, it is constrained beam search (Post and Vilar 2018). Of the
+/// sampler, the bans, biases and penalties apply; temperature, truncations and selection do not.
 pub const SOTTO_SEARCH_BEAM: i32 = 0;
-/// Beams are drawn without replacement from the sampler's whole chain.
+/// Stochastic beam search: beams are drawn without replacement from the distribution after the
+/// sampler's chain.
 pub const SOTTO_SEARCH_BEAM_SAMPLE: i32 = 1;
-/// Independent continuations, each drawn by the sampler with random numbers of its own, in the
-/// order that `rerank` selects.
+/// Independent samples, each with its own stream of random numbers. `rerank` determines their
+/// order.
 pub const SOTTO_SEARCH_SAMPLE: i32 = 2;
-/// Contrastive search of one sequence. Of the contrastive_k most likely tokens it takes the one
-/// with the largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j (Su et
-/// al. 2022). Needs SOTTO_FEATURE_HIDDEN_HISTORY and contrastive_k <= the session's sequence_count.
+/// Contrastive search of one sequence (Su et al. 2022): among the contrastive_k most likely tokens,
+/// it selects the one with the largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden
+/// states h_j. It needs SOTTO_FEATURE_HIDDEN_HISTORY, and contrastive_k must not exceed the
+/// session's sequence_count.
 pub const SOTTO_SEARCH_CONTRASTIVE: i32 = 3;
 
-/// When a beam search ends after sequence_count sequences are finished (early_stopping of
-/// transformers).
+/// When a beam search ends once sequence_count sequences are finished, as early_stopping in
+/// transformers.
 pub type sotto_early_stopping = i32;
-/// When the best running sequence, at its present length, is no better than the worst finished one.
+/// It ends when the best running sequence, at its current length, is no better than the worst
+/// finished one.
 pub const SOTTO_EARLY_STOPPING_HEURISTIC: i32 = 0;
-/// Immediately.
+/// It ends immediately.
 pub const SOTTO_EARLY_STOPPING_AT_ONCE: i32 = 1;
-/// Only when no better sequence is possible.
+/// It ends only when no better sequence is possible.
 pub const SOTTO_EARLY_STOPPING_NEVER: i32 = 2;
 
-/// Divisor of the sum of ln p, which makes scores of different lengths comparable.
+/// Divisor of a sequence's log probability, which makes scores of different lengths comparable.
 pub type sotto_length_norm = i32;
 /// length^alpha.
 pub const SOTTO_LENGTH_POWER: i32 = 0;
 /// ((5 + length) / 6)^alpha (Wu et al. 2016).
 pub const SOTTO_LENGTH_GNMT: i32 = 1;
 
-/// How SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK are minimum Bayes risk
-/// (Kumar and Byrne 2004): the sequence with the largest mean similarity to all sequences, itself
-/// included, comes first.
+/// How SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK use minimum Bayes risk
+/// decoding (Kumar and Byrne 2004): the sequence with the largest mean similarity to all sequences,
+/// including itself, comes first.
 pub type sotto_rerank = i32;
-/// The order in which they were drawn. The score is the sum of ln p.
+/// The order in which the sequences were drawn. The score is the log probability.
 pub const SOTTO_RERANK_ORDER: i32 = 0;
-/// Best of n, by the largest length-normalised ln p under the model.
+/// Best of n: the sequence with the largest length-normalised log probability under the model comes
+/// first.
 pub const SOTTO_RERANK_BEST: i32 = 1;
-/// Similarity is 1 for equal tokens and 0 otherwise, which is a majority vote (self-consistency,
-/// Wang et al. 2023).
+/// The similarity is 1 for equal sequences and 0 otherwise, so that the majority wins
+/// (self-consistency, Wang et al. 2023).
 pub const SOTTO_RERANK_EXACT: i32 = 2;
-/// Similarity is the mean F1 score of token n-grams of order 1 to 4.
+/// The similarity is the mean F1 score of token n-grams of orders 1 to 4.
 pub const SOTTO_RERANK_NGRAM: i32 = 3;
-/// Similarity is the result of `similarity`.
+/// The function `similarity` computes the similarity.
 pub const SOTTO_RERANK_CALLBACK: i32 = 4;
 
-/// What happens when the KV ring is full. C is context_tokens, S is sink_tokens.
+/// What happens when the KV ring is full. C stands for context_tokens and S for sink_tokens.
 pub type sotto_overflow = i32;
 /// Generation ends with SOTTO_STOP_CONTEXT_FULL.
 pub const SOTTO_OVERFLOW_STOP: i32 = 0;
-/// The first S tokens stay, the oldest other token is overwritten, and positions continue to
-/// increase (attention sinks, Xiao et al. 2023). At the last learned position the ring re-anchors:
-/// the sinks and the newest tokens, C/2 together, are evaluated again from position 0.
+/// The first S tokens stay, each new token overwrites the oldest other one, and positions keep
+/// increasing (attention sinks, Xiao et al. 2023). When the model's positions are exhausted, the
+/// ring is re-anchored: the sinks and the newest tokens, C/2 in all, are evaluated again from
+/// position 0.
 pub const SOTTO_OVERFLOW_RING: i32 = 1;
-/// The sinks and the newer half of the rest, (C-S)/2 tokens, are evaluated again from position 0.
-/// Exact with respect to the kept text.
+/// The sinks and the newest (C-S)/2 tokens are evaluated again from position 0, and all others are
+/// dropped. The results are exactly those for the remaining text.
 pub const SOTTO_OVERFLOW_SHIFT: i32 = 2;
 
-/// Contrastive search, which needs embedding_size floats per slot.
+/// Contrastive search, which stores embedding_size floats per slot.
 pub const SOTTO_FEATURE_HIDDEN_HISTORY: u32 = 1;
-/// Decoding by contrasting layers (sotto_dola).
+/// Decoding by contrasting layers (see sotto_dola).
 pub const SOTTO_FEATURE_DOLA: u32 = 2;
-/// A guide (sotto_session_set_guide).
+/// Guidance by a second session (see sotto_session_set_guide).
 pub const SOTTO_FEATURE_GUIDE: u32 = 4;
 
-/// How the hidden states of a text become one embedding.
+/// How the hidden states of a text are combined into one embedding.
 pub type sotto_pooling = i32;
-/// The last token's state.
+/// The state of the last token.
 pub const SOTTO_POOL_LAST: i32 = 0;
 /// The mean of all states.
 pub const SOTTO_POOL_MEAN: i32 = 1;
 
-/// How a second session, the guide, changes the logits of the first.
+/// How a second session, the guide, changes the logits of the first one.
 pub type sotto_guide_mode = i32;
 /// No guide.
 pub const SOTTO_GUIDE_OFF: i32 = 0;
-/// Classifier-free guidance (Sanchez et al. 2023): scale (ln p - ln p_guide) + ln p_guide. The
-/// guide, of the same model, has been prefilled with the negative prompt.
+/// Classifier-free guidance (Sanchez et al. 2023): the logits become scale (ln p - ln p_guide) + ln
+/// p_guide. The guide runs the same model and has been prefilled with the negative prompt.
 pub const SOTTO_GUIDE_CFG: i32 = 1;
-/// Contrastive decoding (Li et al. 2022; O'Brien and Lewis 2023): (1+beta) l - beta l_guide for
-/// tokens with p >= alpha max p; the others are removed. The guide runs a weaker model with the
-/// same vocabulary over the same prompt.
+/// Contrastive decoding (Li et al. 2022; O'Brien and Lewis 2023): the logits become (1+beta) l -
+/// beta l_guide for tokens with p >= alpha max p, and all other tokens are removed. The guide runs
+/// a weaker model with the same vocabulary over the same prompt.
 pub const SOTTO_GUIDE_CONTRAST: i32 = 2;
 
-/// Prompt lookup: the tokens that followed an earlier occurrence of the last tokens.
+/// Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens.
 pub const SOTTO_DRAFT_LOOKUP: u32 = 1;
-/// A session with a smaller model of the same vocabulary. It draws with this session's sampler and
-/// random numbers.
+/// A session with a smaller model that has the same vocabulary. It draws with the sampler and the
+/// random numbers of this session.
 pub const SOTTO_DRAFT_SESSION: u32 = 2;
 /// The first layers of the model itself.
 pub const SOTTO_DRAFT_EARLY_EXIT: u32 = 4;
-/// N-grams that the model predicted after drafts that were wrong.
+/// Lookahead decoding: n-grams that the model predicted after drafts that turned out to be wrong.
 pub const SOTTO_DRAFT_LOOKAHEAD: u32 = 8;
-/// A function of the caller, such as heads trained for the model (Medusa, EAGLE).
+/// A function of the caller, for example heads that were trained for the model (Medusa, EAGLE).
 pub const SOTTO_DRAFT_CALLBACK: u32 = 16;
 
 pub type sotto_log_fn = Option<
@@ -404,17 +417,18 @@ pub type sotto_draft_fn = Option<
     ) -> usize,
 >;
 
-/// Details of a failure for people. The caller owns it and sets struct_size. It is written only if
-/// the call fails. Every `error` parameter of a function may be NULL.
+/// Describes a failure to a person. The caller owns the struct and sets struct_size; a function
+/// writes it only if it fails. Every `error` parameter may be NULL.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_error {
     pub struct_size: u32,
-    /// The status that the function returns.
+    /// The status that the function also returns.
     pub status: sotto_status,
-    /// Offset of the faulty byte in the input (file or text), or UINT64_MAX if there is none.
+    /// Offset of the first invalid byte of the input (a file or a text), or UINT64_MAX if the
+    /// failure has no offset.
     pub offset: u64,
-    /// NUL-terminated UTF-8 text that describes the failure.
+    /// Description of the failure as NUL-terminated UTF-8 text.
     pub message: [u8; 240],
 }
 
@@ -427,7 +441,7 @@ pub struct sotto_token_list {
     pub count: usize,
 }
 
-/// UTF-8 text without a terminator.
+/// UTF-8 text, without a terminating NUL.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_text {
@@ -436,26 +450,26 @@ pub struct sotto_text {
     pub size: usize,
 }
 
-/// The source of a vocabulary: either `model`, or arrays of the caller, which must outlive the
-/// vocabulary.
+/// Tokens of a vocabulary. They come either from `model` or from the caller's arrays, which must
+/// outlive the vocabulary.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_vocabulary_params {
     pub struct_size: u32,
-    /// Number of tokens. Default 0: with a model; from 1 to 16777215.
+    /// Number of tokens. Default: 0 (with a model). Range: 1 to 16777215.
     pub token_count: u32,
-    /// Model that defines the tokens; it must outlive the vocabulary. Its end-of-text token is the
-    /// end token. none means that the fields below define the tokens.
+    /// The model that defines the tokens. It must outlive the vocabulary, and its end-of-text token
+    /// is the only end token. If none, the fields below define the tokens.
     pub model: *const sotto_model,
-    /// Bytes of all tokens, one after the other, at most 255 per token. Tokens may begin and end
-    /// inside a character.
+    /// The bytes of all tokens, one after the other, with at most 255 bytes per token. A token may
+    /// begin or end inside a character.
     pub bytes: *const u8,
     /// token_count + 1 offsets into `bytes`.
     pub offsets: *const u32,
     /// One flag per token, or none if no token is special. A special token has no text, so only a
-    /// token literal of a grammar allows it. End tokens are special.
+    /// token literal in a grammar can match it. End tokens are special.
     pub special: *const u8,
-    /// Tokens that are allowed where the text may end, and only there.
+    /// Tokens that end a text. They are allowed only where the grammar allows the text to end.
     pub end_tokens: *const sotto_token,
     pub end_token_count: usize,
 }
@@ -465,87 +479,87 @@ pub struct sotto_vocabulary_params {
 #[derive(Clone, Copy)]
 pub struct sotto_grammar_params {
     pub struct_size: u32,
-    /// Language of the source. Default GBNF.
+    /// Language of the source. Default: GBNF.
     pub language: sotto_grammar_language,
-    /// Start rule of a GBNF grammar. Default "root".
+    /// Start rule of a GBNF grammar. Default: "root".
     pub root: sotto_text,
-    /// Vocabulary of token literals in GBNF and of trigger_tokens. It may be none if there are
-    /// none.
+    /// Vocabulary in which token literals of GBNF and trigger_tokens are looked up. May be none if
+    /// there are none.
     pub vocabulary: *const sotto_vocabulary,
     /// Strings that activate the grammar.
     pub triggers: *const sotto_text,
     pub trigger_count: usize,
-    /// Tokens that activate the grammar. One that has text cannot be combined with `triggers`,
-    /// because free text is then matched by token, not by byte.
+    /// Tokens that activate the grammar. A token that has text cannot be combined with `triggers`,
+    /// because unconstrained text is then matched by tokens instead of bytes.
     pub trigger_tokens: *const sotto_token,
     pub trigger_token_count: usize,
-    /// White space in JSON. With FLEXIBLE, small models tend to fill their budget with blanks.
-    /// Default ONE_SPACE.
+    /// White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white
+    /// space. Default: ONE_SPACE.
     pub json_space: sotto_json_space,
-    /// Maximal number of FLEXIBLE white space characters at one place. Default 20; from 0 to
-    /// 2147483648; UINT32_MAX: unlimited.
+    /// Maximum number of white space characters in one place, with FLEXIBLE. Default: 20. Range: 0
+    /// to 2147483648. UINT32_MAX means unlimited.
     pub max_space: u32,
-    /// Whether FLEXIBLE white space is also allowed before and after the document. Default false.
+    /// Whether FLEXIBLE also allows white space before and after the document. Default: false.
     pub allow_surrounding_whitespace: u32,
-    /// Draft of a JSON Schema that has no $schema. Default 2020; 7 or 2020.
+    /// Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020.
     pub schema_draft: u32,
-    /// Whether "format" is enforced for the formats that the standard names. Default true.
+    /// Whether "format" is enforced, for the formats that the standard defines. Default: true.
     pub assert_formats: u32,
-    /// Whether objects with "properties" and arrays with a tuple hold nothing else, unless the
-    /// schema says otherwise. Default false.
+    /// Whether an object with "properties" may contain only those properties, and an array with a
+    /// tuple only the tuple, unless the schema says otherwise. Default: false.
     pub forbid_additional: u32,
-    /// Whether minProperties may count names that the schema does not list, although such names
-    /// could occur twice. Default false.
+    /// Whether property names that the schema does not list count towards minProperties. The
+    /// grammar cannot prevent such a name from occurring twice. Default: false.
     pub assume_distinct_names: u32,
-    /// Whether the text is an array of one or more calls instead of one call. Default false.
+    /// Whether the text is an array of one or more calls instead of a single call. Default: false.
     pub parallel_tool_calls: u32,
-    /// Receives warnings about rules that occur in no text. It may be none.
+    /// Receives warnings about rules that no text can use. May be none.
     pub log: sotto_log_fn,
     pub log_user_data: *mut c_void,
 }
 
 /// Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the
-/// matcher evicts results that are no longer needed. If that is not enough, the call fails with
-/// GRAMMAR_TOO_LARGE and changes nothing.
+/// matcher evicts cached results that are not in use. If that does not free enough, the call fails
+/// with GRAMMAR_TOO_LARGE and changes nothing.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_matcher_params {
     pub struct_size: u32,
-    /// Number of texts that are followed at the same time. A session that searches with n sequences
-    /// needs 2n+1. Default 1; from 1 to 65536.
+    /// Number of sequences that the matcher follows at the same time. A session that searches with
+    /// n sequences needs 2n+1. Default: 1. Range: 1 to 65536.
     pub sequence_count: u32,
-    /// Number of the newest tokens of sequence 0 that can be rolled back. Default 64; from 0 to
-    /// 268435456.
+    /// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456.
     pub rollback_count: u32,
-    /// Number of stack nodes, which are places in rules where other rules are called. Default 0:
-    /// automatic; from 16 to 268435456.
+    /// Number of stack nodes. A stack node records where rules have called other rules. Default: 0
+    /// (automatic). Range: 16 to 268435456.
     pub node_count: u32,
-    /// Number of stack frames in all nodes. Default 0: automatic; from 16 to 268435456.
+    /// Total number of stack frames in all nodes. Default: 0 (automatic). Range: 16 to 268435456.
     pub frame_count: u32,
-    /// Number of state sets. Default 0: automatic; from 16 to 65535.
+    /// Number of cached state sets. Default: 0 (automatic). Range: 16 to 65535.
     pub state_set_count: u32,
-    /// Number of states in all sets. Default 0: automatic; from 16 to 268435456.
+    /// Total number of states in all sets. Default: 0 (automatic). Range: 16 to 268435456.
     pub state_count: u32,
-    /// Number of states visited in one step. Default 0: automatic; from 16 to 268435456.
+    /// Number of states that one step can visit. Default: 0 (automatic). Range: 16 to 268435456.
     pub work_count: u32,
-    /// Bytes of cached masks. Default 0: automatic.
+    /// Bytes of cached masks. Default: 0 (automatic).
     pub mask_bytes: u32,
     pub reserved: u32,
-    /// Number of elementary steps of one call. Default 20000000; at least 1.
+    /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the
+    /// time of a call. Default: 20000000. Range: at least 1.
     pub step_budget: u64,
 }
 
-/// State of a sequence of a matcher.
+/// State of one sequence of a matcher.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_matcher_info {
     pub struct_size: u32,
-    /// Whether the text may end here.
+    /// Whether the text is complete, so that it may end here.
     pub may_end: u32,
-    /// Whether nothing can follow.
+    /// Whether the grammar allows nothing more.
     pub must_end: u32,
     pub reserved: u32,
-    /// Number of tokens that sequence 0 has accepted since its reset.
+    /// Number of tokens that sequence 0 has accepted since it was reset.
     pub token_count: u64,
 }
 
@@ -554,20 +568,21 @@ pub struct sotto_matcher_info {
 #[derive(Clone, Copy)]
 pub struct sotto_model_params {
     pub struct_size: u32,
-    /// Instruction set. Apart from REFERENCE, all sets that a process uses must pack weights alike,
-    /// as AVX512, AVX512VNNI and AVX512AMX do. Any other set then fails with INVALID_STATE. Default
-    /// AUTO.
+    /// Instruction set. All models of a process must use sets that share one layout of packed
+    /// weights, as AVX512, AVX512VNNI and AVX512AMX do; otherwise opening a model fails with
+    /// INVALID_STATE. REFERENCE can be combined with every set. Default: AUTO.
     pub isa: sotto_isa,
-    /// Whether the bytes of tensors are verified while they are read. Otherwise only the structure
-    /// of the file is. Default true.
+    /// Whether the checksums of the tensors are verified. If not, only the structure of the file
+    /// is. Default: true.
     pub verify_checksums: u32,
-    /// Whether weights that the file holds packed for this CPU are copied into the model's memory
-    /// (for example huge pages), with a call of `release` after each chunk. Default false.
+    /// Whether weights that the file contains in packed form for this CPU are copied into the
+    /// model's memory, for example into huge pages. After each chunk, `release` is called. Default:
+    /// false.
     pub copy_weights: u32,
-    /// Receives messages. May be none.
+    /// Receives log messages. May be none.
     pub log: sotto_log_fn,
     pub log_user_data: *mut c_void,
-    /// Called with the bytes of the file that are no longer read. May be none.
+    /// Called with ranges of the file whose pages the host may release. May be none.
     pub release: sotto_release_fn,
     pub release_user_data: *mut c_void,
 }
@@ -589,48 +604,49 @@ pub struct sotto_model_info {
     pub embedding_size: u32,
     /// Width of the feed-forward layers.
     pub feed_forward_size: u32,
-    /// The token that ends a text, or -1 if there is none.
+    /// The end-of-text token, or -1 if there is none.
     pub end_of_text_token: i32,
-    /// Whether the file holds a tokenizer.
+    /// Whether the file contains a tokenizer.
     pub has_tokenizer: u32,
     /// Size of the longest token in bytes, or 0 without a tokenizer.
     pub max_token_bytes: u32,
     /// The instruction set in use.
     pub isa: sotto_isa,
-    /// Whether all weights are used from the file, those of 8 bits from its section packed for this
-    /// CPU. 0 with copy_weights.
+    /// Whether all weights are read directly from the file, where those of 8 bits are packed for
+    /// this CPU. 0 with copy_weights.
     pub packed_in_place: u32,
     /// Number of parameters of the network.
     pub parameter_count: u64,
-    /// Bytes of weights that are read per decoded token.
+    /// Bytes of weights that are read to decode one token.
     pub weight_bytes: u64,
-    /// Bytes of the vocabulary that the file holds prepared for grammars. With 0,
-    /// sotto_vocabulary_init prepares it in memory.
+    /// Size of the prepared vocabulary that the file contains for grammars. If it is 0,
+    /// sotto_vocabulary_init prepares the vocabulary in memory.
     pub vocabulary_bytes: u64,
-    /// 8, or 4 if the weights of all layers have 4 bits.
+    /// Bits per weight in the layers: 4 if all layers have 4-bit weights, otherwise 8.
     pub layer_weight_bits: u32,
-    /// Bits of the weights of the head (and of the embeddings if they are tied): 8 or 4.
+    /// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
     pub head_weight_bits: u32,
 }
 
-/// Bias of a token.
+/// Bias of one token.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_token_bias {
     /// The token.
     pub token: sotto_token,
-    /// Number added to its logit. -infinity bans the token.
+    /// Number added to the token's logit. -infinity bans the token.
     pub bias: f32,
 }
 
-/// Bias of the last token of a sequence. It applies when the newest tokens are those before it.
+/// Bias of the last token of a sequence. It applies when the text ends with the other tokens of the
+/// sequence.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_sequence_bias {
-    /// The sequence of at least one token.
+    /// The sequence, which has at least one token.
     pub tokens: *const sotto_token,
     pub count: usize,
-    /// Number added to the logit. -infinity bans the token.
+    /// Number added to the logit of the last token. -infinity bans that token.
     pub bias: f32,
     pub reserved: u32,
 }
@@ -640,18 +656,19 @@ pub struct sotto_sequence_bias {
 #[derive(Clone, Copy)]
 pub struct sotto_watermark_params {
     pub struct_size: u32,
-    /// Kind of watermark. Default NONE.
+    /// Kind of watermark. Default: NONE.
     pub scheme: sotto_watermark_scheme,
-    /// Number of tokens that are hashed. Default 0: 4 for SELF_HASH, TOURNAMENT and GUMBEL, 1 for
-    /// LEFT_HASH; from 0 to 16.
+    /// Number of context tokens that are hashed. Default: 0 (4 for SELF_HASH, TOURNAMENT and
+    /// GUMBEL, 1 for LEFT_HASH). Range: 0 to 16.
     pub context_width: u32,
-    /// Green fraction of the vocabulary. Default 0.25; greater than 0 and less than 1.
+    /// Fraction of the vocabulary that is green. Default: 0.25. Range: greater than 0 and less than
+    /// 1.
     pub gamma: f32,
-    /// Number added to the logits of green tokens. Default 2; from 0 to 100.
+    /// Number added to the logits of green tokens. Default: 2. Range: 0 to 100.
     pub delta: f32,
-    /// Number of rounds of the tournament. Default 30; from 1 to 64.
+    /// Number of rounds in the tournament. Default: 30. Range: 1 to 64.
     pub tournament_layers: u32,
-    /// Secret key of the hashes. Default 15485863.
+    /// Secret key of the hashes. Default: 15485863.
     pub key: u64,
 }
 
@@ -660,205 +677,215 @@ pub struct sotto_watermark_params {
 #[derive(Clone, Copy)]
 pub struct sotto_watermark_result {
     pub struct_size: u32,
-    /// Whether z is above 3.
+    /// Whether z is greater than 3.
     pub is_marked: u32,
-    /// Number of tokens scored. A context that occurs again with the same token counts once.
+    /// Number of scored tokens. If a context and its token occur several times, they are scored
+    /// once.
     pub token_count: u64,
-    /// Number of green tokens, mean g for TOURNAMENT, or mean -ln(1-r) for GUMBEL.
+    /// Number of green tokens, the mean g for TOURNAMENT, or the mean -ln(1-r) for GUMBEL.
     pub score: f64,
-    /// Distance from unmarked text in standard deviations, (g - gamma T) / sqrt(T gamma (1-gamma))
-    /// for green lists.
+    /// Distance from the expectation for unmarked text, in standard deviations. For green lists it
+    /// is (g - gamma T) / sqrt(T gamma (1-gamma)), where g of T tokens are green.
     pub z: f64,
-    /// Probability that unmarked text has such a z.
+    /// Probability that unmarked text reaches this z.
     pub p_value: f64,
 }
 
-/// Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL if
-/// their count is 0.
+/// Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_sampler_params {
     pub struct_size: u32,
-    /// Temperature T of l/T. 0 selects the most likely of the tokens that the other stages leave,
-    /// which then use T = 1. Default 0.8; from 0 to 100; 1: off.
+    /// Temperature T, by which the logits are divided. 0 selects the most likely of the tokens that
+    /// the other stages leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1
+    /// disables it.
     pub temperature: f32,
-    /// The k most likely tokens are kept. Default 40; 0: off.
+    /// Keeps the k most likely tokens. Default: 40. 0 disables it.
     pub top_k: u32,
-    /// The smallest set of tokens whose probability reaches p is kept (nucleus sampling, Holtzman
-    /// et al. 2020). Default 0.95; greater than 0 and at most 1; 1: off.
+    /// Keeps the smallest set of most likely tokens whose probabilities sum to at least top_p
+    /// (nucleus sampling, Holtzman et al. 2020). Default: 0.95. Range: greater than 0 and at most
+    /// 1. 1 disables it.
     pub top_p: f32,
-    /// Tokens with p >= min_p max p are kept (Nguyen et al. 2024). Default 0.05; from 0 to 1; 0:
-    /// off.
+    /// Keeps tokens with p >= min_p max p (Nguyen et al. 2024). Default: 0.05. Range: 0 to 1. 0
+    /// disables it.
     pub min_p: f32,
-    /// Penalty r: l becomes l/r if l > 0, else l*r, for tokens in the window (Keskar et al. 2019).
-    /// Default 1 (off); greater than 0 and at most 100.
+    /// Penalty r of the tokens in the window: l becomes l/r if l > 0, and l*r otherwise (Keskar et
+    /// al. 2019). Default: 1 (off). Range: greater than 0 and at most 100.
     pub repetition_penalty: f32,
-    /// Number of the newest tokens that repetition, frequency and presence penalties count. Default
-    /// 64; UINT32_MAX: all that the session holds, at most context_tokens; 0: off.
+    /// Number of recent tokens to which the repetition, frequency and presence penalties apply.
+    /// Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0 disables
+    /// it.
     pub repetition_window: u32,
-    /// Whether the log probabilities of sotto_piece are computed. Default false.
+    /// Whether the log probabilities in sotto_piece are computed. Default: false.
     pub log_probabilities: u32,
-    /// Seed of the random numbers. Default 0.
+    /// Seed of the random numbers. Default: 0.
     pub seed: u64,
-    /// Order of the stages. Default DEFAULT.
+    /// Order of the stages. Default: DEFAULT.
     pub order: sotto_order,
-    /// Minimal number of tokens that a truncation keeps. Default 1; at least 1.
+    /// Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1.
     pub min_keep: u32,
-    /// The stages to run instead of those of `order`, none twice. It is an error if a parameter is
-    /// on and its stage is missing. Without stages `order` applies.
+    /// Stages to run instead of those of `order`. Each may occur once. A parameter that is on while
+    /// its stage is missing is an error. If the list is empty, `order` applies.
     pub stages: *const sotto_stage,
     pub stage_count: usize,
-    /// Penalty f of l -= f c(t). Default 0 (off); from -100 to 100.
+    /// Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100.
     pub frequency_penalty: f32,
-    /// Penalty v of l -= v for tokens with c(t) > 0. Default 0 (off); from -100 to 100.
+    /// Penalty v: l decreases by v for tokens with c(t) > 0. Default: 0 (off). Range: -100 to 100.
     pub presence_penalty: f32,
-    /// Whether the windows of all penalties reach into the prompt. Otherwise they hold only
-    /// generated tokens. Default true.
+    /// Whether the windows of all penalties include the prompt. If not, they contain only generated
+    /// tokens. Default: true.
     pub penalize_prompt: u32,
-    /// Reduces the repetition, frequency and presence penalties of older tokens in the window.
-    /// Default 0 (off); from 0 to 10.
+    /// Slope of the curve that reduces the repetition, frequency and presence penalties of older
+    /// tokens in the window. Default: 0 (off). Range: 0 to 10.
     pub penalty_slope: f32,
-    /// Length n such that no n consecutive tokens occur twice. Default 0 (off).
+    /// Length of the n-grams that must not occur twice in the text. Default: 0 (off).
     pub no_repeat_ngram: u32,
-    /// Multiplier m of DRY (p-e-w 2024), which is l -= m b^(n-a) for a token that would extend a
-    /// repetition of n >= a tokens. Default 0 (off); from 0 to 100.
+    /// Multiplier m of the DRY penalty (p-e-w 2024): l decreases by m b^(n-a) for a token that
+    /// would extend a repetition of n >= a tokens. Default: 0 (off). Range: 0 to 100.
     pub dry_multiplier: f32,
-    /// Base b of DRY. Default 1.75; from 1 to 10.
+    /// Base b of the DRY penalty. Default: 1.75. Range: 1 to 10.
     pub dry_base: f32,
-    /// Allowed length a of DRY. Shorter repetitions are not penalised. Default 2.
+    /// Allowed length a of DRY. Repetitions of fewer tokens are not penalised. Default: 2.
     pub dry_allowed_length: u32,
-    /// Number of the newest tokens that DRY searches. Default UINT32_MAX: all.
+    /// Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all).
     pub dry_window: u32,
-    /// Number of the newest tokens whose repetitiveness (0 to 1) raises the penalty from
-    /// repetition_penalty towards guard_penalty. Default 0 (off); from 0 to 256.
+    /// Number of recent tokens whose repetitiveness the guard measures. The more repetitive they
+    /// are, the closer the penalty moves from repetition_penalty to guard_penalty. Default: 0
+    /// (off). Range: 0 to 256.
     pub guard_window: u32,
-    /// Repetition penalty for a text that only repeats itself. Default 1.5; from 1 to 100.
+    /// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to
+    /// 100.
     pub guard_penalty: f32,
     pub reserved0: u32,
-    /// DRY's repetitions end at tokens that contain one of these strings. Default "\n" ":" "\""
-    /// "*".
+    /// Strings that interrupt a repetition: DRY does not look past a token that contains one of
+    /// them. Default: "\n" ":" "\"" "*".
     pub dry_breakers: *const sotto_text,
     pub dry_breaker_count: usize,
-    /// DRY's repetitions also end at these tokens.
+    /// Tokens that interrupt a repetition in the same way.
     pub dry_breaker_tokens: *const sotto_token,
     pub dry_breaker_token_count: usize,
-    /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e. It also
-    /// applies if T is 0. Default 0 (off); from 0 to 100.
+    /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N
+    /// is the number of remaining tokens. It applies even if T is 0. Default: 0 (off). Range: 0 to
+    /// 100.
     pub temperature_range: f32,
-    /// Exponent e of the dynamic temperature. Default 1; from 0 to 10.
+    /// Exponent e of the dynamic temperature. Default: 1. Range: 0 to 10.
     pub temperature_exponent: f32,
-    /// Factor f of quadratic smoothing, which is l = max - k f d^2 + s f d^3 with d = l - max, k =
-    /// (3-c)/2, s = (c-1)/2. Default 0 (off); from 0 to 100.
+    /// Factor f of quadratic smoothing: l becomes max - k f d^2 + s f d^3, where d = l - max, k =
+    /// (3-c)/2 and s = (c-1)/2. Default: 0 (off). Range: 0 to 100.
     pub smoothing_factor: f32,
-    /// Curve c of quadratic smoothing. 1 is a parabola. Default 1; from 1 to 10.
+    /// Curve c of quadratic smoothing. With 1 the curve is a parabola. Default: 1. Range: 1 to 10.
     pub smoothing_curve: f32,
-    /// Decay of top_p, which is max(top_p_min, top_p decay^t) after t generated tokens. Default 1
-    /// (off); greater than 0 and at most 1.
+    /// Factor by which top_p decreases per token: after t generated tokens it is max(top_p_min,
+    /// top_p decay^t). Default: 1 (off). Range: greater than 0 and at most 1.
     pub top_p_decay: f32,
-    /// Lower limit of the decayed top_p. Default 0; from 0 to top_p.
+    /// Lower limit of the decayed top_p. Default: 0. Range: 0 to top_p.
     pub top_p_min: f32,
-    /// Token after which t starts again. Default -1: none.
+    /// Token that resets t to 0. Default: -1 (none).
     pub top_p_reset_token: sotto_token,
-    /// Tokens with p >= a (max p)^2 are kept. Default 0 (off); from 0 to 1.
+    /// Keeps tokens with p >= top_a (max p)^2. Default: 0 (off). Range: 0 to 1.
     pub top_a: f32,
-    /// The sorted prefix whose normalised |second differences| of p sum up to z is kept (tail-free
-    /// sampling, Phan 2019). Default 1 (off); greater than 0 and at most 1.
+    /// Tail-free sampling (Phan 2019): keeps the most likely tokens up to the point where the
+    /// normalised absolute second differences of the sorted probabilities sum to tail_free.
+    /// Default: 1 (off). Range: greater than 0 and at most 1.
     pub tail_free: f32,
-    /// The tokens with the smallest |-ln p - H| whose probability reaches P are kept (Meister et
-    /// al. 2023). Default 1 (off); greater than 0 and at most 1.
+    /// Locally typical sampling (Meister et al. 2023): keeps the tokens with the smallest |-ln p -
+    /// H| whose probabilities sum to at least typical_p. Default: 1 (off). Range: greater than 0
+    /// and at most 1.
     pub typical_p: f32,
-    /// Tokens with p >= epsilon are kept (Hewitt et al. 2022). Default 0 (off); at least 0 and less
-    /// than 1.
+    /// Keeps tokens with p >= epsilon (Hewitt et al. 2022). Default: 0 (off). Range: at least 0 and
+    /// less than 1.
     pub epsilon: f32,
-    /// Tokens with p >= min(eta, sqrt(eta) e^-H) are kept (Hewitt et al. 2022). Default 0 (off); at
-    /// least 0 and less than 1.
+    /// Keeps tokens with p >= min(eta, sqrt(eta) e^-H) (Hewitt et al. 2022). Default: 0 (off).
+    /// Range: at least 0 and less than 1.
     pub eta: f32,
-    /// Tokens with l >= max - n sigma are kept, with sigma of the finite logits (Tang et al. 2024).
-    /// Default 0 (off); from 0 to 100.
+    /// Keeps tokens with l >= max - n sigma, where sigma is the standard deviation of the finite
+    /// logits (Tang et al. 2024). Default: 0 (off). Range: 0 to 100.
     pub top_n_sigma: f32,
-    /// The sorted prefix whose entropy stays within h H is kept (Potraghloo et al. 2025). Default 1
-    /// (off); greater than 0 and at most 1.
+    /// Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al.
+    /// 2025). Default: 1 (off). Range: greater than 0 and at most 1.
     pub top_h: f32,
-    /// With this probability all tokens with p >= xtc_threshold except the least likely of them are
-    /// removed (XTC, p-e-w 2024). Default 0 (off); from 0 to 1.
+    /// Probability with which XTC (p-e-w 2024) acts on a token. It then removes all tokens with p
+    /// >= xtc_threshold except the least likely of them. Default: 0 (off). Range: 0 to 1.
     pub xtc_probability: f32,
-    /// Threshold of XTC; above 0.5 it has no effect. Default 0.1; from 0 to 1.
+    /// Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1.
     pub xtc_threshold: f32,
-    /// How one of the remaining tokens is selected. Default MULTINOMIAL.
+    /// How one of the remaining tokens is selected. Default: MULTINOMIAL.
     pub selection: sotto_selection,
-    /// Target surprise of Mirostat in bits. Default 5; greater than 0 and at most 20.
+    /// Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at most 20.
     pub mirostat_tau: f32,
-    /// Learning rate of Mirostat. Default 0.1; greater than 0 and at most 1.
+    /// Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1.
     pub mirostat_eta: f32,
-    /// Number of tokens from which MIROSTAT estimates the Zipf exponent. Default 100; at least 2.
+    /// Number of tokens from which MIROSTAT estimates the Zipf exponent. Default: 100. Range: at
+    /// least 2.
     pub mirostat_m: u32,
-    /// Target probability of ADAPTIVE_P. Default -1: not set, which ADAPTIVE_P rejects; from 0 to
-    /// 1.
+    /// Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects). Range:
+    /// 0 to 1.
     pub adaptive_target: f32,
-    /// Decay of the mean of ADAPTIVE_P. Default 0.9; from 0 to 0.99.
+    /// Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99.
     pub adaptive_decay: f32,
-    /// Number of tokens before which the end-of-text token is not generated. Default 0 (off).
+    /// Number of tokens that are generated before the end-of-text token is allowed. Default: 0
+    /// (off).
     pub min_new_tokens: u32,
-    /// Whether the end-of-text token is never generated. Default 0 (off).
+    /// Whether the end-of-text token is never generated. Default: false.
     pub ignore_end: u32,
-    /// Start s of l_end += |l_end| (f^(t-s) - 1), which applies to the end-of-text token after t >
-    /// s generated tokens. Default 0.
+    /// Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text token
+    /// increases by |l| (f^(t-s) - 1). Default: 0.
     pub end_decay_start: u32,
-    /// Factor f of the same formula. Default 1 (off); from 0 to 10.
+    /// Factor f of the end decay. Default: 1 (off). Range: 0 to 10.
     pub end_decay_factor: f32,
-    /// Token that is generated at the limit of max_tokens. Default -1: none.
+    /// Token that is generated as the last one before the limit max_tokens. Default: -1 (none).
     pub forced_last_token: sotto_token,
     pub reserved1: u32,
-    /// Biases of tokens.
+    /// Biases of single tokens.
     pub logit_bias: *const sotto_token_bias,
     pub logit_bias_count: usize,
-    /// Biases of sequences.
+    /// Biases of token sequences.
     pub sequence_bias: *const sotto_sequence_bias,
     pub sequence_bias_count: usize,
-    /// Token sequences that are never completed.
+    /// Token sequences that must not be generated.
     pub bad_words: *const sotto_token_list,
     pub bad_word_count: usize,
-    /// The only tokens that may be generated. Without any, all tokens may be.
+    /// The only tokens that may be generated. If the list is empty, all tokens are allowed.
     pub allowed_tokens: *const sotto_token,
     pub allowed_token_count: usize,
-    /// Tokens that are never generated.
+    /// Tokens that must not be generated.
     pub suppressed_tokens: *const sotto_token,
     pub suppressed_token_count: usize,
-    /// Tokens that are not generated first.
+    /// Tokens that must not be generated as the first token.
     pub begin_suppressed_tokens: *const sotto_token,
     pub begin_suppressed_token_count: usize,
-    /// The first generated tokens.
+    /// Tokens with which the generated text must begin.
     pub forced_prefix: *const sotto_token,
     pub forced_prefix_count: usize,
-    /// Changes the logits before all other stages. May be none.
+    /// Called before all other stages to change the logits. May be none.
     pub logits_callback: sotto_logits_fn,
     pub logits_user_data: *mut c_void,
-    /// Watermark of the text, which is copied, or none.
+    /// Watermark of the text, or none for none. The struct is copied.
     pub watermark: *const sotto_watermark_params,
-    /// Layers that the last one is contrasted with. Default OFF.
+    /// Layers with which the last layer is contrasted. Default: OFF.
     pub dola: sotto_dola,
-    /// Tokens whose p under the last layer is below this fraction of max p are removed. Default
-    /// 0.1; from 0 to 1.
+    /// Removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1.
+    /// Range: 0 to 1.
     pub dola_relative_top: f32,
-    /// Number of the most likely tokens that each sotto_piece reports. Default 0; from 0 to 64.
+    /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
     pub alternative_count: u32,
     pub reserved2: u32,
 }
 
-/// Input for one token.
+/// Input of a sampler for one token.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_sampler_input {
     pub struct_size: u32,
-    /// Number of the stream of random numbers.
+    /// Number of the stream of random numbers to draw from.
     pub sequence: u32,
-    /// Logits of all tokens, which are not changed.
+    /// Logits of all tokens. They are not changed.
     pub logits: *const f32,
-    /// Mask of the allowed tokens, of which there is at least one: bit i % 64 of word i / 64 is
-    /// token i. none allows all.
+    /// Mask of the allowed tokens: bit i % 64 of word i / 64 stands for token i. At least one token
+    /// must be allowed. none allows all tokens.
     pub allowed: *const u64,
-    /// The previous tokens, newest last. May be none if there are none. Stages consider the newest
-    /// 2048.
+    /// The previous tokens, newest last, of which the stages consider the last 2048. May be none if
+    /// there are none.
     pub history: *const sotto_token,
     pub history_count: usize,
     /// Number of tokens at the end of the history that were generated.
@@ -867,21 +894,23 @@ pub struct sotto_sampler_input {
     pub token_limit: u64,
 }
 
-/// One continuation. It is owned by the session and valid until the session's next call.
+/// A continuation that a search found. The session owns it; it is valid until the next call with
+/// the session.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_sequence {
-    /// The new tokens, without the end-of-text token or stop token. At SOTTO_STOP_STRING the last
-    /// token completes the string.
+    /// The new tokens, without an end-of-text or stop token. If the sequence ended with
+    /// SOTTO_STOP_STRING, the last token completes the stop string.
     pub tokens: *const sotto_token,
     pub token_count: usize,
-    /// The number by which the search ranks sequences.
+    /// The score by which the search ranks the sequence.
     pub score: f64,
-    /// Sum of ln p under the distribution that was searched, with the end-of-text token.
+    /// Log probability of the sequence, including the end-of-text token, under the distribution
+    /// that was searched.
     pub log_probability: f64,
-    /// Reason why it ended, a SOTTO_STOP_ value.
+    /// The SOTTO_STOP_ value that says why the sequence ended.
     pub stop: sotto_status,
-    /// Number of the stream of random numbers with which it was drawn.
+    /// Number of the stream of random numbers that was used to draw it.
     pub index: u32,
 }
 
@@ -890,58 +919,61 @@ pub struct sotto_sequence {
 #[derive(Clone, Copy)]
 pub struct sotto_search_params {
     pub struct_size: u32,
-    /// Kind of search. Default BEAM.
+    /// Kind of search. Default: BEAM.
     pub mode: sotto_search_mode,
-    /// Number of beams or continuations. Default 0: the session's; from 1 to the session's
+    /// Number of beams or samples. Default: 0 (the session's). Range: 1 to the session's
     /// sequence_count.
     pub sequence_count: u32,
-    /// Number of the best sequences that are returned. Default 0: all; from 1 to sequence_count.
+    /// Number of sequences to return, the best ones first. Default: 0 (all). Range: 1 to
+    /// sequence_count.
     pub return_count: u32,
-    /// Maximal number of new tokens per sequence. Default 0: the session's; from 1 to the session's
-    /// sequence_tokens.
+    /// Maximum number of new tokens per sequence. Default: 0 (the session's). Range: 1 to the
+    /// session's sequence_tokens.
     pub max_tokens: u32,
-    /// Exponent alpha of the length normalisation. Default 1; from -10 to 10.
+    /// Exponent alpha of the length normalisation. Default: 1. Range: -10 to 10.
     pub length_penalty: f32,
-    /// Length normalisation of scores. Default POWER.
+    /// Formula of the length normalisation. Default: POWER.
     pub length_norm: sotto_length_norm,
-    /// When a beam search ends. Default HEURISTIC.
+    /// When a beam search ends. Default: HEURISTIC.
     pub early_stopping: sotto_early_stopping,
-    /// Number of groups of a diverse beam search. Must divide sequence_count. Default 1 (off); from
-    /// 1 to 64.
+    /// Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off).
+    /// Range: 1 to 64.
     pub group_count: u32,
-    /// Penalty per choice of the same token by an earlier group. Default 0 (off); from 0 to 100.
+    /// Penalty of a token for each earlier group that has chosen it in the same step. Default: 0
+    /// (off). Range: 0 to 100.
     pub diversity_penalty: f32,
-    /// Order of the sequences of SOTTO_SEARCH_SAMPLE. Default ORDER.
+    /// Order of the sequences of SOTTO_SEARCH_SAMPLE. Default: ORDER.
     pub rerank: sotto_rerank,
-    /// Number of tokens that CONTRASTIVE compares per step. Default 4; from 2 to 64.
+    /// Number of tokens that CONTRASTIVE considers in each step. Default: 4. Range: 2 to 64.
     pub contrastive_k: u32,
-    /// Weight alpha of the similarity in CONTRASTIVE. Default 0.6; from 0 to 1.
+    /// Weight alpha of the similarity term in CONTRASTIVE. Default: 0.6. Range: 0 to 1.
     pub contrastive_alpha: f32,
     pub reserved: u32,
-    /// Token sequences that must appear in the results of BEAM. At most 32.
+    /// Token sequences that the results of BEAM must contain. At most 32 elements.
     pub phrases: *const sotto_token_list,
-    /// One number per phrase. Phrases with the same number are alternatives, of which one must
-    /// appear. With none every phrase must appear.
+    /// One number per phrase. Phrases with the same number are alternatives: a result must contain
+    /// one of them. If none, a result must contain every phrase.
     pub phrase_groups: *const u32,
     pub phrase_count: usize,
-    /// Similarity function of SOTTO_RERANK_CALLBACK.
+    /// Similarity function for SOTTO_RERANK_CALLBACK.
     pub similarity: sotto_similarity_fn,
     pub similarity_user_data: *mut c_void,
-    /// Called per step and live sequence. May be none.
+    /// Called in each step for each live sequence. May be none.
     pub on_step: sotto_step_fn,
     pub step_user_data: *mut c_void,
 }
 
-/// Threads that the host provides. Both functions are called from the session's thread, and the
-/// executor must outlive the session.
+/// Threads that the host provides instead of the session's own. The session calls both functions
+/// from the thread that uses it. The executor must outlive the session.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_executor {
     pub struct_size: u32,
     pub reserved: u32,
-    /// Returns how many tasks can run at once in addition to the caller.
+    /// Returns the number of tasks that can run at the same time, in addition to the caller.
     pub num_threads: Option<unsafe extern "C" fn(executor_context: *mut c_void) -> i32>,
-    /// Must run task(context) on another thread without delay.
+    /// Runs task(context) on another thread. The task must start without delay, because the tasks
+    /// wait for each other.
     pub schedule: Option<
         unsafe extern "C" fn(
             executor_context: *mut c_void,
@@ -953,192 +985,197 @@ pub struct sotto_executor {
     pub executor_context: *mut c_void,
 }
 
-/// Parameters of a session, which determine its memory.
+/// Parameters of a session. They determine how much memory it needs.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_session_params {
     pub struct_size: u32,
-    /// Number of slots of the KV ring. For a model with fewer than 16 positions it is their number.
-    /// Default 0: the model's maximum; from 16 to max_context_tokens.
+    /// Number of slots in the KV ring. A model with fewer than 16 positions uses all of its
+    /// positions. Default: 0 (the model's maximum). Range: 16 to max_context_tokens.
     pub context_tokens: u32,
-    /// Number of tokens that a prefill evaluates at once, limited to context_tokens. Default 128;
-    /// from 1 to 4096.
+    /// Number of prompt tokens that are evaluated at once. Larger values are reduced to
+    /// context_tokens. Default: 128. Range: 1 to 4096.
     pub batch_tokens: u32,
-    /// Number of threads that evaluate tokens. With 1 everything runs on the calling thread.
-    /// Default 1; from 1 to 64.
+    /// Number of threads that evaluate tokens. With 1, everything runs on the calling thread.
+    /// Default: 1. Range: 1 to 64.
     pub thread_count: u32,
-    /// What happens when the KV ring is full. Default STOP.
+    /// What happens when the KV ring is full. Default: STOP.
     pub overflow: sotto_overflow,
-    /// Number of tokens at the beginning that RING and SHIFT keep. Must be 0 with
-    /// SOTTO_OVERFLOW_STOP. Default UINT32_MAX: 4, or context_tokens / 4 if that is less; 0 with
-    /// SOTTO_OVERFLOW_STOP; from 0 to context_tokens / 4.
+    /// Number of tokens at the start of the stream that RING and SHIFT never drop. Must be 0 with
+    /// SOTTO_OVERFLOW_STOP. Default: UINT32_MAX (4, or context_tokens / 4 if that is less; 0 with
+    /// SOTTO_OVERFLOW_STOP). Range: 0 to context_tokens / 4.
     pub sink_tokens: u32,
-    /// Threads of the host. With none the session creates its own.
+    /// Threads of the host. If none, the session creates its own threads.
     pub executor: *const sotto_executor,
-    /// Maximal number of sequences of sotto_session_search. Default 0: no memory for searches; from
-    /// 0 to 64.
+    /// Maximum number of sequences in a search (sotto_session_search). Default: 0 (no memory for
+    /// searches). Range: 0 to 64.
     pub sequence_count: u32,
-    /// Maximal number of new tokens per sequence of a search. Default 0: 128 if sequence_count is
-    /// not 0; from 0 to max_context_tokens.
+    /// Maximum number of new tokens per sequence in a search. Default: 0 (128 if sequence_count is
+    /// not 0). Range: 0 to max_context_tokens.
     pub sequence_tokens: u32,
-    /// Features that need memory of their own. Default 0.
+    /// Features that need additional memory. Default: 0.
     pub features: u32,
-    /// Bytes of memory for the lists of the sampler, and the same amount for those of the stops.
-    /// Default 16384; from 0 to 16777216.
+    /// Bytes reserved for the lists in the sampler's parameters. The lists of the stops get the
+    /// same amount. Default: 16384. Range: 0 to 16777216.
     pub list_bytes: u32,
-    /// Maximal number of tokens that speculation evaluates ahead of the stream
-    /// (sotto_speculation.h). Default 0: no memory for speculation; from 0 to 15.
+    /// Maximum number of draft tokens that speculation evaluates at once (see sotto_speculation.h).
+    /// Default: 0 (no memory for speculation). Range: 0 to 15.
     pub draft_tokens: u32,
     pub reserved: u32,
 }
 
-/// State of a session.
+/// Current state of a session.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_session_info {
     pub struct_size: u32,
-    /// Number of slots of the KV ring.
+    /// Number of slots in the KV ring.
     pub context_tokens: u32,
-    /// Number of tokens that are evaluated at once.
+    /// Number of prompt tokens that are evaluated at once.
     pub batch_tokens: u32,
     /// Number of threads that evaluate tokens.
     pub thread_count: u32,
-    /// Number of tokens at the beginning that are kept.
+    /// Number of tokens at the start of the stream that are never dropped.
     pub sink_tokens: u32,
-    /// Number of tokens whose keys and values are in the ring.
+    /// Number of tokens whose keys and values are in the KV ring.
     pub cached_tokens: u32,
-    /// Number of tokens of the stream since init or reset.
+    /// Number of tokens in the stream since init or the last reset.
     pub token_count: u64,
-    /// How often the ring was evaluated again.
+    /// Number of times that the KV ring was re-anchored.
     pub reanchor_count: u64,
-    /// Bytes of keys and values, which are a part of memory_bytes.
+    /// Bytes of keys and values, which memory_bytes includes.
     pub kv_bytes: u64,
-    /// Bytes that are in use of the memory passed to sotto_session_init.
+    /// Bytes in use of the memory passed to sotto_session_init.
     pub memory_bytes: u64,
 }
 
-/// Wall-clock times since init or sotto_session_reset_timings, in nanoseconds.
+/// Counts of tokens and wall-clock times in nanoseconds, since init or the last
+/// sotto_session_reset_timings.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_session_timings {
     pub struct_size: u32,
     pub reserved: u32,
-    /// Number of tokens evaluated in prefills.
+    /// Number of tokens that prefills evaluated.
     pub prefill_tokens: u64,
-    /// Time for them.
+    /// Time spent in prefills.
     pub prefill_ns: u64,
-    /// Number of tokens evaluated one at a time by sotto_session_next and sotto_session_generate.
+    /// Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time.
     pub decode_tokens: u64,
-    /// Time for them.
+    /// Time spent evaluating them.
     pub decode_ns: u64,
-    /// Number of tokens sampled.
+    /// Number of tokens that were sampled.
     pub sample_count: u64,
-    /// Time for grammar masks, sampler stages and selection.
+    /// Time spent on grammar masks, sampler stages and the selection.
     pub sample_ns: u64,
-    /// Number of tokens that RING and SHIFT evaluated again.
+    /// Number of tokens that were evaluated again when the KV ring was re-anchored.
     pub reanchor_tokens: u64,
-    /// Time for them, also part of prefill_ns or decode_ns.
+    /// Time spent evaluating them. It is also included in prefill_ns or decode_ns.
     pub reanchor_ns: u64,
 }
 
-/// A token that could have been generated.
+/// A token that the model could have generated, with its probability.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_alternative {
     /// The token.
     pub token: sotto_token,
-    /// ln p under the model.
+    /// Its log probability under the model, ln p.
     pub log_probability: f32,
 }
 
-/// One generated token. It is owned by the session and valid until the session's next call.
+/// A generated token and the text that became available with it. The session owns it; it is valid
+/// until the next call with the session.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_piece {
-    /// Text of whole UTF-8 characters, which may be empty. Bytes that begin a character are
-    /// withheld until it is complete, and text that may begin a stop string until that is decided.
-    /// Bytes that can never be part of a character become U+FFFD.
+    /// Whole UTF-8 characters, possibly none. A character whose bytes are not all known yet is
+    /// withheld, and so is text that may be the start of a stop string. Bytes that cannot be part
+    /// of any character are replaced by U+FFFD.
     pub text: *const u8,
     pub text_size: usize,
-    /// The token, or -1 if there is only text that was withheld before.
+    /// The token, or -1 if the piece contains only text that was withheld before.
     pub token: sotto_token,
-    /// ln p under the model, or NaN unless requested.
+    /// Log probability of the token under the model, or NaN unless log_probabilities is set.
     pub log_probability: f32,
-    /// ln p after the sampler's chain, or NaN unless requested.
+    /// Log probability of the token after the sampler's chain, or NaN unless log_probabilities is
+    /// set.
     pub sampled_log_probability: f32,
-    /// Number of elements of `alternatives`.
+    /// Number of elements in `alternatives`.
     pub alternative_count: u32,
-    /// The most likely tokens under the model, best first.
+    /// The most likely tokens under the model, most likely first.
     pub alternatives: *const sotto_alternative,
-    /// The raw bytes of the token.
+    /// The bytes of the token as the vocabulary defines them.
     pub bytes: *const u8,
     pub byte_count: usize,
-    /// Time from the call that began this token to its end.
+    /// Time between the start of the call that decoded this token and the end of its decoding.
     pub elapsed_ns: u64,
 }
 
-/// Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied
-/// and may be NULL if their count is 0.
+/// Conditions that end generation. Tokens and time are counted from the last prefill. Arrays are
+/// copied; they may be NULL if their count is 0.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_stop_params {
     pub struct_size: u32,
-    /// Whether a stop string is part of the text. Otherwise the text ends before it. Default false.
+    /// Whether the emitted text includes the stop string. If not, the text ends before it. Default:
+    /// false.
     pub include_stop_text: u32,
-    /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off).
+    /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off).
     pub max_tokens: u64,
-    /// Time in nanoseconds after which generation ends with SOTTO_STOP_TIME. It is checked once per
-    /// token. Default 0 (off).
+    /// Time in nanoseconds after which generation ends with SOTTO_STOP_TIME. The clock is read once
+    /// per token. Default: 0 (off).
     pub max_time_ns: u64,
-    /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness (0 to 1) of the newest
-    /// repetition_window tokens exceeds this. Default 0 (off); from 0 to 1.
+    /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last
+    /// repetition_window tokens exceeds this limit. Repetitiveness is a number from 0 to 1.
+    /// Default: 0 (off). Range: 0 to 1.
     pub repetition_limit: f32,
-    /// Number of the newest tokens that repetition_limit considers. Default 64; from 8 to
+    /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to
     /// context_tokens.
     pub repetition_window: u32,
-    /// Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token they are not
-    /// part of the stream.
+    /// Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token, they do not
+    /// become part of the stream.
     pub stop_tokens: *const sotto_token,
     pub stop_token_count: usize,
-    /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. They are found across
-    /// token borders as well. Their tokens stay in the stream.
+    /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span
+    /// several tokens. Their tokens stay in the stream.
     pub stop_strings: *const sotto_text,
     pub stop_string_count: usize,
-    /// Strings that are never generated. When one is complete, the stream is rolled back to the
-    /// token in which it begins, and another token is drawn there. Tokens are emitted once they
-    /// cannot be part of a banned string. If all continuations fail, generation ends with
-    /// SOTTO_STOP_BANNED.
+    /// Strings that must not be generated. When the text contains one, the stream is rolled back to
+    /// the token in which the string begins, and another token is drawn instead. A token is
+    /// therefore emitted only when it can no longer belong to a banned string. If every
+    /// continuation fails, generation ends with SOTTO_STOP_BANNED.
     pub banned_strings: *const sotto_text,
     pub banned_string_count: usize,
 }
 
-/// How likely a text is.
+/// Likelihood of a text under the model.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_score {
     pub struct_size: u32,
     pub reserved: u32,
-    /// Number of tokens scored, which are all except a first token with nothing before it.
+    /// Number of scored tokens. The first token of a stream has no context and is not scored.
     pub token_count: u64,
-    /// Sum of ln p under the model.
+    /// Sum of the log probabilities, ln p.
     pub log_probability: f64,
-    /// exp(-log_probability / token_count), or NaN without tokens.
+    /// exp(-log_probability / token_count), or NaN if no token was scored.
     pub perplexity: f64,
 }
 
-/// Parameters of guidance by a second session.
+/// Parameters of guidance.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_guide_params {
     pub struct_size: u32,
-    /// How the guide changes the logits. Default CFG.
+    /// How the guide changes the logits. Default: CFG.
     pub mode: sotto_guide_mode,
-    /// Strength of CFG. Default 1.5; from 0 to 100; 1: off.
+    /// Strength of CFG. Default: 1.5. Range: 0 to 100. 1 disables it.
     pub scale: f32,
-    /// Fraction of the largest probability that CONTRAST requires of a token. Default 0.1; greater
-    /// than 0 and at most 1.
+    /// CONTRAST removes tokens that are less likely than this fraction of the largest probability.
+    /// Default: 0.1. Range: greater than 0 and at most 1.
     pub alpha: f32,
-    /// Strength of CONTRAST. Default 0.5; from 0 to 100.
+    /// Strength of CONTRAST. Default: 0.5. Range: 0 to 100.
     pub beta: f32,
     pub reserved: u32,
 }
@@ -1148,48 +1185,49 @@ pub struct sotto_guide_params {
 #[derive(Clone, Copy)]
 pub struct sotto_speculation_params {
     pub struct_size: u32,
-    /// Sources of drafts. Default LOOKUP.
+    /// Sources of drafts. Default: LOOKUP.
     pub sources: u32,
-    /// Maximal number of draft tokens per evaluation. After rejected drafts there are fewer, or
-    /// none for a while. Default 0: the session's; from 0 to the session's draft_tokens.
+    /// Maximum number of draft tokens per evaluation. After rejected drafts, fewer tokens or none
+    /// are drafted for a while. Default: 0 (the session's). Range: 0 to the session's draft_tokens.
     pub draft_tokens: u32,
-    /// Minimal number of last tokens that LOOKUP must have found before. Default 2; from 1 to
-    /// max_match.
+    /// Minimum number of tokens that must match for LOOKUP to propose a draft. Default: 2. Range: 1
+    /// to max_match.
     pub min_match: u32,
-    /// Maximal number of tokens that LOOKUP compares. Default 8; from 1 to 64.
+    /// Maximum number of tokens that LOOKUP compares. Default: 8. Range: 1 to 64.
     pub max_match: u32,
-    /// Number of layers that EARLY_EXIT evaluates. Default 0: a third of the layers; from 1 to
+    /// Number of layers that EARLY_EXIT evaluates. Default: 0 (a third of the layers). Range: 1 to
     /// layer_count - 1.
     pub exit_layer: u32,
-    /// A draft of SESSION or EARLY_EXIT ends before a token whose probability is below this.
-    /// Default 0 (off); from 0 to 1.
+    /// SESSION and EARLY_EXIT end a draft before a token that is less likely than this. Default: 0
+    /// (off). Range: 0 to 1.
     pub draft_threshold: f32,
     pub reserved: u32,
-    /// Session of SESSION. It is reset now and at the end, must outlive its use, belongs to the
-    /// same thread, and must not be used for anything else in the meantime.
+    /// The session that SESSION uses. It must outlive this use, must run on the same thread, and
+    /// must not be used for anything else until it is replaced. It is reset when it is set and when
+    /// it is replaced.
     pub draft_session: *mut sotto_session,
-    /// Function of CALLBACK.
+    /// The function that CALLBACK uses.
     pub draft: sotto_draft_fn,
     pub user_data: *mut c_void,
 }
 
-/// Counts of speculative decoding.
+/// Statistics of speculative decoding.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_speculation_info {
     pub struct_size: u32,
     pub reserved: u32,
-    /// Number of evaluations with drafts.
+    /// Number of evaluations that included drafts.
     pub batch_count: u64,
-    /// Number of draft tokens evaluated.
+    /// Number of draft tokens that were evaluated.
     pub proposed_count: u64,
-    /// Number of draft tokens accepted.
+    /// Number of draft tokens that were accepted.
     pub accepted_count: u64,
-    /// Part of proposed_count that a matcher forced.
+    /// How many of proposed_count were forced by a matcher.
     pub forced_proposed_count: u64,
-    /// Part of accepted_count that a matcher forced.
+    /// How many of accepted_count were forced by a matcher.
     pub forced_accepted_count: u64,
-    /// Time spent on making drafts.
+    /// Time in nanoseconds spent making drafts.
     pub draft_ns: u64,
 }
 

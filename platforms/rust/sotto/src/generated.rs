@@ -14,31 +14,32 @@ use crate::{Session, Token, Vocabulary};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Languages in which the source text of a grammar can be written.
+/// Languages in which a grammar can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum GrammarLanguage {
-    /// GBNF, the grammar language of llama.cpp.
+    /// GBNF, the grammar notation of llama.cpp.
     Gbnf = sys::SOTTO_GRAMMAR_GBNF,
-    /// JSON Schema, drafts 7 and 2020-12. A schema that has no exact grammar is rejected, with its
-    /// keyword and JSON pointer. Nothing is ignored.
+    /// JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated
+    /// into an exact grammar is rejected, and the message names the keyword and its JSON pointer.
     JsonSchema = sys::SOTTO_GRAMMAR_JSON_SCHEMA,
-    /// A regular expression that the whole text must match, without look-around and
-    /// back-references.
+    /// A regular expression that the whole text must match. Look-around and back-references are not
+    /// supported.
     Regex = sys::SOTTO_GRAMMAR_REGEX,
-    /// Any JSON value. There is no source.
+    /// Any JSON value. The source is empty.
     Json = sys::SOTTO_GRAMMAR_JSON,
-    /// Any JSON object. There is no source.
+    /// Any JSON object. The source is empty.
     JsonObject = sys::SOTTO_GRAMMAR_JSON_OBJECT,
-    /// One of the strings in a JSON array.
+    /// One of several strings. The source is a JSON array of them.
     Choices = sys::SOTTO_GRAMMAR_CHOICES,
     /// A JSON number. The source is a JSON object with the optional members "minimum" and
-    /// "maximum", which are included, and "integer": true.
+    /// "maximum", which are inclusive, and "integer": true.
     Number = sys::SOTTO_GRAMMAR_NUMBER,
-    /// A call {"name": ..., "arguments": {...}} of one of the functions in a JSON array of {"name",
-    /// "parameters"}, also inside {"type": "function", "function": {...}}.
+    /// A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON
+    /// array of {"name", "parameters"}, each of which may be wrapped as {"type": "function",
+    /// "function": {...}}.
     Tools = sys::SOTTO_GRAMMAR_TOOLS,
 }
 
@@ -59,17 +60,17 @@ impl GrammarLanguage {
     }
 }
 
-/// White space in generated JSON.
+/// Where generated JSON contains white space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum JsonSpace {
-    /// Up to max_space blanks, tabs and line ends at every place where JSON allows them.
+    /// Wherever JSON allows it: up to max_space spaces, tabs and line breaks in one place.
     Flexible = sys::SOTTO_JSON_FLEXIBLE,
-    /// {"a":1,"b":\[2,3\]}.
+    /// Nowhere, as in {"a":1,"b":\[2,3\]}.
     Compact = sys::SOTTO_JSON_COMPACT,
-    /// {"a": 1, "b": \[2, 3\]}.
+    /// One space after each colon and comma, as in {"a": 1, "b": \[2, 3\]}.
     OneSpace = sys::SOTTO_JSON_ONE_SPACE,
 }
 
@@ -85,16 +86,16 @@ impl JsonSpace {
     }
 }
 
-/// Instruction sets. All compute the same bits. AUTO selects the best one of this CPU and build;
-/// for that it may request tile registers from Linux (kernels/README.md, "AMX"), as AVX512AMX does.
+/// Instruction sets. All of them compute the same bits. AUTO and AVX512AMX may request the AMX tile
+/// registers from Linux (see "AMX" in kernels/README.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum Isa {
-    /// The best one of this CPU and build.
+    /// The fastest instruction set that this build contains and this CPU supports.
     Auto = sys::SOTTO_ISA_AUTO,
-    /// Portable scalar code, which defines the results of all others.
+    /// Portable scalar code, which defines the results of all other sets.
     Reference = sys::SOTTO_ISA_REFERENCE,
     /// x86-64 with AVX2 and FMA.
     Avx2 = sys::SOTTO_ISA_AVX2,
@@ -102,13 +103,13 @@ pub enum Isa {
     Avx512 = sys::SOTTO_ISA_AVX512,
     /// AVX512 with VNNI.
     Avx512vnni = sys::SOTTO_ISA_AVX512VNNI,
-    /// The baseline of AArch64.
+    /// AArch64 without optional extensions.
     Neon = sys::SOTTO_ISA_NEON,
     /// NEON with the dot product extension.
     NeonDotprod = sys::SOTTO_ISA_NEON_DOTPROD,
     /// NEON_DOTPROD with the int8 matrix extension.
     NeonI8mm = sys::SOTTO_ISA_NEON_I8MM,
-    /// AVX512VNNI with int8 tiles, on Linux.
+    /// AVX512VNNI with AMX tiles of int8, on Linux.
     Avx512amx = sys::SOTTO_ISA_AVX512AMX,
 }
 
@@ -130,11 +131,12 @@ impl Isa {
     }
 }
 
-/// Stages of the chain. Notation: l logits, p = softmax(l) over the tokens that are left, H = -sum
-/// p ln p, c(t) how often t occurs in the penalty window. Tokens that a grammar's mask excludes are
-/// removed before the first stage and never return. A truncation keeps at least min_keep tokens;
-/// ties go to the lowest token id; NaN counts as -infinity. A stage whose parameters are off does
-/// nothing.
+/// Stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the
+/// probabilities of the remaining tokens, H = -sum p ln p for their entropy, and c(t) for the
+/// number of times that token t occurs in the penalty window. Tokens that a grammar does not allow
+/// are removed before the first stage and never return. A truncation keeps at least min_keep
+/// tokens. Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A stage
+/// whose parameters are off does nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -148,27 +150,28 @@ pub enum Stage {
     SequenceBias = sys::SOTTO_STAGE_SEQUENCE_BIAS,
     /// Removes all tokens except allowed_tokens.
     Allowed = sys::SOTTO_STAGE_ALLOWED,
-    /// Removes suppressed_tokens, begin_suppressed_tokens, and the end of text with ignore_end.
+    /// Removes suppressed_tokens and begin_suppressed_tokens, and with ignore_end the end-of-text
+    /// token.
     Suppress = sys::SOTTO_STAGE_SUPPRESS,
     /// Removes tokens that would complete one of bad_words.
     BadWords = sys::SOTTO_STAGE_BAD_WORDS,
-    /// Removes the end of text before min_new_tokens.
+    /// Removes the end-of-text token until min_new_tokens tokens have been generated.
     MinTokens = sys::SOTTO_STAGE_MIN_TOKENS,
     /// Forces forced_prefix and forced_last_token.
     Forced = sys::SOTTO_STAGE_FORCED,
-    /// Raises the end of text with the length.
+    /// Raises the logit of the end-of-text token as the text grows.
     EndDecay = sys::SOTTO_STAGE_END_DECAY,
-    /// Applies repetition_penalty and the guard.
+    /// Applies repetition_penalty and the repetition guard.
     Repetition = sys::SOTTO_STAGE_REPETITION,
     /// Applies frequency_penalty.
     Frequency = sys::SOTTO_STAGE_FREQUENCY,
     /// Applies presence_penalty.
     Presence = sys::SOTTO_STAGE_PRESENCE,
-    /// Removes tokens that would repeat an n-gram.
+    /// Removes tokens that would repeat an n-gram of the text.
     NoRepeatNgram = sys::SOTTO_STAGE_NO_REPEAT_NGRAM,
     /// Applies the DRY penalty.
     Dry = sys::SOTTO_STAGE_DRY,
-    /// Divides by the temperature.
+    /// Divides the logits by the temperature.
     Temperature = sys::SOTTO_STAGE_TEMPERATURE,
     /// Applies quadratic smoothing.
     Smoothing = sys::SOTTO_STAGE_SMOOTHING,
@@ -192,9 +195,9 @@ pub enum Stage {
     TopNSigma = sys::SOTTO_STAGE_TOP_N_SIGMA,
     /// Truncates by top_h.
     TopH = sys::SOTTO_STAGE_TOP_H,
-    /// Removes the most likely tokens at random.
+    /// At random steps, removes the most likely tokens.
     Xtc = sys::SOTTO_STAGE_XTC,
-    /// Adds the bias of a green list.
+    /// Adds the green list's bias of the watermark.
     Watermark = sys::SOTTO_STAGE_WATERMARK,
 }
 
@@ -235,7 +238,7 @@ impl Stage {
     }
 }
 
-/// Predefined orders of the stages. Selection comes last in each.
+/// Predefined orders of the stages. The selection always follows the last stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -267,21 +270,23 @@ impl Order {
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum Selection {
-    /// In proportion to p, by inversion in the order of token ids.
+    /// Draws a token with probability p, by inversion of the cumulative distribution in the order
+    /// of token ids.
     Multinomial = sys::SOTTO_SELECT_MULTINOMIAL,
-    /// The most likely token. Temperature 0 also selects it.
+    /// Selects the most likely token, as temperature 0 does.
     Greedy = sys::SOTTO_SELECT_GREEDY,
-    /// The largest l plus Gumbel noise of the token (Gumbel 1954): the same distribution as
-    /// MULTINOMIAL.
+    /// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution
+    /// is that of MULTINOMIAL.
     Gumbel = sys::SOTTO_SELECT_GUMBEL,
-    /// Keeps the surprise near mirostat_tau bits (Basu et al. 2021): estimates the Zipf exponent
-    /// from the mirostat_m most likely tokens and keeps the k that follow from it.
+    /// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It
+    /// estimates the Zipf exponent from the mirostat_m most likely tokens and derives from it how
+    /// many tokens to keep.
     Mirostat = sys::SOTTO_SELECT_MIROSTAT,
-    /// Does the same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and
-    /// falls by eta (surprise - tau) per token.
+    /// Mirostat 2 removes tokens whose surprise exceeds mu. In both versions, mu starts at 2 tau
+    /// and decreases by eta (surprise - tau) after each token.
     MirostatV2 = sys::SOTTO_SELECT_MIROSTAT_V2,
-    /// Favours tokens whose p is near adaptive_target. The decayed mean of the selected p corrects
-    /// the target, so that the mean stays there.
+    /// Prefers tokens whose p is near a target. The target is adjusted after each token, so that
+    /// the decayed mean of the selected p stays at adaptive_target.
     AdaptiveP = sys::SOTTO_SELECT_ADAPTIVE_P,
 }
 
@@ -300,10 +305,10 @@ impl Selection {
     }
 }
 
-/// Kinds of watermarks, which are statistical marks of generated text that sotto_watermark_detect
-/// finds. TOURNAMENT and GUMBEL replace the selection, which must be MULTINOMIAL with a temperature
-/// above 0; of the searches only SOTTO_SEARCH_SAMPLE supports them. Averaged over all keys, they
-/// leave the distribution of a token unchanged.
+/// Kinds of watermarks. A watermark is a statistical pattern in generated text that
+/// sotto_watermark_detect recognises. TOURNAMENT and GUMBEL replace the selection, which must be
+/// MULTINOMIAL with a temperature above 0, and of all searches only SOTTO_SEARCH_SAMPLE supports
+/// them. Averaged over all keys, they do not change the distribution of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -311,16 +316,17 @@ impl Selection {
 pub enum WatermarkScheme {
     /// No watermark.
     None = sys::SOTTO_WATERMARK_NONE,
-    /// Green list (Kirchenbauer et al. 2023): delta is added to the logits of the tokens that a
-    /// hash of key, context and token puts among the fraction gamma. The context is the
-    /// context_width tokens before.
+    /// Green list (Kirchenbauer et al. 2023): a hash of the key, the previous context_width tokens
+    /// and a token decides whether the token belongs to the green fraction gamma of the vocabulary.
+    /// The logits of green tokens are raised by delta.
     LeftHash = sys::SOTTO_WATERMARK_LEFT_HASH,
-    /// Green list in which the token is part of its own context, anchored at the smallest hash
-    /// (Kirchenbauer et al. 2024).
+    /// Green list in which the context of a token includes the token itself, and the smallest hash
+    /// in the context decides (Kirchenbauer et al. 2024).
     SelfHash = sys::SOTTO_WATERMARK_SELF_HASH,
-    /// Tournament sampling of tournament_layers rounds (SynthID, Dathathri et al. 2024).
+    /// Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024).
     Tournament = sys::SOTTO_WATERMARK_TOURNAMENT,
-    /// Gumbel-max trick with noise from a hash of key, context and token (Aaronson 2022).
+    /// Gumbel-max trick whose noise is a hash of the key, the context and the token (Aaronson
+    /// 2022).
     Gumbel = sys::SOTTO_WATERMARK_GUMBEL,
 }
 
@@ -338,18 +344,19 @@ impl WatermarkScheme {
     }
 }
 
-/// Decoding by contrasting layers (DoLa, Chuang et al. 2023): ln p of the last layer minus ln p of
-/// the earlier layer that differs most from it, chosen among the lower or the upper half.
+/// Decoding by contrasting layers (DoLa, Chuang et al. 2023). The logits become ln p of the last
+/// layer minus ln p of an earlier layer: the one, among the lower or the upper half, whose
+/// distribution differs most from the last layer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum Dola {
-    /// Off.
+    /// No contrast.
     Off = sys::SOTTO_DOLA_OFF,
-    /// Contrasts with the lower layers.
+    /// Contrasts the last layer with the lower half.
     Low = sys::SOTTO_DOLA_LOW,
-    /// Contrasts with the upper layers.
+    /// Contrasts the last layer with the upper half.
     High = sys::SOTTO_DOLA_HIGH,
 }
 
@@ -365,27 +372,29 @@ impl Dola {
     }
 }
 
-/// Kind of search.
+/// Kinds of searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum SearchMode {
-    /// Beam search, which continues the sequence_count best prefixes. With group_count above 1 it
-    /// is diverse beam search (Vijayakumar et al. 2018): groups choose one after the other, and a
-    /// token that earlier groups chose c times in this step loses diversity_penalty * c. With
-    /// phrases it is constrained beam search (Post and Vilar 2018). The sampler's bans, biases and
-    /// penalties apply; its temperature, truncations and selection do not.
+    /// Beam search: in each step, the sequence_count best prefixes survive. If group_count is
+    /// greater than 1, it is diverse beam search (Vijayakumar et al. 2018): the groups choose one
+    /// after the other, and a token that earlier groups have chosen c times in the same step loses
+    /// diversity_penalty * c. With phrases, it is constrained beam search (Post and Vilar 2018). Of
+    /// the sampler, the bans, biases and penalties apply; temperature, truncations and selection do
+    /// not.
     Beam = sys::SOTTO_SEARCH_BEAM,
-    /// Beams are drawn without replacement from the sampler's whole chain.
+    /// Stochastic beam search: beams are drawn without replacement from the distribution after the
+    /// sampler's chain.
     BeamSample = sys::SOTTO_SEARCH_BEAM_SAMPLE,
-    /// Independent continuations, each drawn by the sampler with random numbers of its own, in the
-    /// order that `rerank` selects.
+    /// Independent samples, each with its own stream of random numbers. `rerank` determines their
+    /// order.
     Sample = sys::SOTTO_SEARCH_SAMPLE,
-    /// Contrastive search of one sequence. Of the contrastive_k most likely tokens it takes the one
-    /// with the largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j (Su
-    /// et al. 2022). Needs SOTTO_FEATURE_HIDDEN_HISTORY and contrastive_k <= the session's
-    /// sequence_count.
+    /// Contrastive search of one sequence (Su et al. 2022): among the contrastive_k most likely
+    /// tokens, it selects the one with the largest (1-alpha) p - alpha max cos(h, h_j) over all
+    /// earlier hidden states h_j. It needs SOTTO_FEATURE_HIDDEN_HISTORY, and contrastive_k must not
+    /// exceed the session's sequence_count.
     Contrastive = sys::SOTTO_SEARCH_CONTRASTIVE,
 }
 
@@ -402,19 +411,19 @@ impl SearchMode {
     }
 }
 
-/// When a beam search ends after sequence_count sequences are finished (early_stopping of
-/// transformers).
+/// When a beam search ends once sequence_count sequences are finished, as early_stopping in
+/// transformers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum EarlyStopping {
-    /// When the best running sequence, at its present length, is no better than the worst finished
-    /// one.
+    /// It ends when the best running sequence, at its current length, is no better than the worst
+    /// finished one.
     Heuristic = sys::SOTTO_EARLY_STOPPING_HEURISTIC,
-    /// Immediately.
+    /// It ends immediately.
     AtOnce = sys::SOTTO_EARLY_STOPPING_AT_ONCE,
-    /// Only when no better sequence is possible.
+    /// It ends only when no better sequence is possible.
     Never = sys::SOTTO_EARLY_STOPPING_NEVER,
 }
 
@@ -430,7 +439,7 @@ impl EarlyStopping {
     }
 }
 
-/// Divisor of the sum of ln p, which makes scores of different lengths comparable.
+/// Divisor of a sequence's log probability, which makes scores of different lengths comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -453,24 +462,25 @@ impl LengthNorm {
     }
 }
 
-/// How SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK are minimum Bayes risk
-/// (Kumar and Byrne 2004): the sequence with the largest mean similarity to all sequences, itself
-/// included, comes first.
+/// How SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK use minimum Bayes risk
+/// decoding (Kumar and Byrne 2004): the sequence with the largest mean similarity to all sequences,
+/// including itself, comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum Rerank {
-    /// The order in which they were drawn. The score is the sum of ln p.
+    /// The order in which the sequences were drawn. The score is the log probability.
     Order = sys::SOTTO_RERANK_ORDER,
-    /// Best of n, by the largest length-normalised ln p under the model.
+    /// Best of n: the sequence with the largest length-normalised log probability under the model
+    /// comes first.
     Best = sys::SOTTO_RERANK_BEST,
-    /// Similarity is 1 for equal tokens and 0 otherwise, which is a majority vote
+    /// The similarity is 1 for equal sequences and 0 otherwise, so that the majority wins
     /// (self-consistency, Wang et al. 2023).
     Exact = sys::SOTTO_RERANK_EXACT,
-    /// Similarity is the mean F1 score of token n-grams of order 1 to 4.
+    /// The similarity is the mean F1 score of token n-grams of orders 1 to 4.
     Ngram = sys::SOTTO_RERANK_NGRAM,
-    /// Similarity is the result of `similarity`.
+    /// The function `similarity` computes the similarity.
     Callback = sys::SOTTO_RERANK_CALLBACK,
 }
 
@@ -488,7 +498,7 @@ impl Rerank {
     }
 }
 
-/// What happens when the KV ring is full. C is context_tokens, S is sink_tokens.
+/// What happens when the KV ring is full. C stands for context_tokens and S for sink_tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -496,13 +506,13 @@ impl Rerank {
 pub enum Overflow {
     /// Generation ends with SOTTO_STOP_CONTEXT_FULL.
     Stop = sys::SOTTO_OVERFLOW_STOP,
-    /// The first S tokens stay, the oldest other token is overwritten, and positions continue to
-    /// increase (attention sinks, Xiao et al. 2023). At the last learned position the ring
-    /// re-anchors: the sinks and the newest tokens, C/2 together, are evaluated again from position
-    /// 0.
+    /// The first S tokens stay, each new token overwrites the oldest other one, and positions keep
+    /// increasing (attention sinks, Xiao et al. 2023). When the model's positions are exhausted,
+    /// the ring is re-anchored: the sinks and the newest tokens, C/2 in all, are evaluated again
+    /// from position 0.
     Ring = sys::SOTTO_OVERFLOW_RING,
-    /// The sinks and the newer half of the rest, (C-S)/2 tokens, are evaluated again from position
-    /// 0. Exact with respect to the kept text.
+    /// The sinks and the newest (C-S)/2 tokens are evaluated again from position 0, and all others
+    /// are dropped. The results are exactly those for the remaining text.
     Shift = sys::SOTTO_OVERFLOW_SHIFT,
 }
 
@@ -518,13 +528,13 @@ impl Overflow {
     }
 }
 
-/// How the hidden states of a text become one embedding.
+/// How the hidden states of a text are combined into one embedding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum Pooling {
-    /// The last token's state.
+    /// The state of the last token.
     Last = sys::SOTTO_POOL_LAST,
     /// The mean of all states.
     Mean = sys::SOTTO_POOL_MEAN,
@@ -541,7 +551,7 @@ impl Pooling {
     }
 }
 
-/// How a second session, the guide, changes the logits of the first.
+/// How a second session, the guide, changes the logits of the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -549,12 +559,12 @@ impl Pooling {
 pub enum GuideMode {
     /// No guide.
     Off = sys::SOTTO_GUIDE_OFF,
-    /// Classifier-free guidance (Sanchez et al. 2023): scale (ln p - ln p_guide) + ln p_guide. The
-    /// guide, of the same model, has been prefilled with the negative prompt.
+    /// Classifier-free guidance (Sanchez et al. 2023): the logits become scale (ln p - ln p_guide)
+    /// + ln p_guide. The guide runs the same model and has been prefilled with the negative prompt.
     Cfg = sys::SOTTO_GUIDE_CFG,
-    /// Contrastive decoding (Li et al. 2022; O'Brien and Lewis 2023): (1+beta) l - beta l_guide for
-    /// tokens with p >= alpha max p; the others are removed. The guide runs a weaker model with the
-    /// same vocabulary over the same prompt.
+    /// Contrastive decoding (Li et al. 2022; O'Brien and Lewis 2023): the logits become (1+beta) l
+    /// - beta l_guide for tokens with p >= alpha max p, and all other tokens are removed. The guide
+    /// runs a weaker model with the same vocabulary over the same prompt.
     Contrast = sys::SOTTO_GUIDE_CONTRAST,
 }
 
@@ -576,9 +586,9 @@ impl GuideMode {
 pub enum Status {
     /// An argument or parameter has a value that is not allowed.
     InvalidArgument,
-    /// The call is not possible after the calls before it.
+    /// The object is not in a state in which this call is possible.
     InvalidState,
-    /// The memory passed to an _init function is too small.
+    /// The block of memory passed to an _init function is too small.
     MemoryTooSmall,
     /// A block of memory is not aligned to SOTTO_MEMORY_ALIGNMENT.
     MemoryMisaligned,
@@ -586,34 +596,34 @@ pub enum Status {
     BufferTooSmall,
     /// The model file is truncated, damaged or inconsistent.
     ModelCorrupt,
-    /// The model file has a format version or feature that this library lacks.
+    /// The model file uses a format version or a feature that this library does not support.
     ModelUnsupported,
-    /// The source of a grammar has an error, or matches no text.
+    /// The source of a grammar contains an error, or nothing can match the grammar.
     GrammarSyntax,
-    /// The vocabulary has no token that fits the grammar at this place.
+    /// The grammar requires text here that no token of the vocabulary can spell.
     GrammarDeadEnd,
-    /// The memory, the limits or the step budget do not suffice.
+    /// The grammar or the text exceeds the available memory, a capacity or the step budget.
     GrammarTooLarge,
-    /// The requested instruction set is not available.
+    /// This CPU or this build does not support the requested instruction set.
     CpuUnsupported,
-    /// The text is not UTF-8.
+    /// The text is not valid UTF-8.
     TextInvalid,
-    /// The model file holds no tokenizer.
+    /// The model file contains no tokenizer.
     TokenizerMissing,
     /// The worker threads could not be started.
     ThreadsUnavailable,
-    /// A saved state is damaged, or belongs to another model.
+    /// A saved state is damaged or belongs to another model.
     StateCorrupt,
-    /// The source uses a feature for which no exact grammar is known.
+    /// The source uses a feature that cannot be translated into an exact grammar.
     GrammarUnsupported,
-    /// A grammar image is damaged or of another version.
+    /// A grammar image is damaged or has another version.
     GrammarCorrupt,
-    /// The feature is not part of this build of the library.
+    /// This build of the library does not include the feature.
     Unsupported,
-    /// The tokens do not fit the context of a session with SOTTO_OVERFLOW_STOP. Nothing was
-    /// evaluated.
+    /// The tokens do not fit the context of a session that uses SOTTO_OVERFLOW_STOP. None of them
+    /// was evaluated.
     PromptTooLong,
-    /// An error of the library itself.
+    /// The library has detected an error of its own.
     Internal,
     /// The call stopped before it had a result.
     Stop(Stop),
@@ -656,11 +666,11 @@ impl Status {
 pub enum Stop {
     /// The model generated its end-of-text token.
     EndOfText,
-    /// The caller's token limit was reached.
+    /// The token limit of the caller was reached.
     MaxTokens,
-    /// No slot of the KV ring is free, and the session has SOTTO_OVERFLOW_STOP.
+    /// The KV ring is full, and the session uses SOTTO_OVERFLOW_STOP.
     ContextFull,
-    /// Nothing can follow under the grammar.
+    /// The text is complete: the grammar allows nothing after it.
     Grammar,
     /// The callback returned a non-zero value.
     Callback,
@@ -668,11 +678,11 @@ pub enum Stop {
     Cancelled,
     /// A token of stop_tokens was generated.
     Token,
-    /// One of stop_strings was generated.
+    /// The text contains one of stop_strings.
     String,
-    /// max_time_ns has passed.
+    /// The time limit max_time_ns has passed.
     Time,
-    /// The text exceeded repetition_limit.
+    /// The text repeats itself more than repetition_limit allows.
     Repetition,
     /// Every continuation led to a banned string.
     Banned,
@@ -731,40 +741,40 @@ impl Default for GrammarParams {
 
 impl GrammarParams {
     setters! {
-        /// Language of the source. Default GBNF.
+        /// Language of the source. Default: GBNF.
         language: GrammarLanguage,
-        /// White space in JSON. With FLEXIBLE, small models tend to fill their budget with blanks.
-        /// Default ONE_SPACE.
+        /// White space in generated JSON. With FLEXIBLE, small models tend to write nothing but
+        /// white space. Default: ONE_SPACE.
         json_space: JsonSpace,
-        /// Maximal number of FLEXIBLE white space characters at one place. Default 20; from 0 to
-        /// 2147483648; UINT32_MAX: unlimited.
+        /// Maximum number of white space characters in one place, with FLEXIBLE. Default: 20.
+        /// Range: 0 to 2147483648. UINT32_MAX means unlimited.
         max_space: u32,
-        /// Whether FLEXIBLE white space is also allowed before and after the document. Default
-        /// false.
+        /// Whether FLEXIBLE also allows white space before and after the document. Default: false.
         allow_surrounding_whitespace: bool,
-        /// Draft of a JSON Schema that has no $schema. Default 2020; 7 or 2020.
+        /// Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020.
         schema_draft: u32,
-        /// Whether "format" is enforced for the formats that the standard names. Default true.
+        /// Whether "format" is enforced, for the formats that the standard defines. Default: true.
         assert_formats: bool,
-        /// Whether objects with "properties" and arrays with a tuple hold nothing else, unless the
-        /// schema says otherwise. Default false.
+        /// Whether an object with "properties" may contain only those properties, and an array with
+        /// a tuple only the tuple, unless the schema says otherwise. Default: false.
         forbid_additional: bool,
-        /// Whether minProperties may count names that the schema does not list, although such names
-        /// could occur twice. Default false.
+        /// Whether property names that the schema does not list count towards minProperties. The
+        /// grammar cannot prevent such a name from occurring twice. Default: false.
         assume_distinct_names: bool,
-        /// Whether the text is an array of one or more calls instead of one call. Default false.
+        /// Whether the text is an array of one or more calls instead of a single call. Default:
+        /// false.
         parallel_tool_calls: bool,
     }
 
-    /// Start rule of a GBNF grammar. Default "root".
+    /// Start rule of a GBNF grammar. Default: "root".
     #[must_use]
     pub fn root(mut self, root: impl Into<String>) -> Self {
         self.root = Some(root.into());
         self
     }
 
-    /// Vocabulary of token literals in GBNF and of trigger_tokens. It may be none if there are
-    /// none.
+    /// Vocabulary in which token literals of GBNF and trigger_tokens are looked up. May be none if
+    /// there are none.
     #[must_use]
     pub fn vocabulary(mut self, vocabulary: &Vocabulary) -> Self {
         self.vocabulary = Some(vocabulary.clone());
@@ -778,15 +788,15 @@ impl GrammarParams {
         self
     }
 
-    /// Tokens that activate the grammar. One that has text cannot be combined with `triggers`,
-    /// because free text is then matched by token, not by byte.
+    /// Tokens that activate the grammar. A token that has text cannot be combined with `triggers`,
+    /// because unconstrained text is then matched by tokens instead of bytes.
     #[must_use]
     pub fn trigger_tokens(mut self, trigger_tokens: impl Into<Vec<Token>>) -> Self {
         self.trigger_tokens = Some(trigger_tokens.into());
         self
     }
 
-    /// Receives warnings about rules that occur in no text. It may be none.
+    /// Receives warnings about rules that no text can use. May be none.
     #[must_use]
     pub fn log(mut self, log: impl Fn(i32, &str) + Send + Sync + 'static) -> Self {
         self.log = Some(Arc::new(log));
@@ -810,8 +820,8 @@ impl GrammarParams {
 }
 
 /// Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the
-/// matcher evicts results that are no longer needed. If that is not enough, the call fails with
-/// GRAMMAR_TOO_LARGE and changes nothing.
+/// matcher evicts cached results that are not in use. If that does not free enough, the call fails
+/// with GRAMMAR_TOO_LARGE and changes nothing.
 #[derive(Clone)]
 pub struct MatcherParams {
     pub(crate) raw: sys::sotto_matcher_params,
@@ -825,26 +835,29 @@ impl Default for MatcherParams {
 
 impl MatcherParams {
     setters! {
-        /// Number of texts that are followed at the same time. A session that searches with n
-        /// sequences needs 2n+1. Default 1; from 1 to 65536.
+        /// Number of sequences that the matcher follows at the same time. A session that searches
+        /// with n sequences needs 2n+1. Default: 1. Range: 1 to 65536.
         sequence_count: u32,
-        /// Number of the newest tokens of sequence 0 that can be rolled back. Default 64; from 0 to
+        /// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to
         /// 268435456.
         rollback_count: u32,
-        /// Number of stack nodes, which are places in rules where other rules are called. Default
-        /// 0: automatic; from 16 to 268435456.
+        /// Number of stack nodes. A stack node records where rules have called other rules.
+        /// Default: 0 (automatic). Range: 16 to 268435456.
         node_count: u32,
-        /// Number of stack frames in all nodes. Default 0: automatic; from 16 to 268435456.
+        /// Total number of stack frames in all nodes. Default: 0 (automatic). Range: 16 to
+        /// 268435456.
         frame_count: u32,
-        /// Number of state sets. Default 0: automatic; from 16 to 65535.
+        /// Number of cached state sets. Default: 0 (automatic). Range: 16 to 65535.
         state_set_count: u32,
-        /// Number of states in all sets. Default 0: automatic; from 16 to 268435456.
+        /// Total number of states in all sets. Default: 0 (automatic). Range: 16 to 268435456.
         state_count: u32,
-        /// Number of states visited in one step. Default 0: automatic; from 16 to 268435456.
+        /// Number of states that one step can visit. Default: 0 (automatic). Range: 16 to
+        /// 268435456.
         work_count: u32,
-        /// Bytes of cached masks. Default 0: automatic.
+        /// Bytes of cached masks. Default: 0 (automatic).
         mask_bytes: u32,
-        /// Number of elementary steps of one call. Default 20000000; at least 1.
+        /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds
+        /// the time of a call. Default: 20000000. Range: at least 1.
         step_budget: u64,
     }
 }
@@ -868,20 +881,20 @@ impl Default for ModelParams {
 
 impl ModelParams {
     setters! {
-        /// Instruction set. Apart from REFERENCE, all sets that a process uses must pack weights
-        /// alike, as AVX512, AVX512VNNI and AVX512AMX do. Any other set then fails with
-        /// INVALID_STATE. Default AUTO.
+        /// Instruction set. All models of a process must use sets that share one layout of packed
+        /// weights, as AVX512, AVX512VNNI and AVX512AMX do; otherwise opening a model fails with
+        /// INVALID_STATE. REFERENCE can be combined with every set. Default: AUTO.
         isa: Isa,
-        /// Whether the bytes of tensors are verified while they are read. Otherwise only the
-        /// structure of the file is. Default true.
+        /// Whether the checksums of the tensors are verified. If not, only the structure of the
+        /// file is. Default: true.
         verify_checksums: bool,
-        /// Whether weights that the file holds packed for this CPU are copied into the model's
-        /// memory (for example huge pages), with a call of `release` after each chunk. Default
-        /// false.
+        /// Whether weights that the file contains in packed form for this CPU are copied into the
+        /// model's memory, for example into huge pages. After each chunk, `release` is called.
+        /// Default: false.
         copy_weights: bool,
     }
 
-    /// Receives messages. May be none.
+    /// Receives log messages. May be none.
     #[must_use]
     pub fn log(mut self, log: impl Fn(i32, &str) + Send + Sync + 'static) -> Self {
         self.log = Some(Arc::new(log));
@@ -903,24 +916,24 @@ impl Default for WatermarkParams {
 
 impl WatermarkParams {
     setters! {
-        /// Kind of watermark. Default NONE.
+        /// Kind of watermark. Default: NONE.
         scheme: WatermarkScheme,
-        /// Number of tokens that are hashed. Default 0: 4 for SELF_HASH, TOURNAMENT and GUMBEL, 1
-        /// for LEFT_HASH; from 0 to 16.
+        /// Number of context tokens that are hashed. Default: 0 (4 for SELF_HASH, TOURNAMENT and
+        /// GUMBEL, 1 for LEFT_HASH). Range: 0 to 16.
         context_width: u32,
-        /// Green fraction of the vocabulary. Default 0.25; greater than 0 and less than 1.
+        /// Fraction of the vocabulary that is green. Default: 0.25. Range: greater than 0 and less
+        /// than 1.
         gamma: f32,
-        /// Number added to the logits of green tokens. Default 2; from 0 to 100.
+        /// Number added to the logits of green tokens. Default: 2. Range: 0 to 100.
         delta: f32,
-        /// Number of rounds of the tournament. Default 30; from 1 to 64.
+        /// Number of rounds in the tournament. Default: 30. Range: 1 to 64.
         tournament_layers: u32,
-        /// Secret key of the hashes. Default 15485863.
+        /// Secret key of the hashes. Default: 15485863.
         key: u64,
     }
 }
 
-/// Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL if
-/// their count is 0.
+/// Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0.
 #[derive(Clone)]
 pub struct SamplerParams {
     pub(crate) raw: sys::sotto_sampler_params,
@@ -964,192 +977,204 @@ impl Default for SamplerParams {
 
 impl SamplerParams {
     setters! {
-        /// Temperature T of l/T. 0 selects the most likely of the tokens that the other stages
-        /// leave, which then use T = 1. Default 0.8; from 0 to 100; 1: off.
+        /// Temperature T, by which the logits are divided. 0 selects the most likely of the tokens
+        /// that the other stages leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100.
+        /// 1 disables it.
         temperature: f32,
-        /// The k most likely tokens are kept. Default 40; 0: off.
+        /// Keeps the k most likely tokens. Default: 40. 0 disables it.
         top_k: u32,
-        /// The smallest set of tokens whose probability reaches p is kept (nucleus sampling,
-        /// Holtzman et al. 2020). Default 0.95; greater than 0 and at most 1; 1: off.
+        /// Keeps the smallest set of most likely tokens whose probabilities sum to at least top_p
+        /// (nucleus sampling, Holtzman et al. 2020). Default: 0.95. Range: greater than 0 and at
+        /// most 1. 1 disables it.
         top_p: f32,
-        /// Tokens with p >= min_p max p are kept (Nguyen et al. 2024). Default 0.05; from 0 to 1;
-        /// 0: off.
+        /// Keeps tokens with p >= min_p max p (Nguyen et al. 2024). Default: 0.05. Range: 0 to 1. 0
+        /// disables it.
         min_p: f32,
-        /// Penalty r: l becomes l/r if l > 0, else l*r, for tokens in the window (Keskar et al.
-        /// 2019). Default 1 (off); greater than 0 and at most 100.
+        /// Penalty r of the tokens in the window: l becomes l/r if l > 0, and l*r otherwise (Keskar
+        /// et al. 2019). Default: 1 (off). Range: greater than 0 and at most 100.
         repetition_penalty: f32,
-        /// Number of the newest tokens that repetition, frequency and presence penalties count.
-        /// Default 64; UINT32_MAX: all that the session holds, at most context_tokens; 0: off.
+        /// Number of recent tokens to which the repetition, frequency and presence penalties apply.
+        /// Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0
+        /// disables it.
         repetition_window: u32,
-        /// Whether the log probabilities of sotto_piece are computed. Default false.
+        /// Whether the log probabilities in sotto_piece are computed. Default: false.
         log_probabilities: bool,
-        /// Seed of the random numbers. Default 0.
+        /// Seed of the random numbers. Default: 0.
         seed: u64,
-        /// Order of the stages. Default DEFAULT.
+        /// Order of the stages. Default: DEFAULT.
         order: Order,
-        /// Minimal number of tokens that a truncation keeps. Default 1; at least 1.
+        /// Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1.
         min_keep: u32,
-        /// Penalty f of l -= f c(t). Default 0 (off); from -100 to 100.
+        /// Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100.
         frequency_penalty: f32,
-        /// Penalty v of l -= v for tokens with c(t) > 0. Default 0 (off); from -100 to 100.
+        /// Penalty v: l decreases by v for tokens with c(t) > 0. Default: 0 (off). Range: -100 to
+        /// 100.
         presence_penalty: f32,
-        /// Whether the windows of all penalties reach into the prompt. Otherwise they hold only
-        /// generated tokens. Default true.
+        /// Whether the windows of all penalties include the prompt. If not, they contain only
+        /// generated tokens. Default: true.
         penalize_prompt: bool,
-        /// Reduces the repetition, frequency and presence penalties of older tokens in the window.
-        /// Default 0 (off); from 0 to 10.
+        /// Slope of the curve that reduces the repetition, frequency and presence penalties of
+        /// older tokens in the window. Default: 0 (off). Range: 0 to 10.
         penalty_slope: f32,
-        /// Length n such that no n consecutive tokens occur twice. Default 0 (off).
+        /// Length of the n-grams that must not occur twice in the text. Default: 0 (off).
         no_repeat_ngram: u32,
-        /// Multiplier m of DRY (p-e-w 2024), which is l -= m b^(n-a) for a token that would extend
-        /// a repetition of n >= a tokens. Default 0 (off); from 0 to 100.
+        /// Multiplier m of the DRY penalty (p-e-w 2024): l decreases by m b^(n-a) for a token that
+        /// would extend a repetition of n >= a tokens. Default: 0 (off). Range: 0 to 100.
         dry_multiplier: f32,
-        /// Base b of DRY. Default 1.75; from 1 to 10.
+        /// Base b of the DRY penalty. Default: 1.75. Range: 1 to 10.
         dry_base: f32,
-        /// Allowed length a of DRY. Shorter repetitions are not penalised. Default 2.
+        /// Allowed length a of DRY. Repetitions of fewer tokens are not penalised. Default: 2.
         dry_allowed_length: u32,
-        /// Number of the newest tokens that DRY searches. Default UINT32_MAX: all.
+        /// Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all).
         dry_window: u32,
-        /// Number of the newest tokens whose repetitiveness (0 to 1) raises the penalty from
-        /// repetition_penalty towards guard_penalty. Default 0 (off); from 0 to 256.
+        /// Number of recent tokens whose repetitiveness the guard measures. The more repetitive
+        /// they are, the closer the penalty moves from repetition_penalty to guard_penalty.
+        /// Default: 0 (off). Range: 0 to 256.
         guard_window: u32,
-        /// Repetition penalty for a text that only repeats itself. Default 1.5; from 1 to 100.
+        /// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range:
+        /// 1 to 100.
         guard_penalty: f32,
-        /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e. It
-        /// also applies if T is 0. Default 0 (off); from 0 to 100.
+        /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where
+        /// N is the number of remaining tokens. It applies even if T is 0. Default: 0 (off). Range:
+        /// 0 to 100.
         temperature_range: f32,
-        /// Exponent e of the dynamic temperature. Default 1; from 0 to 10.
+        /// Exponent e of the dynamic temperature. Default: 1. Range: 0 to 10.
         temperature_exponent: f32,
-        /// Factor f of quadratic smoothing, which is l = max - k f d^2 + s f d^3 with d = l - max,
-        /// k = (3-c)/2, s = (c-1)/2. Default 0 (off); from 0 to 100.
+        /// Factor f of quadratic smoothing: l becomes max - k f d^2 + s f d^3, where d = l - max, k
+        /// = (3-c)/2 and s = (c-1)/2. Default: 0 (off). Range: 0 to 100.
         smoothing_factor: f32,
-        /// Curve c of quadratic smoothing. 1 is a parabola. Default 1; from 1 to 10.
+        /// Curve c of quadratic smoothing. With 1 the curve is a parabola. Default: 1. Range: 1 to
+        /// 10.
         smoothing_curve: f32,
-        /// Decay of top_p, which is max(top_p_min, top_p decay^t) after t generated tokens. Default
-        /// 1 (off); greater than 0 and at most 1.
+        /// Factor by which top_p decreases per token: after t generated tokens it is max(top_p_min,
+        /// top_p decay^t). Default: 1 (off). Range: greater than 0 and at most 1.
         top_p_decay: f32,
-        /// Lower limit of the decayed top_p. Default 0; from 0 to top_p.
+        /// Lower limit of the decayed top_p. Default: 0. Range: 0 to top_p.
         top_p_min: f32,
-        /// Token after which t starts again. Default -1: none.
+        /// Token that resets t to 0. Default: -1 (none).
         top_p_reset_token: Token,
-        /// Tokens with p >= a (max p)^2 are kept. Default 0 (off); from 0 to 1.
+        /// Keeps tokens with p >= top_a (max p)^2. Default: 0 (off). Range: 0 to 1.
         top_a: f32,
-        /// The sorted prefix whose normalised |second differences| of p sum up to z is kept
-        /// (tail-free sampling, Phan 2019). Default 1 (off); greater than 0 and at most 1.
+        /// Tail-free sampling (Phan 2019): keeps the most likely tokens up to the point where the
+        /// normalised absolute second differences of the sorted probabilities sum to tail_free.
+        /// Default: 1 (off). Range: greater than 0 and at most 1.
         tail_free: f32,
-        /// The tokens with the smallest |-ln p - H| whose probability reaches P are kept (Meister
-        /// et al. 2023). Default 1 (off); greater than 0 and at most 1.
+        /// Locally typical sampling (Meister et al. 2023): keeps the tokens with the smallest |-ln
+        /// p - H| whose probabilities sum to at least typical_p. Default: 1 (off). Range: greater
+        /// than 0 and at most 1.
         typical_p: f32,
-        /// Tokens with p >= epsilon are kept (Hewitt et al. 2022). Default 0 (off); at least 0 and
-        /// less than 1.
+        /// Keeps tokens with p >= epsilon (Hewitt et al. 2022). Default: 0 (off). Range: at least 0
+        /// and less than 1.
         epsilon: f32,
-        /// Tokens with p >= min(eta, sqrt(eta) e^-H) are kept (Hewitt et al. 2022). Default 0
-        /// (off); at least 0 and less than 1.
+        /// Keeps tokens with p >= min(eta, sqrt(eta) e^-H) (Hewitt et al. 2022). Default: 0 (off).
+        /// Range: at least 0 and less than 1.
         eta: f32,
-        /// Tokens with l >= max - n sigma are kept, with sigma of the finite logits (Tang et al.
-        /// 2024). Default 0 (off); from 0 to 100.
+        /// Keeps tokens with l >= max - n sigma, where sigma is the standard deviation of the
+        /// finite logits (Tang et al. 2024). Default: 0 (off). Range: 0 to 100.
         top_n_sigma: f32,
-        /// The sorted prefix whose entropy stays within h H is kept (Potraghloo et al. 2025).
-        /// Default 1 (off); greater than 0 and at most 1.
+        /// Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et
+        /// al. 2025). Default: 1 (off). Range: greater than 0 and at most 1.
         top_h: f32,
-        /// With this probability all tokens with p >= xtc_threshold except the least likely of them
-        /// are removed (XTC, p-e-w 2024). Default 0 (off); from 0 to 1.
+        /// Probability with which XTC (p-e-w 2024) acts on a token. It then removes all tokens with
+        /// p >= xtc_threshold except the least likely of them. Default: 0 (off). Range: 0 to 1.
         xtc_probability: f32,
-        /// Threshold of XTC; above 0.5 it has no effect. Default 0.1; from 0 to 1.
+        /// Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1.
         xtc_threshold: f32,
-        /// How one of the remaining tokens is selected. Default MULTINOMIAL.
+        /// How one of the remaining tokens is selected. Default: MULTINOMIAL.
         selection: Selection,
-        /// Target surprise of Mirostat in bits. Default 5; greater than 0 and at most 20.
+        /// Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at most
+        /// 20.
         mirostat_tau: f32,
-        /// Learning rate of Mirostat. Default 0.1; greater than 0 and at most 1.
+        /// Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1.
         mirostat_eta: f32,
-        /// Number of tokens from which MIROSTAT estimates the Zipf exponent. Default 100; at least
-        /// 2.
+        /// Number of tokens from which MIROSTAT estimates the Zipf exponent. Default: 100. Range:
+        /// at least 2.
         mirostat_m: u32,
-        /// Target probability of ADAPTIVE_P. Default -1: not set, which ADAPTIVE_P rejects; from 0
-        /// to 1.
+        /// Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects).
+        /// Range: 0 to 1.
         adaptive_target: f32,
-        /// Decay of the mean of ADAPTIVE_P. Default 0.9; from 0 to 0.99.
+        /// Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99.
         adaptive_decay: f32,
-        /// Number of tokens before which the end-of-text token is not generated. Default 0 (off).
+        /// Number of tokens that are generated before the end-of-text token is allowed. Default: 0
+        /// (off).
         min_new_tokens: u32,
-        /// Whether the end-of-text token is never generated. Default 0 (off).
+        /// Whether the end-of-text token is never generated. Default: false.
         ignore_end: bool,
-        /// Start s of l_end += |l_end| (f^(t-s) - 1), which applies to the end-of-text token after
-        /// t > s generated tokens. Default 0.
+        /// Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text
+        /// token increases by |l| (f^(t-s) - 1). Default: 0.
         end_decay_start: u32,
-        /// Factor f of the same formula. Default 1 (off); from 0 to 10.
+        /// Factor f of the end decay. Default: 1 (off). Range: 0 to 10.
         end_decay_factor: f32,
-        /// Token that is generated at the limit of max_tokens. Default -1: none.
+        /// Token that is generated as the last one before the limit max_tokens. Default: -1 (none).
         forced_last_token: Token,
-        /// Layers that the last one is contrasted with. Default OFF.
+        /// Layers with which the last layer is contrasted. Default: OFF.
         dola: Dola,
-        /// Tokens whose p under the last layer is below this fraction of max p are removed. Default
-        /// 0.1; from 0 to 1.
+        /// Removes tokens whose p under the last layer is below this fraction of max p. Default:
+        /// 0.1. Range: 0 to 1.
         dola_relative_top: f32,
-        /// Number of the most likely tokens that each sotto_piece reports. Default 0; from 0 to 64.
+        /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
         alternative_count: u32,
     }
 
-    /// The stages to run instead of those of `order`, none twice. It is an error if a parameter is
-    /// on and its stage is missing. Without stages `order` applies.
+    /// Stages to run instead of those of `order`. Each may occur once. A parameter that is on while
+    /// its stage is missing is an error. If the list is empty, `order` applies.
     #[must_use]
     pub fn stages(mut self, stages: impl Into<Vec<Stage>>) -> Self {
         self.stages = Some(stages.into());
         self
     }
 
-    /// DRY's repetitions end at tokens that contain one of these strings. Default "\n" ":" "\""
-    /// "*".
+    /// Strings that interrupt a repetition: DRY does not look past a token that contains one of
+    /// them. Default: "\n" ":" "\"" "*".
     #[must_use]
     pub fn dry_breakers(mut self, dry_breakers: impl Into<Vec<String>>) -> Self {
         self.dry_breakers = Some(dry_breakers.into());
         self
     }
 
-    /// DRY's repetitions also end at these tokens.
+    /// Tokens that interrupt a repetition in the same way.
     #[must_use]
     pub fn dry_breaker_tokens(mut self, dry_breaker_tokens: impl Into<Vec<Token>>) -> Self {
         self.dry_breaker_tokens = Some(dry_breaker_tokens.into());
         self
     }
 
-    /// Biases of tokens.
+    /// Biases of single tokens.
     #[must_use]
     pub fn logit_bias(mut self, logit_bias: impl Into<Vec<(Token, f32)>>) -> Self {
         self.logit_bias = Some(logit_bias.into());
         self
     }
 
-    /// Biases of sequences.
+    /// Biases of token sequences.
     #[must_use]
     pub fn sequence_bias(mut self, sequence_bias: impl Into<Vec<(Vec<Token>, f32)>>) -> Self {
         self.sequence_bias = Some(sequence_bias.into());
         self
     }
 
-    /// Token sequences that are never completed.
+    /// Token sequences that must not be generated.
     #[must_use]
     pub fn bad_words(mut self, bad_words: impl Into<Vec<Vec<Token>>>) -> Self {
         self.bad_words = Some(bad_words.into());
         self
     }
 
-    /// The only tokens that may be generated. Without any, all tokens may be.
+    /// The only tokens that may be generated. If the list is empty, all tokens are allowed.
     #[must_use]
     pub fn allowed_tokens(mut self, allowed_tokens: impl Into<Vec<Token>>) -> Self {
         self.allowed_tokens = Some(allowed_tokens.into());
         self
     }
 
-    /// Tokens that are never generated.
+    /// Tokens that must not be generated.
     #[must_use]
     pub fn suppressed_tokens(mut self, suppressed_tokens: impl Into<Vec<Token>>) -> Self {
         self.suppressed_tokens = Some(suppressed_tokens.into());
         self
     }
 
-    /// Tokens that are not generated first.
+    /// Tokens that must not be generated as the first token.
     #[must_use]
     pub fn begin_suppressed_tokens(
         mut self,
@@ -1159,14 +1184,14 @@ impl SamplerParams {
         self
     }
 
-    /// The first generated tokens.
+    /// Tokens with which the generated text must begin.
     #[must_use]
     pub fn forced_prefix(mut self, forced_prefix: impl Into<Vec<Token>>) -> Self {
         self.forced_prefix = Some(forced_prefix.into());
         self
     }
 
-    /// Changes the logits before all other stages. May be none.
+    /// Called before all other stages to change the logits. May be none.
     #[must_use]
     pub fn logits_callback(
         mut self,
@@ -1176,7 +1201,7 @@ impl SamplerParams {
         self
     }
 
-    /// Watermark of the text, which is copied, or none.
+    /// Watermark of the text, or none for none. The struct is copied.
     #[must_use]
     pub fn watermark(mut self, watermark: WatermarkParams) -> Self {
         self.watermark = Some(watermark);
@@ -1244,60 +1269,60 @@ impl Default for SearchParams<'_> {
 
 impl<'f> SearchParams<'f> {
     setters! {
-        /// Kind of search. Default BEAM.
+        /// Kind of search. Default: BEAM.
         mode: SearchMode,
-        /// Number of beams or continuations. Default 0: the session's; from 1 to the session's
+        /// Number of beams or samples. Default: 0 (the session's). Range: 1 to the session's
         /// sequence_count.
         sequence_count: u32,
-        /// Number of the best sequences that are returned. Default 0: all; from 1 to
+        /// Number of sequences to return, the best ones first. Default: 0 (all). Range: 1 to
         /// sequence_count.
         return_count: u32,
-        /// Maximal number of new tokens per sequence. Default 0: the session's; from 1 to the
+        /// Maximum number of new tokens per sequence. Default: 0 (the session's). Range: 1 to the
         /// session's sequence_tokens.
         max_tokens: u32,
-        /// Exponent alpha of the length normalisation. Default 1; from -10 to 10.
+        /// Exponent alpha of the length normalisation. Default: 1. Range: -10 to 10.
         length_penalty: f32,
-        /// Length normalisation of scores. Default POWER.
+        /// Formula of the length normalisation. Default: POWER.
         length_norm: LengthNorm,
-        /// When a beam search ends. Default HEURISTIC.
+        /// When a beam search ends. Default: HEURISTIC.
         early_stopping: EarlyStopping,
-        /// Number of groups of a diverse beam search. Must divide sequence_count. Default 1 (off);
-        /// from 1 to 64.
+        /// Number of groups in a diverse beam search. It must divide sequence_count. Default: 1
+        /// (off). Range: 1 to 64.
         group_count: u32,
-        /// Penalty per choice of the same token by an earlier group. Default 0 (off); from 0 to
-        /// 100.
+        /// Penalty of a token for each earlier group that has chosen it in the same step. Default:
+        /// 0 (off). Range: 0 to 100.
         diversity_penalty: f32,
-        /// Order of the sequences of SOTTO_SEARCH_SAMPLE. Default ORDER.
+        /// Order of the sequences of SOTTO_SEARCH_SAMPLE. Default: ORDER.
         rerank: Rerank,
-        /// Number of tokens that CONTRASTIVE compares per step. Default 4; from 2 to 64.
+        /// Number of tokens that CONTRASTIVE considers in each step. Default: 4. Range: 2 to 64.
         contrastive_k: u32,
-        /// Weight alpha of the similarity in CONTRASTIVE. Default 0.6; from 0 to 1.
+        /// Weight alpha of the similarity term in CONTRASTIVE. Default: 0.6. Range: 0 to 1.
         contrastive_alpha: f32,
     }
 
-    /// Token sequences that must appear in the results of BEAM. At most 32.
+    /// Token sequences that the results of BEAM must contain. At most 32 elements.
     #[must_use]
     pub fn phrases(mut self, phrases: impl Into<Vec<Vec<Token>>>) -> Self {
         self.phrases = Some(phrases.into());
         self
     }
 
-    /// One number per phrase. Phrases with the same number are alternatives, of which one must
-    /// appear. With none every phrase must appear.
+    /// One number per phrase. Phrases with the same number are alternatives: a result must contain
+    /// one of them. If none, a result must contain every phrase.
     #[must_use]
     pub fn phrase_groups(mut self, phrase_groups: impl Into<Vec<u32>>) -> Self {
         self.phrase_groups = Some(phrase_groups.into());
         self
     }
 
-    /// Similarity function of SOTTO_RERANK_CALLBACK.
+    /// Similarity function for SOTTO_RERANK_CALLBACK.
     #[must_use]
     pub fn similarity(mut self, similarity: impl FnMut(&[Token], &[Token]) -> f64 + 'f) -> Self {
         self.similarity = Some(Box::new(similarity));
         self
     }
 
-    /// Called per step and live sequence. May be none.
+    /// Called in each step for each live sequence. May be none.
     #[must_use]
     pub fn on_step(mut self, on_step: impl FnMut(u32, Token) -> ControlFlow<()> + 'f) -> Self {
         self.on_step = Some(Box::new(on_step));
@@ -1317,7 +1342,7 @@ impl<'f> SearchParams<'f> {
     }
 }
 
-/// Parameters of a session, which determine its memory.
+/// Parameters of a session. They determine how much memory it needs.
 #[derive(Clone)]
 pub struct SessionParams {
     pub(crate) raw: sys::sotto_session_params,
@@ -1335,40 +1360,40 @@ impl Default for SessionParams {
 
 impl SessionParams {
     setters! {
-        /// Number of slots of the KV ring. For a model with fewer than 16 positions it is their
-        /// number. Default 0: the model's maximum; from 16 to max_context_tokens.
+        /// Number of slots in the KV ring. A model with fewer than 16 positions uses all of its
+        /// positions. Default: 0 (the model's maximum). Range: 16 to max_context_tokens.
         context_tokens: u32,
-        /// Number of tokens that a prefill evaluates at once, limited to context_tokens. Default
-        /// 128; from 1 to 4096.
+        /// Number of prompt tokens that are evaluated at once. Larger values are reduced to
+        /// context_tokens. Default: 128. Range: 1 to 4096.
         batch_tokens: u32,
-        /// Number of threads that evaluate tokens. With 1 everything runs on the calling thread.
-        /// Default 1; from 1 to 64.
+        /// Number of threads that evaluate tokens. With 1, everything runs on the calling thread.
+        /// Default: 1. Range: 1 to 64.
         thread_count: u32,
-        /// What happens when the KV ring is full. Default STOP.
+        /// What happens when the KV ring is full. Default: STOP.
         overflow: Overflow,
-        /// Number of tokens at the beginning that RING and SHIFT keep. Must be 0 with
-        /// SOTTO_OVERFLOW_STOP. Default UINT32_MAX: 4, or context_tokens / 4 if that is less; 0
-        /// with SOTTO_OVERFLOW_STOP; from 0 to context_tokens / 4.
+        /// Number of tokens at the start of the stream that RING and SHIFT never drop. Must be 0
+        /// with SOTTO_OVERFLOW_STOP. Default: UINT32_MAX (4, or context_tokens / 4 if that is less;
+        /// 0 with SOTTO_OVERFLOW_STOP). Range: 0 to context_tokens / 4.
         sink_tokens: u32,
-        /// Maximal number of sequences of sotto_session_search. Default 0: no memory for searches;
-        /// from 0 to 64.
+        /// Maximum number of sequences in a search (sotto_session_search). Default: 0 (no memory
+        /// for searches). Range: 0 to 64.
         sequence_count: u32,
-        /// Maximal number of new tokens per sequence of a search. Default 0: 128 if sequence_count
-        /// is not 0; from 0 to max_context_tokens.
+        /// Maximum number of new tokens per sequence in a search. Default: 0 (128 if sequence_count
+        /// is not 0). Range: 0 to max_context_tokens.
         sequence_tokens: u32,
-        /// Features that need memory of their own. Default 0.
+        /// Features that need additional memory. Default: 0.
         features: u32,
-        /// Bytes of memory for the lists of the sampler, and the same amount for those of the
-        /// stops. Default 16384; from 0 to 16777216.
+        /// Bytes reserved for the lists in the sampler's parameters. The lists of the stops get the
+        /// same amount. Default: 16384. Range: 0 to 16777216.
         list_bytes: u32,
-        /// Maximal number of tokens that speculation evaluates ahead of the stream
-        /// (sotto_speculation.h). Default 0: no memory for speculation; from 0 to 15.
+        /// Maximum number of draft tokens that speculation evaluates at once (see
+        /// sotto_speculation.h). Default: 0 (no memory for speculation). Range: 0 to 15.
         draft_tokens: u32,
     }
 }
 
-/// Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied
-/// and may be NULL if their count is 0.
+/// Conditions that end generation. Tokens and time are counted from the last prefill. Arrays are
+/// copied; they may be NULL if their count is 0.
 #[derive(Clone)]
 pub struct StopParams {
     pub(crate) raw: sys::sotto_stop_params,
@@ -1394,43 +1419,44 @@ impl Default for StopParams {
 
 impl StopParams {
     setters! {
-        /// Whether a stop string is part of the text. Otherwise the text ends before it. Default
-        /// false.
+        /// Whether the emitted text includes the stop string. If not, the text ends before it.
+        /// Default: false.
         include_stop_text: bool,
-        /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0
+        /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0
         /// (off).
         max_tokens: u64,
-        /// Time in nanoseconds after which generation ends with SOTTO_STOP_TIME. It is checked once
-        /// per token. Default 0 (off).
+        /// Time in nanoseconds after which generation ends with SOTTO_STOP_TIME. The clock is read
+        /// once per token. Default: 0 (off).
         max_time_ns: u64,
-        /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness (0 to 1) of the
-        /// newest repetition_window tokens exceeds this. Default 0 (off); from 0 to 1.
+        /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last
+        /// repetition_window tokens exceeds this limit. Repetitiveness is a number from 0 to 1.
+        /// Default: 0 (off). Range: 0 to 1.
         repetition_limit: f32,
-        /// Number of the newest tokens that repetition_limit considers. Default 64; from 8 to
+        /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to
         /// context_tokens.
         repetition_window: u32,
     }
 
-    /// Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token they are not
-    /// part of the stream.
+    /// Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token, they do not
+    /// become part of the stream.
     #[must_use]
     pub fn stop_tokens(mut self, stop_tokens: impl Into<Vec<Token>>) -> Self {
         self.stop_tokens = Some(stop_tokens.into());
         self
     }
 
-    /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. They are found across
-    /// token borders as well. Their tokens stay in the stream.
+    /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span
+    /// several tokens. Their tokens stay in the stream.
     #[must_use]
     pub fn stop_strings(mut self, stop_strings: impl Into<Vec<String>>) -> Self {
         self.stop_strings = Some(stop_strings.into());
         self
     }
 
-    /// Strings that are never generated. When one is complete, the stream is rolled back to the
-    /// token in which it begins, and another token is drawn there. Tokens are emitted once they
-    /// cannot be part of a banned string. If all continuations fail, generation ends with
-    /// SOTTO_STOP_BANNED.
+    /// Strings that must not be generated. When the text contains one, the stream is rolled back to
+    /// the token in which the string begins, and another token is drawn instead. A token is
+    /// therefore emitted only when it can no longer belong to a banned string. If every
+    /// continuation fails, generation ends with SOTTO_STOP_BANNED.
     #[must_use]
     pub fn banned_strings(mut self, banned_strings: impl Into<Vec<String>>) -> Self {
         self.banned_strings = Some(banned_strings.into());
@@ -1453,7 +1479,7 @@ impl StopParams {
     }
 }
 
-/// Parameters of guidance by a second session.
+/// Parameters of guidance.
 #[derive(Clone)]
 pub struct GuideParams {
     pub(crate) raw: sys::sotto_guide_params,
@@ -1467,14 +1493,14 @@ impl Default for GuideParams {
 
 impl GuideParams {
     setters! {
-        /// How the guide changes the logits. Default CFG.
+        /// How the guide changes the logits. Default: CFG.
         mode: GuideMode,
-        /// Strength of CFG. Default 1.5; from 0 to 100; 1: off.
+        /// Strength of CFG. Default: 1.5. Range: 0 to 100. 1 disables it.
         scale: f32,
-        /// Fraction of the largest probability that CONTRAST requires of a token. Default 0.1;
-        /// greater than 0 and at most 1.
+        /// CONTRAST removes tokens that are less likely than this fraction of the largest
+        /// probability. Default: 0.1. Range: greater than 0 and at most 1.
         alpha: f32,
-        /// Strength of CONTRAST. Default 0.5; from 0 to 100.
+        /// Strength of CONTRAST. Default: 0.5. Range: 0 to 100.
         beta: f32,
     }
 }
@@ -1501,33 +1527,35 @@ impl Default for SpeculationParams {
 
 impl SpeculationParams {
     setters! {
-        /// Sources of drafts. Default LOOKUP.
+        /// Sources of drafts. Default: LOOKUP.
         sources: u32,
-        /// Maximal number of draft tokens per evaluation. After rejected drafts there are fewer, or
-        /// none for a while. Default 0: the session's; from 0 to the session's draft_tokens.
+        /// Maximum number of draft tokens per evaluation. After rejected drafts, fewer tokens or
+        /// none are drafted for a while. Default: 0 (the session's). Range: 0 to the session's
+        /// draft_tokens.
         draft_tokens: u32,
-        /// Minimal number of last tokens that LOOKUP must have found before. Default 2; from 1 to
-        /// max_match.
+        /// Minimum number of tokens that must match for LOOKUP to propose a draft. Default: 2.
+        /// Range: 1 to max_match.
         min_match: u32,
-        /// Maximal number of tokens that LOOKUP compares. Default 8; from 1 to 64.
+        /// Maximum number of tokens that LOOKUP compares. Default: 8. Range: 1 to 64.
         max_match: u32,
-        /// Number of layers that EARLY_EXIT evaluates. Default 0: a third of the layers; from 1 to
-        /// layer_count - 1.
+        /// Number of layers that EARLY_EXIT evaluates. Default: 0 (a third of the layers). Range: 1
+        /// to layer_count - 1.
         exit_layer: u32,
-        /// A draft of SESSION or EARLY_EXIT ends before a token whose probability is below this.
-        /// Default 0 (off); from 0 to 1.
+        /// SESSION and EARLY_EXIT end a draft before a token that is less likely than this.
+        /// Default: 0 (off). Range: 0 to 1.
         draft_threshold: f32,
     }
 
-    /// Session of SESSION. It is reset now and at the end, must outlive its use, belongs to the
-    /// same thread, and must not be used for anything else in the meantime.
+    /// The session that SESSION uses. It must outlive this use, must run on the same thread, and
+    /// must not be used for anything else until it is replaced. It is reset when it is set and when
+    /// it is replaced.
     #[must_use]
     pub fn draft_session(mut self, draft_session: Session) -> Self {
         self.draft_session = Some(draft_session);
         self
     }
 
-    /// Function of CALLBACK.
+    /// The function that CALLBACK uses.
     #[must_use]
     pub fn draft(
         mut self,
@@ -1538,16 +1566,16 @@ impl SpeculationParams {
     }
 }
 
-/// State of a sequence of a matcher.
+/// State of one sequence of a matcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct MatcherInfo {
-    /// Whether the text may end here.
+    /// Whether the text is complete, so that it may end here.
     pub may_end: bool,
-    /// Whether nothing can follow.
+    /// Whether the grammar allows nothing more.
     pub must_end: bool,
-    /// Number of tokens that sequence 0 has accepted since its reset.
+    /// Number of tokens that sequence 0 has accepted since it was reset.
     pub token_count: u64,
 }
 
@@ -1578,27 +1606,27 @@ pub struct ModelInfo {
     pub embedding_size: usize,
     /// Width of the feed-forward layers.
     pub feed_forward_size: usize,
-    /// The token that ends a text, or -1 if there is none.
+    /// The end-of-text token, or -1 if there is none.
     pub end_of_text_token: Option<Token>,
-    /// Whether the file holds a tokenizer.
+    /// Whether the file contains a tokenizer.
     pub has_tokenizer: bool,
     /// Size of the longest token in bytes, or 0 without a tokenizer.
     pub max_token_bytes: u32,
     /// The instruction set in use.
     pub isa: Option<Isa>,
-    /// Whether all weights are used from the file, those of 8 bits from its section packed for this
-    /// CPU. 0 with copy_weights.
+    /// Whether all weights are read directly from the file, where those of 8 bits are packed for
+    /// this CPU. 0 with copy_weights.
     pub packed_in_place: bool,
     /// Number of parameters of the network.
     pub parameter_count: u64,
-    /// Bytes of weights that are read per decoded token.
+    /// Bytes of weights that are read to decode one token.
     pub weight_bytes: u64,
-    /// Bytes of the vocabulary that the file holds prepared for grammars. With 0,
-    /// sotto_vocabulary_init prepares it in memory.
+    /// Size of the prepared vocabulary that the file contains for grammars. If it is 0,
+    /// sotto_vocabulary_init prepares the vocabulary in memory.
     pub vocabulary_bytes: u64,
-    /// 8, or 4 if the weights of all layers have 4 bits.
+    /// Bits per weight in the layers: 4 if all layers have 4-bit weights, otherwise 8.
     pub layer_weight_bits: u32,
-    /// Bits of the weights of the head (and of the embeddings if they are tied): 8 or 4.
+    /// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
     pub head_weight_bits: u32,
 }
 
@@ -1630,16 +1658,17 @@ impl From<sys::sotto_model_info> for ModelInfo {
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct WatermarkResult {
-    /// Whether z is above 3.
+    /// Whether z is greater than 3.
     pub is_marked: bool,
-    /// Number of tokens scored. A context that occurs again with the same token counts once.
+    /// Number of scored tokens. If a context and its token occur several times, they are scored
+    /// once.
     pub token_count: u64,
-    /// Number of green tokens, mean g for TOURNAMENT, or mean -ln(1-r) for GUMBEL.
+    /// Number of green tokens, the mean g for TOURNAMENT, or the mean -ln(1-r) for GUMBEL.
     pub score: f64,
-    /// Distance from unmarked text in standard deviations, (g - gamma T) / sqrt(T gamma (1-gamma))
-    /// for green lists.
+    /// Distance from the expectation for unmarked text, in standard deviations. For green lists it
+    /// is (g - gamma T) / sqrt(T gamma (1-gamma)), where g of T tokens are green.
     pub z: f64,
-    /// Probability that unmarked text has such a z.
+    /// Probability that unmarked text reaches this z.
     pub p_value: f64,
 }
 
@@ -1655,28 +1684,28 @@ impl From<sys::sotto_watermark_result> for WatermarkResult {
     }
 }
 
-/// State of a session.
+/// Current state of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct SessionInfo {
-    /// Number of slots of the KV ring.
+    /// Number of slots in the KV ring.
     pub context_tokens: u32,
-    /// Number of tokens that are evaluated at once.
+    /// Number of prompt tokens that are evaluated at once.
     pub batch_tokens: u32,
     /// Number of threads that evaluate tokens.
     pub thread_count: u32,
-    /// Number of tokens at the beginning that are kept.
+    /// Number of tokens at the start of the stream that are never dropped.
     pub sink_tokens: u32,
-    /// Number of tokens whose keys and values are in the ring.
+    /// Number of tokens whose keys and values are in the KV ring.
     pub cached_tokens: u32,
-    /// Number of tokens of the stream since init or reset.
+    /// Number of tokens in the stream since init or the last reset.
     pub token_count: u64,
-    /// How often the ring was evaluated again.
+    /// Number of times that the KV ring was re-anchored.
     pub reanchor_count: u64,
-    /// Bytes of keys and values, which are a part of memory_bytes.
+    /// Bytes of keys and values, which memory_bytes includes.
     pub kv_bytes: u64,
-    /// Bytes that are in use of the memory passed to sotto_session_init.
+    /// Bytes in use of the memory passed to sotto_session_init.
     pub memory_bytes: u64,
 }
 
@@ -1696,26 +1725,27 @@ impl From<sys::sotto_session_info> for SessionInfo {
     }
 }
 
-/// Wall-clock times since init or sotto_session_reset_timings, in nanoseconds.
+/// Counts of tokens and wall-clock times in nanoseconds, since init or the last
+/// sotto_session_reset_timings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct SessionTimings {
-    /// Number of tokens evaluated in prefills.
+    /// Number of tokens that prefills evaluated.
     pub prefill_tokens: u64,
-    /// Time for them.
+    /// Time spent in prefills.
     pub prefill_ns: u64,
-    /// Number of tokens evaluated one at a time by sotto_session_next and sotto_session_generate.
+    /// Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time.
     pub decode_tokens: u64,
-    /// Time for them.
+    /// Time spent evaluating them.
     pub decode_ns: u64,
-    /// Number of tokens sampled.
+    /// Number of tokens that were sampled.
     pub sample_count: u64,
-    /// Time for grammar masks, sampler stages and selection.
+    /// Time spent on grammar masks, sampler stages and the selection.
     pub sample_ns: u64,
-    /// Number of tokens that RING and SHIFT evaluated again.
+    /// Number of tokens that were evaluated again when the KV ring was re-anchored.
     pub reanchor_tokens: u64,
-    /// Time for them, also part of prefill_ns or decode_ns.
+    /// Time spent evaluating them. It is also included in prefill_ns or decode_ns.
     pub reanchor_ns: u64,
 }
 
@@ -1734,22 +1764,22 @@ impl From<sys::sotto_session_timings> for SessionTimings {
     }
 }
 
-/// Counts of speculative decoding.
+/// Statistics of speculative decoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct SpeculationInfo {
-    /// Number of evaluations with drafts.
+    /// Number of evaluations that included drafts.
     pub batch_count: u64,
-    /// Number of draft tokens evaluated.
+    /// Number of draft tokens that were evaluated.
     pub proposed_count: u64,
-    /// Number of draft tokens accepted.
+    /// Number of draft tokens that were accepted.
     pub accepted_count: u64,
-    /// Part of proposed_count that a matcher forced.
+    /// How many of proposed_count were forced by a matcher.
     pub forced_proposed_count: u64,
-    /// Part of accepted_count that a matcher forced.
+    /// How many of accepted_count were forced by a matcher.
     pub forced_accepted_count: u64,
-    /// Time spent on making drafts.
+    /// Time in nanoseconds spent making drafts.
     pub draft_ns: u64,
 }
 

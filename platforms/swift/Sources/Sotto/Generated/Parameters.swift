@@ -3,37 +3,38 @@ import CSotto
 
 /// Parameters of a grammar.
 public struct GrammarParameters {
-  /// Language of the source. Default GBNF.
+  /// Language of the source. Default: GBNF.
   public var language: GrammarLanguage
-  /// Start rule of a GBNF grammar. Default "root".
+  /// Start rule of a GBNF grammar. Default: "root".
   public var root: String?
-  /// Vocabulary of token literals in GBNF and of trigger_tokens. It may be nil if there are none.
+  /// Vocabulary in which token literals of GBNF and trigger_tokens are looked up. May be nil if there are none.
   public var vocabulary: Vocabulary?
   /// Strings that activate the grammar.
   public var triggers: [String]
-  /// Tokens that activate the grammar. One that has text cannot be combined with `triggers`, because free text is then
-  /// matched by token, not by byte.
+  /// Tokens that activate the grammar. A token that has text cannot be combined with `triggers`, because unconstrained
+  /// text is then matched by tokens instead of bytes.
   public var triggerTokens: [Token] = []
-  /// White space in JSON. With FLEXIBLE, small models tend to fill their budget with blanks. Default ONE_SPACE.
+  /// White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white space. Default:
+  /// ONE_SPACE.
   public var jsonSpace: JSONSpace
-  /// Maximal number of FLEXIBLE white space characters at one place. Default 20; from 0 to 2147483648; UINT32_MAX:
-  /// unlimited.
+  /// Maximum number of white space characters in one place, with FLEXIBLE. Default: 20. Range: 0 to 2147483648.
+  /// UINT32_MAX means unlimited.
   public var maxSpace: UInt32
-  /// Whether FLEXIBLE white space is also allowed before and after the document. Default false.
+  /// Whether FLEXIBLE also allows white space before and after the document. Default: false.
   public var allowSurroundingWhitespace: Bool
-  /// Draft of a JSON Schema that has no $schema. Default 2020; 7 or 2020.
+  /// Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020.
   public var schemaDraft: UInt32
-  /// Whether "format" is enforced for the formats that the standard names. Default true.
+  /// Whether "format" is enforced, for the formats that the standard defines. Default: true.
   public var assertFormats: Bool
-  /// Whether objects with "properties" and arrays with a tuple hold nothing else, unless the schema says otherwise.
-  /// Default false.
+  /// Whether an object with "properties" may contain only those properties, and an array with a tuple only the tuple,
+  /// unless the schema says otherwise. Default: false.
   public var forbidAdditional: Bool
-  /// Whether minProperties may count names that the schema does not list, although such names could occur twice.
-  /// Default false.
+  /// Whether property names that the schema does not list count towards minProperties. The grammar cannot prevent such
+  /// a name from occurring twice. Default: false.
   public var assumeDistinctNames: Bool
-  /// Whether the text is an array of one or more calls instead of one call. Default false.
+  /// Whether the text is an array of one or more calls instead of a single call. Default: false.
   public var parallelToolCalls: Bool
-  /// Receives warnings about rules that occur in no text. It may be nil.
+  /// Receives warnings about rules that no text can use. May be nil.
   public var log: ((LogLevel, String) -> Void)?
 
   /// The defaults of the library.
@@ -73,28 +74,30 @@ public struct GrammarParameters {
   }
 }
 
-/// Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher evicts results
-/// that are no longer needed. If that is not enough, the call fails with GRAMMAR_TOO_LARGE and changes nothing.
+/// Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher evicts cached
+/// results that are not in use. If that does not free enough, the call fails with GRAMMAR_TOO_LARGE and changes
+/// nothing.
 public struct MatcherParameters {
-  /// Number of texts that are followed at the same time. A session that searches with n sequences needs 2n+1. Default
-  /// 1; from 1 to 65536.
+  /// Number of sequences that the matcher follows at the same time. A session that searches with n sequences needs
+  /// 2n+1. Default: 1. Range: 1 to 65536.
   public var sequenceCount: UInt32
-  /// Number of the newest tokens of sequence 0 that can be rolled back. Default 64; from 0 to 268435456.
+  /// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456.
   public var rollbackCount: UInt32
-  /// Number of stack nodes, which are places in rules where other rules are called. Default 0: automatic; from 16 to
-  /// 268435456.
+  /// Number of stack nodes. A stack node records where rules have called other rules. Default: 0 (automatic). Range: 16
+  /// to 268435456.
   public var nodeCount: UInt32
-  /// Number of stack frames in all nodes. Default 0: automatic; from 16 to 268435456.
+  /// Total number of stack frames in all nodes. Default: 0 (automatic). Range: 16 to 268435456.
   public var frameCount: UInt32
-  /// Number of state sets. Default 0: automatic; from 16 to 65535.
+  /// Number of cached state sets. Default: 0 (automatic). Range: 16 to 65535.
   public var stateSetCount: UInt32
-  /// Number of states in all sets. Default 0: automatic; from 16 to 268435456.
+  /// Total number of states in all sets. Default: 0 (automatic). Range: 16 to 268435456.
   public var stateCount: UInt32
-  /// Number of states visited in one step. Default 0: automatic; from 16 to 268435456.
+  /// Number of states that one step can visit. Default: 0 (automatic). Range: 16 to 268435456.
   public var workCount: UInt32
-  /// Bytes of cached masks. Default 0: automatic.
+  /// Bytes of cached masks. Default: 0 (automatic).
   public var maskBytes: UInt32
-  /// Number of elementary steps of one call. Default 20000000; at least 1.
+  /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call. Default:
+  /// 20000000. Range: at least 1.
   public var stepBudget: UInt64
 
   /// The defaults of the library.
@@ -130,16 +133,16 @@ public struct MatcherParameters {
 
 /// Parameters of a model.
 public struct ModelParameters {
-  /// Instruction set. Apart from REFERENCE, all sets that a process uses must pack weights alike, as AVX512, AVX512VNNI
-  /// and AVX512AMX do. Any other set then fails with INVALID_STATE. Default AUTO.
+  /// Instruction set. All models of a process must use sets that share one layout of packed weights, as AVX512,
+  /// AVX512VNNI and AVX512AMX do; otherwise opening a model fails with INVALID_STATE. REFERENCE can be combined with
+  /// every set. Default: AUTO.
   public var isa: InstructionSet
-  /// Whether the bytes of tensors are verified while they are read. Otherwise only the structure of the file is.
-  /// Default true.
+  /// Whether the checksums of the tensors are verified. If not, only the structure of the file is. Default: true.
   public var verifyChecksums: Bool
-  /// Whether weights that the file holds packed for this CPU are copied into the model's memory (for example huge
-  /// pages), with a call of `release` after each chunk. Default false.
+  /// Whether weights that the file contains in packed form for this CPU are copied into the model's memory, for example
+  /// into huge pages. After each chunk, `release` is called. Default: false.
   public var copyWeights: Bool
-  /// Receives messages. May be nil.
+  /// Receives log messages. May be nil.
   public var log: ((LogLevel, String) -> Void)?
 
   /// The defaults of the library.
@@ -163,18 +166,18 @@ public struct ModelParameters {
 
 /// Parameters of a watermark. Detection needs the same parameters as generation.
 public struct WatermarkParameters {
-  /// Kind of watermark. Default NONE.
+  /// Kind of watermark. Default: NONE.
   public var scheme: WatermarkScheme
-  /// Number of tokens that are hashed. Default 0: 4 for SELF_HASH, TOURNAMENT and GUMBEL, 1 for LEFT_HASH; from 0 to
-  /// 16.
+  /// Number of context tokens that are hashed. Default: 0 (4 for SELF_HASH, TOURNAMENT and GUMBEL, 1 for LEFT_HASH).
+  /// Range: 0 to 16.
   public var contextWidth: UInt32
-  /// Green fraction of the vocabulary. Default 0.25; greater than 0 and less than 1.
+  /// Fraction of the vocabulary that is green. Default: 0.25. Range: greater than 0 and less than 1.
   public var gamma: Float
-  /// Number added to the logits of green tokens. Default 2; from 0 to 100.
+  /// Number added to the logits of green tokens. Default: 2. Range: 0 to 100.
   public var delta: Float
-  /// Number of rounds of the tournament. Default 30; from 1 to 64.
+  /// Number of rounds in the tournament. Default: 30. Range: 1 to 64.
   public var tournamentLayers: UInt32
-  /// Secret key of the hashes. Default 15485863.
+  /// Secret key of the hashes. Default: 15485863.
   public var key: UInt64
 
   /// The defaults of the library.
@@ -202,152 +205,153 @@ public struct WatermarkParameters {
   }
 }
 
-/// Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL if their count is 0.
+/// Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0.
 public struct SamplerParameters {
-  /// Temperature T of l/T. 0 selects the most likely of the tokens that the other stages leave, which then use T = 1.
-  /// Default 0.8; from 0 to 100; 1: off.
+  /// Temperature T, by which the logits are divided. 0 selects the most likely of the tokens that the other stages
+  /// leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1 disables it.
   public var temperature: Float
-  /// The k most likely tokens are kept. Default 40; 0: off.
+  /// Keeps the k most likely tokens. Default: 40. 0 disables it.
   public var topK: UInt32
-  /// The smallest set of tokens whose probability reaches p is kept (nucleus sampling, Holtzman et al. 2020). Default
-  /// 0.95; greater than 0 and at most 1; 1: off.
+  /// Keeps the smallest set of most likely tokens whose probabilities sum to at least top_p (nucleus sampling, Holtzman
+  /// et al. 2020). Default: 0.95. Range: greater than 0 and at most 1. 1 disables it.
   public var topP: Float
-  /// Tokens with p >= min_p max p are kept (Nguyen et al. 2024). Default 0.05; from 0 to 1; 0: off.
+  /// Keeps tokens with p >= min_p max p (Nguyen et al. 2024). Default: 0.05. Range: 0 to 1. 0 disables it.
   public var minP: Float
-  /// Penalty r: l becomes l/r if l > 0, else l*r, for tokens in the window (Keskar et al. 2019). Default 1 (off);
-  /// greater than 0 and at most 100.
+  /// Penalty r of the tokens in the window: l becomes l/r if l > 0, and l*r otherwise (Keskar et al. 2019). Default: 1
+  /// (off). Range: greater than 0 and at most 100.
   public var repetitionPenalty: Float
-  /// Number of the newest tokens that repetition, frequency and presence penalties count. Default 64; UINT32_MAX: all
-  /// that the session holds, at most context_tokens; 0: off.
+  /// Number of recent tokens to which the repetition, frequency and presence penalties apply. Default: 64. UINT32_MAX
+  /// means all that the session holds, at most context_tokens. 0 disables it.
   public var repetitionWindow: UInt32
-  /// Whether the log probabilities of sotto_piece are computed. Default false.
+  /// Whether the log probabilities in sotto_piece are computed. Default: false.
   public var logProbabilities: Bool
-  /// Seed of the random numbers. Default 0.
+  /// Seed of the random numbers. Default: 0.
   public var seed: UInt64
-  /// Order of the stages. Default DEFAULT.
+  /// Order of the stages. Default: DEFAULT.
   public var order: Order
-  /// Minimal number of tokens that a truncation keeps. Default 1; at least 1.
+  /// Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1.
   public var minKeep: UInt32
-  /// The stages to run instead of those of `order`, none twice. It is an error if a parameter is on and its stage is
-  /// missing. Without stages `order` applies.
+  /// Stages to run instead of those of `order`. Each may occur once. A parameter that is on while its stage is missing
+  /// is an error. If the list is empty, `order` applies.
   public var stages: [Stage] = []
-  /// Penalty f of l -= f c(t). Default 0 (off); from -100 to 100.
+  /// Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100.
   public var frequencyPenalty: Float
-  /// Penalty v of l -= v for tokens with c(t) > 0. Default 0 (off); from -100 to 100.
+  /// Penalty v: l decreases by v for tokens with c(t) > 0. Default: 0 (off). Range: -100 to 100.
   public var presencePenalty: Float
-  /// Whether the windows of all penalties reach into the prompt. Otherwise they hold only generated tokens. Default
+  /// Whether the windows of all penalties include the prompt. If not, they contain only generated tokens. Default:
   /// true.
   public var penalizePrompt: Bool
-  /// Reduces the repetition, frequency and presence penalties of older tokens in the window. Default 0 (off); from 0 to
-  /// 10.
+  /// Slope of the curve that reduces the repetition, frequency and presence penalties of older tokens in the window.
+  /// Default: 0 (off). Range: 0 to 10.
   public var penaltySlope: Float
-  /// Length n such that no n consecutive tokens occur twice. Default 0 (off).
+  /// Length of the n-grams that must not occur twice in the text. Default: 0 (off).
   public var noRepeatNgram: UInt32
-  /// Multiplier m of DRY (p-e-w 2024), which is l -= m b^(n-a) for a token that would extend a repetition of n >= a
-  /// tokens. Default 0 (off); from 0 to 100.
+  /// Multiplier m of the DRY penalty (p-e-w 2024): l decreases by m b^(n-a) for a token that would extend a repetition
+  /// of n >= a tokens. Default: 0 (off). Range: 0 to 100.
   public var dryMultiplier: Float
-  /// Base b of DRY. Default 1.75; from 1 to 10.
+  /// Base b of the DRY penalty. Default: 1.75. Range: 1 to 10.
   public var dryBase: Float
-  /// Allowed length a of DRY. Shorter repetitions are not penalised. Default 2.
+  /// Allowed length a of DRY. Repetitions of fewer tokens are not penalised. Default: 2.
   public var dryAllowedLength: UInt32
-  /// Number of the newest tokens that DRY searches. Default UINT32_MAX: all.
+  /// Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all).
   public var dryWindow: UInt32
-  /// Number of the newest tokens whose repetitiveness (0 to 1) raises the penalty from repetition_penalty towards
-  /// guard_penalty. Default 0 (off); from 0 to 256.
+  /// Number of recent tokens whose repetitiveness the guard measures. The more repetitive they are, the closer the
+  /// penalty moves from repetition_penalty to guard_penalty. Default: 0 (off). Range: 0 to 256.
   public var guardWindow: UInt32
-  /// Repetition penalty for a text that only repeats itself. Default 1.5; from 1 to 100.
+  /// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to 100.
   public var guardPenalty: Float
-  /// DRY's repetitions end at tokens that contain one of these strings. Default "\n" ":" "\"" "*".
+  /// Strings that interrupt a repetition: DRY does not look past a token that contains one of them. Default: "\n" ":"
+  /// "\"" "*".
   public var dryBreakers: [String]
-  /// DRY's repetitions also end at these tokens.
+  /// Tokens that interrupt a repetition in the same way.
   public var dryBreakerTokens: [Token] = []
-  /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e. It also applies if T is 0.
-  /// Default 0 (off); from 0 to 100.
+  /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N is the number of
+  /// remaining tokens. It applies even if T is 0. Default: 0 (off). Range: 0 to 100.
   public var temperatureRange: Float
-  /// Exponent e of the dynamic temperature. Default 1; from 0 to 10.
+  /// Exponent e of the dynamic temperature. Default: 1. Range: 0 to 10.
   public var temperatureExponent: Float
-  /// Factor f of quadratic smoothing, which is l = max - k f d^2 + s f d^3 with d = l - max, k = (3-c)/2, s = (c-1)/2.
-  /// Default 0 (off); from 0 to 100.
+  /// Factor f of quadratic smoothing: l becomes max - k f d^2 + s f d^3, where d = l - max, k = (3-c)/2 and s =
+  /// (c-1)/2. Default: 0 (off). Range: 0 to 100.
   public var smoothingFactor: Float
-  /// Curve c of quadratic smoothing. 1 is a parabola. Default 1; from 1 to 10.
+  /// Curve c of quadratic smoothing. With 1 the curve is a parabola. Default: 1. Range: 1 to 10.
   public var smoothingCurve: Float
-  /// Decay of top_p, which is max(top_p_min, top_p decay^t) after t generated tokens. Default 1 (off); greater than 0
-  /// and at most 1.
+  /// Factor by which top_p decreases per token: after t generated tokens it is max(top_p_min, top_p decay^t). Default:
+  /// 1 (off). Range: greater than 0 and at most 1.
   public var topPDecay: Float
-  /// Lower limit of the decayed top_p. Default 0; from 0 to top_p.
+  /// Lower limit of the decayed top_p. Default: 0. Range: 0 to top_p.
   public var topPMin: Float
-  /// Token after which t starts again. Default -1: none.
+  /// Token that resets t to 0. Default: -1 (none).
   public var topPResetToken: Token
-  /// Tokens with p >= a (max p)^2 are kept. Default 0 (off); from 0 to 1.
+  /// Keeps tokens with p >= top_a (max p)^2. Default: 0 (off). Range: 0 to 1.
   public var topA: Float
-  /// The sorted prefix whose normalised |second differences| of p sum up to z is kept (tail-free sampling, Phan 2019).
-  /// Default 1 (off); greater than 0 and at most 1.
+  /// Tail-free sampling (Phan 2019): keeps the most likely tokens up to the point where the normalised absolute second
+  /// differences of the sorted probabilities sum to tail_free. Default: 1 (off). Range: greater than 0 and at most 1.
   public var tailFree: Float
-  /// The tokens with the smallest |-ln p - H| whose probability reaches P are kept (Meister et al. 2023). Default 1
-  /// (off); greater than 0 and at most 1.
+  /// Locally typical sampling (Meister et al. 2023): keeps the tokens with the smallest |-ln p - H| whose probabilities
+  /// sum to at least typical_p. Default: 1 (off). Range: greater than 0 and at most 1.
   public var typicalP: Float
-  /// Tokens with p >= epsilon are kept (Hewitt et al. 2022). Default 0 (off); at least 0 and less than 1.
+  /// Keeps tokens with p >= epsilon (Hewitt et al. 2022). Default: 0 (off). Range: at least 0 and less than 1.
   public var epsilon: Float
-  /// Tokens with p >= min(eta, sqrt(eta) e^-H) are kept (Hewitt et al. 2022). Default 0 (off); at least 0 and less than
-  /// 1.
+  /// Keeps tokens with p >= min(eta, sqrt(eta) e^-H) (Hewitt et al. 2022). Default: 0 (off). Range: at least 0 and less
+  /// than 1.
   public var eta: Float
-  /// Tokens with l >= max - n sigma are kept, with sigma of the finite logits (Tang et al. 2024). Default 0 (off); from
-  /// 0 to 100.
+  /// Keeps tokens with l >= max - n sigma, where sigma is the standard deviation of the finite logits (Tang et al.
+  /// 2024). Default: 0 (off). Range: 0 to 100.
   public var topNSigma: Float
-  /// The sorted prefix whose entropy stays within h H is kept (Potraghloo et al. 2025). Default 1 (off); greater than 0
-  /// and at most 1.
+  /// Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al. 2025). Default: 1
+  /// (off). Range: greater than 0 and at most 1.
   public var topH: Float
-  /// With this probability all tokens with p >= xtc_threshold except the least likely of them are removed (XTC, p-e-w
-  /// 2024). Default 0 (off); from 0 to 1.
+  /// Probability with which XTC (p-e-w 2024) acts on a token. It then removes all tokens with p >= xtc_threshold except
+  /// the least likely of them. Default: 0 (off). Range: 0 to 1.
   public var xtcProbability: Float
-  /// Threshold of XTC; above 0.5 it has no effect. Default 0.1; from 0 to 1.
+  /// Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1.
   public var xtcThreshold: Float
-  /// How one of the remaining tokens is selected. Default MULTINOMIAL.
+  /// How one of the remaining tokens is selected. Default: MULTINOMIAL.
   public var selection: Selection
-  /// Target surprise of Mirostat in bits. Default 5; greater than 0 and at most 20.
+  /// Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at most 20.
   public var mirostatTau: Float
-  /// Learning rate of Mirostat. Default 0.1; greater than 0 and at most 1.
+  /// Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1.
   public var mirostatEta: Float
-  /// Number of tokens from which MIROSTAT estimates the Zipf exponent. Default 100; at least 2.
+  /// Number of tokens from which MIROSTAT estimates the Zipf exponent. Default: 100. Range: at least 2.
   public var mirostatM: UInt32
-  /// Target probability of ADAPTIVE_P. Default -1: not set, which ADAPTIVE_P rejects; from 0 to 1.
+  /// Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0 to 1.
   public var adaptiveTarget: Float
-  /// Decay of the mean of ADAPTIVE_P. Default 0.9; from 0 to 0.99.
+  /// Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99.
   public var adaptiveDecay: Float
-  /// Number of tokens before which the end-of-text token is not generated. Default 0 (off).
+  /// Number of tokens that are generated before the end-of-text token is allowed. Default: 0 (off).
   public var minNewTokens: UInt32
-  /// Whether the end-of-text token is never generated. Default 0 (off).
+  /// Whether the end-of-text token is never generated. Default: false.
   public var ignoreEnd: Bool
-  /// Start s of l_end += |l_end| (f^(t-s) - 1), which applies to the end-of-text token after t > s generated tokens.
-  /// Default 0.
+  /// Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text token increases by |l|
+  /// (f^(t-s) - 1). Default: 0.
   public var endDecayStart: UInt32
-  /// Factor f of the same formula. Default 1 (off); from 0 to 10.
+  /// Factor f of the end decay. Default: 1 (off). Range: 0 to 10.
   public var endDecayFactor: Float
-  /// Token that is generated at the limit of max_tokens. Default -1: none.
+  /// Token that is generated as the last one before the limit max_tokens. Default: -1 (none).
   public var forcedLastToken: Token
-  /// Biases of tokens.
+  /// Biases of single tokens.
   public var logitBias: [TokenBias] = []
-  /// Biases of sequences.
+  /// Biases of token sequences.
   public var sequenceBias: [SequenceBias] = []
-  /// Token sequences that are never completed.
+  /// Token sequences that must not be generated.
   public var badWords: [[Token]] = []
-  /// The only tokens that may be generated. Without any, all tokens may be.
+  /// The only tokens that may be generated. If the list is empty, all tokens are allowed.
   public var allowedTokens: [Token] = []
-  /// Tokens that are never generated.
+  /// Tokens that must not be generated.
   public var suppressedTokens: [Token] = []
-  /// Tokens that are not generated first.
+  /// Tokens that must not be generated as the first token.
   public var beginSuppressedTokens: [Token] = []
-  /// The first generated tokens.
+  /// Tokens with which the generated text must begin.
   public var forcedPrefix: [Token] = []
-  /// Changes the logits before all other stages. May be nil.
+  /// Called before all other stages to change the logits. May be nil.
   public var logitsCallback: ((UnsafeMutableBufferPointer<Float>) throws -> Void)?
-  /// Watermark of the text, which is copied, or nil.
+  /// Watermark of the text, or nil for none. The struct is copied.
   public var watermark: WatermarkParameters?
-  /// Layers that the last one is contrasted with. Default OFF.
+  /// Layers with which the last layer is contrasted. Default: OFF.
   public var dola: Dola
-  /// Tokens whose p under the last layer is below this fraction of max p are removed. Default 0.1; from 0 to 1.
+  /// Removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1. Range: 0 to 1.
   public var dolaRelativeTop: Float
-  /// Number of the most likely tokens that each sotto_piece reports. Default 0; from 0 to 64.
+  /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
   public var alternativeCount: UInt32
 
   /// The defaults of the library.
@@ -488,38 +492,38 @@ public struct SamplerParameters {
 
 /// Parameters of a search.
 public struct SearchParameters {
-  /// Kind of search. Default BEAM.
+  /// Kind of search. Default: BEAM.
   public var mode: SearchMode
-  /// Number of beams or continuations. Default 0: the session's; from 1 to the session's sequence_count.
+  /// Number of beams or samples. Default: 0 (the session's). Range: 1 to the session's sequence_count.
   public var sequenceCount: UInt32
-  /// Number of the best sequences that are returned. Default 0: all; from 1 to sequence_count.
+  /// Number of sequences to return, the best ones first. Default: 0 (all). Range: 1 to sequence_count.
   public var returnCount: UInt32
-  /// Maximal number of new tokens per sequence. Default 0: the session's; from 1 to the session's sequence_tokens.
+  /// Maximum number of new tokens per sequence. Default: 0 (the session's). Range: 1 to the session's sequence_tokens.
   public var maxTokens: UInt32
-  /// Exponent alpha of the length normalisation. Default 1; from -10 to 10.
+  /// Exponent alpha of the length normalisation. Default: 1. Range: -10 to 10.
   public var lengthPenalty: Float
-  /// Length normalisation of scores. Default POWER.
+  /// Formula of the length normalisation. Default: POWER.
   public var lengthNorm: LengthNorm
-  /// When a beam search ends. Default HEURISTIC.
+  /// When a beam search ends. Default: HEURISTIC.
   public var earlyStopping: EarlyStopping
-  /// Number of groups of a diverse beam search. Must divide sequence_count. Default 1 (off); from 1 to 64.
+  /// Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off). Range: 1 to 64.
   public var groupCount: UInt32
-  /// Penalty per choice of the same token by an earlier group. Default 0 (off); from 0 to 100.
+  /// Penalty of a token for each earlier group that has chosen it in the same step. Default: 0 (off). Range: 0 to 100.
   public var diversityPenalty: Float
-  /// Order of the sequences of SOTTO_SEARCH_SAMPLE. Default ORDER.
+  /// Order of the sequences of SOTTO_SEARCH_SAMPLE. Default: ORDER.
   public var rerank: Rerank
-  /// Number of tokens that CONTRASTIVE compares per step. Default 4; from 2 to 64.
+  /// Number of tokens that CONTRASTIVE considers in each step. Default: 4. Range: 2 to 64.
   public var contrastiveK: UInt32
-  /// Weight alpha of the similarity in CONTRASTIVE. Default 0.6; from 0 to 1.
+  /// Weight alpha of the similarity term in CONTRASTIVE. Default: 0.6. Range: 0 to 1.
   public var contrastiveAlpha: Float
-  /// Token sequences that must appear in the results of BEAM. At most 32.
+  /// Token sequences that the results of BEAM must contain. At most 32 elements.
   public var phrases: [[Token]] = []
-  /// One number per phrase. Phrases with the same number are alternatives, of which one must appear. With nil every
-  /// phrase must appear.
+  /// One number per phrase. Phrases with the same number are alternatives: a result must contain one of them. If nil, a
+  /// result must contain every phrase.
   public var phraseGroups: [UInt32]?
-  /// Similarity function of SOTTO_RERANK_CALLBACK.
+  /// Similarity function for SOTTO_RERANK_CALLBACK.
   public var similarity: (([Token], [Token]) throws -> Double)?
-  /// Called per step and live sequence. May be nil.
+  /// Called in each step for each live sequence. May be nil.
   public var onStep: ((UInt32, Token) throws -> Bool)?
 
   /// The defaults of the library.
@@ -561,32 +565,35 @@ public struct SearchParameters {
   }
 }
 
-/// Parameters of a session, which determine its memory.
+/// Parameters of a session. They determine how much memory it needs.
 public struct SessionParameters {
-  /// Number of slots of the KV ring. For a model with fewer than 16 positions it is their number. Default 0: the
-  /// model's maximum; from 16 to max_context_tokens.
+  /// Number of slots in the KV ring. A model with fewer than 16 positions uses all of its positions. Default: 0 (the
+  /// model's maximum). Range: 16 to max_context_tokens.
   public var contextTokens: UInt32
-  /// Number of tokens that a prefill evaluates at once, limited to context_tokens. Default 128; from 1 to 4096.
+  /// Number of prompt tokens that are evaluated at once. Larger values are reduced to context_tokens. Default: 128.
+  /// Range: 1 to 4096.
   public var batchTokens: UInt32
-  /// Number of threads that evaluate tokens. With 1 everything runs on the calling thread. Default 1; from 1 to 64.
+  /// Number of threads that evaluate tokens. With 1, everything runs on the calling thread. Default: 1. Range: 1 to 64.
   public var threadCount: UInt32
-  /// What happens when the KV ring is full. Default STOP.
+  /// What happens when the KV ring is full. Default: STOP.
   public var overflow: Overflow
-  /// Number of tokens at the beginning that RING and SHIFT keep. Must be 0 with SOTTO_OVERFLOW_STOP. Default
-  /// UINT32_MAX: 4, or context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP; from 0 to context_tokens / 4.
+  /// Number of tokens at the start of the stream that RING and SHIFT never drop. Must be 0 with SOTTO_OVERFLOW_STOP.
+  /// Default: UINT32_MAX (4, or context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP). Range: 0 to
+  /// context_tokens / 4.
   public var sinkTokens: UInt32
-  /// Maximal number of sequences of sotto_session_search. Default 0: no memory for searches; from 0 to 64.
+  /// Maximum number of sequences in a search (sotto_session_search). Default: 0 (no memory for searches). Range: 0 to
+  /// 64.
   public var sequenceCount: UInt32
-  /// Maximal number of new tokens per sequence of a search. Default 0: 128 if sequence_count is not 0; from 0 to
+  /// Maximum number of new tokens per sequence in a search. Default: 0 (128 if sequence_count is not 0). Range: 0 to
   /// max_context_tokens.
   public var sequenceTokens: UInt32
-  /// Features that need memory of their own. Default 0.
+  /// Features that need additional memory. Default: 0.
   public var features: Feature
-  /// Bytes of memory for the lists of the sampler, and the same amount for those of the stops. Default 16384; from 0 to
-  /// 16777216.
+  /// Bytes reserved for the lists in the sampler's parameters. The lists of the stops get the same amount. Default:
+  /// 16384. Range: 0 to 16777216.
   public var listBytes: UInt32
-  /// Maximal number of tokens that speculation evaluates ahead of the stream (sotto_speculation.h). Default 0: no
-  /// memory for speculation; from 0 to 15.
+  /// Maximum number of draft tokens that speculation evaluates at once (see sotto_speculation.h). Default: 0 (no memory
+  /// for speculation). Range: 0 to 15.
   public var draftTokens: UInt32
 
   /// The defaults of the library.
@@ -622,29 +629,30 @@ public struct SessionParameters {
   }
 }
 
-/// Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied and may be NULL if
-/// their count is 0.
+/// Conditions that end generation. Tokens and time are counted from the last prefill. Arrays are copied; they may be
+/// NULL if their count is 0.
 public struct StopParameters {
-  /// Whether a stop string is part of the text. Otherwise the text ends before it. Default false.
+  /// Whether the emitted text includes the stop string. If not, the text ends before it. Default: false.
   public var includeStopText: Bool
-  /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off).
+  /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off).
   public var maxTokens: UInt64
-  /// Time in nanoseconds after which generation ends with SOTTO_STOP_TIME. It is checked once per token. Default 0
+  /// Time in nanoseconds after which generation ends with SOTTO_STOP_TIME. The clock is read once per token. Default: 0
   /// (off).
   public var maxTimeNs: UInt64
-  /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness (0 to 1) of the newest repetition_window tokens
-  /// exceeds this. Default 0 (off); from 0 to 1.
+  /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
+  /// this limit. Repetitiveness is a number from 0 to 1. Default: 0 (off). Range: 0 to 1.
   public var repetitionLimit: Float
-  /// Number of the newest tokens that repetition_limit considers. Default 64; from 8 to context_tokens.
+  /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens.
   public var repetitionWindow: UInt32
-  /// Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token they are not part of the stream.
+  /// Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token, they do not become part of the
+  /// stream.
   public var stopTokens: [Token] = []
-  /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. They are found across token borders as
-  /// well. Their tokens stay in the stream.
+  /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span several tokens. Their
+  /// tokens stay in the stream.
   public var stopStrings: [String]
-  /// Strings that are never generated. When one is complete, the stream is rolled back to the token in which it begins,
-  /// and another token is drawn there. Tokens are emitted once they cannot be part of a banned string. If all
-  /// continuations fail, generation ends with SOTTO_STOP_BANNED.
+  /// Strings that must not be generated. When the text contains one, the stream is rolled back to the token in which
+  /// the string begins, and another token is drawn instead. A token is therefore emitted only when it can no longer
+  /// belong to a banned string. If every continuation fails, generation ends with SOTTO_STOP_BANNED.
   public var bannedStrings: [String]
 
   /// The defaults of the library.
@@ -678,15 +686,16 @@ public struct StopParameters {
   }
 }
 
-/// Parameters of guidance by a second session.
+/// Parameters of guidance.
 public struct GuideParameters {
-  /// How the guide changes the logits. Default CFG.
+  /// How the guide changes the logits. Default: CFG.
   public var mode: GuideMode
-  /// Strength of CFG. Default 1.5; from 0 to 100; 1: off.
+  /// Strength of CFG. Default: 1.5. Range: 0 to 100. 1 disables it.
   public var scale: Float
-  /// Fraction of the largest probability that CONTRAST requires of a token. Default 0.1; greater than 0 and at most 1.
+  /// CONTRAST removes tokens that are less likely than this fraction of the largest probability. Default: 0.1. Range:
+  /// greater than 0 and at most 1.
   public var alpha: Float
-  /// Strength of CONTRAST. Default 0.5; from 0 to 100.
+  /// Strength of CONTRAST. Default: 0.5. Range: 0 to 100.
   public var beta: Float
 
   /// The defaults of the library.
@@ -712,24 +721,23 @@ public struct GuideParameters {
 
 /// Parameters of speculative decoding.
 public struct SpeculationParameters {
-  /// Sources of drafts. Default LOOKUP.
+  /// Sources of drafts. Default: LOOKUP.
   public var sources: DraftSource
-  /// Maximal number of draft tokens per evaluation. After rejected drafts there are fewer, or none for a while. Default
-  /// 0: the session's; from 0 to the session's draft_tokens.
+  /// Maximum number of draft tokens per evaluation. After rejected drafts, fewer tokens or none are drafted for a
+  /// while. Default: 0 (the session's). Range: 0 to the session's draft_tokens.
   public var draftTokens: UInt32
-  /// Minimal number of last tokens that LOOKUP must have found before. Default 2; from 1 to max_match.
+  /// Minimum number of tokens that must match for LOOKUP to propose a draft. Default: 2. Range: 1 to max_match.
   public var minMatch: UInt32
-  /// Maximal number of tokens that LOOKUP compares. Default 8; from 1 to 64.
+  /// Maximum number of tokens that LOOKUP compares. Default: 8. Range: 1 to 64.
   public var maxMatch: UInt32
-  /// Number of layers that EARLY_EXIT evaluates. Default 0: a third of the layers; from 1 to layer_count - 1.
+  /// Number of layers that EARLY_EXIT evaluates. Default: 0 (a third of the layers). Range: 1 to layer_count - 1.
   public var exitLayer: UInt32
-  /// A draft of SESSION or EARLY_EXIT ends before a token whose probability is below this. Default 0 (off); from 0 to
-  /// 1.
+  /// SESSION and EARLY_EXIT end a draft before a token that is less likely than this. Default: 0 (off). Range: 0 to 1.
   public var draftThreshold: Float
-  /// Session of SESSION. It is reset now and at the end, must outlive its use, belongs to the same thread, and must not
-  /// be used for anything else in the meantime.
+  /// The session that SESSION uses. It must outlive this use, must run on the same thread, and must not be used for
+  /// anything else until it is replaced. It is reset when it is set and when it is replaced.
   public var draftSession: Session?
-  /// Function of CALLBACK.
+  /// The function that CALLBACK uses.
   public var draft: (([Token], [Float]?, Int) throws -> [Token])?
 
   /// The defaults of the library.

@@ -2,15 +2,15 @@
 package io.github.sotto;
 
 /**
- * Decoding by contrasting layers (DoLa, Chuang et al. 2023): ln p of the last layer minus ln p of the earlier layer
- * that differs most from it, chosen among the lower or the upper half.
+ * Decoding by contrasting layers (DoLa, Chuang et al. 2023). The logits become ln p of the last layer minus ln p of an
+ * earlier layer: the one, among the lower or the upper half, whose distribution differs most from the last layer's.
  */
 public enum Dola implements Constant {
-    /** Off. */
+    /** No contrast. */
     OFF(0),
-    /** Contrasts with the lower layers. */
+    /** Contrasts the last layer with the lower half. */
     LOW(1),
-    /** Contrasts with the upper layers. */
+    /** Contrasts the last layer with the upper half. */
     HIGH(2);
 
     private final int value;

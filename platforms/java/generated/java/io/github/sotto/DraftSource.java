@@ -2,22 +2,23 @@
 package io.github.sotto;
 
 /**
- * Sources of drafts, as bits. Text that a matcher forces is evaluated ahead whenever the session has memory for it, for
- * any source. After it, the first of the chosen sources that proposes anything is used, in the order CALLBACK, LOOKUP,
- * SESSION, EARLY_EXIT, LOOKAHEAD.
+ * Sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the sources are. It is
+ * followed by a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT,
+ * LOOKAHEAD.
  */
 public final class DraftSource {
-    /** Prompt lookup: the tokens that followed an earlier occurrence of the last tokens. */
+    /** Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens. */
     public static final int LOOKUP = 1;
     /**
-     * A session with a smaller model of the same vocabulary. It draws with this session's sampler and random numbers.
+     * A session with a smaller model that has the same vocabulary. It draws with the sampler and the random numbers of
+     * this session.
      */
     public static final int SESSION = 2;
     /** The first layers of the model itself. */
     public static final int EARLY_EXIT = 4;
-    /** N-grams that the model predicted after drafts that were wrong. */
+    /** Lookahead decoding: n-grams that the model predicted after drafts that turned out to be wrong. */
     public static final int LOOKAHEAD = 8;
-    /** A function of the caller, such as heads trained for the model (Medusa, EAGLE). */
+    /** A function of the caller, for example heads that were trained for the model (Medusa, EAGLE). */
     public static final int CALLBACK = 16;
 
     private DraftSource() {}

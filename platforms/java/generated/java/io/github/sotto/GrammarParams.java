@@ -3,45 +3,48 @@ package io.github.sotto;
 
 /** Parameters of a grammar. */
 public final class GrammarParams {
-    /** Language of the source. Default GBNF. */
+    /** Language of the source. Default: GBNF. */
     public GrammarLanguage language;
-    /** Start rule of a GBNF grammar. Default "root". */
+    /** Start rule of a GBNF grammar. Default: "root". */
     public String root;
-    /** Vocabulary of token literals in GBNF and of trigger_tokens. It may be null if there are none. */
+    /** Vocabulary in which token literals of GBNF and trigger_tokens are looked up. May be null if there are none. */
     public Vocabulary vocabulary;
     /** Strings that activate the grammar. */
     public String[] triggers;
     /**
-     * Tokens that activate the grammar. One that has text cannot be combined with `triggers`, because free text is then
-     * matched by token, not by byte.
+     * Tokens that activate the grammar. A token that has text cannot be combined with `triggers`, because unconstrained
+     * text is then matched by tokens instead of bytes.
      */
     public int[] triggerTokens;
-    /** White space in JSON. With FLEXIBLE, small models tend to fill their budget with blanks. Default ONE_SPACE. */
+    /**
+     * White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white space. Default:
+     * ONE_SPACE.
+     */
     public JsonSpace jsonSpace;
     /**
-     * Maximal number of FLEXIBLE white space characters at one place. Default 20; from 0 to 2147483648; UINT32_MAX:
-     * unlimited.
+     * Maximum number of white space characters in one place, with FLEXIBLE. Default: 20. Range: 0 to 2147483648.
+     * UINT32_MAX means unlimited.
      */
     public int maxSpace;
-    /** Whether FLEXIBLE white space is also allowed before and after the document. Default false. */
+    /** Whether FLEXIBLE also allows white space before and after the document. Default: false. */
     public boolean allowSurroundingWhitespace;
-    /** Draft of a JSON Schema that has no $schema. Default 2020; 7 or 2020. */
+    /** Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020. */
     public int schemaDraft;
-    /** Whether "format" is enforced for the formats that the standard names. Default true. */
+    /** Whether "format" is enforced, for the formats that the standard defines. Default: true. */
     public boolean assertFormats;
     /**
-     * Whether objects with "properties" and arrays with a tuple hold nothing else, unless the schema says otherwise.
-     * Default false.
+     * Whether an object with "properties" may contain only those properties, and an array with a tuple only the tuple,
+     * unless the schema says otherwise. Default: false.
      */
     public boolean forbidAdditional;
     /**
-     * Whether minProperties may count names that the schema does not list, although such names could occur twice.
-     * Default false.
+     * Whether property names that the schema does not list count towards minProperties. The grammar cannot prevent such
+     * a name from occurring twice. Default: false.
      */
     public boolean assumeDistinctNames;
-    /** Whether the text is an array of one or more calls instead of one call. Default false. */
+    /** Whether the text is an array of one or more calls instead of a single call. Default: false. */
     public boolean parallelToolCalls;
-    /** Receives warnings about rules that occur in no text. It may be null. */
+    /** Receives warnings about rules that no text can use. May be null. */
     public Callbacks.Log log;
 
     /** The defaults of the library. */

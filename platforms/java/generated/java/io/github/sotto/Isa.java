@@ -2,13 +2,13 @@
 package io.github.sotto;
 
 /**
- * Instruction sets. All compute the same bits. AUTO selects the best one of this CPU and build; for that it may request
- * tile registers from Linux (kernels/README.md, "AMX"), as AVX512AMX does.
+ * Instruction sets. All of them compute the same bits. AUTO and AVX512AMX may request the AMX tile registers from Linux
+ * (see "AMX" in kernels/README.md).
  */
 public enum Isa implements Constant {
-    /** The best one of this CPU and build. */
+    /** The fastest instruction set that this build contains and this CPU supports. */
     AUTO(0),
-    /** Portable scalar code, which defines the results of all others. */
+    /** Portable scalar code, which defines the results of all other sets. */
     REFERENCE(1),
     /** x86-64 with AVX2 and FMA. */
     AVX2(2),
@@ -16,13 +16,13 @@ public enum Isa implements Constant {
     AVX512(3),
     /** AVX512 with VNNI. */
     AVX512VNNI(4),
-    /** The baseline of AArch64. */
+    /** AArch64 without optional extensions. */
     NEON(5),
     /** NEON with the dot product extension. */
     NEON_DOTPROD(6),
     /** NEON_DOTPROD with the int8 matrix extension. */
     NEON_I8MM(7),
-    /** AVX512VNNI with int8 tiles, on Linux. */
+    /** AVX512VNNI with AMX tiles of int8, on Linux. */
     AVX512AMX(8);
 
     private final int value;

@@ -2,33 +2,36 @@
 package io.github.sotto;
 
 /**
- * Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher evicts results
- * that are no longer needed. If that is not enough, the call fails with GRAMMAR_TOO_LARGE and changes nothing.
+ * Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher evicts cached
+ * results that are not in use. If that does not free enough, the call fails with GRAMMAR_TOO_LARGE and changes nothing.
  */
 public final class MatcherParams {
     /**
-     * Number of texts that are followed at the same time. A session that searches with n sequences needs 2n+1. Default
-     * 1; from 1 to 65536.
+     * Number of sequences that the matcher follows at the same time. A session that searches with n sequences needs
+     * 2n+1. Default: 1. Range: 1 to 65536.
      */
     public int sequenceCount;
-    /** Number of the newest tokens of sequence 0 that can be rolled back. Default 64; from 0 to 268435456. */
+    /** Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456. */
     public int rollbackCount;
     /**
-     * Number of stack nodes, which are places in rules where other rules are called. Default 0: automatic; from 16 to
-     * 268435456.
+     * Number of stack nodes. A stack node records where rules have called other rules. Default: 0 (automatic). Range:
+     * 16 to 268435456.
      */
     public int nodeCount;
-    /** Number of stack frames in all nodes. Default 0: automatic; from 16 to 268435456. */
+    /** Total number of stack frames in all nodes. Default: 0 (automatic). Range: 16 to 268435456. */
     public int frameCount;
-    /** Number of state sets. Default 0: automatic; from 16 to 65535. */
+    /** Number of cached state sets. Default: 0 (automatic). Range: 16 to 65535. */
     public int stateSetCount;
-    /** Number of states in all sets. Default 0: automatic; from 16 to 268435456. */
+    /** Total number of states in all sets. Default: 0 (automatic). Range: 16 to 268435456. */
     public int stateCount;
-    /** Number of states visited in one step. Default 0: automatic; from 16 to 268435456. */
+    /** Number of states that one step can visit. Default: 0 (automatic). Range: 16 to 268435456. */
     public int workCount;
-    /** Bytes of cached masks. Default 0: automatic. */
+    /** Bytes of cached masks. Default: 0 (automatic). */
     public int maskBytes;
-    /** Number of elementary steps of one call. Default 20000000; at least 1. */
+    /**
+     * Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
+     * Default: 20000000. Range: at least 1.
+     */
     public long stepBudget;
 
     /** The defaults of the library. */

@@ -15,31 +15,31 @@ public final class ModelInfo {
     public int embeddingSize;
     /** Width of the feed-forward layers. */
     public int feedForwardSize;
-    /** The token that ends a text, or -1 if there is none. */
+    /** The end-of-text token, or -1 if there is none. */
     public int endOfTextToken;
-    /** Whether the file holds a tokenizer. */
+    /** Whether the file contains a tokenizer. */
     public boolean hasTokenizer;
     /** Size of the longest token in bytes, or 0 without a tokenizer. */
     public int maxTokenBytes;
     /** The instruction set in use. */
     public Isa isa;
     /**
-     * Whether all weights are used from the file, those of 8 bits from its section packed for this CPU. 0 with
+     * Whether all weights are read directly from the file, where those of 8 bits are packed for this CPU. 0 with
      * copy_weights.
      */
     public boolean packedInPlace;
     /** Number of parameters of the network. */
     public long parameterCount;
-    /** Bytes of weights that are read per decoded token. */
+    /** Bytes of weights that are read to decode one token. */
     public long weightBytes;
     /**
-     * Bytes of the vocabulary that the file holds prepared for grammars. With 0, sotto_vocabulary_init prepares it in
-     * memory.
+     * Size of the prepared vocabulary that the file contains for grammars. If it is 0, sotto_vocabulary_init prepares
+     * the vocabulary in memory.
      */
     public long vocabularyBytes;
-    /** 8, or 4 if the weights of all layers have 4 bits. */
+    /** Bits per weight in the layers: 4 if all layers have 4-bit weights, otherwise 8. */
     public int layerWeightBits;
-    /** Bits of the weights of the head (and of the embeddings if they are tied): 8 or 4. */
+    /** Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4. */
     public int headWeightBits;
 
     ModelInfo() {}

@@ -4,21 +4,19 @@ package io.github.sotto;
 /** Parameters of a model. */
 public final class ModelParams {
     /**
-     * Instruction set. Apart from REFERENCE, all sets that a process uses must pack weights alike, as AVX512,
-     * AVX512VNNI and AVX512AMX do. Any other set then fails with INVALID_STATE. Default AUTO.
+     * Instruction set. All models of a process must use sets that share one layout of packed weights, as AVX512,
+     * AVX512VNNI and AVX512AMX do; otherwise opening a model fails with INVALID_STATE. REFERENCE can be combined with
+     * every set. Default: AUTO.
      */
     public Isa isa;
-    /**
-     * Whether the bytes of tensors are verified while they are read. Otherwise only the structure of the file is.
-     * Default true.
-     */
+    /** Whether the checksums of the tensors are verified. If not, only the structure of the file is. Default: true. */
     public boolean verifyChecksums;
     /**
-     * Whether weights that the file holds packed for this CPU are copied into the model's memory (for example huge
-     * pages), with a call of `release` after each chunk. Default false.
+     * Whether weights that the file contains in packed form for this CPU are copied into the model's memory, for
+     * example into huge pages. After each chunk, `release` is called. Default: false.
      */
     public boolean copyWeights;
-    /** Receives messages. May be null. */
+    /** Receives log messages. May be null. */
     public Callbacks.Log log;
 
     /** The defaults of the library. */

@@ -2,21 +2,22 @@
 package io.github.sotto;
 
 /**
- * How SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK are minimum Bayes risk (Kumar and Byrne
- * 2004): the sequence with the largest mean similarity to all sequences, itself included, comes first.
+ * How SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK use minimum Bayes risk decoding (Kumar and
+ * Byrne 2004): the sequence with the largest mean similarity to all sequences, including itself, comes first.
  */
 public enum Rerank implements Constant {
-    /** The order in which they were drawn. The score is the sum of ln p. */
+    /** The order in which the sequences were drawn. The score is the log probability. */
     ORDER(0),
-    /** Best of n, by the largest length-normalised ln p under the model. */
+    /** Best of n: the sequence with the largest length-normalised log probability under the model comes first. */
     BEST(1),
     /**
-     * Similarity is 1 for equal tokens and 0 otherwise, which is a majority vote (self-consistency, Wang et al. 2023).
+     * The similarity is 1 for equal sequences and 0 otherwise, so that the majority wins (self-consistency, Wang et al.
+     * 2023).
      */
     EXACT(2),
-    /** Similarity is the mean F1 score of token n-grams of order 1 to 4. */
+    /** The similarity is the mean F1 score of token n-grams of orders 1 to 4. */
     NGRAM(3),
-    /** Similarity is the result of `similarity`. */
+    /** The function `similarity` computes the similarity. */
     CALLBACK(4);
 
     private final int value;

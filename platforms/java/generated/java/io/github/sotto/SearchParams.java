@@ -3,40 +3,44 @@ package io.github.sotto;
 
 /** Parameters of a search. */
 public final class SearchParams {
-    /** Kind of search. Default BEAM. */
+    /** Kind of search. Default: BEAM. */
     public SearchMode mode;
-    /** Number of beams or continuations. Default 0: the session's; from 1 to the session's sequence_count. */
+    /** Number of beams or samples. Default: 0 (the session's). Range: 1 to the session's sequence_count. */
     public int sequenceCount;
-    /** Number of the best sequences that are returned. Default 0: all; from 1 to sequence_count. */
+    /** Number of sequences to return, the best ones first. Default: 0 (all). Range: 1 to sequence_count. */
     public int returnCount;
-    /** Maximal number of new tokens per sequence. Default 0: the session's; from 1 to the session's sequence_tokens. */
+    /**
+     * Maximum number of new tokens per sequence. Default: 0 (the session's). Range: 1 to the session's sequence_tokens.
+     */
     public int maxTokens;
-    /** Exponent alpha of the length normalisation. Default 1; from -10 to 10. */
+    /** Exponent alpha of the length normalisation. Default: 1. Range: -10 to 10. */
     public float lengthPenalty;
-    /** Length normalisation of scores. Default POWER. */
+    /** Formula of the length normalisation. Default: POWER. */
     public LengthNorm lengthNorm;
-    /** When a beam search ends. Default HEURISTIC. */
+    /** When a beam search ends. Default: HEURISTIC. */
     public EarlyStopping earlyStopping;
-    /** Number of groups of a diverse beam search. Must divide sequence_count. Default 1 (off); from 1 to 64. */
+    /** Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off). Range: 1 to 64. */
     public int groupCount;
-    /** Penalty per choice of the same token by an earlier group. Default 0 (off); from 0 to 100. */
+    /**
+     * Penalty of a token for each earlier group that has chosen it in the same step. Default: 0 (off). Range: 0 to 100.
+     */
     public float diversityPenalty;
-    /** Order of the sequences of SOTTO_SEARCH_SAMPLE. Default ORDER. */
+    /** Order of the sequences of SOTTO_SEARCH_SAMPLE. Default: ORDER. */
     public Rerank rerank;
-    /** Number of tokens that CONTRASTIVE compares per step. Default 4; from 2 to 64. */
+    /** Number of tokens that CONTRASTIVE considers in each step. Default: 4. Range: 2 to 64. */
     public int contrastiveK;
-    /** Weight alpha of the similarity in CONTRASTIVE. Default 0.6; from 0 to 1. */
+    /** Weight alpha of the similarity term in CONTRASTIVE. Default: 0.6. Range: 0 to 1. */
     public float contrastiveAlpha;
-    /** Token sequences that must appear in the results of BEAM. At most 32. */
+    /** Token sequences that the results of BEAM must contain. At most 32 elements. */
     public int[][] phrases;
     /**
-     * One number per phrase. Phrases with the same number are alternatives, of which one must appear. With null every
-     * phrase must appear.
+     * One number per phrase. Phrases with the same number are alternatives: a result must contain one of them. If null,
+     * a result must contain every phrase.
      */
     public int[] phraseGroups;
-    /** Similarity function of SOTTO_RERANK_CALLBACK. */
+    /** Similarity function for SOTTO_RERANK_CALLBACK. */
     public Callbacks.Similarity similarity;
-    /** Called per step and live sequence. May be null. */
+    /** Called in each step for each live sequence. May be null. */
     public Callbacks.Step onStep;
 
     /** The defaults of the library. */

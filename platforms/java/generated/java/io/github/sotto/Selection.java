@@ -3,25 +3,28 @@ package io.github.sotto;
 
 /** How one of the remaining tokens is selected. */
 public enum Selection implements Constant {
-    /** In proportion to p, by inversion in the order of token ids. */
+    /** Draws a token with probability p, by inversion of the cumulative distribution in the order of token ids. */
     MULTINOMIAL(0),
-    /** The most likely token. Temperature 0 also selects it. */
+    /** Selects the most likely token, as temperature 0 does. */
     GREEDY(1),
-    /** The largest l plus Gumbel noise of the token (Gumbel 1954): the same distribution as MULTINOMIAL. */
+    /**
+     * Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution is that of
+     * MULTINOMIAL.
+     */
     GUMBEL(2),
     /**
-     * Keeps the surprise near mirostat_tau bits (Basu et al. 2021): estimates the Zipf exponent from the mirostat_m
-     * most likely tokens and keeps the k that follow from it.
+     * Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It estimates the Zipf exponent
+     * from the mirostat_m most likely tokens and derives from it how many tokens to keep.
      */
     MIROSTAT(3),
     /**
-     * Does the same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and falls by eta (surprise
-     * - tau) per token.
+     * Mirostat 2 removes tokens whose surprise exceeds mu. In both versions, mu starts at 2 tau and decreases by eta
+     * (surprise - tau) after each token.
      */
     MIROSTAT_V2(4),
     /**
-     * Favours tokens whose p is near adaptive_target. The decayed mean of the selected p corrects the target, so that
-     * the mean stays there.
+     * Prefers tokens whose p is near a target. The target is adjusted after each token, so that the decayed mean of the
+     * selected p stays at adaptive_target.
      */
     ADAPTIVE_P(5);
 

@@ -3,30 +3,29 @@ package io.github.sotto;
 
 /** Parameters of speculative decoding. */
 public final class SpeculationParams {
-    /** Sources of drafts. Default LOOKUP. */
+    /** Sources of drafts. Default: LOOKUP. */
     public int sources;
     /**
-     * Maximal number of draft tokens per evaluation. After rejected drafts there are fewer, or none for a while.
-     * Default 0: the session's; from 0 to the session's draft_tokens.
+     * Maximum number of draft tokens per evaluation. After rejected drafts, fewer tokens or none are drafted for a
+     * while. Default: 0 (the session's). Range: 0 to the session's draft_tokens.
      */
     public int draftTokens;
-    /** Minimal number of last tokens that LOOKUP must have found before. Default 2; from 1 to max_match. */
+    /** Minimum number of tokens that must match for LOOKUP to propose a draft. Default: 2. Range: 1 to max_match. */
     public int minMatch;
-    /** Maximal number of tokens that LOOKUP compares. Default 8; from 1 to 64. */
+    /** Maximum number of tokens that LOOKUP compares. Default: 8. Range: 1 to 64. */
     public int maxMatch;
-    /** Number of layers that EARLY_EXIT evaluates. Default 0: a third of the layers; from 1 to layer_count - 1. */
+    /** Number of layers that EARLY_EXIT evaluates. Default: 0 (a third of the layers). Range: 1 to layer_count - 1. */
     public int exitLayer;
     /**
-     * A draft of SESSION or EARLY_EXIT ends before a token whose probability is below this. Default 0 (off); from 0 to
-     * 1.
+     * SESSION and EARLY_EXIT end a draft before a token that is less likely than this. Default: 0 (off). Range: 0 to 1.
      */
     public float draftThreshold;
     /**
-     * Session of SESSION. It is reset now and at the end, must outlive its use, belongs to the same thread, and must
-     * not be used for anything else in the meantime.
+     * The session that SESSION uses. It must outlive this use, must run on the same thread, and must not be used for
+     * anything else until it is replaced. It is reset when it is set and when it is replaced.
      */
     public Session draftSession;
-    /** Function of CALLBACK. */
+    /** The function that CALLBACK uses. */
     public Callbacks.Draft draft;
 
     /** The defaults of the library. */

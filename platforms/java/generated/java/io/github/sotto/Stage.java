@@ -2,10 +2,11 @@
 package io.github.sotto;
 
 /**
- * Stages of the chain. Notation: l logits, p = softmax(l) over the tokens that are left, H = -sum p ln p, c(t) how
- * often t occurs in the penalty window. Tokens that a grammar's mask excludes are removed before the first stage and
- * never return. A truncation keeps at least min_keep tokens; ties go to the lowest token id; NaN counts as -infinity. A
- * stage whose parameters are off does nothing.
+ * Stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the probabilities of the remaining
+ * tokens, H = -sum p ln p for their entropy, and c(t) for the number of times that token t occurs in the penalty
+ * window. Tokens that a grammar does not allow are removed before the first stage and never return. A truncation keeps
+ * at least min_keep tokens. Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A stage
+ * whose parameters are off does nothing.
  */
 public enum Stage implements Constant {
     /** Calls logits_callback. */
@@ -16,27 +17,27 @@ public enum Stage implements Constant {
     SEQUENCE_BIAS(3),
     /** Removes all tokens except allowed_tokens. */
     ALLOWED(4),
-    /** Removes suppressed_tokens, begin_suppressed_tokens, and the end of text with ignore_end. */
+    /** Removes suppressed_tokens and begin_suppressed_tokens, and with ignore_end the end-of-text token. */
     SUPPRESS(5),
     /** Removes tokens that would complete one of bad_words. */
     BAD_WORDS(6),
-    /** Removes the end of text before min_new_tokens. */
+    /** Removes the end-of-text token until min_new_tokens tokens have been generated. */
     MIN_TOKENS(7),
     /** Forces forced_prefix and forced_last_token. */
     FORCED(8),
-    /** Raises the end of text with the length. */
+    /** Raises the logit of the end-of-text token as the text grows. */
     END_DECAY(9),
-    /** Applies repetition_penalty and the guard. */
+    /** Applies repetition_penalty and the repetition guard. */
     REPETITION(10),
     /** Applies frequency_penalty. */
     FREQUENCY(11),
     /** Applies presence_penalty. */
     PRESENCE(12),
-    /** Removes tokens that would repeat an n-gram. */
+    /** Removes tokens that would repeat an n-gram of the text. */
     NO_REPEAT_NGRAM(13),
     /** Applies the DRY penalty. */
     DRY(14),
-    /** Divides by the temperature. */
+    /** Divides the logits by the temperature. */
     TEMPERATURE(15),
     /** Applies quadratic smoothing. */
     SMOOTHING(16),
@@ -60,9 +61,9 @@ public enum Stage implements Constant {
     TOP_N_SIGMA(25),
     /** Truncates by top_h. */
     TOP_H(26),
-    /** Removes the most likely tokens at random. */
+    /** At random steps, removes the most likely tokens. */
     XTC(27),
-    /** Adds the bias of a green list. */
+    /** Adds the green list's bias of the watermark. */
     WATERMARK(28);
 
     private final int value;

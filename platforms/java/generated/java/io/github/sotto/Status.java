@@ -2,19 +2,19 @@
 package io.github.sotto;
 
 /**
- * Result of a call. Negative values are failures, 0 is success, and positive values mean that generation ended
- * normally. Values never change. New ones may be added.
+ * Result of a call. Negative values are failures, 0 is success, and positive values say why generation ended. The
+ * values never change, but later versions may add new ones.
  */
 public enum Status implements Constant {
     /** Success. */
     OK(0),
     /** The model generated its end-of-text token. */
     STOP_END_OF_TEXT(1),
-    /** The caller's token limit was reached. */
+    /** The token limit of the caller was reached. */
     STOP_MAX_TOKENS(2),
-    /** No slot of the KV ring is free, and the session has SOTTO_OVERFLOW_STOP. */
+    /** The KV ring is full, and the session uses SOTTO_OVERFLOW_STOP. */
     STOP_CONTEXT_FULL(3),
-    /** Nothing can follow under the grammar. */
+    /** The text is complete: the grammar allows nothing after it. */
     STOP_GRAMMAR(4),
     /** The callback returned a non-zero value. */
     STOP_CALLBACK(5),
@@ -22,19 +22,19 @@ public enum Status implements Constant {
     STOP_CANCELLED(6),
     /** A token of stop_tokens was generated. */
     STOP_TOKEN(7),
-    /** One of stop_strings was generated. */
+    /** The text contains one of stop_strings. */
     STOP_STRING(8),
-    /** max_time_ns has passed. */
+    /** The time limit max_time_ns has passed. */
     STOP_TIME(9),
-    /** The text exceeded repetition_limit. */
+    /** The text repeats itself more than repetition_limit allows. */
     STOP_REPETITION(10),
     /** Every continuation led to a banned string. */
     STOP_BANNED(11),
     /** An argument or parameter has a value that is not allowed. */
     INVALID_ARGUMENT(-1),
-    /** The call is not possible after the calls before it. */
+    /** The object is not in a state in which this call is possible. */
     INVALID_STATE(-2),
-    /** The memory passed to an _init function is too small. */
+    /** The block of memory passed to an _init function is too small. */
     MEMORY_TOO_SMALL(-3),
     /** A block of memory is not aligned to SOTTO_MEMORY_ALIGNMENT. */
     MEMORY_MISALIGNED(-4),
@@ -42,33 +42,33 @@ public enum Status implements Constant {
     BUFFER_TOO_SMALL(-5),
     /** The model file is truncated, damaged or inconsistent. */
     MODEL_CORRUPT(-6),
-    /** The model file has a format version or feature that this library lacks. */
+    /** The model file uses a format version or a feature that this library does not support. */
     MODEL_UNSUPPORTED(-7),
-    /** The source of a grammar has an error, or matches no text. */
+    /** The source of a grammar contains an error, or nothing can match the grammar. */
     GRAMMAR_SYNTAX(-8),
-    /** The vocabulary has no token that fits the grammar at this place. */
+    /** The grammar requires text here that no token of the vocabulary can spell. */
     GRAMMAR_DEAD_END(-9),
-    /** The memory, the limits or the step budget do not suffice. */
+    /** The grammar or the text exceeds the available memory, a capacity or the step budget. */
     GRAMMAR_TOO_LARGE(-10),
-    /** The requested instruction set is not available. */
+    /** This CPU or this build does not support the requested instruction set. */
     CPU_UNSUPPORTED(-11),
-    /** The text is not UTF-8. */
+    /** The text is not valid UTF-8. */
     TEXT_INVALID(-12),
-    /** The model file holds no tokenizer. */
+    /** The model file contains no tokenizer. */
     TOKENIZER_MISSING(-13),
     /** The worker threads could not be started. */
     THREADS_UNAVAILABLE(-14),
-    /** A saved state is damaged, or belongs to another model. */
+    /** A saved state is damaged or belongs to another model. */
     STATE_CORRUPT(-15),
-    /** The source uses a feature for which no exact grammar is known. */
+    /** The source uses a feature that cannot be translated into an exact grammar. */
     GRAMMAR_UNSUPPORTED(-16),
-    /** A grammar image is damaged or of another version. */
+    /** A grammar image is damaged or has another version. */
     GRAMMAR_CORRUPT(-17),
-    /** The feature is not part of this build of the library. */
+    /** This build of the library does not include the feature. */
     UNSUPPORTED(-18),
-    /** The tokens do not fit the context of a session with SOTTO_OVERFLOW_STOP. Nothing was evaluated. */
+    /** The tokens do not fit the context of a session that uses SOTTO_OVERFLOW_STOP. None of them was evaluated. */
     PROMPT_TOO_LONG(-19),
-    /** An error of the library itself. */
+    /** The library has detected an error of its own. */
     INTERNAL(-100);
 
     private final int value;

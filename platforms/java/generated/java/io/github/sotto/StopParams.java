@@ -2,37 +2,40 @@
 package io.github.sotto;
 
 /**
- * Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied and may be NULL if
- * their count is 0.
+ * Conditions that end generation. Tokens and time are counted from the last prefill. Arrays are copied; they may be
+ * NULL if their count is 0.
  */
 public final class StopParams {
-    /** Whether a stop string is part of the text. Otherwise the text ends before it. Default false. */
+    /** Whether the emitted text includes the stop string. If not, the text ends before it. Default: false. */
     public boolean includeStopText;
-    /** Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off). */
+    /** Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off). */
     public long maxTokens;
     /**
-     * Time in nanoseconds after which generation ends with SOTTO_STOP_TIME. It is checked once per token. Default 0
-     * (off).
+     * Time in nanoseconds after which generation ends with SOTTO_STOP_TIME. The clock is read once per token. Default:
+     * 0 (off).
      */
     public long maxTimeNs;
     /**
-     * Generation ends with SOTTO_STOP_REPETITION when the repetitiveness (0 to 1) of the newest repetition_window
-     * tokens exceeds this. Default 0 (off); from 0 to 1.
+     * Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
+     * this limit. Repetitiveness is a number from 0 to 1. Default: 0 (off). Range: 0 to 1.
      */
     public float repetitionLimit;
-    /** Number of the newest tokens that repetition_limit considers. Default 64; from 8 to context_tokens. */
+    /** Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens. */
     public int repetitionWindow;
-    /** Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token they are not part of the stream. */
+    /**
+     * Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token, they do not become part of the
+     * stream.
+     */
     public int[] stopTokens;
     /**
-     * Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. They are found across token borders as
-     * well. Their tokens stay in the stream.
+     * Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span several tokens. Their
+     * tokens stay in the stream.
      */
     public String[] stopStrings;
     /**
-     * Strings that are never generated. When one is complete, the stream is rolled back to the token in which it
-     * begins, and another token is drawn there. Tokens are emitted once they cannot be part of a banned string. If all
-     * continuations fail, generation ends with SOTTO_STOP_BANNED.
+     * Strings that must not be generated. When the text contains one, the stream is rolled back to the token in which
+     * the string begins, and another token is drawn instead. A token is therefore emitted only when it can no longer
+     * belong to a banned string. If every continuation fails, generation ends with SOTTO_STOP_BANNED.
      */
     public String[] bannedStrings;
 

@@ -3,20 +3,20 @@ package io.github.sotto;
 
 /** Parameters of a watermark. Detection needs the same parameters as generation. */
 public final class WatermarkParams {
-    /** Kind of watermark. Default NONE. */
+    /** Kind of watermark. Default: NONE. */
     public WatermarkScheme scheme;
     /**
-     * Number of tokens that are hashed. Default 0: 4 for SELF_HASH, TOURNAMENT and GUMBEL, 1 for LEFT_HASH; from 0 to
-     * 16.
+     * Number of context tokens that are hashed. Default: 0 (4 for SELF_HASH, TOURNAMENT and GUMBEL, 1 for LEFT_HASH).
+     * Range: 0 to 16.
      */
     public int contextWidth;
-    /** Green fraction of the vocabulary. Default 0.25; greater than 0 and less than 1. */
+    /** Fraction of the vocabulary that is green. Default: 0.25. Range: greater than 0 and less than 1. */
     public float gamma;
-    /** Number added to the logits of green tokens. Default 2; from 0 to 100. */
+    /** Number added to the logits of green tokens. Default: 2. Range: 0 to 100. */
     public float delta;
-    /** Number of rounds of the tournament. Default 30; from 1 to 64. */
+    /** Number of rounds in the tournament. Default: 30. Range: 1 to 64. */
     public int tournamentLayers;
-    /** Secret key of the hashes. Default 15485863. */
+    /** Secret key of the hashes. Default: 15485863. */
     public long key;
 
     /** The defaults of the library. */

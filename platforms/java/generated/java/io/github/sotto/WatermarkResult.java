@@ -3,15 +3,18 @@ package io.github.sotto;
 
 /** Result of sotto_watermark_detect. */
 public final class WatermarkResult {
-    /** Whether z is above 3. */
+    /** Whether z is greater than 3. */
     public boolean isMarked;
-    /** Number of tokens scored. A context that occurs again with the same token counts once. */
+    /** Number of scored tokens. If a context and its token occur several times, they are scored once. */
     public long tokenCount;
-    /** Number of green tokens, mean g for TOURNAMENT, or mean -ln(1-r) for GUMBEL. */
+    /** Number of green tokens, the mean g for TOURNAMENT, or the mean -ln(1-r) for GUMBEL. */
     public double score;
-    /** Distance from unmarked text in standard deviations, (g - gamma T) / sqrt(T gamma (1-gamma)) for green lists. */
+    /**
+     * Distance from the expectation for unmarked text, in standard deviations. For green lists it is (g - gamma T) /
+     * sqrt(T gamma (1-gamma)), where g of T tokens are green.
+     */
     public double z;
-    /** Probability that unmarked text has such a z. */
+    /** Probability that unmarked text reaches this z. */
     public double pValue;
 
     WatermarkResult() {}

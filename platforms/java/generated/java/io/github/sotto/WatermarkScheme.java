@@ -2,26 +2,28 @@
 package io.github.sotto;
 
 /**
- * Kinds of watermarks, which are statistical marks of generated text that sotto_watermark_detect finds. TOURNAMENT and
- * GUMBEL replace the selection, which must be MULTINOMIAL with a temperature above 0; of the searches only
- * SOTTO_SEARCH_SAMPLE supports them. Averaged over all keys, they leave the distribution of a token unchanged.
+ * Kinds of watermarks. A watermark is a statistical pattern in generated text that sotto_watermark_detect recognises.
+ * TOURNAMENT and GUMBEL replace the selection, which must be MULTINOMIAL with a temperature above 0, and of all
+ * searches only SOTTO_SEARCH_SAMPLE supports them. Averaged over all keys, they do not change the distribution of a
+ * token.
  */
 public enum WatermarkScheme implements Constant {
     /** No watermark. */
     NONE(0),
     /**
-     * Green list (Kirchenbauer et al. 2023): delta is added to the logits of the tokens that a hash of key, context and
-     * token puts among the fraction gamma. The context is the context_width tokens before.
+     * Green list (Kirchenbauer et al. 2023): a hash of the key, the previous context_width tokens and a token decides
+     * whether the token belongs to the green fraction gamma of the vocabulary. The logits of green tokens are raised by
+     * delta.
      */
     LEFT_HASH(1),
     /**
-     * Green list in which the token is part of its own context, anchored at the smallest hash (Kirchenbauer et al.
-     * 2024).
+     * Green list in which the context of a token includes the token itself, and the smallest hash in the context
+     * decides (Kirchenbauer et al. 2024).
      */
     SELF_HASH(2),
-    /** Tournament sampling of tournament_layers rounds (SynthID, Dathathri et al. 2024). */
+    /** Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024). */
     TOURNAMENT(3),
-    /** Gumbel-max trick with noise from a hash of key, context and token (Aaronson 2022). */
+    /** Gumbel-max trick whose noise is a hash of the key, the context and the token (Aaronson 2022). */
     GUMBEL(4);
 
     private final int value;
