@@ -178,13 +178,13 @@ void BeamSearch::scan_beam(uint32_t beam) {
 void BeamSearch::scan_likeliest(uint32_t beam, Candidates& candidates) {
   const size_t most = size_t{2} * group_size_ + 1 + run_.input.stops.token_count;
   const size_t wanted = std::min(most, candidates.count());
-  float floor = candidates.reached_by(wanted);
+  float floor = candidates.ranking().lower_bound_of_rank(wanted);
   if (continuing_.full() && best_.full()) {
     // Candidates below the last ones of the lists cannot enter. The margin allows for rounding.
     const double gap = continuing_.view().back().key - run_.memory.running[generation_][beam].score;
     floor = std::max(floor, static_cast<float>(gap - 1e-4 * (1 + std::fabs(gap))));
   }
-  std::span<uint64_t> keys = candidates.collect_keys(floor);
+  std::span<uint64_t> keys = candidates.ranking().keys_from(floor);
   if (keys.size() > wanted && phrases_.empty()) {
     std::nth_element(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(wanted), keys.end());
     keys = keys.first(wanted);
@@ -224,7 +224,7 @@ void BeamSearch::scan_phrases(uint32_t beam, Candidates& candidates) {
     const auto same = [&](const BeamCandidate& other) { return other.token == token && other.beam == beam; };
     if (std::none_of(extras_, extras_ + extra_count_, same)) extras_[extra_count_++] = candidate;
   };
-  add(candidates.argmax());
+  add(candidates.ranking().argmax());
   for (size_t i = 0; i < count; ++i) add(candidates.find(tokens[i]));
 }
 

@@ -81,7 +81,8 @@ Status ContrastiveSearch::step() {
 size_t ContrastiveSearch::find_likeliest(Candidates& candidates) {
   if (candidates.max() == Candidates::kLowest) return 0;
   const size_t wanted = std::min(size_t{run_.params.contrastive_k}, candidates.count());
-  std::span<uint64_t> keys = candidates.collect_keys(candidates.reached_by(wanted));
+  Ranking& ranking = candidates.ranking();
+  std::span<uint64_t> keys = ranking.keys_from(ranking.lower_bound_of_rank(wanted));
   std::nth_element(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(wanted - 1), keys.end());
   keys = keys.first(wanted);
   std::sort(keys.begin(), keys.end(), [](uint64_t a, uint64_t b) { return key_index(a) < key_index(b); });

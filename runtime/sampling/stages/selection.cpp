@@ -69,7 +69,7 @@ bool only_draws(const SamplerParams& params) {
          !replaces_selection(params.watermark.scheme);
 }
 
-size_t select_greedy(const Candidates& candidates) { return candidates.argmax(); }
+size_t select_greedy(Candidates& candidates) { return candidates.ranking().argmax(); }
 
 size_t select_multinomial(Candidates& candidates, uint64_t random) {
   if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
@@ -128,7 +128,7 @@ double token_count(double s, double mu, double n) {
 void cut_mirostat(Candidates& candidates, uint32_t m, float mu) {
   const size_t count = candidates.count();
   if (count < 2 || candidates.max() == Candidates::kLowest) return;
-  const std::span<const uint64_t> keys = candidates.sorted_prefix(std::min<size_t>(m, count));
+  const std::span<const uint64_t> keys = candidates.ranking().sorted_prefix(std::min<size_t>(m, count));
   const double s = zipf_exponent(candidates, keys);
   if (!(s < std::numeric_limits<double>::infinity())) return top_k(candidates, 1);
   if (!(s > 0)) return;  // all logits are equal, so the law cuts nothing
@@ -157,7 +157,7 @@ std::span<const float> adapt(Candidates& candidates, float target, const Sampler
   const float goal = std::clamp(2 * target - mean, 0.0f, 1.0f);
   const auto scale = static_cast<float>(1 / candidates.total());
   const float* weights = candidates.weights();
-  auto* before = reinterpret_cast<float*>(candidates.scratch().data());
+  auto* before = reinterpret_cast<float*>(candidates.ranking().scratch().data());
   const std::span<float> logits = candidates.edit();
   for (size_t i = 0; i < logits.size(); ++i) {
     before[i] = weights[i] * scale;

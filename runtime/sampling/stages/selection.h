@@ -23,7 +23,7 @@ size_t select(Candidates& candidates, const StageInput& input, SamplerState* sta
 bool only_draws(const SamplerParams& params);
 
 // Returns the most likely token, the lowest id among equals.
-size_t select_greedy(const Candidates& candidates);
+size_t select_greedy(Candidates& candidates);
 
 // The Gumbel-max trick (gumbel_max.h): returns the argmax of l / T - ln(-ln u), where the uniform number u is
 // a function of `seed` and the token's id, so it does not depend on the other candidates. Returns the lowest

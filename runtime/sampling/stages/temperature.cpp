@@ -9,7 +9,7 @@ namespace sotto {
 
 void temperature(Candidates& candidates, float t) {
   if (t > 0) return candidates.divide_by(t);
-  const size_t best = candidates.argmax();
+  const size_t best = candidates.ranking().argmax();
   candidates.keep_if([best](size_t i) { return i == best; });
 }
 
@@ -17,7 +17,7 @@ float dynamic_temperature(Candidates& candidates, float t, float range, float ex
   if (candidates.count() < 2 || candidates.max() == Candidates::kLowest) return t;
   const double least = std::max(0.0, static_cast<double>(t) - static_cast<double>(range));
   const double most = static_cast<double>(t) + static_cast<double>(range);
-  const double evenness = candidates.entropy() / ln(static_cast<double>(candidates.count()));
+  const double evenness = entropy(candidates) / ln(static_cast<double>(candidates.count()));
   // Rounding may leave the interval from 0 to 1.
   const double relative = std::clamp(evenness, 0.0, 1.0);
   const double power = relative > 0 ? power_of(relative, static_cast<double>(exponent)) : exponent > 0 ? 0.0 : 1.0;

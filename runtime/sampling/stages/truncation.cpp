@@ -16,7 +16,7 @@ bool is_empty(Candidates& candidates) { return candidates.max() == Candidates::k
 
 // Keeps a prefix of the sorted order that ends at `border`, but at least `min_keep` tokens.
 void keep_prefix(Candidates& candidates, uint64_t border, size_t min_keep) {
-  if (min_keep > 1) border = std::max(border, candidates.key_of_rank(std::min(min_keep, candidates.count())));
+  if (min_keep > 1) border = std::max(border, candidates.ranking().key_of_rank(std::min(min_keep, candidates.count())));
   candidates.keep_up_to(border);
 }
 
@@ -25,7 +25,7 @@ void keep_weights(Candidates& candidates, double least, size_t min_keep) {
   const float floor = least < 1 ? static_cast<float>(least) : 1.0f;
   if (min_keep >= candidates.count()) return;
   if (min_keep > 1 || least > 1) {
-    const uint64_t key = candidates.key_of_rank(min_keep);
+    const uint64_t key = candidates.ranking().key_of_rank(min_keep);
     if (least > 1 || !(candidates.weights()[key_index(key)] >= floor)) return candidates.keep_up_to(key);
   }
   candidates.keep_from_weight(floor);
@@ -43,12 +43,14 @@ uint64_t fixed_mass(Candidates& candidates, float mass) {
 void top_k(Candidates& candidates, size_t k, size_t min_keep) {
   if (k == 0) return;
   k = std::max(k, min_keep);
-  if (k < candidates.count()) candidates.keep_up_to(candidates.key_of_rank(k));
+  if (k < candidates.count()) candidates.keep_up_to(candidates.ranking().key_of_rank(k));
 }
 
 void top_p(Candidates& candidates, float p, size_t min_keep) {
   if (!(p < 1) || is_empty(candidates)) return;
-  keep_prefix(candidates, candidates.find_prefix(fixed_mass(candidates, p)), min_keep);
+  const uint64_t total = candidates.total_fixed();
+  const uint64_t border = candidates.ranking().find_prefix(candidates.weights(), total, fixed_mass(candidates, p));
+  keep_prefix(candidates, border, min_keep);
 }
 
 float decayed_top_p(float p, float decay, float least, uint32_t step) {
@@ -92,7 +94,7 @@ void epsilon_cutoff(Candidates& candidates, float epsilon, size_t min_keep) {
 void eta_cutoff(Candidates& candidates, float eta, size_t min_keep) {
   if (!(eta > 0) || is_empty(candidates)) return;
   const double e = static_cast<double>(eta);
-  keep_probable(candidates, std::min(e, std::sqrt(e) * e_to(-candidates.entropy())), min_keep);
+  keep_probable(candidates, std::min(e, std::sqrt(e) * e_to(-entropy(candidates))), min_keep);
 }
 
 namespace {
@@ -126,7 +128,7 @@ void top_n_sigma(Candidates& candidates, float n, size_t min_keep) {
   const double floor = static_cast<double>(candidates.max()) - static_cast<double>(n) * sigma;
   const auto least = static_cast<float>(std::max(floor, -static_cast<double>(std::numeric_limits<float>::max())));
   if (min_keep > 1) {
-    const uint64_t key = candidates.key_of_rank(min_keep);
+    const uint64_t key = candidates.ranking().key_of_rank(min_keep);
     if (!(candidates.logit(key_index(key)) >= least)) return candidates.keep_up_to(key);
   }
   candidates.keep_from_logit(least);
@@ -143,7 +145,7 @@ void top_h(Candidates& candidates, float h, size_t min_keep) {
     const float s = zero_unless(weights[i] > 0, weights[i] * (candidates.gap(i) + log_total));
     return std::bit_cast<uint64_t>(static_cast<double>(s) + kBase) - std::bit_cast<uint64_t>(kBase);
   };
-  const std::span<uint64_t> keys = candidates.scratch();
+  const std::span<uint64_t> keys = candidates.ranking().scratch();
   uint64_t total = 0;
   for (size_t i = 0; i < keys.size(); ++i) {
     keys[i] = sort_key(candidates.logit(i), i);
@@ -153,9 +155,9 @@ void top_h(Candidates& candidates, float h, size_t min_keep) {
   if (total > 0) {
     const double most = std::floor(static_cast<double>(h) * static_cast<double>(total));
     const uint64_t target = std::min(static_cast<uint64_t>(most) + 1, total);
-    border = select_by_sum(keys, surprise, target, candidates.bucket_sums());
+    border = select_by_sum(keys, surprise, target, candidates.ranking().bucket_sums());
   }
-  const uint64_t least = candidates.key_of_rank(min_keep);
+  const uint64_t least = candidates.ranking().key_of_rank(min_keep);
   if (border <= least) return candidates.keep_up_to(least);
   candidates.keep_if([&](size_t i) { return sort_key(candidates.logit(i), i) < border; });
 }
@@ -163,17 +165,17 @@ void top_h(Candidates& candidates, float h, size_t min_keep) {
 void typical(Candidates& candidates, float mass, size_t min_keep) {
   if (!(mass < 1) || is_empty(candidates) || min_keep >= candidates.count()) return;
   const float* weights = candidates.weights();
-  const auto center = static_cast<float>(candidates.entropy() - ln(candidates.total()));
+  const auto center = static_cast<float>(entropy(candidates) - ln(candidates.total()));
   // The order is that of |-ln p - H| = |gap - center|, with NaN last.
   const auto key_of = [&](size_t i) {
     constexpr float kFarthest = std::numeric_limits<float>::infinity();
     const float distance = std::fabs(candidates.gap(i) - center);
     return uint64_t{std::bit_cast<uint32_t>(distance < kFarthest ? distance : kFarthest)} << 32 | i;
   };
-  const std::span<uint64_t> keys = candidates.scratch();
+  const std::span<uint64_t> keys = candidates.ranking().scratch();
   const auto select = [&](auto measure, uint64_t target) {
     for (size_t i = 0; i < keys.size(); ++i) keys[i] = key_of(i);
-    return select_by_sum(keys, measure, target, candidates.bucket_sums());
+    return select_by_sum(keys, measure, target, candidates.ranking().bucket_sums());
   };
   uint64_t border = select([=](size_t i) { return to_fixed(weights[i]); }, fixed_mass(candidates, mass));
   if (min_keep > 1) border = std::max(border, select([](size_t) { return uint64_t{1}; }, min_keep));
@@ -186,11 +188,11 @@ namespace {
 // their distance from 1, lowest digit first.
 std::span<const float> sort_weights(Candidates& candidates) {
   constexpr uint32_t kOne = std::bit_cast<uint32_t>(1.0f);  // of 30 bits
-  const std::span<uint64_t> scratch = candidates.scratch();
+  const std::span<uint64_t> scratch = candidates.ranking().scratch();
   const size_t count = scratch.size();
   auto* from = reinterpret_cast<uint32_t*>(scratch.data());
   uint32_t* to = from + count;
-  uint64_t* places = candidates.bucket_sums();
+  uint64_t* places = candidates.ranking().bucket_sums();
   const float* weights = candidates.weights();
   for (size_t i = 0; i < count; ++i) from[i] = kOne - std::bit_cast<uint32_t>(weights[i]);
   for (int shift = 0; shift < 30; shift += kBucketBits) {
@@ -237,7 +239,7 @@ void tail_free(Candidates& candidates, float z, size_t min_keep) {
     sum += bend(&sorted[kept]);
     if (!(sum <= most)) break;
   }
-  candidates.keep_up_to(candidates.key_of_rank(std::max({kept, min_keep, size_t{1}})));
+  candidates.keep_up_to(candidates.ranking().key_of_rank(std::max({kept, min_keep, size_t{1}})));
 }
 
 void xtc(Candidates& candidates, float threshold, size_t min_keep) {

@@ -132,8 +132,8 @@ class Tournament {
   Tournament(Candidates& candidates, uint64_t seed, uint32_t layers)
       : candidates_(candidates),
         p_(candidates.take_weights()),
-        words_(reinterpret_cast<uint32_t*>(candidates.scratch().data())) {
-    auto* room = reinterpret_cast<double*>(candidates.bucket_sums());
+        words_(reinterpret_cast<uint32_t*>(candidates.ranking().scratch().data())) {
+    auto* room = reinterpret_cast<double*>(candidates.ranking().bucket_sums());
     for (uint32_t layer = 0;;) {
       shift_ = layer % kWordBits;
       if (shift_ == 0) hash_words(seed, layer > 0);

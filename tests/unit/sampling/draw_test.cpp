@@ -102,23 +102,22 @@ TEST(Draw, FollowsTheDistribution) {
 
 // With equal logits, token i covers the sums [i, i + 1) * 2^kFixedBits, exactly.
 TEST(Draw, BordersBetweenTokensAreExact) {
-  constexpr size_t kCount = 2 * Candidates::kChunk + 100;
+  constexpr size_t kCount = 2 * TokenWeights::kChunk + 100;
   const std::vector<float> logits(kCount, -3.5f);
   TestCandidates bench(kCount);
   Candidates& candidates = bench.begin(logits);
   ASSERT_EQ(candidates.total_fixed(), uint64_t{kCount} << kFixedBits);
-  for (size_t i = 0; i < kCount; ++i) {
-    const uint64_t border = uint64_t{i} << kFixedBits;
-    ASSERT_EQ(candidates.find_cumulative(border), i);
-    if (i > 0) {
-      ASSERT_EQ(candidates.find_cumulative(border - 1), i - 1);
-    }
+  for (uint64_t i = 1; i < kCount; ++i) {
+    // The smallest random number that reaches i / kCount of 2^64.
+    const uint64_t border = i * (UINT64_MAX / kCount) + (i * (UINT64_MAX % kCount + 1) + kCount - 1) / kCount;
+    ASSERT_EQ(candidates.draw(border), i);
+    ASSERT_EQ(candidates.draw(border - 1), i - 1);
   }
 }
 
 // The draw does not depend on whether a truncation is performed or left to the draw.
 TEST(Draw, ConsidersOnlyTokensThatATruncationWouldKeep) {
-  constexpr size_t kCount = 12 * Candidates::kChunk + 100;
+  constexpr size_t kCount = 12 * TokenWeights::kChunk + 100;
   void (*const truncations[])(Candidates&) = {
       [](Candidates& c) { top_p(c, 0.95f); },
       [](Candidates& c) { top_p(c, 0.3f); },

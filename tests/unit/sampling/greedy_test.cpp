@@ -45,8 +45,8 @@ TEST(Greedy, TakesTheLikeliestThatTheChainLeaves) {
     input.draw = static_cast<uint64_t>(i);
     ASSERT_EQ(sampler->set_params(p, nullptr), Status::kOk);
     SamplerState state = sampler->initial_state();
-    const Candidates& left = sampler->process(logits, {}, input, state);
-    const int32_t expected = left.id(left.argmax());
+    Candidates& left = sampler->process(logits, {}, input, state);
+    const int32_t expected = left.id(left.ranking().argmax());
     p.selection = Selection::kGreedy;
     ASSERT_EQ(sampler->set_params(p, nullptr), Status::kOk);
     ASSERT_EQ(sampler->sample(logits, {}, input, &state).token, expected) << i;

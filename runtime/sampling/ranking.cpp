@@ -1,0 +1,268 @@
+#include "runtime/sampling/ranking.h"
+
+#include <cassert>
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#include "kernels/math.h"
+#include "runtime/base/scalar_math.h"
+
+namespace sotto {
+
+namespace {
+
+constexpr size_t kSampleSize = 2048;
+constexpr size_t kStep = 1024;  // number of tokens per call of a vectorized operation
+constexpr float kLowest = -std::numeric_limits<float>::infinity();
+constexpr float kNoCeiling = std::numeric_limits<float>::quiet_NaN();
+
+size_t divide_up(size_t value, size_t divisor) { return (value + divisor - 1) / divisor; }
+
+}  // namespace
+
+void Ranking::layout(Arena& arena, size_t vocabulary_size) {
+  capacity_ = vocabulary_size;
+  keys_ = arena.take<uint64_t>(vocabulary_size);
+  block_maxima_ = arena.take<float>(2 * divide_up(vocabulary_size, kBlock));
+  ones_ = arena.take<float>(kStep);
+  if (ones_ != nullptr) std::fill_n(ones_, kStep, 1.0f);
+  bucket_sums_ = arena.take<uint64_t>(kBucketCount);
+}
+
+void Ranking::set(const Kernels& kernels, std::span<const float> logits) {
+  kernels_ = &kernels;
+  logits_ = logits.data();
+  count_ = logits.size();
+  has_block_maxima_ = false;
+}
+
+float Ranking::max() {
+  if (!has_block_maxima_) return kernels_->max(logits_, count_);
+  return kernels_->max(block_maxima_, divide_up(count_, kBlock));
+}
+
+size_t Ranking::argmax() const {
+  const size_t best = kernels_->argmax(logits_, count_);
+  return logits_[best] > kLowest ? best : 0;
+}
+
+const float* Ranking::block_maxima() {
+  if (!has_block_maxima_) {
+    const size_t blocks = divide_up(count_, kBlock);
+    for (size_t b = 0; b < blocks; ++b) {
+      block_maxima_[b] = kernels_->max(logits_ + b * kBlock, std::min(kBlock, count_ - b * kBlock));
+    }
+    has_block_maxima_ = true;
+  }
+  return block_maxima_;
+}
+
+float Ranking::lower_bound_of_rank(size_t k) {
+  assert(k > 0);
+  const size_t blocks = divide_up(count_, kBlock);
+  if (k > blocks) return kLowest;
+  float* order = block_maxima_ + divide_up(capacity_, kBlock);
+  std::memcpy(order, block_maxima(), blocks * sizeof *order);
+  std::nth_element(order, order + (k - 1), order + blocks, std::greater<float>());
+  return order[k - 1];
+}
+
+// Sums the weights above the range and collects the indices of the tokens in it, in order. Null
+// weights are all 1.
+Split Ranking::split(LogitRange range, const float* weights) {
+  Split all = {};
+  const size_t step = has_block_maxima_ ? kBlock : kStep;
+  for (size_t first = 0; first < count_; first += step) {
+    if (has_block_maxima_ && !(block_maxima_[first / kBlock] >= range.floor)) continue;
+    const size_t count = std::min(step, count_ - first);
+    const Split part =
+        kernels_->split(logits_ + first, range.floor, range.ceiling, weights == nullptr ? ones_ : weights + first,
+                        static_cast<int32_t>(first), count, indices() + all.collected);
+    all.sum += part.sum;
+    all.collected += part.collected;
+  }
+  return all;
+}
+
+// The keys of the first `count` collected indices, in their place.
+std::span<uint64_t> Ranking::keys_of_indices(size_t count) {
+  const int32_t* all = indices();
+  for (size_t i = 0; i < count; ++i) {
+    const auto index = static_cast<size_t>(all[i]);
+    keys_[i] = sort_key(logits_[index], index);
+  }
+  return {keys_, count};
+}
+
+std::span<uint64_t> Ranking::keys_from(float floor) {
+  if (floor > kLowest) return keys_of_indices(split({floor, kNoCeiling}, nullptr).collected);
+  for (size_t i = 0; i < count_; ++i) keys_[i] = sort_key(logits_[i], i);
+  return {keys_, count_};
+}
+
+// Estimates, from an even sample, logits between which the border lies at which the weights from the largest
+// logit down sum to `target`: three standard deviations to either side, compared as squares, because a root per bucket
+// would cost more than the sums.
+[[gnu::noinline]] Ranking::LogitRange Ranking::estimate_border(const float* weights, uint64_t total,
+                                                               uint64_t target) const {
+  struct Bucket {
+    float sum;
+    float squares;
+  } buckets[kBucketCount] = {};
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  // Ranks need fewer samples than weights, whose sizes vary.
+  const size_t sampled = weights == nullptr ? kSampleSize / 2 : kSampleSize;
+  const size_t stride = count_ / sampled;
+  float lowest = kLargest, highest = -kLargest;  // of the finite logits
+  for (size_t i = 0; i < sampled; ++i) {
+    const float l = logits_[i * stride];
+    if (!(std::fabs(l) <= kLargest)) continue;
+    lowest = std::min(lowest, l);
+    highest = std::max(highest, l);
+  }
+  LogitRange range = {kLowest, kNoCeiling};
+  const float width = (highest - lowest) / kBucketCount;
+  const float inverse_width = 1 / width;
+  if (!(width > 0 && std::max(width, inverse_width) <= kLargest)) return range;
+  for (size_t i = 0; i < sampled; ++i) {
+    const float l = logits_[i * stride];
+    const float bounded = std::min(l > lowest ? l : lowest, highest);
+    const auto place = static_cast<uint32_t>((highest - bounded) * inverse_width);
+    Bucket& bucket = buckets[std::min<size_t>(place, kBucketCount - 1)];
+    const float weight = weights == nullptr ? 1.0f : weights[i * stride];
+    bucket.sum += weight;
+    bucket.squares += weight * weight;
+  }
+  double all_squares = 0;
+  for (const Bucket& bucket : buckets) all_squares += static_cast<double>(bucket.squares);
+  // The sums above and below a bucket's top follow from each other, as the total is known: uses the one with
+  // the smaller deviation.
+  const double scale = 0x1p-40 * static_cast<double>(sampled) / static_cast<double>(count_);
+  const double all = scale * static_cast<double>(total);
+  const double below_wanted = scale * static_cast<double>(total - target);
+  double below = 0, below_squares = 0, above = 0;
+  for (const Bucket& bucket : buckets) above += static_cast<double>(bucket.sum);
+  for (size_t bucket = kBucketCount - 1; bucket > 0; --bucket) {
+    if (buckets[bucket].sum == 0) continue;
+    below += static_cast<double>(buckets[bucket].sum);
+    above -= static_cast<double>(buckets[bucket].sum);
+    below_squares += static_cast<double>(buckets[bucket].squares);
+    const bool uses_below = below_squares <= all_squares - below_squares;
+    const double variance = 9 * std::max(0.0, std::min(below_squares, all_squares - below_squares));
+    const double sum = uses_below ? below : above;
+    if (!(sum > 0 && sum * sum > variance)) continue;  // fewer than nine equal weights say nothing
+    const double distance = below_wanted - (uses_below ? below : all - above);
+    const float top = highest - static_cast<float>(bucket) * width;
+    if (distance >= 0 && distance * distance >= variance) range.floor = top;
+    if (distance < 0 && distance * distance > variance) {
+      range.ceiling = top;
+      break;
+    }
+  }
+  return range;
+}
+
+// Returns the key if the border is among the tokens of this logit. Otherwise returns kNoKey and removes them, and the
+// tokens on the other side of them, from the range in which the border lies.
+uint64_t Ranking::find_among_equals(float logit, const float* weights, uint64_t target, LogitRange* range) {
+  if (!(logit > kLowest && logit < std::numeric_limits<float>::infinity())) return kNoKey;
+  const Split equal = split({logit, next_above(logit)}, weights);
+  if (equal.collected == 0) return kNoKey;
+  const uint64_t each = to_fixed(weights == nullptr ? 1.0f : weights[indices()[0]]);
+  if (equal.sum >= target) {
+    range->floor = next_above(logit);
+  } else if (equal.sum + each * equal.collected < target) {
+    range->ceiling = logit;
+  } else {
+    return sort_key(logit, static_cast<size_t>(indices()[(target - equal.sum - 1) / each]));
+  }
+  return kNoKey;
+}
+
+// The key at which the sum of weights, over the keys in ascending order, reaches `target`; kNoKey if it
+// does not. Null weights are all 1. Permutes the keys.
+uint64_t Ranking::select(std::span<uint64_t> keys, const float* weights, uint64_t target) {
+  if (weights != nullptr) {
+    return select_by_sum(
+        keys, [=](size_t i) { return to_fixed(weights[i]); }, target, bucket_sums_);
+  }
+  const uint64_t rank = target >> kFixedBits;
+  if (rank > keys.size()) return kNoKey;
+  const auto place = keys.begin() + static_cast<ptrdiff_t>(rank - 1);
+  std::nth_element(keys.begin(), place, keys.end());
+  return *place;
+}
+
+// The key at which the sum of weights in the sorted order reaches `target`. A sample tells between
+// which logits it most likely lies, one pass sums the weights above these and collects the tokens
+// between them, and a weighted selection among those finds it. Null weights are all 1.
+uint64_t Ranking::find_border(const float* weights, uint64_t total, uint64_t target) {
+  constexpr size_t kMany = 8192;
+  constexpr int kRounds = 8;
+  if (count_ >= 2 * kSampleSize) {
+    LogitRange range = estimate_border(weights, total, target);
+    if (range.floor > kLowest) {
+      Split found = split(range, weights);
+      if (found.sum >= target) {  // the estimate was too low
+        range = {range.ceiling, kNoCeiling};
+        found = split(range, weights);
+      }
+      for (int round = 0; round < kRounds && found.collected > kMany; ++round) {  // mostly because many are equal
+        const float middle = logits_[indices()[found.collected / 2]];
+        const uint64_t key = find_among_equals(middle, weights, target, &range);
+        if (key != kNoKey) return key;
+        found = split(range, weights);
+      }
+      const uint64_t key = select(keys_of_indices(found.collected), weights, target - found.sum);
+      if (key != kNoKey) return key;
+    }
+    const uint64_t key = find_among_equals(logits_[0], weights, target, &range);
+    if (key != kNoKey) return key;
+  }
+  return select(keys_from(kLowest), weights, target);
+}
+
+uint64_t Ranking::key_of_rank(size_t rank) {
+  constexpr size_t kFew = 8192;
+  assert(rank >= 1 && rank <= count_);
+  if (rank == 1) {
+    const size_t best = argmax();
+    return sort_key(logits_[best], best);
+  }
+  const uint64_t target = uint64_t{rank} << kFixedBits;
+  const float reached = lower_bound_of_rank(rank);
+  if (reached > kLowest) {
+    const size_t reaching = split({reached, kNoCeiling}, nullptr).collected;
+    if (reaching <= kFew) return select(keys_of_indices(reaching), nullptr, target);
+    // Many reach it because they are equal.
+    LogitRange range = {reached, kNoCeiling};
+    const uint64_t key = find_among_equals(reached, nullptr, target, &range);
+    if (key != kNoKey) return key;
+  }
+  return find_border(nullptr, uint64_t{count_} << kFixedBits, target);
+}
+
+uint64_t Ranking::find_prefix(const float* weights, uint64_t total, uint64_t target) {
+  constexpr size_t kFew = 1024, kLikeliest = 128;
+  constexpr uint64_t kPeaked = uint64_t{100} << kFixedBits;  // the largest probability is above 1%
+  // In a peaked distribution the border is usually among the most likely tokens.
+  const float floor = count_ > kFew && total < kPeaked ? lower_bound_of_rank(kLikeliest) : kLowest;
+  if (count_ <= kFew || floor > kLowest) {
+    const uint64_t key = select(keys_from(floor), weights, target);
+    if (key != kNoKey) return key;
+  }
+  return find_border(weights, total, target);
+}
+
+std::span<uint64_t> Ranking::sorted_prefix(size_t size) {
+  std::span<uint64_t> keys = keys_from(lower_bound_of_rank(size));
+  if (size < keys.size()) {
+    std::nth_element(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(size - 1), keys.end());
+    keys = keys.first(size);
+  }
+  sort_numbers(keys.begin(), keys.end());
+  return keys;
+}
+
+}  // namespace sotto

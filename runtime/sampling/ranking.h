@@ -1,0 +1,158 @@
+// Places in the sorted order of logits, found without sorting.
+//
+// The sorted order is descending logit, then ascending index. The place of a token is given by its sort_key. A
+// truncation needs the key at which a sum over the sorted order reaches a target. Ranking::find_prefix() and
+// key_of_rank() estimate from a sample between which two logits that key lies. One vectorized pass sums the weights
+// above them, and a weighted selection (select_by_sum) finds the key among the few tokens in between.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "kernels/kernels.h"
+#include "runtime/base/arena.h"
+#include "runtime/base/sort.h"
+
+namespace sotto {
+
+inline constexpr int kBucketBits = 10;
+inline constexpr size_t kBucketCount = size_t{1} << kBucketBits;
+inline constexpr uint64_t kNoKey = UINT64_MAX;
+
+// Returns a key. Ascending keys are in the sorted order, and the low half of a key is the index. NaN sorts as
+// -infinity, and -0 as 0.
+inline uint64_t sort_key(float logit, size_t index) {
+  const float value = logit != logit ? -std::numeric_limits<float>::infinity() : logit + 0.0f;
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t positive = (bits >> 31) - 1;  // all ones
+  const uint32_t descending = bits ^ (positive & 0x7fffffff);
+  return uint64_t{descending} << 32 | static_cast<uint32_t>(index);
+}
+
+// Returns the index of a token among the candidates, which is the low half of its key.
+inline size_t key_index(uint64_t key) { return static_cast<uint32_t>(key); }
+
+struct KeyRange {
+  uint64_t least;
+  uint64_t most;
+};
+
+inline KeyRange range_of(std::span<const uint64_t> keys) {
+  constexpr size_t kChains = 4;  // independent chains that hide latency
+  uint64_t least[kChains], most[kChains];
+  std::fill_n(least, kChains, keys[0]);
+  std::fill_n(most, kChains, keys[0]);
+  for (size_t i = keys.size() % kChains; i < keys.size(); i += kChains) {
+    for (size_t k = 0; k < kChains; ++k) {
+      least[k] = std::min(least[k], keys[i + k]);
+      most[k] = std::max(most[k], keys[i + k]);
+    }
+  }
+  for (size_t i = 0; i < keys.size() % kChains; ++i) {
+    least[0] = std::min(least[0], keys[i]);
+    most[0] = std::max(most[0], keys[i]);
+  }
+  return {*std::min_element(least, least + kChains), *std::max_element(most, most + kChains)};
+}
+
+// Weighted selection: finds where the running sum over a sorted sequence reaches a target, without sorting it. Each
+// round sums the measure over buckets of the keys' range and continues in the bucket that holds the target. It is a
+// radix selection, or a quickselect with 1,024 pivots.
+//
+// Returns the key at which the sum of measure(key_index(key)), over the keys in ascending order, reaches `target`, at
+// least 1, or kNoKey if it does not. The high half of a key gives the order. Keys of equal high halves must already be
+// ascending. Permutes the keys. `sums` is scratch memory for kBucketCount sums.
+template <typename Measure>
+uint64_t select_by_sum(std::span<uint64_t> keys, Measure measure, uint64_t target, uint64_t* sums) {
+  constexpr size_t kSorted = 128;
+  while (keys.size() > kSorted) {
+    const auto [least_key, most_key] = range_of(keys);
+    const uint64_t least = least_key >> 32, most = most_key >> 32;
+    if (least == most) break;
+    const int width = static_cast<int>(std::bit_width(most - least));
+    const int shift = 32 + std::max(0, width - kBucketBits);
+    std::fill_n(sums, kBucketCount, 0);
+    const uint64_t base = least << 32;
+    for (const uint64_t key : keys) sums[(key - base) >> shift] += measure(key_index(key));
+    size_t bucket = 0;
+    while (bucket < kBucketCount && sums[bucket] < target) target -= sums[bucket++];
+    if (bucket == kBucketCount) return kNoKey;
+    size_t kept = 0;
+    for (const uint64_t key : keys) {
+      keys[kept] = key;
+      kept += (key - base) >> shift == bucket ? 1 : 0;
+    }
+    keys = keys.first(kept);
+  }
+  if (keys.size() <= kSorted) sort_numbers(keys.begin(), keys.end());
+  for (const uint64_t key : keys) {
+    const uint64_t m = measure(key_index(key));
+    if (m >= target) return key;
+    target -= m;
+  }
+  return kNoKey;
+}
+
+// Ranks an array of logits. It stores what it has found out about them until the next set().
+class Ranking {
+ public:
+  // Lays out the working memory; a measuring arena only adds up its size.
+  void layout(Arena& arena, size_t vocabulary_size);
+
+  // Sets the logits, which must be unchanged from the next call of another member until the next set().
+  void set(const Kernels& kernels, std::span<const float> logits);
+
+  float max();
+  // Returns the index of the first token of the sorted order.
+  size_t argmax() const;
+  // Returns the key of the `rank`-th token of the sorted order, 1 ... logits.size().
+  uint64_t key_of_rank(size_t rank);
+  // Returns the key of the last token of the shortest prefix of the sorted order whose weights sum to at least
+  // `target`, 1 ... `total`. `weights` must ascend with the logits; `total` is their sum in fixed point.
+  uint64_t find_prefix(const float* weights, uint64_t total, uint64_t target);
+  // Returns a logit that at least `k` tokens reach and that is fast to find, or -infinity if k is too large for that.
+  float lower_bound_of_rank(size_t k);
+
+  // The following return keys in scratch(), valid until the next call of a member that returns keys.
+  std::span<uint64_t> keys_from(float floor);       // of the tokens that reach `floor`, in order of the index
+  std::span<uint64_t> sorted_prefix(size_t count);  // of the first `count` tokens, sorted
+
+  // Memory for other algorithms, with one element per logit.
+  std::span<uint64_t> scratch() { return {keys_, count_}; }
+  uint64_t* bucket_sums() { return bucket_sums_; }  // (kBucketCount)
+
+ private:
+  static constexpr size_t kBlock = 128;  // number of tokens per maximum
+
+  // The logits l with floor <= l < ceiling.
+  struct LogitRange {
+    float floor;
+    float ceiling;
+  };
+
+  const float* block_maxima();
+  Split split(LogitRange range, const float* weights);
+  std::span<uint64_t> keys_of_indices(size_t count);
+  uint64_t select(std::span<uint64_t> keys, const float* weights, uint64_t target);
+  LogitRange estimate_border(const float* weights, uint64_t total, uint64_t target) const;
+  uint64_t find_among_equals(float logit, const float* weights, uint64_t target, LogitRange* range);
+  uint64_t find_border(const float* weights, uint64_t total, uint64_t target);
+  int32_t* indices() { return reinterpret_cast<int32_t*>(keys_) + capacity_; }
+
+  const Kernels* kernels_ = nullptr;
+  size_t capacity_ = 0;
+  const float* logits_ = nullptr;
+  size_t count_ = 0;
+  bool has_block_maxima_ = false;
+  // Working memory.
+  uint64_t* keys_ = nullptr;         // (vocabulary); the upper half also holds indices
+  float* block_maxima_ = nullptr;    // (block), twice; the second half is for selection
+  float* ones_ = nullptr;            // (kStep), all 1: the weights that count tokens
+  uint64_t* bucket_sums_ = nullptr;  // (kBucketCount)
+};
+
+}  // namespace sotto
