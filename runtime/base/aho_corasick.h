@@ -16,13 +16,13 @@ namespace sotto {
 template <typename Letter, typename Index>
 class AhoCorasick {
  public:
-  using State = Index;  // state 0 is the empty prefix
+  using State = Index;  // state 0 is the empty prefix, where every search starts
 
   // Returns the bytes of memory for strings with `letter_count` letters in total.
   static constexpr size_t memory_size(size_t letter_count) { return (letter_count + 1) * sizeof(Node); }
 
-  // `memory` is aligned for Index and Letter. The caller then inserts every string, none of them empty, and calls
-  // link().
+  // Takes `memory`, aligned for Index and Letter, for an empty automaton. The caller then inserts the strings, none of
+  // which may be empty, and calls link().
   void init(void* memory) {
     nodes_ = static_cast<Node*>(memory);
     node_count_ = 0;
@@ -43,7 +43,8 @@ class AhoCorasick {
     }
     nodes_[node].matched = static_cast<Index>(string.size());
   }
-  // Computes the failure links breadth first. The queue is a list that is threaded through the nodes.
+  // Computes the failure links in breadth-first order. The queue needs no memory of its own: it is a list threaded
+  // through the nodes.
   void link() {
     Index last = 0;
     for (Index node = 0;; node = nodes_[node].next_in_order) {
@@ -58,7 +59,7 @@ class AhoCorasick {
     }
   }
 
-  bool empty() const { return nodes_ == nullptr; }  // init() was not called
+  bool empty() const { return nodes_ == nullptr; }  // whether init() has not been called
   size_t state_count() const { return node_count_; }
   State step(State state, Letter letter) const {
     for (;;) {
@@ -67,7 +68,7 @@ class AhoCorasick {
       state = nodes_[state].failure;
     }
   }
-  // Returns how many letters at the end of the text may begin a string.
+  // Returns the length of the longest suffix of the text that is a prefix of some string.
   size_t depth(State state) const { return nodes_[state].depth; }
   // Returns the size of the longest string that the text ends with, or 0.
   size_t matched(State state) const { return nodes_[state].matched; }

@@ -1,6 +1,6 @@
-// Carves one caller-supplied block into aligned arrays. The same layout function runs
-// over a null base to measure and over the real block to place, so that size and
-// placement cannot disagree.
+// Divides a block of the caller's memory into aligned arrays. A class describes its arrays in one layout function,
+// which runs twice: over an empty arena to compute the size, and over the real block to place the arrays. Size and
+// placement therefore cannot disagree.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ class Arena {
   }
 
   size_t size() const { return size_; }
-  // Returns true once the sum has exceeded SIZE_MAX, which can happen on 32-bit hosts.
+  // Returns whether the total size has exceeded SIZE_MAX, which can happen on 32-bit hosts.
   bool overflowed() const { return overflowed_; }
 
  private:

@@ -1,4 +1,4 @@
-// Readers and writers of numbers and arrays as little-endian bytes.
+// Reads and writes numbers and arrays as little-endian bytes, for saved states.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ T little_endian(T value) {
 
 class ByteWriter {
  public:
-  // With null bytes it only measures.
+  // If `bytes` is null, nothing is written and only the size is computed.
   explicit ByteWriter(uint8_t* bytes) : bytes_(bytes) {}
 
   template <typename T>
@@ -54,7 +54,7 @@ class ByteWriter {
   size_t size_ = 0;
 };
 
-// Reads zeros beyond the end, and failed() returns true then.
+// Reads values in order. Beyond the end it returns zeros, and failed() returns true from then on.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const uint8_t> bytes) : bytes_(bytes) {}

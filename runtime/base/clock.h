@@ -8,7 +8,7 @@ namespace sotto {
 // Returns nanoseconds of a monotonic clock, or 0 on platforms without one.
 uint64_t monotonic_ns();
 
-// Adds the time between its construction and destruction to a counter.
+// Adds its own lifetime in nanoseconds to a counter.
 class Stopwatch {
  public:
   explicit Stopwatch(uint64_t* total) : total_(total), begin_(monotonic_ns()) {}

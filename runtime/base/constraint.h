@@ -1,5 +1,5 @@
-// The interface between anything that limits the next token, such as a grammar, and sessions and searches. It consists
-// of plain functions over numbered sequences, so that neither side includes the other.
+// How an object such as a grammar's matcher limits the next token of a session or search. The interface is a struct of
+// plain functions over numbered sequences, so that neither side has to include the other.
 #pragma once
 
 #include <cstdint>
@@ -10,36 +10,36 @@
 
 namespace sotto {
 
-// Sequence 0 is the session's stream; a search forks it into 1, 2, ...
+// Functions of a constraint. `self` is passed to each of them. Sequence 0 is the session's stream; a search forks it
+// into 1, 2, ...
 struct TokenConstraint {
   void* self = nullptr;
 
-  // Finds the tokens that may follow. The end-of-text token is among them if the sequence may end here. On success at
-  // least one token is allowed. The words belong to the constraint and are valid until its next call.
+  // Finds the tokens that may come next. The end-of-text token is one of them if the sequence may end here. On success,
+  // at least one token is allowed. The words belong to the constraint and are valid until its next call.
   Status (*mask)(void* self, uint32_t sequence, TokenMask* mask) = nullptr;
 
-  // Accepts a token that mask() allows. On failure nothing has changed.
+  // Appends a token that mask() allows. On failure nothing has changed.
   Status (*accept)(void* self, uint32_t sequence, int32_t token) = nullptr;
 
-  // Returns whether only the end-of-text token may follow.
+  // Returns whether only the end-of-text token may come next.
   bool (*is_complete)(void* self, uint32_t sequence) = nullptr;
 
-  // Rolls back what sequence 0 accepted in its newest `count` calls. On failure nothing has changed.
+  // Undoes the last `count` calls that appended to sequence 0. On failure nothing has changed.
   Status (*rewind)(void* self, uint64_t count) = nullptr;
 
   // Makes sequence `to` a copy of `from`, in constant time.
   void (*fork)(void* self, uint32_t from, uint32_t to) = nullptr;
 
-  // Marks the present place of sequence 0. restart() returns to it, however many tokens were accepted since.
+  // Remembers the current state of sequence 0. restart() returns to it, however many tokens have been accepted since.
   void (*mark_start)(void* self) = nullptr;
   void (*restart)(void* self) = nullptr;
 
-  // Test and accept text that need not be a whole token. On failure nothing has changed.
+  // Test and append text that need not end at a token boundary. On failure nothing has changed.
   Status (*test_text)(void* self, uint32_t sequence, std::span<const char> text, bool* fits) = nullptr;
   Status (*accept_text)(void* self, uint32_t sequence, std::span<const char> text) = nullptr;
 
-  // Writes the text that must come next, at most as much as fits, and stores its size in `*size`. This function may be
-  // null.
+  // Writes as much as fits of the text that must come next, and its size to `*size`. This function may be null.
   Status (*forced_text)(void* self, uint32_t sequence, std::span<char> text, size_t* size) = nullptr;
 };
 

@@ -29,7 +29,8 @@ class HashIndex {
  public:
   static constexpr uint32_t kAbsent = UINT32_MAX;
 
-  // Takes slots for `capacity` entries, of 16 bits if their numbers fit. clear() must follow before the first use.
+  // Takes slots for `capacity` entries from the arena. They have 16 bits if the numbers fit, and 32 otherwise. clear()
+  // must be called before the first use.
   void layout(Arena& arena, uint32_t capacity) {
     const uint32_t slot_count = std::bit_ceil(std::max(capacity + capacity / 2 + 1, 16u));
     mask_ = slot_count - 1;
@@ -67,28 +68,28 @@ class HashIndex {
     return kAbsent;
   }
 
-  // The number must not be in the index, and one slot at least must stay free.
+  // Inserts a number that is not in the index. At least one slot must stay free.
   void insert(uint32_t hash, uint32_t number) {
     uint32_t slot = hash & mask_;
     while (at(slot) != 0) slot = (slot + 1) & mask_;
     set(slot, number + 1);
   }
 
-  // Erases the entry that was inserted last. Repeated, it empties the index in time proportional to its entries: with
-  // linear probing, erasing in the reverse order of insertion leaves no gap that find() would stop at.
+  // Erases the entry that was inserted last. Erasing entries in reverse order of insertion never leaves a gap that a
+  // search would stop at, so the whole index can be emptied in time proportional to its entries.
   void erase_newest(uint32_t hash, uint32_t number) {
     uint32_t slot = hash & mask_;
     while (at(slot) != number + 1) slot = (slot + 1) & mask_;
     set(slot, 0);
   }
 
-  // For an index that starts without slots and receives them through use() and rehash(). Returns how many slots it
-  // should have before one more entry is inserted, or 0 if it is at most half full.
+  // Returns how many slots the index should have before one more entry is inserted, or 0 if it is at most half full.
+  // This serves an index that starts without slots and grows through use() and rehash().
   uint32_t wanted_slots(uint32_t entry_count) const {
     if (slots_ == nullptr) return std::max(kLeastSlots, 2 * std::bit_ceil(entry_count + 1));
     return entry_count >= (mask_ + 1) / 2 ? 2 * (mask_ + 1) : 0;
   }
-  // Moves all entries into these slots; hash_of(number) returns the hash with which the number was inserted.
+  // Moves all entries into new slots. hash_of(number) returns the hash with which the number was inserted.
   template <typename HashOf>
   void rehash(uint32_t* slots, uint32_t slot_count, HashOf hash_of) {
     const HashIndex old = *this;
@@ -114,7 +115,7 @@ class HashIndex {
 
   void* slots_ = nullptr;
   uint32_t mask_ = 0;
-  bool is_narrow_ = false;  // whether slots have 16 bits
+  bool is_narrow_ = false;  // whether slots have 16 bits instead of 32
 };
 
 }  // namespace sotto

@@ -8,7 +8,7 @@ std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter, std::arra
     const uint64_t product1 = uint64_t{0xCD9E8D57} * counter[2];
     counter = {static_cast<uint32_t>(product1 >> 32) ^ counter[1] ^ key[0], static_cast<uint32_t>(product1),
                static_cast<uint32_t>(product0 >> 32) ^ counter[3] ^ key[1], static_cast<uint32_t>(product0)};
-    key[0] += 0x9E3779B9;  // the Weyl constants of Philox: the golden ratio and sqrt(3) - 1
+    key[0] += 0x9E3779B9;  // the Weyl sequence of Philox: its increments are the golden ratio and sqrt(3) - 1
     key[1] += 0xBB67AE85;
   }
   return counter;

@@ -1,5 +1,5 @@
-// Philox4x32-10 (Salmon et al. 2011), a counter-based generator: a number depends only on its place in the stream, so
-// that a session can be rewound, forked and replayed.
+// Philox4x32-10 (Salmon et al. 2011), a counter-based generator. Each number depends only on its place in the stream,
+// so a session can be rewound, forked and replayed without storing a generator's state.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter, std::arra
 uint64_t random_bits(uint64_t seed, uint64_t index, uint32_t sequence = 0, uint32_t lane = 0);
 
 // Returns 64 uniform bits: output `index` of SplitMix64 (Steele et al. 2014) seeded with `seed`. It is several times
-// faster than Philox and serves uses that need one value per token of the vocabulary.
+// faster than Philox. Use it where every token of the vocabulary needs a number.
 inline uint64_t split_mix(uint64_t seed, uint64_t index) {
   uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
@@ -21,7 +21,7 @@ inline uint64_t split_mix(uint64_t seed, uint64_t index) {
   return z ^ z >> 31;
 }
 
-// Returns the upper half of a * b, which maps a uniform `a` to a uniform number below b.
+// Returns the upper half of a * b. For uniform `a` this is a uniform number less than b.
 uint64_t multiply_high(uint64_t a, uint64_t b);
 
 }  // namespace sotto

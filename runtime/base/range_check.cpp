@@ -7,7 +7,7 @@ namespace sotto {
 namespace {
 
 void add_number(MessageWriter* writer, double value) {
-  constexpr double kMaxExact = 9007199254740992;  // 2^53
+  constexpr double kMaxExact = 9007199254740992;  // 2^53, above which not every integer is exact
   if (!(std::fabs(value) <= kMaxExact) || value != std::floor(value)) return writer->add(static_cast<float>(value));
   if (value < 0) writer->add("-");
   writer->add(static_cast<uint64_t>(std::fabs(value)));

@@ -12,7 +12,7 @@ namespace sotto {
 
 inline constexpr float kNoLimit = std::numeric_limits<float>::infinity();
 
-// Rejects NaN and values outside [low, high]. Integers up to 2^53 and floats are exact as double.
+// Rejects NaN and values outside [low, high]. Integers up to 2^53 and all floats are exact as double.
 Status check_range(const char* name, double value, double low, double high, Error* error);
 
 // The range of one field of a parameter struct.
@@ -20,14 +20,14 @@ struct RangeRow {
   enum Type : uint8_t { kFloat, kInt32, kUint32, kUint64 };
   enum Flags : uint8_t { kAboveLow = 1, kBelowHigh = 2, kHasSpecial = 4, kOnlyEnds = 8 };
 
-  char name[28];    // an array instead of a pointer, so that tables of rows need no relocations
+  char name[28];    // an array, because a pointer would need a relocation in every row of a table
   uint16_t offset;  // offset of the field in its struct
   Type type;
   uint8_t flags;    // a combination of Flags
   float low;        // the lower bound; kAboveLow excludes the bound itself
   float high;       // the upper bound or kNoLimit; kBelowHigh excludes the bound itself
-  int32_t special;  // with kHasSpecial, an accepted value outside the range; -1 stands for UINT32_MAX in unsigned
-                    // fields
+  int32_t special;  // with kHasSpecial, a value that is accepted although it is outside the range; -1 stands for
+                    // UINT32_MAX in unsigned fields
 };
 
 // Rejects the first field of the struct at `params` that is outside its range.

@@ -1,4 +1,4 @@
-// Transcendental functions whose results have the same bits on every platform, unlike those of the C library.
+// Transcendental functions that return the same bits on every platform. Those of the C library do not.
 #pragma once
 
 #include <bit>
@@ -8,8 +8,8 @@
 
 namespace sotto {
 
-// Returns the natural logarithm of x, within 1 ulp. The result is NaN for NaN and negative numbers, and -infinity for
-// 0.
+// Returns the natural logarithm of x, with an error of at most 1 ulp. The result is NaN for NaN and negative numbers,
+// and -infinity for 0.
 inline double ln(double x) {
   if (!(x >= 0)) return std::numeric_limits<double>::quiet_NaN();
   if (x == 0) return -std::numeric_limits<double>::infinity();
@@ -31,13 +31,14 @@ inline double ln(double x) {
   const double z = s * s;
   double r = 0;
   for (int n = 23; n >= 3; n -= 2) r = z * (2.0 / n + r);
-  constexpr double kLnTwoHigh = 0x1.62e42fefp-1;  // has 32 bits, so that its product with any exponent is exact
+  constexpr double kLnTwoHigh = 0x1.62e42fefp-1;  // the upper 32 bits of ln 2, so that the product with any exponent is
+                                                  // exact
   constexpr double kLnTwoLow = 0x1.473de6af278edp-34;
   const auto k = static_cast<double>(exponent);
   return k * kLnTwoHigh + (f - (s * (f - r) - k * kLnTwoLow));
 }
 
-// Returns e^x within 2 ulp. A result below the least normal number becomes 0.
+// Returns e^x, with an error of at most 2 ulp. Results below the smallest normal number become 0.
 inline double e_to(double x) {
   if (!(x <= 709)) return x > 709 ? std::numeric_limits<double>::infinity() : x;
   if (x < -708) return 0;
@@ -48,14 +49,14 @@ inline double e_to(double x) {
   const double r = (x - n * 0x1.62e42fefp-1) - n * 0x1.473de6af278edp-34;
   double power = 1;
   for (int k = 14; k >= 1; --k) power = 1 + power * r / k;
-  const auto exponent = std::bit_cast<uint64_t>(shifted) << 52;  // n at the position of the exponent bits
+  const auto exponent = std::bit_cast<uint64_t>(shifted) << 52;  // n, shifted to the position of the exponent bits
   return std::bit_cast<double>(std::bit_cast<uint64_t>(power) + exponent);
 }
 
 // Returns x^y for x > 0.
 inline double power_of(double x, double y) { return e_to(y * ln(x)); }
 
-// Returns x or 0, in a form that compilers vectorize.
+// Returns x if the condition holds and 0 otherwise, in a form that compilers vectorize.
 inline float zero_unless(bool condition, float x) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(x) & (condition ? UINT32_MAX : 0));
 }

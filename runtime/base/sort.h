@@ -1,5 +1,5 @@
-// Sorts numbers. In libc++ std::sort for numbers is a library function, and libsotto is linked without that library. A
-// custom comparison makes the compiler instantiate the template here.
+// Sorting of numbers. With libc++, std::sort of numbers calls a function of the library, with which libsotto is not
+// linked. A custom comparison makes the compiler instantiate the template here instead.
 #pragma once
 
 #include <algorithm>

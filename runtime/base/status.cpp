@@ -43,7 +43,7 @@ void MessageWriter::add(float value) {
   while (count > 1 && digits[count - 1] == '0') --count;
 
   const bool scientific = exponent < -5 || exponent >= 15;
-  const int point = scientific ? 0 : exponent;  // the digit before the decimal point
+  const int point = scientific ? 0 : exponent;  // index of the last digit before the decimal point
   if (point < 0) add("0.");
   for (int i = point; i < -1; ++i) add("0");
   for (int i = 0; i < count || i <= point; ++i) {

@@ -1,4 +1,4 @@
-// Error details, and the passing on of failures. The status codes themselves are generated.
+// Details of errors, and helpers that pass failures on. The status codes are generated (runtime/generated).
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 
 namespace sotto {
 
-// The details of a failure for people, filled in by the function that fails.
+// Describes a failure to a person. The function that fails fills it in.
 struct Error {
   static constexpr uint64_t kNoOffset = UINT64_MAX;
 
   Status status = Status::kOk;
-  uint64_t offset = kNoOffset;  // offset of the faulty byte in the input
+  uint64_t offset = kNoOffset;  // offset of the first invalid byte of the input
   char message[240] = {};
 };
 
-// Composes an error's message piece by piece, without allocating or printf. Longer text is truncated. If `error` is
+// Composes a message piece by piece, without allocation or printf. Text that does not fit is cut off. If `error` is
 // null, nothing is written.
 class MessageWriter {
  public:
@@ -38,8 +38,8 @@ class MessageWriter {
   size_t size_ = 0;
 };
 
-// Fills `error`, unless it is null, with a message joined from text and numbers, and returns `status`. `offset` is that
-// of the faulty byte of the input.
+// Returns `status` and writes a message, joined from text and numbers, to `error` unless that is null. `offset` is the
+// position of the first invalid byte of the input.
 //   return fail(error, Status::kInvalidArgument, "top_k is ", top_k, "; it must be at least 1");
 template <typename... Parts>
 Status fail_at(Error* error, Status status, uint64_t offset, const Parts&... parts) {
@@ -55,7 +55,7 @@ Status fail(Error* error, Status status, const Parts&... parts) {
   return fail_at(error, status, Error::kNoOffset, parts...);
 }
 
-// Returns from the calling function with any status other than kOk.
+// Evaluates an expression, and returns its status from the calling function unless it is kOk.
 #define SOTTO_TRY(expression)                                                                            \
   do {                                                                                                   \
     if (const ::sotto::Status sotto_try_status = (expression); sotto_try_status != ::sotto::Status::kOk) \

@@ -7,9 +7,9 @@ namespace {
 
 constexpr char kReplacement[] = {'\xEF', '\xBF', '\xBD'};  // U+FFFD
 
-// The bytes that may follow a lead byte (Unicode, table 3-7).
+// Size of a character and range of its second byte, by lead byte (The Unicode Standard, table 3-7).
 struct Lead {
-  uint32_t size = 0;  // size of the character; 0 if the byte is not a lead byte
+  uint32_t size = 0;  // size of the character in bytes, or 0 if the byte is not a lead byte
   uint8_t second_min = 0x80;
   uint8_t second_max = 0xBF;
 };
@@ -68,7 +68,7 @@ size_t Utf8Stream::append(std::span<const char> bytes, char* output) {
   char* end = output;
   size_t used = 0;
   while (pending_size_ > 0 || used < bytes.size()) {
-    // A character is decoded from the pending bytes and at most three new ones.
+    // Decodes one character from the pending bytes and up to three new ones.
     char window[sizeof pending_ + 3];
     std::memcpy(window, pending_, pending_size_);
     size_t size = pending_size_;

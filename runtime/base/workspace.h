@@ -1,5 +1,6 @@
-// Memory of the caller for work whose size is not known in advance: a bump allocator, and arrays that grow inside it.
-// Running out of memory is recorded, so that the caller checks once at the end.
+// Memory of the caller for work whose size is not known in advance: a bump allocator and arrays that grow inside it.
+// When the memory is exhausted, the workspace records it and continues, so that callers have to check only once, at the
+// end.
 #pragma once
 
 #include <cassert>
@@ -21,7 +22,7 @@ class Workspace {
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  // Returns null once the memory is exhausted.
+  // Allocates `count` elements. Returns null once the memory is exhausted.
   template <typename T>
   T* take(size_t count) {
     static_assert(alignof(T) <= kAlignment);
@@ -60,8 +61,8 @@ class Workspace {
   bool exhausted_ = false;
 };
 
-// Element 0 can always be written and read, even if nothing could be stored, so that code that continues after the
-// workspace is exhausted stays inside its memory.
+// An array that grows in a workspace. Element 0 can always be read and written, even if nothing could be stored, so
+// code that goes on after the workspace is exhausted never leaves its memory.
 template <typename T>
 class GrowingArray {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -71,7 +72,7 @@ class GrowingArray {
   GrowingArray(const GrowingArray&) = delete;
   GrowingArray& operator=(const GrowingArray&) = delete;
 
-  // Returns the index of the element, or 0 if the workspace is exhausted.
+  // Appends an element and returns its index, or 0 if the workspace is exhausted.
   uint32_t push(const T& value) {
     if (size_ == capacity_ && !grow(size_ + 1)) return 0;
     data_[size_] = value;

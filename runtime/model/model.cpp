@@ -9,7 +9,8 @@
 
 namespace sotto {
 
-// Memory for the objects themselves, equal on every platform, because memory sizes are part of the API.
+// Bytes reserved for a Model and its layers. They are the same on every platform, because memory sizes are part of the
+// API.
 constexpr size_t kModelBytes = 1024;
 constexpr size_t kLayerBytes = 256;
 static_assert(sizeof(Model) <= kModelBytes);
@@ -20,8 +21,8 @@ static void release(const ModelParams& params, const ByteRange& range) {
   params.release(params.release_user_data, range.bytes, range.size);
 }
 
-// Returns the range of the scales and biases that packed weights hold as well, or an empty range if they are not
-// contiguous in the file. The range leaves out a tied head, because the embedding uses its scales.
+// Returns the bytes of the scales and biases, which packed weights contain as well, or an empty range if they are not
+// contiguous in the file. The scales of a tied head are not part of the range, because the embedding uses them.
 static ByteRange scales_and_biases(const ModelView& view) {
   uintptr_t begin = UINTPTR_MAX, end = 0;
   size_t total = 0;
@@ -42,7 +43,7 @@ static ByteRange scales_and_biases(const ModelView& view) {
   return {reinterpret_cast<const uint8_t*>(begin), end - begin, 0};
 }
 
-// Copies in pieces, so that few pages of a mapped file are resident at the same time as their copy.
+// Copies a range in pieces, so that only a few pages of a mapped file are in memory at the same time as their copy.
 static void copy_range(const ModelParams& params, const ByteRange& range, uint8_t* to) {
   constexpr size_t kPieceBytes = size_t{4} << 20;
   for (size_t done = 0; done < range.size; done += kPieceBytes) {
@@ -59,19 +60,19 @@ static bool has_int4_weights(const ModelView& view) {
   return false;
 }
 
-// Returns the bytes of a linear layer that are read: those packed for this CPU if the file has them.
+// Returns the bytes of a linear layer that the kernels will read: its packed form for this CPU if the file has one.
 static ByteRange stored_linear(const ModelView& view, int packed_section, size_t index) {
   const bool is_packed = packed_section >= 0 && view.linear(index).tiles == nullptr;
   return is_packed ? view.packed_linear(packed_section, index) : view.linear_bytes(index);
 }
 
-// What init() decides before it touches any memory.
+// The decisions of init(), made before it touches any memory.
 struct Model::Plan {
   ModelView view;
   const Kernels* kernels = nullptr;
   int packed_section = -1;
-  bool pack = false;  // whether to pack into the caller's memory
-  bool copy = false;  // whether to copy there what is not packed
+  bool pack = false;  // whether weights are packed into the caller's memory
+  bool copy = false;  // whether weights that are not packed are copied there
 
   size_t memory_of_linear(size_t index) const {
     const LinearWeights weights = view.linear(index);
@@ -124,7 +125,7 @@ Status Model::memory_size(const void* file, size_t file_size, const ModelParams&
   return Status::kOk;
 }
 
-// Finds, copies or packs the weights of one linear layer. Moves `*memory` past them.
+// Finds, copies or packs the weights of one linear layer, and advances `*memory` past them.
 Status Model::load_linear(const Plan& plan, const ModelParams& params, size_t index, uint8_t** memory,
                           LinearWeights* weights, Error* error) {
   *weights = view_.linear(index);
@@ -159,7 +160,7 @@ Status Model::load_linear(const Plan& plan, const ModelParams& params, size_t in
 Status Model::verify_tensors_in_place(const ModelParams& params, Error* error) const {
   SOTTO_TRY(view_.verify_small_tensors(error));
   const bool is_in_use = view_.token_embedding().tiles != nullptr || packed_section_ < 0;
-  if (view_.has_tied_head() && is_in_use) return Status::kOk;  // verified as part of the head
+  if (view_.has_tied_head() && is_in_use) return Status::kOk;  // was verified as part of the head
   const ByteRange bytes = view_.token_embedding_bytes();
   SOTTO_TRY(view_.verify_range(bytes, "token embeddings", error));
   release(params, bytes);
@@ -202,7 +203,7 @@ Status Model::init(const void* file, size_t file_size, const ModelParams& params
   }
   SOTTO_TRY(model->load_linear(plan, params, plan.view.linear_count() - 1, &weights, &model->head_, error));
   model->token_embedding_ = plan.view.token_embedding();
-  // A tied embedding uses the same pages as the head.
+  // A tied embedding and the head use the same pages.
   if (plan.view.has_tied_head()) {
     model->token_embedding_.rows = model->head_.rows;
     model->token_embedding_.tiles = model->head_.tiles;
@@ -210,7 +211,7 @@ Status Model::init(const void* file, size_t file_size, const ModelParams& params
   }
   model->positions_ = plan.view.positions();
   model->final_norm_ = plan.view.final_norm();
-  // These pages were only read for verification, and generating text needs few of them.
+  // These pages were read only for verification. Generating text needs few of them.
   if (plan.pack || plan.packed_section >= 0) release(params, scales_and_biases(plan.view));
   release(params, plan.view.position_bytes());
   release(params, plan.view.metadata());

@@ -1,5 +1,5 @@
-// A model ready to run: the verified file, the instruction set in use, and one packed copy of the weights, in the file
-// or in the caller's memory. It is immutable, and sessions share it.
+// A model that is ready to run: the verified file, the selected instruction set, and the weights in the form that the
+// kernels read, either in the file or in the caller's memory. A model is immutable and shared by its sessions.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +24,14 @@ class Model {
   const TokenizerView* tokenizer() const { return view_.tokenizer(); }
   const Kernels& kernels() const { return *kernels_; }
   Isa isa() const { return kernels_->isa; }
-  // Returns whether all weights are used from the file, packed for the instruction set.
+  // Returns whether all weights are read directly from the file, where they are packed for the instruction set.
   bool packed_in_place() const { return !copies_weights_ && (packed_section_ >= 0 || !view_.has_int8_linears()); }
 
-  // In the result, `packed` is set if the instruction set uses it.
+  // In the result, `packed` is set if the instruction set reads packed weights.
   const LayerView& layer(size_t index) const { return layers_[index]; }
   const LinearWeights& head() const { return head_; }
 
-  // In the result, `packed` is set if rows are read from there.
+  // In the result, `packed` is set if embedding rows are read from the packed weights.
   const LinearWeights& token_embedding() const { return token_embedding_; }
   const float* positions() const { return positions_; }
   const NormView& final_norm() const { return final_norm_; }

@@ -12,7 +12,7 @@
 namespace sotto {
 namespace {
 
-// Visits the tensors of each owner in turn and stops at the first failure.
+// Visits the tensors of one owner after the other and stops at the first failure.
 class TensorWalk {
  public:
   TensorWalk(Status (*visit)(void*, const TensorSpec&), void* context) : visit_(visit), context_(context) {}
@@ -62,13 +62,14 @@ T load(const uint8_t* bytes, uint64_t index) {
   return value;
 }
 
-// Returns whether a float is usable. It looks only at the bits, so that a block of floats needs no branches.
+// Returns whether a float is allowed in a tensor of this kind. The test looks only at bits, so that a block of floats
+// can be tested without branches.
 bool is_usable(TensorKind kind, uint32_t bits) {
   constexpr uint32_t kLeast = 0x00800000, kInfinity = 0x7f800000;
   return kind == TensorKind::kFinite ? bits << 1 < kInfinity << 1 : bits - kLeast < kInfinity - kLeast;
 }
 
-// Returns the index of the first unusable float, or `count`.
+// Returns the index of the first float that is not allowed, or `count`.
 template <TensorKind kKind>
 uint64_t find_unusable(const uint8_t* floats, uint64_t count) {
   constexpr uint64_t kBlock = 256;

@@ -15,7 +15,7 @@ struct Norm;
 
 namespace sotto {
 
-// What the bytes of a tensor must be.
+// Rules for the bytes of a tensor.
 enum class TensorKind : uint8_t {
   kInt8,    // rows of a linear layer
   kFinite,  // float32, all numbers finite
@@ -23,7 +23,7 @@ enum class TensorKind : uint8_t {
   kTiles,   // a linear layer with 4-bit weights, whose scales and biases obey the two rules above
 };
 
-// Names a tensor in messages: "layer 3 attention_qkv scales".
+// The name of a tensor in messages, for example "layer 3 attention_qkv scales".
 struct TensorName {
   int64_t layer;  // -1 for a tensor outside the layers
   const char* owner;
@@ -35,17 +35,17 @@ struct TensorSpec {
   TensorKind kind;
   const format::DataRange* range;
   uint64_t expected_size;
-  uint64_t tile_size;  // tile size of kTiles
+  uint64_t tile_size;  // tile size for kTiles
 };
 
-// Checks that a linear layer has either int8 weights or tiles, and not parts of both.
+// Checks that a linear layer has either int8 weights or tiles, but not parts of both.
 Status verify_form(const format::Linear& linear, const TensorName& name, Error* error);
 
-// Calls visit(context, spec) for every tensor of a model, in file order, until it fails. The forms of the linear layers
-// must have been verified.
+// Calls visit(context, spec) for every tensor of a model, in file order, and stops at the first failure. The forms of
+// the linear layers must have been verified before.
 Status visit_tensors(const format::Model& model, Status (*visit)(void* context, const TensorSpec& spec), void* context);
 
-// The same with a function object.
+// The same for a function object.
 template <typename Visit>
 Status visit_tensors(const format::Model& model, const Visit& visit) {
   const auto call = [](void* context, const TensorSpec& spec) { return (**static_cast<const Visit**>(context))(spec); };
@@ -69,13 +69,13 @@ struct FileBytes {
   size_t data_begin;  // offset at which the metadata ends
 };
 
-// Checks that `range` is aligned, inside the data and of its expected size.
+// Checks that the range is aligned, lies inside the data and has the expected size.
 Status verify_extent(const FileBytes& file, const TensorSpec& spec, Error* error);
 
-// Checks that float tensors hold usable numbers. Their extents must have been verified.
+// Checks the numbers in float tensors. The extents of the tensors must have been verified before.
 Status verify_numbers(const uint8_t* file, const TensorSpec& spec, Error* error);
 
-// Checks only alignment and position.
+// Checks only the alignment and the position.
 Status verify_placement(const FileBytes& file, const format::DataRange& range, const TensorName& name, Error* error);
 
 }  // namespace sotto

@@ -1,5 +1,5 @@
-// A model file, verified and used in place: configuration, tokenizer and typed pointers to every tensor. It has no
-// memory of its own; the file must outlive it.
+// A model file, verified and used in place: configuration, tokenizer, and typed pointers to every tensor. A view owns
+// no memory, and the file must outlive it.
 #pragma once
 
 #include <cstddef>
@@ -46,14 +46,14 @@ struct LayerView {
   LinearWeights feed_forward_down;
 };
 
-// Bytes of the file and their expected checksum.
+// Bytes of the file with their expected checksum.
 struct ByteRange {
   const uint8_t* bytes = nullptr;
   size_t size = 0;
   uint64_t checksum = 0;
 };
 
-// The vocabulary section as the file describes it. The code that uses the section verifies its bytes.
+// The vocabulary section as the file describes it. Its bytes are verified by the code that uses it.
 struct VocabularySection {
   uint32_t version = 0;
   uint32_t text_count = 0;
@@ -64,7 +64,7 @@ struct VocabularySection {
 
 class ModelView {
  public:
-  // Verifies header, metadata, and every shape, offset, alignment and range.
+  // Verifies the header, the metadata, and the shape, offset, alignment and range of every tensor.
   Status open(const void* file, size_t file_size, Error* error);
   // Verifies that the small float tensors are finite and that the tokenizer's tables are consistent. Checksums of
   // tensors are left to verify_range().
@@ -75,7 +75,7 @@ class ModelView {
   const char* name() const;    // empty if the file has none
   const char* source() const;  // empty if the file has none
 
-  // Identifies the shape and the values of all tensors. It is the same with and without packed sections.
+  // Returns a hash of the shapes and values of all tensors. It does not depend on packed sections.
   uint64_t fingerprint() const;
 
   ByteRange metadata() const;
@@ -86,22 +86,23 @@ class ModelView {
   LayerView layer(size_t index) const;
   NormView final_norm() const;
   bool has_tied_head() const;
-  LinearWeights head() const;  // the token embedding if tied
+  LinearWeights head() const;  // the token embedding if they are tied
 
-  // Linear layers in file order: for each layer qkv, output, up, down; then the head.
+  // Linear layers in file order: qkv, output, up and down of each layer, then the head.
   size_t linear_count() const { return size_t{4} * config_.layer_count + 1; }
   LinearWeights linear(size_t index) const;
-  ByteRange linear_bytes(size_t index) const;  // its int8 weights or tiles
+  ByteRange linear_bytes(size_t index) const;  // its int8 weights or its tiles
   bool has_int8_linears() const;
 
-  // Finds the section that is packed for a layout, or -1. Its sizes must equal packed_size() (kernels/linear/linear.h),
-  // so the instruction set must be selected first. Fails if a section of this layout does not fit the model.
+  // Finds the section that is packed for a layout, or sets `*section` to -1. The section must have the sizes that
+  // packed_size() (kernels/linear/linear.h) returns, so the instruction set must be selected first. Fails if a section
+  // of this layout does not fit the model.
   Status find_packed(uint64_t fingerprint, int* section, Error* error) const;
   ByteRange packed_linear(int section, size_t index) const;
   size_t packed_section_count() const;
   const char* packed_section_isa(size_t section) const;
 
-  // Returns false if the file has no section. Does not read the section's pages.
+  // Returns false if the file has no such section. The pages of the section are not read.
   bool find_vocabulary(VocabularySection* section) const;
 
   // Verifies the checksums of scales, biases, norms and positions.

@@ -89,7 +89,7 @@ Status verify_merge_index(const TokenizerView& view, Error* error) {
   }
   const auto last_empty = std::find(index.rbegin(), index.rend(), 0u);
   if (last_empty == index.rend()) return corrupt("merge_index is full", error);
-  auto run = static_cast<size_t>(last_empty - index.rbegin());  // continues at slot 0
+  auto run = static_cast<size_t>(last_empty - index.rbegin());  // a run of slots continues at slot 0
   for (size_t slot = 0; slot < index.size(); ++slot) {
     if (index[slot] > view.merges.size()) return corrupt("bad merge_index slot", slot, error);
     run = index[slot] == 0 ? 0 : run + 1;
@@ -98,7 +98,7 @@ Status verify_merge_index(const TokenizerView& view, Error* error) {
   return Status::kOk;
 }
 
-// Checks that ids are in range, that their tokens have text, and that the texts ascend strictly.
+// Checks that the ids are in range and that the texts of their tokens are not empty and in strictly ascending order.
 Status verify_sorted(const TokenizerView& view, std::span<const uint32_t> tokens, const char* name, Error* error) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] >= view.token_count || view.bytes_of(tokens[i]).empty() ||

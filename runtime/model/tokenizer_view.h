@@ -15,7 +15,7 @@ struct Tokenizer;
 
 enum class TokenKind : uint8_t { kNormal = 0, kAdded = 1, kSpecial = 2, kUnused = 3 };
 
-// A BPE merge of two tokens. Its rank is its index.
+// A BPE merge of two tokens. Its rank is its index in the list of merges.
 struct TokenMerge {
   uint32_t left;
   uint32_t right;
@@ -30,43 +30,44 @@ struct TokenizerView {
   std::span<const uint32_t> token_offsets;  // token_count + 1 offsets into token_bytes
   std::span<const char> token_bytes;
   std::span<const TokenKind> token_kinds;   // one per token
-  std::span<const uint32_t> byte_tokens;    // one per byte value; kNoToken if no token is this byte
+  std::span<const uint32_t> byte_tokens;    // one per byte value; kNoToken if no token is that byte
   std::span<const TokenMerge> merges;       // in rank order
-  std::span<const uint32_t> merge_index;    // a power of two of slots; each holds rank + 1, or 0 if it is empty
-  std::span<const uint32_t> token_merges;   // per token, the rank of the merge that makes it, or kNoMerge
+  std::span<const uint32_t> merge_index;    // hash table with a power of two of slots, each of which holds rank + 1, or
+                                            // 0 if it is empty
+  std::span<const uint32_t> token_merges;   // for each token, the rank of the merge that produces it, or kNoMerge
   std::span<const uint32_t> sorted_tokens;  // all tokens that BPE can produce, in byte order
   std::span<const uint32_t> added_tokens;   // tokens of kind kAdded and kSpecial, in byte order
   bool add_prefix_space = false;
 
-  // These fields are not in the file; verify_tokenizer() computes them.
+  // These fields are not in the file. verify_tokenizer() computes them.
   uint32_t max_token_bytes = 0;
-  bool merges_ascend = false;  // whether every merge ranks after the merges that make its parts
+  bool merges_ascend = false;  // whether every merge has a higher rank than the merges that produce its parts
 
   std::span<const char> bytes_of(uint32_t token) const {
     return token_bytes.subspan(token_offsets[token], token_offsets[token + 1] - token_offsets[token]);
   }
 };
 
-// Returns the slot, modulo the table size, at which the linear probing for a pair starts.
+// Returns the hash of a pair. Modulo the table size it is the slot at which linear probing starts.
 constexpr uint32_t merge_hash(uint32_t left, uint32_t right) {
   uint64_t key = (static_cast<uint64_t>(left) << 32 | right) * 0x9E3779B97F4A7C15u;
   return static_cast<uint32_t>(key >> 32);
 }
 
-// The maximal number of occupied slots that a probe visits.
+// The maximum number of occupied slots that a lookup may visit.
 inline constexpr size_t kMaxMergeProbes = 256;
 
-// The maximal size of a token; longer ones are rejected, so that text buffers have a fixed size.
+// The maximum size of a token. Longer tokens are rejected, so that text buffers can have a fixed size.
 inline constexpr uint32_t kMaxTokenBytes = 1024;
 
-// The maximal size of a token that merges make if their ranks do not ascend.
+// The maximum size of a merged token in a model whose merges do not ascend (merges_ascend).
 inline constexpr size_t kMaxUnorderedTokenBytes = 128;
 
-// Points `view` at the arrays of a table that FlatBuffers has verified.
+// Points `view` at the arrays of a FlatBuffers table that has been verified.
 void read_tokenizer(const format::Tokenizer& table, TokenizerView* view);
 
-// Checks everything that encoding and decoding rely on for memory safety and bounded time,
-// and fills in what the file does not hold.
+// Checks every property of the tokenizer on which the memory safety and the time bounds of encoding and decoding
+// depend, and computes the fields that are not in the file.
 Status verify_tokenizer(TokenizerView* view, uint32_t vocabulary_size, Error* error);
 
 }  // namespace sotto

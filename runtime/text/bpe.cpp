@@ -21,10 +21,10 @@ uint32_t byte_token(const TokenizerView& tokenizer, char byte) {
   return tokenizer.byte_tokens[static_cast<uint8_t>(byte)];
 }
 
-// Merges `count` tokens in place. Returns how many are left.
+// Merges `count` tokens in place and returns how many remain.
 size_t merge_tokens(const TokenizerView& tokenizer, uint32_t* tokens, size_t count) {
   assert(count >= 1 && count <= kShortWordBytes);
-  uint32_t ranks[kShortWordBytes];  // ranks[i] is the rank of the pair (i, i + 1)
+  uint32_t ranks[kShortWordBytes];  // ranks[i] is the rank of the pair (tokens[i], tokens[i + 1])
   for (size_t i = 0; i + 1 < count; ++i) {
     ranks[i] = find_merge(tokenizer, tokens[i], tokens[i + 1]);
   }
@@ -51,14 +51,14 @@ bool compatible_by_merging(const TokenizerView& tokenizer, uint32_t left, uint32
   return merge_tokens(tokenizer, tokens, count) == 2 && tokens[0] == left && tokens[1] == right;
 }
 
-// Returns whether the bytes of two tokens, encoded together, stay these two tokens. While nothing merges across the
-// boundary, each side merges as it does alone. So it is enough to go back in time: undo the later of the two merges at
-// the boundary, again and again, and check whether the pair that meets there would have merged before one of its two
-// parts was used up. Among equal ranks the leftmost merge comes first: the left token's own, then the boundary's, then
-// the right token's own.
+// Returns whether two adjacent tokens are compatible: encoding their joined bytes gives the same two tokens. As long as
+// nothing merges across their boundary, each side merges as it would alone. It is therefore enough to go back in time:
+// undo the later of the two merges at the boundary, again and again, and check whether the pair that then meets at the
+// boundary would have merged before either of its parts did. Among merges of equal rank the leftmost comes first: the
+// one inside the left token, then the one across the boundary, then the one inside the right token.
 bool compatible(const TokenizerView& tokenizer, uint32_t left, uint32_t right) {
   if (!tokenizer.merges_ascend) return compatible_by_merging(tokenizer, left, right);
-  uint32_t left_used = kNoMerge;  // rank of the merge that uses up `left`, if any
+  uint32_t left_used = kNoMerge;  // rank of the merge that consumes `left`, or kNoMerge
   uint32_t right_used = kNoMerge;
   for (;;) {
     const uint32_t rank = find_merge(tokenizer, left, right);
@@ -94,7 +94,7 @@ char byte_at(Word word, size_t at) {
   return at == 0 ? ' ' : word.bytes[at - 1];
 }
 
-// Returns the rest of a word after `size` > 0 bytes.
+// Returns what remains of a word after its first `size` > 0 bytes.
 Word after(Word word, size_t size) { return {word.bytes.subspan(word.space_before ? size - 1 : size)}; }
 
 }  // namespace
@@ -109,8 +109,8 @@ size_t merge_word(const TokenizerView& tokenizer, Word word, uint32_t* tokens) {
 uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t> sorted, Word word, size_t limit) {
   size_t size = std::min(limit, word.size());
   while (size > 0) {
-    // Find the last token that is not after the first `size` bytes of the word. Its common prefix with them bounds
-    // every shorter match.
+    // Find the last token that does not sort after the first `size` bytes of the word. Its common prefix with them is
+    // an upper bound on the length of all shorter matches.
     const auto is_after = [&](size_t limit_size, uint32_t token) {
       const auto bytes = tokenizer.bytes_of(token);
       const size_t common = common_size(bytes, word, limit_size);
@@ -128,11 +128,11 @@ uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t>
   return kNoToken;
 }
 
-// Any number of leading tokens of an encoding are themselves the encoding of their bytes. Hence only one token can end
-// the encoding of a given prefix, and the encodings of all prefixes form a tree with one node per position. This walks
-// the tree depth first, longest token first, to the end of the word.
+// The first tokens of an encoding, any number of them, are the encoding of their own bytes. Hence only one token can
+// end the encoding of a given prefix, and the encodings of all prefixes form a tree with one node per position. This
+// function walks the tree to the end of the word, depth first, trying the longest token first.
 SearchResult search_word(const TokenizerView& tokenizer, Word word, std::span<int32_t> tokens, size_t* count) {
-  size_t used = 0;  // number of tokens on the path
+  size_t used = 0;  // number of tokens on the current path
   size_t limit = word.size();
   Word rest = word;
   for (size_t steps = 0; rest.size() > 0;) {
@@ -149,7 +149,7 @@ SearchResult search_word(const TokenizerView& tokenizer, Word word, std::span<in
       limit = rest.size();
       continue;
     }
-    // This is a dead end: the previous token was wrong.
+    // No token continues the path, so the last one on it was wrong.
     if (used == 0) return SearchResult::kInconsistent;
     const size_t size = tokenizer.bytes_of(static_cast<uint32_t>(tokens[--used])).size();
     const size_t position = word.size() - rest.size() - size;

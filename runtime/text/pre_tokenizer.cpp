@@ -28,7 +28,7 @@ size_t skip_class(std::span<const char> text, size_t at, CharacterClass kind) {
   return at;
 }
 
-// Returns the end of 's 't 're 've 'm 'll 'd at `start`, or `start` if there is none.
+// Returns the end of the contraction ('s 't 're 've 'm 'll 'd) at `start`, or `start` if there is none.
 size_t contraction_end(std::span<const char> text, size_t start) {
   if (text[start] != '\'' || start + 1 == text.size()) return start;
   const char first = text[start + 1];
@@ -40,8 +40,8 @@ size_t contraction_end(std::span<const char> text, size_t start) {
   return found ? start + 3 : start;
 }
 
-// Returns the end of \s+(?!\S)|\s+ where `spaces_before` spaces precede `at`: of several spaces, the last one belongs
-// to the word after them.
+// Returns the end of a match of \s+(?!\S)|\s+ at `at`, after `spaces_before` other spaces. If a word follows several
+// spaces, the last space belongs to the word.
 size_t spaces_end(std::span<const char> text, size_t at, size_t spaces_before) {
   size_t count = spaces_before;
   size_t last = at;

@@ -16,14 +16,14 @@ namespace {
 // Finds added and special tokens, which are matched as literal text before BPE.
 class AddedTokenFinder {
  public:
-  // Finds special tokens only if `parse_special` is set.
+  // If `parse_special` is false, special tokens are not found.
   AddedTokenFinder(const TokenizerView& tokenizer, bool parse_special);
 
   struct Match {
-    size_t start;  // text.size() if no token is found
+    size_t start;  // text.size() if there is no match
     uint32_t token;
   };
-  // Returns the leftmost token at or after `start`, and among those the longest.
+  // Returns the leftmost match at or after `start`, and the longest token among several.
   Match find(std::span<const char> text, size_t start) const;
 
  private:
@@ -31,7 +31,7 @@ class AddedTokenFinder {
   uint32_t token_at(std::span<const char> text, size_t at) const;
   bool is_wanted(uint32_t token) const;
 
-  // A Bloom filter (1970) of the first two bytes of the tokens. Tokens of one byte are in single_.
+  // A Bloom filter (Bloom 1970) over the first two bytes of all added tokens. Tokens of one byte are in single_.
   static constexpr size_t kPairBits = 4096;
   static size_t pair_bit(uint8_t first, uint8_t second) { return (first * 16u ^ second * 37u) % kPairBits; }
 
@@ -99,8 +99,8 @@ class Encoder {
     ++count_;
   }
 
-  // Returns the number of tokens so far. If it exceeds tokens.size(), a buffer of that size suffices for the text so
-  // far.
+  // Returns the number of tokens so far, even if they exceed tokens.size(). A buffer with that many elements would have
+  // sufficed.
   size_t count() const { return count_; }
 
  private:
@@ -115,7 +115,7 @@ class Encoder {
   size_t count_ = 0;
 };
 
-// Encodes text between added tokens.
+// Encodes the text between two added tokens.
 Status Encoder::encode_segment(size_t start, size_t end) {
   if (start == end) return Status::kOk;
   const auto segment = text_.subspan(start, end - start);

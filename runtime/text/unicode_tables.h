@@ -13,8 +13,8 @@ enum class CharacterClass : uint8_t {
   kSpace = 3,   // \s
 };
 
-// A two-stage table: code point / 256 selects a block of eight words with two bits per character. Code points after the
-// last block are kOther.
+// A two-stage table: code point / 256 selects a block of eight words with two bits per character. All code points after
+// the last block are kOther.
 inline constexpr size_t kCharacterBlockCount = 804;
 extern const uint8_t kCharacterBlocks[kCharacterBlockCount];
 extern const uint64_t kCharacterClasses[];

@@ -58,7 +58,7 @@ void BeamSlots::keep(uint32_t sequence) {
   while (live_count_ > 1) release(live_[--live_count_].node);
 }
 
-// Each depth has at most sequence_count nodes, so a free one always exists.
+// There are at most sequence_count nodes of each depth, so a free node always exists.
 uint32_t BeamSlots::take(uint32_t parent) {
   const uint32_t node = find_free(parent);
   assert(uses_[node] == 0);
@@ -68,8 +68,8 @@ uint32_t BeamSlots::take(uint32_t parent) {
   return node;
 }
 
-// Attention is fastest over consecutive slots, so this prefers the slot after the parent's, then the start of a run of
-// free slots.
+// Attention is fastest over consecutive slots. The best slot is therefore the one after the parent's, and the second
+// best is the start of a run of free slots.
 uint32_t BeamSlots::find_free(uint32_t parent) {
   if (parent != kNone && parent + 1 < node_count_ && uses_[parent + 1] == 0) return parent + 1;
   const uint32_t wanted = std::min(sequence_tokens_, uint32_t{32});
@@ -95,7 +95,7 @@ void BeamSlots::release(uint32_t node) {
 std::span<const SlotSpan> BeamSlots::grown_window(size_t step) {
   const size_t capacity = kMaxStreamSpans + sequence_tokens_;
   SlotSpan* const row = spans_ + step * capacity;
-  // Ancestors are visited newest first, so the row is filled from its end.
+  // Ancestors are visited from the newest to the oldest, so the row is filled from its end.
   SlotSpan* first = row + capacity;
   for (uint32_t node = grown_[step].node; node != kNone; node = parents_[node]) {
     const uint32_t slot = first_slot_ + node;

@@ -1,8 +1,7 @@
-// Sequences that continue one stream in several ways at once, for beam search, parallel samples and contrastive
-// search.
+// Sequences that continue one stream in several ways at once, for beam search, parallel samples and contrastive search.
 //
-// The tokens of all sequences form a tree with one KV slot per token. Sequences share the slots of the tokens on which
-// they agree, so reordering beams copies no keys or values. A slot is free again when no live sequence needs it.
+// The tokens of all sequences form a tree with one KV slot per token. Sequences share the slots of the tokens that they
+// have in common, so reordering beams copies no keys or values. A slot becomes free when no live sequence needs it.
 #pragma once
 
 #include <atomic>
@@ -15,7 +14,7 @@
 
 namespace sotto {
 
-// One more token after the live sequence `from`, or after the stream.
+// A token that is to follow the live sequence `from`, or the stream itself (kStream).
 struct BeamStep {
   static constexpr uint32_t kStream = UINT32_MAX;
 
@@ -26,14 +25,14 @@ struct BeamStep {
 // Assigns slots to the tokens of beams.
 class BeamSlots {
  public:
-  // Reserves memory for at most `sequence_count` live sequences of at most `sequence_tokens` tokens each.
+  // Reserves memory for at most `sequence_count` live sequences with at most `sequence_tokens` tokens each.
   void layout(Arena& arena, uint32_t sequence_count, uint32_t sequence_tokens);
-  // Ends all sequences. Slots are numbered from `first_slot`, and new sequences start after a token that attends to
-  // `window`.
+  // Ends all sequences. From now on, slots are numbered from `first_slot`, and new sequences follow a token that
+  // attends to `window`.
   void begin(uint32_t first_slot, const SlotWindow& window);
 
-  // Assigns a slot to each of at most sequence_count steps. The steps become the live sequences with commit(); until
-  // then, and after roll_back(), the old sequences are live.
+  // Assigns slots to at most sequence_count steps. commit() makes them the live sequences. Until then, and after
+  // roll_back(), the old sequences are live.
   void grow(std::span<const BeamStep> steps);
   void commit();
   void roll_back();
@@ -45,8 +44,8 @@ class BeamSlots {
   uint32_t depth(uint32_t sequence) const { return live_[sequence].depth; }
   uint32_t slot(uint32_t sequence) const { return first_slot_ + live_[sequence].node; }
 
-  // For a step of the last grow(): the number of tokens before the new one, its slot, and the slots it attends to.
-  // The window is valid until the next grow().
+  // For a step of the last grow(): the number of tokens before the new one, the slot of the new one, and the slots that
+  // it attends to. The window is valid until the next grow().
   uint32_t grown_depth(size_t step) const { return grown_[step].depth - 1; }
   uint32_t grown_slot(size_t step) const { return first_slot_ + grown_[step].node; }
   std::span<const SlotSpan> grown_window(size_t step);
@@ -70,34 +69,34 @@ class BeamSlots {
   uint32_t live_count_ = 0;
   uint32_t grown_count_ = 0;
   SlotWindow window_;
-  uint32_t* parents_ = nullptr;  // per node, its parent; kNone if that is the stream
-  uint32_t* uses_ = nullptr;     // per node, the number of children and live tips; 0 if the node is free
+  uint32_t* parents_ = nullptr;  // parent of each node; kNone if the parent is the stream
+  uint32_t* uses_ = nullptr;     // number of children and live tips of each node; 0 if the node is free
   Tip* live_ = nullptr;          // one per sequence
   Tip* grown_ = nullptr;         // one per sequence
   SlotSpan* spans_ = nullptr;    // (sequence, kMaxStreamSpans + sequence_tokens)
 };
 
-// Evaluates beams after the end of a KvSequence, which does not change. The beams are valid until the stream changes.
+// Evaluates beams that continue a KvSequence. The KvSequence does not change, and the beams are valid until it does.
 class Beams {
  public:
   // `sequence` must outlive this object.
   void layout(Arena& arena, uint32_t sequence_count, uint32_t sequence_tokens, KvSequence* sequence);
 
-  // Ends all beams and makes logits(0) the logits after the stream's last token, which must exist. Sets `*capacity` to
-  // the number of tokens that a beam can have before the model's positions end.
+  // Ends all beams and makes logits(0) the logits after the last token of the stream, which must not be empty. Sets
+  // `*capacity` to the number of tokens that a beam can have before the model's positions are exhausted.
   Status begin(const std::atomic<uint32_t>& cancelled, uint32_t* capacity);
 
-  // Evaluates one token per step (1 ... sequence_count) in one batch. The steps become the live beams, and logits(i)
-  // are those after step i; the caller may overwrite them. On failure the old beams stay live, without logits. The
-  // stream's own logits are lost in either case.
+  // Evaluates 1 to sequence_count steps in one batch. They become the live beams, and logits(i) are the logits after
+  // step i, which the caller may overwrite. On failure the old beams stay live but lose their logits. The logits of the
+  // stream are lost in either case.
   Status grow(std::span<const BeamStep> steps, const std::atomic<uint32_t>& cancelled);
   std::span<float> logits(uint32_t beam) { return sequence_->forward().logits(beam); }
 
-  // Ends all beams but one, which becomes beam 0. logits() keep their indices.
+  // Ends all beams but one, which becomes beam 0. The indices of logits() do not change.
   void keep(uint32_t beam) { slots_.keep(beam); }
 
-  // Requires kFeatureHiddenHistory. Returns the largest cosine between the final hidden state of step i of the last
-  // grow() and those of the tokens that it attends to.
+  // Returns the largest cosine similarity between the final hidden state of step i of the last grow() and the states of
+  // the tokens that it attends to. Requires kFeatureHiddenHistory.
   float similarity(uint32_t step) const;
 
  private:

@@ -7,10 +7,10 @@
 namespace sotto {
 
 struct Forward::Batch {
-  std::span<const int32_t> tokens;  // tokens of the stream, or the rows of beams
+  std::span<const int32_t> tokens;  // tokens of the stream; empty for the rows of beams
   uint32_t first_position = 0;
   std::span<const BeamRow> beams;
-  uint32_t layer_count = UINT32_MAX;  // evaluates only the first layers
+  uint32_t layer_count = UINT32_MAX;  // number of layers to evaluate, if not all
 
   size_t row_count() const { return beams.empty() ? tokens.size() : beams.size(); }
   int32_t token(size_t row) const { return beams.empty() ? tokens[row] : beams[row].token; }
@@ -115,8 +115,8 @@ Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const std::
   return Status::kOk;
 }
 
-// Computes x += attention(norm(x)) and x += feed_forward(norm(x)). Each step that changes x also computes the next
-// norm.
+// Computes x += attention(norm(x)) and then x += feed_forward(norm(x)). Each step that changes x also computes the norm
+// for the next one.
 Status Forward::evaluate_layer(uint32_t index, bool is_last, const Batch& batch) {
   const LayerView& layer = model_->layer(index);
   const size_t rows = batch.row_count();
@@ -234,8 +234,8 @@ void Forward::attend(uint32_t layer, const Batch& batch) {
   parallel_for(pool_, model_->config().head_count, [&](size_t head) {
     const auto h = static_cast<uint32_t>(head);
     if (block > 1) return attend_in_blocks(layer, h, batch, block);
-    // Rows are stored in order, because a key may overwrite the slot that just left the window. The next row is the
-    // first that does not attend to it.
+    // Rows are stored and attended one after the other, because the key of a row may overwrite a slot to which the row
+    // before it still attends.
     for (size_t row = 0; row < batch.row_count(); ++row) {
       store_row(layer, h, batch, row);
       attend_row(layer, h, batch, row);
@@ -250,8 +250,8 @@ void Forward::store_row(uint32_t layer, uint32_t head, const Batch& batch, size_
   ring_.store(model_->kernels(), layer, head, batch.slot(row, ring_), key, key + width);
 }
 
-// Returns how many rows are processed per attention call. Their scores reuse the buffer of quantized activations; with
-// one thread, all heads use the same part of it.
+// Returns how many rows one attention call processes. Their scores share the buffer of quantized activations. With one
+// thread, all heads use the same part of it.
 size_t Forward::attention_block(const Batch& batch) const {
   const size_t end = batch.first_position + batch.row_count();
   if (batch.row_count() == 1 || !batch.beams.empty() || end > context_tokens_) return 1;
@@ -284,7 +284,7 @@ void Forward::attend_row(uint32_t layer, uint32_t head, const Batch& batch, size
   const size_t width = config.embedding_size;
   SlotWindow window;
   if (batch.beams.empty()) window = ring_.window_of(batch.position(row));
-  // With one thread, all heads share the same scores, which stay in the cache.
+  // With one thread, all heads use the same scores, which then stay in the cache.
   float* scores = pool_ == nullptr ? scores_ : scores_ + head * visible_count_;
   ring_.attend(model_->kernels(), layer, head, batch.beams.empty() ? window.view() : batch.beams[row].window,
                scratch_ + row * 3 * width + head * config.head_size, scores,
@@ -319,7 +319,7 @@ void Forward::quantize(const float* x, size_t width, size_t rows) {
 }
 
 Status Forward::multiply(LinearSlot slot, const LinearWeights& weights, size_t rows, float* y) {
-  // The other buffer is free: its contents have been quantized or stored in the ring.
+  // The other buffer is free, because its contents have already been quantized or stored in the ring.
   float* workspace = y == scratch_ ? sublayer_output_ : scratch_;
   assert(linear_scratch_size(weights, rows) <= rows * weights.inputs * sizeof(float));
   return run_linear(operators_[slot], weights, rows, quantized_, quantization_, y, workspace, pool_)

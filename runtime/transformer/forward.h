@@ -22,10 +22,10 @@
 
 namespace sotto {
 
-// The largest number of layers that DoLa compares with the last one (Chuang et al. 2024).
+// The maximum number of layers that DoLa compares with the last one (Chuang et al. 2024).
 constexpr uint32_t premature_layer_count(uint32_t layer_count) { return std::min((layer_count + 3) / 4, uint32_t{10}); }
 
-// A token of a beam: its position, its slot, and the slots that it attends to, its own last.
+// A token of a beam: its position, its slot, and the slots that it attends to, its own slot last.
 struct BeamRow {
   int32_t token = 0;
   uint32_t position = 0;
@@ -36,41 +36,41 @@ struct BeamRow {
 class Forward {
  public:
   void layout(Arena& arena, const ModelConfig& config, const SessionParams& params);
-  // Must follow layout() over real memory. `pool` may be null.
+  // Requires layout() over real memory. `pool` may be null.
   Status init(const Model& model, ThreadPool* pool, Error* error);
 
-  // Evaluates at most batch_tokens tokens at positions first_position, first_position + 1, ... and stores their keys
-  // and values in the ring. With `want_logits`, logits(0) are those after the last token. If `cancelled` is set,
-  // evaluation stops between two layers with kStopCancelled, and nothing has changed. Once a slot of an older token has
-  // been overwritten it no longer stops.
+  // Evaluates at most batch_tokens tokens at the positions first_position, first_position + 1, ... and stores their
+  // keys and values in the ring. If `want_logits` is set, logits(0) are the logits after the last token. If `cancelled`
+  // is set, evaluation stops between two layers with kStopCancelled, and nothing has changed. Once the slot of an older
+  // token has been overwritten, evaluation no longer stops.
   Status evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
                   const std::atomic<uint32_t>& cancelled);
 
-  // Evaluates one token in the first `layer_count` layers only and stores its keys and values there. logits(0) are the
+  // Evaluates one token in the first `layer_count` layers and stores its keys and values there. logits(0) are the
   // head's output for the hidden state after these layers.
   Status evaluate_first_layers(int32_t token, uint32_t position, uint32_t layer_count,
                                const std::atomic<uint32_t>& cancelled);
 
-  // Evaluates at most sequence_count rows of beams. logits(i) are those after row i.
+  // Evaluates at most sequence_count rows of beams. logits(i) are the logits after row i.
   Status evaluate_beams(std::span<const BeamRow> rows, const std::atomic<uint32_t>& cancelled);
 
-  // Computes logits(0), logits(1), ... of at most logit_row_count() rows of the last batch.
+  // Computes logits(0), logits(1), ... for at most logit_row_count() rows of the last batch, starting at first_row.
   Status compute_logits(size_t first_row, size_t count);
   size_t logit_row_count() const { return logit_row_count_; }
   std::span<float> logits(size_t index) const { return {logits_ + index * vocabulary_size_, vocabulary_size_}; }
 
-  // Computes only the logits of a row that `mask` allows; the rest of logits(0) is undefined. If the mask allows few
-  // tokens (pays_to_restrict()), this costs far less than computing all logits.
+  // Computes only the logits of a row that `mask` allows. The others in logits(0) are undefined. If the mask allows few
+  // tokens (see pays_to_restrict()), this costs far less than computing all logits.
   void compute_allowed_logits(size_t row, const TokenMask& mask);
   bool pays_to_restrict(const TokenMask& mask) const;
 
-  // Returns the hidden states of rows of the last batch after the final norm, (row, embedding), valid until the next
-  // call.
+  // Returns the hidden states of rows of the last batch after the final norm, as (row, embedding). They are valid until
+  // the next call.
   std::span<const float> final_states(size_t first_row, size_t count);
 
-  // Requires kFeatureDola. Applies the final norm and the head to a row's hidden state as it entered each of
-  // `layers` (0 ... layer_count - 1), at most premature_layer_count() of them. The row is one of the last
-  // draft_tokens + 1 of the last batch. premature_logits(i) are those of layers[i]; logits() are kept.
+  // Applies the final norm and the head to a row's hidden state as it entered each of `layers`, which are at most
+  // premature_layer_count() layers from 0 to layer_count - 1. The row must be one of the last draft_tokens + 1 rows of
+  // the last batch. premature_logits(i) are the logits of layers[i]; logits() do not change. Requires kFeatureDola.
   Status compute_premature_logits(size_t row, std::span<const uint32_t> layers);
   std::span<float> premature_logits(size_t index) const { return logits(logit_row_count_ + index); }
 
@@ -80,7 +80,7 @@ class Forward {
  private:
   friend class KvSequenceImage;
 
-  // The five shapes of linear layers.
+  // The five shapes that linear layers have.
   enum LinearSlot { kQkv, kAttentionOutput, kUp, kDown, kHead, kLinearSlotCount };
   struct Batch;
 
@@ -106,11 +106,11 @@ class Forward {
   HiddenHistory hidden_history_;
   uint32_t context_tokens_ = 0;
   uint32_t features_ = 0;
-  size_t state_rows_ = 0;       // number of rows of a batch whose layer states are kept
-  size_t first_state_row_ = 0;  // in the last batch
+  size_t state_rows_ = 0;       // number of rows of a batch whose layer states are stored
+  size_t first_state_row_ = 0;  // index of the first of them in the last batch
   size_t vocabulary_size_ = 0;
   size_t logit_row_count_ = 0;
-  size_t visible_count_ = 0;          // maximal number of slots that a row attends to
+  size_t visible_count_ = 0;          // maximum number of slots that a row attends to
   float* hidden_ = nullptr;           // (row, embedding): the residual stream
   float* sublayer_output_ = nullptr;  // (row, embedding)
   float* scratch_ = nullptr;          // (row, 3 embedding or feed_forward)
@@ -118,9 +118,9 @@ class Forward {
   int8_t* quantized_ = nullptr;              // (row, embedding or feed_forward)
   RowQuantization* quantization_ = nullptr;  // (row)
   float* scores_ = nullptr;                  // (head, visible slot)
-  float* logits_ = nullptr;                  // (logit row, then premature layer; each with a value per token)
-  float* layer_states_ = nullptr;            // (layer, row, embedding): the last rows of the batch as they entered the
-                                             // layer
+  float* logits_ = nullptr;                  // (row, token): first the rows with logits, then the premature layers
+  float* layer_states_ = nullptr;            // (layer, row, embedding): hidden states of the last rows of the batch as
+                                             // they entered the layer
   uint8_t* operator_memory_ = nullptr;
   LinearOperator* operators_[kLinearSlotCount] = {};
 };

@@ -9,7 +9,8 @@
 namespace sotto {
 namespace {
 
-// A prefill continues with the next slots, so their cache lines are prefetched.
+// While one slot is being filled, the cache lines of the slots after it are prefetched, because a prefill fills them
+// next.
 constexpr size_t kSlotsAhead = 3;
 
 constexpr size_t kLanes = 16;

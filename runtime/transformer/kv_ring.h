@@ -1,10 +1,10 @@
 // The KV cache: int8 keys and values of the newest tokens, with one float scale per head and slot, in a ring with a
 // fixed number of slots.
 //
-// A token's position alone determines its slot and the slots it attends to, so the ring has no other state, and
-// removing tokens from the end costs nothing. The first `sink_count` slots are never overwritten: these are the
+// A token's position alone determines its slot and the slots that it attends to. The ring therefore has no other state,
+// and removing tokens from the end costs nothing. The first `sink_count` slots are never overwritten; they are the
 // attention sinks of Xiao et al. 2023 ("Efficient Streaming Language Models with Attention Sinks"). The slots after the
-// ring are for the tokens of beams; beams.h assigns them.
+// ring hold the tokens of beams, and beams.h assigns them.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ struct KvConfig {
   uint32_t head_count = 0;
   uint32_t head_size = 0;
   uint32_t slot_count = 0;
-  uint32_t sink_count = 0;       // below slot_count
-  uint32_t beam_slot_count = 0;  // these are slots slot_count, slot_count + 1, ...
+  uint32_t sink_count = 0;       // number of slots that are never overwritten; less than slot_count
+  uint32_t beam_slot_count = 0;  // number of slots for beams: slot_count, slot_count + 1, ...
 };
 
-// The slots that a token attends to, including its own, oldest token first.
+// The slots that a token attends to, from the oldest token to the token itself.
 struct SlotWindow {
   SlotSpan spans[3];
   uint32_t span_count = 0;
@@ -37,7 +37,8 @@ class KvRing {
  public:
   void layout(Arena& arena, const KvConfig& config);
 
-  // Returns 2 * layers * heads * (slots + beam slots) * (padded head size + sizeof(float)), with each array aligned.
+  // Returns the size of all arrays: 2 * layers * heads * (slots + beam slots) * (padded head size + sizeof(float)),
+  // with each array aligned.
   static size_t byte_size(const KvConfig& config);
 
   uint32_t slot_of(uint32_t position) const;
@@ -47,13 +48,13 @@ class KvRing {
   void store(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t slot, const float* key,
              const float* value);
 
-  // Computes the attention of one head's query (head_size) over the slots of `window`, oldest first. `scores` holds
-  // one float per slot of the window.
+  // Computes the attention of one head's query (head_size floats) over the slots of `window`, oldest first. `scores`
+  // must have one float per slot of the window.
   void attend(const Kernels& kernels, uint32_t layer, uint32_t head, std::span<const SlotSpan> window,
               const float* query, float* scores, float* output) const;
 
-  // Does the same for rows at positions first_position, first_position + 1, ..., of which the last is below slot_count.
-  // `rows` gives queries, scores and outputs with their number and strides.
+  // Does the same for rows at the positions first_position, first_position + 1, ..., the last of which must be less
+  // than slot_count. `rows` describes queries, scores and outputs with their number and strides.
   void attend_rows(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t first_position,
                    AttentionRowsArgs rows) const;
 
@@ -79,11 +80,11 @@ class HiddenHistory {
  public:
   void layout(Arena& arena, size_t slot_count, size_t width);
 
-  // Stores x (width) normalized to length 1. A vector of zeros stays unchanged.
+  // Stores x (width floats), normalized to length 1. A zero vector is stored as it is.
   void store(uint32_t slot, const float* x);
 
-  // Returns the largest cosine between the state of `slot` and those of the other slots of `window`, or 0 if there are
-  // no others.
+  // Returns the largest cosine similarity between the state of `slot` and those of the other slots of `window`, or 0 if
+  // there are none.
   float max_similarity(uint32_t slot, std::span<const SlotSpan> window) const;
 
  private:

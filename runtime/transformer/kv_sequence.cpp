@@ -112,7 +112,7 @@ Status KvSequence::ensure_last_row(const std::atomic<uint32_t>& cancelled) {
   if (reanchor_due_) return reanchor(cancelled);
   if (batch_row_count_ > 0) return Status::kOk;
   const int32_t last = token_at(token_count_ - 1);
-  --position_;  // The token keeps its position, and its slot receives the same bytes again.
+  --position_;  // The token keeps its position, and its slot is filled with the same bytes again.
   const Status status = evaluate_batch({&last, 1}, /*want_logits=*/false, cancelled);
   if (status != Status::kOk) ++position_;
   return status;
@@ -127,8 +127,8 @@ Status KvSequence::compute_row_logits(size_t first_row, size_t count) {
   return Status::kOk;
 }
 
-// Returns 0 once slots are overwritten, because a draft would then take a slot that the stream's own tokens still
-// attend to.
+// Once slots have been overwritten there is no capacity, because a draft would take a slot that tokens of the stream
+// still attend to.
 size_t KvSequence::draft_capacity() const {
   if (reanchor_due_ || position_ + 1 >= params_.context_tokens) return 0;
   return std::min(params_.draft_tokens, params_.context_tokens - position_ - 1);
@@ -154,7 +154,7 @@ Status KvSequence::evaluate_drafts(int32_t token, std::span<const int32_t> draft
   return Status::kOk;
 }
 
-// Makes a row of the batch of drafts the stream's last token.
+// Appends the draft in a row of the last batch to the stream.
 void KvSequence::accept_draft(size_t row) {
   remember(draft_batch_[row]);
   ++position_;
@@ -173,7 +173,7 @@ Status KvSequence::draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t
   return Status::kOk;
 }
 
-// Returns how many tokens besides the sinks remain after a re-anchoring.
+// Returns how many tokens, in addition to the sinks, remain after re-anchoring.
 uint32_t KvSequence::newest_kept() const {
   return params_.overflow == Overflow::kRing ? params_.context_tokens / 2 - params_.sink_tokens
                                              : (params_.context_tokens - params_.sink_tokens) / 2;
@@ -206,7 +206,7 @@ bool KvSequence::can_rewind(uint64_t count) const {
   if (count > token_count_) return false;
   if (count == token_count_) return true;
   const uint64_t dropped = token_count_ - count;
-  // The keys and values from before the last re-anchoring are lost. A token that overwrote a slot also removed it from
+  // The keys and values from before the last re-anchoring are gone. A token that overwrote a slot also removed it from
   // the windows of all earlier tokens.
   if (reanchor_due_ || count < anchor_) return false;
   return position_ <= params_.context_tokens || dropped == 1;

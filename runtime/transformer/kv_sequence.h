@@ -1,12 +1,13 @@
 // The evaluated tokens of one stream, with their keys and values.
 //
-// KvSequence feeds tokens to the forward pass in batches and keeps them within the KV ring by one of three overflow
-// rules: stop when the ring is full, overwrite the oldest slots until the model's positions end, or shift. When
-// positions run out, re-anchoring evaluates the sinks and the newest tokens again from position 0.
+// A KvSequence passes tokens to the forward pass in batches and fits them into the KV ring. When the ring is full, one
+// of three rules applies: stop, overwrite the oldest slots until the model's positions are exhausted, or shift. When
+// the positions are exhausted, the sequence is re-anchored: the sinks and the newest tokens are evaluated again from
+// position 0.
 //
-// It also evaluates drafts: tokens that may follow the last one. A batch of rows has the same bits as its rows one by
-// one, and slots after the stream's end belong to no token. So a draft that turns out right is accepted as it is, and
-// a wrong one needs no clean-up.
+// A KvSequence also evaluates drafts, which are tokens that may follow the last one. The result of a row does not
+// depend on the other rows of its batch, and the slots after the end of the stream belong to no token. A correct draft
+// is therefore accepted without further computation, and a wrong one can simply be forgotten.
 #pragma once
 
 #include <atomic>
@@ -19,7 +20,7 @@
 
 namespace sotto {
 
-// Tokens that re-anchoring evaluated again, and the time it took.
+// Number of tokens that re-anchoring evaluated again, and the time that it took.
 struct ReanchorTimings {
   uint64_t tokens = 0;
   uint64_t ns = 0;
@@ -29,65 +30,65 @@ class KvSequence {
  public:
   static constexpr uint32_t kMaxDraftTokens = SessionParams::kMaxDraftTokens;
 
-  // The defaults of `params` must have been resolved.
+  // The defaults in `params` must have been replaced by actual values.
   void layout(Arena& arena, const ModelConfig& config, const SessionParams& params);
-  // Must follow layout() over real memory. `pool` may be null.
+  // Requires layout() over real memory. `pool` may be null.
   Status init(const Model& model, ThreadPool* pool, Error* error);
 
   void clear();
 
-  // Evaluates tokens after those already present. Afterwards logits() are those after the last token, but they may be
-  // absent without `want_logits`. `drafts` may be given with a single token: they are evaluated in the same batch, and
-  // if exactly these tokens are appended next, one by one, nothing remains to be evaluated.
+  // Evaluates tokens and appends them to the stream. Afterwards logits() are the logits after the last token, but
+  // without `want_logits` they may be missing. `drafts` may be given with a single token. They are evaluated in the
+  // same batch, and if exactly these tokens are appended next, one at a time, nothing has to be evaluated for them.
   //
-  // Returns kStopContextFull if not all tokens fit (Overflow::kStop); nothing has changed then. After kStopCancelled
-  // token_count() is the number of tokens that were evaluated.
+  // With Overflow::kStop, returns kStopContextFull if not all tokens fit, and nothing has changed. After
+  // kStopCancelled, token_count() includes the tokens that were evaluated.
   Status append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled,
                 std::span<const int32_t> drafts = {}, bool want_logits = true);
 
-  // Does the same for as many of the first tokens as fit in one batch and returns their number in `count` (0 on
-  // failure). They are rows 0 ... count - 1 of the batch for the functions about rows below.
+  // Does the same for as many of the tokens as fit in one batch, and stores their number in `*count` (0 on failure).
+  // For the functions below they are rows 0 to count - 1 of the batch.
   Status append_batch(std::span<const int32_t> tokens, bool want_logits, size_t* count,
                       const std::atomic<uint32_t>& cancelled);
 
-  // Returns how many drafts append() accepts now. Drafts never overwrite a slot.
+  // Returns how many drafts append() accepts at this point. Drafts never overwrite a slot.
   size_t draft_capacity() const;
-  // The drafts of the last batch that have not been appended.
+  // Returns the drafts of the last batch that have not been appended.
   std::span<const int32_t> drafts() const;
   bool is_drafted(int32_t token) const { return !drafts().empty() && drafts()[0] == token; }
-  // Evaluates a token in the first layers only, `ahead` positions after the next one, whose predecessors were evaluated
-  // in the same way. The stream's logits are lost; the stream does not change.
+  // Evaluates a token in the first layers only, `ahead` positions after the next one. The tokens before it must have
+  // been evaluated in the same way. The stream does not change, but its logits are lost.
   Status draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t layer_count,
                                const std::atomic<uint32_t>& cancelled, std::span<const float>* logits);
 
-  // Computes the logits after the last token unless they are present. The stream must have a token.
+  // Computes the logits after the last token if they are missing. The stream must not be empty.
   Status ensure_logits(const std::atomic<uint32_t>& cancelled);
   bool has_logits() const { return has_logits_; }
   std::span<const float> logits() const { return forward_.logits(logit_row_); }
-  // Computes only the logits that `mask` allows, where Forward::pays_to_restrict(). `*logits` has one value per token,
-  // undefined for the others, and is valid until the next call. logits() are lost.
+  // Computes only the logits that `mask` allows, which requires Forward::pays_to_restrict(). `*logits` has one value
+  // per token, undefined for tokens that are not allowed, and is valid until the next call. logits() are lost.
   Status compute_allowed_logits(const TokenMask& mask, const std::atomic<uint32_t>& cancelled,
                                 std::span<const float>* logits);
 
-  // Returns the number of rows of the last batch, whose last row is the stream's last token, or 0 if something else has
-  // been evaluated since.
+  // Returns the number of rows of the last batch, the last of which is the last token of the stream, or 0 if something
+  // else has been evaluated since.
   size_t batch_row_count() const { return batch_row_count_; }
-  // Computes the logits after at most forward().logit_row_count() rows of the last batch. They are forward().logits(0),
-  // (1), ... until the next call. logits() are lost unless the first row is the last row of the batch.
+  // Computes the logits after at most forward().logit_row_count() rows of the last batch. Until the next call they are
+  // forward().logits(0), logits(1), ... logits() are lost unless the first row is the last row of the batch.
   Status compute_row_logits(size_t first_row, size_t count);
-  // Evaluates the last token again unless it is the last row of the last batch.
+  // Evaluates the last token again if it is not the last row of the last batch.
   Status ensure_last_row(const std::atomic<uint32_t>& cancelled);
   Forward& forward() { return forward_; }
 
-  // Returns whether the stream can be cut to its first `count` tokens.
+  // Returns whether the stream can be truncated to its first `count` tokens.
   bool can_rewind(uint64_t count) const;
-  // Cuts the stream to its first `count` tokens. Logits are lost.
+  // Truncates the stream to its first `count` tokens. The logits are lost.
   void rewind(uint64_t count);
 
   uint64_t token_count() const { return token_count_; }
-  // Returns a token of the stream, which must be one of the newest 2 * context_tokens.
+  // Returns a token of the stream. It must be one of the newest 2 * context_tokens.
   int32_t token_at(uint64_t index) const { return history_[index % history_size_]; }
-  // Returns the newest tokens, at most `count` and at most context_tokens, in up to two pieces.
+  // Returns the newest tokens in up to two pieces: at most `count` of them, and at most context_tokens.
   void newest(uint64_t count, std::span<const int32_t>* older, std::span<const int32_t>* newer) const;
 
   // Returns the number of tokens whose keys and values are in the ring.
@@ -109,22 +110,24 @@ class KvSequence {
   uint32_t newest_kept() const;
 
   SessionParams params_;
-  uint32_t position_limit_ = 0;  // the number of positions after which the ring is full or the model's positions end
+  uint32_t position_limit_ = 0;  // number of positions after which the ring is full or the model's positions are
+                                 // exhausted
   uint32_t position_count_ = 0;  // number of the model's positions
   Forward forward_;
-  size_t history_size_ = 0;        // twice the context, so that a rewind finds the tokens of a full window
+  size_t history_size_ = 0;        // twice the context, so that after a rewind the tokens of a full window are still
+                                   // known
   int32_t* history_ = nullptr;     // (stream index % history_size)
   int32_t* sinks_ = nullptr;       // (sink)
-  int32_t* kept_batch_ = nullptr;  // (batch): tokens that re-anchoring evaluates
+  int32_t* kept_batch_ = nullptr;  // (batch): the tokens that re-anchoring evaluates
 
-  uint64_t token_count_ = 0;   // number of tokens of the stream
+  uint64_t token_count_ = 0;   // number of tokens in the stream
   uint32_t position_ = 0;      // position of the next token
   uint64_t anchor_ = 0;        // token_count_ at the last re-anchoring
-  bool reanchor_due_ = false;  // whether a re-anchoring was cancelled before its end
+  bool reanchor_due_ = false;  // whether a re-anchoring was cancelled before it was complete
   bool has_logits_ = false;
   size_t batch_row_count_ = 0;
-  size_t logit_row_ = 0;   // index of logits() in forward_
-  size_t draft_rows_ = 0;  // rows of the last batch with its drafts, all of which have logits
+  size_t logit_row_ = 0;   // index of the current logits in forward_
+  size_t draft_rows_ = 0;  // number of rows of the last batch that contained drafts; all of them have logits
   int32_t draft_batch_[1 + kMaxDraftTokens] = {};
   uint64_t reanchor_count_ = 0;
   ReanchorTimings reanchor_timings_;

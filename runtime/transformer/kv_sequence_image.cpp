@@ -9,7 +9,7 @@ namespace {
 
 bool is_scale(float value) { return std::isfinite(value) && value >= 0; }
 
-// Sizes of the buffers in which rows and floats are verified.
+// Sizes of the buffers through which rows and floats are verified.
 constexpr size_t kMaxRow = 256;
 constexpr size_t kChunk = 256;
 
@@ -28,7 +28,7 @@ bool verify_rows(ByteReader* reader, size_t rows, size_t width) {
   int8_t row[kMaxRow];
   for (size_t i = 0; i < rows && !reader->failed(); ++i) {
     reader->get_array(row, width);
-    // The kernels add products of pairs in 16 bits, which -128 would overflow.
+    // The kernels add pairs of products in 16 bits, which would overflow with -128.
     if (std::any_of(row, row + width, [](int8_t value) { return value == -128; })) return false;
   }
   return !reader->failed();
@@ -102,7 +102,7 @@ KvSequencePosition KvSequenceImage::read_position(ByteReader* reader) {
   return saved;
 }
 
-// Returns whether evaluating tokens could have led to this position.
+// Returns whether some sequence of calls could have led to this position.
 bool KvSequenceImage::is_possible(const KvSequence& sequence, const ModelConfig& config,
                                   const KvSequencePosition& saved) {
   const SessionParams& params = sequence.params_;

@@ -1,5 +1,6 @@
-// The stream of a KvSequence as portable bytes: tokens, positions, the keys and values of the slots in use, and the
-// hidden states stored with them. Also copies a stream directly to another KvSequence of the same configuration.
+// The stream of a KvSequence as portable bytes: its tokens and positions, the keys and values of the slots in use, and
+// the hidden states stored with them. It can also copy a stream directly to another KvSequence with the same
+// configuration.
 #pragma once
 
 #include "runtime/base/byte_stream.h"
@@ -20,14 +21,14 @@ struct KvSequencePosition {
 class KvSequenceImage {
  public:
   static void write(const KvSequence& sequence, const ModelConfig& config, ByteWriter* writer);
-  // Reads the output of write() and returns whether `sequence` could have reached that state. Does not change
-  // `sequence`.
+  // Reads the output of write() and returns whether `sequence` could have reached that state. `sequence` does not
+  // change.
   static bool verify(const KvSequence& sequence, const ModelConfig& config, ByteReader* reader,
                      KvSequencePosition* saved);
-  // Requires that verify() accepted the same bytes.
+  // Restores the output of write(), which verify() must have accepted.
   static void read(KvSequence* sequence, const ModelConfig& config, ByteReader* reader);
 
-  // Copies the logits as well.
+  // Copies a stream, including its logits.
   static void copy(const KvSequence& from, const ModelConfig& config, KvSequence* to);
 
  private:
