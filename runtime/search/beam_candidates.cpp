@@ -6,13 +6,13 @@
 namespace sotto {
 namespace {
 
-// Returns whether the last `count` tokens, of which `token` is the newest, are the first ones of the phrase.
+// Returns whether the first `count` tokens of the phrase end the sequence of `tokens` followed by `token`.
 bool ends_with(std::span<const int32_t> tokens, int32_t token, const TokenList& phrase, size_t count) {
   if (phrase.tokens[count - 1] != token || tokens.size() < count - 1) return false;
   return std::equal(phrase.tokens, phrase.tokens + (count - 1), tokens.end() - static_cast<ptrdiff_t>(count - 1));
 }
 
-// Sorts candidates best first. With `by_bank`, those of fuller banks come first.
+// Sorts candidates, best first. If `by_bank` is set, the candidates of fuller banks come first.
 [[gnu::noinline]] void sort(std::span<BeamCandidate> candidates, bool by_bank) {
   std::sort(candidates.begin(), candidates.end(), [by_bank](const auto& a, const auto& b) {
     return by_bank && a.bank != b.bank ? a.bank > b.bank : is_better(a, b);
@@ -86,8 +86,7 @@ size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted) {
   };
   size_t bank_count = 0;
   for (size_t first = 0; first < candidates.size(); first = bank_end(first)) ++bank_count;
-  // Each bank contributes the same number of candidates, and the fullest banks contribute one more each for the
-  // remainder.
+  // Each bank contributes the same number of candidates, and the remainder comes from the fullest banks, one each.
   const size_t share = wanted / bank_count, remainder = wanted % bank_count;
   size_t chosen = 0, bank = 0;
   for (size_t first = 0; first < candidates.size(); ++bank) {
@@ -98,7 +97,7 @@ size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted) {
     chosen += taken;
     first = end;
   }
-  // Places that banks could not fill are filled from the fullest of the other banks.
+  // Candidates from the fullest of the other banks replace those that a bank could not provide.
   sort(candidates.subspan(chosen), /*by_bank=*/true);
   sort(candidates.first(wanted), /*by_bank=*/false);
   return wanted;

@@ -1,8 +1,9 @@
-// The tokens with which beams may continue: their order, bounded lists of the best, and phrases that have to appear.
+// The candidates of beam search, which are tokens that may continue a beam: their order, bounded lists of the best
+// ones, and phrases that must appear.
 //
 // Phrases use dynamic beam allocation (Post and Vilar 2018, "Fast Lexically Constrained Decoding with Dynamic Beam
-// Allocation for Neural Machine Translation"): candidates are put into banks by the number of phrase tokens that their
-// sequence has, and the beams are distributed evenly over the banks.
+// Allocation for Neural Machine Translation"): the candidates are divided into banks by the number of phrase tokens in
+// their sequence, and the beams are distributed evenly over the banks.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +17,12 @@
 namespace sotto {
 
 struct BeamCandidate {
-  double key = 0;              // the rank of candidates: the score, plus noise in beam sampling
-  double score = 0;            // score of the sequence with this token
-  double log_probability = 0;  // ln p of the same sequence
+  double key = 0;              // order of the candidates: the score, plus noise in stochastic beam search
+  double score = 0;            // score of the sequence including this token
+  double log_probability = 0;  // ln p of the sequence including this token
   int32_t token = 0;
-  uint32_t beam = 0;  // index of the running sequence
-  uint32_t bank = 0;  // number of phrase tokens that the sequence has
+  uint32_t beam = 0;  // index of the running sequence that the token continues
+  uint32_t bank = 0;  // number of phrase tokens in the sequence
 };
 
 // Orders candidates, best first. Ties go to the lowest token, then to the lowest beam.
@@ -31,8 +32,8 @@ inline bool is_better(const BeamCandidate& a, const BeamCandidate& b) {
   return a.beam < b.beam;
 }
 
-// Returns the capacity for candidates that do not end their sequence: twice the beams and, for phrases, the most likely
-// token of each beam and the next token of each phrase.
+// Returns the capacity for candidates that do not end their sequence: twice the number of beams and, for phrases, the
+// most likely token of each beam and the next token of each phrase.
 constexpr size_t continuing_capacity(size_t sequence_count) {
   return sequence_count * (2 + 1 + SearchParams::kMaxPhraseCount);
 }
@@ -46,7 +47,7 @@ class BestList {
   void clear() { count_ = 0; }
   bool full() const { return count_ == capacity_; }
   std::span<BeamCandidate> view() { return {memory_, count_}; }
-  // Returns whether a candidate with this key may enter the list.
+  // Returns whether a candidate with this key would enter the list.
   bool takes(double key) const { return !full() || key >= memory_[count_ - 1].key; }
 
   void insert(const BeamCandidate& candidate) {
@@ -66,30 +67,30 @@ class BestList {
   size_t count_ = 0;
 };
 
-// The phrases of a sequence that have appeared or begun.
+// Which phrases of a sequence are complete, and how far the others have got.
 struct PhraseState {
-  uint32_t met = 0;  // bit i is set if group i has appeared
+  uint32_t met = 0;  // bit i is set if group i is complete
   std::array<uint32_t, SearchParams::kMaxPhraseCount> progress =
-      {};  // number of tokens of each phrase at the end of the sequence
+      {};  // number of tokens of each phrase with which the sequence ends
 };
 
-// Phrases that have to appear in a continuation.
+// The phrases that a continuation must contain.
 class Phrases {
  public:
   Phrases() = default;
-  // Phrases with the same number in `groups` are alternatives, of which one has to appear.
+  // Phrases with the same number in `groups` are alternatives: one of them must appear.
   Phrases(std::span<const TokenList> phrases, const uint32_t* groups);
 
   bool empty() const { return phrases_.empty(); }
-  // Returns the number of phrase tokens that the sequence has. A group counts its most advanced alternative, but at
-  // most the length of its shortest one.
+  // Returns the number of phrase tokens in a sequence. A group counts with its most advanced alternative, but with no
+  // more than the length of its shortest one.
   uint32_t bank(const PhraseState& state) const;
   bool all_met(const PhraseState& state) const { return state.met == all_; }
 
   // Returns the state after `token` follows `tokens`.
   PhraseState advance(const PhraseState& state, std::span<const int32_t> tokens, int32_t token) const;
 
-  // Finds the next tokens of the missing phrases, possibly with duplicates. Returns their number.
+  // Finds the next tokens of the incomplete phrases, possibly with duplicates. Returns their number.
   size_t next_tokens(const PhraseState& state, std::array<int32_t, SearchParams::kMaxPhraseCount>* tokens) const;
 
  private:
@@ -102,8 +103,8 @@ class Phrases {
   uint32_t all_ = 0;
 };
 
-// Moves `wanted` candidates to the front, best first: the same number from each bank, and the remainder from the
-// fullest banks. Returns the number of chosen candidates.
+// Moves the `wanted` best candidates to the front, best first: the same number from each bank, and the remainder from
+// the fullest banks. Returns the number of candidates found.
 size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted);
 
 }  // namespace sotto

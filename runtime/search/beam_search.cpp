@@ -13,11 +13,10 @@ namespace {
 
 constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
-// Returns noise of the standard Gumbel distribution for a token of a beam's draw. The k tokens with the largest
-// ln p + noise are a sample of k tokens without replacement (Kool et al. 2019, "Stochastic Beams and Where to Find
-// Them: The Gumbel-Top-k Trick").
+// Returns Gumbel noise for one token of a beam's draw. The k tokens with the largest ln p + noise are a sample of k
+// tokens without replacement (Kool et al. 2019, "Stochastic Beams and Where to Find Them: The Gumbel-Top-k Trick").
 double gumbel(uint64_t seed, uint64_t draw, uint32_t beam, int32_t token) {
-  constexpr uint32_t kLanes = uint32_t{1} << 31;  // disjoint from the lanes of single draws
+  constexpr uint32_t kLanes = uint32_t{1} << 31;  // so that the lanes differ from those of single draws
   const uint64_t bits = random_bits(seed, draw, beam, kLanes | static_cast<uint32_t>(token));
   const double uniform = (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
   return -ln(-ln(uniform));
@@ -71,7 +70,7 @@ Status BeamSearch::run(uint32_t* count) {
 Status BeamSearch::step() {
   SOTTO_TRY(run_.interruption());
   SearchMemory& memory = run_.memory;
-  // In the first step, all groups share the row after the text.
+  // In the first step, the sequences of all groups use the row after the text.
   if (depth_ == 0) {
     log_softmax(*run_.input.kernels, run_.input.model.logits(0));
   }
@@ -84,7 +83,7 @@ Status BeamSearch::step() {
     penalize_repeats(g);
     advance_group(g);
   }
-  // Sequences that reach the limit end only now, because groups consider the choices of earlier groups.
+  // Sequences that reach the limit end only now, because each group considers the choices of the groups before it.
   for (uint32_t g = 0; at_limit() && g < group_count_; ++g) {
     end_running(g, generation_ ^ 1, depth_ + 1, run_.limit_stop);
   }
@@ -98,7 +97,7 @@ Status BeamSearch::step() {
   return report() ? Status::kStopCallback : Status::kOk;
 }
 
-// Reports the new tokens to the caller. Returns whether the caller wants to stop.
+// Reports the new tokens to the caller. Returns whether the caller wants the search to stop.
 bool BeamSearch::report() {
   bool stops = false;
   for (uint32_t g = 0; g < group_count_; ++g) {
@@ -125,12 +124,13 @@ Status BeamSearch::grow() {
   return run_.input.model.grow({memory.steps, count}, *run_.input.cancelled);
 }
 
-// Subtracts diversity_penalty from a token for each time that an earlier group has chosen it in this step.
+// Subtracts diversity_penalty from the logit of a token for each time that an earlier group has chosen it in this step.
 void BeamSearch::penalize_repeats(uint32_t group) {
   const float penalty = run_.params.diversity_penalty;
   if (penalty == 0 || group == 0) return;
   SearchMemory& memory = run_.memory;
-  const uint32_t first_group = depth_ == 0 ? group - 1 : 0;  // a shared row keeps the penalties of earlier groups
+  const uint32_t first_group = depth_ == 0 ? group - 1 : 0;  // a row that groups share keeps the penalties of earlier
+                                                             // groups
   const uint32_t row_count = depth_ == 0 ? 1 : groups_[group].running_count;
   for (uint32_t i = 0; i < row_count; ++i) {
     const uint32_t row = memory.running[generation_][first_of(group) + i].row;
@@ -173,14 +173,14 @@ void BeamSearch::scan_beam(uint32_t beam) {
   }
 }
 
-// Adds the most likely tokens of a beam to the lists: at most 2 * group_size continuations, and those that end the
-// text.
+// Offers the most likely tokens of a beam to the lists: at most 2 * group_size tokens that continue the text, and those
+// that end it.
 void BeamSearch::scan_likeliest(uint32_t beam, Candidates& candidates) {
   const size_t most = size_t{2} * group_size_ + 1 + run_.input.stops.token_count;
   const size_t wanted = std::min(most, candidates.count());
   float floor = candidates.ranking().lower_bound_of_rank(wanted);
   if (continuing_.full() && best_.full()) {
-    // Candidates below the last ones of the lists cannot enter. The margin allows for rounding.
+    // A candidate that scores lower than the last ones of the lists cannot enter them. The margin allows for rounding.
     const double gap = continuing_.view().back().key - run_.memory.running[generation_][beam].score;
     floor = std::max(floor, static_cast<float>(gap - 1e-4 * (1 + std::fabs(gap))));
   }
@@ -209,7 +209,7 @@ void BeamSearch::scan_drawn(uint32_t beam, Candidates& candidates) {
   }
 }
 
-// Adds the most likely token of the beam and the next tokens of its phrases to the extra candidates.
+// Adds the most likely token of a beam and the next tokens of its phrases to the extra candidates.
 void BeamSearch::scan_phrases(uint32_t beam, Candidates& candidates) {
   const RunningSequence& running = run_.memory.running[generation_][beam];
   std::array<int32_t, SearchParams::kMaxPhraseCount> tokens;
@@ -241,8 +241,8 @@ void BeamSearch::offer(uint32_t beam, int32_t token, double log_probability, dou
   best_.insert(candidate);
 }
 
-// Returns the candidates that do not end their sequence: the list, and with phrases the extra candidates that are not
-// in it.
+// Returns the candidates that do not end their sequence: those in the list and, with phrases, the extra candidates that
+// are not in it.
 std::span<BeamCandidate> BeamSearch::continuing_candidates() {
   const std::span<BeamCandidate> listed = continuing_.view();
   if (phrases_.empty()) return listed;
@@ -260,7 +260,7 @@ std::span<BeamCandidate> BeamSearch::continuing_candidates() {
   return {listed.data(), end};
 }
 
-// Ends or continues sequences with the best candidates of the group.
+// Ends or continues sequences of the group with its best candidates.
 void BeamSearch::choose(uint32_t group) {
   const uint32_t old_count = groups_[group].running_count;
   groups_[group].running_count = 0;
@@ -283,7 +283,7 @@ void BeamSearch::choose(uint32_t group) {
   }
 }
 
-// Makes the candidate the next running sequence of the group if phrases and constraint allow it.
+// Makes a candidate the next running sequence of the group, if the phrases and the constraint allow it.
 void BeamSearch::continue_beam(uint32_t group, const BeamCandidate& candidate) {
   SearchMemory& memory = run_.memory;
   const uint32_t parent = candidate.beam;
@@ -315,7 +315,7 @@ void BeamSearch::continue_beam(uint32_t group, const BeamCandidate& candidate) {
   ++groups_[group].running_count;
 }
 
-// Returns what the diversity penalty has subtracted from a token in this step.
+// Returns how much the diversity penalty has subtracted from a token in this step.
 double BeamSearch::diversity_loss(uint32_t group, int32_t token) const {
   if (run_.params.diversity_penalty == 0) return 0;
   uint32_t count = 0;
@@ -328,7 +328,7 @@ double BeamSearch::diversity_loss(uint32_t group, int32_t token) const {
 }
 
 void BeamSearch::finish(uint32_t group, const BeamCandidate& candidate, Status stop) {
-  // There is capacity for the last token after the others.
+  // The memory always has an element for one more token.
   int32_t* tokens = run_.memory.tokens_of(generation_, candidate.beam);
   tokens[depth_] = candidate.token;
   const uint32_t count = SearchRun::keeps_token(stop) ? depth_ + 1 : depth_;
@@ -336,7 +336,7 @@ void BeamSearch::finish(uint32_t group, const BeamCandidate& candidate, Status s
                 candidate.log_probability + diversity_loss(group, candidate.token), stop);
 }
 
-// Ends the running sequences of a generation as they are.
+// Ends the running sequences of a generation without adding tokens.
 void BeamSearch::end_running(uint32_t group, uint32_t generation, uint32_t length, Status stop) {
   for (uint32_t i = 0; i < groups_[group].running_count; ++i) {
     const uint32_t beam = first_of(group) + i;
@@ -347,7 +347,7 @@ void BeamSearch::end_running(uint32_t group, uint32_t generation, uint32_t lengt
   groups_[group].running_count = 0;
 }
 
-// Stores a finished sequence if it is one of the group's best. `length` includes the token that ended it.
+// Stores a finished sequence if it is one of the best in its group. `length` includes the token that ended it.
 void BeamSearch::keep_finished(uint32_t group, std::span<const int32_t> tokens, uint32_t length, double score,
                                double log_probability, Status stop) {
   SearchMemory& memory = run_.memory;
@@ -369,8 +369,8 @@ void BeamSearch::keep_finished(uint32_t group, std::span<const int32_t> tokens, 
   std::copy(tokens.begin(), tokens.end(), memory.finished_tokens_of(place));
 }
 
-// Returns whether no running sequence can, or needs to, become one of the group's best, by the rules of early_stopping
-// in transformers.
+// Returns whether a group is finished: none of its running sequences can, or has to, become one of the best. The rules
+// are those of early_stopping in transformers.
 bool BeamSearch::is_done(uint32_t group) const {
   const Group& state = groups_[group];
   if (state.running_count == 0) return true;
@@ -389,7 +389,8 @@ bool BeamSearch::is_done(uint32_t group) const {
   return length_score(params, best, longer_is_better ? run_.limit : depth_) <= worst;
 }
 
-// Collects the results of all groups, best first, in order of arrival if scores are equal. Returns their number.
+// Collects the results of all groups, best first, and returns their number. Sequences with equal scores stay in the
+// order in which they finished.
 uint32_t BeamSearch::collect() {
   SearchMemory& memory = run_.memory;
   uint32_t count = 0;

@@ -1,10 +1,10 @@
-// Beam search, as in transformers, and its variants: stochastic beams drawn without replacement (Kool et al. 2019),
-// groups that avoid each other's tokens (Vijayakumar et al. 2018, "Diverse Beam Search"), and phrases that have to
+// Beam search as in transformers, and its variants: stochastic beams, which are drawn without replacement (Kool et al.
+// 2019), groups that avoid each other's tokens (Vijayakumar et al. 2018, "Diverse Beam Search"), and phrases that must
 // appear (Post and Vilar 2018).
 //
-// Each step computes ln p of every running sequence, offers the best tokens of all beams of a group to two bounded
-// lists (all candidates, and those that do not end their sequence), ends or continues sequences with them, and
-// evaluates the new tokens in one batch.
+// In each step, the search computes ln p for every running sequence and offers the best tokens of all beams of a group
+// to two bounded lists: one of all candidates, and one of those that do not end their sequence. It ends or continues
+// sequences with these candidates and evaluates the new tokens in one batch.
 #pragma once
 
 #include "runtime/search/beam_candidates.h"
@@ -16,11 +16,11 @@ class BeamSearch {
  public:
   BeamSearch(const SearchInput& input, const SearchParams& params, SearchMemory* memory);
 
-  // Leaves `*count` results in the memory, best first.
+  // Stores the results in the memory, best first, and their number in `*count`.
   Status run(uint32_t* count);
 
  private:
-  // Beams of one group compete with each other.
+  // Beams that compete with each other.
   struct Group {
     uint32_t running_count = 0;
     uint32_t finished_count = 0;
@@ -30,7 +30,7 @@ class BeamSearch {
 
   uint32_t first_of(uint32_t group) const { return group * group_size_; }
   std::span<const int32_t> tokens_of(uint32_t beam);
-  // Returns the constraint's sequence for a running sequence.
+  // Returns the number of a running sequence in the constraint.
   uint32_t constraint_of(uint32_t generation, uint32_t beam) const {
     return 1 + generation * run_.params.sequence_count + beam;
   }
@@ -64,11 +64,11 @@ class BeamSearch {
   Group groups_[kMaxGroups];
   BestList best_;                    // all candidates of a group
   BestList continuing_;              // candidates that do not end their sequence
-  BeamCandidate* extras_ = nullptr;  // candidates that phrases need
+  BeamCandidate* extras_ = nullptr;  // candidates that are added for phrases
   size_t extra_count_ = 0;
-  uint32_t depth_ = 0;            // number of tokens of each running sequence
+  uint32_t depth_ = 0;            // number of new tokens in each running sequence
   uint32_t generation_ = 0;       // generation of the running sequences
-  Status failure_ = Status::kOk;  // why a beam could not continue
+  Status failure_ = Status::kOk;  // the reason why a beam could not continue, or kOk
 };
 
 }  // namespace sotto

@@ -41,7 +41,7 @@ Status ContrastiveSearch::run(uint32_t* count) {
   return interrupted ? status : Status::kOk;
 }
 
-// Adds a token and returns kOk, or returns why there is none.
+// Adds a token and returns kOk, or returns the stop that prevents it.
 Status ContrastiveSearch::step() {
   SOTTO_TRY(run_.interruption());
   SearchMemory& memory = run_.memory;
@@ -77,7 +77,7 @@ Status ContrastiveSearch::step() {
   return run_.stops_at_step(0, token) ? Status::kStopCallback : status;
 }
 
-// Stores the k most likely candidates in memory.best, in order of the token, with p as their key.
+// Stores the k most likely candidates in memory.best, in the order of token ids, with p as their key.
 size_t ContrastiveSearch::find_likeliest(Candidates& candidates) {
   if (candidates.max() == Candidates::kLowest) return 0;
   const size_t wanted = std::min(size_t{run_.params.contrastive_k}, candidates.count());

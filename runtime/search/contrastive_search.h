@@ -7,7 +7,7 @@
 
 namespace sotto {
 
-// Leaves one result in the memory.
+// Stores one result in the memory.
 Status search_contrastively(const SearchInput& input, const SearchParams& params, SearchMemory* memory,
                             uint32_t* count);
 

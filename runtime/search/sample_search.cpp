@@ -8,7 +8,7 @@ namespace {
 
 std::span<const int32_t> tokens_of(const SearchSequence& sequence) { return {sequence.tokens, sequence.token_count}; }
 
-// Compares the n-grams at two places and returns -1, 0 or 1.
+// Compares the n-grams at two places. Returns -1, 0 or 1.
 int compare(const int32_t* a, const int32_t* b, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
@@ -132,7 +132,7 @@ Status SampleSearch::step() {
   return stopped ? Status::kStopCallback : Status::kOk;
 }
 
-// Draws a token for one sequence and returns kOk, or the stop at which the sequence ends.
+// Draws a token for one sequence and returns kOk, or returns the stop that ends the sequence.
 Status SampleSearch::draw(RunningSequence* running) {
   const uint32_t index = running->index;
   int32_t* tokens = run_.memory.tokens_of(0, index);
@@ -184,7 +184,7 @@ double ngram_similarity(std::span<const int32_t> a, std::span<const uint32_t> a_
   double sum = 0;
   size_t lengths = 0;
   for (size_t n = 1; n <= kMaxNgram && n <= std::max(a.size(), b.size()); ++n, ++lengths) {
-    // Both orders are sorted, so equal n-grams meet in a merge.
+    // Both orders are sorted, so a merge finds the n-grams that the sequences have in common.
     SortedNgrams x(a, a_order, n), y(b, b_order, n);
     size_t shared = 0;
     while (!x.done() && !y.done()) {
@@ -200,7 +200,7 @@ double ngram_similarity(std::span<const int32_t> a, std::span<const uint32_t> a_
 }
 
 Status vote(const SearchParams& params, size_t sequence_tokens, uint32_t* order, std::span<SearchSequence> sequences) {
-  constexpr double kScale = 0x1p-32;  // keeps the sum of finite similarities finite
+  constexpr double kScale = 0x1p-32;  // a scale that keeps the sum of finite similarities finite
   const auto order_of = [&](size_t i) { return std::span(order + i * sequence_tokens, sequences[i].token_count); };
   if (params.rerank == Rerank::kNgram) {
     for (size_t i = 0; i < sequences.size(); ++i) {

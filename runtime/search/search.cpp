@@ -11,7 +11,7 @@
 namespace sotto {
 namespace {
 
-// Rejects a setting that does not apply to the mode.
+// Rejects a parameter that does not apply to the mode.
 Status check_only(bool given, bool has, const char* name, const char* what, Error* error) {
   if (!given || has) return Status::kOk;
   return fail(error, Status::kInvalidArgument, name, " needs ", what);
@@ -91,7 +91,7 @@ Status check_sampler(const SearchParams& params, const SamplerParams& sampler, E
                     "a watermark that replaces the selection", "SOTTO_SEARCH_SAMPLE", error);
 }
 
-// Validates the parameters and resolves the defaults.
+// Validates the parameters and replaces defaults by actual values.
 Status resolve_search(const SearchParams& given, const SearchShape& shape, const SearchInput& input,
                       uint32_t vocabulary_size, SearchParams* params, Error* error) {
   if (shape.sequence_count == 0 || shape.sequence_tokens == 0) {
@@ -111,7 +111,7 @@ Status resolve_search(const SearchParams& given, const SearchShape& shape, const
   return check_sampler(*params, input.sampler->params(), error);
 }
 
-// Returns why nothing may follow the text, or kOk.
+// Returns the stop that prevents any continuation of the text, or kOk.
 Status initial_stop(const SearchInput& input) {
   const uint64_t most = input.stops.max_tokens;
   if (most != 0 && input.generated_count >= most) return Status::kStopMaxTokens;

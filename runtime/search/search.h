@@ -1,5 +1,5 @@
-// Searches over sequences that continue a session's text: beam search, parallel samples, contrastive search. README.md
-// of this folder describes them.
+// Searches for continuations of a session's text: beam search, parallel samples, contrastive search. README.md of this
+// folder describes them.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@ namespace sotto {
 
 class Search {
  public:
-  // Lays out the memory of all searches of this shape.
+  // Lays out the memory for all searches with these limits.
   void layout(Arena& arena, const SearchShape& shape) { memory_.layout(arena, shape); }
 
-  // Validates everything that run() validates before it evaluates anything.
+  // Performs the validation of run() without running the search.
   Status check(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& params, Error* error) const;
 
-  // Validates the parameters and runs the search. The results are valid until the next call, best first. After
-  // kStopCancelled and kStopCallback they are the sequences so far.
+  // Validates the parameters and runs the search. The results are sorted, best first, and valid until the next call.
+  // After kStopCancelled and kStopCallback they are the sequences found so far.
   Status run(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& params,
              std::span<const SearchSequence>* sequences, Error* error);
 

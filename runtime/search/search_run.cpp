@@ -45,7 +45,7 @@ double length_score(const SearchParams& params, double log_probability, uint32_t
 void log_softmax(const Kernels& kernels, std::span<float> logits) {
   float max = kernels.max(logits.data(), logits.size());
   if (max == kLowest || max == kHighest) {
-    // The largest logits share the probability equally.
+    // If the maximum is infinite, the tokens that have it are equally likely.
     for (float& l : logits) l = (l == max || max == kLowest) ? 0.0f : kLowest;
     max = 0;
   }

@@ -1,4 +1,4 @@
-// The parts that all modes of a search share: the model and the stream that it continues, its memory, and SearchRun.
+// What all modes of search have in common: the model and the stream that they continue, their memory, and SearchRun.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 namespace sotto {
 
 // The model as a search sees it: sequences that continue one text and are evaluated together. It refers to any class
-// with the members begin, grow, logits, keep and similarity of Beams; tests use functions instead.
+// with the members begin, grow, logits, keep and similarity of Beams. Tests use it with functions of their own.
 class SequenceModel {
  public:
   SequenceModel() = default;
@@ -58,22 +58,22 @@ class SequenceModel {
   float (*similarity_)(void* self, uint32_t step) = nullptr;
 };
 
-// The state of matching stop strings at the end of a sequence's text.
+// The matching state of stop strings at the end of a sequence's text.
 struct SequenceText {
   uint16_t stop_state = 0;
   Utf8Stream characters;
 };
 
-// The stops of a sequence besides the end-of-text token and the search's own limits.
+// The stops of a sequence, in addition to the end-of-text token and the limits of the search itself.
 struct SearchStops {
   const void* self = nullptr;
   bool (*is_token)(const void* self, int32_t token) = nullptr;  // null if no token is a stop token
   size_t token_count = 0;                                       // number of stop tokens
-  // Adds a token's text and returns whether that completes a stop string. Null if there are no stop strings.
+  // Adds the text of a token and returns whether it completes a stop string. Null if there are no stop strings.
   bool (*completes_string)(const void* self, int32_t token, SequenceText* text) = nullptr;
-  SequenceText text;           // text of the stream
-  uint64_t max_tokens = 0;     // limit of generated tokens; 0 for no limit
-  uint64_t max_time_ns = 0;    // limit of the time of the search; 0 for no limit
+  SequenceText text;           // matching state at the end of the stream
+  uint64_t max_tokens = 0;     // maximum number of generated tokens; 0 for no limit
+  uint64_t max_time_ns = 0;    // maximum time of the search; 0 for no limit
   float repetition_limit = 0;  // 0 for no limit
   uint32_t repetition_window = 0;
 };
@@ -87,26 +87,26 @@ struct SearchInput {
   const std::atomic<uint32_t>* cancelled = nullptr;
   int32_t end_token = -1;
   SearchStops stops;
-  TokenHistory history;          // history of the stream, whose third piece is empty
+  TokenHistory history;          // history of the stream; its third piece is empty
   uint64_t token_count = 0;      // number of tokens of the stream
   uint64_t generated_count = 0;  // number of tokens at its end that were generated
 };
 
-// Returns how many sequences a constraint needs for searches with `sequence_count` sequences, including the session's
-// own.
+// Returns how many sequences a constraint needs for a search with `sequence_count` sequences, including the session's
+// own one.
 constexpr uint32_t constraint_sequence_count(uint32_t sequence_count) { return 2 * sequence_count + 1; }
 
 struct SearchShape {
-  uint32_t sequence_count = 0;   // maximal number of sequences at once
-  uint32_t sequence_tokens = 0;  // maximal number of tokens of each sequence
+  uint32_t sequence_count = 0;   // maximum number of sequences at the same time
+  uint32_t sequence_tokens = 0;  // maximum number of tokens per sequence
 };
 
 // A sequence that has not ended.
 struct RunningSequence {
-  double score = 0;            // compares beams with each other
+  double score = 0;            // rank of a beam among the others
   double log_probability = 0;  // sum of ln p
   uint32_t row = 0;            // index among the model's live sequences
-  uint32_t index = 0;          // index of the sequence in the result
+  uint32_t index = 0;          // index of the sequence in the results
   SequenceText text;
 };
 
@@ -140,11 +140,11 @@ struct SearchMemory {
   SearchSequence* results = nullptr;       // (sequence)
 };
 
-// Normalizes a sum of ln p over `length` tokens by length: divides it by length^alpha, or by ((5 + length) / 6)^alpha
-// (Wu et al. 2016, "Google's Neural Machine Translation System", equation 14).
+// Returns the length-normalized score of a sequence: its sum of ln p divided by length^alpha, or by ((5 + length) /
+// 6)^alpha (Wu et al. 2016, "Google's Neural Machine Translation System", equation 14).
 double length_score(const SearchParams& params, double log_probability, uint32_t length);
 
-// Replaces logits by ln softmax(logits). NaN counts as -infinity; if nothing else is left, all tokens are equally
+// Replaces logits by ln softmax(logits). NaN counts as -infinity. If all logits are -infinity, all tokens are equally
 // likely.
 void log_softmax(const Kernels& kernels, std::span<float> logits);
 
@@ -156,31 +156,32 @@ class SearchRun {
   SearchRun(const SearchInput& search_input, const SearchParams& search_params, SearchMemory* search_memory)
       : input(search_input), params(search_params), memory(*search_memory) {}
 
-  // Begins the sequences. With `needs_last`, the last token of a sequence is evaluated as well, and the limit may be 0.
+  // Begins the sequences. If `needs_last` is set, the last token of a sequence is evaluated too, and the limit may be
+  // 0.
   Status begin(bool needs_last);
 
   bool is_cancelled() const;
-  // Returns kStopCancelled or kStopTime if the search has to stop, else kOk.
+  // Returns kStopCancelled or kStopTime if the search has to stop, and kOk otherwise.
   Status interruption() const;
   // Returns the stop that a token causes, or kOk.
   Status stop_of(int32_t token) const;
-  // Returns whether the token at which a sequence stopped is a part of it.
+  // Returns whether the token at which a sequence stopped belongs to it.
   static bool keeps_token(Status stop) { return stop != Status::kStopEndOfText && stop != Status::kStopToken; }
   SampleInput sample_input(std::span<const int32_t> tokens, uint32_t sequence) const;
 
   // Finds the tokens that may follow a sequence of the constraint.
   Status mask(uint32_t constraint_sequence, TokenMask* mask) const;
-  // Makes constraint sequence `to` a copy of `from` with one more token, the last of `tokens`, and adds that token's
-  // text to `text`. Returns a stop if the sequence ends after the token.
+  // Makes constraint sequence `to` a copy of `from` followed by the last of `tokens`, and appends that token's text to
+  // `text`. Returns a stop if the sequence ends after the token.
   Status follow(uint32_t from, uint32_t to, std::span<const int32_t> tokens, SequenceText* text) const;
   bool stops_at_step(uint32_t sequence, int32_t token) const {
     return params.on_step != nullptr && params.on_step(params.step_user_data, sequence, token) != 0;
   }
 
   const SearchInput& input;
-  const SearchParams& params;  // parameters with their defaults resolved
+  const SearchParams& params;  // parameters whose defaults have been replaced by actual values
   SearchMemory& memory;
-  uint32_t limit = 0;                          // maximal number of tokens of a sequence
+  uint32_t limit = 0;                          // maximum number of tokens per sequence
   Status limit_stop = Status::kStopMaxTokens;  // stop that a sequence reports at the limit
 
  private:

@@ -39,8 +39,8 @@ struct Layers {
   std::span<const uint32_t> view() const { return {layers.data(), count}; }
 };
 
-// Returns the layers that transformers compares. If the head is the token embedding, the states of the first layers
-// mostly encode the input token, so these layers are excluded.
+// Returns the layers with which DoLa may contrast the last one, as transformers chooses them. If the head is tied to
+// the token embedding, the states of the first layers mostly encode the input token, so these layers are excluded.
 Layers candidate_layers(const Model& model, DolaLayers which) {
   const uint32_t last = model.config().layer_count;
   const uint32_t half = std::min<uint32_t>(last / 2, 20);

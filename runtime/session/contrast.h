@@ -1,4 +1,5 @@
-// Logits made from two distributions: of two models, of one model for two prompts, or of two layers of one model.
+// Functions that compute logits from two distributions: those of two models, of one model for two prompts, or of two
+// layers.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +21,15 @@ namespace sotto {
 void mix_guide(const Kernels& kernels, const GuideParams& params, std::span<const float> logits,
                std::span<const float> guide, float* mixed);
 
-// Rejects the parameter dola if the session or the model does not support it.
+// Rejects the parameter dola if the session or the model cannot support it.
 Status check_dola(const SamplerParams& params, const Model& model, uint32_t features, Error* error);
 
-// DoLa, decoding by contrasting layers (Chuang et al. 2024). The candidate layers are every other layer of the lower
-// half from layer 2 on (kLow; the first layers depend mostly on the token itself) or of the upper half (kHigh). The
-// candidate whose distribution q has the largest Jensen-Shannon divergence from the last layer's p is chosen, and the
-// lowest one if several are equal. The result is mixed = ln p - ln q if p >= dola_relative_top * max p, else -infinity.
-// Requires KvSequence::ensure_logits(), and keeps the logits. `mixed` has one element per token of the vocabulary.
+// DoLa, decoding by contrasting layers (Chuang et al. 2024). The candidates are every other layer of the lower half,
+// from layer 2 on because the first layers depend mostly on the input token (kLow), or of the upper half (kHigh). The
+// candidate whose distribution q has the largest Jensen-Shannon divergence from the last layer's p is chosen; if
+// several are equal, the lowest one. The result is mixed = ln p - ln q if p >= dola_relative_top * max p, and -infinity
+// otherwise. The logits must be present (KvSequence::ensure_logits()), and they are kept. `mixed` has one element per
+// token of the vocabulary.
 Status contrast_layers(KvSequence* sequence, const Model& model, const SamplerParams& params, float* mixed);
 
 }  // namespace sotto

@@ -10,8 +10,8 @@
 namespace sotto {
 namespace {
 
-// The random streams of draws after a rejection. If such a draw reused the random number of the rejected one, the
-// remaining tokens would not be drawn in proportion to their probabilities.
+// The stream of random numbers for a draw after a rejection. If the draw reused the random number that selected the
+// rejected token, the remaining tokens would not be drawn in proportion to their probabilities.
 constexpr uint32_t kRejectionSequence = 0x80000000;
 
 std::span<const char> token_bytes(const void* tokenizer, int32_t token) {
@@ -124,8 +124,8 @@ Status Decoder::find_mask(TokenMask* mask) {
   return any(mask_words_, vocabulary) ? Status::kOk : Status::kStopBanned;
 }
 
-// Allows the tokens that spell the missing end of the prompt. If a token continues after it, the constraint has to
-// allow the continuation.
+// Allows the tokens that spell the removed end of the prompt. If a token goes beyond it, the constraint must allow the
+// part that follows.
 Status Decoder::find_healing_mask() {
   const size_t word_count = TokenMask::word_count(model_->config().vocabulary_size);
   const TokenConstraint& constraint = stream_->constraint();
@@ -155,7 +155,7 @@ SampleInput Decoder::sample_input() const {
   return input;
 }
 
-// Returns whether nothing uses the logits of tokens that the mask excludes.
+// Returns whether the logits of tokens that the mask excludes are not needed.
 bool Decoder::needs_only_allowed() const {
   const SamplerParams& params = sampler_.params();
   return !params.log_probabilities && params.alternative_count == 0 && params.dola == DolaLayers::kOff &&
@@ -175,7 +175,7 @@ Status Decoder::find_logits(const TokenMask& mask, std::span<const float>* logit
   return mix_logits(logits);
 }
 
-// Combines the model's logits with those of an earlier layer and of the guide.
+// Combines the model's logits with those of an earlier layer or of the guide.
 Status Decoder::mix_logits(std::span<const float>* logits) {
   KvSequence& kv = stream_->kv();
   *logits = kv.logits();

@@ -1,9 +1,9 @@
-// Chooses the next token in three steps: which tokens are allowed (mask), how likely the model finds them (logits), and
-// the draw (sample).
+// Decodes the next token in three steps: which tokens are allowed (the mask), how likely the model considers them (the
+// logits), and the draw (the sample).
 //
-// The mask combines the constraint, token healing and the tokens rejected at this place. The logits are the model's, or
-// a combination of them with those of a guide or of an earlier layer (contrast.h). If the mask allows only few tokens
-// and nothing needs the others, only their logits are computed.
+// The mask combines the constraint, token healing, and the tokens that were rejected at this place. The logits are the
+// model's own, or a combination of them with those of a guide or of an earlier layer (contrast.h). If the mask allows
+// only a few tokens and nothing needs the logits of the others, only these logits are computed.
 #pragma once
 
 #include <cstdint>
@@ -21,31 +21,31 @@ namespace sotto {
 class Decoder {
  public:
   void layout(Arena& arena, const Model& model, const SessionParams& params);
-  // Must follow layout() over real memory. The other objects must outlive this one.
+  // Requires layout() over real memory. The other objects must outlive this one.
   void init(const Stops* stops, TokenStream* stream, TextOutput* output, Cancellation* cancellation);
 
   Status set_sampler(const SamplerParams& params, Error* error);
   Sampler& sampler() { return sampler_; }
   void set_guide_params(const GuideParams& params) { guide_params_ = params; }
 
-  // Returns the token limit of the current call of generate(), or UINT64_MAX.
+  // Returns the token limit of the generate() call in progress, or UINT64_MAX.
   uint64_t call_limit() const { return call_limit_; }
   void set_call_limit(uint64_t limit) { call_limit_ = limit; }
-  // Returns the maximal number of tokens of the answer by any limit, or UINT64_MAX if there is none.
+  // Returns the smallest of all limits on the tokens of the answer, or UINT64_MAX if there is none.
   uint64_t token_limit() const;
 
-  // Returns the stop that the text has reached before another token, or kOk.
+  // Returns the stop that applies before another token is generated, or kOk.
   Status check_limits() const;
-  // Returns the stop that `token` causes, or kOk if it is a part of the text.
+  // Returns the stop that `token` causes, or kOk if the token becomes part of the text.
   Status check_end(int32_t token) const;
 
-  // Draws the next token and returns kOk, or returns the stop that ends the text.
+  // Decodes the next token and returns kOk, or returns the stop that ends the text.
   Status decode(SampledToken* sampled, SamplerState* state);
-  // Finds the tokens that may follow. Returns kStopBanned if all of them have been rejected.
+  // Finds the tokens that may come next. Returns kStopBanned if all of them have been rejected at this place.
   Status find_mask(TokenMask* mask);
-  // Describes the stream's position to the sampler.
+  // Returns the position in the stream in the form that the sampler needs.
   SampleInput sample_input() const;
-  // Fills in the values that are reported with a token, from the model's own logits.
+  // Computes the values that are reported with a token. They come from the model's own logits.
   void describe(const SampledToken& sampled, BufferedToken* buffered) const;
 
  private:

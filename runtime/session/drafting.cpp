@@ -12,13 +12,13 @@
 namespace sotto {
 namespace {
 
-// The cost of one more row in a batch, relative to evaluating one token.
+// Cost of each additional row of a batch, relative to the evaluation of a single token.
 constexpr float kRowCost = 0.06f;
 
-// Maximal number of bytes of text that a constraint is asked to force.
+// Maximum number of bytes of forced text that a constraint is asked for.
 constexpr size_t kForcedBytes = 256;
 
-// Returns the number of weights that the first layers and the head multiply with.
+// Returns the number of weights in the first layers and the head.
 float weight_count(const ModelConfig& config, uint32_t layer_count) {
   const float width = static_cast<float>(config.embedding_size);
   const float layer = (4 * width + 2 * static_cast<float>(config.feed_forward_size)) * width;
@@ -98,7 +98,7 @@ std::span<const int32_t> DraftPool::find(int32_t token) const {
 }
 
 void DraftText::layout(Arena& arena, uint32_t context_tokens, bool used) {
-  // The additional token is the stream's pending one.
+  // The additional element is for the pending token of the stream.
   tokens_ = arena.take<int32_t>(used ? size_t{context_tokens} + KvSequence::kMaxDraftTokens + 1 : 0);
 }
 
@@ -168,7 +168,7 @@ void Drafting::drop_drafter() {
 Status Drafting::evaluate_ahead() {
   KvSequence& kv = stream_->kv();
   if (!stream_->has_pending() || stream_->params().draft_tokens == 0) return Status::kOk;
-  // After a rejection, the text may end before the pending token is evaluated.
+  // After a rejection, the text may end before the pending token has to be evaluated.
   if (!output_->rejections().empty()) return Status::kOk;
   if (kv.is_drafted(stream_->token_at(stream_->token_count() - 1))) {
     accept_draft();
@@ -196,7 +196,7 @@ void Drafting::accept_draft() {
   ++info_.accepted_count;
 }
 
-// Updates the estimates after a batch. `rejected` means that another token came in place of the next draft.
+// Updates the estimates after a batch. If `rejected` is set, another token was drawn in place of the next draft.
 void Drafting::close_batch(bool rejected) {
   if (batch_.count > batch_.forced && batch_.accepted >= batch_.forced) {
     paces_[batch_.kind].report(batch_.accepted - batch_.forced, rejected);
@@ -204,7 +204,7 @@ void Drafting::close_batch(bool rejected) {
   batch_.count = 0;
 }
 
-// Returns how many drafts after the pending token can be useful.
+// Returns how many drafts after the pending token could be used.
 size_t Drafting::capacity() const {
   const uint64_t limit = decoder_->token_limit();
   const uint64_t wanted = limit - std::min(limit, stream_->generated_count());
@@ -212,7 +212,7 @@ size_t Drafting::capacity() const {
   return static_cast<size_t>(std::min<uint64_t>(most, wanted - std::min<uint64_t>(wanted, 1)));
 }
 
-// Proposes what the constraint forces, and then the drafts of the first source that has any.
+// Proposes the text that the constraint forces, and then the drafts of the first source that has any.
 Status Drafting::propose(Batch* batch) {
   const size_t most = capacity();
   text_.begin(stream_->history(stream_->params().context_tokens));
@@ -246,8 +246,8 @@ Status Drafting::propose(Batch* batch) {
   return Status::kOk;
 }
 
-// Drafts the text that the constraint forces, as the tokenizer writes it. Its last tokens may be the beginning of
-// longer ones, so they are left to the sampler.
+// Drafts the text that the constraint forces, tokenized as the tokenizer would. The last tokens of the draft may be the
+// start of longer tokens, so they are left to the sampler.
 void Drafting::draft_forced(size_t most) {
   const TokenizerView* tokenizer = stream_->model().tokenizer();
   const TokenConstraint& constraint = stream_->constraint();
@@ -271,7 +271,7 @@ void Drafting::draft_by_callback(size_t free) {
   KvSequence& kv = stream_->kv();
   const auto text = text_.text();
   const size_t before = text_.drafts().size();
-  // After forced drafts there is no hidden state yet.
+  // After forced drafts, no hidden state is known.
   std::span<const float> hidden;
   if (kv.batch_row_count() > 0 && before == 0) hidden = kv.forward().final_states(kv.batch_row_count() - 1, 1);
   const auto drafts = text_.space().first(most);
@@ -289,7 +289,7 @@ void Drafting::draft_by_lookup(size_t free, Kind* kind) {
   if (match.size == 0) return;
   *kind = match.size <= 2 ? kShortMatch : match.size <= 4 ? kMatch : kLongMatch;
   const size_t count = paces_[*kind].length(kRowCost, free);
-  // If the match is near the end, this reads drafts that it has just added.
+  // If the match is close to the end of the text, this reads drafts that the loop itself has just added.
   for (size_t i = 0; i < count; ++i) text_.add(text_.text()[match.next + i]);
 }
 
@@ -307,7 +307,7 @@ Status Drafting::draft_by_session(size_t free) {
   return Status::kOk;
 }
 
-// Self-speculation: the head is applied after the first layers of the same model.
+// Self-speculation: drafts with the first layers of the same model, whose output goes through the head.
 Status Drafting::draft_by_early_exit(size_t free) {
   const ModelConfig& config = stream_->model().config();
   const float cost = kRowCost + weight_count(config, params_.exit_layer) / weight_count(config, config.layer_count);
@@ -324,8 +324,8 @@ Status Drafting::draft_by_early_exit(size_t free) {
   return Status::kOk;
 }
 
-// Adds one more draft, as the session's own sampler draws it from other logits. Returns false if the draft is not
-// likely enough or ends the text.
+// Adds one draft, drawn from other logits in the way in which the session's own sampler draws. Returns false if the
+// draft is too unlikely or would end the text.
 bool Drafting::draft_from(std::span<const float> logits) {
   const Kernels& kernels = stream_->model().kernels();
   Sampler& sampler = decoder_->sampler();
@@ -337,7 +337,7 @@ bool Drafting::draft_from(std::span<const float> logits) {
   if (ahead > 0) input.sequence = 0;
   TokenMask mask;
   if (ahead == 0 && decoder_->find_mask(&mask) != Status::kOk) return false;
-  // The caller's logits callback only sees the stream's own logits.
+  // The caller's logits callback may see only the logits of the stream itself.
   const bool can_sample = sampler.params().logits_callback == nullptr;
   const int32_t token = can_sample ? sampler.sample(logits, mask, input, &sampler_state_).token
                                    : static_cast<int32_t>(kernels.argmax(logits.data(), logits.size()));
@@ -350,7 +350,7 @@ bool Drafting::draft_from(std::span<const float> logits) {
   return true;
 }
 
-// Adds the model's guesses after drafts that did not come to the pool.
+// Adds the tokens that the model predicted after rejected drafts to the pool.
 void Drafting::learn_guesses() {
   KvSequence& kv = stream_->kv();
   const auto drafts = kv.drafts();
@@ -370,8 +370,8 @@ void Drafting::learn_guesses() {
   }
 }
 
-// Drafts n-grams of the pool, then the guesses for these places, and then arbitrary tokens. The model's guesses after
-// these drafts are the next n-grams (Jacobi iteration).
+// Drafts n-grams from the pool, then the guesses for these places, and then arbitrary tokens. What the model predicts
+// after these drafts becomes the next n-grams (Jacobi iteration).
 void Drafting::draft_by_lookahead(size_t free) {
   const size_t before = text_.drafts().size();
   const size_t end = before + paces_[kLookahead].length(kRowCost, free);
@@ -386,7 +386,7 @@ void Drafting::draft_by_lookahead(size_t free) {
   }
 }
 
-// Drops the drafts starting with the first one that the constraint does not allow.
+// Drops the first draft that the constraint does not allow, and all drafts after it.
 void Drafting::drop_disallowed(size_t first) {
   const TokenConstraint& constraint = stream_->constraint();
   if (constraint.test_text == nullptr || !output_->healing().is_over()) return;

@@ -1,16 +1,17 @@
 // Speculative decoding (Leviathan et al. 2023, "Fast Inference from Transformers via Speculative Decoding"; Chen et al.
-// 2023): tokens that may follow are evaluated in one batch with the pending token, which costs little more than
-// evaluating it alone.
+// 2023). Drafts are tokens that may come next. They are evaluated in one batch with the pending token, which costs
+// little more than evaluating that token alone.
 //
-// Random numbers are counted by place, and a batch of rows has the same bits as its rows one by one. So the session
-// draws each token from its own row of logits exactly as it would without drafts, and a draft that equals the drawn
-// token has merely saved an evaluation. Neither text nor probabilities can differ, in any mode. A draft d is accepted
-// with probability p(d), which is min(1, p/q) of the paper with q(d) = 1. A drafting session draws with the same random
-// numbers as its target; this coupling accepts at least as often as independent draws would.
+// The output is exactly that of plain decoding, in every mode, for two reasons: the result of a row does not depend on
+// the other rows of its batch, and random numbers depend only on the place in the stream. So the session draws each
+// token from its own row of logits, as it would without drafts, and a draft that equals the drawn token has saved an
+// evaluation. A draft d is accepted with probability p(d), which is the paper's min(1, p/q) with q(d) = 1. A drafting
+// session uses the random numbers of the session that it drafts for; this coupling accepts at least as often as
+// independent draws would.
 //
-// Drafts come from the text that a constraint forces, from a callback, from earlier text (prompt lookup), from another
-// session, from the model's first layers, or from n-grams that the model has guessed before (lookahead decoding). A
-// pace per kind of draft decides how many are worth their cost.
+// The sources of drafts are the text that a constraint forces, a callback, earlier text (prompt lookup), another
+// session, the first layers of the model, and n-grams that the model has predicted before (lookahead decoding). For
+// each kind of draft, a DraftPace decides how many drafts are worth their cost.
 #pragma once
 
 #include <array>
@@ -34,39 +35,41 @@ struct LookupMatch {
   size_t next = 0;  // index of the token after them
 };
 
-// Prompt lookup (Saxena 2023; Yang et al. 2023, "Inference with Reference"): finds where the text's last tokens
-// occurred before, because what followed then is likely to follow again. Returns the latest of the longest matches of
-// min_match ... max_match tokens.
+// Prompt lookup (Saxena 2023; Yang et al. 2023, "Inference with Reference"): finds an earlier occurrence of the last
+// tokens of the text, because what followed them then is likely to follow again. Returns the latest of the longest
+// matches that have min_match to max_match tokens.
 LookupMatch find_latest_match(std::span<const int32_t> text, size_t min_match, size_t max_match);
 
-// Decides how many drafts to evaluate: those whose probability of being right exceeds their cost. After failures it
+// Decides how many drafts to evaluate: those whose probability of being accepted exceeds their cost. After failures, it
 // tries a single draft at growing intervals.
 class DraftPace {
  public:
   void restart();
-  // Returns how many drafts, at most `most`, are worth `cost` each, which is relative to evaluating one token.
+  // Returns how many drafts to evaluate, at most `most`, if each costs `cost` relative to the evaluation of a single
+  // token.
   size_t length(float cost, size_t most);
-  // Reports that `accepted` drafts of a batch were accepted. If `rejected` is set, a different token followed them.
+  // Records that `accepted` drafts of a batch were accepted and, if `rejected` is set, that a different token followed
+  // them.
   void report(size_t accepted, bool rejected);
 
  private:
   static constexpr float kFirstRate = 0.6f;
   static constexpr uint32_t kFirstPause = 4;
 
-  float rate_ = kFirstRate;  // estimated probability that a draft is accepted if all earlier ones were
+  float rate_ = kFirstRate;  // estimated probability that a draft is accepted if all drafts before it were
   uint32_t pause_ = kFirstPause;
   uint32_t waited_ = 0;
-  bool is_hopeless_ = false;  // whether drafts are not worth their cost even if all are accepted
+  bool is_hopeless_ = false;  // whether drafts would not be worth their cost even if all of them were accepted
 };
 
-// The pool of n-grams of lookahead decoding (Fu et al. 2024, "Break the Sequential Dependency of LLM Inference Using
-// Lookahead Decoding"). It keeps what the model guessed after rejected drafts, until the text reaches that
-// place. It is a hash table of fixed size that holds the newest n-gram for each first token.
+// The n-gram pool of lookahead decoding (Fu et al. 2024, "Break the Sequential Dependency of LLM Inference Using
+// Lookahead Decoding"). It stores what the model predicted after rejected drafts, until the text reaches that point.
+// The pool is a hash table of fixed size that keeps the newest n-gram for each first token.
 class DraftPool {
  public:
   static constexpr size_t kMaxTokens = 6;
 
-  // Takes no memory unless the pool is `used`.
+  // Takes no memory if `used` is false.
   void layout(Arena& arena, bool used);
   void clear();
   // Adds a token and the tokens that follow it.
@@ -90,16 +93,16 @@ class DraftPool {
 // The text with the drafts after it.
 class DraftText {
  public:
-  // Takes no memory unless it is `used`.
+  // Takes no memory if `used` is false.
   void layout(Arena& arena, uint32_t context_tokens, bool used);
-  // Starts with a text of at most context_tokens and without drafts.
+  // Starts with a text of at most context_tokens tokens and no drafts.
   void begin(const TokenHistory& text);
 
   std::span<const int32_t> text() const { return {tokens_, count_}; }
   std::span<const int32_t> drafts() const { return text().subspan(known_count_); }
   void add(int32_t draft) { tokens_[count_++] = draft; }
   void truncate(size_t draft_count) { count_ = known_count_ + draft_count; }
-  // Space for more drafts, for a writer that calls truncate() afterwards.
+  // Returns the memory after the drafts, for a writer that then sets their number with truncate().
   std::span<int32_t> space() { return {tokens_ + count_, known_count_ + KvSequence::kMaxDraftTokens - count_}; }
 
  private:
@@ -111,29 +114,30 @@ class DraftText {
 class Drafting {
  public:
   void layout(Arena& arena, uint32_t context_tokens, uint32_t draft_tokens);
-  // Must follow layout() over real memory. The other objects must outlive this one. There are no drafts until
-  // set_params() is called.
+  // Requires layout() over real memory. The other objects must outlive this one. Nothing is drafted until set_params()
+  // is called.
   void init(Decoder* decoder, TokenStream* stream, TextOutput* output, Cancellation* cancellation);
 
   // Validates all parameters except the drafting session itself.
   Status check(const SpeculationParams& params, Error* error) const;
-  // Replaces the parameters, which check() has accepted, and resets all estimates. `drafter` is the stream of the
+  // Replaces the parameters, which check() must have accepted, and resets all estimates. `drafter` is the stream of the
   // drafting session, or null.
   void set_params(const SpeculationParams& params, TokenStream* drafter);
-  // Stops drafting with a session that is about to be destroyed.
+  // Stops using a drafting session, which is about to be destroyed.
   void drop_drafter();
 
-  // Evaluates the pending token together with drafts, unless an earlier batch has evaluated it as a draft.
+  // Evaluates the pending token together with drafts, unless it has already been evaluated as a draft of an earlier
+  // batch.
   Status evaluate_ahead();
 
   const SpeculationInfo& info() const { return info_; }
   void reset_info() { info_ = {}; }
 
  private:
-  // Kinds of drafts with different rates of success. Lookups differ by the number of tokens that match.
+  // Kinds of drafts, each with its own success rate. Lookups are divided by the number of tokens that matched.
   enum Kind { kShortMatch, kMatch, kLongMatch, kSession, kEarlyExit, kLookahead, kCallback, kKindCount };
 
-  // A batch of drafts that has been evaluated. The first `forced` drafts were forced by the constraint.
+  // An evaluated batch of drafts. Its first `forced` drafts were forced by the constraint.
   struct Batch {
     size_t count = 0;  // 0 if there is none
     size_t forced = 0;
@@ -165,9 +169,9 @@ class Drafting {
   SpeculationInfo info_ = {};
   DraftPool pool_;
   DraftText text_;
-  SamplerState sampler_state_;  // state after the drafts
+  SamplerState sampler_state_;  // sampler state after the drafts
   Batch batch_;
-  // The model's guesses for the places after the next token, from rows whose drafts did not come.
+  // The model's predictions for the places after the next token. They come from rows whose drafts were rejected.
   std::array<int32_t, KvSequence::kMaxDraftTokens> guesses_ = {};
   size_t guess_count_ = 0;
 };

@@ -1,5 +1,6 @@
-// Token healing (Lundberg 2023, "The Art of Prompt Design: Prompt Boundaries and Token Healing"): if a prompt ends
-// inside a word, its last tokens are removed, and the next tokens have to spell the same bytes and continue from there.
+// Token healing (Lundberg 2023, "The Art of Prompt Design: Prompt Boundaries and Token Healing"). If a prompt ends
+// inside a word, its last tokens are removed, and the next tokens must spell the same bytes but may continue beyond
+// them.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +17,15 @@ class Healing {
  public:
   static constexpr size_t kMaxTokens = 4;
 
-  // Returns the largest number of last tokens, at most kMaxTokens, whose bytes together are the beginning of a longer
-  // token, or 0 if there is none. `tokens` are oldest first.
+  // Returns how many of the last tokens, at most kMaxTokens, together spell the beginning of a longer token: the
+  // largest such number, or 0. `tokens` are in the order of the text.
   static size_t count_unfinished(const TokenizerView& tokenizer, std::span<const int32_t> tokens);
 
   void clear() {
     size_ = done_ = 0;
     place_ = 0;
   }
-  // Starts healing after these tokens have been removed from the stream, which now ends at `place`.
+  // Starts healing. `tokens` have been removed from the stream, which now ends at `place`.
   void begin(const TokenizerView& tokenizer, std::span<const int32_t> tokens, uint64_t place);
 
   bool is_over() const { return done_ == size_; }
@@ -36,10 +37,10 @@ class Healing {
   // Returns how many of the `size` bytes of a token belong to the prompt.
   size_t hidden(size_t size) const { return std::min(size, size_ - done_); }
   void advance(size_t size) { done_ += hidden(size); }
-  // Starts again at `place`. The caller then calls advance() for the tokens after it.
+  // Starts again at `place`. The caller must then call advance() for each token after it.
   void restart() { done_ = 0; }
 
-  // Sets the bits of the tokens that begin with the remaining bytes, or are a beginning of them.
+  // Sets the bits of the tokens that begin with the remaining bytes, and of those that spell only the first of them.
   void allow(const TokenizerView& tokenizer, uint64_t* words) const;
 
  private:

@@ -1,4 +1,4 @@
-// The log probabilities of tokens under the model itself, before any sampler changes its logits.
+// Log probabilities of tokens under the model itself, before the sampler changes the logits.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 
 namespace sotto {
 
-// The log softmax of a row: ln p = l - max - ln sum exp(l - max). The sum is a double and in order of the token id.
+// The log softmax of a row of logits: ln p = l - max - ln sum exp(l - max). The sum is a double, added up in the order
+// of token ids.
 class LogProbabilities {
  public:
   LogProbabilities(const Kernels& kernels, std::span<const float> logits);
@@ -20,7 +21,7 @@ class LogProbabilities {
   float max_logit() const { return static_cast<float>(max_); }
   double sum() const { return sum_; }  // sum of exp(l - max)
 
-  // Finds the most likely tokens, best first, with ties to the lowest id. Returns their number.
+  // Finds the most likely tokens, most likely first, and the lowest id first among equals. Returns their number.
   size_t find_likeliest(std::span<Alternative> alternatives) const;
 
  private:

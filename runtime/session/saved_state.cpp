@@ -47,7 +47,7 @@ void write_state(const TokenState& state, ByteWriter* writer) {
   writer->put(static_cast<uint16_t>(state.flags & kKept));
 }
 
-// Marks the reader as failed if the state is impossible.
+// Marks the reader as failed if the state is not possible.
 TokenState read_state(ByteReader* reader) {
   TokenState state;
   state.sampler.mirostat_mu = reader->get<float>();
@@ -103,7 +103,7 @@ struct SavedState::Header {
   uint32_t context_tokens = 0;
   uint32_t sink_tokens = 0;
   int32_t overflow = 0;
-  uint32_t features = 0;  // those features that store data with the stream
+  uint32_t features = 0;  // only the features that store data with the stream
 
   void write(ByteWriter* writer) const {
     writer->put_array(kMagic, sizeof kMagic);
@@ -118,7 +118,7 @@ struct SavedState::Header {
   }
 };
 
-// The numbers of a stream that are not part of the KV sequence, with the sizes of the lists that follow them.
+// The counters of a stream that are not part of the KV sequence, and the sizes of the lists that follow them.
 struct SavedState::Counts {
   uint32_t has_pending = 0;
   int32_t pending = 0;
@@ -133,7 +133,7 @@ struct SavedState::Counts {
   uint32_t reject_newest = 0;
   int32_t end = 0;
 
-  // Returns whether the numbers are possible.
+  // Returns whether these counters are possible.
   bool read(uint64_t evaluated_count, const SessionParams& params, uint32_t vocabulary, ByteReader* reader) {
     has_pending = reader->get<uint32_t>();
     pending = reader->get<int32_t>();
@@ -170,7 +170,7 @@ SavedState::Header SavedState::make_header(const Session& session) {
   return header;
 }
 
-// Checks the checksum, and the whole header against `expected`.
+// Verifies the checksum and compares the header with `expected`.
 Status SavedState::check_header(std::span<const uint8_t> bytes, const Header& expected, Error* error) {
   if (bytes.size() < kHeaderSize + Header::kChecksumSize) {
     return corrupt("shorter than a saved state's header", bytes.size(), error);
@@ -269,7 +269,7 @@ Status SavedState::restore(std::span<const uint8_t> bytes, Session* session, Err
   return Status::kOk;
 }
 
-// Reads everything as read() does, and changes nothing.
+// Reads the same bytes as read(), but only to verify them.
 bool SavedState::verify(const Session& session, ByteReader* reader) {
   const TokenStream& stream = session.stream_;
   const uint32_t vocabulary = stream.model().config().vocabulary_size;
@@ -299,7 +299,7 @@ bool SavedState::verify(const Session& session, ByteReader* reader) {
   return true;
 }
 
-// Reads into a session that has just been reset.
+// Restores the state of a session that has just been reset.
 void SavedState::read(ByteReader* reader, Session* session) {
   TokenStream& stream = session->stream_;
   TextOutput& output = session->output_;

@@ -1,11 +1,11 @@
-// A saved session: its stream as portable, checked bytes, in this order, little-endian:
+// A saved session: its stream as portable bytes with a checksum. All numbers are little-endian, in this order:
 //   header: magic, version, size, the model's fingerprint, the session's configuration;
 //   KV sequence: tokens, positions, keys and values in use (runtime/transformer/kv_sequence_image.h);
 //   stream: the pending token, the start of the answer, token healing, buffered and rejected tokens, why the text ends,
 //   and for each token its state (sampler, withheld text);
-//   XXH64 of all these bytes.
-// It does not include the parameters of sampler and stops, the constraint, the guide, and timings. The sampler's random
-// numbers follow from its seed and the places of the tokens.
+//   XXH64 of all bytes before it.
+// The parameters of the sampler and the stops, the constraint, the guide and the timings are not saved. The random
+// numbers need no state, because they follow from the seed and the places of the tokens.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,9 @@ class SavedState {
   static size_t size(const Session& session);
   // Writes size() bytes.
   static void save(const Session& session, uint8_t* bytes);
-  // Resets the session and restores what save() wrote. Bytes that fail any check leave the session unchanged.
+  // Resets the session and restores what save() wrote. If any check of the bytes fails, the session is unchanged.
   static Status restore(std::span<const uint8_t> bytes, Session* session, Error* error);
-  // Makes `to` continue like `from`, without constraint and guide.
+  // Makes `to` a copy of `from`, except for the constraint and the guide.
   static Status fork(const Session& from, Session* to, Error* error);
 
  private:

@@ -9,22 +9,22 @@
 namespace sotto {
 namespace {
 
-// Adds up the log probabilities of tokens, batch by batch.
+// Adds up the log probabilities of tokens, one batch after the other.
 class Scorer {
  public:
   Scorer(TokenStream* stream, const Cancellation& cancellation, float* log_probabilities, ScoreResult* score)
       : stream_(*stream), cancellation_(cancellation), log_probabilities_(log_probabilities), score_(*score) {}
 
-  // Sets ln p of the next token from the stream's logits.
+  // Computes ln p of the token that comes next, from the logits of the stream.
   void know(int32_t token) { known_ = LogProbabilities(stream_.model().kernels(), stream_.kv().logits()).of(token); }
 
-  // Evaluates as many of the tokens as fit in one batch and removes them.
+  // Evaluates as many of the tokens as fit in one batch, and removes them from the list.
   Status add_batch(std::span<const int32_t>* tokens) {
     KvSequence& kv = stream_.kv();
     size_t count;
     SOTTO_TRY(kv.append_batch(*tokens, /*want_logits=*/false, &count, cancellation_.flag()));
     add(known_);
-    const size_t rows = std::min(count, tokens->size() - 1);  // rows whose token has a successor
+    const size_t rows = std::min(count, tokens->size() - 1);  // number of rows whose token has a successor
     const size_t most = kv.forward().logit_row_count();
     for (size_t row = 0; row < rows; ++row) {
       if (row % most == 0) {
@@ -49,7 +49,7 @@ class Scorer {
   const Cancellation& cancellation_;
   float* log_probabilities_;
   ScoreResult& score_;
-  double known_ = std::numeric_limits<double>::quiet_NaN();  // ln p of the next token
+  double known_ = std::numeric_limits<double>::quiet_NaN();  // ln p of the token that comes next
 };
 
 }  // namespace

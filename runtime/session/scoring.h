@@ -12,13 +12,13 @@
 namespace sotto {
 
 // Appends tokens to the stream and writes ln p of each, given the tokens before it, to `log_probabilities`, which may
-// be null. The first token of a stream has NaN. `has_context` means that the first token follows another one, which is
-// evaluated if it is pending.
+// be null. The value for the first token of a stream is NaN. If `has_context` is set, the first token follows another
+// one, which is evaluated if it is pending.
 Status score_tokens(std::span<const int32_t> tokens, bool has_context, TokenStream* stream, Cancellation* cancellation,
                     float* log_probabilities, ScoreResult* score);
 
-// Appends tokens to the stream and writes the last one's final hidden state, or the mean of all, to `embedding`
-// (embedding_size).
+// Appends tokens to the stream and writes the final hidden state of the last one, or the mean over all of them, to
+// `embedding` (embedding_size floats).
 Status embed_tokens(std::span<const int32_t> tokens, Pooling pooling, TokenStream* stream, Cancellation* cancellation,
                     float* embedding);
 

@@ -11,7 +11,7 @@
 namespace sotto {
 namespace {
 
-// Memory for the object itself, equal on every platform, because memory sizes are part of the API.
+// Bytes reserved for the object itself. They are the same on every platform, because memory sizes are part of the API.
 constexpr size_t kSessionBytes = 40960;
 static_assert(sizeof(Session) <= kSessionBytes);
 
@@ -42,7 +42,7 @@ Status resolve_sequences(const ModelConfig& config, SessionParams* params, Error
   return Status::kOk;
 }
 
-// Validates the parameters and resolves the defaults.
+// Validates the parameters and replaces defaults by actual values.
 Status resolve(const Model& model, const SessionParams& given, SessionParams* params, Error* error) {
   const uint32_t most = model.config().position_count;
   *params = given;
@@ -54,7 +54,7 @@ Status resolve(const Model& model, const SessionParams& given, SessionParams* pa
   return resolve_overflow(params, error);
 }
 
-// Lays out the memory of the parts.
+// Lays out the memory of all parts.
 void layout(Arena& arena, const Model& model, const SessionParams& params, TokenStream& stream, Stops& stops,
             Decoder& decoder, Drafting& drafting, Beams& beams, Search& search) {
   stream.layout(arena, model, params);
@@ -68,7 +68,7 @@ void layout(Arena& arena, const Model& model, const SessionParams& params, Token
 
 bool is_failure(Status status) { return static_cast<int32_t>(status) < 0; }
 
-// The callbacks of a search, over the parts that know the text.
+// The callbacks through which a search uses the stops of the session.
 struct SearchText {
   const Stops* stops;
   const TokenStream* stream;
@@ -89,7 +89,7 @@ struct SearchText {
   }
 };
 
-// Banned strings are not part of the result, because sequences that share KV slots cannot be rewound.
+// Banned strings are not among the stops of a search, because sequences that share KV slots cannot be rewound.
 SearchStops search_stops(const SearchText& text, const TextMark& mark) {
   const Stops& given = *text.stops;
   SearchStops stops;
@@ -280,7 +280,7 @@ void Session::reset() {
   output_.clear();
 }
 
-// Begins an answer after `tokens`, which `evaluate` appends to the stream.
+// Begins an answer after `tokens`, which the function `evaluate` appends to the stream.
 template <typename Evaluate>
 Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate) {
   const uint32_t vocabulary = stream_.model().config().vocabulary_size;
@@ -291,11 +291,11 @@ Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evalua
   if (!tokens.empty()) {
     SOTTO_TRY(require_space(output_.emitted_count(), tokens.size()));
     output_.drop_buffered();
-    // Buffered tokens that could not be rolled back take up space.
+    // Buffered tokens that could not be rolled back occupy slots as well.
     SOTTO_TRY(require_space(token_count(), tokens.size()));
     SOTTO_TRY(stream_.evaluate(&cancellation_));
     output_.clear();
-    // The text ends here even if the evaluation is cancelled before its first token.
+    // The old text ends here, even if the evaluation is cancelled before its first token.
     if (token_count() > 0) stream_.states()[token_count() - 1].flags |= TokenState::kTextEnd;
   }
   const uint64_t first = output_.emitted_count();
@@ -332,8 +332,9 @@ Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* e
 Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece,
                          void* user_data) {
   if (!prompt.empty()) SOTTO_TRY(prefill(prompt));
-  output_.try_roll_back();                             // buffered tokens were drawn without the limit of this call
-  const uint64_t outer_limit = decoder_.call_limit();  // limit of a call that contains this one
+  output_.try_roll_back();                             // the limit of this call did not apply when the buffered tokens
+                                                       // were drawn
+  const uint64_t outer_limit = decoder_.call_limit();  // limit of the outer call if calls are nested
   const uint64_t generated = output_.emitted_count() - stream_.answer_start();
   decoder_.set_call_limit(generated + std::min(max_tokens, UINT64_MAX - generated));
   Status status = Status::kOk;
@@ -344,7 +345,7 @@ Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, P
     if (on_piece(user_data, &piece_) != 0 && status == Status::kOk) status = Status::kStopCallback;
   }
   decoder_.set_call_limit(outer_limit);
-  output_.forget_stop(Status::kStopMaxTokens);  // the buffered tokens may continue after this call
+  output_.forget_stop(Status::kStopMaxTokens);  // tokens that are still buffered may continue after this call
   return status;
 }
 
@@ -410,7 +411,7 @@ Status Session::next() {
   return output_.emit(&piece_);
 }
 
-// Appends one more token to the stream and the output, or returns why there is none.
+// Decodes one token and appends it to the stream and the output, or returns the stop that prevents it.
 Status Session::decode_token() {
   const uint64_t begin_ns = monotonic_ns();
   SOTTO_TRY(decoder_.check_limits());

@@ -1,11 +1,11 @@
-// A session generates text after a prompt. It lies in memory of the caller and wires together the parts of this room:
+// A session generates text after a prompt. It lies in the caller's memory and connects the parts of this room:
 //   TokenStream   the tokens of prompt and answer, evaluation, rewind;
 //   Decoder       the next token: mask, logits, sample;
 //   TextOutput    text, stop strings, banned strings, token healing;
 //   Drafting      speculative decoding;
 //   Search        beams and parallel continuations (runtime/search);
 //   SavedState    saving, restoring and forking (a friend, saved_state.h).
-// README.md of this folder describes the path of a token.
+// The path of a token through them is described in README.md of this folder.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@
 
 namespace sotto {
 
-// Whether the build has features that may be left out (platforms/cmake/SottoFeatures.cmake).
+// Features of the build (platforms/cmake/SottoFeatures.cmake).
 inline constexpr bool kHasSearch = SOTTO_HAS_SEARCH != 0;
 inline constexpr bool kHasSpeculation = SOTTO_HAS_SPECULATION != 0;
 
@@ -37,26 +37,28 @@ class Session {
                      Session** session, Error* error);
   void deinit();
 
-  // The state of a new sampler starts at the present token.
+  // Replaces the sampler's parameters. Its state starts again at the end of the stream.
   Status set_sampler(const SamplerParams& params, Error* error);
-  // New stop strings and banned strings may begin in text that has been emitted.
+  // Replaces the stops. A stop string or banned string may begin in text that has already been emitted.
   Status set_stops(const StopParams& params, Error* error);
-  // Constrains the text generated from here on. Null removes the constraint. The object that `self` points to must
-  // outlive its use. Returns kInvalidState if buffered tokens cannot be rolled back. If a constraint is removed,
+  // Constrains the text that is generated from here on. Null removes the constraint. The object that `self` points to
+  // must outlive its use. Returns kInvalidState if buffered tokens cannot be rolled back. When a constraint is removed,
   // buffered tokens stay and are emitted later.
   Status set_constraint(const TokenConstraint* constraint);
-  // Implements sotto_session_set_guide(). Null removes the guide.
+  // Sets the guide (see sotto_session_set_guide()). Null removes it.
   Status set_guide(Session* guide, const GuideParams& params, Error* error);
-  // Implements sotto_session_set_speculation(). Without sources, only the text that a constraint forces is drafted.
+  // Sets how drafts are made (see sotto_session_set_speculation()). Without sources, only the text that a constraint
+  // forces is drafted.
   Status set_speculation(const SpeculationParams& params, Error* error);
   const SpeculationInfo& speculation_info() const { return drafting_.info(); }
 
   void reset();
   // Evaluates a prompt and begins an answer. Buffered tokens are rolled back. If that is impossible, they stay in the
-  // stream but are not emitted. Without tokens, the text continues, and only the counts of the answer start again.
+  // stream but are not emitted. If there are no tokens, the text continues, and only the counts of the answer start
+  // again.
   Status prefill(std::span<const int32_t> tokens);
   Status heal();
-  // Returns kOk and a token, or a stop. piece() is set in both cases.
+  // Returns kOk and sets piece() to a token, or returns a stop and sets piece() to the withheld text.
   Status next();
   const Piece& piece() const { return piece_; }
   // Calls prefill(), then next() until a stop, for at most max_tokens tokens.
@@ -66,11 +68,11 @@ class Session {
 
   Status logits(std::span<const float>* logits);
   Status hidden(std::span<const float>* hidden);
-  // Evaluates tokens as prefill() does and scores them. `log_probabilities` may be null.
+  // Evaluates tokens as prefill() does, and computes their score. `log_probabilities` may be null.
   Status score(std::span<const int32_t> tokens, float* log_probabilities, ScoreResult* score);
   Status embed(std::span<const int32_t> tokens, Pooling pooling, float* embedding);
 
-  // Continues the stream in several ways at once and leaves it unchanged. `*sequences` are valid until the next call.
+  // Searches for continuations of the stream, which does not change. `*sequences` are valid until the next call.
   Status search(const SearchParams& params, std::span<const SearchSequence>* sequences, Error* error);
 
   const TokenStream& stream() const { return stream_; }
@@ -78,7 +80,7 @@ class Session {
   SessionTimings timings() const;
   void reset_timings();
 
-  // Runs a function of the session, after which last_error() explains its failure.
+  // Runs a function of the session and remembers its failure for last_error().
   template <typename Function>
   Status record_error(Function function) {
     last_error_.status = Status::kOk;
@@ -112,10 +114,10 @@ class Session {
   Piece piece_ = {};
   Error last_error_;
 
-  Session* guide_ = nullptr;          // guides this session
-  Session* guide_target_ = nullptr;   // this session guides it
-  Session* draft_session_ = nullptr;  // drafts for this session
-  Session* draft_target_ = nullptr;   // this session drafts for it
+  Session* guide_ = nullptr;          // the session that guides this one
+  Session* guide_target_ = nullptr;   // the session that this one guides
+  Session* draft_session_ = nullptr;  // the session that drafts for this one
+  Session* draft_target_ = nullptr;   // the session that this one drafts for
 };
 
 }  // namespace sotto

@@ -1,4 +1,4 @@
-// The settings that end a text or ban strings from it, copied from the caller and prepared for matching.
+// The settings that end a text or ban strings from it. They are copied from the caller and prepared for matching.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace sotto {
 
-// The limits of a session for its stops.
+// What limits the stops of a session.
 struct StopShape {
   uint32_t vocabulary_size = 0;
   uint32_t context_tokens = 0;
@@ -20,7 +20,7 @@ struct StopShape {
   size_t list_bytes = 0;
 };
 
-// Finds any string of a list in a text that arrives byte by byte. The automaton is stored in memory of the caller.
+// Finds the strings of a list in a text that arrives byte by byte. The automaton lies in the caller's memory.
 class StringMatcher {
  public:
   using Automaton = AhoCorasick<char, uint16_t>;
@@ -29,18 +29,18 @@ class StringMatcher {
   static constexpr size_t kMaxStringBytes = 1024;
   static constexpr size_t kMaxTotalBytes = 65534;
 
-  // Returns the memory that build() needs. The strings have at most kMaxTotalBytes in total.
+  // Returns the memory that build() needs. The total size of the strings must be at most kMaxTotalBytes.
   static size_t memory_size(std::span<const TextView> strings);
 
-  // `memory` has memory_size() bytes and is aligned to 2. No string is empty.
+  // `memory` must have memory_size() bytes and be aligned to 2. No string may be empty.
   void build(std::span<const TextView> strings, void* memory);
 
   bool empty() const { return automaton_.empty(); }
   State step(State state, char byte) const { return empty() ? State{0} : automaton_.step(state, byte); }
 
-  // Returns the length of the longest suffix of the text that may begin a string.
+  // Returns the length of the longest suffix of the text that may be the beginning of a string.
   size_t held(State state) const { return empty() ? 0 : automaton_.depth(state); }
-  // Returns the size of the longest string that ends here, or 0.
+  // Returns the length of the longest string that ends here, or 0.
   size_t matched(State state) const { return empty() ? 0 : automaton_.matched(state); }
 
  private:
@@ -51,7 +51,7 @@ class Stops {
  public:
   void layout(Arena& arena, const StopShape& shape);
 
-  // Validates and copies the parameters. On failure the old ones stay.
+  // Validates and copies the parameters. On failure the old ones stay in effect.
   Status set(const StopParams& params, Error* error);
 
   bool includes_stop_text() const { return include_stop_text_; }

@@ -14,10 +14,10 @@ void TextStream::clear() {
   start_ = 0;
 }
 
-// Writes the token's whole characters after the text, of which only the part that has not been taken is stored. Returns
-// their size.
+// Writes the whole characters of a token after the text and returns their size. Only the text that has not been taken
+// is stored.
 size_t TextStream::write(std::span<const char> bytes, size_t hidden) {
-  // Only a forged saved state can exceed the capacity.
+  // The capacity can be exceeded only if the saved state was forged.
   taken_ = std::max(taken_, mark_.end - std::min<uint64_t>(mark_.end, kCapacity - kTokenTextBytes));
   const auto kept = static_cast<size_t>(mark_.end - taken_);
   std::memmove(text_, at(taken_), kept);
@@ -64,7 +64,8 @@ void TextStream::replay(std::span<const char> bytes, size_t hidden) {
 }
 
 void TextStream::cut(const TextMark& mark) {
-  assert(mark.end >= taken_);  // taken_ may be less than the previous end, because a stop string cuts the text
+  assert(mark.end >= taken_);  // taken_ may be less than the end of the previous text, because a stop string cuts the
+                               // text
   mark_ = mark;
 }
 
@@ -165,8 +166,8 @@ bool TextOutput::is_ready() const {
   return !buffer_.empty() && (buffer_.full() || buffer_[0].mark.end <= text_.bannable_from());
 }
 
-// Returns the index of the buffered token in which the banned string begins, or of the newest one if that token has
-// been emitted.
+// Returns the index of the buffered token in which the banned string begins. If that token has already been emitted,
+// returns the newest one.
 size_t TextOutput::find_ban_start() const {
   const uint64_t start = text_.ban_start();
   size_t index = 0;
@@ -175,9 +176,9 @@ size_t TextOutput::find_ban_start() const {
   return index;
 }
 
-// Rewinds the stream to the place before a buffered token and rejects the token there. If the ring or the constraint
-// cannot rewind that far, the newest token is rejected instead. If they cannot rewind at all, the newest token stays in
-// the stream, and the text ends before it.
+// Rewinds the stream to the place of a buffered token and rejects the token there. If the ring or the constraint cannot
+// be rewound that far, the newest token is rejected instead. If they cannot be rewound at all, the newest token stays
+// in the stream, and the text ends before it.
 void TextOutput::reject(size_t index) {
   const uint64_t first = emitted_count();
   const size_t newest = buffer_.size() - 1;
@@ -272,7 +273,7 @@ Status TextOutput::rewind(uint64_t count) {
   return Status::kOk;
 }
 
-// Returns the place from which tokens must be replayed to restore the state of matching after `count` tokens.
+// Returns the place from which tokens must be replayed to restore the matching state after `count` tokens.
 uint64_t TextOutput::find_text_start(uint64_t count) const {
   constexpr size_t kBytes = 2 * StringMatcher::kMaxStringBytes;
   const TokenStates& states = stream_->states();
@@ -285,7 +286,7 @@ uint64_t TextOutput::find_text_start(uint64_t count) const {
   return start;
 }
 
-// Restores the state of healing after `count` tokens.
+// Restores the state of token healing after `count` tokens.
 void TextOutput::rebuild_healing(uint64_t count) {
   if (!healing_.was_begun()) return;
   if (count < healing_.place() || stream_->states().begin() > healing_.place()) {
@@ -297,7 +298,7 @@ void TextOutput::rebuild_healing(uint64_t count) {
   }
 }
 
-// Restores the text as it was when the last of `count` tokens had been emitted.
+// Restores the text as it was when the last of `count` tokens was emitted.
 void TextOutput::rebuild_text(uint64_t count) {
   const uint64_t start = find_text_start(count);
   text_.clear();
@@ -311,10 +312,10 @@ void TextOutput::rebuild_text(uint64_t count) {
   emitted_mark_ = text_.mark();
 }
 
-// Adds the text of the buffered tokens after that of the emitted ones.
+// Appends the text of the buffered tokens to that of the emitted ones.
 void TextOutput::rebuffer() {
   using Found = TextStream::Found;
-  if (buffer_.empty() && end_ == Status::kStopString) {  // the text ended at the string
+  if (buffer_.empty() && end_ == Status::kStopString) {  // the text had ended at this string
     text_.clear();
     emitted_mark_ = text_.mark();
   }
@@ -327,7 +328,7 @@ void TextOutput::rebuffer() {
     const bool is_stop = found == Found::kStop && last && end_ == Status::kStopString;
     const bool is_ban = found == Found::kBan && last && end_ == Status::kStopBanned;
     if (found != Found::kNothing && !is_stop) text_.cut(before);
-    // The strings may differ from those that applied when the token was buffered.
+    // The strings may differ from those that were in effect when the token was buffered.
     if (found != Found::kNothing && !is_stop && !is_ban) text_.replay(bytes, hidden);
     healing_.advance(bytes.size());
     buffer_[i].mark = text_.mark();
@@ -355,7 +356,7 @@ Status TextOutput::heal() {
     ++known;
   }
   for (size_t i = 0; i < known; ++i) last[i] = stream_->token_at(count - known + i);
-  // At least one token must stay, because the answer continues from it.
+  // At least one token must remain, because the answer continues from it.
   const auto usable =
       std::span<const int32_t>(last).first(known).last(static_cast<size_t>(std::min<uint64_t>(known, count - 1)));
   size_t taken = Healing::count_unfinished(*tokenizer, usable);

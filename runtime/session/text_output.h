@@ -1,10 +1,11 @@
-// The text of an answer, between the decoder and the caller.
+// The text of an answer, on its way from the decoder to the caller.
 //
-// TextStream turns token bytes into whole UTF-8 characters and matches stop strings and banned strings across token
-// borders. Text that may begin a stop string is withheld until that is decided. Tokens whose text may be part of a
-// banned string are buffered. If the string completes, the stream is rewound to the token in which it begins, and that
-// token is rejected at that place, so that another one is drawn. TextOutput combines both with token healing and
-// decides what the caller receives: emit() returns a token, flush() the rest of the text at a stop.
+// TextStream turns the bytes of tokens into whole UTF-8 characters, and finds stop strings and banned strings even if
+// they span several tokens. Text that may be the beginning of a stop string is withheld until that is decided. Tokens
+// whose text may belong to a banned string are buffered. When a banned string is complete, the stream is rewound to the
+// token in which it begins, that token is rejected at its place, and another one is drawn. TextOutput combines both
+// with token healing and decides what the caller receives: emit() returns a token, and flush() returns the rest of the
+// text at a stop.
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@
 
 namespace sotto {
 
-// The state of matching after a token. Offsets count bytes of the text.
+// The matching state after a token. Offsets are byte offsets in the text.
 struct TextMark {
   uint64_t end = 0;
   StringMatcher::State stop = 0;
@@ -39,37 +40,38 @@ class TextStream {
 
   explicit TextStream(const Stops& stops) : stops_(&stops) {}
 
-  // Begins an empty text.
+  // Starts an empty text.
   void clear();
 
-  // Adds the text of one more token, without its first `hidden` bytes. At a stop string, the text ends before it, or
-  // after it if the settings say so. At a banned string, ban_start() is its offset, and the caller has to call cut().
+  // Appends the text of a token, without its first `hidden` bytes. A stop string ends the text before it, or after it
+  // if the settings include stop strings. If a banned string is found, ban_start() is its offset, and the caller must
+  // call cut().
   Found append(std::span<const char> bytes, size_t hidden);
   uint64_t ban_start() const { return ban_start_; }
-  // Adds the text of a token that has been accepted before. Strings in it are ignored.
+  // Appends the text of a token that has been accepted before. Strings in it are ignored.
   void replay(std::span<const char> bytes, size_t hidden);
 
   const TextMark& mark() const { return mark_; }
   uint64_t end() const { return mark_.end; }
-  // Returns to an earlier state. Text that has been taken since then is not taken again.
+  // Returns to an earlier state. Text that was taken since then is not taken again.
   void cut(const TextMark& mark);
 
-  // These return the offset of the text that may begin a stop string or a banned string, or end() if there is none.
+  // Offset of the text that may be the beginning of a stop string or a banned string, or end() if there is none.
   uint64_t withheld_from() const { return end() - stops_->stop_strings().held(mark_.stop); }
   uint64_t bannable_from() const { return end() - stops_->banned_strings().held(mark_.ban); }
 
-  // Returns the text before `end` that has not been taken yet, valid until the next append().
+  // Returns the text before `end` that has not been taken yet. It is valid until the next append().
   std::span<const char> take(uint64_t end);
-  // Ends the text: an unfinished character becomes U+FFFD, and matching starts again.
+  // Ends the text. An incomplete character becomes U+FFFD, and matching starts again.
   void finish();
 
   uint64_t taken() const { return taken_; }
-  // After replay(), marks all but the last `withheld` bytes as taken.
+  // Marks all but the last `withheld` bytes as taken. Must follow replay().
   void resume(uint64_t withheld);
 
  private:
-  // The capacity for text that may begin a stop string, a token that begins a banned string, the rest of that string,
-  // and one more token.
+  // Capacity for the beginning of a stop string, a token in which a banned string begins, the rest of that string, and
+  // one more token.
   static constexpr size_t kCapacity =
       2 * kTokenTextBytes + 2 * StringMatcher::kMaxStringBytes + Utf8Stream::output_bound(0);
 
@@ -84,18 +86,18 @@ class TextStream {
   char text_[kCapacity];
 };
 
-// A token that has been generated but not emitted.
+// A token that has been generated but not emitted yet.
 struct BufferedToken {
   int32_t token = 0;
   float log_probability = 0;
   float sampled_log_probability = 0;
   uint32_t alternative_count = 0;
   uint64_t elapsed_ns = 0;
-  TextMark mark;  // state after this token's text
+  TextMark mark;  // state after the text of this token
   std::array<Alternative, SamplerParams::kMaxAlternativeCount> alternatives;
 };
 
-// A queue of tokens whose newest ones may be dropped.
+// A queue of tokens whose newest elements can also be dropped.
 class TokenBuffer {
  public:
   static constexpr size_t kCapacity = 32;
@@ -107,7 +109,7 @@ class TokenBuffer {
   BufferedToken& operator[](size_t index) { return tokens_[(first_ + index) % kCapacity]; }
   BufferedToken& newest() { return (*this)[size_ - 1]; }
   BufferedToken& push() { return (*this)[size_++]; }
-  // The token remains valid until the next push().
+  // The returned token is valid until the next push().
   const BufferedToken& pop() {
     const BufferedToken& oldest = (*this)[0];
     first_ = (first_ + 1) % kCapacity;
@@ -122,12 +124,12 @@ class TokenBuffer {
   size_t size_ = 0;
 };
 
-// The tokens rejected at places of the stream, in order of place. A rejection is valid as long as the stream before its
-// place stays the same.
+// The tokens that were rejected at places of the stream, ordered by place. A rejection is valid as long as the stream
+// before its place does not change.
 class RejectedTokens {
  public:
   static constexpr size_t kCapacity = 256;
-  // The text ends if this many tokens are rejected before one is emitted.
+  // Maximum number of rejections before a token is emitted. Beyond it, the text ends.
   static constexpr uint32_t kMaxAttempts = 1024;
 
   struct Rejection {
@@ -135,11 +137,10 @@ class RejectedTokens {
     int32_t token;
   };
 
-  // Adds a rejection and drops those at later places. Returns false if there are too many.
+  // Adds a rejection and drops all rejections at later places. Returns false if there have been too many.
   bool add(uint64_t place, int32_t token);
   void drop_from(uint64_t place);
-  // Drops the rejections before `place` and restarts the count of attempts, because a token before `place` has been
-  // emitted.
+  // Drops the rejections before `place` and restarts the count of attempts. A token before `place` has been emitted.
   void discard_before(uint64_t place);
   void restore(std::span<const Rejection> rejections, uint32_t attempts);
 
@@ -157,44 +158,45 @@ class TextOutput {
  public:
   TextOutput(const Stops& stops, TokenStream& stream) : stream_(&stream), text_(stops) {}
 
-  // Starts an empty text and drops everything that is buffered.
+  // Starts an empty text and drops all buffered tokens.
   void clear();
 
-  // Buffers the stream's newest token. The caller fills in the result before it calls add_text().
+  // Buffers the newest token of the stream. The caller fills in the result and then calls add_text().
   BufferedToken& buffer(int32_t token);
-  // Adds the text of the newest token, whose generation started at `begin_ns`. A stop string ends the text, and a
-  // banned string rejects a token.
+  // Adds the text of the newest token, whose decoding started at `begin_ns`. A stop string ends the text, and a banned
+  // string rejects a token.
   void add_text(uint64_t begin_ns);
-  // Handles a stop of the decoder: the text ends, unless the rejection of an earlier token can avoid banned strings.
+  // Handles a stop of the decoder. The text ends, unless banned strings can be avoided by rejecting an earlier token.
   void end_text(Status stop);
-  // Undoes the end of the text at this stop.
+  // Continues the text if it ended with this stop.
   void forget_stop(Status stop);
 
-  // Returns whether emit() can be called before another token is decoded.
+  // Returns whether emit() can be called before the next token is decoded.
   bool is_ready() const;
-  // Returns the oldest buffered token with the text that is certain by now. If there is none, flushes the text.
+  // Emits the oldest buffered token, with the text that is certain by now. If no token is buffered, flushes the text.
   Status emit(Piece* piece);
-  // Returns the withheld text at a stop. Every stop except kStopCancelled ends the text.
+  // Emits the withheld text at a stop. Every stop except kStopCancelled ends the text.
   Status flush(Status stop, Piece* piece);
 
   uint64_t emitted_count() const { return stream_->token_count() - buffer_.size(); }
-  // Rewinds the stream to its emitted tokens. On failure the buffered tokens stay.
+  // Rewinds the stream to the end of its emitted tokens. On failure, the buffered tokens stay.
   Status roll_back(Error* error = nullptr);
-  // Does the same where that is possible. Otherwise the buffered tokens stay and are emitted as they were drawn.
+  // Does the same if it is possible. Otherwise the buffered tokens stay and will be emitted as they were drawn.
   void try_roll_back() { (void)roll_back(); }
-  // Starts a prompt: rolls back the buffered tokens or, if that is impossible, leaves them in the stream without
-  // emitting them.
+  // Prepares for a prompt: rolls back the buffered tokens. If that is impossible, they stay in the stream but are not
+  // emitted.
   void drop_buffered();
   Status rewind(uint64_t count);
-  // Replays the emitted and the buffered text after stop strings, banned strings or the stream have changed.
+  // Computes the emitted and the buffered text again, after the stop strings, the banned strings or the stream have
+  // changed.
   void rebuild();
 
-  // Removes the last tokens of the prompt if a longer token begins with their bytes; see healing.h.
+  // Removes the last tokens of the prompt if their bytes are the beginning of a longer token (healing.h).
   Status heal();
   const Healing& healing() const { return healing_; }
-  // Returns how many of the token's first bytes spell the end of the prompt.
+  // Returns how many bytes of the token spell the end of the prompt.
   size_t hidden_bytes(int32_t token) const { return healing_.hidden(stream_->bytes_of(token).size()); }
-  // Returns the tokens rejected at the stream's end.
+  // Returns the tokens that were rejected at the end of the stream.
   std::span<const RejectedTokens::Rejection> rejections() const { return rejected_.at(stream_->token_count()); }
   const TextMark& mark() const { return text_.mark(); }
 
@@ -213,10 +215,10 @@ class TextOutput {
   TextMark emitted_mark_;  // state after the last emitted token
   TokenBuffer buffer_;
   RejectedTokens rejected_;
-  // whether rejecting the token in which a banned string begins has left no token; until a token is emitted, the newest
-  // token is rejected instead
+  // whether a banned string has left no token because the token in which it begins was rejected; until a token is
+  // emitted, the newest token is rejected instead
   bool reject_newest_ = false;
-  Status end_ = Status::kOk;  // why the text ends after the buffered tokens
+  Status end_ = Status::kOk;  // the stop after the buffered tokens, or kOk
   Healing healing_;
 };
 

@@ -102,7 +102,7 @@ void TokenStream::set_pending(int32_t token, const TokenState& state) {
   has_pending_ = true;
 }
 
-// Passes the token, or the part of it that token healing does not hide, to the constraint.
+// Passes a token to the constraint, without the part that token healing hides.
 Status TokenStream::constrain(int32_t token, size_t hidden, TokenState* state) {
   if (constraint_.mask == nullptr) return Status::kOk;
   Stopwatch stopwatch(&timings_.sample_ns);
@@ -120,8 +120,8 @@ Status TokenStream::constrain(int32_t token, size_t hidden, TokenState* state) {
 }
 
 bool TokenStream::can_truncate(uint64_t count) const {
-  // Unless only the pending token is removed, the last remaining token becomes pending and is evaluated again for its
-  // logits.
+  // Unless only the pending token is removed, the last remaining token becomes pending and must be evaluated again to
+  // obtain its logits.
   return count == 0 || count >= kv_.token_count() || kv_.can_rewind(count - 1);
 }
 

@@ -1,8 +1,8 @@
-// The tokens of a session, both prompt and answer, and everything that has to follow them.
+// The tokens of a session's prompts and answers, and everything that must stay in step with them.
 //
-// The newest token is pending until its successor is wanted. Only then is it evaluated, together with drafts of what
-// may follow it. A ring of TokenStates stores what a rewind has to restore for each token: the sampler's state and
-// flags. A constraint and a guide receive the generated tokens as well, and rewind() rewinds them to the same place.
+// The newest token is pending: it is evaluated only when its successor is wanted, together with drafts of what may
+// follow it. A ring of TokenStates stores what a rewind must restore for each token: flags and the sampler's state. The
+// constraint and the guide receive the generated tokens too, and rewind() rewinds them to the same place.
 #pragma once
 
 #include <algorithm>
@@ -21,13 +21,13 @@
 
 namespace sotto {
 
-// A request to stop the running call or the next one. Another thread may make it.
+// A request to stop the call in progress or the next one. It may come from another thread.
 class Cancellation {
  public:
   void request() { flag_.store(1, std::memory_order_relaxed); }
   // Returns whether a request was made, and clears it.
   bool take() { return flag_.exchange(0, std::memory_order_relaxed) != 0; }
-  // If a request is the reason for `status`, clears the request. Returns `status`.
+  // If `status` is the result of a request, clears the request. Returns `status`.
   Status consume(Status status) {
     if (status == Status::kStopCancelled) flag_.store(0, std::memory_order_relaxed);
     return status;
@@ -40,21 +40,21 @@ class Cancellation {
 
 struct TokenState {
   enum Flags : uint16_t {
-    kGenerated = 1,    // the token is not part of a prompt
-    kAnswerEnd = 2,    // generated tokens after it belong to another answer
-    kTextEnd = 4,      // tokens after it belong to another text
-    kConstrained = 8,  // the constraint has accepted it
-    kGuided = 16,      // the guide has the token as well
+    kGenerated = 1,    // the token was generated, not part of a prompt
+    kAnswerEnd = 2,    // generated tokens after this one belong to another answer
+    kTextEnd = 4,      // tokens after this one belong to another text
+    kConstrained = 8,  // the constraint has accepted the token
+    kGuided = 16,      // the guide has received the token
   };
 
-  SamplerState sampler;   // state after the token
+  SamplerState sampler;   // sampler state after the token
   uint16_t withheld = 0;  // bytes of text that were withheld when the token was emitted
   uint16_t flags = 0;
 
   bool has(Flags flag) const { return (flags & flag) != 0; }
 };
 
-// A ring of the states of the newest tokens, as many as KvSequence remembers tokens.
+// A ring with the states of the newest tokens: as many as the KvSequence remembers.
 class TokenStates {
  public:
   void layout(Arena& arena, uint32_t context_tokens) {
@@ -63,7 +63,7 @@ class TokenStates {
   }
 
   void clear() { begin_ = 0; }
-  // Sets the state of the stream's token `index`, which is the next one or an earlier one.
+  // Sets the state of the token at `index`, which is the next token of the stream or an earlier one.
   void set(uint64_t index, const TokenState& state) {
     states_[index % capacity_] = state;
     if (index + 1 > capacity_) begin_ = std::max(begin_, index + 1 - capacity_);
@@ -88,9 +88,9 @@ class TokenStates {
 
 class TokenStream {
  public:
-  // The defaults of `params` must have been resolved.
+  // The defaults in `params` must have been replaced by actual values.
   void layout(Arena& arena, const Model& model, const SessionParams& params);
-  // Must follow layout() over real memory. `pool` may be null.
+  // Requires layout() over real memory. `pool` may be null.
   Status init(ThreadPool* pool, Error* error) { return kv_.init(*model_, pool, error); }
 
   const Model& model() const { return *model_; }
@@ -100,9 +100,9 @@ class TokenStream {
 
   uint64_t token_count() const { return kv_.token_count() + (has_pending_ ? 1 : 0); }
   int32_t token_at(uint64_t index) const { return index == kv_.token_count() ? pending_ : kv_.token_at(index); }
-  // Returns the newest `count` tokens, or as many as there are, including the pending one.
+  // Returns the newest `count` tokens, or all if there are fewer, including the pending one.
   TokenHistory history(uint64_t count) const;
-  // Returns the token's bytes, or none if the model has no tokenizer.
+  // Returns the bytes of a token, or no bytes if the model has no tokenizer.
   std::span<const char> bytes_of(int32_t token) const;
   bool has_pending() const { return has_pending_; }
   TokenStates& states() { return states_; }
@@ -114,41 +114,42 @@ class TokenStream {
   uint64_t answer_start() const { return answer_start_; }
   uint64_t generated_count() const { return token_count() - answer_start_; }
   uint64_t answer_ns() const;  // returns the time since the answer began
-  // Starts an answer after `count` tokens, of which those from `first` on are a new part of the prompt.
+  // Starts an answer after `count` tokens. Those from `first` on are a new part of the prompt.
   void begin_answer(uint64_t first, uint64_t count, const SamplerState& sampler);
-  // After a rewind, finds the start of the answer to which the last token belongs.
+  // Finds the start of the answer to which the last token belongs, after a rewind.
   void find_answer_start();
-  // After a rewind, starts a new answer and a new text here, even if the last token belongs to an earlier answer.
+  // Starts a new answer and a new text here, after a rewind, even if the last token belongs to an earlier answer.
   void mark_answer_start();
 
-  // Evaluates the pending token, if there is one, together with drafts of what may follow it.
+  // Evaluates the pending token, if there is one, together with drafts.
   Status evaluate(Cancellation* cancellation, std::span<const int32_t> drafts = {}, bool want_logits = true);
-  // Evaluates the pending token and ensures that kv().logits() are those after the last token, even after a cancelled
-  // prefill.
+  // Evaluates the pending token and ensures that kv().logits() are the logits after the last token, even if a prefill
+  // was cancelled.
   Status evaluate_logits(Cancellation* cancellation);
 
-  // Appends a generated token, which becomes pending, and passes it to the constraint and the guide. Token healing
-  // hides the first `hidden` bytes from the constraint. On failure nothing has changed.
+  // Appends a generated token and passes it to the constraint and the guide. The token becomes pending. Token healing
+  // hides its first `hidden` bytes from the constraint. On failure nothing has changed.
   Status push(int32_t token, size_t hidden, TokenState state);
   // Returns whether truncate(count) is possible.
   bool can_truncate(uint64_t count) const;
-  // Cuts the stream to its first `count` tokens, for a stream without constraint and guide.
+  // Truncates a stream that has no constraint and no guide to its first `count` tokens.
   void truncate(uint64_t count);
-  // Cuts the stream, and rewinds constraint and guide to the same place. Returns kInvalidState if one of them cannot
-  // rewind that far; nothing has changed then.
+  // Truncates the stream and rewinds the constraint and the guide to the same place. If one of them cannot be rewound
+  // that far, returns kInvalidState, and nothing has changed.
   Status rewind(uint64_t count);
   void clear();
 
-  // Makes this stream, which drafts for another one, equal to the end of that one's text. `first` is the place of the
-  // text's first token. Tokens that agree stay evaluated. If the text exceeds the context, only its newer half is used.
+  // Makes this stream, which drafts for another one, equal to the end of the other stream's text. `first` is the place
+  // of the first token of `text`. Tokens that are already equal stay evaluated. If the text exceeds the context, only
+  // its newer half is used.
   Status follow(std::span<const int32_t> text, uint64_t first, Cancellation* cancellation);
 
   const TokenConstraint& constraint() const { return constraint_; }
-  // An empty constraint removes the present one.
+  // An empty constraint removes the current one.
   void set_constraint(const TokenConstraint& constraint);
   TokenStream* guide() const { return guide_; }
   void set_guide(TokenStream* guide);  // null removes the guide
-  // Returns kOk, or why the guide could not follow clear().
+  // Returns kOk, or the reason why clear() failed for the guide.
   Status guide_status() const { return guide_status_; }
 
  private:
@@ -162,16 +163,16 @@ class TokenStream {
   KvSequence kv_;
   TokenStates states_;
   SessionTimings timings_ = {};
-  bool has_pending_ = false;  // a token of the stream that has not been evaluated
+  bool has_pending_ = false;  // whether the newest token has not been evaluated
   int32_t pending_ = 0;
   uint64_t answer_start_ = 0;
   uint64_t answer_begin_ns_ = 0;
-  uint64_t followed_from_ = 0;  // place of the first token in the stream that this one follows
+  uint64_t followed_from_ = 0;  // place in the followed stream of this stream's first token
 
   TokenConstraint constraint_;
-  uint64_t constrained_count_ = 0;  // number of tokens that the constraint has accepted, wholly or in part
+  uint64_t constrained_count_ = 0;  // number of tokens that the constraint has accepted, completely or in part
   TokenStream* guide_ = nullptr;
-  uint64_t guided_count_ = 0;  // number of generated tokens that the guide has as well
+  uint64_t guided_count_ = 0;  // number of generated tokens that the guide has received
   Status guide_status_ = Status::kOk;
 };
 
