@@ -117,7 +117,7 @@ void Candidates::begin(const Kernels& kernels, std::span<const float> logits, co
   changed();
 }
 
-// Drops what was derived from the set. The logits may still be written until the next call of a member.
+// Drops everything that was computed from the set. The logits may still be written until the next call of a member.
 void Candidates::changed() {
   has_max_ = false;
   has_weights_ = false;
@@ -162,8 +162,8 @@ void Candidates::rewrite(LogitsFunction function, void* user_data) {
   }
 }
 
-// Carries out the pending division. The factor is limited so that no finite logit becomes infinite and
-// the order of the tokens stays.
+// Divides the logits by the pending temperature. The factor is limited so that no finite logit becomes infinite and the
+// order of the tokens does not change.
 void Candidates::own_logits() {
   if (inverse_temperature_ != 1.0f) {
     float factor = inverse_temperature_;
@@ -185,7 +185,7 @@ void Candidates::own_logits() {
 
 void Candidates::divide_by(float temperature) {
   assert(temperature > 0);
-  // The largest float keeps 0 * inverse at 0 where 1/T would overflow.
+  // If 1/T overflows, the largest float is used instead, so that 0 times the factor stays 0.
   inverse_temperature_ = std::min(inverse_temperature_ * (1.0f / temperature), std::numeric_limits<float>::max());
   has_weights_ = false;
 }
@@ -234,8 +234,9 @@ size_t Candidates::keep_part(const float* numbers, float floor, size_t first, si
                                     static_cast<int32_t>(first), count, own_logits_ + kept, own_ids_ + kept);
 }
 
-// Returns whether a truncation only restricts the draw: testing all tokens there costs less than moving many and
-// computing their weights again. `least_weight` is that of the tokens that stay.
+// Returns whether a truncation may leave the tokens where they are and only restrict the draw. That is cheaper if many
+// tokens stay, because moving them would require computing their weights again. `least_weight` is the smallest weight
+// that stays.
 bool Candidates::leaves_to_draw(float least_weight) {
   constexpr double kFew = 0.125;
   return draws_next_ && has_weights_ &&
@@ -273,7 +274,7 @@ void Candidates::keep_from_weight(float floor) {
 
 bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
   size_t kept = 0;
-  size_t next = 0;  // indices before it may be overwritten
+  size_t next = 0;  // elements before this index may be overwritten
   for (const int32_t token : tokens) {
     if (token < 0 || static_cast<size_t>(token) >= vocabulary_size_) continue;
     size_t index = static_cast<size_t>(token);

@@ -1,15 +1,14 @@
-// The working set of the sampling chain: the tokens still in play and their logits, in order of id,
-// so that the lowest index is the lowest id everywhere.
+// The working set of the sampling chain: the remaining tokens and their logits, in the order of token ids. The lowest
+// index is therefore always the lowest id.
 //
-// At first the set is the caller's whole array, neither read nor copied. A stage that changes logits
-// or drops tokens moves the set into the sampler's own memory. Dividing by a temperature only
-// records the divisor.
+// At first the set is the caller's whole array, which is neither read nor copied. The first stage that changes logits
+// or drops tokens moves the set into the sampler's own memory. Dividing by a temperature only records the divisor.
 //
-// A token's weight is its unnormalised probability, exp((l - max) / T), so the largest is 1. Weights
-// are summed exactly, as fixed-point integers (to_fixed in kernels/math.h), so no sum depends on
-// an order. NaN counts as -infinity, whose weight is 0.
+// The weight of a token is its unnormalized probability, exp((l - max) / T), so the largest weight is 1. Weights are
+// summed exactly, as fixed-point integers (to_fixed in kernels/math.h), so no sum depends on the order of its terms.
+// NaN counts as -infinity, whose weight is 0.
 //
-// Truncations that keep a prefix of the sorted order find its end with a Ranking (ranking.h).
+// Truncations that keep a prefix of the sorted order find the end of that prefix with a Ranking (ranking.h).
 #pragma once
 
 #include <cassert>
@@ -28,24 +27,24 @@
 
 namespace sotto {
 
-inline constexpr size_t kMaxVocabularySize = size_t{1} << 22;  // a limit that keeps sums below 2^63
+inline constexpr size_t kMaxVocabularySize = size_t{1} << 22;  // a limit that keeps all sums of weights below 2^63
 
-// The weights of a set of tokens, their exact sum, and draws in proportion to them.
+// The weights of a set of tokens, their exact sum, and random draws in proportion to them.
 class TokenWeights {
  public:
   static constexpr size_t kChunk = 1024;  // number of tokens per partial sum
 
   void layout(Arena& arena, size_t vocabulary_size);
-  // Computes exp((l - max) / T) of each logit l. `max` is the largest one and must be above -infinity.
+  // Computes exp((l - max) / T) for each logit l. `max` is the largest logit and must be greater than -infinity.
   void compute(const Kernels& kernels, std::span<const float> logits, float max, float inverse_temperature);
-  // Removes tokens from the sum and thus from draws, but leaves their weights as they are. Index i stays if numbers[i]
-  // >= floor (before `end`) or numbers[i] > floor (from `end` on). `numbers` must stay unchanged until the next call of
-  // compute().
+  // Restricts the sum, and thus the draws, to some tokens without changing the weights of the others. The tokens are
+  // those with numbers[i] >= floor if i < end, and those with numbers[i] > floor otherwise. `numbers` must not change
+  // until the next call of compute().
   void restrict_to(const Kernels& kernels, const float* numbers, float floor, size_t end);
 
   float* data() { return weights_; }
   uint64_t total() const { return total_; }
-  // Returns the first index at which the sum of weights, in order of the index, exceeds `target` < total().
+  // Returns the first index at which the running sum of weights exceeds `target`, which must be less than total().
   size_t find(uint64_t target) const;
 
  private:
@@ -66,41 +65,41 @@ class Candidates {
  public:
   static constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
-  // Lays out the working memory; a measuring arena only adds up its size.
+  // Lays out the working memory.
   void layout(Arena& arena, size_t vocabulary_size);
 
-  // Starts a token: all tokens that the mask allows, at temperature 1.
+  // Starts with all tokens that the mask allows, at temperature 1.
   void begin(const Kernels& kernels, std::span<const float> logits, const TokenMask& mask);
 
   size_t count() const { return count_; }
   int32_t id(size_t index) const { return ids_ == nullptr ? static_cast<int32_t>(index) : ids_[index]; }
-  const int32_t* ids() const { return ids_; }  // null for the identity
-  // Returns the logit before a pending division by a temperature (divide_by).
+  const int32_t* ids() const { return ids_; }  // null if index and id are the same
+  // Returns a logit. A pending division by a temperature (divide_by) is not included.
   float logit(size_t index) const { return logits_[index]; }
   const float* logits() const { return logits_; }
   float max();
-  // Returns the index of a token, or count() if it is not in the set. `token` may be any number.
+  // Returns the index of a token, or count() if the token is not in the set. `token` may be any number.
   size_t find(int32_t token) const;
 
-  // Changes the logit of a token, if it is in the set, by `change(float) -> float`.
+  // Replaces the logit of a token by change(logit), if the token is in the set.
   template <typename Change>
   void change(int32_t token, Change change);
-  // Returns the logits for writing, divided by the temperature so far.
+  // Returns the logits for writing. Pending divisions by a temperature have been carried out.
   std::span<float> edit();
-  // Lets `function` change the logits of the whole vocabulary. Tokens outside the set have -infinity
-  // and stay outside. NaN becomes -infinity.
+  // Lets `function` change the logits of the whole vocabulary. Tokens that are not in the set have -infinity and stay
+  // out of it. NaN becomes -infinity.
   void rewrite(LogitsFunction function, void* user_data);
-  // Divides logits by T > 0. The division is lazy: logits stay as they are and only weights take it into account, until
-  // a stage changes logits.
+  // Divides the logits by T > 0. The division is lazy: until a stage changes logits, only the weights take it into
+  // account.
   void divide_by(float temperature);
   float inverse_temperature() const { return inverse_temperature_; }
 
-  // This member and those down to draw() require max() > kLowest. Returns weights by index, valid until the set or the
-  // temperature changes.
+  // This member and the others up to draw() require max() > kLowest. Returns the weights by index, which are valid
+  // until the set or the temperature changes.
   const float* weights();
   uint64_t total_fixed();
   double total() { return static_cast<double>(total_fixed()) * 0x1p-40; }
-  // Returns the same array to be overwritten. The next call of weights() computes the weights again.
+  // Returns the same array as memory that may be overwritten. The next call of weights() computes the weights again.
   float* take_weights();
   // Returns (max - l) / T = -ln weight, or NaN if the logit is NaN.
   float gap(size_t index) {
@@ -118,14 +117,15 @@ class Candidates {
   void keep_from_weight(float floor);
   template <typename Stays>
   void keep_if(Stays stays);  // stays(index) returns bool
-  // Keeps those of `tokens` (ascending, distinct) that are in the set and returns true. If none is, it keeps all and
-  // returns false.
+  // Keeps those of `tokens` (ascending, distinct) that are in the set and returns true. If none of them is, keeps all
+  // tokens and returns false.
   bool keep_tokens(std::span<const int32_t> tokens);
-  // Permits the next truncation to restrict draw() instead of moving the tokens. After it, only draw(), and id() and
-  // log_probability() of the drawn index, may be called.
+  // Allows the next truncation to restrict draw() instead of moving the tokens. After that truncation, the only calls
+  // allowed are draw(), and id() and log_probability() of the drawn index.
   void draw_after_truncation() { draws_next_ = true; }
 
-  // Returns the ranking of the logits, valid until they or the set change. Its scratch memory is also that of stages.
+  // Returns the ranking of the logits, which is valid until the logits or the set change. Stages may also use its
+  // scratch memory.
   Ranking& ranking() { return ranking_; }
 
  private:
@@ -137,13 +137,13 @@ class Candidates {
 
   const Kernels* kernels_ = nullptr;
   size_t vocabulary_size_ = 0;
-  // The set.
+  // The set of tokens.
   size_t count_ = 0;
   const float* logits_ = nullptr;
-  const int32_t* ids_ = nullptr;  // null for the identity
+  const int32_t* ids_ = nullptr;  // null if index and id are the same
   float inverse_temperature_ = 1.0f;
   bool draws_next_ = false;
-  // The following are derived from the set on demand.
+  // Values computed from the set when they are first needed.
   float max_ = kLowest;
   bool has_max_ = false;
   bool has_weights_ = false;
@@ -154,7 +154,7 @@ class Candidates {
   int32_t* own_ids_ = nullptr;   // (vocabulary)
 };
 
-// Returns the entropy H = -sum p ln p = ln total + sum p gap. Requires max() > kLowest.
+// Returns the entropy H = -sum p ln p, computed as ln total + sum p gap. Requires max() > kLowest.
 double entropy(Candidates& candidates);
 
 template <typename Change>
@@ -172,7 +172,7 @@ void Candidates::keep_if(Stays stays) {
   for (size_t i = 0; i < count_; ++i) {
     const bool kept_too = stays(i);
     const float logit = logits_[i];
-    // The token is always written, and counted only if it stays, because a branch could not be predicted.
+    // Every token is written, but counted only if it stays, because a branch would be mispredicted too often.
     own_ids_[kept] = id(i);
     own_logits_[kept] = logit;
     kept += kept_too ? 1 : 0;

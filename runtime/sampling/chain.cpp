@@ -1,7 +1,7 @@
-// The table of stages, and the chain that runs those that are on.
+// The table of stages, and the chain that runs those whose parameters turn them on.
 //
-// Adding a stage takes one row here and one function in stages/. Its parameters, its name, its place in each
-// order and when it is on are described in the tables of capi.
+// To add a stage, add one row here and one function in stages/. Its parameters, its name, its place in each order and
+// the condition that turns it on are in the tables of capi/params.
 #include "runtime/sampling/chain.h"
 
 #include <algorithm>
@@ -75,23 +75,23 @@ void run_xtc(Candidates& candidates, const StageInput& input) {
   xtc(candidates, input.params.xtc_threshold, input.params.min_keep);
 }
 
-// Effects of a stage other than dropping unlikely tokens.
+// What a stage does, other than drop unlikely tokens.
 enum Effect : uint8_t {
   kTruncates = 0,
-  kReorders = 1,               // may make another token the most likely one
-  kReweighs = 2 | kReorders,   // changes logits because of the text, and drops nothing
+  kReorders = 1,               // may change which token is the most likely one
+  kReweighs = 2 | kReorders,   // changes logits because of the text, and drops no tokens
   kBansTokens = 4 | kReweighs  // may ban every token
 };
 
 using StageFunction = void (*)(Candidates&, const StageInput&);
 
-// Returns null for a stage that SOTTO_WITH_SAMPLERS=basic leaves out.
+// Returns null for a stage that is not part of a build with SOTTO_WITH_SAMPLERS=basic.
 constexpr StageFunction optional_stage(StageFunction function) { return kHasAllSamplers ? function : nullptr; }
 
 struct Stage {
   StageKind kind;
   uint8_t effect;
-  StageFunction run;  // null if this build does not have the stage
+  StageFunction run;  // null if the stage is not part of this build
 };
 
 using C = Candidates;
@@ -207,7 +207,8 @@ Chain Chain::make(const SamplerParams& params) {
     chain.stages_[chain.count_++] = stage;
   }
   if (!is_greedy(params)) return chain;
-  // The stages after the last one that reorders leave the most likely token as it is, so they are removed.
+  // After the last stage that may change the most likely token, no stage affects greedy selection, so the rest is
+  // removed.
   while (chain.count_ > 0 && !has(chain.stages_[chain.count_ - 1], kReorders)) --chain.count_;
   return chain;
 }

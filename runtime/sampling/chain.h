@@ -13,13 +13,14 @@
 
 namespace sotto {
 
-// SOTTO_WITH_SAMPLERS=full: all stages and selections, not only the basic ones. The linker drops what nothing calls.
+// SOTTO_WITH_SAMPLERS=full builds all stages and selections, not only the basic ones. The linker drops functions that
+// are never called.
 inline constexpr bool kHasAllSamplers = SOTTO_HAS_ALL_SAMPLERS != 0;
 
 class BreakerSet;
 class PastTokens;
 
-// Looks up the bytes of a token.
+// Returns the bytes of a token.
 struct TokenBytes {
   const void* self = nullptr;
   std::span<const char> (*of)(const void* self, int32_t token) = nullptr;  // null if there is no tokenizer
@@ -33,10 +34,10 @@ struct SamplerShape {
   int32_t end_token = kNoTokenId;
   size_t list_bytes = 0;
   TokenBytes bytes;
-  size_t history_capacity = kDefaultHistoryCapacity;  // number of newest tokens that stages consider
+  size_t history_capacity = kDefaultHistoryCapacity;  // number of recent tokens that stages consider
 };
 
-// The input of a stage besides the candidates.
+// The input of a stage, apart from the candidates.
 struct StageInput {
   const SamplerParams& params;
   const SamplerShape& shape;
@@ -46,7 +47,7 @@ struct StageInput {
   const BreakerSet& breakers;
 };
 
-// Returns whether the temperature is 0 whatever the entropy.
+// Returns whether the temperature is 0 for every distribution.
 inline bool is_cold(const SamplerParams& params) {
   return !(params.temperature > 0) && !(params.temperature_range > 0);
 }
@@ -56,18 +57,18 @@ inline bool is_greedy(const SamplerParams& params) { return is_cold(params) || p
 
 class Chain {
  public:
-  // The stages that run() leaves out.
+  // Stages that run() skips.
   struct Skip {
-    bool bans = false;         // those that ban tokens
-    bool truncations = false;  // all but those that change logits because of the text
+    bool bans = false;         // stages that ban tokens
+    bool truncations = false;  // all stages except those that change logits because of the text
   };
 
-  // `params` must have passed check_stages().
+  // Makes the chain for `params`, which must have passed check_stages().
   static Chain make(const SamplerParams& params);
 
   std::span<const StageKind> stages() const { return {stages_.data(), count_}; }
   bool can_ban() const;
-  // Runs a part of the chain. `draws` promises that only Candidates::draw() follows.
+  // Runs the stages of the chain except those in `skip`. `draws` promises that only Candidates::draw() follows.
   void run(Candidates& candidates, const StageInput& input, Skip skip, bool draws) const;
 
  private:
@@ -75,14 +76,14 @@ class Chain {
   size_t count_ = 0;
 };
 
-// Returns the order of all stages: a preset, or the one in `params`.
+// Returns the order of all stages: a predefined one, or the one in `params`.
 std::span<const StageKind> stage_order(const SamplerParams& params);
 
-// Checks that `params.stages` holds no stage twice, none that does not exist, and all that the parameters
+// Checks that `params.stages` contains only stages that exist, none of them twice, and every stage that the parameters
 // turn on.
 Status check_stages(const SamplerParams& params, Error* error);
 
-// Returns kUnsupported if the parameters need a stage or a selection that this build leaves out.
+// Returns kUnsupported if the parameters need a stage or a selection that is not part of this build.
 Status check_built(const SamplerParams& params, Error* error);
 
 }  // namespace sotto

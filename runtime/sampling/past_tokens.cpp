@@ -24,8 +24,8 @@ size_t distinct_count(std::span<uint64_t> values) {
   return count;
 }
 
-// Returns the largest value of the prefix function (Knuth, Morris and Pratt 1977) of tokens that are newest
-// first: the length of the longest suffix of the text that also occurs earlier.
+// Returns the largest value of the prefix function (Knuth, Morris and Pratt 1977) for tokens that are given newest
+// first. This is the length of the longest suffix of the text that also occurs earlier.
 size_t longest_repeat(std::span<const int32_t> tokens) {
   uint16_t border[SamplerParams::kMaxGuardWindow];
   border[0] = 0;
@@ -94,7 +94,7 @@ std::span<const int32_t> PastTokens::reversed() {
 std::span<const uint32_t> PastTokens::repeats() {
   const std::span<const int32_t> r = reversed();
   if (has_repeats_) return {repeats_, r.size()};
-  // [first, end) is the match that reaches furthest; within it, r[first + i] = r[i].
+  // [first, end) is the match found so far that ends last; inside it, r[first + i] = r[i].
   size_t first = 0, end = 0;
   for (size_t k = 1; k < r.size(); ++k) {
     size_t length = k < end ? std::min<size_t>(repeats_[k - first], end - k) : 0;

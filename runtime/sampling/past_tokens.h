@@ -1,6 +1,6 @@
-// Facts about the history that the repetition stages share: the tokens newest first, the earlier
-// occurrences of its end, and the weights of the penalty window. Each is computed at most once per token,
-// on demand. Also measures how much a text repeats itself.
+// What the repetition stages need to know about the history: the tokens in reverse order, the earlier occurrences of
+// its end, and the weights of the penalty window. Each is computed at most once per token, when it is first needed.
+// This class also measures how repetitive a text is.
 #pragma once
 
 #include <bit>
@@ -18,19 +18,19 @@ namespace sotto {
 // A distinct token of a window.
 struct PastToken {
   int32_t token;
-  uint32_t longest;  // length of the longest repetition that the token would continue
-  float newest;      // weight of its newest occurrence
+  uint32_t longest;  // length of the longest repetition that the token would extend
+  float newest;      // weight of its last occurrence
   float sum;         // sum of the weights of all its occurrences
 };
 
-// The distinct tokens of a window, in the order of their first occurrence.
+// The distinct tokens of a window, ordered by their first occurrence.
 class TokenTable {
  public:
-  // For up to `capacity` distinct tokens; a measuring arena only adds up.
+  // Takes memory for `capacity` distinct tokens.
   void layout(Arena& arena, size_t capacity);
-  // Empties the table, in time proportional to `count`, the maximal number of tokens that it will hold.
+  // Empties the table. The time is proportional to `count`, the maximum number of tokens that it will hold.
   void clear(size_t count);
-  // Returns the entry of a token. A new entry is zero.
+  // Returns the entry of a token. A new entry is all zeros.
   PastToken& at(int32_t token);
   std::span<const PastToken> entries() const { return {entries_, count_}; }
 
@@ -45,16 +45,16 @@ class TokenTable {
 
 class PastTokens {
  public:
-  // Considers the newest `capacity` tokens of a history. A measuring arena only adds up.
+  // Takes memory for the newest `capacity` tokens of a history.
   void layout(Arena& arena, size_t capacity);
 
-  // Starts a token. The history must stay unchanged until the next one.
+  // Starts with the history before a token. The history must not change until the next call.
   void begin(const SampleInput& input, bool penalize_prompt);
 
-  // Returns how many of the newest tokens a window contains. It does not reach beyond the capacity or, unless the
-  // prompt counts, into the prompt.
+  // Returns how many tokens a window contains. A window ends at the capacity and, if the prompt does not count, at the
+  // start of the answer.
   size_t reach(size_t window) const;
-  // Returns how many of the tokens, namely the newest ones, were generated.
+  // Returns how many of the tokens were generated. These are the newest ones.
   size_t generated_count() const { return generated_count_; }
   const TokenHistory& history() const { return history_; }
 
@@ -62,17 +62,17 @@ class PastTokens {
   std::span<const int32_t> reversed();
 
   // Returns the Z-array of reversed() (Gusfield 1997), in linear time. Element k > 0 is the length of the longest
-  // common prefix of reversed() and reversed() without its first k tokens. In other words, it is how many tokens before
-  // the newest k equal the newest ones. Element 0 is meaningless.
+  // common prefix of reversed() and reversed() without its first k tokens: how many tokens before the newest k equal
+  // the newest ones. Element 0 has no meaning.
   std::span<const uint32_t> repeats();
 
-  // Returns the distinct tokens of the penalty window with their weights. With slope s > 0, a token of age a in a
-  // window of w tokens has the weight (s x / (1 + |x| (s - 1)) + 1) / 2 with x = 1 - 2 a / (w - 1), which is 1 for the
-  // newest and 0 for the oldest (KoboldAI's repetition penalty slope, AdvancedRepetitionPenalty in warpers.py). With
-  // slope 0 all weights are 1.
+  // Returns the distinct tokens of the penalty window with their weights. With a slope s > 0, a token of age a in a
+  // window of w tokens has the weight (s x / (1 + |x| (s - 1)) + 1) / 2, where x = 1 - 2 a / (w - 1). The weight is 1
+  // for the newest token and 0 for the oldest (the repetition penalty slope of KoboldAI, AdvancedRepetitionPenalty in
+  // warpers.py). With slope 0 all weights are 1.
   std::span<const PastToken> weigh(uint32_t window, float slope);
 
-  // Lends the table to a stage. The next call of weigh() computes its entries again.
+  // Gives the table to a stage for its own use. The next call of weigh() computes its entries again.
   TokenTable& table() {
     weighed_ = false;
     return table_;
@@ -91,12 +91,12 @@ class PastTokens {
   TokenTable table_;
 };
 
-// Returns 0 (no repetition) to 1 (nothing else) for the newest n <= SamplerParams::kMaxGuardWindow tokens of a
-// window: the mean of
-//   max(0, 1 - 2 d / n) with d distinct tokens, as half of the tokens of any text occur twice;
-//   1 - b / (n - 1) with b distinct bigrams;
-//   min(1, 2 s / n) with s the length of the longest suffix that also occurs earlier.
-// Returns 0 for n < 8. Uses only the stack.
+// Returns how repetitive the newest n <= SamplerParams::kMaxGuardWindow tokens of a window are, from 0 (no repetition)
+// to 1 (nothing else). This is the mean of three measures:
+//   max(0, 1 - 2 d / n) for d distinct tokens, because in any text half of the tokens occur twice;
+//   1 - b / (n - 1) for b distinct bigrams;
+//   min(1, 2 s / n) for the length s of the longest suffix that also occurs earlier.
+// The result is 0 for n < 8. Uses only the stack.
 float repetition_severity(const TokenHistory& history, size_t window);
 
 }  // namespace sotto

@@ -13,7 +13,7 @@ namespace sotto {
 namespace {
 
 constexpr size_t kSampleSize = 2048;
-constexpr size_t kStep = 1024;  // number of tokens per call of a vectorized operation
+constexpr size_t kStep = 1024;  // number of tokens for one call of a vectorized operation
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 constexpr float kNoCeiling = std::numeric_limits<float>::quiet_NaN();
 
@@ -68,8 +68,8 @@ float Ranking::lower_bound_of_rank(size_t k) {
   return order[k - 1];
 }
 
-// Sums the weights above the range and collects the indices of the tokens in it, in order. Null
-// weights are all 1.
+// Sums the weights above the range and collects the indices of the tokens in the range, in ascending order. If
+// `weights` is null, every weight is 1.
 Split Ranking::split(LogitRange range, const float* weights) {
   Split all = {};
   const size_t step = has_block_maxima_ ? kBlock : kStep;
@@ -85,7 +85,7 @@ Split Ranking::split(LogitRange range, const float* weights) {
   return all;
 }
 
-// The keys of the first `count` collected indices, in their place.
+// Replaces the first `count` collected indices by their keys.
 std::span<uint64_t> Ranking::keys_of_indices(size_t count) {
   const int32_t* all = indices();
   for (size_t i = 0; i < count; ++i) {
@@ -101,9 +101,9 @@ std::span<uint64_t> Ranking::keys_from(float floor) {
   return {keys_, count_};
 }
 
-// Estimates, from an even sample, logits between which the border lies at which the weights from the largest
-// logit down sum to `target`: three standard deviations to either side, compared as squares, because a root per bucket
-// would cost more than the sums.
+// Estimates two logits between which the border lies: the point at which the weights, from the largest logit down, sum
+// to `target`. The estimate comes from an evenly spaced sample and allows three standard deviations to either side. It
+// compares squares, because a square root per bucket would cost more than the sums.
 [[gnu::noinline]] Ranking::LogitRange Ranking::estimate_border(const float* weights, uint64_t total,
                                                                uint64_t target) const {
   struct Bucket {
@@ -111,10 +111,10 @@ std::span<uint64_t> Ranking::keys_from(float floor) {
     float squares;
   } buckets[kBucketCount] = {};
   constexpr float kLargest = std::numeric_limits<float>::max();
-  // Ranks need fewer samples than weights, whose sizes vary.
+  // Ranks need fewer samples than weights, which vary in size.
   const size_t sampled = weights == nullptr ? kSampleSize / 2 : kSampleSize;
   const size_t stride = count_ / sampled;
-  float lowest = kLargest, highest = -kLargest;  // of the finite logits
+  float lowest = kLargest, highest = -kLargest;  // range of the finite logits
   for (size_t i = 0; i < sampled; ++i) {
     const float l = logits_[i * stride];
     if (!(std::fabs(l) <= kLargest)) continue;
@@ -136,8 +136,8 @@ std::span<uint64_t> Ranking::keys_from(float floor) {
   }
   double all_squares = 0;
   for (const Bucket& bucket : buckets) all_squares += static_cast<double>(bucket.squares);
-  // The sums above and below a bucket's top follow from each other, as the total is known: uses the one with
-  // the smaller deviation.
+  // The total is known, so the sum above the top of a bucket determines the sum below it. The estimate uses the one
+  // with the smaller deviation.
   const double scale = 0x1p-40 * static_cast<double>(sampled) / static_cast<double>(count_);
   const double all = scale * static_cast<double>(total);
   const double below_wanted = scale * static_cast<double>(total - target);
@@ -151,7 +151,7 @@ std::span<uint64_t> Ranking::keys_from(float floor) {
     const bool uses_below = below_squares <= all_squares - below_squares;
     const double variance = 9 * std::max(0.0, std::min(below_squares, all_squares - below_squares));
     const double sum = uses_below ? below : above;
-    if (!(sum > 0 && sum * sum > variance)) continue;  // fewer than nine equal weights say nothing
+    if (!(sum > 0 && sum * sum > variance)) continue;  // fewer than nine equal weights prove nothing
     const double distance = below_wanted - (uses_below ? below : all - above);
     const float top = highest - static_cast<float>(bucket) * width;
     if (distance >= 0 && distance * distance >= variance) range.floor = top;
@@ -163,8 +163,8 @@ std::span<uint64_t> Ranking::keys_from(float floor) {
   return range;
 }
 
-// Returns the key if the border is among the tokens of this logit. Otherwise returns kNoKey and removes them, and the
-// tokens on the other side of them, from the range in which the border lies.
+// Checks whether the border is among the tokens with this logit, and returns its key if so. Otherwise removes these
+// tokens, and those on the far side of them, from the range that contains the border, and returns kNoKey.
 uint64_t Ranking::find_among_equals(float logit, const float* weights, uint64_t target, LogitRange* range) {
   if (!(logit > kLowest && logit < std::numeric_limits<float>::infinity())) return kNoKey;
   const Split equal = split({logit, next_above(logit)}, weights);
@@ -180,8 +180,8 @@ uint64_t Ranking::find_among_equals(float logit, const float* weights, uint64_t 
   return kNoKey;
 }
 
-// The key at which the sum of weights, over the keys in ascending order, reaches `target`; kNoKey if it
-// does not. Null weights are all 1. Permutes the keys.
+// Returns the key at which the running sum of weights, in the order of ascending keys, reaches `target`, or kNoKey if
+// it never does. If `weights` is null, every weight is 1. Permutes the keys.
 uint64_t Ranking::select(std::span<uint64_t> keys, const float* weights, uint64_t target) {
   if (weights != nullptr) {
     return select_by_sum(
@@ -194,9 +194,9 @@ uint64_t Ranking::select(std::span<uint64_t> keys, const float* weights, uint64_
   return *place;
 }
 
-// The key at which the sum of weights in the sorted order reaches `target`. A sample tells between
-// which logits it most likely lies, one pass sums the weights above these and collects the tokens
-// between them, and a weighted selection among those finds it. Null weights are all 1.
+// Returns the key at which the sum of weights in sorted order reaches `target`. A sample tells between which two logits
+// it most likely lies, one pass sums the weights above them and collects the tokens between them, and a weighted
+// selection among these finds it. If `weights` is null, every weight is 1.
 uint64_t Ranking::find_border(const float* weights, uint64_t total, uint64_t target) {
   constexpr size_t kMany = 8192;
   constexpr int kRounds = 8;
@@ -208,7 +208,8 @@ uint64_t Ranking::find_border(const float* weights, uint64_t total, uint64_t tar
         range = {range.ceiling, kNoCeiling};
         found = split(range, weights);
       }
-      for (int round = 0; round < kRounds && found.collected > kMany; ++round) {  // mostly because many are equal
+      for (int round = 0; round < kRounds && found.collected > kMany; ++round) {  // usually because many tokens have
+                                                                                  // the same logit
         const float middle = logits_[indices()[found.collected / 2]];
         const uint64_t key = find_among_equals(middle, weights, target, &range);
         if (key != kNoKey) return key;
@@ -235,7 +236,7 @@ uint64_t Ranking::key_of_rank(size_t rank) {
   if (reached > kLowest) {
     const size_t reaching = split({reached, kNoCeiling}, nullptr).collected;
     if (reaching <= kFew) return select(keys_of_indices(reaching), nullptr, target);
-    // Many reach it because they are equal.
+    // Many tokens reach the floor because their logits are equal.
     LogitRange range = {reached, kNoCeiling};
     const uint64_t key = find_among_equals(reached, nullptr, target, &range);
     if (key != kNoKey) return key;
@@ -246,7 +247,7 @@ uint64_t Ranking::key_of_rank(size_t rank) {
 uint64_t Ranking::find_prefix(const float* weights, uint64_t total, uint64_t target) {
   constexpr size_t kFew = 1024, kLikeliest = 128;
   constexpr uint64_t kPeaked = uint64_t{100} << kFixedBits;  // the largest probability is above 1%
-  // In a peaked distribution the border is usually among the most likely tokens.
+  // In a peaked distribution, the border is usually among the most likely tokens.
   const float floor = count_ > kFew && total < kPeaked ? lower_bound_of_rank(kLikeliest) : kLowest;
   if (count_ <= kFew || floor > kLowest) {
     const uint64_t key = select(keys_from(floor), weights, target);

@@ -1,9 +1,9 @@
-// Places in the sorted order of logits, found without sorting.
+// Finds places in the sorted order of logits without sorting them.
 //
-// The sorted order is descending logit, then ascending index. The place of a token is given by its sort_key. A
+// The sorted order is descending logit, then ascending index. A sort_key stands for the place of a token in it. A
 // truncation needs the key at which a sum over the sorted order reaches a target. Ranking::find_prefix() and
-// key_of_rank() estimate from a sample between which two logits that key lies. One vectorized pass sums the weights
-// above them, and a weighted selection (select_by_sum) finds the key among the few tokens in between.
+// key_of_rank() first estimate, from a sample, between which two logits that key lies. One vectorized pass then sums
+// the weights above them, and a weighted selection (select_by_sum) finds the key among the few tokens in between.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +23,12 @@ inline constexpr int kBucketBits = 10;
 inline constexpr size_t kBucketCount = size_t{1} << kBucketBits;
 inline constexpr uint64_t kNoKey = UINT64_MAX;
 
-// Returns a key. Ascending keys are in the sorted order, and the low half of a key is the index. NaN sorts as
+// Returns a key for sorting: ascending keys are in the sorted order. The low half of a key is the index. NaN counts as
 // -infinity, and -0 as 0.
 inline uint64_t sort_key(float logit, size_t index) {
   const float value = logit != logit ? -std::numeric_limits<float>::infinity() : logit + 0.0f;
   const auto bits = std::bit_cast<uint32_t>(value);
-  const uint32_t positive = (bits >> 31) - 1;  // all ones
+  const uint32_t positive = (bits >> 31) - 1;  // all bits set if the logit is not negative
   const uint32_t descending = bits ^ (positive & 0x7fffffff);
   return uint64_t{descending} << 32 | static_cast<uint32_t>(index);
 }
@@ -42,7 +42,7 @@ struct KeyRange {
 };
 
 inline KeyRange range_of(std::span<const uint64_t> keys) {
-  constexpr size_t kChains = 4;  // independent chains that hide latency
+  constexpr size_t kChains = 4;  // independent dependency chains, which hide latency
   uint64_t least[kChains], most[kChains];
   std::fill_n(least, kChains, keys[0]);
   std::fill_n(most, kChains, keys[0]);
@@ -59,13 +59,13 @@ inline KeyRange range_of(std::span<const uint64_t> keys) {
   return {*std::min_element(least, least + kChains), *std::max_element(most, most + kChains)};
 }
 
-// Weighted selection: finds where the running sum over a sorted sequence reaches a target, without sorting it. Each
-// round sums the measure over buckets of the keys' range and continues in the bucket that holds the target. It is a
-// radix selection, or a quickselect with 1,024 pivots.
+// Weighted selection: finds where the running sum over a sorted sequence reaches a target, without sorting the
+// sequence. Each round divides the range of the keys into buckets, sums the measure over each bucket, and continues in
+// the bucket in which the target is reached. This is a radix selection, or a quickselect with 1,024 pivots.
 //
-// Returns the key at which the sum of measure(key_index(key)), over the keys in ascending order, reaches `target`, at
-// least 1, or kNoKey if it does not. The high half of a key gives the order. Keys of equal high halves must already be
-// ascending. Permutes the keys. `sums` is scratch memory for kBucketCount sums.
+// Returns the key at which the sum of measure(key_index(key)), over the keys in ascending order, reaches `target`,
+// which must be at least 1, or kNoKey if it never does. The high half of a key determines its order, so keys with equal
+// high halves must already be in ascending order. Permutes the keys. `sums` is scratch memory for kBucketCount sums.
 template <typename Measure>
 uint64_t select_by_sum(std::span<uint64_t> keys, Measure measure, uint64_t target, uint64_t* sums) {
   constexpr size_t kSorted = 128;
@@ -97,36 +97,37 @@ uint64_t select_by_sum(std::span<uint64_t> keys, Measure measure, uint64_t targe
   return kNoKey;
 }
 
-// Ranks an array of logits. It stores what it has found out about them until the next set().
+// Ranks an array of logits. What it has computed about them is kept until the next set().
 class Ranking {
  public:
-  // Lays out the working memory; a measuring arena only adds up its size.
+  // Lays out the working memory.
   void layout(Arena& arena, size_t vocabulary_size);
 
-  // Sets the logits, which must be unchanged from the next call of another member until the next set().
+  // Sets the logits. From the first call of another member on, they must not change until the next set().
   void set(const Kernels& kernels, std::span<const float> logits);
 
   float max();
   // Returns the index of the first token of the sorted order.
   size_t argmax() const;
-  // Returns the key of the `rank`-th token of the sorted order, 1 ... logits.size().
+  // Returns the key of the token at place `rank` of the sorted order, from 1 to logits.size().
   uint64_t key_of_rank(size_t rank);
-  // Returns the key of the last token of the shortest prefix of the sorted order whose weights sum to at least
-  // `target`, 1 ... `total`. `weights` must ascend with the logits; `total` is their sum in fixed point.
+  // Returns the key of the last token in the shortest prefix of the sorted order whose weights sum to at least
+  // `target`, which is from 1 to `total`. `weights` must increase with the logits; `total` is their sum in fixed point.
   uint64_t find_prefix(const float* weights, uint64_t total, uint64_t target);
-  // Returns a logit that at least `k` tokens reach and that is fast to find, or -infinity if k is too large for that.
+  // Returns a number that at least `k` logits reach, or -infinity if `k` is too large for that. It is a lower bound
+  // that is fast to find.
   float lower_bound_of_rank(size_t k);
 
-  // The following return keys in scratch(), valid until the next call of a member that returns keys.
+  // Keys in scratch(). They are valid until the next call of a member that returns keys.
   std::span<uint64_t> keys_from(float floor);       // of the tokens that reach `floor`, in order of the index
   std::span<uint64_t> sorted_prefix(size_t count);  // of the first `count` tokens, sorted
 
-  // Memory for other algorithms, with one element per logit.
+  // Scratch memory for other algorithms, with one element per logit.
   std::span<uint64_t> scratch() { return {keys_, count_}; }
   uint64_t* bucket_sums() { return bucket_sums_; }  // (kBucketCount)
 
  private:
-  static constexpr size_t kBlock = 128;  // number of tokens per maximum
+  static constexpr size_t kBlock = 128;  // number of tokens that share a maximum
 
   // The logits l with floor <= l < ceiling.
   struct LogitRange {
@@ -149,9 +150,9 @@ class Ranking {
   size_t count_ = 0;
   bool has_block_maxima_ = false;
   // Working memory.
-  uint64_t* keys_ = nullptr;         // (vocabulary); the upper half also holds indices
-  float* block_maxima_ = nullptr;    // (block), twice; the second half is for selection
-  float* ones_ = nullptr;            // (kStep), all 1: the weights that count tokens
+  uint64_t* keys_ = nullptr;         // (vocabulary); the upper half also stores indices
+  float* block_maxima_ = nullptr;    // (block) twice; the second half is used by selection
+  float* ones_ = nullptr;            // (kStep), all 1: weights that count tokens
   uint64_t* bucket_sums_ = nullptr;  // (kBucketCount)
 };
 

@@ -1,4 +1,4 @@
-// The input of one sampling step besides the logits, and the state that selections keep between steps.
+// The input of one sampling step, apart from the logits, and the state that selections keep between steps.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace sotto {
 
-// A view of the newest tokens of a stream, oldest first, in at most three pieces: two of a ring buffer and one of a
-// sequence that a search has branched off.
+// A view of the newest tokens of a stream, oldest first, in at most three pieces: two of a ring buffer, and one of a
+// sequence with which a search has continued the stream.
 class TokenHistory {
  public:
   TokenHistory() = default;
@@ -19,7 +19,7 @@ class TokenHistory {
 
   size_t size() const { return pieces_[0].size() + pieces_[1].size() + pieces_[2].size(); }
 
-  // Returns the token `back` positions before the newest, for back < size().
+  // Returns the token `back` places before the newest one. Requires back < size().
   int32_t from_end(size_t back) const {
     assert(back < size());
     size_t piece = 2;
@@ -27,7 +27,7 @@ class TokenHistory {
     return pieces_[piece][pieces_[piece].size() - 1 - back];
   }
 
-  // Returns the newest `count` tokens, or all.
+  // Returns the newest `count` tokens, or all tokens if there are fewer.
   TokenHistory last(size_t count) const {
     TokenHistory newest;
     for (size_t piece = 3; piece-- > 0 && count > 0;) {
@@ -46,15 +46,15 @@ class TokenHistory {
 };
 
 struct SampleInput {
-  TokenHistory history;          // the sequence so far with its prompt, at most the context
-  uint64_t draw = 0;             // number of tokens in the sequence; it is the position in the stream of random
-                                 // numbers, so that a session that was rolled back draws the same again
-  uint32_t sequence = 0;         // number of a search's sequence; 0 for the session's own
-  uint64_t generated_count = 0;  // number of generated tokens, which are at the end of the history
-  uint64_t token_limit = 0;      // number of generated tokens after which the text ends; 0 if unknown
+  TokenHistory history;          // the prompt and the sequence so far, or their newest tokens
+  uint64_t draw = 0;             // number of tokens in the sequence; because it is also the position in the stream of
+                                 // random numbers, a session that was rolled back draws the same numbers again
+  uint32_t sequence = 0;         // number of the sequence in a search; 0 for the session's own
+  uint64_t generated_count = 0;  // number of generated tokens at the end of the history
+  uint64_t token_limit = 0;      // number of generated tokens after which the text ends; 0 if it is not known
 };
 
-// The state of selections. A session keeps one per token, so that it can roll back.
+// The state of selections. A session stores it for each token, so that it can be rolled back.
 struct SamplerState {
   float mirostat_mu = 0;      // in bits
   float adaptive_sum = 0;     // decayed sum of past probabilities

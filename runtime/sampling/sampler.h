@@ -1,5 +1,6 @@
-// Sampler takes logits and a mask, runs the chain of stages, and selects one token. A session owns one and keeps its
-// state per token. StandaloneSampler keeps the state itself, for the logits of any runtime.
+// A Sampler takes logits and a mask, runs the chain of stages, and selects one token. A session owns a Sampler and
+// stores the state of its selections per token. A StandaloneSampler stores the state itself and serves the logits of
+// any runtime.
 #pragma once
 
 #include <cstddef>
@@ -21,27 +22,27 @@ namespace sotto {
 
 struct SampledToken {
   int32_t token;
-  // ln p under the distribution from which it was selected (for greedy selection, the one after the stages that
-  // reweigh); NaN unless SamplerParams::log_probabilities is set.
+  // ln p under the distribution from which the token was selected, or NaN unless SamplerParams::log_probabilities is
+  // set. For greedy selection this is the distribution after the stages that reweigh.
   float sampled_log_probability;
 };
 
-// The sampled token is always allowed by the mask, which must allow at least one. If the stages ban every allowed
-// token, the stages that ban are skipped for that token. NaN logits count as -infinity; if all logits do, the lowest
-// allowed id is selected. Logits of +infinity share all of the probability equally.
+// The mask must allow at least one token, and the sampled token is always allowed. If the stages ban every allowed
+// token, the stages that ban tokens are skipped for this step. NaN counts as -infinity. If all logits are -infinity,
+// the lowest allowed id is selected. If some are +infinity, these tokens are equally likely and no others are drawn.
 class Sampler {
  public:
-  // Returns the bytes of working memory, a multiple of 64. `list_bytes` is the capacity for copies of the
-  // parameters' lists (list_size).
+  // Returns the number of bytes of working memory, which is a multiple of 64. `list_bytes` is the capacity for copies
+  // of the parameters' lists (see list_size).
   static size_t memory_size(size_t vocabulary_size, size_t list_bytes,
                             size_t history_capacity = kDefaultHistoryCapacity);
 
-  // `memory` has memory_size() bytes and is aligned to 64. Sets the default parameters.
+  // Sets the default parameters. `memory` must have memory_size() bytes and be aligned to 64.
   void init(const Kernels& kernels, const SamplerShape& shape, void* memory);
 
-  // Validates and copies the parameters, lists included. On failure the old ones stay.
+  // Validates and copies the parameters, including their lists. On failure the old ones stay in effect.
   Status set_params(const SamplerParams& params, Error* error);
-  const SamplerParams& params() const { return params_; }  // the lists are the sampler's copies
+  const SamplerParams& params() const { return params_; }  // its lists are the sampler's copies
 
   SamplerState initial_state() const;
 
@@ -49,13 +50,14 @@ class Sampler {
   SampledToken sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                       SamplerState* state);
 
-  // Returns the candidates after the stages that change logits because of the text: bans, biases, forcing,
-  // penalties and the watermark's bias, but not temperature, smoothing and truncation.
+  // Returns the candidates after the stages that change logits because of the text: bans, biases, forcing, penalties,
+  // and the bias of the watermark, but not temperature, smoothing and truncation.
   Candidates& reweigh(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
-  // Returns the candidates after all stages, before the selection. If that is greedy, only the most likely one is left.
+  // Returns the candidates after all stages, before the selection. If the selection is greedy, only the most likely one
+  // remains.
   Candidates& process(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                       const SamplerState& state);
-  // Returns `state` after tokens that the caller selected from the results of process().
+  // Returns the state that follows `state` after the caller has selected `tokens` from the results of process().
   SamplerState state_after(SamplerState state, std::span<const int32_t> tokens) const;
 
  private:
@@ -84,7 +86,7 @@ class StandaloneSampler {
 
   size_t vocabulary_size() const { return vocabulary_size_; }
   Status set_params(const SamplerParams& params, Error* error);
-  // `logits` has vocabulary_size() elements; the input's tokens are in the vocabulary.
+  // Selects a token. `logits` has vocabulary_size() elements, and the tokens in the input are in the vocabulary.
   int32_t pick(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
   // Returns the candidates after the chain, valid until the next call.
   Candidates& apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
@@ -95,8 +97,8 @@ class StandaloneSampler {
   SamplerState state_;
 };
 
-// Writes the probability of each candidate. If all logits are -infinity, the first candidate, which would be selected,
-// has probability 1.
+// Writes the probability of each candidate. If all logits are -infinity, the first candidate would be selected, so its
+// probability is 1.
 void write_probabilities(Candidates& candidates, float* probabilities);
 
 }  // namespace sotto

@@ -12,7 +12,7 @@
 namespace sotto {
 namespace {
 
-// Copies lists into `memory`. With null it only adds up their sizes.
+// Copies lists into `memory`. If that is null, only adds up their sizes.
 class Copier {
  public:
   explicit Copier(uint8_t* memory) : memory_(memory) {}
@@ -28,7 +28,7 @@ class Copier {
     std::memcpy(place, elements, count * sizeof(T));
     return place;
   }
-  // Copies a list of lists; copy_inner() copies the list inside each element.
+  // Copies a list of lists. copy_inner() copies the list inside an element.
   template <typename T, typename CopyInner>
   void copy_nested(std::span<const T>* list, CopyInner copy_inner) {
     T* outer = take<T>(list->size());
@@ -62,7 +62,7 @@ class Copier {
   bool overflowed_ = false;
 };
 
-// Requires a list in the sampler's memory.
+// Sorts a list and removes duplicates. The list must be in the sampler's memory.
 void sort_unique(std::span<const int32_t>* list) {
   auto* first = const_cast<int32_t*>(list->data());
   sort_numbers(first, first + list->size());
@@ -106,7 +106,7 @@ Status check_tokens(const char* name, std::span<const int32_t> tokens, const Sam
   return Status::kOk;
 }
 
-// `index` is that of the sequence; messages about its tokens contain it as well.
+// `index` is the number of the sequence, which messages about its tokens contain as well.
 Status check_sequence(const char* name, uint64_t index, std::span<const int32_t> tokens, const SamplerShape& shape,
                       Error* error) {
   if (tokens.empty()) {
@@ -162,7 +162,7 @@ Status check_lists(const SamplerParams& p, const SamplerShape& shape, Error* err
   return check_single_token("forced_last_token", p.forced_last_token, shape, error);
 }
 
-// Tournament and Gumbel watermarks draw the token themselves.
+// Tournament and Gumbel watermarks replace the selection.
 Status check_watermark_selection(const SamplerParams& p, Error* error) {
   const bool replaces =
       p.watermark.scheme == WatermarkScheme::kTournament || p.watermark.scheme == WatermarkScheme::kGumbel;

@@ -1,4 +1,4 @@
-// Validates the parameters of a sampler and copies the lists to which they point into memory of the caller.
+// Validates the parameters of a sampler and copies their lists into the caller's memory.
 #pragma once
 
 #include <cstddef>
@@ -11,27 +11,28 @@
 
 namespace sotto {
 
-// Returns the number of bytes of the lists of `params`, each rounded up to 8, or SIZE_MAX on overflow.
+// Returns the total number of bytes of the lists in `params`, each rounded up to a multiple of 8, or SIZE_MAX on
+// overflow.
 size_t list_size(const SamplerParams& params);
 
 class ListMemory {
  public:
-  // A measuring arena only adds up.
+  // Takes memory for two sets of lists of `list_bytes` bytes.
   void layout(Arena& arena, size_t list_bytes);
 
-  // Makes the lists of `params` point to copies. The lists of the previous call stay intact, so that they
-  // may be part of the new ones, or stay in use if those are rejected.
+  // Makes the lists of `params` point to copies. The lists of the previous call stay intact: they may be the source of
+  // the new ones, and they stay in use if the new ones are rejected.
   Status copy(SamplerParams* params, Error* error);
-  // Commits: the next copy() may overwrite all lists but those copied last.
+  // Makes the copies permanent: the next copy() may overwrite all other lists.
   void keep_copied() { current_ = 1 - current_; }
 
  private:
   size_t size_ = 0;
   uint8_t* halves_[2] = {};
-  int current_ = 0;  // index of the half in use
+  int current_ = 0;  // index of the half that is in use
 };
 
-// Rejects the first invalid parameter, and names its first invalid element.
+// Rejects the first invalid parameter and names its first invalid element.
 Status check_sampler(const SamplerParams& params, const SamplerShape& shape, Error* error);
 
 }  // namespace sotto

@@ -1,5 +1,5 @@
-// Stages that make repeated tokens less likely. The window gives each token two weights (PastTokens::weigh):
-// w of its newest occurrence, and c of all its occurrences together.
+// Stages that make repeated tokens less likely. The penalty window gives each token two weights (PastTokens::weigh): w
+// for its last occurrence, and c for all its occurrences together.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace sotto {
 
-// Sets l to l / r if l > 0, else to l * r, with r = 1 + w (penalty - 1) (Keskar et al. 2019).
+// Replaces l by l / r if l > 0, and by l * r otherwise, where r = 1 + w (penalty - 1) (Keskar et al. 2019).
 void repetition_penalty(Candidates& candidates, std::span<const PastToken> window, float penalty);
 
 // Subtracts c * penalty, as OpenAI's frequency_penalty does.
@@ -22,17 +22,17 @@ void frequency_penalty(Candidates& candidates, std::span<const PastToken> window
 // Subtracts w * penalty, as OpenAI's presence_penalty does.
 void presence_penalty(Candidates& candidates, std::span<const PastToken> window, float penalty);
 
-// Returns the penalty of the repetition guard, which is interpolated from `penalty` >= 1 at severity 0 to `limit` at
-// severity 1.
+// Returns the penalty of the repetition guard: `penalty` >= 1 at severity 0, `limit` at severity 1, and interpolated
+// between them.
 float guarded_penalty(float penalty, float limit, float severity);
 
-// The tokens that DRY (below) neither penalises nor matches across.
+// The tokens that DRY (below) neither penalizes nor matches across.
 class BreakerSet {
  public:
-  // A measuring arena only adds up.
+  // Takes memory for one bit per token.
   void layout(Arena& arena, size_t vocabulary_size);
 
-  // Sets the members to `tokens` and the tokens whose bytes contain one of `texts`.
+  // Sets the members: `tokens`, and all tokens whose bytes contain one of `texts`.
   void set(std::span<const TextView> texts, std::span<const int32_t> tokens, const TokenBytes& bytes);
 
   bool contains(int32_t token) const {
@@ -53,8 +53,8 @@ struct DryParams {
 };
 
 // DRY, "don't repeat yourself" (p-e-w 2024, text-generation-webui pull request 5677), as in llama.cpp. Suppose that the
-// n newest tokens, which contain no breaker, occur earlier and were followed there by some token. For the largest such
-// n >= allowed_length, that token's logit is reduced by multiplier * base^(n - allowed_length).
+// n newest tokens, none of which is a breaker, also occur earlier, where some token follows them. For the largest such
+// n >= allowed_length, the logit of that token is reduced by multiplier * base^(n - allowed_length).
 void dry(Candidates& candidates, PastTokens& past, const BreakerSet& breakers, const DryParams& params);
 
 }  // namespace sotto

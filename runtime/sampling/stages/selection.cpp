@@ -79,8 +79,8 @@ size_t select_multinomial(Candidates& candidates, uint64_t random) {
 size_t select_gumbel(Candidates& candidates, uint64_t seed) {
   if (candidates.max() == Candidates::kLowest) return 0;
   const float* weights = candidates.weights();
-  // Four tokens share one hash for the first 16 bits of their 1 - u. The other 48 bits are computed only for tokens
-  // that may win, because -ln u >= 1 - u.
+  // Four tokens share one hash, which has the first 16 bits of 1 - u for each of them. The other 48 bits are computed
+  // only for tokens that can still win, because -ln u >= 1 - u.
   uint32_t four = UINT32_MAX;
   uint64_t bits = 0;
   return find_first_arrival(candidates.count(), [&](size_t i, double earliest) {
@@ -101,7 +101,7 @@ namespace {
 
 constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 
-// Returns the exponent of Zipf's law fitted to the sorted keys, or infinity if the second token has no probability.
+// Returns the exponent of Zipf's law, fitted to the sorted keys, or infinity if the second token has probability 0.
 double zipf_exponent(Candidates& candidates, std::span<const uint64_t> keys) {
   double products = 0, squares = 0;
   for (size_t i = 0; i + 1 < keys.size(); ++i) {
@@ -118,7 +118,7 @@ double zipf_exponent(Candidates& candidates, std::span<const uint64_t> keys) {
 double token_count(double s, double mu, double n) {
   const double epsilon = s - 1;
   const double whole = e_to(mu * kLn2);
-  // Close to 1, the quotient is replaced by its limit 1 / ln N.
+  // Near 1, the quotient is replaced by its limit 1 / ln N.
   const double rate = std::fabs(epsilon) < 1e-9 ? 1 / ln(n) : epsilon / (1 - e_to(-epsilon * ln(n)));
   return power_of(rate * whole, 1 / s);
 }
@@ -131,7 +131,7 @@ void cut_mirostat(Candidates& candidates, uint32_t m, float mu) {
   const std::span<const uint64_t> keys = candidates.ranking().sorted_prefix(std::min<size_t>(m, count));
   const double s = zipf_exponent(candidates, keys);
   if (!(s < std::numeric_limits<double>::infinity())) return top_k(candidates, 1);
-  if (!(s > 0)) return;  // all logits are equal, so the law cuts nothing
+  if (!(s > 0)) return;  // all logits are equal, so the law removes nothing
   const double k = token_count(s, static_cast<double>(mu), static_cast<double>(count));
   if (k < static_cast<double>(count)) top_k(candidates, k >= 1 ? static_cast<size_t>(k) : 1);
 }

@@ -1,4 +1,4 @@
-// The end of the chain: selecting one of the tokens left.
+// The end of the chain: selecting one of the remaining tokens.
 #pragma once
 
 #include <cstddef>
@@ -13,55 +13,56 @@ namespace sotto {
 // The independent streams of random numbers within one draw.
 enum class DrawLane : uint32_t { kSelection = 0, kXtc = 1, kGumbel = 2 };
 
-// Returns 64 uniform bits of this draw.
+// Returns 64 uniform random bits for this draw.
 uint64_t draw_bits(const StageInput& input, DrawLane lane);
 
-// Returns the index of the token that `params.selection` selects. May drop candidates.
+// Returns the index of the token that `params.selection` selects. It may drop candidates.
 size_t select(Candidates& candidates, const StageInput& input, SamplerState* state);
 
 // Returns whether select() is a plain multinomial draw.
 bool only_draws(const SamplerParams& params);
 
-// Returns the most likely token, the lowest id among equals.
+// Returns the most likely token, and the lowest id among equals.
 size_t select_greedy(Candidates& candidates);
 
-// The Gumbel-max trick (gumbel_max.h): returns the argmax of l / T - ln(-ln u), where the uniform number u is
-// a function of `seed` and the token's id, so it does not depend on the other candidates. Returns the lowest
-// id if every logit is -infinity.
+// The Gumbel-max trick (gumbel_max.h): returns the argmax of l / T - ln(-ln u). The uniform number u is a function of
+// `seed` and the token id, so it does not depend on the other candidates. If every logit is -infinity, returns the
+// lowest id.
 size_t select_gumbel(Candidates& candidates, uint64_t seed);
 
-// Draws in proportion to probability by inversion: returns the first token, in order of id, at which the sum
-// of weights exceeds random / 2^64 of the total. A token of less than 2^-41 of the largest probability is
-// never drawn. Returns the lowest id if every logit is -infinity.
+// Draws in proportion to probability, by inversion: returns the first token, in the order of ids, at which the sum of
+// weights exceeds random / 2^64 of the total. A token with less than 2^-41 of the largest probability is never drawn.
+// If every logit is -infinity, returns the lowest id.
 size_t select_multinomial(Candidates& candidates, uint64_t random);
 
-// The parameters of Mirostat (Basu et al. 2021), which keeps the surprise of the selected tokens near tau bits. To do
-// so it truncates the distribution by a threshold, its state mu.
+// Parameters of Mirostat (Basu et al. 2021), which keeps the surprise of the selected tokens near tau bits. It does so
+// by truncating the distribution at a threshold, the state mu.
 struct MirostatParams {
   float tau;
   float eta;
   uint32_t m;
 };
 
-// Version 1 keeps the k = ((s - 1) 2^mu / (1 - N^(1-s)))^(1/s) most likely tokens. s is the exponent of Zipf's law
-// fitted to the m most likely: s = sum t b / sum t^2 with t_i = ln((i+1)/i), b_i = ln(p_i / p_i+1).
+// Version 1 keeps the k = ((s - 1) 2^mu / (1 - N^(1-s)))^(1/s) most likely tokens, where s is the exponent of Zipf's
+// law, fitted to the m most likely tokens: s = sum t b / sum t^2 with t_i = ln((i+1)/i) and b_i = ln(p_i / p_i+1).
 void cut_mirostat(Candidates& candidates, uint32_t m, float mu);
 
 // Version 2 keeps the tokens whose surprise -log2 p is at most mu.
 void cut_mirostat_v2(Candidates& candidates, float mu);
 
-// Returns mu - eta (S - tau), where S is the surprise of the selected token among those kept.
+// Returns mu - eta (S - tau), where S is the surprise of the selected token in the distribution after the cut.
 float next_mu(Candidates& candidates, size_t picked, const MirostatParams& params, float mu);
 
-// Adaptive-p (MrJackSpade 2025, as in llama.cpp) favours tokens whose probability is near a target. The target moves so
-// that the mean probability of the selected tokens stays at the parameter. This initialises the mean to the target.
+// Adaptive-p (MrJackSpade 2025, as in llama.cpp) prefers tokens whose probability is near a goal. The goal moves so
+// that the mean probability of the selected tokens stays at the target. This function initializes the mean to the
+// target.
 void begin_adaptive(float target, float decay, SamplerState* state);
 
-// Sets l = 5 - 10 x^2 / (1 + x) with x = |p - goal| / 0.3, where goal is 2 target - mean, limited to 0 ... 1. Logits of
-// -infinity stay. Returns the previous p in the candidates' scratch memory.
+// Replaces l by 5 - 10 x^2 / (1 + x) with x = |p - goal| / 0.3, where the goal is 2 target - mean, limited to 0 ... 1.
+// Logits of -infinity stay. Returns the previous p, in the scratch memory of the candidates.
 std::span<const float> adapt(Candidates& candidates, float target, const SamplerState& state);
 
-// Adds the probability that the selected token had before adapt() to the mean.
+// Adds to the mean the probability that the selected token had before adapt().
 void record_adaptive(float probability, float decay, SamplerState* state);
 
 }  // namespace sotto

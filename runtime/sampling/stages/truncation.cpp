@@ -14,13 +14,14 @@ namespace {
 
 bool is_empty(Candidates& candidates) { return candidates.max() == Candidates::kLowest; }
 
-// Keeps a prefix of the sorted order that ends at `border`, but at least `min_keep` tokens.
+// Keeps the prefix of the sorted order that ends at `border`, but at least `min_keep` tokens.
 void keep_prefix(Candidates& candidates, uint64_t border, size_t min_keep) {
   if (min_keep > 1) border = std::max(border, candidates.ranking().key_of_rank(std::min(min_keep, candidates.count())));
   candidates.keep_up_to(border);
 }
 
-// Keeps the tokens of at least this weight, and at least `min_keep` tokens, among which the most likely one always is.
+// Keeps the tokens whose weight is at least `least`, and at least `min_keep` tokens. The most likely token always
+// stays.
 void keep_weights(Candidates& candidates, double least, size_t min_keep) {
   const float floor = least < 1 ? static_cast<float>(least) : 1.0f;
   if (min_keep >= candidates.count()) return;
@@ -31,7 +32,7 @@ void keep_weights(Candidates& candidates, double least, size_t min_keep) {
   candidates.keep_from_weight(floor);
 }
 
-// Returns the fixed-point total of the smallest set that has at least this part of the probability.
+// Returns, in fixed point, the total weight that a set must have to reach this fraction of the probability.
 uint64_t fixed_mass(Candidates& candidates, float mass) {
   const uint64_t total = candidates.total_fixed();
   const double wanted = std::ceil(static_cast<double>(mass) * static_cast<double>(total));
@@ -65,7 +66,7 @@ void min_p(Candidates& candidates, float ratio, size_t min_keep) {
   constexpr size_t kMany = 1024;
   if (!(ratio > 0) || is_empty(candidates)) return;
   if (candidates.count() > kMany && min_keep <= 1) {
-    // Drops logits well below the border before any weight is computed.
+    // Logits well below the border are dropped before any weight is computed.
     const double max = static_cast<double>(candidates.max());
     const double margin = 1e-6 * std::fabs(max);
     const double floor =
@@ -123,7 +124,7 @@ double standard_deviation(const float* logits, size_t count) {
 
 void top_n_sigma(Candidates& candidates, float n, size_t min_keep) {
   if (!(n > 0) || is_empty(candidates) || min_keep >= candidates.count()) return;
-  // A temperature scales both sides of the comparison alike.
+  // A temperature scales both sides of the comparison by the same factor.
   const double sigma = standard_deviation(candidates.logits(), candidates.count());
   const double floor = static_cast<double>(candidates.max()) - static_cast<double>(n) * sigma;
   const auto least = static_cast<float>(std::max(floor, -static_cast<double>(std::numeric_limits<float>::max())));
@@ -138,8 +139,8 @@ void top_h(Candidates& candidates, float h, size_t min_keep) {
   if (!(h < 1) || is_empty(candidates) || min_keep >= candidates.count()) return;
   const float* weights = candidates.weights();
   const auto log_total = static_cast<float>(ln(candidates.total()));
-  // Computes -p ln p = weight (gap + ln total) / total, without the division, in integer units of 2^-36. That is the
-  // last bit of a double in [2^16, 2^17).
+  // Computes -p ln p = weight (gap + ln total) / total, without the division, as an integer number of 2^-36, which is
+  // the last bit of a double in [2^16, 2^17).
   const auto surprise = [&](size_t i) {
     constexpr double kBase = 0x1p16;
     const float s = zero_unless(weights[i] > 0, weights[i] * (candidates.gap(i) + log_total));
@@ -151,7 +152,7 @@ void top_h(Candidates& candidates, float h, size_t min_keep) {
     keys[i] = sort_key(candidates.logit(i), i);
     total += surprise(i);
   }
-  uint64_t border = 0;  // the first token that exceeds the limit
+  uint64_t border = 0;  // the first token beyond the limit
   if (total > 0) {
     const double most = std::floor(static_cast<double>(h) * static_cast<double>(total));
     const uint64_t target = std::min(static_cast<uint64_t>(most) + 1, total);
@@ -166,7 +167,7 @@ void typical(Candidates& candidates, float mass, size_t min_keep) {
   if (!(mass < 1) || is_empty(candidates) || min_keep >= candidates.count()) return;
   const float* weights = candidates.weights();
   const auto center = static_cast<float>(entropy(candidates) - ln(candidates.total()));
-  // The order is that of |-ln p - H| = |gap - center|, with NaN last.
+  // The tokens are ordered by |-ln p - H| = |gap - center|, with NaN last.
   const auto key_of = [&](size_t i) {
     constexpr float kFarthest = std::numeric_limits<float>::infinity();
     const float distance = std::fabs(candidates.gap(i) - center);
@@ -184,10 +185,10 @@ void typical(Candidates& candidates, float mass, size_t min_keep) {
 
 namespace {
 
-// Sorts the weights, largest first, in the candidates' scratch memory. It is a radix sort by digits of ten bits of
-// their distance from 1, lowest digit first.
+// Sorts the weights in descending order, in the scratch memory of the candidates. This is a radix sort on their
+// distance from 1, ten bits at a time, least significant digit first.
 std::span<const float> sort_weights(Candidates& candidates) {
-  constexpr uint32_t kOne = std::bit_cast<uint32_t>(1.0f);  // of 30 bits
+  constexpr uint32_t kOne = std::bit_cast<uint32_t>(1.0f);  // a number of 30 bits
   const std::span<uint64_t> scratch = candidates.ranking().scratch();
   const size_t count = scratch.size();
   auto* from = reinterpret_cast<uint32_t*>(scratch.data());
@@ -208,13 +209,13 @@ std::span<const float> sort_weights(Candidates& candidates) {
   return {reinterpret_cast<const float*>(from), count};
 }
 
-// Returns the second difference of neighbouring weights.
+// Returns the absolute second difference of three consecutive weights.
 double bend(const float* p) { return static_cast<double>(std::fabs((p[0] - p[1]) - (p[1] - p[2]))); }
 
 }  // namespace
 
 void tail_free(Candidates& candidates, float z, size_t min_keep) {
-  constexpr size_t kBlock = 256;  // number of bends per partial sum
+  constexpr size_t kBlock = 256;  // number of second differences per partial sum
   if (!(z < 1) || candidates.count() <= 2 || min_keep >= candidates.count() || is_empty(candidates)) return;
   const std::span<const float> sorted = sort_weights(candidates);
   const size_t bend_count = sorted.size() - 2;
@@ -249,7 +250,7 @@ void xtc(Candidates& candidates, float threshold, size_t min_keep) {
   const auto floor = static_cast<float>(least);
   const float* weights = candidates.weights();
   size_t likely = 0;
-  uint64_t last = 0;  // key of the least likely of them
+  uint64_t last = 0;  // key of the least likely of the tokens above the threshold
   for (size_t i = 0; i < candidates.count(); ++i) {
     if (!(weights[i] >= floor)) continue;
     ++likely;

@@ -1,6 +1,6 @@
-// Stages that drop unlikely tokens. Among equal logits, the lower id counts as more likely. Probabilities p are
-// normalised over the remaining tokens, and H is their entropy. Each stage keeps at least `min_keep` tokens (1 or
-// more), or all if there are fewer. After `off` follows the parameter that disables a stage.
+// Stages that drop unlikely tokens. Among equal logits, the lower id counts as the more likely one. Probabilities p are
+// normalized over the remaining tokens, and H is their entropy. Every stage keeps at least `min_keep` tokens (1 or
+// more), or all tokens if there are fewer. "off" names the parameter value that disables a stage.
 #pragma once
 
 #include <cstddef>
@@ -10,49 +10,49 @@
 
 namespace sotto {
 
-// Top-k (Fan et al. 2018): keeps the k most likely; off 0.
+// Top-k (Fan et al. 2018): keeps the k most likely tokens; off: 0.
 void top_k(Candidates& candidates, size_t k, size_t min_keep = 1);
 
-// Top-p, nucleus sampling (Holtzman et al. 2020): keeps the shortest prefix of the sorted tokens whose
-// probability reaches p; off 1.
+// Top-p or nucleus sampling (Holtzman et al. 2020): keeps the shortest prefix of the sorted tokens whose probabilities
+// sum to at least p; off: 1.
 void top_p(Candidates& candidates, float p, size_t min_keep = 1);
 
-// Returns p decay^step, or `least` if that is more.
+// Returns p decay^step, but no less than `least`.
 float decayed_top_p(float p, float decay, float least, uint32_t step);
 
-// Min-p (Nguyen et al. 2024): keeps p >= ratio * max p; off 0.
+// Min-p (Nguyen et al. 2024): keeps tokens with p >= ratio * max p; off: 0.
 void min_p(Candidates& candidates, float ratio, size_t min_keep = 1);
 
-// Keeps p >= least, or only the most likely token if least > 1.
+// Keeps tokens with p >= least, or only the most likely token if least > 1.
 void keep_probable(Candidates& candidates, double least, size_t min_keep);
 
-// Top-a (BlinkDL 2021): keeps p >= a * (max p)^2; off 0.
+// Top-a (BlinkDL 2021): keeps tokens with p >= a * (max p)^2; off: 0.
 void top_a(Candidates& candidates, float a, size_t min_keep = 1);
 
-// Epsilon sampling (Hewitt et al. 2022): keeps p >= epsilon; off 0.
+// Epsilon sampling (Hewitt et al. 2022): keeps tokens with p >= epsilon; off: 0.
 void epsilon_cutoff(Candidates& candidates, float epsilon, size_t min_keep = 1);
 
-// Eta sampling (Hewitt et al. 2022): keeps p >= min(eta, sqrt(eta) e^-H); off 0.
+// Eta sampling (Hewitt et al. 2022): keeps tokens with p >= min(eta, sqrt(eta) e^-H); off: 0.
 void eta_cutoff(Candidates& candidates, float eta, size_t min_keep = 1);
 
-// Top-n-sigma (Tang et al. 2024): keeps l / T >= max - n sigma, where sigma is the standard deviation of
-// all finite l / T; off 0.
+// Top-n-sigma (Tang et al. 2024): keeps tokens with l / T >= max - n sigma, where sigma is the standard deviation of
+// all finite l / T; off: 0.
 void top_n_sigma(Candidates& candidates, float n, size_t min_keep = 1);
 
-// Top-h (Potraghloo et al. 2025): keeps the longest prefix of the sorted tokens whose -sum p ln p is at most
-// h H; off 1.
+// Top-h (Potraghloo et al. 2025): keeps the longest prefix of the sorted tokens whose -sum p ln p is at most h H; off:
+// 1.
 void top_h(Candidates& candidates, float h, size_t min_keep = 1);
 
-// Locally typical sampling (Meister et al. 2023): keeps the tokens whose -ln p is nearest to H, as many as are needed
-// to reach the probability `mass`; off 1. `min_keep` counts in that order.
+// Locally typical sampling (Meister et al. 2023): keeps the tokens whose -ln p is closest to H, as many as are needed
+// to reach the probability `mass`; off: 1. `min_keep` counts in this order.
 void typical(Candidates& candidates, float mass, size_t min_keep = 1);
 
-// Tail-free sampling (Phan 2019): with d_i = |(p_i - p_i+1) - (p_i+1 - p_i+2)| over the sorted p, keeps the longest
-// prefix whose sum of d is at most z of the total; off 1. Keeps all if the total is 0.
+// Tail-free sampling (Phan 2019): for the sorted p, let d_i = |(p_i - p_i+1) - (p_i+1 - p_i+2)|. Keeps the longest
+// prefix whose sum of d is at most z times the total, or all tokens if the total is 0; off: 1.
 void tail_free(Candidates& candidates, float z, size_t min_keep = 1);
 
-// XTC, "exclude top choices" (p-e-w 2024): of the tokens with p >= threshold, keeps only the least likely, if at least
-// min_keep tokens remain.
+// XTC, "exclude top choices" (p-e-w 2024): of the tokens with p >= threshold, keeps only the least likely one, provided
+// that at least min_keep tokens remain.
 void xtc(Candidates& candidates, float threshold, size_t min_keep = 1);
 
 }  // namespace sotto

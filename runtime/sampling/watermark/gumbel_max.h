@@ -1,6 +1,6 @@
-// The Gumbel-max trick (Gumbel 1954; Maddison et al. 2014, "A* sampling") in its form with exponential clocks. With u
+// The Gumbel-max trick (Gumbel 1954; Maddison et al. 2014, "A* sampling"), in its form with exponential clocks. If u is
 // uniform, -ln(u) / p is exponentially distributed with rate p, and the token whose clock rings first is a draw from p.
-// Its maximum form, argmax ln p - ln(-ln u), and u^(1/p) order the tokens in the same way.
+// The maximum form, argmax ln p - ln(-ln u), and the form argmax u^(1/p) put the tokens in the same order.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace sotto {
 
-// Returns the lowest index with the least arrival(index, earliest), where `earliest` is the least so far. If an arrival
-// is not earlier, the function may return any number of at least `earliest`.
+// Returns the index with the smallest arrival(index, earliest), the lowest one among equals. `earliest` is the smallest
+// arrival so far. A function that finds its arrival to be no earlier may return any number of at least `earliest`.
 template <typename Arrival>
 size_t find_first_arrival(size_t count, Arrival arrival) {
   size_t winner = 0;

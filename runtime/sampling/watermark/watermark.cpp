@@ -25,13 +25,14 @@ Words philox(Words counter, uint64_t key) {
   return philox4x32_10(counter, {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)});
 }
 
-// Returns the newest tokens, oldest first.
+// Returns the newest `count` tokens, oldest first.
 std::span<const int32_t> newest(const TokenHistory& history, size_t count, int32_t* context) {
   for (size_t i = 0; i < count; ++i) context[i] = history.from_end(count - 1 - i);
   return {context, count};
 }
 
-// Adds delta to the green tokens of a whole vocabulary. rows[n] has the four terms to add for the bits of nibble n.
+// Adds delta to the green tokens of a whole vocabulary. rows[n] contains the four terms to add for a nibble n of green
+// bits.
 void add_by_words(std::span<float> logits, uint64_t seed, uint32_t threshold, float delta) {
   float rows[16][4];
   for (int row = 0; row < 16; ++row) {
@@ -67,22 +68,22 @@ void add_self_hash(Candidates& candidates, const SelfHash& hash, float delta) {
   for (size_t i = 0; i < logits.size(); ++i) logits[i] += hash.is_green(candidates.id(i)) ? delta : 0.0f;
 }
 
-constexpr uint32_t kMostBits = 10;  // maximal number of layers per pass
+constexpr uint32_t kMostBits = 10;  // maximum number of layers per pass
 constexpr uint32_t kWordBits = 32;
-// Smaller values, both weights after some rounds and factors, become 0.
+// Weights and factors that become smaller than this after some rounds are set to 0.
 constexpr float kLeastPart = 0x1p-64f;
 constexpr double kLeastFactor = 0x1p-60;
 
-// The factors by which some rounds multiply a token's probability. They depend on the pattern of its g, with the first
-// round in the lowest bit: low[pattern % 32] * high[pattern / 32].
+// The factors by which several rounds multiply the probability of a token. They depend on the pattern of the token's g,
+// whose lowest bit belongs to the first round: low[pattern % 32] * high[pattern / 32].
 struct Factors {
   static constexpr uint32_t kLowBits = 5;
   float low[1 << kLowBits];
   float high[1 << kLowBits];
 };
 
-// Computes the `count` sums after a round, each from two sums before it, possibly in place. `added` receives the sums
-// over every fourth element.
+// Computes the `count` sums after a round, each from two sums before it; input and output may be the same array.
+// `added` receives the sums over every fourth element.
 [[gnu::noinline]] void fold_sums(const double* sums, size_t count, double q, double* folded, double (&added)[4]) {
   const auto fold = [=](size_t g) { return sums[2 * g] * (1 - q) + sums[2 * g + 1] * (2 - q); };
   std::fill_n(added, 4, 0.0);
@@ -99,8 +100,8 @@ struct Factors {
   }
 }
 
-// Returns the factors of `bits` rounds. `sums` has the unnormalised probabilities by pattern, and each round folds them
-// by its bit. `room` has capacity for as many. room[0] receives the final total.
+// Returns the factors of `bits` rounds. `sums` contains the unnormalized probabilities by pattern, and each round
+// combines pairs of them by its bit. `room` is scratch memory of the same size; room[0] receives the final total.
 Factors play_rounds(const double* sums, uint32_t bits, double* room) {
   double products[2][1 << Factors::kLowBits] = {{1}, {1}};
   double added[4] = {};
@@ -124,8 +125,9 @@ Factors play_rounds(const double* sums, uint32_t bits, double* room) {
   return factors;
 }
 
-// Plays the rounds for all tokens at once, several layers per pass. The factors of the last pass are never multiplied
-// in. Instead the draw selects a pattern of those layers, then one of the tokens that have it.
+// Plays the rounds for all tokens at the same time, several layers per pass over the tokens. The factors of the last
+// pass need not be multiplied in: the draw first selects a pattern of those layers, and then one of the tokens that
+// have it.
 class Tournament {
  public:
   // Uses the candidates' weights and scratch memory.
@@ -147,19 +149,19 @@ class Tournament {
     }
   }
 
-  // Returns the index at which the sum of p reaches `random` (0 ... 1) of the total.
+  // Returns the index at which the sum of p reaches the fraction `random` (0 ... 1) of the total.
   size_t draw(double random) const {
     const size_t patterns = size_t{1} << bits_;
     const double target = random * total_;
     double before = 0;
-    size_t likely = 0;  // last pattern that has a probability
+    size_t likely = 0;  // last pattern with a probability above 0
     for (size_t g = 0; g < patterns; ++g) {
       if (!(part(g) > 0)) continue;
       likely = g;
       if (before + part(g) > target) return draw_of(g, (target - before) / factor(g));
       before += part(g);
     }
-    // Rounding kept the sum from exceeding the target.
+    // Rounding has kept the sum from exceeding the target.
     return draw_of(likely, std::numeric_limits<double>::infinity());
   }
 
@@ -170,14 +172,14 @@ class Tournament {
   }
   size_t pattern(size_t i) const { return words_[i] >> shift_ & ((1u << bits_) - 1); }
 
-  // Computes the low or high half of each token's hash: the g of 32 layers.
+  // Computes the low or the high half of each token's hash, which has the g of 32 layers.
   void hash_words(uint64_t seed, bool high) {
     for (size_t i = 0; i < candidates_.count(); ++i) {
       const uint64_t hash = split_mix(seed, static_cast<uint32_t>(candidates_.id(i)));
       words_[i] = static_cast<uint32_t>(high ? hash >> 32 : hash);
     }
   }
-  // Sums p in floats, over parts small enough for their precision.
+  // Sums p in floats, over blocks that are small enough for the precision of a float.
   void sum_by_pattern() {
     constexpr size_t kPart = 1 << 16;
     const size_t patterns = size_t{1} << bits_, count = candidates_.count();
@@ -201,7 +203,8 @@ class Tournament {
   }
   double part(size_t pattern) const { return sums_[pattern] * factor(pattern); }
 
-  // Returns the first index of the pattern at which its sum of p exceeds `target`, or the last one with a p.
+  // Returns the first index with this pattern at which the running sum of p exceeds `target`, or the last index with a
+  // p above 0.
   size_t draw_of(size_t wanted, double target) const {
     double sum = 0;
     size_t last = 0;
@@ -215,12 +218,12 @@ class Tournament {
   }
 
   Candidates& candidates_;
-  float* p_;  // p before the last rounds
+  float* p_;  // p before the rounds of the last pass
   uint32_t* words_;
-  uint32_t shift_ = 0;  // position of the bits of the last rounds
+  uint32_t shift_ = 0;  // position of the bits of the last pass
   uint32_t bits_ = 0;
   Factors factors_;
-  double total_ = 0;             // total after the last rounds
+  double total_ = 0;             // total after the rounds of the last pass
   double sums_[1 << kMostBits];  // sums of p by pattern
 };
 
@@ -243,8 +246,8 @@ uint32_t green_threshold(float gamma) {
 }
 
 uint64_t green_word(uint64_t seed, uint32_t threshold, uint64_t block) {
-  // Compares 64 numbers with the threshold at once, from the lowest bit up. The bits below the lowest set bit of the
-  // threshold do not matter.
+  // Compares 64 numbers with the threshold at the same time, from the lowest bit up. Bits below the lowest set bit of
+  // the threshold have no influence.
   uint64_t less = 0;
   for (uint32_t bit = static_cast<uint32_t>(std::countr_zero(threshold)); bit < 24; ++bit) {
     const uint64_t word = split_mix(seed, 24 * block + (23 - bit));
@@ -325,7 +328,7 @@ size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers,
 
 size_t select_gumbel_watermark(Candidates& candidates, uint64_t seed) {
   if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
-  // -ln(r) / p is least where r^(1/p) is largest, and not less than (1 - r) / p.
+  // -ln(r) / p is smallest where r^(1/p) is largest, and (1 - r) / p is a lower bound of it.
   const float* weights = candidates.weights();
   RestStream rests(seed);
   return find_first_arrival(candidates.count(), [&](size_t i, double earliest) {

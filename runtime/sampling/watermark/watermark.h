@@ -1,26 +1,25 @@
-// Watermarks mark text so that a holder of the key can distinguish it from chance: see README.md here. A detector
-// elsewhere only has to reproduce these hashes:
+// Watermarks mark text so that someone who knows the key can distinguish it from other text; README.md of this folder
+// explains how. The hashes below are a specification, so that a detector can be written elsewhere.
 //
-// philox(a, b, c, d; key) is Philox4x32-10 of that counter, key's low half first. mix(s, i)
-// is split_mix: output i of SplitMix64 seeded with s. Tokens are numbers below 2^32.
+// philox(a, b, c, d; key) is Philox4x32-10 of that counter, with the low half of the key first. mix(s, i) is split_mix:
+// output i of SplitMix64 seeded with s. Tokens are numbers below 2^32.
 //
-// The seed of a context t_0 ... t_(w-1), oldest first, under a scheme (its number): s = key,
-// then for i = 0 ... w - 1: s = words 0 (low) and 1 of philox(t_i, i, w, scheme; s).
+// The seed of a context t_0 ... t_(w-1), oldest token first, under a scheme (its number) is computed as follows: s =
+// key, then for i = 0 ... w - 1: s = words 0 (low) and 1 of philox(t_i, i, w, scheme; s).
 //
-// kLeftHash: with the seed s, token x is green if a 24-bit number is below G, gamma 2^24
-// rounded. Bit 23 - j of that number, j = 0 ... 23, is bit x % 64 of mix(s, 24 (x / 64) + j).
+// kLeftHash: let s be the seed, and G be gamma 2^24, rounded. Token x is green if a certain 24-bit number is below G.
+// Bit 23 - j of that number, j = 0 ... 23, is bit x % 64 of mix(s, 24 (x / 64) + j).
 //
-// kSelfHash: philox(0, 0, 0, 2; key) gives own, in and out, words 0, 1 and 2. With w - 1
-// tokens of context before x, a_0 = own and a_i is word 0 of philox(t_i, 1, 0, 2; key),
-// b = mix32(x ^ in), and m is the least of a_i ^ b as signed numbers. x is green if
-// mix32(m ^ out) / 2^8 is below G. mix32 is the 32-bit hash of Wellons (2018, "prospecting
-// for hash functions"): h ^= h >> 16, h *= 0x21f0aaad, h ^= h >> 15, h *= 0xd35a2d97,
-// h ^= h >> 15.
+// kSelfHash: philox(0, 0, 0, 2; key) gives own, in and out, which are its words 0, 1 and 2. Let the context before x
+// have w - 1 tokens, a_0 = own, and a_i be word 0 of philox(t_i, 1, 0, 2; key). Let b = mix32(x ^ in), and let m be the
+// smallest of a_i ^ b as signed numbers. Token x is green if mix32(m ^ out) / 2^8 is below G. mix32 is the 32-bit hash
+// of Wellons (2018, "prospecting for hash functions"): h ^= h >> 16, h *= 0x21f0aaad, h ^= h >> 15, h *= 0xd35a2d97, h
+// ^= h >> 15.
 //
-// kTournament: with the seed s, g of x in layer l is bit l of mix(s, x).
+// kTournament: let s be the seed. The g of token x in layer l is bit l of mix(s, x).
 //
-// kGumbel: with the seed s, r of x is (h + 1/2) / 2^32, where h is the low half of
-// mix(s, x / 2) if x is even, else the high half.
+// kGumbel: let s be the seed. The r of token x is (h + 1/2) / 2^32, where h is the low half of mix(s, x / 2) if x is
+// even, and the high half otherwise.
 #pragma once
 
 #include <cstddef>
@@ -41,22 +40,22 @@ inline constexpr bool kHasWatermark = SOTTO_HAS_WATERMARK != 0;
 
 inline constexpr size_t kMaxContextWidth = 16;
 
-// Returns the number of tokens that are hashed. With kSelfHash, one of them is the token itself.
+// Returns the number of hashed tokens. With kSelfHash, one of them is the token itself.
 inline size_t context_width(const WatermarkParams& params) {
   if (params.context_width > 0) return params.context_width;
   return params.scheme == WatermarkScheme::kLeftHash ? 1 : 4;
 }
 
-// Returns the number of preceding tokens that are hashed for a token.
+// Returns the number of hashed tokens before a token.
 inline size_t context_size(const WatermarkParams& params) {
   return context_width(params) - (params.scheme == WatermarkScheme::kSelfHash ? 1 : 0);
 }
 
 uint64_t context_seed(const WatermarkParams& params, std::span<const int32_t> context);
 
-// Returns gamma as a 24-bit number, 1 ... 2^24 - 1 (G above).
+// Returns gamma as a 24-bit number from 1 to 2^24 - 1 (G above).
 uint32_t green_threshold(float gamma);
-// Returns the fraction of green tokens that a threshold gives.
+// Returns the fraction of tokens that are green with this threshold.
 inline double green_fraction(uint32_t threshold) { return threshold * 0x1p-24; }
 
 // For kLeftHash, returns a word whose bit i is set if token 64 block + i is green.
@@ -68,18 +67,20 @@ class SelfHash {
 
   uint32_t hash(int32_t token) const;  // has 24 bits
   bool is_green(int32_t token) const { return hash(token) < threshold_; }
-  // Returns the index of the context token that decides, or the context's size if it is the token itself.
+  // Returns the index of the context token with the smallest anchor, or the size of the context if that is the token
+  // itself.
   size_t anchor(int32_t token) const;
 
  private:
-  int32_t anchors_[kMaxContextWidth];  // one per token of the context, then that of the token itself
+  int32_t anchors_[kMaxContextWidth];  // one for each token of the context, then one for the token itself
   size_t count_;
   uint32_t in_;
   uint32_t out_;
   uint32_t threshold_;
 };
 
-// For kGumbel, 1 - r of tokens, above 0 and below 1. Neighbouring tokens share a hash.
+// For kGumbel, the numbers 1 - r of tokens, which are greater than 0 and less than 1. Two neighbouring tokens share a
+// hash.
 class RestStream {
  public:
   explicit RestStream(uint64_t seed) : seed_(seed) {}
@@ -100,29 +101,29 @@ class RestStream {
 
 inline double uniform_of(uint64_t seed, int32_t token) { return 1 - RestStream(seed).of(token); }
 
-// Fails with the message that this build has no watermarks.
+// Fails with the message that watermarks are not part of this build.
 Status fail_without_watermark(Error* error);
 
-// Adds delta to the logits of the green list (Kirchenbauer et al. 2023, "A Watermark for Large Language Models"; self
-// hash and anchors: 2024, "On the Reliability of Watermarks for Large Language Models"). Does nothing if the history is
-// shorter than the context, or if the scheme has no list.
+// Adds delta to the logits of the green tokens (Kirchenbauer et al. 2023, "A Watermark for Large Language Models"; for
+// self hash and anchors: 2024, "On the Reliability of Watermarks for Large Language Models"). Does nothing if the
+// history is shorter than the context, or if the scheme has no green list.
 void add_green_bias(Candidates& candidates, const WatermarkParams& params, const TokenHistory& history);
 
 // Returns whether the scheme replaces the selection.
 bool replaces_selection(WatermarkScheme scheme);
 
-// Writes the seed for the next token of a scheme that replaces the selection. Returns false if there is none, because
-// the history is too short or because the context has already led to a generated token. A second token of that context
-// would repeat the first (repeated context masking, Dathathri et al. 2024).
+// Writes the seed for the next token of a scheme that replaces the selection. Returns false if there is no seed, either
+// because the history is too short or because the same context has already led to a generated token: a second token
+// after it would repeat the first (repeated context masking, Dathathri et al. 2024).
 bool watermark_seed(const WatermarkParams& params, PastTokens& past, uint64_t* seed);
 
 // Tournament sampling (Dathathri et al. 2024, "Scalable watermarking for identifying large language model outputs")
-// with two tokens per match. Returns the index of the winner of `layers` rounds, in the limit of the whole
-// distribution. A round makes p (1 + g - q) of p, where q is the probability of g = 1. `random` draws from the p of the
-// last round.
+// with two tokens per match. Returns the index of the winner of `layers` rounds, for a tournament in which the whole
+// distribution takes part. Each round replaces p by p (1 + g - q), where q is the probability of g = 1. `random`
+// selects from the p after the last round.
 size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers, uint64_t random);
 
-// Returns the index of the token with the largest r^(1/p) (Aaronson 2022), the lowest id among equals.
+// Returns the index of the token with the largest r^(1/p) (Aaronson 2022), and the lowest id among equals.
 size_t select_gumbel_watermark(Candidates& candidates, uint64_t seed);
 
 }  // namespace sotto

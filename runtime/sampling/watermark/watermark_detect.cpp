@@ -11,9 +11,9 @@
 namespace sotto {
 namespace {
 
-// Returns exp(x) for -708 < x <= 0 as 2^n exp(r) with |r| <= ln(2) / 2, by Taylor's series.
+// Returns exp(x) for -708 < x <= 0, as 2^n exp(r) with |r| <= ln(2) / 2 and the Taylor series of exp(r).
 double exp_negative(double x) {
-  constexpr double kLn2High = 0x1.62e42fefp-1;  // has 32 bits, so that its product with n is exact
+  constexpr double kLn2High = 0x1.62e42fefp-1;  // the upper 32 bits of ln 2, so that the product with n is exact
   constexpr double kLn2Low = 0x1.473de6af278edp-34;
   const double n = std::ceil(x * 0x1.71547652b82fep+0 - 0.5);
   const double r = (x - n * kLn2High) - n * kLn2Low;
@@ -22,10 +22,10 @@ double exp_negative(double x) {
   return sum * std::bit_cast<double>(static_cast<uint64_t>(1023 + static_cast<int64_t>(n)) << 52);
 }
 
-// A Bloom filter with one hash function, which recognises most hashes that were never seen.
+// A Bloom filter with one hash function. It proves for most new hashes that they are new.
 class SeenFilter {
  public:
-  // Adds the hash. Returns false if it is certainly new.
+  // Adds the hash. Returns false if it has certainly not been added before.
   bool may_contain(uint64_t hash) {
     const uint64_t place = hash >> 48;
     const uint64_t bit = uint64_t{1} << (place % 64);
@@ -87,7 +87,7 @@ class Detector {
   }
 
  private:
-  // Returns the cube root of x < 2^10 by Newton's method from above.
+  // Returns the cube root of x < 2^10, by Newton's method from above.
   static double cube_root(double x) {
     double y = x > 1 ? x : 1;
     for (int i = 0; i < 40; ++i) y = (2 * y + x / (y * y)) / 3;
@@ -100,7 +100,8 @@ class Detector {
     ++count_;
   }
 
-  // Returns whether the `count` tokens before `end` also precede an earlier scored position, or end with its token.
+  // Returns whether the `count` tokens before `end` also occur earlier. They are the context of a scored place, or its
+  // context followed by its token.
   bool stands_earlier(size_t end, size_t count) const {
     for (size_t other = end - 1; other >= size_ + (count > size_ ? 1 : 0); --other) {
       size_t same = 0;
@@ -117,7 +118,7 @@ class Detector {
     add(green_word(seed, threshold_, token / 64) >> (token % 64) & 1 ? 1 : 0);
   }
 
-  // Returns the token that decides whether the one at `place` is green.
+  // Returns the token whose anchor decides whether the token at `place` is green.
   int32_t anchor_token(size_t place, const SelfHash& hash) const {
     const size_t anchor = hash.anchor(tokens_[place]);
     return anchor == size_ ? kNoTokenId : context(place)[anchor];
@@ -171,7 +172,7 @@ double normal_tail(double z) {
   constexpr double kDensityAtZero = 0.39894228040143267794;  // 1 / sqrt(2 pi)
   const double density = kDensityAtZero * exp_negative(-z * z / 2);
   if (z < 2.5) {
-    // The series is 1/2 - density (z + z^3/3 + z^5/(3 5) + ...).
+    // The power series is 1/2 - density (z + z^3/3 + z^5/(3 5) + ...).
     double term = z, sum = z;
     for (int k = 3; k < 81; k += 2) {
       term *= z * z / k;

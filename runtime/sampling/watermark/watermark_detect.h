@@ -1,4 +1,4 @@
-// Detects watermarks in a text from its tokens and the key, without a model.
+// Detects watermarks from the tokens of a text and the key, without a model.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace sotto {
 // NaN.
 double normal_tail(double z);
 
-// The layout is that of sotto_watermark_result.
+// The result of a detection. Its layout is that of sotto_watermark_result.
 struct WatermarkResult {
   uint64_t token_count = 0;
   double score = 0;
@@ -23,15 +23,15 @@ struct WatermarkResult {
   bool is_marked = false;
 };
 
-inline constexpr double kMarkedAbove = 3;  // the z above which a text counts as marked
+inline constexpr double kMarkedAbove = 3;  // text with a larger z counts as marked
 
-// Scores the tokens that have a whole context before them in the text. Repetitions are not independent evidence and
-// count once. For kLeftHash a repetition is the same context with the same token; for kSelfHash the same token with the
-// same deciding token; for kTournament and kGumbel the same context, because only its first occurrence was marked.
+// Scores each token that has a whole context before it in the text. Repetitions are not independent evidence, so they
+// count once. For kLeftHash, a repetition is the same context with the same token; for kSelfHash, the same token with
+// the same deciding token; for kTournament and kGumbel, the same context, because only its first occurrence was marked.
 //
 // z is the distance of the score from its mean in unmarked text, in standard deviations. For kGumbel, whose sum of
-// -ln(1 - r) is gamma distributed, it comes from the cube-root transform of Wilson and Hilferty (1931). p_value is
-// normal_tail(z).
+// -ln(1 - r) has a gamma distribution, z comes from the cube-root transformation of Wilson and Hilferty (1931). p_value
+// is normal_tail(z).
 Status detect_watermark(const WatermarkParams& params, std::span<const int32_t> tokens, size_t vocabulary_size,
                         WatermarkResult* result, Error* error);
 
