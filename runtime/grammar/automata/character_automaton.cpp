@@ -8,7 +8,7 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kDead = CharacterAutomaton::kDead;
-constexpr uint32_t kMaxCells = 8000000;  // maximal number of cells of a table
+constexpr uint32_t kMaxCells = 8000000;  // maximum number of cells in a table
 
 // Calls visit(code point) for each character of a text.
 template <typename Visit>
@@ -53,9 +53,9 @@ bool automaton_of_length(uint32_t minimum, uint32_t maximum, Workspace& workspac
   return true;
 }
 
-// Builds a trie.
+// Builds the trie of the words.
 bool automaton_of_words(std::span<const std::string_view> words, Workspace& workspace, CharacterAutomaton* automaton) {
-  // Class 0 is every character that occurs in no word.
+  // Class 0 contains every character that occurs in no word.
   GrowingArray<uint32_t> letters(workspace);
   for (const auto word : words) each_character(word, [&](uint32_t c) { letters.push(c); });
   if (workspace.exhausted()) return false;
@@ -98,11 +98,11 @@ bool automaton_of_words(std::span<const std::string_view> words, Workspace& work
   return true;
 }
 
-// Builds the product automaton, whose states are pairs of states.
+// Builds the product automaton. Its states are pairs of states.
 bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const CharacterAutomaton& b, bool negate_b,
                         Workspace& workspace, CharacterAutomaton* automaton) {
   const size_t mark = workspace.size();
-  // Each pair of classes that have a character in common becomes a class.
+  // Each pair of classes with a common character becomes a class.
   InternedSets classes(workspace);
   GrowingArray<CharacterAutomaton::Range> ranges(workspace);
   for (size_t i = 0, j = 0; i < a.ranges.size();) {
@@ -168,7 +168,7 @@ bool make_table(Dfa& dfa, std::span<const CharacterAutomaton::Range> ranges, uin
   const bool is_empty = dfa.state_count() == 0 || live[0] == 0;
   uint32_t count = is_empty ? 0 : minimizer.number_blocks(dfa, live.span(), numbers);
   if (workspace.exhausted()) return false;
-  // The table is written after everything else and then moved to `mark`.
+  // The table is written after everything else in the workspace and then moved down to `mark`.
   const size_t cells = size_t{count} * class_count;
   const size_t size = ranges.size_bytes() + cells * sizeof(uint32_t) + count;
   auto* block = workspace.take<uint8_t>(size);

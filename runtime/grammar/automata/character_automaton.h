@@ -1,9 +1,9 @@
-// Deterministic automata over code points, as tables.
+// Deterministic automata over code points, stored as tables.
 //
-// Patterns, lengths and lists of words become automata where several of them apply to the same text. Examples are
+// Patterns, lengths and lists of words become automata when several of them apply to the same string. Examples are
 // "pattern" and "maxLength" of one JSON string, the names that "patternProperties" leaves to "additionalProperties",
-// and the bounds of a number. The product of the automata accepts exactly what all of them allow. Code points that no
-// automaton distinguishes have the same class, so a table has one column per class.
+// and the bounds of a number. The product of the automata accepts exactly the strings that all of them accept. Code
+// points that no automaton distinguishes share a class, so a table needs only one column per class.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 namespace sotto {
 
 struct CharacterAutomaton {
-  // The code points from `first` to the beginning of the next range belong to one class.
+  // All code points from `first` up to the start of the next range belong to one class.
   struct Range {
     uint32_t first;
     uint32_t kind;
   };
   static constexpr uint32_t kDead = UINT32_MAX;
 
-  std::span<const Range> ranges;  // the first range begins at 0
+  std::span<const Range> ranges;  // the first range starts at 0
   uint32_t class_count = 0;
-  uint32_t state_count = 0;        // 0 for the empty language; state 0 is the start
+  uint32_t state_count = 0;        // 0 for the empty language; the start is state 0
   const uint32_t* next = nullptr;  // (state, class)
   const uint8_t* accepts = nullptr;
 
@@ -37,20 +37,20 @@ struct CharacterAutomaton {
   uint32_t step(uint32_t state, uint32_t kind) const { return next[state * class_count + kind]; }
 };
 
-// Each function below returns false if the automaton would be too large or the workspace is exhausted.
+// The functions below return false if the automaton would be too large or the workspace is exhausted.
 inline constexpr uint32_t kMaxAutomatonStates = 20000;
 
-// Accepts texts of minimum to maximum code points; kUnbounded means no maximum.
+// Accepts strings with at least `minimum` and at most `maximum` code points. kUnbounded means that there is no maximum.
 bool automaton_of_length(uint32_t minimum, uint32_t maximum, Workspace& workspace, CharacterAutomaton* automaton);
 bool automaton_of_words(std::span<const std::string_view> words, Workspace& workspace, CharacterAutomaton* automaton);
-// Accepts the texts that both accept. A negated automaton counts as accepting what it does not accept.
+// Accepts the strings that both automata accept. A negated automaton stands for its complement.
 bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const CharacterAutomaton& b, bool negate_b,
                         Workspace& workspace, CharacterAutomaton* automaton);
-// Removes states from which no text is accepted, and joins equivalent states.
+// Removes states from which nothing is accepted and merges equivalent states.
 bool minimize_automaton(const CharacterAutomaton& automaton, Workspace& workspace, CharacterAutomaton* minimized);
 
-// Makes the minimal table of a DFA whose symbols are the classes of `ranges`. Releases what was taken from the
-// workspace since its size was `mark`, which may include the DFA and the ranges.
+// Converts a DFA, whose symbols are the classes of `ranges`, to a minimal table. Everything that was taken from the
+// workspace since its size was `mark` is released; the DFA and the ranges may be part of it.
 bool make_table(Dfa& dfa, std::span<const CharacterAutomaton::Range> ranges, uint32_t class_count, size_t mark,
                 Workspace& workspace, CharacterAutomaton* automaton);
 

@@ -83,8 +83,8 @@ uint32_t encode_utf8(uint32_t code_point, uint8_t bytes[4]) {
   return 4;
 }
 
-// Splits the interval in two if its UTF-8 forms differ in size or are not all sequences below a common prefix, and
-// pushes the upper part on the stack.
+// Splits the interval in two if the UTF-8 forms of its code points differ in length, or are not all byte sequences
+// after a common prefix. The upper part is pushed on the stack.
 bool Utf8Sequences::split(Interval* interval) {
   const auto cut_after = [&](uint32_t last) {
     stack_[count_++] = {last + 1, interval->last};

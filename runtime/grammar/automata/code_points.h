@@ -10,7 +10,7 @@ namespace sotto {
 
 struct Interval {
   uint32_t first;
-  uint32_t last;  // the last code point is part of the interval
+  uint32_t last;  // the last code point of the interval, inclusive
 };
 
 inline constexpr uint32_t kMaxCodePoint = 0x10FFFF;
@@ -19,19 +19,19 @@ inline bool is_scalar_value(uint32_t code_point) {
   return code_point <= kMaxCodePoint && (code_point < 0xD800 || code_point > 0xDFFF);
 }
 
-// Sorts and joins the intervals from `begin` on and removes the surrogates.
+// Sorts and merges the intervals from `begin` on, and removes the surrogates.
 void normalize_code_points(GrowingArray<Interval>& intervals, uint32_t begin);
 
-// Replaces the normalized intervals from `begin` on by all other scalar values.
+// Replaces the intervals from `begin` on, which must be normalized, by their complement.
 void complement_code_points(GrowingArray<Interval>& intervals, uint32_t begin);
 
-// Sorts and joins intervals of any numbers.
+// Sorts and merges intervals of arbitrary numbers.
 void normalize_intervals(GrowingArray<Interval>& intervals, uint32_t begin);
 
 // Writes the UTF-8 form of a scalar value and returns its size.
 uint32_t encode_utf8(uint32_t code_point, uint8_t bytes[4]);
 
-// One range of bytes per position. Together they are the UTF-8 forms of a part of an interval.
+// A range of bytes for each position. Together they describe the UTF-8 forms of a part of an interval.
 struct ByteSequence {
   uint8_t first[4];
   uint8_t last[4];

@@ -8,7 +8,8 @@
 
 namespace sotto {
 
-// The caller adds vertices in the order of their numbers, and after each vertex its edges.
+// The strongly connected components of a graph. The caller adds the vertices in the order of their numbers, each
+// followed by its edges.
 class Components {
  public:
   void layout(Arena& arena, uint32_t vertex_capacity, uint32_t edge_capacity);
@@ -18,14 +19,14 @@ class Components {
     edge_count_ = 0;
   }
   void add_vertex() { first_edges_[vertex_count_++] = edge_count_; }
-  // Adds an edge from the newest vertex. Returns false if there is no capacity left.
+  // Adds an edge from the newest vertex. Returns false if the capacity is exhausted.
   bool add_edge(uint32_t to) {
     if (edge_count_ == edge_capacity_) return false;
     edges_[edge_count_++] = to;
     return true;
   }
 
-  // Numbers the components so that every edge leads to a component with the same or a lower number.
+  // Numbers the components so that every edge leads to the same component or to one with a lower number.
   void find();
   uint32_t component_count() const { return component_count_; }
   uint32_t component_of(uint32_t vertex) const { return component_[vertex]; }
@@ -39,14 +40,14 @@ class Components {
   uint32_t edge_count_ = 0;
   uint32_t component_count_ = 0;
   uint32_t next_index_ = 0;
-  uint32_t* first_edges_ = nullptr;  // first edge of each vertex, and the end of the last one's
+  uint32_t* first_edges_ = nullptr;  // first edge of each vertex; the last element is the number of edges
   uint32_t* edges_ = nullptr;
-  uint32_t* index_ = nullptr;  // order of the first visit, or 0 before it
+  uint32_t* index_ = nullptr;  // place in the order of first visits, from 1; 0 if not visited
   uint32_t* low_ = nullptr;
   uint32_t* component_ = nullptr;
   uint32_t* next_edge_ = nullptr;
-  uint32_t* path_ = nullptr;  // vertices that are being visited
-  uint32_t* open_ = nullptr;  // visited vertices that have no component yet
+  uint32_t* path_ = nullptr;  // vertices whose visit is in progress
+  uint32_t* open_ = nullptr;  // visited vertices that belong to no component yet
   uint32_t open_count_ = 0;
 };
 

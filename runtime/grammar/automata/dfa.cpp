@@ -3,7 +3,7 @@
 namespace sotto {
 namespace {
 
-// Lists the numbers of the edges into each state, in one array.
+// Lists the edges into each state, by their numbers, in one array.
 bool index_incoming(const Dfa& dfa, GrowingArray<uint32_t>* first, GrowingArray<uint32_t>* edges) {
   first->truncate(0);
   edges->truncate(0);
@@ -50,8 +50,8 @@ void Minimizer::Partition::mark(uint32_t element) {
   if (marked[set]++ == 0) touched.push(set);
 }
 
-// Separates the marked elements of each set from the others. The smaller part becomes the new set, so that every
-// element moves at most log(count) times.
+// Separates the marked elements of each set from the others. The smaller part becomes the new set, so each element
+// moves at most log(count) times.
 void Minimizer::Partition::split() {
   while (!touched.empty()) {
     const uint32_t set = touched.back();
@@ -81,7 +81,7 @@ bool Minimizer::init(const Dfa& dfa) {
   const uint32_t edge_count = dfa.edges.size();
   if (!blocks_.init(dfa.state_count()) || !cords_.init(edge_count)) return false;
   if (!index_incoming(dfa, &incoming_first_, &incoming_)) return false;
-  // At first, the edges of each symbol form one set (a "cord").
+  // At first, all edges of a symbol form one set (a "cord").
   std::sort(cords_.elements.begin(), cords_.elements.end(),
             [&](uint32_t a, uint32_t b) { return dfa.edges[a].symbol < dfa.edges[b].symbol; });
   uint32_t set = 0;
@@ -99,7 +99,7 @@ bool Minimizer::init(const Dfa& dfa) {
   return true;
 }
 
-// Splits blocks and cords until no cord splits a block and no block splits a cord. Then all edges of one cord lead from
+// Splits blocks and cords until no cord splits a block and no block splits a cord. All edges of a cord then lead from
 // one block to one block.
 void Minimizer::refine(const Dfa& dfa) {
   for (uint32_t state = 0; state < dfa.state_count(); ++state) {
@@ -124,7 +124,7 @@ void Minimizer::refine(const Dfa& dfa) {
   }
 }
 
-// Numbers the blocks so that the block of the start has number 0, and keeps the edges of one state per block.
+// Numbers the blocks so that the block of the start state is 0, and keeps the edges of one state per block.
 void Minimizer::rewrite(Dfa* dfa) {
   const uint32_t start = blocks_.set_of[0];
   const auto number = [&](uint32_t state) {
@@ -141,7 +141,7 @@ void Minimizer::rewrite(Dfa* dfa) {
     dfa->edges[kept++] = {number(edge.from), edge.symbol, number(edge.to)};
   }
   dfa->edges.truncate(kept);
-  // incoming_first_ is no longer used and has the capacity to hold `finals` by block.
+  // incoming_first_ is no longer needed and is large enough to hold `finals` by block.
   for (uint32_t s = 0; s < dfa->state_count(); ++s) incoming_first_[number(s)] = dfa->finals[s];
   for (uint32_t b = 0; b < blocks_.set_count; ++b) dfa->finals[b] = static_cast<uint8_t>(incoming_first_[b]);
   dfa->finals.truncate(blocks_.set_count);

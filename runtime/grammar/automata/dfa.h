@@ -1,14 +1,14 @@
-// Deterministic finite automata: the subset construction that makes them of an NFA, and their minimization.
+// Deterministic finite automata: the subset construction, which builds them from an NFA, and their minimization.
 //
-// A DFA is a list of edges rather than a table, since most states have few edges. Symbols are consecutive numbers. The
-// owner of an alphabet numbers them so that every label of the NFA covers whole symbols: a grammar has classes of
-// bytes, classes of tokens, and one symbol per call of a rule (compiler/rule_nfa.h); a regular expression has classes
-// of code points (regex/automaton.cpp).
+// A DFA is a list of edges instead of a table, because most states have only a few edges. Symbols are consecutive
+// numbers. The owner of an alphabet numbers them so that every label of the NFA covers whole symbols. A grammar has
+// classes of bytes, classes of tokens, and one symbol for each called rule (compiler/rule_nfa.h); a regular expression
+// has classes of code points (regex/automaton.cpp).
 //
-// The subset construction is Rabin and Scott's ("Finite Automata and Their Decision Problems", 1959): a state of the
-// DFA is the set of NFA states that a text can lead to. Sets are closed under epsilon edges and then reduced to the
-// states that matter, those with an edge that reads something, so that equal languages often have equal sets.
-// Minimization is Valmari and Lehtinen's ("Efficient Minimization of DFAs with Partial Transition Functions", 2008).
+// The subset construction is that of Rabin and Scott ("Finite Automata and Their Decision Problems", 1959): a state of
+// the DFA is the set of NFA states to which an input can lead. Sets are closed under epsilon edges and then reduced to
+// the states that have an edge that reads a symbol, so that equal languages often have equal sets. The minimization is
+// that of Valmari and Lehtinen ("Efficient Minimization of DFAs with Partial Transition Functions", 2008).
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct DfaEdge {
   uint32_t to;
 };
 
-// State 0 is the start.
+// A deterministic finite automaton. State 0 is the start.
 struct Dfa {
   explicit Dfa(Workspace& workspace) : finals(workspace), edges(workspace) {}
   void clear() {
@@ -41,15 +41,15 @@ struct Dfa {
   GrowingArray<DfaEdge> edges;
 };
 
-// Builds DFAs. Alphabet has `template <typename Visit> void each_symbols(const NfaEdge& edge, Visit visit) const`,
-// which calls visit(Interval) with intervals of symbols. One object can build many automata one after the other and
-// reuses its memory.
+// Builds DFAs. The class Alphabet must have a member `template <typename Visit> void each_symbols(const NfaEdge& edge,
+// Visit visit) const` that calls visit(Interval) for each interval of symbols of an edge. One object can build many
+// automata, one after the other, and reuses its memory.
 template <typename Alphabet>
 class SubsetConstruction {
  public:
   struct Limits {
     uint64_t states;
-    uint64_t members = UINT64_MAX;  // number of members of all sets together
+    uint64_t members = UINT64_MAX;  // total number of members in all sets
   };
 
   SubsetConstruction(const Nfa& nfa, const Alphabet& alphabet, Workspace& workspace)
@@ -64,12 +64,12 @@ class SubsetConstruction {
     visited_.resize(nfa.states.size());
   }
 
-  // Declares that the NFA has edges that pass only at the beginning or the end of the text.
+  // Declares that the NFA has edges that can be taken only at the beginning or the end of the text.
   void set_anchored() { is_anchored_ = true; }
-  // Declares that any continuation after the exit is accepted.
+  // Declares that everything after the exit is accepted.
   void set_absorbing() { is_absorbing_ = true; }
 
-  // Returns false if the automaton would be too large; `dfa` is undefined then.
+  // Returns false if the automaton would be too large, in which case `dfa` is undefined.
   bool determinize(uint32_t start, uint32_t exit, const Limits& limits, Dfa* dfa) {
     begin(start, exit, dfa);
     for (uint32_t state = 0; state < sets_.count() && !workspace_.exhausted(); ++state) {
@@ -80,14 +80,14 @@ class SubsetConstruction {
     return true;
   }
 
-  // Makes the same automaton without epsilon edges. Several edges of a state may have the same symbol.
+  // Converts the NFA to the same automaton without epsilon edges. A state may have several edges with the same symbol.
   void remove_epsilons(uint32_t start, uint32_t exit, Dfa* dfa) {
     begin(start, exit, dfa);
     for (uint32_t state = 0; state < sets_.count() && !workspace_.exhausted(); ++state) {
       collect_steps(state);
       for (size_t i = 0; i < steps_.size() && !workspace_.exhausted(); ++i) {
         close(steps_.span(i, 1), false);
-        // Each member becomes a state. The stack keeps the members while the closure holds one of them.
+        // Each member becomes a state. The stack keeps the members while the closure is used for one of them.
         for (const uint32_t member : closure_.span()) stack_.push(member);
         while (!stack_.empty()) {
           closure_.truncate(0);
@@ -100,7 +100,7 @@ class SubsetConstruction {
   }
 
  private:
-  // A step is an edge of the NFA by one symbol: symbol << 32 | target.
+  // A step is an edge of the NFA restricted to one symbol, encoded as symbol << 32 | target.
   static uint32_t symbol_of(uint64_t step) { return static_cast<uint32_t>(step >> 32); }
 
   void begin(uint32_t start, uint32_t exit, Dfa* dfa) {
@@ -113,7 +113,7 @@ class SubsetConstruction {
       state_of_closure(dfa);
       return;
     }
-    // An equal set that is reached later is not the start, because the text does not begin there.
+    // If an equal set is reached later, it is not the start, because the text does not begin there.
     dfa->finals.push(is_final(true));
     sets_.append_unshared(closure_.span());
   }
@@ -124,8 +124,8 @@ class SubsetConstruction {
     stack_.push(state);
   }
 
-  // Replaces the closure by those states that have an edge reading something, among the states that the targets reach
-  // without reading anything.
+  // Replaces the closure by the states that the targets reach through epsilon edges, reduced to those with an edge that
+  // reads a symbol.
   void close(std::span<const uint64_t> steps, bool at_begin) {
     ++round_;
     closure_.truncate(0);
@@ -151,7 +151,7 @@ class SubsetConstruction {
     sort_numbers(closure_.begin(), closure_.end());
   }
 
-  // Returns whether the text may end in the closure.
+  // Returns whether the text may end in a state of the closure.
   uint8_t is_final(bool at_begin) {
     const auto set = closure_.span();
     if (!is_anchored_) return std::find(set.begin(), set.end(), exit_) != set.end() ? 1 : 0;
@@ -194,7 +194,8 @@ class SubsetConstruction {
     steps_.truncate(static_cast<size_t>(end - steps_.begin()));
   }
 
-  // Adds one edge per symbol, to the closure of its targets. Neighbouring symbols often have the same targets.
+  // Adds one edge per symbol, which leads to the closure of the symbol's targets. Neighbouring symbols often have the
+  // same targets.
   void add_edges(uint32_t state, Dfa* dfa) {
     const auto same_targets = [&](size_t a, size_t b, size_t count) {
       for (size_t i = 0; i < count; ++i) {
@@ -224,7 +225,7 @@ class SubsetConstruction {
   const Nfa& nfa_;
   const Alphabet& alphabet_;
   Workspace& workspace_;
-  GrowingArray<uint32_t> visited_;  // for each NFA state, the round that visited it last
+  GrowingArray<uint32_t> visited_;  // for each NFA state, the round in which it was last visited
   GrowingArray<uint32_t> stack_;
   GrowingArray<uint32_t> closure_;
   InternedSets sets_;  // for each state of the DFA, its set of NFA states
@@ -235,19 +236,19 @@ class SubsetConstruction {
   bool is_absorbing_ = false;
 };
 
-// Joins equivalent states. Every state must reach a final one.
+// Merges equivalent states. A final state must be reachable from every state.
 class Minimizer {
  public:
   explicit Minimizer(Workspace& workspace);
   void minimize(Dfa* dfa);
-  // Writes, for every live state, the number of its block of equivalent states, and returns the number of blocks.
-  // Blocks are numbered in the order of their first states. Dead states get kUnnumbered. Returns 0 if the memory is
-  // exhausted or no state is live.
+  // Writes for every live state the number of its block of equivalent states, and returns the number of blocks, which
+  // are numbered in the order of their first states. Dead states get kUnnumbered. Returns 0 if the memory is exhausted
+  // or no state is live.
   static constexpr uint32_t kUnnumbered = UINT32_MAX;
   uint32_t number_blocks(const Dfa& dfa, std::span<const uint8_t> live, uint32_t* numbers);
 
  private:
-  // A partition of 0 ... count-1 into sets, refined by marking elements.
+  // A partition of the numbers 0 to count - 1 into sets. Marking elements refines it.
   class Partition {
    public:
     explicit Partition(Workspace& workspace);
@@ -276,8 +277,8 @@ class Minimizer {
   GrowingArray<uint32_t> incoming_;
 };
 
-// Removes the edges to states from which no final state can be reached. `live` receives which states can reach one.
-// Returns false if the workspace is exhausted.
+// Removes all edges to states from which no final state is reachable, and writes to `live` for each state whether one
+// is. Returns false if the workspace is exhausted.
 bool remove_dead_ends(Dfa* dfa, Workspace& workspace, GrowingArray<uint8_t>* live);
 
 }  // namespace sotto

@@ -1,7 +1,7 @@
 // Interned sequences of numbers: equal sequences have the same id, and ids are consecutive.
 //
 // The subset construction interns sets of NFA states, products intern pairs of states, and the JSON Schema front end
-// interns goals. The id of a sequence is then the number of the state or rule made for it.
+// interns goals. The id of a sequence is also the number of the state or rule that is made for it.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class InternedSets {
     return items_.span(begins_[set], begins_[set + 1] - begins_[set]);
   }
 
-  // Returns the id of the sequence. Once the workspace is exhausted, the id has no meaning but is still a valid index.
+  // Returns the id of a sequence. Once the workspace is exhausted, the id is meaningless but remains a valid index.
   uint32_t intern(std::span<const uint32_t> items) {
     if (const uint32_t wanted = index_.wanted_slots(count()); wanted != 0 && !rehash(wanted)) return 0;
     const uint32_t hash = hash_of(items);
@@ -49,7 +49,7 @@ class InternedSets {
     return before;
   }
 
-  // Adds the first sequence in such a way that equal ones added later get another id.
+  // Adds the first sequence without indexing it, so that an equal sequence that is added later gets its own id.
   void append_unshared(std::span<const uint32_t> items) {
     append(items);
     first_shared_ = count();

@@ -1,8 +1,7 @@
-// Nondeterministic finite automata with epsilon edges. All states of a grammar or of a pattern are in one pool.
+// Nondeterministic finite automata with epsilon edges. One pool contains all states of a grammar or of a pattern.
 //
-// Rules of a grammar (compiler/rule_nfa.h) and regular expressions (regex/automaton.h) use the same structure with
-// different labels. The owner of an alphabet defines which of its symbols a label stands for; see SubsetConstruction in
-// dfa.h.
+// The rules of a grammar (compiler/rule_nfa.h) and regular expressions (regex/automaton.h) use the same structure with
+// different labels. The owner of an alphabet defines which symbols a label stands for; see SubsetConstruction in dfa.h.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +12,13 @@ namespace sotto {
 
 enum class NfaLabel : uint8_t {
   kEpsilon,
-  kByte,        // a byte of lo ... hi
-  kTokens,      // value is an expression with intervals
-  kCall,        // value is a rule
-  kLoop,        // value is a loop
-  kCharacters,  // value is a set of code points
-  kTextBegin,   // passes only at the beginning of the text
-  kTextEnd,     // passes only at its end
+  kByte,        // reads a byte from lo to hi
+  kTokens,      // reads a token; `value` is an expression with intervals of tokens
+  kCall,        // reads a string of a rule; `value` is the rule
+  kLoop,        // reads the repetitions of a loop; `value` is the loop
+  kCharacters,  // reads a code point; `value` is a set of code points
+  kTextBegin,   // reads nothing; can be taken only at the beginning of the text
+  kTextEnd,     // reads nothing; can be taken only at the end of the text
   kRemoved,
 };
 
@@ -34,7 +33,7 @@ struct NfaEdge {
 
 struct NfaState {
   uint32_t first_edge;  // 0 if there is none
-  uint32_t exit_of;     // 1 + the rule that ends here, or 0
+  uint32_t exit_of;     // number of the rule that ends here plus 1, or 0
 };
 
 struct Nfa {

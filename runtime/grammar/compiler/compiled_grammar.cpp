@@ -36,7 +36,7 @@ class GrammarVerifier {
   Status verify_moves(uint32_t state) const;
   Status verify_calls(uint32_t state) const;
 
-  // Only the matcher itself leads to the states outside all rules.
+  // States outside all rules are targets only in the matcher itself.
   bool is_inside(uint32_t state) const { return state > kUnknownState && state < counts_.states; }
   bool is_start(uint32_t state) const { return (grammar_.flags(state) & GrammarState::kStart) != 0; }
   Status corrupt(const char* what) const { return fail(error_, Status::kGrammarCorrupt, "grammar: ", what); }
@@ -75,7 +75,7 @@ Status GrammarVerifier::verify_layout(uint64_t size) const {
   return Status::kOk;
 }
 
-// Every class must have bytes, and classes must be numbered by their first bytes.
+// Every class must contain a byte, and the classes must be numbered in the order of their first bytes.
 Status GrammarVerifier::verify_byte_classes() const {
   uint32_t known = 0;
   for (uint32_t byte = 0; byte < 256; ++byte) {
@@ -87,7 +87,8 @@ Status GrammarVerifier::verify_byte_classes() const {
   return Status::kOk;
 }
 
-// Ranges must be ascending and disjoint. One class may have no range: that of the tokens that no state reads.
+// The ranges must be in ascending order and disjoint. One class may have no range: that of the tokens that no state
+// reads.
 Status GrammarVerifier::verify_token_ranges() const {
   if (counts_.classes < counts_.byte_classes ||
       counts_.classes - counts_.byte_classes > uint64_t{counts_.token_ranges} + 1) {
@@ -189,8 +190,8 @@ Status GrammarVerifier::verify_calls(uint32_t state) const {
 
 namespace {
 
-// Verifies a compiled grammar from an untrusted source, in time linear in the size of its block. A grammar that passes
-// is harmless to every matcher. Properties that only decide which texts are in the language are not verified. Fails
+// Verifies a compiled grammar that may come from an untrusted source, in time linear in the size of its block. A
+// matcher can use a grammar that passes without harm. What only determines the language itself is not verified. Fails
 // with kGrammarCorrupt.
 Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** grammar, Error* error) {
   if (block.size() < sizeof(CompiledGrammar) ||
@@ -203,12 +204,12 @@ Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** gr
   return Status::kOk;
 }
 
-// The bytes of the FlatBuffer before the block. They are constant except for checksum and size, so they can be written
-// without a FlatBufferBuilder, which would allocate.
+// The FlatBuffer before the block. Apart from the checksum and the size its bytes are constant, so they can be written
+// without FlatBufferBuilder, which would allocate.
 struct ImageHead {
-  uint32_t root;  // distance from here to the table
+  uint32_t root;  // distance from this field to the table
   uint8_t identifier[4];
-  // These three fields are the layout of the table (vtable): sizes and positions in bytes.
+  // These three fields describe the layout of the table (its vtable): sizes and positions in bytes.
   uint16_t layout_size;
   uint16_t table_size;
   uint16_t version_position;
@@ -216,10 +217,10 @@ struct ImageHead {
   uint16_t block_position;
   uint16_t padding;
   // These fields are the table.
-  int32_t to_layout;  // points backwards
+  int32_t to_layout;  // distance backwards to the vtable
   uint64_t checksum;
   uint32_t version;
-  uint32_t block;  // distance from here to the vector
+  uint32_t block;  // distance from this field to the vector
   uint32_t reserved[5];
   // The size and the bytes of the vector follow.
   uint32_t block_size;

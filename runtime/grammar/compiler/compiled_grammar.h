@@ -1,9 +1,9 @@
 // A compiled grammar: the automata of all rules in one block of memory. The block refers to itself only by offsets and
 // never changes, so it can be moved, stored, and shared between threads.
 //
-// A state has moves, which read one byte or token of a class, and calls, which read a text of another rule. The matcher
-// (matcher/) runs these automata with a stack. Every state also records a set of texts that may certainly follow it
-// (lookahead.h), so that most masks need no search.
+// A state has moves, each of which reads one byte or token, and calls, each of which reads a string of another rule.
+// The matcher (matcher/) runs these automata with a stack. Every state also records a set of strings that are certain
+// to be allowed after it (lookahead.h), so that most masks need no search.
 #pragma once
 
 #include <cstddef>
@@ -14,50 +14,54 @@
 
 namespace sotto {
 
-// The states of all rules share one numbering. The first two are outside all rules.
+// The states of all rules are numbered together. The first two belong to no rule.
 inline constexpr uint32_t kAcceptState = 0;   // the text is complete
-inline constexpr uint32_t kUnknownState = 1;  // the rest of a stack that was truncated
+inline constexpr uint32_t kUnknownState = 1;  // stands for the rest of a stack that was truncated
 inline constexpr uint32_t kNoLoop = UINT32_MAX;
 
 struct GrammarState {
   static constexpr uint8_t kFinal = 1;   // the rule may end here
-  static constexpr uint8_t kLast = 2;    // the rule must end: the state has no moves and calls
+  static constexpr uint8_t kLast = 2;    // the rule must end here: the state has no moves and no calls
   static constexpr uint8_t kSingle = 4;  // characters that have a class lead only to the end of the rule
-  static constexpr uint8_t kExact = 8;   // at most any_count characters that have a class may follow
-  // Each character of endless_classes leads back to this state only, by a move or as the text of the only rule called.
+  static constexpr uint8_t kExact = 8;   // exactly the strings of at most any_count characters are allowed, among
+                                         // characters that have a class
+  // Each character of endless_classes leads back to this state and to no other, by a move or as a string of the only
+  // rule called.
   static constexpr uint8_t kRepeats = 16;
-  static constexpr uint8_t kStart = 32;  // a rule that is called, or the root, begins here
+  static constexpr uint8_t kStart = 32;  // the start state of the root or of a rule that is called
 
-  uint32_t first_move;  // the first move of the next state is the end
+  uint32_t first_move;  // index of the first move; the moves end where those of the next state begin
   uint32_t first_call;
   uint8_t flags;
-  // Lower bounds of the texts that may follow (lookahead.h).
-  uint8_t single_classes;   // one character of these classes leads to the end of the rule
-  uint8_t endless_classes;  // texts of these classes may have any length
-  uint8_t any_count;        // texts of this number of characters of any classes may follow; 0 if all classes are
-                            // endless
+  // Lower bounds of the strings that may follow (lookahead.h).
+  uint8_t single_classes;   // each character of these classes leads to the end of the rule
+  uint8_t endless_classes;  // strings of any length are allowed, of characters of these classes
+  uint8_t any_count;        // all strings of up to this number of characters are allowed, of characters of any class; 0
+                            // if all classes are endless
 };
 
-// A move reads a byte or token of a class. Moves are sorted by class. A state may have several moves of one class.
+// A move reads one byte or token of a class. The moves of a state are sorted by class. Several moves may have the same
+// class.
 struct GrammarMove {
   uint32_t symbol_class;
   uint32_t target;
 };
 
-// A call reads a text of a rule that is not empty, or with a loop the number of such texts that the loop requires.
+// A call reads a non-empty string of a rule. If it belongs to a loop, it reads as many such strings as the loop
+// requires.
 struct GrammarCall {
   uint32_t rule_start;
-  uint32_t loop;  // kNoLoop if the call is not in a loop
+  uint32_t loop;  // kNoLoop if the call does not belong to a loop
   uint32_t target;
 };
 
 struct GrammarLoop {
   uint32_t rule_start;
   uint32_t minimum;
-  uint32_t maximum;  // UINT32_MAX for no limit
+  uint32_t maximum;  // UINT32_MAX if there is no maximum
 };
 
-// Tokens that are named by literals. Other tokens have no class.
+// Tokens that the grammar names by literals. Other tokens have no class.
 struct TokenRange {
   uint32_t first;
   uint32_t last;
@@ -73,7 +77,7 @@ class CompiledGrammar {
     uint32_t loops;
     uint32_t token_ranges;
     uint32_t byte_classes;
-    uint32_t classes;  // number of classes, first those of bytes, then those of tokens
+    uint32_t classes;  // number of classes: those of bytes come first, then those of tokens
   };
 
   uint64_t size() const { return size_; }
@@ -94,12 +98,12 @@ class CompiledGrammar {
     const GrammarState* s = states() + state;
     return {at<GrammarCall>(calls_) + s->first_call, s[1].first_call - s->first_call};
   }
-  // Returns the moves by one class, found by binary search.
+  // Returns the moves that read a class, found by binary search.
   std::span<const GrammarMove> moves(uint32_t state, uint32_t symbol_class) const {
     const auto all = moves(state);
     const GrammarMove* begin = all.data();
     const GrammarMove* end = begin + all.size();
-    // If a state has at most one move per class, the number of classes without a move bounds the position.
+    // If a state has at most one move per class, the numbers of classes before and after this one bound its position.
     const size_t rest = counts_.classes - symbol_class;
     const size_t least = all.size() > rest ? all.size() - rest : 0;
     const size_t most = all.size() < symbol_class ? all.size() : symbol_class;
@@ -113,9 +117,9 @@ class CompiledGrammar {
     return {first, last};
   }
   const GrammarLoop& loop(uint32_t index) const { return at<GrammarLoop>(loops_)[index]; }
-  // Returns the ranges, sorted and disjoint.
+  // Returns the token ranges, which are sorted and disjoint.
   std::span<const TokenRange> token_ranges() const { return {at<TokenRange>(token_ranges_), counts_.token_ranges}; }
-  // Returned for a token that no literal names.
+  // The class of a token that no literal names.
   static constexpr uint32_t kNoClass = UINT32_MAX;
   uint32_t token_class(uint32_t token) const { return token_ranges().empty() ? kNoClass : named_token_class(token); }
 
@@ -128,7 +132,7 @@ class CompiledGrammar {
   const T* at(uint32_t offset) const {
     return reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(this) + offset);
   }
-  // A binary search without branches that depend on the moves, because they could not be predicted.
+  // A binary search without branches that depend on the data, because they would be mispredicted.
   static const GrammarMove* lower_bound(const GrammarMove* first, size_t count, uint32_t symbol_class) {
     while (count > 0) {
       const size_t half = (count + 1) / 2;
@@ -150,19 +154,19 @@ class CompiledGrammar {
   uint8_t byte_classes_[256];
   uint32_t rule_count_;
 };
-static_assert(sizeof(CompiledGrammar) == 320);  // the size in images is the same on all platforms
+static_assert(sizeof(CompiledGrammar) == 320);  // images have the same size on all platforms
 
-// The version of images. An image is a FlatBuffer (grammar.fbs) around the block, written without extra memory and used
-// in place. The version increases with every change of CompiledGrammar or of the meaning of its parts, character
-// classes included.
+// Version of images. An image is a FlatBuffer (grammar.fbs) that contains the block. It is written without additional
+// memory and used in place. Increase the version with every change to CompiledGrammar or to the meaning of its parts,
+// including the character classes.
 inline constexpr uint32_t kGrammarVersion = 3;
 
 size_t grammar_image_size(const CompiledGrammar& grammar);
 // Writes an image. `image` must have grammar_image_size() bytes.
 void write_grammar_image(const CompiledGrammar& grammar, uint8_t* image);
 
-// Verifies an image from an untrusted source. `image` is aligned to kMemoryAlignment and must outlive `*grammar`, which
-// points into it. Fails with kMemoryMisaligned or kGrammarCorrupt.
+// Verifies an image that may come from an untrusted source. `image` must be aligned to kMemoryAlignment and must
+// outlive `*grammar`, which points into it. Fails with kMemoryMisaligned or kGrammarCorrupt.
 Status open_grammar_image(std::span<const uint8_t> image, const CompiledGrammar** grammar, Error* error);
 
 }  // namespace sotto

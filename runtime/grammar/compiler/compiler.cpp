@@ -10,7 +10,7 @@
 
 namespace sotto {
 
-// Collects the automata of all rules, joins symbol classes that no state distinguishes, and writes the compiled
+// Collects the automata of all rules, merges symbol classes that no state distinguishes, and writes the compiled
 // grammar.
 class GrammarWriter {
  public:
@@ -21,9 +21,9 @@ class GrammarWriter {
   const CompiledGrammar* write(uint32_t root);
 
  private:
-  // The moves of a state by one class: a range of moves_.
+  // The moves of a state that read one class, as a range of moves_.
   struct ClassMoves {
-    uint32_t joined;  // the class with which it has been joined so far
+    uint32_t joined;  // the class into which it has been merged so far
     uint32_t symbol_class;
     uint32_t first;
     uint32_t count;
@@ -42,10 +42,10 @@ class GrammarWriter {
   Workspace& workspace_;
   GrowingArray<GrammarState> states_;
   GrowingArray<GrammarMove> moves_;
-  GrowingArray<GrammarCall> calls_;       // rule_start is a rule until link_calls() is called
+  GrowingArray<GrammarCall> calls_;       // before link_calls(), rule_start contains a rule instead of a state
   GrowingArray<uint32_t> rule_starts_;    // start state of each rule
-  GrowingArray<uint32_t> joined_;         // for each class of Symbols, the class with which it is joined
-  GrowingArray<uint32_t> joined_counts_;  // number of classes in each joined class
+  GrowingArray<uint32_t> joined_;         // for each class of Symbols, the class into which it is merged
+  GrowingArray<uint32_t> joined_counts_;  // number of classes in each merged class
   GrowingArray<ClassMoves> groups_;
   GrowingArray<TokenRange> ranges_;
   uint32_t byte_class_count_ = 0;
@@ -59,7 +59,8 @@ void warn(const GrammarBuilder& builder, uint32_t rule, const RuleWarnings& warn
   warnings.unreachable(warnings.self, builder.rule_name(rule), builder.rule_at(rule).defined);
 }
 
-// Returns how many states the DFA of a rule may have: `allowance` plus eight times the states of its NFA.
+// Returns the maximum number of states in the DFA of a rule: `allowance` plus eight times the number of states in its
+// NFA.
 uint64_t state_limit(const RuleNfa& nfa, uint32_t rule, uint32_t allowance) {
   constexpr uint64_t kStateGrowth = 8;
   const bool is_last = rule + 1 == nfa.rules.size();
@@ -164,7 +165,7 @@ bool GrammarWriter::same_targets(const ClassMoves& a, const ClassMoves& b) const
   return true;
 }
 
-// Splits off the classes on which the moves of this state differ from those of their group.
+// Splits off the classes whose moves in this state differ from those of the other classes merged with them.
 void GrammarWriter::refine(uint32_t first_move, uint32_t end_move) {
   groups_.truncate(0);
   for (uint32_t m = first_move; m < end_move; ++m) {
@@ -213,7 +214,7 @@ void GrammarWriter::join_classes() {
   }
 }
 
-// Numbers the joined classes in the order of their first bytes and tokens.
+// Numbers the merged classes in the order of their first bytes and tokens.
 void GrammarWriter::number_classes() {
   GrowingArray<uint32_t>& numbers = joined_counts_;
   for (uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = kNoIndex;
@@ -226,7 +227,7 @@ void GrammarWriter::number_classes() {
   if (symbols_.token_class_count() == 0) byte_class_count_ = class_count_;
 }
 
-// Rewrites the moves. Moves by joined classes are equal and become one.
+// Rewrites the moves. Moves whose classes were merged are equal and become one move.
 void GrammarWriter::apply_classes() {
   uint32_t kept = 0;
   uint32_t next = 0;

@@ -1,8 +1,8 @@
-// The compiler: from the rules that a front end built to a CompiledGrammar.
+// The grammar compiler. It turns the rules that a front end has built into a CompiledGrammar.
 //
 // The rules become nondeterministic automata (rule_nfa.h), which are analyzed so that every path can be completed. The
 // automaton of each reachable rule is then made deterministic and minimal (automata/dfa.h), unless it would become too
-// large, and GrammarWriter joins symbols that no state distinguishes and writes the block.
+// large. Finally GrammarWriter merges the symbols that no state distinguishes and writes the block.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@
 
 namespace sotto {
 
-// Thresholds for unrolling repetitions and for determinizing.
+// Thresholds for unrolling repetitions and for making automata deterministic.
 struct CompileTuning {
-  uint32_t unrolled_states = 64;       // a repetition that takes more states is counted at run time
+  uint32_t unrolled_states = 64;       // a repetition that would need more states is counted at run time instead
   uint32_t determinized_states = 512;  // an automaton stays nondeterministic if it would have more states than this and
                                        // more than eight times as many as before
 };
 
-// Receives the rules that occur in no text of the root.
+// Receives the rules that no string of the root uses.
 struct RuleWarnings {
   void* self = nullptr;
   void (*unreachable)(void* self, std::span<const char> rule, uint64_t source_offset) = nullptr;
@@ -32,12 +32,12 @@ struct StartRules {
   StartRules() = default;
   StartRules(uint32_t rule) : first(rule), text(rule) {}
 
-  uint32_t first = 0;  // rule with which texts begin
-  uint32_t text = 0;   // start rule of the source, which must have texts
+  uint32_t first = 0;  // the rule with which the whole text begins
+  uint32_t text = 0;   // the start rule of the source, which must match some string
 };
 
-// Compiles into the workspace of the builder. The result stays there until the workspace is released. Error messages
-// quote `source`, the text that the front end read.
+// Compiles the rules in the workspace of the builder. The result stays there until the workspace is released. `source`
+// is the text that the front end has read; error messages quote it.
 Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, const StartRules& start,
                        const CompileTuning& tuning, const RuleWarnings& warnings, const CompiledGrammar** grammar,
                        Error* error);

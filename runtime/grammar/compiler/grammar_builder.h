@@ -1,6 +1,6 @@
-// A grammar as rules over expressions. Every front end (GBNF, JSON Schema, regular expressions) builds it, and the
-// compiler reads it. It is stored in a workspace. Once that is exhausted, calls have no harmful effect, and the
-// compiler reports the failure.
+// A grammar as rules over expressions. Every front end (GBNF, JSON Schema, regular expressions) builds one, and the
+// compiler reads it. It is stored in a workspace. After the workspace is exhausted, calls do no harm, and the compiler
+// reports the failure.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ inline constexpr uint32_t kMaxRepetitions = uint32_t{1} << 31;
 
 enum class ExpressionKind : uint8_t {
   kEmpty,
-  kText,        // bytes
-  kCharacters,  // one of the code points
-  kTokens,      // one of the vocabulary's tokens, by id
-  kReference,   // a rule
+  kText,        // a string of bytes
+  kCharacters,  // one of a set of code points
+  kTokens,      // one of a set of tokens of the vocabulary
+  kReference,   // a string of a rule
   kSequence,
   kChoice,
   kRepeat,
@@ -28,19 +28,20 @@ enum class ExpressionKind : uint8_t {
 
 struct Expression {
   ExpressionKind kind;
-  uint32_t first;  // offset of a text, interval of characters or tokens, rule of a reference, otherwise the first child
+  uint32_t first;  // offset of a string, first interval of characters or tokens, the rule of a reference, or the first
+                   // child
   uint32_t count;  // number of bytes or intervals
   uint32_t minimum;
   uint32_t maximum;
   uint32_t next;  // next sibling
-  uint32_t size;  // number of states with written-out repetitions, saturated
+  uint32_t size;  // number of states with all repetitions written out, saturated
 };
 
 struct Rule {
-  uint32_t name;  // offset in the names
+  uint32_t name;  // offset of the name
   uint32_t name_size;
-  uint32_t body;       // kNoIndex if the rule is mentioned but not defined
-  uint64_t mentioned;  // offset of the first mention in the source
+  uint32_t body;       // kNoIndex if the rule is used but not defined
+  uint64_t mentioned;  // offset of the first use in the source
   uint64_t defined;
 };
 
@@ -48,26 +49,26 @@ class GrammarBuilder {
  public:
   explicit GrammarBuilder(Workspace& workspace);
 
-  // Returns the rule with this name. The first mention of a name creates the rule.
+  // Returns the rule with this name. The first use of a name creates the rule.
   uint32_t rule(std::span<const char> name, uint64_t source_offset);
-  // Returns kNoIndex if the name is not mentioned.
+  // Returns kNoIndex if the name has not been used.
   uint32_t find_rule(std::span<const char> name) const;
   // Adds a rule without a name.
   uint32_t anonymous_rule(uint32_t body);
   // Defines a rule, which must not have a body yet.
   void define(uint32_t rule, uint32_t body, uint64_t source_offset);
 
-  // Each of these returns an expression, which may be used only once, as a child or as a body.
+  // Each function below returns an expression, which may be used only once, as a child or as the body of a rule.
   uint32_t empty();
   uint32_t text(std::span<const char> bytes);
   uint32_t reference(uint32_t rule);
-  // characters() makes one of the characters in the intervals added since begin_intervals(), or one of all others. It
-  // returns kNoIndex if there is none.
+  // characters() matches one character of the intervals added since begin_intervals(), or one character outside of
+  // them. It returns kNoIndex if there is no such character.
   uint32_t begin_intervals() const { return intervals_.size(); }
   void add_interval(Interval interval) { intervals_.push(interval); }
   uint32_t characters(uint32_t begin, bool complement);
   uint32_t tokens(uint32_t begin);
-  // Requires minimum <= maximum, both at most kMaxRepetitions. `maximum` may be kUnbounded.
+  // Requires minimum <= maximum. Neither may exceed kMaxRepetitions, but `maximum` may be kUnbounded.
   uint32_t repeat(uint32_t expression, uint32_t minimum, uint32_t maximum);
 
   struct List {
@@ -106,7 +107,7 @@ class GrammarBuilder {
 
 // Fails because the workspace is exhausted.
 Status fail_too_large(Error* error);
-// Fails with a message that begins with line:column of `offset` and ends with the text there.
+// Fails with a message that begins with the line and column of `offset` and ends with the text there.
 Status fail_in_source(Error* error, std::span<const char> source, uint64_t offset, std::span<const char> what,
                       Status status = Status::kGrammarSyntax);
 

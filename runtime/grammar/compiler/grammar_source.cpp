@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::span<const char> kDocument{"document", 8};
 
-// A front end adds the rules of a source and defines the start rule.
+// A language: its front end adds the rules of a source and defines the start rule.
 struct Language {
   GrammarLanguage language;
   Status (*build)(std::span<const char> text, const GrammarParams& params, std::span<const char> start,
@@ -85,7 +85,7 @@ bool is_text(const VocabularySource& source, uint32_t token, std::span<const cha
   return std::equal(bytes.begin(), bytes.end(), text.begin(), text.end());
 }
 
-// Returns the first token with this text. Special tokens come before others.
+// Returns the first token with this text. Special tokens are preferred to others.
 uint32_t find_token(const void* self, std::span<const char> text) {
   const Vocabulary& vocabulary = *static_cast<const Vocabulary*>(self);
   const VocabularySource& source = vocabulary.source;

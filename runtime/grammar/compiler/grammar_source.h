@@ -1,4 +1,4 @@
-// Compiles the source text of a grammar in any language. The languages are a table in the source file.
+// Compiles the source of a grammar in any language. The languages are a table in the .cpp file.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,16 @@
 
 namespace sotto {
 
-// Compiles in `memory`, which is aligned to 8. The resulting grammar is at its beginning and has `(*grammar)->size()`
-// bytes. Errors contain the offset in the text if it is known.
+// Compiles in `memory`, which must be aligned to 8. The resulting grammar is at the beginning of it and has
+// `(*grammar)->size()` bytes. Errors contain the offset in the text if it is known.
 Status compile_source(std::span<const char> text, const GrammarParams& params, const RuleWarnings& warnings,
                       std::span<uint8_t> memory, const CompiledGrammar** grammar, Error* error);
 
-// Returns a size of memory that suffices for most sources of that size.
+// Returns a size of memory that suffices for most sources of this size.
 size_t typical_compile_memory(size_t source_size);
 
-// Returns the lookup of token literals in the vocabulary, which must outlive the result. If it is null, there are no
-// tokens.
+// Returns the lookup of token literals in a vocabulary, which must outlive the result. With a null vocabulary there are
+// no tokens.
 TokenNames token_names(const Vocabulary* vocabulary);
 
 }  // namespace sotto

@@ -5,18 +5,18 @@
 namespace sotto {
 namespace {
 
-// Each set contains the next one, so that the sets of two states always have a common one.
+// Each set contains the next one, so the sets of two states always have one in common.
 constexpr uint8_t kClassChain[] = {kAllClasses, kAllClasses & ~kOtherClass, kLowerClass | kUpperClass | kDigitClass,
                                    kLowerClass | kDigitClass, kLowerClass};
 constexpr uint32_t kMostSweeps = 32;
-// Temporary flags. kTakes means that the state reads all lower-case letters, by moves or as texts of rules. The other
-// means that it calls rules that do.
+// Temporary flags. kTakes: the state reads all lower-case letters, by moves or as strings of rules. kMayTake: it calls
+// rules that do.
 constexpr uint8_t kTakes = 64;
 constexpr uint8_t kMayTake = 128;
 constexpr uint32_t kMostCount = kLengthCharacters[kLengthCount - 2];
 
-// Returns the i-th state of a sweep. Sweeps alternate between backwards and forwards, because a state may lead to
-// higher and lower numbers.
+// Returns the i-th state of a sweep. Sweeps alternate between descending and ascending order, because a state may lead
+// to states with higher and lower numbers.
 uint32_t in_turn(uint32_t sweep, uint32_t i, uint32_t count) { return sweep % 2 == 0 ? count - 1 - i : i; }
 
 bool is_part(uint8_t classes, uint8_t whole) { return (classes & ~whole) == 0; }
@@ -91,7 +91,7 @@ bool Lookahead::is_single(uint32_t state, uint8_t classes) const {
   return true;
 }
 
-// Returns whether every character of these classes leads to an accepted state, by moves or as the text of a rule.
+// Returns whether every character of these classes leads to an accepted state, by moves or as a string of a rule.
 template <typename Accepts>
 bool Lookahead::takes(uint32_t state, uint8_t classes, Accepts accepts) const {
   const auto ends = [&](uint32_t target) { return is_final(target); };
@@ -108,7 +108,7 @@ bool Lookahead::takes(uint32_t state, uint8_t classes, Accepts accepts) const {
   return true;
 }
 
-// Calls are followed only one level deep, because a rule that begins with itself would otherwise justify its own
+// Calls are followed only one level deep, because a rule that begins with itself could otherwise justify its own
 // lookahead.
 bool Lookahead::is_endless(uint32_t state, uint8_t classes) const {
   const auto is_endless = [&](uint32_t target) { return is_part(classes, grammar_.state(target).endless_classes); };
@@ -135,7 +135,7 @@ bool Lookahead::has_count(uint32_t state, uint32_t count) const {
   return takes(state, kAllClasses, is_enough);
 }
 
-// Returns whether all characters that the state's own moves read lead to accepted states.
+// Returns whether all characters that the moves of the state read lead to accepted states.
 template <typename Accepts>
 bool Lookahead::takes_only(uint32_t state, Accepts accepts) const {
   uint64_t begun[4] = {};
@@ -153,13 +153,13 @@ bool Lookahead::takes_only(uint32_t state, Accepts accepts) const {
   return true;
 }
 
-// Returns whether every text that begins with a character of some class consists of that character only.
+// Returns whether every string that begins with a character of some class consists of that character only.
 bool Lookahead::is_only_single(uint32_t state) const {
   const auto ends = [&](uint32_t target) { return (grammar_.flags(target) & GrammarState::kLast) != 0; };
   return grammar_.calls(state).empty() && !is_final(state) && takes_only(state, ends);
 }
 
-// Returns whether every character that may follow leads to a state after which fewer characters may follow.
+// Returns whether every character that may follow leads to a state after which fewer characters are allowed.
 bool Lookahead::is_exact(uint32_t state) const {
   if (is_final(state)) return false;
   const uint32_t count = grammar_.state(state).any_count;
@@ -176,7 +176,7 @@ bool Lookahead::is_exact(uint32_t state) const {
   return takes_only(state, [&](uint32_t target) { return is_below(target, 1); });
 }
 
-// Returns whether characters of the endless classes lead back to the same state only.
+// Returns whether characters of the endless classes lead back to this state and to no other.
 bool Lookahead::repeats(uint32_t state) const {
   const uint8_t classes = grammar_.state(state).endless_classes;
   if (classes == 0 || is_final(state)) return false;
@@ -209,7 +209,7 @@ bool Lookahead::holds(uint32_t state) const {
          ((s.flags & GrammarState::kRepeats) == 0 || repeats(state));
 }
 
-// Marks the states that read at least all lower-case letters, whatever state they lead to. Few states do.
+// Marks the states that read at least all lower-case letters, whatever follows. There are few such states.
 void Lookahead::mark(GrammarState* states) const {
   const uint32_t count = grammar_.counts().states;
   for (uint32_t s = kUnknownState + 1; s < count; ++s) {
@@ -236,7 +236,7 @@ void Lookahead::find_singles(GrammarState* states) const {
   }
 }
 
-// Assumes that the classes are endless in all states, and withdraws the assumption from states that lead to states
+// Assumes that the classes are endless in all states, and then removes the assumption from states that lead to states
 // without it.
 void Lookahead::find_endless(GrammarState* states, uint8_t classes) const {
   const uint32_t count = grammar_.counts().states;
@@ -259,7 +259,7 @@ void Lookahead::find_endless(GrammarState* states, uint8_t classes) const {
   }
 }
 
-// Returns the largest count that holds for the state, given that `known` holds. Smaller counts then hold as well.
+// Returns the largest count that holds for the state if `known` does. All smaller counts then hold too.
 uint32_t Lookahead::longest_count(uint32_t state, uint32_t known) const {
   uint32_t least = known;
   for (uint32_t most = kMostCount; least < most;) {
@@ -273,7 +273,7 @@ uint32_t Lookahead::longest_count(uint32_t state, uint32_t known) const {
   return least;
 }
 
-// Counts grow from 0, because each follows from smaller ones.
+// Counts increase from 0, because each follows from smaller ones.
 void Lookahead::find_counts(GrammarState* states) const {
   const uint32_t count = grammar_.counts().states;
   bool changed = true;

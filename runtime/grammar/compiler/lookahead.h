@@ -1,18 +1,19 @@
-// Lookahead: what may certainly follow each state of a grammar, computed once when the grammar is compiled.
+// Lookahead: what is certainly allowed after each state of a grammar. It is computed once, when the grammar is
+// compiled.
 //
-// Inside a JSON string nearly every token of the vocabulary is possible. A mask can then start with a prepared set of
-// tokens (token_prefilter.h), if it is known that all texts of some character classes may follow. GrammarState stores
-// two such facts: classes whose characters may follow in texts of any length, and a number of characters of any classes
-// that may follow. Both are lower bounds, since calls of rules are followed one level deep only. Further flags say that
-// the number is exact, or that characters lead back to the same state.
+// Inside a JSON string, nearly every token of the vocabulary is possible. A mask can then start with a prepared set of
+// tokens (token_prefilter.h), provided that all strings over some character classes are known to be allowed.
+// GrammarState stores two such facts: the classes over which strings of any length are allowed, and a number of
+// characters of any class that are allowed. Both are lower bounds, because calls of rules are followed only one level
+// deep. Flags tell whether the number is exact, and whether characters lead back to the same state.
 //
-// Each fact about a state follows from its own moves and from facts about the states they lead to. Facts about texts of
-// any length are a greatest fixed point: they are assumed of all states and withdrawn where they do not hold. Counts
-// are a least fixed point: they grow from 0. Sweeps over the states, backwards and forwards in turn, compute both. The
-// verifier checks the facts of a loaded grammar in the same way.
+// Each fact about a state follows from its own moves and from facts about the states to which they lead. Facts about
+// strings of any length are a greatest fixed point: they are assumed for all states and withdrawn where they do not
+// hold. Counts are a least fixed point: they increase from 0. Sweeps over the states, in descending and ascending order
+// by turns, compute both. The verifier checks the facts of a loaded grammar in the same way.
 //
-// Grammars read bytes, but these facts are about characters, so the analysis steps through the UTF-8 forms of all
-// characters of a class at once (Utf8Transitions).
+// Grammars read bytes, but these facts are about characters. The analysis therefore steps through the UTF-8 forms of
+// all characters of a class at the same time (Utf8Transitions).
 #pragma once
 
 #include <algorithm>
@@ -24,22 +25,23 @@
 
 namespace sotto {
 
-// The transition for one byte of a character. For first bytes, `classes` are the character classes that may begin with
-// it.
+// The transition by one byte of a character. If it is the first byte, `classes` are the classes of the characters that
+// may begin with it.
 struct Utf8Transition {
   uint8_t symbol_class;
   uint8_t next;  // 0 if the character is complete
   uint8_t classes;
 };
 
-// Writes the transitions from a state inside a character, unless `steps` is null, and returns their number, which is at
-// most 256.
+// Writes the transitions from a state inside a character to `steps`, unless that is null, and returns their number,
+// which is at most 256.
 uint32_t collect_utf8_transitions(const CompiledGrammar& grammar, uint32_t state, Utf8Transition* steps);
 
-// A lossy set of the places inside characters that a walk has entered, so that the walk does not enter them again.
+// The places inside characters that a walk has entered, so that it does not enter them again. The set is lossy: it may
+// forget places.
 class EnteredPlaces {
  public:
-  // Returns false if the place is known to have been entered.
+  // Returns false if the place is known to have been entered before.
   bool enter(uint32_t state, uint8_t next);
 
  private:
@@ -49,33 +51,33 @@ class EnteredPlaces {
   uint64_t places_[kSlots];  // places in the slots that are used
 };
 
-// The transitions by which a grammar reads characters that have a character class: from one state inside a UTF-8
-// character to the next, by symbol classes of bytes.
+// The transitions with which a grammar reads characters that have a character class. They lead from one state inside a
+// UTF-8 character to the next, and are grouped by symbol classes of bytes.
 class Utf8Transitions {
  public:
   static uint32_t count(const CompiledGrammar& grammar);
-  // `steps` has capacity for count() transitions.
+  // `steps` must have capacity for count() transitions.
   void init(const CompiledGrammar& grammar, Utf8Transition* steps);
 
   std::span<const Utf8Transition> from(uint32_t state) const {
     return {steps_ + ends_[state], steps_ + ends_[state + 1]};
   }
 
-  // Returns whether a character that has a character class begins with a byte of the symbol class.
+  // Returns whether some character that has a character class begins with a byte of the symbol class.
   bool begins(uint32_t symbol_class) const {
     return symbol_class < 256 && (first_classes_[symbol_class / 64] >> symbol_class % 64 & 1) != 0;
   }
 
-  // Returns whether every character that begins with the step leads, by moves of one rule, to an accepted state. Inside
+  // Returns whether every character that begins with the step leads to an accepted state, by moves of one rule. Inside
   // a character, only the first of several moves is considered.
   template <typename Accepts>
   bool lead(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
   // Returns whether all characters that can be read completely lead to accepted states, and no character can be read
-  // only partly.
+  // only in part.
   template <typename Accepts>
   bool lead_only(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
-  // Returns whether every character that begins with the step leads to exactly one state, which is accepted, through
-  // states where no rule ends or is called.
+  // Returns whether every character that begins with the step leads to exactly one state, which is accepted, and on the
+  // way there no rule ends or is called.
   template <typename Accepts>
   bool lead_plainly(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
 
@@ -87,10 +89,10 @@ class Utf8Transitions {
   };
   static constexpr uint32_t kLongestCharacter = 4;
 
-  // How a walk continues after a step. kInside means that it follows the step's first move.
+  // How a walk continues after a step. kInside means that it follows the first move of the step.
   enum class Turn : uint8_t { kReject, kDone, kInside };
-  // Visits the characters that begin with the step until one is rejected, and returns false in that case. Places that
-  // were entered before are skipped.
+  // Visits the characters that begin with the step. Stops and returns false if one is rejected. Places that were
+  // entered before are skipped.
   template <typename Visit>
   bool walk(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Visit visit) const;
 
@@ -108,9 +110,9 @@ class Lookahead {
  public:
   explicit Lookahead(const CompiledGrammar& grammar);
 
-  // Computes the lookahead of all states and writes it into the grammar.
+  // Computes the lookahead of all states and writes it to the grammar.
   static void find(CompiledGrammar* grammar);
-  // Returns whether the lookahead of the state follows from that of the states to which it leads.
+  // Returns whether the lookahead of a state follows from that of the states to which it leads.
   bool holds(uint32_t state) const;
 
  private:

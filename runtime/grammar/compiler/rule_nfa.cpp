@@ -18,7 +18,7 @@ class NfaBuilder {
         loop_of_(grammar.workspace()) {}
 
   void build() {
-    // Loops add rules at the end while this loop runs.
+    // Loops add rules at the end, so their number grows during the iteration.
     for (uint32_t rule = 0; rule < grammar_.rule_count(); ++rule) {
       if (grammar_.workspace().exhausted()) return;
       const RuleAutomaton automaton{nfa_.add_state(), nfa_.add_state()};
@@ -34,7 +34,7 @@ class NfaBuilder {
   }
 
  private:
-  // No edge is added into `entry` or out of `exit`.
+  // An expression to build between two states. No edge is added into `entry` or out of `exit`.
   struct Task {
     uint32_t expression;
     uint32_t entry;
@@ -106,7 +106,8 @@ class NfaBuilder {
     }
   }
 
-  // Returns a state from which the bytes lead to `target`. Recent sequences share such states.
+  // Returns a state from which a byte of this range leads to `target`. Byte sequences that were built recently share
+  // such states.
   uint32_t suffix(uint8_t lo, uint8_t hi, uint32_t target) {
     constexpr uint32_t kRemembered = 16;
     for (uint32_t i = 0; i < std::min(suffixes_.size(), kRemembered); ++i) {
@@ -168,7 +169,7 @@ class NfaBuilder {
     }
   }
 
-  // Makes the body a rule. If unrolling copies the body, it is still only one rule.
+  // Makes the body a rule. Even if unrolling copies the body, there is only one such rule.
   void loop(const Expression& expression, const Task& task) {
     if (!loop_of_.resize(grammar_.expression_count())) return;
     uint32_t& known = loop_of_[expression.first];
@@ -186,7 +187,7 @@ class NfaBuilder {
   RuleNfa& nfa_;
   GrowingArray<Task> tasks_;
   GrowingArray<Suffix> suffixes_;
-  GrowingArray<uint32_t> loop_of_;  // for each expression that is a body, its loop + 1
+  GrowingArray<uint32_t> loop_of_;  // for each expression that is the body of a loop, the number of the loop plus 1
 };
 
 bool is_call(const NfaEdge& edge) { return edge.label == NfaLabel::kCall || edge.label == NfaLabel::kLoop; }
@@ -195,7 +196,7 @@ uint32_t callee(const RuleNfa& nfa, const NfaEdge& edge) {
   return edge.label == NfaLabel::kCall ? edge.value : nfa.loops[edge.value].rule;
 }
 
-// Lists of edges by key, for example all calls of a rule or all edges into a state.
+// Edges grouped by a key, for example all calls of a rule or all edges into a state.
 class EdgeIndex {
  public:
   explicit EdgeIndex(Workspace& workspace) : heads_(workspace), next_(workspace), source_(workspace) {}
@@ -267,7 +268,7 @@ class Analyzer {
     return nfa_.loops[edge.value].minimum == 0 || nullable_[nfa_.loops[edge.value].rule] != 0;
   }
 
-  // Marks the states that the start of a rule reaches without reading anything.
+  // Marks the states that can be reached from the start of a rule through epsilon edges.
   void find_nullable() {
     for (const RuleAutomaton& rule : nfa_.rules.span()) mark_empty(rule.start);
     while (!work_.empty() && !workspace_.exhausted()) {
@@ -325,7 +326,7 @@ class Analyzer {
     }
   }
 
-  // Returns the rule that begins in a state. Rules are built in order, the start first, then the exit.
+  // Returns the rule that begins in a state. The exit of a rule is the state after its start.
   uint32_t rule_starting_at(uint32_t state) const {
     if (state + 1 >= nfa_.states.size()) return kNoIndex;
     const uint32_t exit_of = nfa_.states[state + 1].exit_of;

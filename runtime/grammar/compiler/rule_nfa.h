@@ -1,13 +1,13 @@
 // The rules of a grammar as nondeterministic automata over bytes, tokens and calls of other rules.
 //
-// Each rule becomes an automaton with one start and one exit (Thompson's construction; character classes become UTF-8
-// byte sequences). The call of a rule is one edge, so recursion needs no special treatment here. The matcher handles it
-// with a stack. A counted repetition is written out if that takes few states. Otherwise it becomes a loop: a call of
-// its body that the matcher counts.
+// Each rule becomes an automaton with one start and one exit (Thompson's construction, in which characters become UTF-8
+// byte sequences). A call of a rule is a single edge, so recursion needs no special treatment here; the matcher handles
+// it with a stack. A counted repetition is written out if that needs only a few states. Otherwise it becomes a loop: a
+// call of its body that the matcher counts.
 //
-// The analysis ensures that every path leads to an exit. So as long as a matcher's set of states is not empty, the text
-// read so far is a prefix of some text. A call of a rule that can be empty gets an epsilon edge in parallel, and edges
-// that cannot be completed are removed.
+// The analysis ensures that every path leads to an exit. Therefore, as long as the set of states of a matcher is not
+// empty, the text read so far is a prefix of some string of the language. The analysis adds an epsilon edge in parallel
+// to each call of a rule that can be empty, and removes edges that cannot be completed.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@
 
 namespace sotto {
 
-// A loop that counts calls of `rule`.
+// A loop, which counts the calls of `rule`.
 struct Loop {
   uint32_t rule;
   uint32_t minimum;
-  uint32_t maximum;  // kUnbounded for no limit
+  uint32_t maximum;  // kUnbounded if there is no maximum
 };
 
 struct RuleAutomaton {
@@ -36,20 +36,20 @@ struct RuleNfa : Nfa {
   GrowingArray<RuleAutomaton> rules;
 };
 
-// Adds an automaton for every rule of the builder. A repetition that takes more than `unrolled_states` becomes a loop,
-// whose body is a rule added to the builder.
+// Adds an automaton for every rule of the builder. A repetition that would need more than `unrolled_states` states
+// becomes a loop, whose body is added to the builder as a rule.
 void build_nfa(GrammarBuilder& builder, uint32_t unrolled_states, RuleNfa& nfa);
 
 struct NfaAnalysis {
   explicit NfaAnalysis(Workspace& workspace) : productive(workspace), reachable(workspace), live(workspace) {}
 
-  GrowingArray<uint8_t> productive;  // for each rule, whether some text completes it
-  GrowingArray<uint8_t> reachable;   // for each rule, whether it may occur in a text of the root
-  GrowingArray<uint8_t> live;        // for each state, whether the exit can be reached from it
+  GrowingArray<uint8_t> productive;  // for each rule, whether it matches any string
+  GrowingArray<uint8_t> reachable;   // for each rule, whether some string of the root uses it
+  GrowingArray<uint8_t> live;        // for each state, whether the exit is reachable
 };
 
 // Analyzes the automata and removes edges that cannot be completed. Loops whose bodies can be empty get the minimum 0.
-// After the analysis, the edge of a call or a loop stands only for texts that are not empty.
+// After the analysis, the edge of a call or a loop stands only for non-empty strings.
 void analyze_nfa(RuleNfa& nfa, uint32_t root, Workspace& workspace, NfaAnalysis* analysis);
 
 // The alphabet of rule automata: classes of bytes, classes of tokens, calls, and loops, numbered in this order.
@@ -57,7 +57,7 @@ class Symbols {
  public:
   explicit Symbols(Workspace& workspace) : token_cuts_(workspace) {}
 
-  // Splits bytes and tokens so that every edge of the automata covers whole classes.
+  // Divides bytes and tokens into classes such that every edge of the automata covers whole classes.
   void init(const GrammarBuilder& grammar, const RuleNfa& nfa);
 
   uint32_t byte_class_count() const { return byte_class_count_; }
@@ -71,7 +71,7 @@ class Symbols {
   // Finds the rule of a call, and its loop or kNoIndex.
   void call_of(const RuleNfa& nfa, uint32_t symbol, uint32_t* rule, uint32_t* loop) const;
 
-  // The symbols of an edge are one interval, except for token sets, which have several.
+  // The symbols of an edge are a single interval, except for token sets, which may have several.
   template <typename Visit>
   void each_symbols(const NfaEdge& edge, Visit visit) const {
     switch (edge.label) {

@@ -9,8 +9,8 @@
 namespace sotto {
 namespace {
 
-// Free text as rules, with one rule per state of the automaton of the triggers. A state reads a character and continues
-// with the rule of the next state. The end of a trigger leads to the root.
+// Unconstrained text as rules, with one rule per state of the triggers' Aho-Corasick automaton. The rule of a state
+// reads a character and continues with the rule of the next state. At the end of a trigger it continues with the root.
 class TriggerRules {
  public:
   // `active` is the rule that begins with trigger tokens, or kNoIndex if there are none.
@@ -136,7 +136,7 @@ bool is_trigger(const Triggers& triggers, uint32_t token) {
          triggers.tokens.end();
 }
 
-// Builds any number of tokens that have text and are not triggers, alone or before `active`.
+// Builds any number of tokens that have text and are not triggers, either alone or followed by `active`.
 uint32_t build_free_tokens(const Triggers& triggers, const Vocabulary& vocabulary, uint32_t active,
                            GrammarBuilder& builder) {
   const uint32_t begin = builder.begin_intervals();

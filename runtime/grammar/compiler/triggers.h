@@ -1,5 +1,5 @@
-// Lazy activation: text is free until the first of several triggers appears, and a text of the grammar begins right
-// after it. Triggers are compiled into rules, so masks stay exact, and the matcher needs no code for them.
+// Lazy activation: the text is unconstrained until the first of several triggers appears, and a string of the grammar
+// begins right after it. Triggers are compiled to rules, so masks stay exact and the matcher needs no code for them.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ struct Triggers {
   bool empty() const { return texts.empty() && tokens.empty(); }
 };
 
-// Adds the rule `*start`: text without any trigger, alone or followed by a trigger and a text of `root`. There is at
-// least one trigger. Free text is UTF-8. If a trigger token has text of its own, only its number distinguishes it from
-// that text. Then free text is any sequence of tokens with text except the triggers, and trigger strings are not
-// allowed. `vocabulary` may be null if there are no trigger tokens.
+// Adds the rule `*start`: text without any trigger, either alone or followed by a trigger and a string of `root`. There
+// must be at least one trigger. Unconstrained text is UTF-8. If a trigger token has text of its own, only its id
+// distinguishes it from that text. In that case unconstrained text is any sequence of tokens with text, except the
+// triggers, and trigger strings are not allowed. `vocabulary` may be null if there are no trigger tokens.
 Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, uint32_t root, GrammarBuilder& builder,
                       uint32_t* start, Error* error);
 

@@ -23,7 +23,7 @@ int hex_value(char c) {
   return -1;
 }
 
-// A cursor over GBNF text: white space, comments, names, numbers and characters.
+// A cursor over GBNF source: white space, comments, names, numbers and characters.
 class GbnfLexer {
  public:
   GbnfLexer(std::span<const char> text, Error* error) : text_(text), error_(error) {}
@@ -41,13 +41,13 @@ class GbnfLexer {
   }
   bool take(const char* word);
 
-  // Skips blanks and a comment, and line ends if `newlines`.
+  // Skips spaces, tabs and a comment, and also line breaks if `newlines` is set.
   void skip_space(bool newlines);
-  // Reads a name, which is empty if there is none. A dot belongs to a name only between other characters of the name.
+  // Reads a name, which is empty if there is none. A dot belongs to a name only between other characters of it.
   std::span<const char> name();
-  // Reads a number of at most kMaxRepetitions. Sets `*digits` to false if there is none.
+  // Reads a number, which may not exceed kMaxRepetitions. Sets `*digits` to false if there is none.
   Status number(uint32_t* value, bool* digits);
-  // Reads one character of a text or class, escaped or not.
+  // Reads one character of a string or character class, which may be an escape.
   Status character(uint32_t* code_point);
 
   std::span<const char> text() const { return text_; }
@@ -173,7 +173,7 @@ class GbnfParser {
       lexer_.skip_space(true);
       if (lexer_.at_end()) break;
       SOTTO_TRY(rule());
-      if (builder_.workspace().exhausted()) break;  // the compiler reports the exhaustion
+      if (builder_.workspace().exhausted()) break;  // the compiler reports that the workspace is exhausted
     }
     if (builder_.rule_count() == 0) return lexer_.fail(lexer_.offset(), "no rule");
     return check_references();
@@ -184,7 +184,7 @@ class GbnfParser {
   struct Group {
     GrammarBuilder::List alternatives;
     GrammarBuilder::List sequence;
-    uint32_t atom;  // not added to the sequence yet, because postfix operators may follow
+    uint32_t atom;  // not in the sequence yet, because a postfix operator may follow
     size_t begin;
   };
 
@@ -426,7 +426,7 @@ class GbnfParser {
     return Status::kOk;
   }
 
-  // The angle brackets are part of the text of the token.
+  // The angle brackets are part of the token's text.
   Status token_text(Interval* tokens) {
     const size_t begin = lexer_.offset();
     while (!lexer_.at_end() && lexer_.peek() != '>') lexer_.seek(lexer_.offset() + 1);
@@ -459,7 +459,7 @@ class GbnfParser {
 
 Status parse_gbnf(std::span<const char> text, const TokenNames& names, GrammarBuilder& builder, Error* error) {
   const Status status = GbnfParser(text, names, builder, error).parse();
-  // An error found after the workspace was exhausted may be a consequence of that.
+  // If the workspace was exhausted, an error found afterwards may only be a consequence.
   return builder.workspace().exhausted() ? fail_too_large(error) : status;
 }
 

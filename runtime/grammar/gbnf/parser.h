@@ -1,5 +1,5 @@
-// The parser of GBNF, the grammar language of llama.cpp, with the extensions that are in use. It does not use
-// recursion: open parentheses are on an explicit stack.
+// The parser of GBNF, the grammar notation of llama.cpp, including its extensions in use. It does not recurse: open
+// parentheses are on an explicit stack.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace sotto {
 // The lookup of token literals.
 struct TokenNames {
   const void* self = nullptr;
-  uint32_t token_count = 0;  // 0 if the grammar may not hold token literals
+  uint32_t token_count = 0;  // 0 if the grammar may not contain token literals
   // Returns kNoIndex if no token has this text.
   uint32_t (*find)(const void* self, std::span<const char> text) = nullptr;
 };
 
-// Parses `text`. Errors contain line:column, counted from 1 in characters, and the text at that place. A rule that is
-// used but not defined is an error.
+// Parses `text`. Errors contain the line and the column, counted from 1 in characters, and the text there. A rule that
+// is used but not defined is an error.
 Status parse_gbnf(std::span<const char> text, const TokenNames& names, GrammarBuilder& builder, Error* error);
 
 }  // namespace sotto
