@@ -1,4 +1,5 @@
-// Arrays: tuples, elements, counts, "contains" and unique elements, which all restrict the same automaton.
+// Arrays: tuples, elements, element counts, "contains" and unique elements, which are all applied to the same
+// automaton.
 #include <algorithm>
 
 #include "runtime/grammar/json_schema/compiler.h"
@@ -45,7 +46,7 @@ class ArrayBuilder {
   }
 
  private:
-  // The elements that "contains" requires.
+  // The elements that "contains" asks for.
   struct Wanted {
     uint32_t node = kNoIndex;
     bool negated = false;
@@ -132,7 +133,7 @@ class ArrayBuilder {
     return want(wanted);
   }
 
-  // Collects the conditions on the element at `index`. From tuple_ on, the conditions are the same for all elements.
+  // Collects the conditions on the element at `index`. From tuple_ on, all elements have the same conditions.
   void collect(uint32_t index) {
     literals_.truncate(0);
     for (const Literal& atom : atoms_) {
@@ -185,7 +186,7 @@ class ArrayBuilder {
     return content;
   }
 
-  // Makes a rule for each number of elements and number of wanted elements so far.
+  // Makes a rule for each pair of the number of elements and the number of wanted elements so far.
   Status counted(uint32_t* content) {
     const bool bounded = maximum_ != kUnbounded;
     const uint32_t last = bounded ? maximum_ : std::max(tuple_, minimum_);
@@ -197,7 +198,7 @@ class ArrayBuilder {
     }
     const uint64_t states = (last + 2ull) * (last_wanted + 1ull);
     if (states > kMaxStates) return schema_.unsupported(wanted_.node, "too many elements to count \"contains\" among");
-    // One more row, so that only the first element has no comma before it.
+    // There is one more row, so that only the first element has no comma before it.
     const uint32_t rows = bounded || last > 0 ? last + 1 : 2;
     auto* rules = schema_.workspace().take<uint32_t>(size_t{rows} * (last_wanted + 1));
     if (rules == nullptr) return schema_.check_memory();
@@ -211,7 +212,7 @@ class ArrayBuilder {
         for (const bool is_wanted : {true, false}) {
           if (next == kNoIndex) break;
           if (is_wanted && limited && count == last_wanted) continue;
-          if (is_wanted && !limited && count == last_wanted) continue;  // any element fulfils the condition
+          if (is_wanted && !limited && count == last_wanted) continue;  // every element satisfies the condition
           collect(std::min(row, tuple_));
           if (is_wanted || limited) literals_.push({wanted_.node, LiteralKind::kSchema, wanted_.negated == is_wanted});
           const uint32_t item = json_.item(compiler_.value(literals_));
@@ -235,7 +236,7 @@ class ArrayBuilder {
   JsonGrammar& json_;
   std::span<const Literal> atoms_;
   GrowingArray<Literal> literals_;
-  uint32_t tuple_ = 0;  // number of elements whose conditions differ from those of the rest
+  uint32_t tuple_ = 0;  // number of elements with conditions of their own
   uint32_t minimum_ = 0;
   uint32_t maximum_ = kUnbounded;
   uint32_t unique_ = kNoIndex;

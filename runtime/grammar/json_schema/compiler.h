@@ -1,16 +1,16 @@
-// Compiles a JSON Schema into the rules of a grammar.
+// Compiles a JSON Schema to the rules of a grammar.
 //
 // The unit of work is a goal (expansion.h): a set of schemas, keywords and values that one JSON value must satisfy
 // together. Each goal becomes one rule, in three steps:
-//  1. For each of the seven types of JSON values, the goal is expanded to alternatives, in which schemas are replaced
-//     by keywords that concern this type, and combinations such as anyOf and not are resolved.
-//  2. The builder of the type turns each alternative into an expression: number.cpp and string.cpp by products of
-//     automata, array.cpp and object.cpp by sequences of the elements or members.
-//  3. The rule is the choice between these expressions. A type whose values all satisfy the goal uses the rule of any
-//     value of that type (json_grammar.h).
-// The values inside arrays and objects are goals again. They are found in a table, so that equal goals share a rule and
-// a recursive schema becomes recursive rules, and new ones wait in the same table as a worklist: the compiler does not
-// recurse.
+//   1. For each of the seven types of JSON values, the goal is expanded to alternatives: schemas are replaced by their
+//      keywords for this type, and combinations such as anyOf and not are resolved.
+//   2. The builder of the type turns each alternative into an expression: number.cpp and string.cpp by products of
+//      automata, array.cpp and object.cpp by sequences of the elements or members.
+//   3. The rule is the choice between these expressions. A type whose values all satisfy the goal uses the rule for any
+//      value of that type (json_grammar.h).
+// The values inside arrays and objects are goals themselves. A table of goals ensures that equal goals share a rule, so
+// a recursive schema becomes recursive rules. New goals wait in the same table, which serves as a worklist, so the
+// compiler does not recurse.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@
 
 namespace sotto {
 
-// The patterns of a document, which are "pattern", "format", and the names of members of "patternProperties".
+// The patterns of a document: "pattern", "format", and the member names of "patternProperties".
 class Patterns {
  public:
   explicit Patterns(const Schema& schema)
       : schema_(schema), document_(schema.document()), workspace_(schema.workspace()), known_(workspace_) {}
 
   Status parse(uint32_t node, RegexTree& tree) const;
-  // Makes the automaton of the strings that match. Each automaton is made only once.
+  // Returns the automaton of the strings that match. Each automaton is built only once.
   Status automaton(uint32_t node, CharacterAutomaton* automaton);
 
  private:
@@ -58,19 +58,19 @@ class SchemaCompiler {
         goals_(workspace_),
         goal_rules_(workspace_) {}
 
-  // Makes the expression of the values of `schema`, a node of the document.
+  // Builds the expression of the values that satisfy `schema`, a node of the document.
   Status compile(uint32_t schema, uint32_t* expression);
 
-  // The following functions serve the builders of each type.
+  // The functions below serve the builders of each type.
   const Schema& schema() const { return schema_; }
   GrammarBuilder& builder() { return builder_; }
   JsonGrammar& json() { return json_; }
   Expansion& expansion() { return expansion_; }
   Patterns& patterns() { return patterns_; }
   enum class Goal : uint8_t { kNever, kAny, kRule };
-  // Removes conditions that are always true and sorts the rest.
+  // Sorts the conditions and removes those that are always true.
   Goal normalize(GrowingArray<Literal>& literals);
-  // Returns the expression of a value that satisfies all literals. Destroys the list of literals.
+  // Returns the expression of a value that satisfies all literals. The list of literals is consumed.
   uint32_t value(GrowingArray<Literal>& literals);
 
  private:
@@ -89,14 +89,14 @@ class SchemaCompiler {
   GrowingArray<uint32_t> goal_rules_;
 };
 
-// The builders of each type make the expression of the values that satisfy all atoms. The result is kNoIndex if there
-// is no such value.
+// The builders of each type return the expression of the values that satisfy all atoms, or kNoIndex if there is no such
+// value.
 Status build_number(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression);
 Status build_string(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression);
 Status build_array(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression);
 Status build_object(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression);
 
-// Makes the automaton of the strings that satisfy the schema of "propertyNames".
+// Builds the automaton of the strings that satisfy the schema of "propertyNames".
 Status names_automaton(SchemaCompiler& compiler, uint32_t schema, CharacterAutomaton* automaton);
 
 }  // namespace sotto

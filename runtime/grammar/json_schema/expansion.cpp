@@ -6,7 +6,7 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kMaxAlternatives = 512;
-constexpr uint32_t kMaxSteps = 200000;  // for one goal and type
+constexpr uint32_t kMaxSteps = 200000;  // limit for one goal and type
 constexpr uint64_t kMaxStepsInAll = 10000000;
 
 }  // namespace
@@ -27,7 +27,7 @@ Status Expansion::expand(std::span<const Literal> goal, JsonType type, Alternati
   type_ = type;
   cells_.truncate(0);
   branches_.truncate(0);
-  cells_.push({{}, kNoIndex});  // cell 0, which push() returns once the workspace is exhausted
+  cells_.push({{}, kNoIndex});  // cell 0, whose index push() returns once the workspace is exhausted
   SOTTO_TRY(schema_.check_memory());
   Branch start;
   for (size_t i = goal.size(); i > 0; --i) push(&start.pending, goal[i - 1]);
@@ -59,7 +59,7 @@ Status Expansion::expand(std::span<const Literal> goal, JsonType type, Alternati
   return schema_.check_memory();
 }
 
-// Adds an atom. A branch with a literal and its negation is dead.
+// Adds an atom. A branch that contains a literal and its negation is dead.
 void Expansion::add_atom(Branch& branch, Literal literal) {
   const auto names = [](LiteralKind kind) { return kind == LiteralKind::kPresent || kind == LiteralKind::kNamed; };
   for (uint32_t cell = branch.atoms; cell != kNoIndex; cell = cells_[cell].next) {
@@ -105,7 +105,7 @@ Status Expansion::apply_schema(Branch& branch, Literal literal) {
     return Status::kOk;
   }
   if (kind != JsonKind::kObject) return schema_.reject(literal.node, "a schema must be an object or a boolean");
-  // The schema is the conjunction of those keywords whose verdict is open for this type.
+  // The schema is the conjunction of the keywords whose verdict for this type is open.
   GrowingArray<Literal> open(workspace_);
   for (const uint32_t m : document_.children(literal.node)) {
     Verdict verdict = Verdict::kOpen;
@@ -250,7 +250,7 @@ Status Expansion::apply_required(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Applies a dependency a -> b, which means: not a, or a and b.
+// Expands a dependency a -> b to the alternatives "not a" and "a and b".
 Status Expansion::apply_dependencies(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kObject) return schema_.reject(literal.node, "must be an object");
   for (const uint32_t m : document_.children(literal.node)) {
@@ -276,7 +276,8 @@ Status Expansion::apply_dependency(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Applies a list of schemas of which all must hold (a conjunction) or at least one. Each may be negated.
+// Expands a list of schemas of which all must hold (a conjunction) or at least one must hold. The schemas may be
+// negated.
 Status Expansion::apply_all(Branch& branch, Literal literal, bool conjunction) {
   const JsonNode& list = document_[literal.node];
   if (list.kind != JsonKind::kArray || list.count == 0) {
@@ -299,8 +300,8 @@ Status Expansion::apply_all(Branch& branch, Literal literal, bool conjunction) {
   return Status::kOk;
 }
 
-// Applies a list of schemas of which exactly one must hold. Each schema becomes a branch in which the others that it
-// may overlap are negated.
+// Expands a list of schemas of which exactly one must hold. Each schema becomes a branch in which the other schemas
+// that may overlap it are negated.
 Status Expansion::apply_one(Branch& branch, Literal literal) {
   const JsonNode& list = document_[literal.node];
   if (list.kind != JsonKind::kArray || list.count == 0) {
@@ -314,8 +315,8 @@ Status Expansion::apply_one(Branch& branch, Literal literal) {
     if (verdict == Verdict::kTrue) ++certain;
     if (verdict == Verdict::kOpen) open.push(child);
   }
-  // If n schemas certainly hold, "exactly one" means that none of the open ones holds or, if n is 0, exactly one of
-  // them.
+  // If n schemas hold for certain, "exactly one" means that no open schema holds or, if n is 0, that exactly one open
+  // schema holds.
   GrowingArray<Literal> literals(workspace_);
   const auto none = [&] {
     literals.truncate(0);
@@ -365,7 +366,7 @@ Status Expansion::apply_if(Branch& branch, Literal literal) {
   for (uint32_t i = 0; i < 2; ++i) {
     const bool holds = i == 0;
     if (verdict == (holds ? Verdict::kFalse : Verdict::kTrue)) continue;
-    // A side that requires nothing always holds.
+    // A side without requirements always holds.
     if (consequences[i] == kNoIndex && literal.negated) continue;
     Literal both[2] = {{literal.node, LiteralKind::kSchema, !holds},
                        {consequences[i], LiteralKind::kSchema, literal.negated}};

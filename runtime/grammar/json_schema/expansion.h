@@ -1,11 +1,11 @@
 // The expansion of goals to alternatives.
 //
 // A goal is a set of literals that one value must satisfy together: schemas, keywords, values, or negations of them.
-// For one JSON type, expansion replaces schemas by their keywords. It replaces keywords that combine schemas (allOf,
-// anyOf, oneOf, not, if, dependencies) by their meaning, until only "atoms" are left that the builder of that type
-// understands. The result is a disjunctive normal form: alternatives, each a list of atoms. It is built branch by
-// branch with an explicit list of pending literals, as in the tableau method of logic. A branch that requires a literal
-// and its negation is dead.
+// For one JSON type, the expansion replaces schemas by their keywords, and keywords that combine schemas (allOf, anyOf,
+// oneOf, not, if, dependencies) by their meaning, until only "atoms" remain, which the builder of that type
+// understands. The result is a disjunctive normal form: a list of alternatives, each of which is a list of atoms. It is
+// built branch by branch with an explicit list of pending literals, as in the tableau method of logic. A branch that
+// requires a literal and its negation is dead.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@ enum class LiteralKind : uint8_t {
   kSchema,
   kEquals,   // the value is equal to `node`
   kKeyword,  // the value satisfies the member `node` of a schema
-  // The remaining kinds arise only during expansion.
+  // The kinds below arise only during the expansion.
   kInteger,
-  kNames,       // properties with the names in the array `node` are present
-  kDependency,  // if a property named as member `node` is present, `node` holds
+  kNames,       // all properties named in the array `node` are present
+  kDependency,  // if the property named like the member `node` is present, the value satisfies `node`
   kGroup,       // "properties" and related keywords in the schema `node`
-  kPresent,     // a property named as member `node` is present
-  kNamed,       // a property named as string `node` is present
-  kProperty,    // the property named as member `node`, if present, satisfies the schema `node`
+  kPresent,     // a property named like the member `node` is present
+  kNamed,       // a property with the name in the string `node` is present
+  kProperty,    // if the property named like the member `node` is present, its value satisfies the schema `node`
   kTuple,       // "items" and related keywords in the schema `node`
   kContains,    // "contains" and related keywords in the schema `node`
-  kExists,      // some element satisfies the schema `node`; negated, some element does not
+  kExists,      // some element satisfies the schema `node`; negated: some element does not
   kEvery,       // every element satisfies the schema `node`
-  kElement,     // the element with the index of `node`, if present, satisfies it
-  kLonger,      // there are more elements than the index of `node`
+  kElement,     // if there is an element with the index of `node`, it satisfies `node`
+  kLonger,      // the number of elements exceeds the index of `node`
 };
 
 struct Literal {
@@ -49,7 +49,7 @@ using Atoms = std::span<const Literal>;
 // Returns the name of the property to which a kPresent, kNamed or kProperty literal refers.
 std::string_view name_of(const JsonDocument& document, const Literal& literal);
 
-// The alternatives of an expansion, as runs of literals.
+// The alternatives of an expansion, each a run of literals.
 struct Alternatives {
   explicit Alternatives(Workspace& workspace) : literals(workspace), ends(workspace) {}
   uint32_t size() const { return ends.size(); }
@@ -70,7 +70,7 @@ class Expansion {
         cells_(workspace_),
         branches_(workspace_) {}
 
-  // Adds the alternatives of the goal for values of the type. An empty alternative means that every value satisfies the
+  // Adds the alternatives of the goal for values of the type. If an alternative is empty, every value satisfies the
   // goal.
   Status expand(std::span<const Literal> goal, JsonType type, Alternatives& alternatives);
 
@@ -109,7 +109,7 @@ class Expansion {
   const JsonDocument& document_;
   Workspace& workspace_;
   JsonType type_ = JsonType::kNull;
-  uint64_t steps_ = 0;  // in all expansions
+  uint64_t steps_ = 0;  // number of steps in all expansions
   GrowingArray<Cell> cells_;
   GrowingArray<Branch> branches_;
 };

@@ -11,7 +11,7 @@ namespace {
   "\\u{AFFFD}\\u{B0000}-\\u{BFFFD}\\u{C0000}-\\u{CFFFD}\\u{D0000}-\\u{DFFFD}\\u{E1000}-\\u{EFFFD}"
 #define PRIVATE "\\u{E000}-\\u{F8FF}\\u{F0000}-\\u{FFFFD}\\u{100000}-\\u{10FFFD}"
 
-// These follow RFC 3339 section 5.6, with the lengths of the months.
+// RFC 3339, section 5.6, with the lengths of the months.
 #define DATE \
   GROUP("\\d{4}-" GROUP("(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|"              \
                         "(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|"                      \
@@ -20,12 +20,12 @@ namespace {
 #define FRACTION "(?:\\.\\d+)?"
 #define TIME \
   "(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d" FRACTION "(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)|23:59:60" FRACTION "[Zz]"
-// These follow RFC 3339 appendix A.
+// RFC 3339, appendix A
 #define MONTHS "\\d+M(?:\\d+D)?"
 #define DURATION_TIME "T(?:\\d+H(?:\\d+M(?:\\d+S)?)?|\\d+M(?:\\d+S)?|\\d+S)"
 #define DURATION "P(?:(?:\\d+Y(?:" MONTHS ")?|" MONTHS "|\\d+D)(?:" DURATION_TIME ")?|" DURATION_TIME "|\\d+W)"
 
-// These follow RFC 3986 section 3.2.2.
+// RFC 3986, section 3.2.2.
 #define OCTET "(?:\\d|[1-9]\\d|1\\d\\d|2[0-4]\\d|25[0-5])"
 #define IPV4 GROUP(OCTET "\\." OCTET "\\." OCTET "\\." OCTET)
 #define H16 "[0-9A-Fa-f]{1,4}"
@@ -36,7 +36,7 @@ namespace {
         "|" UP_TO("1") "(?:" H16 ":){3}" LS32 "|" UP_TO("2") "(?:" H16 ":){2}" LS32 "|" UP_TO("3") H16 \
         ":" LS32 "|" UP_TO("4") LS32 "|" UP_TO("5") H16 "|" UP_TO("6"))
 
-// These follow RFC 3986 appendix A or, with `ucs` and `private` characters, RFC 3987.
+// RFC 3986, appendix A, or RFC 3987 with `ucs` and `private` characters.
 #define ENCODED "%[0-9A-Fa-f]{2}"
 #define UNRESERVED "A-Za-z0-9\\-._~"
 #define DELIMITERS "!$&'()*+,;="
@@ -56,7 +56,7 @@ namespace {
   "(?:" URI(ucs, private) "|(?:" ROOTED(ucs) "|(?:[" UNRESERVED DELIMITERS "@" ucs "]|" ENCODED \
                                              ")+" SEGMENTS(ucs) "|)" ENDING(ucs, private) ")"
 
-// These follow RFC 1123 and 5891: no label has "--" as its third and fourth characters.
+// RFC 1123 and 5891: no label has "--" as its third and fourth characters.
 #define ALNUM "[A-Za-z0-9]"
 #define INNER "[A-Za-z0-9\\-]"
 #define LABEL(n)                                                                                                      \
@@ -67,7 +67,7 @@ namespace {
 #define DOMAIN_NAME                                 \
   "[A-Za-z0-9](?:[A-Za-z0-9\\-]{0,61}[A-Za-z0-9])?" \
   "(?:\\.[A-Za-z0-9](?:[A-Za-z0-9\\-]{0,61}[A-Za-z0-9])?)*"
-// These follow RFC 5321 section 4.1.2.
+// RFC 5321, section 4.1.2.
 #define ATOM "[A-Za-z0-9!#$%&'*+\\-/=?^_`{|}~]+"
 #define EMAIL                                                          \
   "(?:" ATOM "(?:\\." ATOM                                             \
@@ -75,13 +75,13 @@ namespace {
   "(?:" DOMAIN_NAME "|\\[(?:" IPV4 "|IPv6:" IPV6 ")\\])"
 
 #define POINTER "(?:/(?:[^/~]|~[01])*)*"
-// These follow RFC 6570.
+// RFC 6570.
 #define VARIABLE "(?:[A-Za-z0-9_]|" ENCODED ")(?:\\.?(?:[A-Za-z0-9_]|" ENCODED "))*(?::[1-9]\\d{0,3}|\\*)?"
 #define TEMPLATE "(?:[!#$&-;=?-\\[\\]_a-z~" UCS PRIVATE "]|" ENCODED "|\\{[+#./;?&]?" VARIABLE "(?:," VARIABLE ")*\\})*"
 
 struct Format {
   std::string_view name;
-  std::string_view expression;  // if empty for a format other than time, the format is not supported
+  std::string_view expression;  // empty if the format is not supported or is "time"
   bool then_time = false;
 };
 
@@ -121,7 +121,7 @@ void append_clock(uint32_t minutes, GrowingArray<char>& pattern) {
   append({text, sizeof(text)}, pattern);
 }
 
-// Appends the times, including 23:59:60 in UTC as written with offsets of quarter hours.
+// Appends the times of day, including 23:59:60 UTC as it is written with offsets of quarter hours.
 void append_time(GrowingArray<char>& pattern) {
   append("(?:" TIME, pattern);
   for (uint32_t local = 14; local < kMinutesOfDay; local += 15) {

@@ -1,10 +1,10 @@
-// The formats of strings, as regular expressions.
+// Regular expressions of the formats that a JSON Schema may name.
 //
-// date-time, date and time follow RFC 3339, with calendar days that exist. A leap second is allowed only as 23:59:60 in
-// UTC, written with offsets of whole quarter hours: no other offset has been in use since leap seconds began in 1972.
-// uri, uri-reference, iri, iri-reference and email follow the grammars of RFC 3986, 3987 and 5321, including IPv6
-// addresses. A hostname has up to 3 labels of 63 characters, 4 of 62, 8 of 30 or 16 of 14, none of them an A-label
-// ("xn--").
+// date-time, date and time follow RFC 3339 and allow only days that exist. A leap second is allowed only at 23:59:60
+// UTC, written with an offset of whole quarter hours: no other offset has been in use since leap seconds were
+// introduced in 1972. uri, uri-reference, iri, iri-reference and email follow the grammars of RFC 3986, 3987 and 5321,
+// including IPv6 addresses. A hostname has at most 3 labels of up to 63 characters, 4 of up to 62, 8 of up to 30, or 16
+// of up to 14, and none of them is an A-label ("xn--").
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace sotto {
 
-// Returns whether the standard names the format. Other names are annotations.
+// Returns whether the standard defines the format. Other formats are annotations.
 bool is_known_format(std::string_view name);
 
 // Parses the regular expression of a format, which matches whole strings. Returns false if the format is known but not

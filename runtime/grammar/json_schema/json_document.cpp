@@ -7,7 +7,7 @@
 
 namespace sotto {
 
-// The parser is one loop without recursion. The open containers are a chain of nodes.
+// The parser: one loop without recursion. The open containers are a chain of nodes.
 class JsonReader {
  public:
   JsonReader(std::span<const char> text, JsonDocument& document, Error* error)
@@ -59,7 +59,7 @@ class JsonReader {
     }
   }
 
-  // Closes the containers that end here. Afterwards the next value of open_ begins, or no container is open.
+  // Closes the containers that end here. Afterwards either no container is open, or the next value of open_ begins.
   Status after_value() {
     while (open_ != kNoIndex) {
       const bool is_array = node(open_).kind == JsonKind::kArray;
@@ -233,7 +233,7 @@ class JsonReader {
     const uint32_t count = node(open_).count;
     const size_t mark = workspace.size();
     auto* members = workspace.take<uint32_t>(count);
-    if (members == nullptr) return Status::kOk;  // values() reports the exhaustion
+    if (members == nullptr) return Status::kOk;  // values() reports that the workspace is exhausted
     uint32_t filled = 0;
     for (uint32_t i = node(open_).first; i != kNoIndex; i = node(i).next) members[filled++] = i;
     std::sort(members, members + filled, [&](uint32_t a, uint32_t b) { return document_.name(a) < document_.name(b); });

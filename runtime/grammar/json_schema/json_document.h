@@ -1,4 +1,5 @@
-// A strict reader of JSON (RFC 8259). The document is an array of nodes in a workspace, with offsets into the source.
+// A strict reader of JSON (RFC 8259). A document is an array of nodes in a workspace, which refer to its text by
+// offsets.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@ enum class JsonKind : uint8_t { kNull, kFalse, kTrue, kNumber, kString, kArray, 
 
 struct JsonNode {
   JsonKind kind;
-  uint32_t text;  // a string in UTF-8, unescaped, or a number as it is written
+  uint32_t text;  // offset of a string, unescaped, or of a number as it is written
   uint32_t text_size;
-  uint32_t name;  // name of a member, unescaped
+  uint32_t name;  // offset of a member's name, unescaped
   uint32_t name_size;
   uint32_t first;  // first child
   uint32_t last;
@@ -32,8 +33,8 @@ class JsonDocument {
  public:
   explicit JsonDocument(Workspace& workspace) : workspace_(workspace), nodes_(workspace), texts_(workspace) {}
 
-  // Parses a document, which is node 0. Unpaired surrogates, and names that occur twice in an object, are errors.
-  // `text` need not outlive the call.
+  // Parses a document, whose root is node 0. Unpaired surrogates and duplicate names in an object are errors. `text`
+  // need not outlive the call.
   Status parse(std::span<const char> text, Error* error);
 
   const JsonNode& operator[](uint32_t node) const { return nodes_[node]; }
@@ -45,7 +46,7 @@ class JsonDocument {
   std::string_view name(uint32_t node) const {
     return {texts_.span().data() + nodes_[node].name, nodes_[node].name_size};
   }
-  // Sibling nodes, for loops: `for (const uint32_t member : document.children(object))`.
+  // Sibling nodes, for use in loops: `for (const uint32_t member : document.children(object))`.
   class Range {
    public:
     class Iterator {
@@ -73,15 +74,16 @@ class JsonDocument {
     uint32_t first_;
     uint32_t end_;
   };
-  // Returns the elements of an array or the members of an object; nothing for other values and for kNoIndex.
+  // Returns the elements of an array or the members of an object. For other values and for kNoIndex, the range is
+  // empty.
   Range children(uint32_t node) const { return {*this, node == kNoIndex ? kNoIndex : nodes_[node].first, kNoIndex}; }
-  // Returns the elements of a list, or the node alone if it is not a list.
+  // Returns the elements of a list, or the node itself if it is not a list.
   Range values(uint32_t node, bool is_list) const {
     return is_list ? children(node) : Range{*this, node, nodes_[node].next};
   }
-  // Returns kNoIndex if `object` is not an object or has no such member.
+  // Returns the member with this name, or kNoIndex if there is none or `object` is not an object.
   uint32_t member(uint32_t object, std::string_view name) const;
-  // Returns kNoIndex if there is no such element.
+  // Returns the element at this index, or kNoIndex if there is none.
   uint32_t element(uint32_t array, uint32_t index) const;
   // Writes the JSON pointer of `node` as a fragment ("#/a/0"), truncated to `capacity`, and returns its size.
   size_t pointer(uint32_t node, char* out, size_t capacity) const;

@@ -17,14 +17,14 @@ uint32_t JsonGrammar::sequence(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   return builder_.sequence(list);
 }
 
-// Makes a character class from pairs of bounds. For example, "azAZ" is [a-zA-Z].
+// Makes a set of characters from pairs of bounds: "azAZ" is [a-zA-Z].
 uint32_t JsonGrammar::set(std::string_view ranges) {
   const uint32_t begin = builder_.begin_intervals();
   for (size_t i = 0; i + 1 < ranges.size(); i += 2) {
     builder_.add_interval({static_cast<uint8_t>(ranges[i]), static_cast<uint8_t>(ranges[i + 1])});
   }
   const uint32_t characters = builder_.characters(begin, false);
-  return characters == kNoIndex ? builder_.empty() : characters;  // kNoIndex means that the workspace is exhausted
+  return characters == kNoIndex ? builder_.empty() : characters;  // kNoIndex if the workspace is exhausted
 }
 
 uint32_t JsonGrammar::space() {

@@ -18,25 +18,25 @@ class JsonGrammar {
  public:
   JsonGrammar(GrammarBuilder& builder, const GrammarParams& params);
 
-  // These return any value of one type, any value, and any character of a string. Names in objects may repeat, as RFC
-  // 8259 allows. Surrogates come in pairs.
+  // The rules for any value of one type, for any value, and for any character of a string. Names in objects may repeat,
+  // as RFC 8259 allows. Surrogates occur only in pairs.
   uint32_t any(JsonType type);
   uint32_t any_value();
   uint32_t string_character();
   // Returns -?(0|[1-9][0-9]*).
   uint32_t integer();
 
-  // Returns a value or member with the white space after it. No other rule puts space before a comma or a closing
-  // bracket, so two runs of space are never adjacent if there are no items.
+  // Returns a value or member followed by white space. No other rule has white space before a comma or a closing
+  // bracket, so two runs of white space are adjacent only in empty containers.
   uint32_t item(uint32_t value) { return sequence(value, space()); }
   uint32_t comma();
   uint32_t colon();
-  // Returns [ items ] or { members }, made with item() and comma(). kNoIndex stands for no items.
+  // Returns [ items ] or { members }. The items are made with item() and comma(); kNoIndex stands for none.
   uint32_t container(char open, uint32_t items);
-  // Returns "text" with quotes, in its canonical form.
+  // Returns a quoted string in its canonical form.
   uint32_t quoted(std::string_view text);
   uint32_t quoted(uint32_t characters);
-  // Returns the document with the white space around it.
+  // Returns the document with white space around it.
   uint32_t outer(uint32_t document);
 
   uint32_t text(std::string_view text) { return builder_.text(text); }
@@ -62,7 +62,7 @@ class JsonGrammar {
   uint32_t character_ = kNoIndex;
 };
 
-// Defines the rule `name` as any JSON text (RFC 8259), or as only objects.
+// Defines the rule `name` as any JSON text (RFC 8259) or, with `only_objects`, as any JSON object.
 void build_json_grammar(const GrammarParams& params, bool only_objects, std::span<const char> name,
                         GrammarBuilder& builder);
 

@@ -1,17 +1,17 @@
-// JSON Schema (drafts 4 to 7 and 2020-12) as a grammar, and small languages next to it.
+// JSON Schema (drafts 4 to 7 and 2020-12) as a grammar, and small languages that use the same parts.
 //
-// The texts of the grammar are JSON values that the schema validates, written in this form:
-// - White space follows the style. Members that the schema names come in the order of their first mention (first in
-//   "properties", then in "required"), other members after them.
-// - A string or name that the schema constrains has one form: characters as they are, except \" \\ \b \f \n \r \t and
-//   \u00XX for other control characters. Free strings may use any escape.
-// - A number that the schema constrains has no exponent, an integer no fraction, and zero no sign. Values of enum and
-//   const may also be written as in the schema.
-// - Formats that the standard names are asserted unless the options say otherwise; unknown formats are annotations, as
-//   in the standard. format.h defines their exact languages.
+// The grammar describes the JSON values that the schema validates, written in the following form:
+// - White space follows the style. Members that the schema names come in the order in which it first mentions them
+//   (first in "properties", then in "required"), and all other members come after them.
+// - A string or name that the schema constrains is written in one way only: each character as it is, except for \" \\
+//   \b \f \n \r \t, and \u00XX for other control characters. Unconstrained strings may use any escape.
+// - A number that the schema constrains has no exponent. An integer has no fraction, and zero has no sign. Values of
+//   enum and const may also be written as in the schema.
+// - Formats that the standard defines are enforced unless the options disable that. Unknown formats are annotations, as
+//   in the standard. format.h defines the exact languages.
 //
-// A schema without an exact grammar is rejected by keyword and JSON pointer: no text outside the schema is ever in the
-// grammar.
+// A schema without an exact grammar is rejected, with the keyword and its JSON pointer. The grammar never allows a
+// value that the schema does not.
 #pragma once
 
 #include <cstdint>
@@ -25,30 +25,31 @@
 
 namespace sotto {
 
-// Defines the rule `name`. Errors begin with a JSON pointer, or with line:column if the text is not JSON. If the
-// workspace is too small, the result is kGrammarTooLarge. Of 374 real schemas, half need less than 64 KiB.
+// Defines the rule `name`. Errors begin with a JSON pointer, or with line and column if the text is not JSON. If the
+// workspace is too small, the result is kGrammarTooLarge. Half of 374 real schemas need less than 64 KiB.
 Status build_json_schema(std::span<const char> schema, const GrammarParams& options, std::span<const char> name,
                          GrammarBuilder& builder, Error* error);
 
-// Defines the rule `name` as one of the texts. There is at least one text, and texts may be empty.
+// Defines the rule `name` as one of the given strings. There must be at least one, and strings may be empty.
 Status build_choices(std::span<const std::string_view> choices, std::span<const char> name, GrammarBuilder& builder,
                      Error* error);
 
 // Does the same for a JSON array of at least one string.
 Status build_choice_list(std::span<const char> list, std::span<const char> name, GrammarBuilder& builder, Error* error);
 
-// Defines the rule `name` as a number between two JSON numbers, both included. An empty text means no bound. The number
-// has no exponent, and an integer has no fraction.
+// Defines the rule `name` as a number between two JSON numbers, both inclusive. An empty bound means that there is
+// none. The number has no exponent, and an integer has no fraction.
 Status build_number_range(std::string_view minimum, std::string_view maximum, bool integer, std::span<const char> name,
                           GrammarBuilder& builder, Error* error);
 
-// Does the same for a JSON object with the members "minimum", "maximum" and "integer", which are all optional.
+// Does the same for a JSON object with the optional members "minimum", "maximum" and "integer".
 Status build_number_object(std::span<const char> object, std::span<const char> name, GrammarBuilder& builder,
                            Error* error);
 
-// Defines the rule `name`: a call {"name": ..., "arguments": {...}} of one of the functions in a JSON array, or an
-// array of at least one call with options.parallel_tool_calls. Each element is a function {"name", "parameters", ...}
-// or {"type": "function", "function": {"name", "parameters", ...}}; without "parameters", the arguments are any object.
+// Defines the rule `name` as a call {"name": ..., "arguments": {...}} of one of several functions or, with
+// options.parallel_tool_calls, as an array of at least one call. `functions` is a JSON array. Each element is {"name",
+// "parameters", ...} or {"type": "function", "function": {"name", "parameters", ...}}. Without "parameters", the
+// arguments are any object.
 Status build_tool_calls(std::span<const char> functions, const GrammarParams& options, std::span<const char> name,
                         GrammarBuilder& builder, Error* error);
 

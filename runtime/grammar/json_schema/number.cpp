@@ -12,7 +12,7 @@ constexpr int64_t kMaxExponent = 1000000;
 constexpr uint32_t kMaxDigits = 400;
 constexpr uint32_t kDead = CharacterAutomaton::kDead;
 
-// The character classes: 0 for others, then '-', '.', and the digits.
+// Character classes: 0 for other characters, then '-', '.', and the ten digits.
 constexpr uint32_t kMinus = 1;
 constexpr uint32_t kPoint = 2;
 constexpr uint32_t kDigits = 3;
@@ -31,7 +31,7 @@ class Table {
   }
   void set(uint32_t state, uint32_t kind, uint32_t target) {
     const size_t cell = size_t{state} * kClassCount + kind;
-    if (cell < next_.size()) next_[cell] = target;  // the workspace is exhausted otherwise
+    if (cell < next_.size()) next_[cell] = target;  // otherwise the workspace is exhausted
   }
   void set_digit(uint32_t state, uint32_t digit, uint32_t target) { set(state, kDigits + digit, target); }
   void set_digits(uint32_t state, uint32_t target) {
@@ -46,19 +46,20 @@ class Table {
   GrowingArray<uint8_t> accepts_;
 };
 
-// Builds states for the magnitudes that are less than, equal to or greater than a bound, compared digit by digit.
+// Builds the states that compare a magnitude with a bound, digit by digit: less, equal or greater so far.
 class Magnitudes {
  public:
   Magnitudes(Table& table, const Decimal& bound, bool less, bool equal, bool greater)
       : table_(table), bound_(bound), less_(less), equal_(equal), greater_(greater) {}
 
-  // Adds the transitions for digits from `state`, where a magnitude begins.
+  // Adds the transitions for the digits of a magnitude that begins in `state`.
   void build(uint32_t state) {
     const uint32_t whole = bound_.whole_digits();
     below_ = absorbing(less_);
     above_ = absorbing(greater_);
     build_fraction();
-    // An integer part of zero counts as having no digits. A state is a pair (digits so far, relation so far).
+    // An integer part of zero has no digits. A state is a pair of the number of digits and the relation to the bound so
+    // far.
     const uint32_t zero = table_.add(verdict_without_fraction(whole > 0 ? -1 : 0));
     table_.set(zero, kPoint, whole > 0 ? below_ : equal_states_);
     table_.set_digit(state, 0, zero);
@@ -98,7 +99,7 @@ class Magnitudes {
     return state;
   }
 
-  // Returns the verdict on integer parts in this relation that have no fraction.
+  // Returns the verdict on integer parts in this relation, if no fraction follows.
   bool verdict_without_fraction(int relation) const {
     if (relation < 0) return less_;
     if (relation > 0) return greater_;
@@ -129,7 +130,7 @@ class Magnitudes {
   bool greater_;
   uint32_t below_ = kDead;
   uint32_t above_ = kDead;
-  uint32_t equal_states_ = kDead;  // states after a point with all digits equal so far
+  uint32_t equal_states_ = kDead;  // states after the decimal point in which all digits have been equal so far
 };
 
 // Builds the numbers that satisfy bounds, multiples and lists of values together, as one automaton over their digits.
@@ -145,7 +146,7 @@ class NumberBuilder {
   Status build(uint32_t* expression) {
     *expression = kNoIndex;
     NumberShape shape = NumberShape::kNumber;
-    bool only_integers = true;  // whether there is no other restriction
+    bool only_integers = true;  // whether the type "integer" is the only restriction
     for (const Literal& atom : atoms_) {
       if (atom.kind != LiteralKind::kInteger) {
         only_integers = false;
@@ -226,7 +227,7 @@ class NumberBuilder {
     }
   }
 
-  // Removes the values of a negated list. listed() handles a second list, which is not negated.
+  // Removes the values of a negated list. A list that is not negated is handled by listed().
   Status restrict_by_values(const Literal& atom) {
     if (!atom.negated) return Status::kOk;
     GrowingArray<uint32_t> values(workspace_);
@@ -258,7 +259,7 @@ class NumberBuilder {
     return true;
   }
 
-  // Makes the listed values that all other atoms allow, as the schema writes them and without an exponent.
+  // Builds the listed values that all other atoms allow, as the schema writes them and without an exponent.
   Status listed(uint32_t* expression) {
     GrowingArray<uint32_t> values(workspace_);
     collect(*listing_, values);
@@ -357,7 +358,7 @@ uint32_t Decimal::fraction_digits() const {
 }
 
 uint32_t Decimal::digit(uint32_t position) const {
-  // Below 0.1 the digits begin after -exponent_ zeros.
+  // Numbers below 0.1 begin with -exponent_ zeros after the point.
   const int64_t index = static_cast<int64_t>(position) + (exponent_ < 0 ? exponent_ : 0);
   return index < 0 || index >= static_cast<int64_t>(digits_.size()) ? 0 : digits_[static_cast<size_t>(index)];
 }
@@ -414,7 +415,8 @@ bool automaton_of_bound(const Decimal& bound, bool upper, bool exclusive, Worksp
   const uint32_t any = table.add(true);
   table.set_digits(any, any);
   table.set(any, kPoint, any);
-  // On the bound's side of zero, magnitudes decide. On the other side, either all numbers qualify or none.
+  // On the side of zero on which the bound lies, magnitudes decide. On the other side, either all numbers qualify or
+  // none does.
   const bool negative = bound.negative();
   table.set(start, kMinus, minus);
   const bool up_to = upper != negative;
@@ -438,7 +440,7 @@ bool automaton_of_multiples(const Decimal& divisor, Workspace& workspace, Charac
     period = period * 10 + divisor.digit(divisor.whole_digits() + i);
   }
   if (period == 0 || period * (scale + 2) > kMaxStates) return false;
-  // A state is a pair: the digits after the point so far, and the residue of the number times 10^scale.
+  // A state is a pair of the number of digits after the point so far and the residue of the number times 10^scale.
   const auto count = static_cast<uint32_t>(period);
   Table table(workspace);
   const uint32_t start = table.add(false);

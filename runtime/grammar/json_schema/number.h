@@ -1,4 +1,4 @@
-// Numbers of JSON Schema: exact decimal numbers, and automata over numbers in the notation "-?digits(.digits)?".
+// Numbers in JSON Schema: exact decimal numbers, and automata over numbers that are written as "-?digits(.digits)?".
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ class Decimal {
  public:
   explicit Decimal(Workspace& workspace) : digits_(workspace) {}
 
-  // Returns false if the text is not a JSON number, or has an exponent beyond a million.
+  // Returns false if the text is not a JSON number, or if its exponent exceeds a million.
   bool parse(std::string_view text);
   bool negative() const { return negative_; }
   bool is_zero() const { return digits_.empty(); }
   bool is_integer() const { return digits_.empty() || static_cast<int32_t>(digits_.size()) <= exponent_; }
   // Returns the integer part of the magnitude, saturated.
   uint64_t to_integer() const;
-  // These return the numbers of digits before the point (0 for numbers below 1) and after it.
+  // Number of digits before the decimal point, which is 0 for numbers below 1, and after it.
   uint32_t whole_digits() const { return exponent_ > 0 && !is_zero() ? static_cast<uint32_t>(exponent_) : 0; }
   uint32_t fraction_digits() const;
-  // Returns a digit. Position 0 is the first of whole_digits(), and the digits after the point follow.
+  // Returns a digit. Position 0 is the first of whole_digits(). The digits after the decimal point follow.
   uint32_t digit(uint32_t position) const;
 
   void negate() { negative_ = !negative_ && !is_zero(); }
@@ -41,15 +41,16 @@ bool same_number(std::string_view a, std::string_view b, Workspace& workspace);
 
 enum class NumberShape : uint8_t { kNumber, kInteger, kFraction };
 
-// Accepts the numbers of a shape, without an exponent. Zero has no sign, an integer has no fraction, and with kFraction
-// the fraction is not zero.
+// Accepts the numbers of this shape, without an exponent. Zero has no sign, an integer has no fraction, and with
+// kFraction the fraction is not zero.
 bool automaton_of_shape(NumberShape shape, Workspace& workspace, CharacterAutomaton* automaton);
 
-// Accepts the numbers up to `bound` (upper) or from `bound` on. Returns false if it has too many digits.
+// Accepts the numbers that are at most `bound` (upper) or at least `bound`. Returns false if the bound has too many
+// digits.
 bool automaton_of_bound(const Decimal& bound, bool upper, bool exclusive, Workspace& workspace,
                         CharacterAutomaton* automaton);
 
-// Accepts the multiples of a positive number. Returns false if it has too many digits.
+// Accepts the multiples of a positive number. Returns false if that number has too many digits.
 bool automaton_of_multiples(const Decimal& divisor, Workspace& workspace, CharacterAutomaton* automaton);
 
 }  // namespace sotto

@@ -1,4 +1,4 @@
-// Objects: the names that the schema mentions, in their order, followed by other names.
+// Objects: the properties that the schema names, in its order, followed by other properties.
 #include <algorithm>
 
 #include "runtime/grammar/json_schema/compiler.h"
@@ -7,7 +7,8 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kMaxStates = 40000;
-constexpr uint32_t kRunLength = 32;  // number of names that are written into one rule, so that states share the rest
+constexpr uint32_t kRunLength = 32;  // number of names that are written into one rule, so that states share what
+                                     // follows
 
 class ObjectBuilder {
  public:
@@ -24,7 +25,7 @@ class ObjectBuilder {
         literals_(schema_.workspace()),
         due_(schema_.workspace()) {}
 
-  // Makes the objects that satisfy all atoms, or kNoIndex if there are none.
+  // Builds the objects that satisfy all atoms, or returns kNoIndex if there are none.
   Status build(uint32_t* expression);
 
  private:
@@ -65,13 +66,13 @@ class ObjectBuilder {
   GrowingArray<Name> names_;                  // names that may be present
   GrowingArray<std::string_view> mentioned_;  // all names that the schema mentions
   GrowingArray<Literal> literals_;
-  GrowingArray<Due> due_;      // states whose rules have no body yet
+  GrowingArray<Due> due_;      // states whose rules have not been written yet
   uint32_t* rules_ = nullptr;  // (position, count)
   uint32_t last_count_ = 1;
   uint32_t required_ = 0;
   uint32_t minimum_ = 0;
   uint32_t maximum_ = kUnbounded;
-  uint32_t counting_ = kNoIndex;  // node of minProperties
+  uint32_t counting_ = kNoIndex;  // the node of minProperties, if properties are counted for it
   uint32_t others_ = kNoIndex;    // rule of a pair whose name is not mentioned
   bool restricted_ = false;
   CharacterAutomaton allowed_;  // automaton of the allowed names, if they are restricted
@@ -222,7 +223,8 @@ void ObjectBuilder::add_additional(uint32_t group, bool* allowed) {
   }
 }
 
-// Builds the pairs whose names are not mentioned: a choice over the sets of patterns that a name can match.
+// Builds the pairs whose names the schema does not mention: a choice over the sets of patterns that such a name can
+// match.
 Status ObjectBuilder::build_others(uint32_t* others) {
   for (const Literal& atom : atoms_) {
     if (atom.kind == LiteralKind::kEquals) return Status::kOk;
@@ -241,7 +243,7 @@ Status ObjectBuilder::build_others(uint32_t* others) {
     SOTTO_TRY(schema_.check_memory());
     return schema_.unsupported(atoms_[0].node, "the names of properties are too large to be combined");
   }
-  // If nothing else is allowed, the names need not be distinguished.
+  // If no other restriction applies, these names need not be distinguished.
   bool none = patterns.empty();
   literals_.truncate(0);
   bool open = true;
@@ -309,8 +311,8 @@ Status ObjectBuilder::append_others(const CharacterAutomaton* names, std::span<c
   return Status::kOk;
 }
 
-// Builds the chain of pairs. A state is a position and the number of pairs so far. The number saturates where it no
-// longer matters.
+// Builds the sequence of pairs. A state consists of a position and the number of pairs so far, which saturates where it
+// no longer matters.
 Status ObjectBuilder::build_content(uint32_t* content) {
   const auto count = names_.size();
   if (others_ == kNoIndex && minimum_ > count) return Status::kOk;
@@ -352,7 +354,7 @@ uint32_t ObjectBuilder::pair(uint32_t rule, uint32_t count) {
   return json_.sequence(comma, builder_.reference(rule));
 }
 
-// Builds the continuation after `count` pairs, starting with the name at `position`.
+// Builds what follows `count` pairs, starting with the name at `position`.
 uint32_t ObjectBuilder::state(uint32_t position, uint32_t count) {
   const bool limited = maximum_ != kUnbounded;
   const auto after = [&](uint32_t pairs) { return std::min(pairs + 1, last_count_); };
@@ -384,7 +386,7 @@ uint32_t ObjectBuilder::state(uint32_t position, uint32_t count) {
   return builder_.sequence(list);
 }
 
-// Builds the pairs with other names, after all names.
+// Builds the pairs with other names, which come last.
 uint32_t ObjectBuilder::tail(uint32_t count) {
   const bool limited = maximum_ != kUnbounded;
   const uint32_t least = count < minimum_ ? minimum_ - count : 0;

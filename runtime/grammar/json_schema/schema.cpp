@@ -20,7 +20,7 @@ struct Entry {
   std::string_view name;
   Keyword keyword;
   uint8_t types;
-  bool modern;  // whether the keyword exists only since 2019-09
+  bool modern;  // whether the keyword was introduced in 2019-09 or later
 };
 
 constexpr Entry kKeywords[] = {
@@ -77,7 +77,7 @@ int hex_value(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// Returns the first `size` characters, or all if there are fewer. It replaces substr(), which refers to exceptions.
+// Returns the first `size` characters, or all of them if there are fewer. Replaces substr(), which can throw.
 std::string_view first(std::string_view text, size_t size) { return {text.data(), std::min(size, text.size())}; }
 
 std::string_view without_fragment(std::string_view uri) { return first(uri, uri.find('#')); }
@@ -87,8 +87,8 @@ bool has_scheme(std::string_view uri) {
   return colon != std::string_view::npos && uri.find('/') > colon;
 }
 
-// Compares "base + reference" with "base + reference" without composing either. An absolute reference stands for
-// itself, one that begins with '/' replaces the path, and any other replaces the last segment.
+// Compares two references after resolving each against a base, without composing the results. An absolute reference
+// replaces the base, a reference that begins with '/' replaces its path, and any other replaces its last segment.
 struct Resolved {
   std::string_view base;
   std::string_view reference;
@@ -119,7 +119,7 @@ struct Resolved {
   }
 };
 
-// Removes the next character of a token, which is not empty, and decodes its percent-encoding.
+// Removes the first character of a non-empty token and decodes its percent-encoding.
 char take_character(std::string_view* token) {
   const std::string_view text = *token;
   const bool is_escaped = text.size() > 2 && text[0] == '%' && hex_value(text[1]) >= 0 && hex_value(text[2]) >= 0;
@@ -127,7 +127,7 @@ char take_character(std::string_view* token) {
   return is_escaped ? static_cast<char>(hex_value(text[1]) << 4 | hex_value(text[2])) : text[0];
 }
 
-// Does the same and decodes escapes of JSON pointers, after percent-encoding.
+// Does the same, and then decodes the escapes of JSON pointers.
 char take_unescaped(std::string_view* token) {
   const char c = take_character(token);
   if (c != '~' || token->empty()) return c;
@@ -138,7 +138,7 @@ char take_unescaped(std::string_view* token) {
   return kind == '0' ? '~' : '/';
 }
 
-// Returns whether a token of a pointer is the name of the member.
+// Returns whether a token of a JSON pointer is the name of the member.
 bool names(std::string_view token, std::string_view name) {
   for (const char c : name) {
     if (token.empty() || take_unescaped(&token) != c) return false;
@@ -268,7 +268,7 @@ bool Schema::is_seen_through(uint32_t schema) const {
   return false;
 }
 
-// Returns the nearest schema with an identifier that is or encloses `node`, or the root.
+// Returns the innermost schema with an identifier that contains `node` or is it, or the root.
 uint32_t Schema::resource_of(uint32_t node) const {
   for (; node != kNoIndex && node != root_; node = document_[node].parent) {
     if (identifier_of(node) != kNoIndex) return node;
@@ -276,7 +276,7 @@ uint32_t Schema::resource_of(uint32_t node) const {
   return root_;
 }
 
-// Returns the member that gives a schema an identifier other than a fragment.
+// Returns the member of a schema that is its identifier, unless that is only a fragment.
 uint32_t Schema::identifier_of(uint32_t node) const {
   if (document_.kind(node) != JsonKind::kObject) return kNoIndex;
   if (!modern_ && document_.member(node, "$ref") != kNoIndex) return kNoIndex;
@@ -289,7 +289,7 @@ uint32_t Schema::identifier_of(uint32_t node) const {
   return kNoIndex;
 }
 
-// Returns whether a node is at a place of a schema, which a node inside values is not.
+// Returns whether a schema may be at the place of a node. A node inside enum or const values is no schema.
 bool Schema::is_schema_place(uint32_t node) const {
   while (node != root_ && node != 0) {
     const uint32_t parent = document_[node].parent;
@@ -299,7 +299,7 @@ bool Schema::is_schema_place(uint32_t node) const {
     }
     const std::string_view name = document_.name(node);
     if (name == "const" || name == "enum" || name == "default" || name == "examples") {
-      // An exception is the name of a property.
+      // Unless it is the name of a property.
       const uint32_t grandparent = document_[parent].parent;
       const std::string_view holder = grandparent == kNoIndex ? std::string_view() : document_.name(parent);
       if (holder != "properties" && holder != "$defs" && holder != "definitions") return false;
@@ -314,7 +314,8 @@ std::string_view Schema::base_uri(uint32_t resource) const {
   return id == kNoIndex ? std::string_view() : without_fragment(document_.text(id));
 }
 
-// Returns the absolute identifier against which relative ones resolve: the nearest one that encloses `resource`.
+// Returns the absolute identifier against which relative ones are resolved: the one of the innermost schema around
+// `resource` that has one.
 std::string_view Schema::absolute_base(uint32_t resource) const {
   while (resource != root_) {
     if (has_scheme(base_uri(resource))) return base_uri(resource);
@@ -556,7 +557,7 @@ bool TypeVerdicts::requires_name(uint32_t schema, std::string_view name) const {
   return false;
 }
 
-// Returns true if both schemas require a property that cannot satisfy both.
+// Sets `*result` to true if both schemas require a property that cannot satisfy both of them.
 Status TypeVerdicts::properties_disjoint(uint32_t a, uint32_t b, bool* result) const {
   const uint32_t properties = schema_.assertion(a, Keyword::kProperties);
   const uint32_t others = schema_.assertion(b, Keyword::kProperties);

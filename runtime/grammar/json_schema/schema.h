@@ -1,8 +1,9 @@
-// A JSON Schema document: its keywords, its references, and properties of a schema that are cheap to find.
+// A JSON Schema document: its keywords, its references, and those properties of a schema that are cheap to find.
 //
-// The document is kept as parsed, and a schema, a keyword and a value are all node numbers. Schema answers questions
-// about nodes: which keyword a member is and whether it asserts anything, which schema a $ref names, and what a keyword
-// means for the values of one JSON type. Expansion (expansion.h) and the builders of each type work on these answers.
+// The document stays as it was parsed: schemas, keywords and values are all represented by node numbers. Schema answers
+// questions about nodes: which keyword a member is, whether it asserts anything, to which schema a $ref refers, and
+// what a keyword means for the values of one JSON type. The expansion (expansion.h) and the builders of each type work
+// with these answers.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +59,7 @@ enum class Keyword : uint8_t {
   kUnsupported,  // assertions that are rejected
 };
 
-// Finds a keyword. `modern` means that the schema is not of draft 7 or before, which lack some keywords.
+// Finds a keyword. `modern` tells that the schema is of a draft after 7, because earlier drafts lack some keywords.
 Keyword find_keyword(std::string_view name, bool modern);
 
 // Returns false if every value of this type satisfies the keyword.
@@ -73,7 +74,7 @@ class Schema {
         error_(error),
         modern_(options.schema_draft == 2020) {}
 
-  // Makes a node the root, whose $schema may name the draft.
+  // Makes a node the root. Its $schema may name the draft.
   void set_root(uint32_t node);
 
   const JsonDocument& document() const { return document_; }
@@ -81,8 +82,8 @@ class Schema {
   Workspace& workspace() const { return workspace_; }
   Error* error() const { return error_; }
 
-  // Both fail: unsupported() because no exact grammar is known for the keyword, and reject() because the keyword is
-  // used wrongly.
+  // Both functions fail: unsupported() because no exact grammar is known for the keyword, and reject() because the
+  // keyword is not valid.
   Status unsupported(uint32_t node, const char* what) const {
     return fail_at_node(Status::kGrammarUnsupported, node, what);
   }
@@ -92,29 +93,29 @@ class Schema {
 
   Keyword keyword(uint32_t member) const { return find_keyword(document_.name(member), modern_); }
   bool is_asserting(uint32_t member) const;
-  // Returns the member of a schema that is this keyword, or kNoIndex.
+  // Returns the member of a schema with this keyword, or kNoIndex.
   uint32_t assertion(uint32_t schema, Keyword keyword) const;
   Status count_of(uint32_t node, uint32_t* count) const;
   JsonType type_of(uint32_t value) const { return static_cast<JsonType>(document_.kind(value)); }
-  // Returns false for arrays and objects.
+  // Returns whether two values are equal. Returns false for arrays and objects.
   bool same_value(uint32_t a, uint32_t b) const;
 
-  // "items" and the related keywords: the schemas of the first elements, and that of the rest.
+  // What "items" and its related keywords mean: the schemas of the first elements, and the schema of all others.
   struct Tuple {
     uint32_t list = kNoIndex;
     uint32_t count = 0;
     uint32_t rest = kNoIndex;
   };
   Tuple tuple_of(uint32_t schema) const;
-  // Returns additionalProperties, or unevaluatedProperties if that means the same.
+  // Returns additionalProperties, or unevaluatedProperties where it has the same meaning.
   uint32_t additional_of(uint32_t schema) const;
-  // Returns whether unevaluatedProperties and unevaluatedItems also consider keywords of the schemas to which this
-  // schema refers.
+  // Returns whether unevaluatedProperties and unevaluatedItems must also take into account the keywords of schemas to
+  // which this schema refers.
   bool is_seen_through(uint32_t schema) const;
 
-  // Finds the schema that a $ref names by JSON pointer, anchor or identifier, inside the document.
+  // Finds the schema to which a $ref refers, by JSON pointer, anchor or identifier, within the document.
   Status resolve(uint32_t member, uint32_t* target) const;
-  // Follows schemas that consist only of a $ref.
+  // Follows schemas that consist only of a $ref to the schema that they stand for.
   Status skip_references(uint32_t* schema) const;
 
  private:
@@ -133,20 +134,20 @@ class Schema {
   Workspace& workspace_;
   Error* error_;
   uint32_t root_ = 0;
-  bool modern_;  // whether the draft is later than 7; up to draft 7, $ref hides its siblings
+  bool modern_;  // whether the draft is later than 7; in earlier drafts, $ref hides its siblings
 };
 
 enum class Verdict : uint8_t { kFalse, kTrue, kOpen };
 
-// Verdicts that are cheap to find, on the values of one type: a schema holds for all of them or for none, or two
-// schemas have no value in common.
+// Verdicts on the values of one type that are cheap to find: a schema holds for all of them or for none, or two schemas
+// have no value in common.
 class TypeVerdicts {
  public:
   TypeVerdicts(const Schema& schema, JsonType type) : schema_(schema), document_(schema.document()), type_(type) {}
 
   Status of_schema(uint32_t schema, Verdict* verdict) const;
   Status of_keyword(uint32_t member, Verdict* verdict) const;
-  // Sets `*result` to true if no value satisfies both, or to false if that is not known.
+  // Sets `*result` to true if no value satisfies both schemas, and to false if there is one or it is not known.
   Status disjoint(uint32_t a, uint32_t b, bool* result) const;
 
  private:
@@ -154,7 +155,7 @@ class TypeVerdicts {
   bool values_disjoint(uint32_t a, uint32_t b) const;
   bool requires_name(uint32_t schema, std::string_view name) const;
   Status properties_disjoint(uint32_t a, uint32_t b, bool* result) const;
-  // Returns whether "const" or "enum" lists the values of the schema, and writes them.
+  // Returns whether "const" or "enum" lists the values of the schema, and if so returns them.
   bool is_finite(uint32_t schema, JsonDocument::Range* values) const;
 
   const Schema& schema_;

@@ -19,7 +19,7 @@ struct StringFacts {
   uint32_t listing = kNoIndex;  // an atom that lists all values
   uint32_t patterns = 0;        // number of patterns and formats
   uint32_t pattern = kNoIndex;  // one of them
-  bool negations = false;       // whether there are negated ones, or values to exclude
+  bool negations = false;       // whether any of them is negated, or there are values to exclude
 };
 
 // Builds the strings that satisfy lengths, patterns, formats and lists of values together.
@@ -34,7 +34,7 @@ class StringBuilder {
         workspace_(schema_.workspace()) {}
 
   Status build(Atoms atoms, uint32_t* expression);
-  // Intersects `automaton` with the conditions of all atoms. `*any` stays true as long as nothing has restricted the
+  // Intersects `automaton` with the conditions of all atoms. `*any` is true until a condition has restricted the
   // strings.
   Status restrict_by(Atoms atoms, bool with_length, CharacterAutomaton* automaton, bool* any);
 
@@ -93,7 +93,7 @@ Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutoma
   const auto intersect_with = [&](const CharacterAutomaton& other, bool negated, uint32_t node) {
     const CharacterAutomaton& self = *any ? other : *automaton;
     CharacterAutomaton result;
-    // A negated automaton that is the only one is intersected with itself, negated on both sides.
+    // If the only automaton is negated, it is intersected with itself, negated on both sides.
     if (!intersect_automata(self, *any && negated, other, negated, workspace_, &result)) {
       SOTTO_TRY(schema_.check_memory());
       return schema_.unsupported(node, "the keywords of the string are too large to be combined");
@@ -143,7 +143,7 @@ Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutoma
   return intersect_with(length, false, atoms[0].node);
 }
 
-// Makes the values that one atom lists and the other atoms allow.
+// Builds the values that one atom lists and all other atoms allow.
 Status StringBuilder::listed_strings(Atoms atoms, uint32_t* expression) {
   StringFacts facts;
   SOTTO_TRY(find_facts(atoms, &facts));
@@ -207,7 +207,7 @@ Status Patterns::parse(uint32_t node, RegexTree& tree) const {
     SOTTO_TRY(schema_.check_memory());
     return schema_.unsupported(node, "the format is not supported");
   }
-  // The text of a keyword, or the name of a member of patternProperties.
+  // The pattern is the text of a keyword, or the name of a member of patternProperties.
   const std::string_view pattern = is_text ? document_.text(node) : document_.name(node);
   Error inner;
   const Status status = parse_regex(pattern, tree, workspace_, &inner);
@@ -238,7 +238,7 @@ Status names_automaton(SchemaCompiler& compiler, uint32_t schema, CharacterAutom
   Workspace& workspace = facts.workspace();
   Alternatives alternatives(workspace);
   SOTTO_TRY(compiler.expansion().expand({&goal, 1}, JsonType::kString, alternatives));
-  // The union is the complement of what no alternative accepts.
+  // The union is the complement of the strings that no alternative accepts.
   CharacterAutomaton rejected;
   if (!automaton_of_length(0, kUnbounded, workspace, &rejected)) return facts.check_memory();
   const CharacterAutomaton all = rejected;

@@ -12,8 +12,8 @@ void LazyAutomaton::layout(Arena& arena, const CompiledGrammar& grammar, const M
   united_capacity_ = limits.work_count;
   pins_ = arena.take<uint32_t>(pin_count);
   store_.layout(arena, grammar, limits);
-  // Only one of these four is in use at a time, so they share the memory after this index. The first two also share the
-  // index.
+  // Only one of these four objects is in use at a time, so they share the memory after this index. The first two share
+  // the index too.
   HashIndex index;
   index.layout(arena, limits.work_count);
   Arena for_stepper = arena;
@@ -50,7 +50,7 @@ void LazyAutomaton::collect(const uint32_t* newest, bool keep_shared) {
   if (!keep_shared || !store_.is_roomy()) store_.collect(pins, Keep::kNothing);
 }
 
-// Calls `make`, again after a collection or two if the store is full.
+// Calls `make`. If the store is full, it collects and tries again, at most twice.
 template <typename Make>
 StepResult LazyAutomaton::make(uint32_t* to, Make make) {
   uint32_t made = kNotComputed;
@@ -86,8 +86,9 @@ StepResult LazyAutomaton::make_step(const uint32_t* from, uint32_t symbol_class,
 StepResult LazyAutomaton::make_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
   const StepResult result = make_step(from, symbol_class, to);
   if (result != StepResult::kDone) return result;
-  // For each class, counts the states that move by it to the same states as by this one, and by no other way. If all
-  // moving states agree on a class, and no other state moves by it, the class leads to the same set.
+  // For each class, counts the states whose moves by that class lead to the same states as their moves by this one, and
+  // nowhere else. If this holds for all states that move, and no other state moves by the class, both classes lead to
+  // the same set.
   constexpr uint32_t kMaxStates = 32;
   constexpr uint8_t kDiffers = UINT8_MAX;
   const auto states = store_.states(*from);
@@ -138,8 +139,7 @@ StepResult LazyAutomaton::make_loop_step(const uint32_t* from, std::span<const c
   return result;
 }
 
-// From a set that is new, a text continues without storing the sets in between, because most of them would never be
-// used again.
+// Continues a text from a new set without storing the sets in between, because most of them would never be used again.
 StepResult LazyAutomaton::step_bytes(std::span<const char> bytes, uint32_t* set) {
   uint32_t* from = trail();
   uint32_t* to = from + 1;

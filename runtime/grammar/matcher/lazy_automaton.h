@@ -1,12 +1,12 @@
-// A deterministic automaton over state sets whose transitions are made when they are first needed and then remembered,
-// as in RE2's lazy DFA (Cox, Regular Expression Matching in the Wild, 2010). Here its states are not sets of NFA states
-// but sets of states on stacks, of which there may be infinitely many; the store holds as many as fit and is collected
-// when it is full.
+// A deterministic automaton over state sets. Transitions are computed when they are first needed and then remembered,
+// as in RE2's lazy DFA (Cox, Regular Expression Matching in the Wild, 2010). Its states are sets of grammar states on
+// stacks instead of sets of NFA states, so there may be infinitely many. The store keeps as many as fit, and a garbage
+// collection makes space when it is full.
 //
-// A collection renumbers the sets. Therefore the number of every set in use is stored in a pin, a slot that a
-// collection updates, and functions take pointers to pins instead of numbers. The last pins are the trail: pin n of the
-// trail holds the set after n bytes of a token, so that a walk over the vocabulary's trie can go back to any prefix.
-// The pins of the trail after the one being written are free; a collection ignores them.
+// A collection renumbers the sets. The number of every set in use is therefore stored in a pin, a slot that a
+// collection updates, and functions take pointers to pins instead of numbers. The last pins form the trail: pin n of
+// the trail contains the set after n bytes of a token, so that a walk over the trie of the vocabulary can return to any
+// prefix. A collection ignores the pins of the trail after the one that is being written.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ namespace sotto {
 
 class LazyAutomaton {
  public:
-  // The last `trail_count` of the pins form the trail.
+  // The last `trail_count` pins form the trail.
   void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits, uint32_t pin_count,
               uint32_t trail_count);
-  // Writes the start set to the first pin.
+  // Writes the set before the first byte to the first pin.
   StepResult init(const CompiledGrammar& grammar, const MatcherParams& limits, uint32_t longest);
 
   const CompiledGrammar& grammar() const { return *grammar_; }
@@ -35,32 +35,33 @@ class LazyAutomaton {
   uint32_t* pins() { return pins_; }
   const uint32_t* pins() const { return pins_; }
   uint32_t* trail() { return pins_ + pin_count_ - trail_count_; }
-  // Keeps the first `count` pins of the trail in use while other pins are written.
+  // Declares that the first `count` pins of the trail stay in use while other pins are written.
   void hold_trail(uint32_t count) { held_trail_ = count; }
   StepBudget& budget() { return budget_; }
-  // Restores the whole budget for a new call of the interface.
+  // Restores the full budget, for a new call of the interface.
   void renew_budget() { budget_.set(step_budget_); }
-  // Returns the number of collections so far. Numbers of sets outside the pins are valid until it changes.
+  // Returns the number of collections so far. As long as it does not change, numbers of sets are valid outside of pins
+  // too.
   uint64_t collection_count() const { return collection_count_; }
   bool accepts(uint32_t set) const { return (store_.state_set(set).flags & StateSet::kAccepts) != 0; }
 
-  // The following functions read and write pins. `to` differs from `from`.
+  // The functions below read and write pins. `to` must differ from `from`.
   StepResult step(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
     const uint32_t known = store_.next(*from, symbol_class);
     if (known == kNotComputed) return make_step(from, symbol_class, to);
     *to = known;
     return StepResult::kDone;
   }
-  // Does the same and also remembers the transitions by other classes that lead to the same states.
+  // Does the same, and also remembers the transitions by other classes that lead to the same set.
   StepResult step_alike(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
     const uint32_t known = store_.next(*from, symbol_class);
     if (known == kNotComputed) return make_steps(from, symbol_class, to);
     *to = known;
     return StepResult::kDone;
   }
-  // Steps by all bytes. Uses the trail.
+  // Steps by several bytes. Uses the trail.
   StepResult step_bytes(std::span<const char> bytes, uint32_t* set);
-  // Makes the set after an end token, which accepts, and after which nothing may follow.
+  // Makes the set after an end token. It accepts, and nothing may follow.
   StepResult make_end(uint32_t* to);
   StepResult unite(const uint32_t* a, const uint32_t* b, uint32_t* to);
   StepResult truncate(const uint32_t* from, uint32_t depth, uint32_t* to);

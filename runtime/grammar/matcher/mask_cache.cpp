@@ -35,7 +35,7 @@ void MaskCache::flush() {
   index_.clear();
 }
 
-// Hashes the draft. Most masks allow few tokens, and then only the words that contain them are hashed.
+// Hashes the draft. Most masks allow only a few tokens; then only the words that contain them are hashed.
 uint64_t MaskCache::hash_draft() const {
   constexpr uint32_t kFewWords = 64;
   uint64_t hash = 0;
@@ -49,7 +49,8 @@ uint64_t MaskCache::hash_draft() const {
   return hash;
 }
 
-// Flips the listed tokens in the draft, compares it with the base, and flips them back.
+// Compares the draft with a stored mask. To do so, it flips the listed tokens in the draft, compares the words with the
+// base, and flips the tokens back.
 bool MaskCache::equals_draft(const Entry& entry) {
   toggle(entry, buffer_);
   bool equals = false;
@@ -62,7 +63,8 @@ bool MaskCache::equals_draft(const Entry& entry) {
   return equals;
 }
 
-// Counts the tokens in which the draft differs from the base, up to `most`. A null base is the empty mask.
+// Counts the tokens in which the draft differs from the base, but stops at `most`. A null base stands for the empty
+// mask.
 uint32_t MaskCache::difference(const uint64_t* base, uint32_t most) const {
   const uint64_t* words = buffer_;
   uint32_t count = 0;
@@ -73,7 +75,8 @@ uint32_t MaskCache::difference(const uint64_t* base, uint32_t most) const {
   return count;
 }
 
-// Returns the shortest form of the draft: the base and length of its list, or itself as the base for words.
+// Returns the shortest form of the draft: the base and the length of its list, or the draft itself as the base if it is
+// to be stored as words.
 MaskCache::Entry MaskCache::choose_form(uint32_t hash) const {
   Entry form{0, difference(nullptr, kListTokens), kNoMask, hash};
   for (uint32_t i = 0; i < base_count_; ++i) {
@@ -151,7 +154,7 @@ void MaskCache::toggle(const Entry& entry, uint64_t* words) const {
 
 void MaskCache::show(uint32_t mask) {
   const Entry& entry = entries_[mask];
-  const uint32_t cheap = word_count_ / 16;  // a list of this many flips takes no longer than a copy
+  const uint32_t cheap = word_count_ / 16;  // flipping this many tokens takes no longer than copying the words
   const bool is_near = shown_ != kNoMask && entries_[shown_].base == entry.base && entries_[shown_].count <= cheap;
   if (is_near) {
     toggle(entries_[shown_], buffer_);

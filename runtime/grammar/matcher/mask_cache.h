@@ -1,6 +1,6 @@
-// Remembers token masks in few bytes. A mask is stored as its words, as a list of tokens, or as a list of the tokens in
-// which it differs from another mask that is stored as words, whichever is shortest. Equal masks are stored once. A
-// buffer holds the words of the mask that was used last, so that a similar mask only flips the listed tokens.
+// Stores token masks compactly. A mask is stored in the shortest of three forms: as its words, as a list of tokens, or
+// as a list of the tokens in which it differs from another mask that is stored as words. Equal masks are stored once. A
+// buffer contains the words of the mask that was used last, so that a similar mask takes only a few flips.
 #pragma once
 
 #include <cstdint>
@@ -12,38 +12,38 @@
 namespace sotto {
 
 inline constexpr uint32_t kNoMask = 0;
-inline constexpr uint32_t kMaskCutOff = 1;  // the mask of a set whose stacks were truncated too early to decide
+inline constexpr uint32_t kMaskCutOff = 1;  // the mask cannot be decided, because the stacks were truncated too early
 inline constexpr uint32_t kFirstMask = 2;
 
 class MaskCache {
  public:
-  // Returns false if `mask_bytes` cannot hold one mask of that many tokens. flush() must be called before the first
-  // use.
+  // Returns false if `mask_bytes` is too small for one mask of this many tokens. flush() must be called before the
+  // first use.
   bool layout(Arena& arena, uint32_t token_count, uint32_t mask_bytes);
 
-  // Returns words, all zero, in which the caller composes a new mask. They are valid until the next call.
+  // Returns zeroed words in which the caller composes a new mask. They are valid until the next call.
   uint64_t* begin_draft();
   // Stores the draft and returns its number. If it does not fit, returns kNoMask and keeps the draft.
   uint32_t store_draft();
-  // Forgets all masks and keeps the draft.
+  // Drops all stored masks but keeps the draft.
   void flush();
 
-  // Returns the words of a mask, valid until the next call.
+  // Returns the words of a mask, which are valid until the next call.
   const uint64_t* words(uint32_t mask);
   bool is_empty(uint32_t mask) const { return entries_[mask].base == kNoMask && entries_[mask].count == 0; }
   uint32_t entry_count() const { return entry_count_; }
   uint32_t pool_size() const { return pool_size_; }  // in bytes
 
  private:
-  // A mask is its base with the listed tokens flipped. A mask stored as words is its own base.
+  // A mask is its base with the listed tokens flipped. A mask that is stored as words is its own base.
   struct Entry {
     uint32_t offset;  // offset of its words or list in pool_
     uint32_t count;   // number of listed tokens
-    uint32_t base;    // kNoMask for the empty mask
+    uint32_t base;    // kNoMask if the base is the empty mask
     uint32_t hash;
   };
   static constexpr uint32_t kListTokens = 256;  // longer lists are stored as words
-  static constexpr uint32_t kBaseCount = 8;     // number of masks stored as words with which a new one is compared
+  static constexpr uint32_t kBaseCount = 8;     // number of masks stored as words with which a new mask is compared
 
   size_t words_size() const { return size_t{word_count_} * sizeof(uint64_t); }
   const uint64_t* pool_words(uint32_t mask) const {
@@ -58,7 +58,7 @@ class MaskCache {
   void toggle(const Entry& entry, uint64_t* words) const;
   void show(uint32_t mask);
 
-  bool has_narrow_tokens_ = false;  // whether lists hold 16-bit tokens
+  bool has_narrow_tokens_ = false;  // whether the tokens in lists have 16 bits
   uint32_t word_count_ = 0;
   uint32_t pool_capacity_ = 0;
   uint32_t entry_capacity_ = 0;
@@ -69,7 +69,7 @@ class MaskCache {
   uint8_t* pool_ = nullptr;
   Entry* entries_ = nullptr;
   HashIndex index_;             // index of the entries
-  uint64_t* buffer_ = nullptr;  // words of the draft, or of shown_
+  uint64_t* buffer_ = nullptr;  // words of the draft, or of the mask shown_
   uint32_t shown_ = kNoMask;
 };
 

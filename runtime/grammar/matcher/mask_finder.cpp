@@ -6,7 +6,7 @@
 namespace sotto {
 namespace {
 
-// The depth of the first truncation. Each further one has twice the depth.
+// The depth of the first truncation. Each further truncation doubles the depth.
 constexpr uint32_t kFirstDepth = 2;
 
 }  // namespace
@@ -38,7 +38,7 @@ StepResult MaskFinder::find(const uint32_t* set, uint32_t* pins, const uint64_t*
   return StepResult::kDone;
 }
 
-// pins[0] receives the truncated set that has the same mask.
+// Finds the mask through a truncated set, which pins[0] receives.
 StepResult MaskFinder::find_truncated(const uint32_t* set, uint32_t* pins, uint32_t* mask) {
   progress_ = {};
   for (uint32_t depth = kFirstDepth;; depth *= 2) {
@@ -47,7 +47,7 @@ StepResult MaskFinder::find_truncated(const uint32_t* set, uint32_t* pins, uint3
     if (!applies) {
       *truncated = *set;
     } else if (const StepResult result = engine_->truncate(set, depth, truncated); result != StepResult::kDone) {
-      *truncated = *set;  // the set itself is slower, but it may fit
+      *truncated = *set;  // the set itself takes longer, but may fit
     }
     *mask = engine_->store().state_set(*truncated).mask;
     if (*mask == kNoMask) {
@@ -67,7 +67,7 @@ StepResult MaskFinder::find_truncated(const uint32_t* set, uint32_t* pins, uint3
   }
 }
 
-// Writes the tokens that the mask contains before the walk.
+// Writes the tokens with which the mask starts, before the walk.
 void MaskFinder::begin(const uint32_t* set) {
   ++walk_count_;
   draft_ = cache_.begin_draft();
@@ -90,7 +90,7 @@ void MaskFinder::begin(const uint32_t* set) {
 // Adds the tokens that have at most this number of characters, of any class.
 void MaskFinder::fill_exactly(uint32_t characters) {
   if (characters == 0) return;
-  uint8_t next = 0;  // the first length class that is not completely in the mask
+  uint8_t next = 0;  // the first length class that the mask does not contain completely
   while (next < kLengthCount - 1 && kLengthCharacters[next] <= characters) ++next;
   const auto summaries = vocabulary_->token_summaries;
   if (next > 0) fill_mask({kAllClasses, static_cast<uint8_t>(next - 1)}, summaries, draft_);
@@ -109,7 +109,7 @@ void MaskFinder::fill_exactly(uint32_t characters) {
   }
 }
 
-// Computes the mask, or continues an earlier computation whose truncation was too short to decide.
+// Computes the mask, or continues a computation whose truncation was too early to decide it.
 StepResult MaskFinder::compute(const uint32_t* set, uint32_t* mask) {
   engine_->trail()[0] = *set;
   if (!progress_.has_begun) begin(set);
@@ -138,7 +138,7 @@ void MaskFinder::remove_run(uint32_t first, uint32_t end) {
   }
 }
 
-// Walks the trie. trail[n] is the set after the first n bytes of a node's prefix.
+// Walks over the trie. trail[n] is the set after the first n bytes of a node's prefix.
 StepResult MaskFinder::walk(bool* cut_off) {
   const TokenPrefilter prefilter = progress_.prefilter;
   const TokenPrefilter guess = progress_.guess;
@@ -188,7 +188,7 @@ StepResult MaskFinder::walk(bool* cut_off) {
   return engine_->budget().spend(visited) ? StepResult::kDone : StepResult::kTooComplex;
 }
 
-// Writes the sets of the node's prefixes to the trail.
+// Computes the sets after the prefixes of a node and writes them to the trail.
 StepResult MaskFinder::retrace(uint32_t node) {
   const TrieNode* nodes = vocabulary_->nodes.data();
   const CompiledGrammar& grammar = engine_->grammar();
@@ -219,7 +219,7 @@ StepResult MaskFinder::add_literals(bool* cut_off) {
   return StepResult::kDone;
 }
 
-// Stores the draft. If the cache is full, it forgets all masks first.
+// Stores the draft. If the cache is full, all masks in it are dropped first.
 uint32_t MaskFinder::store() {
   const uint32_t mask = cache_.store_draft();
   if (mask != kNoMask) return mask;

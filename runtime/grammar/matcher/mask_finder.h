@@ -1,17 +1,18 @@
 // Finds the token mask of a state set: for every token of the vocabulary, whether it may come next.
 //
-// In principle this is one walk over the trie of the vocabulary's tokens, in step with the lazy automaton; a subtree is
-// skipped as soon as its prefix is dead. A walk over all of GPT-2's 50,257 tokens takes half a millisecond, so four
-// things avoid most of it:
-//  - A mask is computed once per state set and remembered (mask_cache.h).
-//  - Sets are truncated first (stack_truncation.h), so that stacks that differ only far below share their mask.
-//  - If the number of characters alone decides which tokens are possible, no walk is needed (exact_count).
-//  - Otherwise the mask starts with the largest prefilter that the set contains (prefilter_finder.h), which inside a
-//    JSON string is tens of thousands of tokens, and the walk skips the subtrees that the prefilter covers. If no
-//    prefilter is certain but one is likely, the mask starts with its tokens, and a walk over the whole trie removes
-//    those that are not possible.
-// A set is truncated too early if the walk pops a rule below the cut. The draft of the mask is right up to that node of
-// the trie, so the search continues from there with stacks of twice the depth.
+// In principle this is one walk over the trie of the vocabulary's tokens, in step with the lazy automaton, which skips
+// a subtree as soon as its prefix is impossible. A walk over all 50,257 tokens of GPT-2 takes half a millisecond, so
+// four methods avoid most of it:
+// - A mask is computed once per state set and then stored (mask_cache.h).
+// - Sets are truncated first (stack_truncation.h), so that stacks that differ only far below the top share their mask.
+// - If the number of characters alone decides which tokens are possible, no walk is needed (exact_count).
+// - Otherwise the mask starts with the largest prefilter that the set contains (prefilter_finder.h), which inside a
+//   JSON string has tens of thousands of tokens, and the walk skips the subtrees that the prefilter covers. If no
+//   prefilter is certain but one is likely, the mask starts with its tokens, and a walk over the whole trie removes
+//   those that are not possible.
+//
+// If the walk pops a rule below the cut, the set was truncated too early. The draft of the mask is correct up to that
+// node of the trie, so the search continues from there with stacks of twice the depth.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@
 
 namespace sotto {
 
-// Shortcuts that tests disable to show that they do not change masks.
+// Shortcuts that tests disable, to show that they do not change any mask.
 struct MaskMethods {
   bool prefilters = true;
   bool truncation = true;
@@ -36,20 +37,21 @@ class MaskFinder {
   bool layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary, const MatcherParams& limits);
   void init(LazyAutomaton& engine, const Vocabulary& vocabulary, const MaskMethods& methods);
 
-  // The number of pins that find() needs in addition to those of the trail.
+  // Number of pins that find() needs in addition to the trail.
   static constexpr uint32_t kPinCount = 1 + PrefilterFinder::kPinCount;
   static uint32_t trail_count(const Vocabulary& vocabulary) { return vocabulary.longest + 2; }
 
-  // Returns the words of the mask of the pinned set, valid until the next call, or null if no token is possible.
+  // Returns the words of the mask of a pinned set, which are valid until the next call, or null if no token is
+  // possible.
   StepResult find(const uint32_t* set, uint32_t* pins, const uint64_t** words);
   const MaskCache& cache() const { return cache_; }
-  uint64_t walk_count() const { return walk_count_; }  // number of masks computed so far
+  uint64_t walk_count() const { return walk_count_; }  // number of masks that have been computed
 
  private:
-  // The progress of a mask being computed: its draft is complete up to `node`.
+  // The progress of a computation. The draft of the mask is complete up to `node`.
   struct Progress {
-    TokenPrefilter prefilter;  // all of its tokens are in the draft, correctly
-    TokenPrefilter guess;      // all of its tokens were in the draft at the beginning
+    TokenPrefilter prefilter;  // all of its tokens are possible and in the draft
+    TokenPrefilter guess;      // all of its tokens were in the draft at the start
     uint32_t node = 0;
     bool has_begun = false;
   };

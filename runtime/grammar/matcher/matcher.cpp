@@ -60,7 +60,7 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
   const uint32_t longest = vocabulary == nullptr ? 0 : vocabulary->longest;
   const StepResult result = engine_.init(grammar, limits, longest);
   if (result != StepResult::kDone) return status_of(result);
-  // The compiler rejects grammars without any text, but an image may contain one.
+  // The compiler rejects grammars that match nothing, but an image may contain one.
   if (engine_.pins()[0] == kDeadSet) return Status::kGrammarCorrupt;
   if (vocabulary != nullptr) {
     masks_.init(engine_, *vocabulary, methods);
@@ -98,8 +98,8 @@ Status Matcher::mask(uint32_t sequence, TokenMask* mask) {
   return Status::kOk;
 }
 
-// Returns whether the token leads back to the set of the sequence, character by character, as most tokens inside a
-// string do.
+// Returns whether each character of the token leads back to the set of the sequence, as with most tokens inside a
+// string.
 bool Matcher::stays(uint32_t sequence, uint32_t token) const {
   const uint8_t classes = engine_.store().state_set(state_set(sequence)).repeated_classes;
   const TextSummary summary = vocabulary_->token_summaries[token];
@@ -122,7 +122,7 @@ StepResult Matcher::find_step(uint32_t sequence, uint32_t token, uint32_t* to) {
   return result;
 }
 
-// A token may be read as bytes, as a token literal, or as an end token.
+// A token can be read in three ways: as bytes, as a token literal, or as an end token.
 StepResult Matcher::step_token(uint32_t sequence, uint32_t token, uint32_t* to) {
   uint32_t* by_bytes = scratch() + MaskFinder::kPinCount;
   uint32_t* by_literal = by_bytes + 1;

@@ -1,13 +1,13 @@
-// Follows texts, byte by byte or token by token, through a compiled grammar, and computes which tokens may come next.
+// Follows texts through a compiled grammar, byte by byte or token by token, and computes which tokens may come next.
 //
-// From bottom to top: the stack store (stack_store.h) holds the stacks of open rules and the sets of states on them;
-// the stepper (stack_stepper.h) makes the set after a byte; the lazy automaton (lazy_automaton.h) remembers these
-// transitions; the mask finder (mask_finder.h) finds the mask of a set. The matcher adds sequences: each is a pin that
-// holds its set, so copying a sequence copies a number, and a ring of earlier pins rolls sequence 0 back. All sequences
-// share what has been computed.
+// The layers below, from bottom to top: the stack store (stack_store.h) contains the stacks of open rules and the sets
+// of states on them; the stepper (stack_stepper.h) computes the set after a byte; the lazy automaton (lazy_automaton.h)
+// remembers these transitions; the mask finder (mask_finder.h) finds the mask of a set. The matcher adds sequences. A
+// sequence is a pin that contains its set, so copying a sequence means copying a number, and a ring of earlier pins
+// allows sequence 0 to be rolled back. All sequences share everything that has been computed.
 //
-// The pins, in order: the start set; one per sequence; the set that restart() goes back to; the ring of rollback_count
-// earlier sets of sequence 0; scratch pins; the trail.
+// The pins are, in this order: the set before the first byte; one pin per sequence; the set to which restart() returns;
+// the ring of rollback_count earlier sets of sequence 0; scratch pins; the trail.
 #pragma once
 
 #include <algorithm>
@@ -24,15 +24,15 @@
 
 namespace sotto {
 
-// Remembers to which set the latest accepted tokens led, by set and token, because step_bytes() does not store the sets
-// between the bytes, and a collection forgets transitions. It is a direct-mapped cache: a new entry replaces the old
-// one in its slot.
+// Remembers the set to which each recently accepted token led. This cache is needed because step_bytes() does not store
+// the sets between the bytes of a token, and because a collection drops transitions. It is direct-mapped: a new entry
+// replaces the one in its slot.
 class TokenStepCache {
  public:
   void layout(Arena& arena) { steps_ = arena.take<Step>(kCount); }
   void clear() { std::fill_n(steps_, kCount, Step{}); }
 
-  // Returns kNotComputed if the step is not cached.
+  // Returns kNotComputed if the step is not in the cache.
   uint32_t find(uint32_t set, uint32_t token) const {
     const Step& step = steps_[slot_of(set, token)];
     return step.from == set && step.token == token ? step.to : kNotComputed;
@@ -58,50 +58,51 @@ class TokenStepCache {
 
 class Matcher {
  public:
-  // Checks that limits, grammar and vocabulary are compatible. The message names the limit that is too small or too
-  // large.
+  // Checks that the limits, the grammar and the vocabulary are compatible. The message names the limit that is too
+  // small or too large.
   static Status check(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits,
                       Error* error);
 
-  // Returns the bytes of working memory, or 0 if a limit is too small or the sum exceeds SIZE_MAX. Without a vocabulary
-  // (null) the matcher accepts only bytes.
+  // Returns the bytes of working memory, or 0 if a limit is too small or the sum exceeds SIZE_MAX. If `vocabulary` is
+  // null, the matcher accepts only bytes.
   static size_t memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits);
 
-  // `memory` has memory_size() bytes and is aligned to 64. Grammar and vocabulary must outlive the matcher. All
-  // sequences start empty.
+  // Builds a matcher whose sequences are all empty. `memory` must have memory_size() bytes and be aligned to 64. The
+  // grammar and the vocabulary must outlive the matcher.
   Status init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits, void* memory,
               const MaskMethods& methods = {});
 
-  // Empties a sequence.
+  // Makes a sequence empty again.
   void reset(uint32_t sequence);
 
-  // Finds the tokens that may come next. End tokens are among them if the text may end here. The words are valid until
+  // Finds the tokens that may come next, including the end tokens if the text may end here. The words are valid until
   // the next call. Returns kGrammarDeadEnd if no token of the vocabulary is possible.
   Status mask(uint32_t sequence, TokenMask* mask);
 
-  // Returns kInvalidArgument if the mask does not allow the token. On failure nothing has changed.
+  // Appends a token. Returns kInvalidArgument if the mask does not allow it. On failure nothing has changed.
   Status accept_token(uint32_t sequence, int32_t token);
-  // Returns kInvalidArgument if no text of the grammar begins with this text. On failure nothing has changed.
+  // Appends bytes. Returns kInvalidArgument if the grammar does not allow them. On failure nothing has changed.
   Status accept_bytes(uint32_t sequence, std::span<const char> bytes);
 
-  // Returns whether the sequence followed by the bytes begins a text of the grammar, and whether it is a complete one.
+  // Computes whether the grammar allows some text that begins with the sequence and the bytes, and whether these two
+  // together are complete.
   Status test_bytes(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches);
 
-  // Rolls back the newest accepted tokens, or byte strings, of sequence 0. Returns kInvalidState if `count` is more
-  // than rollback_count, or more than were accepted since the last restart() or fork().
+  // Rolls back the newest tokens or byte strings that sequence 0 accepted. Returns kInvalidState if `count` exceeds
+  // rollback_count, or the number accepted since the last restart() or fork().
   Status rewind(uint64_t count);
-  // Marks the present place of sequence 0, to which restart() returns.
+  // Remembers the current state of sequence 0. restart() returns to it.
   void mark_start();
   void restart();
-  // Makes sequence `to` a copy of `from`. A copy in sequence 0 cannot be rolled back beyond the fork.
+  // Makes sequence `to` a copy of `from`. If `to` is 0, it cannot be rolled back beyond the fork.
   void fork(uint32_t from, uint32_t to);
 
   // Returns whether the text may end here.
   bool accepts(uint32_t sequence) const;
-  // Returns whether the text must end here.
+  // Returns whether nothing may follow.
   bool complete(uint32_t sequence) const;
-  // Writes bytes as long as exactly one is possible and the text may not end. Stops without an error when `forced` is
-  // full.
+  // Writes bytes as long as exactly one is possible and the text may not end. If `forced` is full, it stops without an
+  // error.
   Status forced_bytes(uint32_t sequence, std::span<char> forced, size_t* size);
 
   uint32_t sequence_count() const { return sequence_count_; }
@@ -132,18 +133,18 @@ class Matcher {
   LazyAutomaton engine_;
   MaskFinder masks_;
   TokenStepCache steps_;
-  uint64_t steps_collection_ = 0;  // the collection count for which steps_ is valid
+  uint64_t steps_collection_ = 0;  // the collection count at which steps_ is valid
   const Vocabulary* vocabulary_ = nullptr;
   uint32_t sequence_count_ = 0;
   uint32_t rollback_count_ = 0;
   uint64_t accepted_ = 0;    // number of tokens that sequence 0 has accepted
-  uint64_t rewindable_ = 0;  // number of those that can be rolled back
+  uint64_t rewindable_ = 0;  // how many of them can be rolled back
   uint64_t accepted_at_start_ = 0;
-  bool is_single_[256] = {};       // by class: it has exactly one byte
-  uint8_t class_bytes_[256] = {};  // by class: its last byte
+  bool is_single_[256] = {};       // for each class, whether it has exactly one byte
+  uint8_t class_bytes_[256] = {};  // for each class, its last byte
 };
 
-// Memory set aside for the object itself, the same on every platform: memory sizes are part of the API.
+// Bytes reserved for the object itself. They are the same on every platform, because memory sizes are part of the API.
 inline constexpr size_t kMatcherBytes = 1792;
 static_assert(sizeof(Matcher) <= kMatcherBytes);
 

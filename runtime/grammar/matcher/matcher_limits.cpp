@@ -9,10 +9,10 @@ namespace {
 
 constexpr uint32_t kSmallStates = 200;
 constexpr uint32_t kTinyStates = 50;
-constexpr uint32_t kMaxRules = 64;   // maximal number of rules reached from one rule
-constexpr uint32_t kMaxCalls = 512;  // a grammar with more is assumed to have no left recursion
+constexpr uint32_t kMaxRules = 64;   // maximum number of rules that are followed from one rule
+constexpr uint32_t kMaxCalls = 512;  // if a rule has more calls, it is assumed not to be left-recursive
 
-// Returns whether a text of the rule may begin with a text of the same rule.
+// Returns whether a string of the rule may begin with a string of the same rule.
 bool is_left_recursive(const CompiledGrammar& grammar, uint32_t rule_start) {
   uint32_t met[kMaxRules] = {rule_start};
   uint32_t count = 1;
@@ -37,15 +37,15 @@ bool has_left_recursion(const CompiledGrammar& grammar) {
   return false;
 }
 
-// The estimates are fitted to measurements of GBNF files, JSON schemas and random grammars. As long as a text has one
-// reading, a grammar needs memory in proportion to its size. A small grammar may have many readings at once, and the
-// additional memory for them decreases with the square of the number of states. Left recursion and counting at run time
-// need much more, because many nodes and counts may be in use at once.
+// The estimates are fitted to measurements of GBNF files, JSON schemas and random grammars. As long as a text can be
+// parsed in only one way, the memory is proportional to the size of the grammar. A small grammar may have many parses
+// at the same time; the memory for them decreases with the square of the number of states. Left recursion and counting
+// at run time need much more, because many nodes and counts may be in use at the same time.
 MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar, uint32_t token_count) {
   const CompiledGrammar::Counts& counts = grammar.counts();
   const uint32_t states = std::min(counts.states, 1u << 14);
   const uint32_t calls = std::min(counts.calls, 1u << 14);
-  // A text may begin with all rules at once. Each is visited twice, on a node of its own.
+  // All rules may begin at the same place. Each is visited twice, on a node of its own.
   const uint32_t rules = std::min(grammar.rule_count(), calls);
   const uint32_t visits = 2 * rules;
   const auto faded = [=](uint32_t most, uint32_t small = kSmallStates) {
@@ -69,7 +69,7 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
     limits.state_count = 3072;
   }
   if (has_left_recursion(grammar)) {
-    // In a large grammar any rule may be open inside any other.
+    // In a large grammar, any rule may be open inside any other.
     const uint32_t growth = 1 + std::min(calls * calls / (1u << 14), 7u);
     limits.work_count = 4096 * growth;
     limits.state_set_count = 2048 * growth;
@@ -77,7 +77,7 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
     limits.frame_count = 16384 * growth * std::min(growth, 2u);
     limits.state_count = 8192 * growth;
   }
-  // The sets of the rollback ring stay in use, and each sequence of a search has its own stacks.
+  // The sets in the rollback ring stay in use, and each sequence of a search has its own stacks.
   const uint32_t sequences = std::min(limits.sequence_count, kMaxStateSets / 4);
   const uint32_t kept = std::min(limits.rollback_count, kMaxStateSets / 2) + sequences;
   limits.state_set_count += kept;
@@ -87,7 +87,7 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
     limits.frame_count += 96 * (sequences - 1);
   }
   const uint32_t words_size = (token_count + 63) / 64 * static_cast<uint32_t>(sizeof(uint64_t));
-  // Grammars like JSON visit all their masks after a short time.
+  // Grammars such as JSON use all of their masks after a short time.
   const bool is_dense = states <= 256 && calls >= states / 3 && calls > 0;
   const uint32_t lists_size = is_dense ? 3072 : 256 + 3 * std::min(states, 4096u);
   limits.mask_bytes = std::max(4096u, (is_dense ? 4 : 2) * words_size + lists_size);

@@ -1,4 +1,5 @@
-// The bounds of a matcher: capacities in memory, which is all reserved at init, and the steps that one call may take.
+// The bounds of a matcher: capacities of memory, all of which is reserved at init, and the number of steps that one
+// call may take.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +10,23 @@
 
 namespace sotto {
 
-// Returns `given` with zeros replaced by estimates that make the grammar fast, unless it is very ambiguous.
-// `token_count` is the size of the vocabulary, or zero without one.
+// Returns `given`, with zeros replaced by estimates that are sufficient for fast operation unless the grammar is very
+// ambiguous. `token_count` is the size of the vocabulary, or 0 without one.
 MatcherParams resolve_limits(const MatcherParams& given, const CompiledGrammar& grammar, uint32_t token_count);
 
 enum class StepResult : uint8_t {
   kDone,
   kStoreFull,   // the store is full, and a collection may help
-  kTooComplex,  // the working memory or the budget is exhausted
+  kTooComplex,  // the working memory or the step budget is exhausted
 };
 
-// The number of elementary steps that may still be made. Each call of the matcher's interface starts with the whole
-// budget, so that an ambiguous grammar fails with a status instead of running without a bound.
+// The number of elementary steps that are still allowed. Each call of the matcher's interface starts with the full
+// budget, so a call on a very ambiguous grammar fails with a status instead of running without a bound.
 class StepBudget {
  public:
   uint64_t left() const { return left_; }
   void set(uint64_t steps) { left_ = steps; }
-  // Returns false, and uses nothing up, if fewer steps are left.
+  // Returns false, and spends nothing, if fewer steps are left.
   bool spend(uint64_t steps) {
     if (steps > left_) return false;
     left_ -= steps;

@@ -8,8 +8,8 @@ namespace sotto {
 void PendingNodes::layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits) {
   link_capacity_ = limits.work_count;
   frame_capacity_ = limits.frame_count;
-  // The nodes made by one byte belong to different rules, and each has two entries in the stepper: its marker and its
-  // first state.
+  // The nodes that one byte creates belong to different rules. Each of them has two entries in the stepper: its marker
+  // and its first state.
   constexpr uint32_t kMaxOfTexts = 16;
   capacity_ = std::min(limits.work_count / 2 + 1, std::max(grammar.rule_count(), kMaxOfTexts));
   nodes_ = arena.take<Pending>(capacity_);
@@ -50,7 +50,7 @@ StepResult PendingNodes::store(std::span<State> states) {
   return StepResult::kDone;
 }
 
-// If several bytes are taken in one step, most nodes of the earlier bytes are no longer used. The others keep their
+// When several bytes are read in one step, most nodes of the earlier bytes are no longer needed. The others keep their
 // order.
 void PendingNodes::drop_unreachable(std::span<State> states) {
   uint32_t* stack = members_;
@@ -85,7 +85,7 @@ void PendingNodes::drop_unreachable(std::span<State> states) {
   }
 }
 
-// Returns whether every node refers only to stored nodes and to earlier pending nodes.
+// Returns whether every node refers only to stored nodes and to pending nodes before it.
 bool PendingNodes::is_in_order() const {
   for (uint32_t p = 0; p < count_; ++p) {
     for (uint32_t l = nodes_[p].first_link; l != kNone; l = links_[l].next) {
@@ -133,7 +133,7 @@ StepResult PendingNodes::store_node(const Pending& pending, uint32_t* node) {
   return store_->intern_node(frames, node) ? StepResult::kDone : StepResult::kStoreFull;
 }
 
-// Joins nodes that pass on each other's frames in a cycle to one group.
+// Puts nodes that pass on each other's frames in a cycle into one group.
 bool PendingNodes::find_groups() {
   components_.clear();
   for (uint32_t p = 0; p < count_; ++p) {
@@ -160,7 +160,7 @@ bool PendingNodes::find_groups() {
     nodes_[p].group = group;
     groups_[group].rule_start = std::min(groups_[group].rule_start, nodes_[p].rule_start);
   }
-  // Sort the nodes by group with a counting sort. Group::member is the place where a group's nodes begin.
+  // Sort the nodes by group, with a counting sort. Group::member is the place at which the nodes of a group begin.
   for (uint32_t p = 0; p < count_; ++p) ++groups_[nodes_[p].group].member;
   uint32_t end = 0;
   for (uint32_t group = 0; group < group_count_; ++group) end = groups_[group].member += end;
@@ -181,7 +181,7 @@ bool PendingNodes::add_frames(FrameSpan frames) {
   return true;
 }
 
-// Collects the frames of a group. The groups from which it takes frames have lower numbers.
+// Collects the frames of a group. The groups whose frames it passes on have lower numbers.
 bool PendingNodes::collect_group(uint32_t group) {
   Group& g = groups_[group];
   g.first_frame = frame_count_;
@@ -215,8 +215,9 @@ uint32_t PendingNodes::normalize(uint32_t first, uint32_t count) {
   return grammar_->counts().loops == 0 ? count : drop_dominated(first, count);
 }
 
-// Among frames that differ only in the count of a loop, the one that allows most suffices: the lowest count that may
-// end with this repetition. In a loop without a maximum those counts are equivalent, and the highest is kept.
+// Among frames that differ only in the count of a loop, keeps the one that allows the most: the lowest count with which
+// the loop may end after this repetition. In a loop without a maximum all such counts are equivalent, and the highest
+// one is kept.
 uint32_t PendingNodes::drop_dominated(uint32_t first, uint32_t count) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; ++i) {
@@ -237,7 +238,8 @@ uint32_t PendingNodes::drop_dominated(uint32_t first, uint32_t count) {
 }
 
 StepResult PendingNodes::store_groups() {
-  // Parents are renamed to groups only now, because every node has a group now. After that, frames can be compared.
+  // Parents are replaced by their groups only here, because now every node has a group. Frames can be compared from
+  // here on.
   for (uint32_t group = 0; group < group_count_; ++group) {
     Group& g = groups_[group];
     for (uint32_t i = 0; i < g.frame_count; ++i) {
@@ -267,7 +269,7 @@ StepResult PendingNodes::store_groups() {
   }
   components_.find();
   for (uint32_t i = 0; i < group_count_; ++i) members_[i] = i;
-  // Sort by component, and by rule within a component, so that equal situations always give equal components.
+  // Sort by component, and within a component by rule, so that the same situation always gives the same component.
   std::sort(members_, members_ + group_count_, [&](uint32_t a, uint32_t b) {
     const uint32_t x = components_.component_of(a);
     const uint32_t y = components_.component_of(b);
@@ -327,8 +329,8 @@ StepResult PendingNodes::store_component(std::span<const uint32_t> members) {
   return StepResult::kDone;
 }
 
-// Searches the parents for a stored component that is equivalent to this one: replacing the new members by the stored
-// ones makes their frames equal.
+// Searches the parents for a stored component that is equivalent to this one: if its members replace the new ones, the
+// frames are equal.
 bool PendingNodes::equals_known_component(std::span<const uint32_t> members, uint32_t* first) {
   constexpr uint32_t kMaxMembers = 16;
   constexpr uint32_t kMaxCandidates = 4;

@@ -1,15 +1,15 @@
-// The stack nodes that a step of the matcher makes, before they are stored.
+// The stack nodes that a step of the matcher creates, before they are stored.
 //
-// A rule that is called in a step gets one pending node, however many states call it; each call links a frame to it.
-// The node may end up equal to a stored one, and pending nodes may refer to each other in any order: a rule that
-// calls itself first (left recursion) is below itself. So they are collected while the step runs and stored together
-// when it is complete, by store():
-//  1. If every pending node refers only to earlier ones, which is the rule, they are stored one by one.
-//  2. Otherwise nodes that pass on each other's frames in a circle, by tail calls, have the same frames: they become a
-//     group (the strongly connected components of the tail links).
-//  3. Groups that refer to each other as parents become one component of the stack store (the strongly connected
-//     components of the parent links). Such a component is replaced by an equivalent stored one below it, so that
-//     repeated left and right recursion of a rule does not add a node with every repetition.
+// A rule that is called in a step gets one pending node, no matter how many states call it; each call adds a frame to
+// the node. A pending node may turn out to be equal to a stored one, and pending nodes may refer to each other in any
+// order: a rule that calls itself first (left recursion) is its own parent. For these reasons nodes are collected while
+// the step runs, and store() stores them together when it is complete:
+//   1. Usually every pending node refers only to earlier ones. Then they are stored one by one.
+//   2. Otherwise, nodes that pass on each other's frames in a cycle, by tail calls, have the same frames. They become
+//      one group: a strongly connected component of the tail links.
+//   3. Groups that are each other's parents become one component of the stack store: a strongly connected component of
+//      the parent links. If an equivalent component is already stored below it, that one is used instead, so that
+//      repeated left and right recursion of a rule does not add a node with every repetition.
 // Components are found with Tarjan's algorithm (automata/components.h).
 #pragma once
 
@@ -31,19 +31,19 @@ class PendingNodes {
   void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits);
   void init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget);
 
-  // A State refers to pending node i as `kPending | i`.
+  // In a State, pending node i is represented by `kPending | i`.
   static constexpr uint32_t kPending = kInternal;
   static bool is_pending(uint32_t node) { return (node & kPending) != 0; }
 
   void clear() { count_ = link_count_ = first_new_ = 0; }
-  // Begins the next byte of a text. Existing nodes stay, but they are not new any more.
+  // Begins the next byte of a text. Existing nodes stay but are no longer new.
   void begin_byte() { first_new_ = count_; }
   bool is_new(uint32_t node) const { return is_pending(node) && node - kPending >= first_new_; }
   uint32_t link_count() const { return link_count_; }
   // Returns whether at least half of the memory is free.
   bool is_roomy() const { return 2 * count_ <= capacity_ && 2 * link_count_ <= link_capacity_; }
 
-  // Makes a node for a rule, without frames, and returns its index, or kNone if there is not enough memory.
+  // Creates a node without frames for a rule. Returns its index, or kNone if there is not enough memory.
   uint32_t add(uint32_t rule_start) {
     if (count_ == capacity_) return kNone;
     nodes_[count_] = {rule_start, kNone, 0};
@@ -57,11 +57,11 @@ class PendingNodes {
     nodes_[index].first_link = link_count_++;
     return true;
   }
-  // Adds all frames of a pending or stored node, because a tail call returns to where its caller would return.
+  // Adds all frames of a pending or stored node. A tail call returns to where its caller would return.
   bool link_tail(uint32_t index, uint32_t node) { return link(index, {kTailState, node}); }
 
-  // The frames of a pending node are a list of links that ends with kNone. The frame of a tail link has only a parent:
-  // the node whose frames it passes on.
+  // The frames of a pending node are a list of links that ends with kNone. The frame of a tail link has only a parent,
+  // which is the node whose frames are passed on.
   uint32_t rule_start(uint32_t node) const { return nodes_[node - kPending].rule_start; }
   uint32_t first_link(uint32_t node) const { return nodes_[node - kPending].first_link; }
   uint32_t next_link(uint32_t link) const { return links_[link].next; }
@@ -73,7 +73,7 @@ class PendingNodes {
   }
   void set_count(uint32_t link, uint32_t count) { link_counts_[link].count = count; }
 
-  // Stores the nodes that the states need and replaces the states' pending nodes by the stored ones.
+  // Stores the nodes that the states need, and replaces the pending nodes in the states by the stored ones.
   StepResult store(std::span<State> states);
 
  private:
@@ -100,7 +100,7 @@ class PendingNodes {
     uint32_t first_frame;
     uint32_t frame_count;
     uint32_t node;    // kNone until it is stored
-    uint32_t member;  // place of its nodes in members_, later its index in its component
+    uint32_t member;  // place of its nodes in members_, and later its index in its component
   };
 
   void drop_unreachable(std::span<State> states);
@@ -127,7 +127,7 @@ class PendingNodes {
   uint32_t link_capacity_ = 0;
   uint32_t frame_capacity_ = 0;
   uint32_t count_ = 0;
-  uint32_t first_new_ = 0;  // first node made by the newest byte
+  uint32_t first_new_ = 0;  // first node that the newest byte created
   uint32_t link_count_ = 0;
   uint32_t group_count_ = 0;
   uint32_t frame_count_ = 0;

@@ -6,16 +6,16 @@
 namespace sotto {
 namespace {
 
-constexpr uint64_t kMaxSteps = 20'000;  // a walk without a prefilter takes less than ten times this number
+constexpr uint64_t kMaxSteps = 20'000;  // a walk without a prefilter takes less than ten times as many
 constexpr uint32_t kAnyCharacters = UINT32_MAX;
-// A prefilter without any of these classes has so few tokens that a walk is as fast.
+// A prefilter without any of these classes has so few tokens that a walk is equally fast.
 constexpr uint8_t kUsefulClasses = kLowerClass | kUpperClass | kOtherClass;
-// Texts of any length in fewer classes are better than texts shorter than this in all classes.
+// Strings of any length over fewer classes are preferred to strings over all classes if those are shorter than this.
 constexpr uint32_t kFewCharacters = 4;
-// A prefilter of texts this long holds almost all tokens.
+// A prefilter of strings up to this length contains almost all tokens.
 constexpr uint32_t kManyCharacters = kLengthCharacters[kLengthCount - 2];
 
-// Returns the prefilter that is likely to hold more tokens.
+// Returns the prefilter that probably contains more tokens.
 TokenPrefilter larger(const TokenPrefilter& a, const TokenPrefilter& b) {
   const auto rank = [](const TokenPrefilter& s) {
     const bool is_short = kLengthCharacters[s.length] < kFewCharacters;
@@ -36,7 +36,7 @@ void PrefilterFinder::init(LazyAutomaton& engine, const Vocabulary& vocabulary) 
   transitions_.init(engine.grammar(), transition_memory_);
 }
 
-// Returns the prefilter of the texts of at most `characters` characters, without a limit if no token is longer.
+// Returns the prefilter of strings of at most `characters` characters. It has no limit if no token is longer.
 TokenPrefilter PrefilterFinder::prefilter_of_length(uint8_t classes, uint32_t characters) const {
   if (characters >= vocabulary_->longest) return {classes, kLengthCount - 1};
   uint32_t length = kLengthCount;
@@ -44,7 +44,7 @@ TokenPrefilter PrefilterFinder::prefilter_of_length(uint8_t classes, uint32_t ch
   return length == 0 ? TokenPrefilter{} : TokenPrefilter{classes, static_cast<uint8_t>(length - 1)};
 }
 
-// Returns how often the rule of one character that begins in this state may still be repeated.
+// Returns how many more times the one-character rule that begins in this state may be repeated.
 uint32_t PrefilterFinder::repetitions_left(uint32_t state, const StackFrame& frame) const {
   if (frame.loop == kNoLoop) return 1;
   const GrammarLoop& loop = engine_->grammar().loop(frame.loop);
@@ -52,8 +52,8 @@ uint32_t PrefilterFinder::repetitions_left(uint32_t state, const StackFrame& fra
   return loop.maximum == UINT32_MAX ? loop.maximum : loop.maximum - frame.count;
 }
 
-// Returns the prefilter of the texts that may follow, through the rule's frame, after a rule that begins in this state
-// and that one character of these classes ends.
+// Returns the prefilter of the strings that may follow a rule of one character, which begins in this state and ends
+// after a character of these classes. They follow through the rule's frame.
 TokenPrefilter PrefilterFinder::prefilter_after(uint32_t state, const StackFrame& frame, uint8_t classes) const {
   const CompiledGrammar& grammar = engine_->grammar();
   if (frame.loop != kNoLoop) return prefilter_of_length(classes, repetitions_left(state, frame));
@@ -64,7 +64,7 @@ TokenPrefilter PrefilterFinder::prefilter_after(uint32_t state, const StackFrame
   return larger(endless, prefilter_of_length(classes, after.any_count + 1u));
 }
 
-// Returns the prefilter that the compiler's lookahead gives for one state.
+// Returns the prefilter that the lookahead of the compiler gives for one state.
 TokenPrefilter PrefilterFinder::known_prefilter(const State& top) const {
   constexpr uint32_t kMaxFrames = 8;
   const GrammarState& state = engine_->grammar().state(top.state);
@@ -78,8 +78,8 @@ TokenPrefilter PrefilterFinder::known_prefilter(const State& top) const {
   return prefilter;
 }
 
-// Returns whether every character that the step begins leads to a place where texts of these classes may follow, of any
-// length.
+// Returns whether every character that begins with the step leads to a place where strings of any length over these
+// classes may follow.
 bool PrefilterFinder::leads_to_endless(const State& top, const Utf8Transition& step, uint8_t classes) const {
   const CompiledGrammar& grammar = engine_->grammar();
   const auto frames = engine_->store().frames(top.node);
@@ -94,8 +94,8 @@ bool PrefilterFinder::leads_to_endless(const State& top, const Utf8Transition& s
   });
 }
 
-// Returns the prefilter that the compiler's lookahead gives for the set. It is that of one of its states, or of its
-// states together if each character leads from one of them to free text.
+// Returns the prefilter that the lookahead of the compiler gives for the set: that of one of its states, or that of
+// several states together if each character leads from one of them to unconstrained text.
 TokenPrefilter PrefilterFinder::known_prefilter(uint32_t set) const {
   constexpr size_t kMaxStates = 32;
   TokenPrefilter prefilter;
@@ -129,7 +129,7 @@ uint32_t PrefilterFinder::exact_count(const State& top) const {
     const GrammarState& after = grammar.state(frame.state);
     const uint32_t texts = repetitions_left(top.state, frame);
     const bool is_exact = (after.flags & GrammarState::kExact) != 0;
-    // For a larger number of characters than prefilters distinguish, a prefilter and a walk are fast enough.
+    // If the number of characters is larger than prefilters distinguish, a prefilter and a walk are fast enough.
     if (!is_exact || texts == 0 || texts > kManyCharacters) return kUnknownCount;
     most = std::max(most, texts + after.any_count);
   }
@@ -205,8 +205,8 @@ TokenPrefilter PrefilterFinder::find() {
   return prefilter;
 }
 
-// If most of some frequent first bytes lead to free text, most tokens are probably possible, except those with other
-// first bytes. The walk then starts with all of them and removes those that are not possible.
+// If most of several frequent first bytes lead to unconstrained text, most tokens are probably possible, except those
+// with other first bytes. The walk then starts with all of them and removes those that are not possible.
 TokenPrefilter PrefilterFinder::guess() {
   constexpr char kFirstBytes[] = {' ', 'S', 'T', 'a', 'c', 's', 't'};
   uint32_t* trail = engine_->trail();
@@ -226,7 +226,7 @@ TokenPrefilter PrefilterFinder::guess() {
   return is_likely ? TokenPrefilter{classes, kLengthCount - 1} : TokenPrefilter{};
 }
 
-// Returns whether a loop may count characters. If so, every length leads to another set.
+// Returns whether a loop may count characters. In that case every length leads to a different set.
 bool PrefilterFinder::counts(uint32_t set) const {
   for (const State& top : engine_->store().states(set)) {
     if (engine_->store().node(top.node).counts) return true;
@@ -239,8 +239,9 @@ void PrefilterFinder::forget_met() {
   std::fill_n(met_, kMetCount, uint16_t{kNotComputed});
 }
 
-// Returns the greatest length up to which every text of these classes may follow boundaries_[0]. If it is not
-// kAnyCharacters, `admitted` receives the classes that are completely possible after one of the texts of that length.
+// Returns the largest length up to which every string over these classes may follow boundaries_[0]. If the result is
+// not kAnyCharacters, `admitted` receives the classes all of whose characters are possible after some string of that
+// length.
 uint32_t PrefilterFinder::count_characters(uint8_t classes, uint8_t* admitted) {
   constexpr uint32_t kMaxCharacters = kLengthCharacters[kLengthCount - 2];
   uint32_t boundary_count = 1;
@@ -264,9 +265,9 @@ uint32_t PrefilterFinder::count_characters(uint8_t classes, uint8_t* admitted) {
 }
 
 // Reads every character of the admitted classes after boundaries_[from], adds the sets to which they lead, and removes
-// the classes in which a character is impossible.
+// the classes in which some character is impossible.
 StepResult PrefilterFinder::take_characters(uint32_t from, uint32_t* boundary_count, uint8_t* admitted) {
-  // inside[n] is the set after the first n bytes of a character.
+  // inside[n] is the set after the first n bytes of a character
   uint32_t* inside = boundaries_ + kMaxBoundaries;
   const Utf8Transition* tried[kLongestCharacter + 1];
   const Utf8Transition* ends[kLongestCharacter + 1];

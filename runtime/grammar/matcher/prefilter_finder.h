@@ -1,14 +1,16 @@
-// Finds the largest token prefilter that a state set contains: a prepared set of tokens (token_prefilter.h) all of
-// which are possible, so that the walk over the vocabulary can skip them.
+// Finds the largest token prefilter that a state set contains. A prefilter is a prepared set of tokens
+// (token_prefilter.h). If all of them are possible, the walk over the vocabulary can skip them.
 //
-// A set contains a prefilter if every text of its characters may follow. There are two sources for this:
-//  - What the compiler has found out about each grammar state alone (compiler/lookahead.h). It costs nothing here and
-//    answers for strings and free text, which is most of the masks.
-//  - A search that takes every character of the prefilter's classes from the set, level by level as in breadth-first
-//    search, until no new set appears (then texts of any length are possible) or a character is impossible (then texts
-//    up to that length are). It sees the whole stack: texts that leave a rule and go on in its caller, and several
-//    stacks that accept different characters. It is rare but bounds the slowest masks: without it the longest mask of
-//    the measured schemas takes five times as long. What takes too long, or too much memory, counts as impossible.
+// A state set contains a prefilter if every string of the prefilter's characters may follow. There are two ways to find
+// out:
+// - The compiler's lookahead for each grammar state (compiler/lookahead.h). It costs nothing here and suffices for
+//   strings and unconstrained text, which are most of the masks.
+// - A search that reads every character of the prefilter's classes from the set, level by level as in breadth-first
+//   search. If no new set appears, strings of any length are possible; if some character is impossible, strings up to
+//   that length are. The search takes the whole stack into account: strings that leave a rule and continue in its
+//   caller, and several stacks that accept different characters. It is needed rarely but bounds the slowest masks:
+//   without it, the slowest mask of the measured schemas takes five times as long. What needs too much time or memory
+//   counts as impossible.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +24,7 @@ namespace sotto {
 
 class PrefilterFinder {
  public:
-  static constexpr uint32_t kMaxBoundaries = 160;  // maximal number of sets between characters
+  static constexpr uint32_t kMaxBoundaries = 160;  // maximum number of sets at boundaries between characters
   static constexpr uint32_t kLongestCharacter = 4;
   static constexpr uint32_t kPinCount = kMaxBoundaries + kLongestCharacter + 1;
   static constexpr uint32_t kUnknownCount = UINT32_MAX;
@@ -32,14 +34,16 @@ class PrefilterFinder {
   // Gives the finder kPinCount pins to use until the next call.
   void use_pins(uint32_t* pins) { boundaries_ = pins; }
 
-  // Returns n if the mask allows exactly the tokens of at most n characters, among all tokens whose characters have a
-  // class, and kUnknownCount if no such n is known.
+  // Returns n if, among the tokens whose characters all have a class, the mask allows exactly those of at most n
+  // characters. Returns kUnknownCount if no such n is known.
   uint32_t exact_count(uint32_t set) const;
-  // Returns the largest prefilter that the first set of the trail contains; it has no classes if there is none.
+  // Returns the largest prefilter that the first set of the trail contains. If there is none, the result has no
+  // classes.
   TokenPrefilter find();
-  // Returns a prefilter of which the first set of the trail is likely to contain most tokens, but perhaps not all.
+  // Returns a prefilter most of whose tokens are probably possible after the first set of the trail, but perhaps not
+  // all.
   TokenPrefilter guess();
-  // Returns the classes such that every text of their characters, of any length, may follow this set of the trail.
+  // Returns the classes over which strings of any length may follow this set of the trail.
   uint8_t endless_classes(const uint32_t* set);
 
  private:
@@ -61,8 +65,9 @@ class PrefilterFinder {
   const Vocabulary* vocabulary_ = nullptr;
   Utf8Transition* transition_memory_ = nullptr;
   Utf8Transitions transitions_;
-  uint32_t* boundaries_ = nullptr;  // pins of the sets between characters, followed by those of the sets inside one
-  // A part of the boundaries, by their numbers modulo kMetCount. A collection invalidates them.
+  uint32_t* boundaries_ = nullptr;  // pins of the sets between characters, followed by those of the sets inside a
+                                    // character
+  // Some of the boundaries, indexed by their numbers modulo kMetCount. A collection invalidates them.
   static constexpr uint32_t kMetCount = 128;
   uint16_t met_[kMetCount] = {};
   uint64_t met_collection_ = 0;
