@@ -83,8 +83,9 @@ void StackStepper::advance(std::span<const State> states, uint32_t symbol_class)
   if (!is_complete) reach();
 }
 
-// Takes the moves of all states. Usually none of them leads to a place where a rule ends or calls another. Then it
-// returns true, and states_ holds all states that are reached. Otherwise the entries hold the targets of the moves.
+// Follows the moves of all states. Usually none of them leads to a state in which a rule ends or calls another one;
+// then the function returns true, and states_ contains all states that were reached. Otherwise the entries contain the
+// targets of the moves.
 bool StackStepper::take_moves(std::span<const State> states, uint32_t symbol_class) {
   bool is_plain = true;
   bool is_first = true;
@@ -115,7 +116,7 @@ bool StackStepper::take_moves(std::span<const State> states, uint32_t symbol_cla
   return is_plain;
 }
 
-// Processes the entries, which adds more entries at their end, and collects those that can move in states_.
+// Processes the entries, which adds further entries at their end, and collects those that can move in states_.
 void StackStepper::reach() {
   for (uint32_t i = 0; i < entry_count_ && result_ == StepResult::kDone && !is_unknown_; ++i) {
     const Entry entry = entries_[i];
@@ -167,7 +168,7 @@ StackStepper::Entry* StackStepper::find_or_add(uint32_t state, uint32_t node, bo
   return entry;
 }
 
-// Inserts the newest entry into the index, or all of them once they are no longer few.
+// Inserts the newest entry into the index, or all entries once they are no longer few.
 void StackStepper::index_entries() {
   uint32_t i = entry_count_ == kFewEntries + 1 ? 0 : entry_count_ - 1;
   for (; i < entry_count_; ++i) index_.insert(hash_entry(entries_[i].state, entries_[i].node), i);
@@ -187,7 +188,7 @@ void StackStepper::add(uint32_t state, uint32_t node) {
 void StackStepper::process(const Entry& entry) {
   if (entry.state == kPoppedMarker) return pop(entry.node);
   const bool is_final = (grammar_->flags(entry.state) & GrammarState::kFinal) != 0;
-  // A rule that this byte has pushed has read nothing yet, and the grammar has an edge around its call.
+  // A rule that was pushed by this byte has read nothing yet. The grammar has an edge around its call for that case.
   if (is_final && !pending_.is_new(entry.node)) add_popped(entry.node);
   for (const GrammarCall& c : grammar_->calls(entry.state)) call(c, entry.node);
   if (!grammar_->moves(entry.state).empty()) states_[state_count_++] = {entry.state, entry.node};
@@ -212,7 +213,7 @@ void StackStepper::add_popped(uint32_t node) {
   find_or_add(kPoppedMarker, node, &is_new);
 }
 
-// Pops a node, because its rule is complete.
+// Pops a node whose rule is complete.
 void StackStepper::pop(uint32_t node) {
   if (!PendingNodes::is_pending(node)) {
     const auto frames = store_->frames(node);
@@ -230,7 +231,7 @@ void StackStepper::pop(uint32_t node) {
   }
 }
 
-// Continues after a complete rule. In a loop, another repetition may follow.
+// Continues in the caller of a complete rule. In a loop, another repetition may follow.
 void StackStepper::return_to(const StackFrame& frame) {
   if (frame.loop == kNoLoop) return add(frame.state, frame.parent);
   const GrammarLoop& loop = grammar_->loop(frame.loop);
@@ -244,8 +245,8 @@ void StackStepper::return_to(const StackFrame& frame) {
   }
 }
 
-// Returns the index of the pending node for the rule, which its first call in this step creates, or kNone if there is
-// not enough memory.
+// Returns the index of the pending node for a rule, or kNone if there is not enough memory. The first call of the rule
+// in this step creates the node.
 uint32_t StackStepper::pending_for(uint32_t rule_start) {
   bool is_new = false;
   Entry* marker = find_or_add(rule_start, kRuleMarker, &is_new);
@@ -262,8 +263,8 @@ uint32_t StackStepper::pending_for(uint32_t rule_start) {
 }
 
 // If the newest byte was exactly one repetition of a loop, returns the state that begins the next repetition. All
-// states then follow from it, and the next repetition leads to the same states with a higher count, until the count
-// reaches one of the loop's bounds.
+// states then follow from that state, and the next repetition leads to the same states with a higher count, until the
+// count reaches one of the loop's bounds.
 const State* StackStepper::find_repeat() const {
   if (ended_.state == 0 || grammar_->counts().loops == 0) return nullptr;
   const State* end = states_ + state_count_;
@@ -272,7 +273,7 @@ const State* StackStepper::find_repeat() const {
   return found == end ? nullptr : found;
 }
 
-// Returns whether the state begins the rule that has just ended, called only by the same loop.
+// Returns whether the state begins the rule that has just ended, called by the same loop and by nothing else.
 bool StackStepper::is_repeat(const State& top) const {
   if (top.state != ended_.state || !pending_.is_new(top.node)) return false;
   const uint32_t link = pending_.first_link(top.node);
@@ -293,7 +294,7 @@ bool StackStepper::is_repeat(const State& top) const {
   return pending_.next_link(before) == PendingNodes::kNone && is_same(pending_.frame_of(before));
 }
 
-// After a repetition, reads more of them by increasing the count in place.
+// Reads further repetitions by increasing the count in place.
 void StackStepper::repeat(std::span<const char> text, size_t* taken) {
   const State* top = find_repeat();
   if (top == nullptr) return;
@@ -327,8 +328,8 @@ StepResult StackStepper::step_loop(uint32_t set, std::span<const char> text, siz
   return result;
 }
 
-// Returns the only state that begins a repetition of a loop and whose node has one frame. Nothing else refers to that
-// node, so its count can be replaced.
+// Returns the only state that begins a repetition of a loop, if its node has a single frame. Nothing else refers to
+// that node, so its count can be replaced.
 const State* StackStepper::counting_state(std::span<const State> states) const {
   const State* found = nullptr;
   for (const State& top : states) {
@@ -357,7 +358,7 @@ bool StackStepper::ends_only(std::span<const State> states, const State* top, ui
   return true;
 }
 
-// Counts one more repetition, unless it reaches a bound, after which something else may follow.
+// Counts one more repetition, unless that reaches a bound, after which something else may follow.
 bool StackStepper::count_on(uint32_t loop, uint32_t* count) const {
   const GrammarLoop& bounds = grammar_->loop(loop);
   const uint32_t more = *count + 1;

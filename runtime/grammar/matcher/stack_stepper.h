@@ -1,21 +1,21 @@
 // One step of the matcher: from a set of states and a byte (or token) to the set of states after it.
 //
-// This is one step of a generalised LL recogniser (Scott and Johnstone, GLL Parsing, 2010) over rules that are
-// deterministic automata: each state on top of a stack moves by the byte's class, and then everything is added that is
-// reached without another byte. A state that calls a rule pushes a node for it and goes on in the rule's start state; a
-// state in which its rule may end pops: every frame of its node goes on in its return state. Entries are pairs of
-// state and node, worked off from a list and each processed once.
+// This is one step of a generalized LL recognizer (Scott and Johnstone, GLL Parsing, 2010) over rules that are
+// deterministic automata. Each state on top of a stack moves by the class of the byte. Then everything is added that
+// can be reached without another byte. A state that calls a rule pushes a node for the rule and continues in the rule's
+// start state. A state in which its rule may end pops its node: every frame of the node continues in its return state.
+// The entries, which are pairs of a state and a node, are a worklist in which each pair is processed once.
 //
-// Three cases keep this finite and small:
-//  - All calls of one rule in a step share one pending node (pending_nodes.h), so left recursion ends.
-//  - A call in the last position of its rule is a tail call: the callee returns to the caller's frames, so that right
-//    recursion takes constant memory.
-//  - A rule that is popped in the step that pushed it would have read nothing. The compiler has removed such readings
-//    (it adds an edge around each call of a nullable rule), so they are skipped here; this is the epsilon problem of
-//    Earley's algorithm, solved as by Aycock and Horspool (2002).
+// Three measures keep this finite and small:
+// - All calls of one rule in a step share one pending node (pending_nodes.h), so left recursion ends.
+// - A call in the last position of its rule is a tail call: the callee returns to the caller's frames, so right
+//   recursion takes constant memory.
+// - A rule that is popped in the same step that pushed it would have read nothing. The compiler adds an edge around
+//   each call of a rule that can be empty, so such pops are skipped here. This is the epsilon problem of Earley's
+//   algorithm, solved as by Aycock and Horspool (2002).
 //
-// A loop ({m,n} beyond a few repetitions) is a call whose frames count: when its rule ends, the frame returns if the
-// count has reached the minimum, and calls the rule again if it is below the maximum.
+// A loop ({m,n} with more than a few repetitions) is a call whose frames contain a count. When its rule ends, the frame
+// returns if the count has reached the minimum, and calls the rule again if the count is less than the maximum.
 #pragma once
 
 #include <cstdint>
@@ -32,33 +32,34 @@ namespace sotto {
 
 class StackStepper {
  public:
-  // `index` has slots for limits.work_count entries. It is empty whenever no step is in progress.
+  // `index` must have slots for limits.work_count entries. It is empty whenever no step is in progress.
   void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits, const HashIndex& index);
   void init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget);
 
   // Makes the set before the first byte.
   StepResult start(uint32_t* set);
-  // Makes the set after a byte or token of the class, or kDeadSet if there is none.
+  // Makes the set after a byte or token of the class. It is kDeadSet if the grammar does not allow one.
   StepResult step(uint32_t set, uint32_t symbol_class, uint32_t* next);
-  // Makes the set after the first `taken` bytes of a text, at least one, without storing those in between.
+  // Makes the set after the first `taken` bytes of a text, at least one, without storing the sets in between.
   StepResult step_text(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
-  // Does the same for as many bytes, possibly none, as are each one repetition of the same loop.
+  // Does the same for as many bytes as are each one repetition of the same loop, possibly none.
   StepResult step_loop(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
 
  private:
-  // A state on top of a node, or a marker. (rule, kRuleMarker) records the pending node of a rule, and (kPoppedMarker,
-  // node) records that a node has been popped.
+  // A state on top of a node, or a marker: (rule, kRuleMarker) refers to the pending node of a rule, and
+  // (kPoppedMarker, node) records that a node has been popped.
   struct Entry {
     uint32_t state;
     uint32_t node;
-    uint32_t pending;  // pending node, in the marker of a rule
+    uint32_t pending;  // in the marker of a rule, its pending node
   };
 
-  static constexpr uint32_t kRuleMarker = UINT32_MAX;    // the node of a rule's marker
-  static constexpr uint32_t kPoppedMarker = UINT32_MAX;  // the state of a popped node's marker
-  static constexpr uint32_t kFewEntries = 8;             // up to this number, entries are searched one by one, without
+  static constexpr uint32_t kRuleMarker = UINT32_MAX;    // takes the place of the node in the marker of a rule
+  static constexpr uint32_t kPoppedMarker = UINT32_MAX;  // takes the place of the state in the marker of a popped node
+  static constexpr uint32_t kFewEntries = 8;             // up to this number, entries are searched linearly, without
                                                          // the index
-  static constexpr uint32_t kFewStates = 16;             // number of states copied from one byte of a text to the next
+  static constexpr uint32_t kFewStates = 16;             // number of states that are copied from one byte of a text to
+                                                         // the next
 
   void begin();
   StepResult take_text(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
@@ -80,7 +81,7 @@ class StackStepper {
     if (result_ == StepResult::kDone) result_ = result;
   }
 
-  // The following functions handle loops whose repetitions have one byte each.
+  // The functions below handle loops whose repetitions consist of one byte each.
   const State* find_repeat() const;
   bool is_repeat(const State& top) const;
   void repeat(std::span<const char> text, size_t* taken);
@@ -93,13 +94,13 @@ class StackStepper {
   StepBudget* budget_ = nullptr;
   StepResult result_ = StepResult::kDone;
   uint8_t flags_ = 0;
-  bool is_unknown_ = false;  // whether a node was popped that truncation has cut off
-  State ended_ = {};         // the state that moved, if it was the only one and ended its rule, else state 0
+  bool is_unknown_ = false;  // whether a node was popped that stands for the rest of a truncated stack
+  State ended_ = {};         // the state that moved, if it was the only one and its rule ended; otherwise state 0
   uint32_t capacity_ = 0;
   uint32_t entry_count_ = 0;
   uint32_t state_count_ = 0;
   Entry* entries_ = nullptr;
-  HashIndex index_;  // index of the entries once they are more than kFewEntries
+  HashIndex index_;  // index of the entries, used when there are more than kFewEntries
   State* states_ = nullptr;
   State* kept_ = nullptr;
   PendingNodes pending_;

@@ -27,7 +27,7 @@ uint32_t hash_states(std::span<const State> states, uint8_t flags) {
   return static_cast<uint32_t>(hash >> 16);
 }
 
-// Returns the parent in the form that intern_component() expects: by its index if it is in the component.
+// Returns a parent in the form that intern_component() expects: if it is in the component, by its index there.
 uint32_t relative(uint32_t parent, uint32_t first, uint32_t size) {
   return parent >= first && parent - first < size ? kInternal | (parent - first) : parent;
 }
@@ -44,8 +44,8 @@ void FrameArray::copy(FrameSpan from, uint32_t to) {
   for (const StackFrame frame : from) set(to++, frame);
 }
 
-// Shellsort (Shell 1959) with Knuth's distances 1, 4, 13, 40, ...: most lists are very short, and no list of n frames
-// takes more than O(n^1.5) steps.
+// Shellsort (Shell 1959) with Knuth's gaps 1, 4, 13, 40, ... Most lists are very short, and a list of n frames takes at
+// most O(n^1.5) steps.
 uint32_t FrameArray::sort(uint32_t first, uint32_t count) {
   uint32_t distance = 1;
   while (distance < count / 3) distance = 3 * distance + 1;
@@ -229,8 +229,8 @@ bool StackStore::intern_set(std::span<const State> states, uint8_t flags, uint32
   return true;
 }
 
-// Handles the two forms of a repeating state (GrammarState::kRepeats): the state alone, or together with the state of
-// the rule that it calls, which returns to nothing else.
+// Recognizes the two forms of a repeating state (GrammarState::kRepeats): the state alone, or the state together with
+// that of the rule that it calls, which returns nowhere else.
 uint8_t StackStore::repeated_classes(std::span<const State> states) const {
   if (states.size() > 2) return 0;
   for (const State& top : states) {
@@ -247,7 +247,7 @@ uint8_t StackStore::repeated_classes(std::span<const State> states) const {
   return 0;
 }
 
-// Marks the classes by which no state moves as dead.
+// Marks the classes by which no state of the set moves as dead.
 void StackStore::begin_row(uint32_t set) {
   const auto begin = [&](auto* rows) {
     using Cell = std::remove_pointer_t<decltype(rows)>;
@@ -299,7 +299,7 @@ void StackStore::mark(std::span<const uint32_t> pins, Keep keep) {
   }
 }
 
-// A component is contiguous and refers only to itself and to earlier nodes, so one pass in order suffices.
+// A component is contiguous and refers only to itself and to nodes before it, so a single pass in order suffices.
 void StackStore::move_nodes() {
   uint32_t kept = 0;
   uint32_t kept_frames = 0;

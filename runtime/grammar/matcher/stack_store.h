@@ -1,18 +1,18 @@
 // The stacks of the matcher, as a graph-structured stack (GSS), and the sets of states on top of them.
 //
-// A text that the grammar may read in several ways leaves the matcher with several stacks of open rules. Following
-// Tomita (Efficient Parsing for Natural Language, 1986) and Scott and Johnstone (GLL Parsing, 2010), stacks share
-// their parts: a StackNode is an open rule with everything below it, and each of its StackFrames says to which state
-// the rule returns and on which parent node that state then stands. Unlike theirs, nodes carry no position in the
-// text, so two texts that leave the same work open share a node.
+// If a grammar can read a text in several ways, the matcher has several stacks of open rules. As in Tomita (Efficient
+// Parsing for Natural Language, 1986) and Scott and Johnstone (GLL Parsing, 2010), stacks share their common parts. A
+// StackNode represents an open rule with everything below it. Each of its StackFrames is a return address: the state in
+// which the caller continues, and the parent node on which that state then stands. In contrast to those papers, nodes
+// do not record a position in the text, so two texts with the same unfinished rules share a node.
 //
-// A State is a state of the grammar on top of a node. A StateSet is all States that one text may have led to; it says
-// everything about what may follow. Nodes and sets are hash-consed: equal ones are stored once, so that equality of
-// numbers is equality of contents and a set can serve as the state of a lazy automaton (lazy_automaton.h). Nodes that
-// refer to each other, as left recursion makes them, form a strongly connected component and are interned together.
+// A State is a state of the grammar on top of a node. A StateSet contains all States to which a text may have led, and
+// thus determines everything that may follow. Nodes and sets are hash-consed: equal ones are stored once, so equal
+// numbers mean equal contents, and a set can serve as the state of a lazy automaton (lazy_automaton.h). Nodes that
+// refer to each other, as with left recursion, form a strongly connected component and are interned together.
 //
-// All memory is reserved when the matcher is made. When it is full, collect() keeps what the given sets need, moves it
-// together and renumbers it.
+// All memory is reserved when the matcher is made. When it is full, collect() keeps what the given sets need, compacts
+// it and renumbers it.
 #pragma once
 
 #include <cstddef>
@@ -27,17 +27,17 @@
 
 namespace sotto {
 
-// The return address of a rule: the state that follows when its text is complete.
+// The return address of a rule: the state in which the caller continues.
 struct StackFrame {
   uint32_t state;
-  uint32_t parent;  // node under that state
+  uint32_t parent;  // node below that state
   uint32_t loop = kNoLoop;
-  uint32_t count = 0;  // number of repetitions of the loop before this one
+  uint32_t count = 0;  // number of repetitions of the loop before the current one
 
   bool operator==(const StackFrame&) const = default;
 };
 
-// A frame outside all loops. Grammars without loops store frames of this form in half the memory.
+// A frame that belongs to no loop. Grammars without loops store frames in this form, which takes half the memory.
 struct PlainFrame {
   uint32_t state;
   uint32_t parent;
@@ -52,7 +52,7 @@ inline bool frame_less(const StackFrame& a, const StackFrame& b) {
   return a.count < b.count;
 }
 
-// A view of consecutive frames of either form.
+// A view of consecutive frames in either form.
 class FrameSpan {
  public:
   class Iterator {
@@ -106,7 +106,7 @@ class FrameArray {
   }
   void copy(FrameSpan from, uint32_t to);
 
-  // Sorts a list by frame_less and drops duplicates. Returns the number of remaining frames.
+  // Sorts a list by frame_less and removes duplicates. Returns the number of remaining frames.
   uint32_t sort(uint32_t first, uint32_t count);
 
  private:
@@ -118,13 +118,13 @@ class FrameArray {
 struct StackNode {
   static constexpr uint16_t kMaxDepth = UINT16_MAX;
 
-  uint32_t first;           // first frame; that of the next node is the end
+  uint32_t first;           // index of the first frame; the frames end where those of the next node begin
   uint32_t component;       // first node of its strongly connected component
   uint32_t component_size;  // 0 unless this is the first node of the component
-  // The longest path to the bottom of the stack, at most kMaxDepth; a component counts as one step.
+  // Length of the longest path to the bottom of the stack, at most kMaxDepth. A component counts as one step.
   uint16_t depth;
-  bool is_cyclic;  // whether its component refers to itself
-  bool counts;     // whether this node or one below holds a loop's count
+  bool is_cyclic;  // whether its component contains a cycle
+  bool counts;     // whether a frame of this node, or of one below it, counts the repetitions of a loop
 };
 
 // A state of the grammar on top of a stack.
@@ -143,28 +143,29 @@ struct StateSet {
   static constexpr uint8_t kUnknownClasses = 0xFF;
   static constexpr uint8_t kAccepts = 1;  // the text may end here
 
-  uint32_t first;  // first state; that of the next set is the end
+  uint32_t first;  // index of the first state; the states end where those of the next set begin
   uint32_t hash;
-  uint32_t mask;  // number in the mask cache
+  uint32_t mask;  // number of its mask in the mask cache
   uint8_t flags;
-  bool is_shared : 1;  // whether truncation has found other sets with the same mask
-  bool was_used : 1;   // whether the mask was used since the set was made or the last collection
-  bool counts_on : 1;  // whether the loop's next repetition changes only its count, unless that reaches a bound
-  // The following are character classes (token_prefilter.h).
-  uint8_t endless_classes;   // any text of these may follow; kUnknownClasses before it is computed
-  uint8_t repeated_classes;  // any text of these leads back to this set
+  bool is_shared : 1;  // whether it is a truncated set that several sets use for their masks
+  bool was_used : 1;   // whether its mask has been used since the set was made or the last collection
+  bool counts_on : 1;  // whether the next repetition of the loop changes only its count, unless the count reaches a
+                       // bound
+  // Character classes (token_prefilter.h).
+  uint8_t endless_classes;   // strings of any length over these may follow; kUnknownClasses until it is computed
+  uint8_t repeated_classes;  // every string over these leads back to this set
 };
 
-// Numbers below kFirstSet do not name a stored set.
+// Numbers below kFirstSet do not refer to a stored set.
 inline constexpr uint32_t kNotComputed = 0;
-inline constexpr uint32_t kDeadSet = 1;     // no text of the grammar begins with this text
-inline constexpr uint32_t kUnknownSet = 2;  // the set depends on what truncation has cut off
+inline constexpr uint32_t kDeadSet = 1;     // the grammar does not allow the text
+inline constexpr uint32_t kUnknownSet = 2;  // the set depends on the part of a stack that was truncated
 inline constexpr uint32_t kFirstSet = 3;
 inline constexpr uint32_t kMaxStateSets = MatcherParams::kMaxStateSetCount;
 inline constexpr uint32_t kRootNode = 0;         // the node below the start rule
-inline constexpr uint32_t kUnknownNode = 1;      // stands for the nodes that truncation has cut off
-inline constexpr uint32_t kInternal = 1u << 31;  // marks a parent that is given by its index in the component being
-                                                 // interned
+inline constexpr uint32_t kUnknownNode = 1;      // stands for the part of a stack that was truncated
+inline constexpr uint32_t kInternal = 1u << 31;  // marks a parent that is given by its index in the component that is
+                                                 // being interned
 
 class StackStore {
  public:
@@ -180,8 +181,8 @@ class StackStore {
   std::span<const State> states(uint32_t set) const {
     return {states_ + sets_[set].first, states_ + sets_[set + 1].first};
   }
-  // Returns the remembered transition from a set by a byte or token of the class. The result is kNotComputed if the
-  // transition has not been computed yet and some state of the set moves by that class.
+  // Returns the stored transition from a set by a byte or token of the class. If it is kNotComputed, the transition has
+  // not been computed yet, and some state of the set moves by the class.
   uint32_t next(uint32_t set, uint32_t symbol_class) const {
     const size_t cell = size_t{set} * class_count_ + symbol_class;
     return has_narrow_rows_ ? narrow_rows_[cell] : wide_rows_[cell];
@@ -198,20 +199,21 @@ class StackStore {
   uint32_t node_count() const { return node_count_; }
   uint32_t frame_count() const { return frame_count_; }
 
-  // Finds or stores the node with these frames, which must be sorted by frame_less. Returns false if it does not fit.
+  // Finds or stores the node with these frames, which must be sorted by frame_less. Returns false if there is no memory
+  // for it.
   bool intern_node(FrameSpan frames, uint32_t* node);
-  // Finds or stores a component in which node i has the frames from ends[i - 1] to ends[i]. Parents inside the
-  // component are given as kInternal | i. The nodes get consecutive numbers, starting at `first`.
+  // Finds or stores a component in which node i has the frames from ends[i - 1] to ends[i]. A parent in the component
+  // is given as kInternal | i. The nodes of the component have consecutive numbers, starting with `first`.
   bool intern_component(FrameSpan frames, std::span<const uint32_t> ends, uint32_t* first);
   // Finds or stores the set with these states, which must be sorted by state_less.
   bool intern_set(std::span<const State> states, uint8_t flags, uint32_t* set);
 
-  // The sets that a collection keeps in addition to the pinned ones: those whose mask is shared, only those of them
-  // whose mask was used since the last collection, or none.
+  // Sets that a collection keeps in addition to the pinned ones: all truncated sets that are shared, only those whose
+  // mask has been used since the last collection, or none.
   enum class Keep : uint8_t { kShared, kUsed, kNothing };
-  // Drops everything that the pinned and kept sets do not need, and renumbers the pins in place.
+  // Drops everything that the pinned and the kept sets do not need, and renumbers the pins in place.
   void collect(std::span<uint32_t> pins, Keep keep);
-  // Returns whether a third of each array is free, so that the next collection is not needed immediately.
+  // Returns whether a third of each array is free, so that the next collection will not be needed soon.
   bool is_roomy() const;
 
  private:
@@ -232,17 +234,17 @@ class StackStore {
   const CompiledGrammar* grammar_ = nullptr;
   MatcherParams limits_;
   uint32_t class_count_ = 0;
-  StackNode* nodes_ = nullptr;  // all nodes, and one more whose first frame is the end of the frames
+  StackNode* nodes_ = nullptr;  // all nodes, followed by one whose first frame is the end of all frames
   FrameArray frames_;
-  StateSet* sets_ = nullptr;  // all sets, and one more after the last
+  StateSet* sets_ = nullptr;  // all sets, followed by one that marks the end
   State* states_ = nullptr;
-  // Transitions by set and class, stored in bytes if all numbers of sets fit.
+  // Transitions by set and class. They are stored in bytes if all numbers of sets fit.
   bool has_narrow_rows_ = false;
   uint8_t* narrow_rows_ = nullptr;
   uint16_t* wide_rows_ = nullptr;
-  HashIndex node_index_;  // index of the components by their first node
+  HashIndex node_index_;  // index of the components, by their first nodes
   HashIndex set_index_;
-  uint32_t* new_nodes_ = nullptr;  // during a collection, the new numbers by node and by set
+  uint32_t* new_nodes_ = nullptr;  // during a collection, the new numbers of nodes and sets
   uint16_t* new_sets_ = nullptr;
   uint32_t* stack_ = nullptr;
   uint32_t node_count_ = 0;

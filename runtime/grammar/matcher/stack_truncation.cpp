@@ -27,7 +27,7 @@ void StackTruncation::init(const CompiledGrammar& grammar, StackStore& store, St
   longest_ = longest;
 }
 
-// Cyclic components keep their counts, because they would have to be unrolled.
+// Cyclic components keep their counts, because replacing them would require unrolling the cycle.
 bool StackTruncation::is_unchanged(uint32_t node, uint32_t depth) const {
   const StackNode& n = store_->node(node);
   return n.depth <= depth && (!n.counts || n.is_cyclic);
@@ -64,8 +64,8 @@ StepResult StackTruncation::make_set(uint32_t set, uint32_t depth, uint32_t* tru
   return fits ? StepResult::kDone : StepResult::kStoreFull;
 }
 
-// Truncates a node after the nodes below it, with an explicit stack. The depth decreases with every frame, so no node
-// is pushed while it is on the stack.
+// Truncates a node after the nodes below it, with an explicit stack. The depth decreases with every frame, so a node is
+// never pushed while it is on the stack.
 StepResult StackTruncation::resolve(Key root) {
   if (result_of(root.node, root.depth) != kOpen) return StepResult::kDone;
   if (!push(root)) return StepResult::kTooComplex;
@@ -129,9 +129,8 @@ StepResult StackTruncation::build(Entry& entry) {
   return fits ? StepResult::kDone : StepResult::kStoreFull;
 }
 
-// Returns the count that represents a frame's count. A count from which no token can reach the minimum is equivalent to
-// zero. A count that has reached the minimum and from which no token can reach the maximum is equivalent to the
-// minimum.
+// Returns the representative of a frame's count. If no token can reach the minimum, the count is equivalent to zero. If
+// the minimum has been reached and no token can reach the maximum, it is equivalent to the minimum.
 uint32_t StackTruncation::representative_count(const StackFrame& frame) const {
   if (frame.loop == kNoLoop) return frame.count;
   const GrammarLoop& loop = grammar_->loop(frame.loop);

@@ -1,11 +1,11 @@
-// Truncation of stacks for the computation of a mask: it drops everything that one token cannot reach.
+// Truncation of stacks for the computation of masks: it removes everything that a single token cannot reach.
 //
-// A token can pop only the few rules on top of a stack, and can change a loop's count only by its number of bytes. So
-// the mask of a state set nearly always equals that of the set with its stacks cut off below a small depth, where
-// kUnknownNode replaces the rest, and with every count that is far from its loop's bounds replaced by one
-// representative. Ten thousand different depths of nesting then share a few masks, and `x{0,100000}` needs one. If the
-// computation pops into kUnknownNode, it repeats at twice the depth, so masks stay exact. Only masks use truncated
-// sets. Accepting a token never does.
+// A token can pop only the few rules on top of a stack, and it can change the count of a loop by no more than its
+// number of bytes. The mask of a state set therefore nearly always equals the mask of a simpler set, in which all
+// stacks are cut off below a small depth and every count far from the loop's bounds is replaced by a representative.
+// kUnknownNode stands for the part that was cut off. Ten thousand different depths of nesting then share a few masks,
+// and `x{0,100000}` needs only one. If the computation pops kUnknownNode, it is repeated at twice the depth, so masks
+// stay exact. Truncated sets are used only for masks, never for accepting a token.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ namespace sotto {
 
 class StackTruncation {
  public:
-  // `index` follows the rules of StackStepper::layout().
+  // The rules for `index` are those of StackStepper::layout().
   void layout(Arena& arena, const MatcherParams& limits, const HashIndex& index);
-  // `longest` is the size of the longest token in bytes. A repetition of a loop takes at least one byte.
+  // `longest` is the size of the longest token in bytes. Each repetition of a loop takes at least one byte.
   void init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget, uint32_t longest);
 
-  // Returns whether the set at this depth differs from the set itself.
+  // Returns whether truncation at this depth would change the set.
   bool applies(uint32_t set, uint32_t depth) const;
-  // Makes the set with its stacks cut off at `depth` and its counts replaced by representatives.
+  // Makes the set whose stacks are cut off at `depth` and whose counts are replaced by representatives.
   StepResult apply(uint32_t set, uint32_t depth, uint32_t* truncated);
 
  private:
@@ -60,7 +60,7 @@ class StackTruncation {
   uint32_t stack_size_ = 0;
   Entry* entries_ = nullptr;
   HashIndex index_;            // index of the entries
-  uint32_t* stack_ = nullptr;  // numbers of entries
+  uint32_t* stack_ = nullptr;  // indices of entries
   StackFrame* frames_ = nullptr;
   State* states_ = nullptr;
 };

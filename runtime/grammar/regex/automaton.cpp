@@ -11,7 +11,7 @@ constexpr uint64_t kMaxClassWork = 50000000;
 constexpr Interval kAll[] = {{0, kMaxCodePoint}};
 
 // Thompson's construction ("Regular Expression Search Algorithm", CACM 1968), without recursion. Anchors become edges
-// that pass only at the borders of the text.
+// that can be taken only at the ends of the text.
 class RegexNfa {
  public:
   RegexNfa(const RegexTree& tree, Workspace& workspace)
@@ -22,7 +22,7 @@ class RegexNfa {
         set_of_node_(workspace),
         frames_(workspace) {}
 
-  // Returns false if the NFA would be too large. `search` allows any text before and after a match.
+  // Returns false if the NFA would be too large. `search` allows arbitrary text before and after a match.
   bool build(bool search) {
     set_nodes_.push(kNoIndex);
     if (!set_of_node_.resize(tree_.nodes.size(), 0xFF)) return false;
@@ -57,9 +57,9 @@ class RegexNfa {
   struct Frame {
     uint32_t node;
     uint32_t in;
-    uint32_t out;    // end of choices and repetitions
-    uint32_t child;  // the child that is being compiled, or the fork of a loop
-    uint32_t done;   // number of repetitions that are done
+    uint32_t out;    // the common end of a choice or repetition
+    uint32_t child;  // the child that is being compiled, or the state in which a loop branches
+    uint32_t done;   // number of repetitions that have been compiled
   };
 
   void epsilon(uint32_t from, uint32_t to) { nfa.add_edge(from, NfaLabel::kEpsilon, 0, to); }
@@ -71,7 +71,7 @@ class RegexNfa {
 
   bool compile(uint32_t in, uint32_t* out) {
     push(tree_.root, in);
-    uint32_t done = kNoIndex;  // the last state of the node that was compiled most recently
+    uint32_t done = kNoIndex;  // the last state of the node that was compiled last
     while (!frames_.empty()) {
       if (nfa.states.size() > kMaxNfaStates || workspace_.exhausted()) return false;
       done = step(done);
@@ -80,7 +80,7 @@ class RegexNfa {
     return done != kNoIndex;
   }
 
-  // Continues the innermost frame. Returns its last state, or kNoIndex if a child must be compiled first.
+  // Continues with the innermost frame. Returns its last state, or kNoIndex if a child must be compiled first.
   uint32_t step(uint32_t done) {
     Frame& frame = frames_.back();
     const RegexNode node = tree_[frame.node];
@@ -165,12 +165,12 @@ class RegexNfa {
 
   const RegexTree& tree_;
   Workspace& workspace_;
-  GrowingArray<uint32_t> set_nodes_;  // the node of each set; set 0, all characters, has none
+  GrowingArray<uint32_t> set_nodes_;  // the node of each set; set 0 contains all characters and has none
   GrowingArray<uint32_t> set_of_node_;
   GrowingArray<Frame> frames_;
 };
 
-// The alphabet, in which code points that belong to the same sets have the same class.
+// The alphabet: code points that belong to the same sets have the same class.
 class CodePointClasses {
  public:
   CodePointClasses(const RegexNfa& nfa, Workspace& workspace)
@@ -218,7 +218,7 @@ class CodePointClasses {
   }
 
  private:
-  // Splits every class into the part inside the set and the part outside.
+  // Divides every class into its part inside the set and its part outside.
   bool refine(std::span<const Interval> set) {
     const size_t mark = workspace_.size();
     auto* parts = workspace_.take<uint32_t>(2 * size_t{count_});

@@ -1,4 +1,4 @@
-// From a regular expression to its deterministic automaton.
+// Converts a regular expression to a deterministic automaton.
 #pragma once
 
 #include "runtime/grammar/automata/character_automaton.h"
@@ -6,8 +6,8 @@
 
 namespace sotto {
 
-// Makes the automaton of the texts that match as a whole, or with `search` of the texts that contain a match. Returns
-// false if it would be too large or the workspace is exhausted.
+// Makes the automaton of the strings that match as a whole or, with `search`, that contain a match. Returns false if it
+// would be too large or the workspace is exhausted.
 bool automaton_of_regex(const RegexTree& tree, bool search, Workspace& workspace, CharacterAutomaton* automaton);
 
 }  // namespace sotto

@@ -17,7 +17,7 @@ bool contains(std::span<const Interval> intervals, uint32_t code_point) {
                      [&](Interval i) { return i.first <= code_point && code_point <= i.last; });
 }
 
-// Returns whether the text may end here and no character leads to another state.
+// Returns whether the string may end here and nothing may follow.
 bool ends(const CharacterAutomaton& automaton, uint32_t state) {
   for (uint32_t kind = 0; kind < automaton.class_count; ++kind) {
     const uint32_t target = automaton.step(state, kind);
@@ -26,7 +26,7 @@ bool ends(const CharacterAutomaton& automaton, uint32_t state) {
   return automaton.accepts[state] != 0;
 }
 
-// If the text may not end here and characters lead to only one state, returns that state, else kNoIndex.
+// Returns the only state to which characters lead, or kNoIndex if there are several or the string may end here.
 uint32_t only_target(const CharacterAutomaton& automaton, uint32_t state) {
   uint32_t only = kNoIndex;
   for (uint32_t kind = 0; kind < automaton.class_count; ++kind) {
@@ -38,7 +38,7 @@ uint32_t only_target(const CharacterAutomaton& automaton, uint32_t state) {
   return automaton.accepts[state] == 0 ? only : kNoIndex;
 }
 
-// Returns whether the rest is at most one character and then a repetition.
+// Returns whether at most one character and then a repetition follow.
 bool little_follows(const CharacterAutomaton& automaton, uint32_t state) {
   const uint32_t target = only_target(automaton, state);
   return ends(automaton, target == kNoIndex ? state : target);
@@ -171,7 +171,7 @@ uint32_t RegexGrammar::regex(const RegexTree& tree, bool search) {
   return builder_.choice(alternatives);
 }
 
-// Builds an alternative. On a side without an anchor, a search allows any text.
+// Builds an alternative. On each side without an anchor, a search allows arbitrary text.
 uint32_t RegexGrammar::alternative(const RegexTree& tree, uint32_t node, bool search) {
   const bool sequence = tree[node].kind == RegexKind::kSequence;
   const uint32_t first = sequence ? tree[node].first : node;
@@ -239,8 +239,8 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
   const uint32_t count = automaton.state_count;
   if (count == 0) return never();
   Workspace& workspace = builder_.workspace();
-  // A state with one predecessor is written inside it, and a state with a short rest is written inside each
-  // predecessor. The others become rules.
+  // A state with a single predecessor is written inside it, and a state after which little follows is written inside
+  // each of its predecessors. All other states become rules.
   auto* rules = workspace.take<uint32_t>(count);
   auto* bodies = workspace.take<uint32_t>(count);
   auto* sources = workspace.take<uint32_t>(count);
@@ -252,7 +252,7 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
   std::fill(rules, rules + count, kNoIndex);
   std::fill(bodies, bodies + count, kNoIndex);
   std::fill(sources, sources + count, kNoIndex);
-  sources[0] = count;  // stands for the place before the automaton
+  sources[0] = count;  // stands for the place before the start of the automaton
   const auto each_target = [&](uint32_t state, auto&& visit) {
     for (uint32_t kind = 0; kind < automaton.class_count; ++kind) {
       const uint32_t target = automaton.step(state, kind);
@@ -269,7 +269,7 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
       if (sources[target] != state && rules[target] == kNoIndex) rules[target] = builder_.anonymous_rule(kNoIndex);
     });
   }
-  // In `order`, a state comes before the states that are written inside it.
+  // In `order`, every state comes before the states that are written inside it.
   uint32_t ordered = 0;
   for (uint32_t root = 0; root < count; ++root) {
     if (root != 0 && rules[root] == kNoIndex) continue;
@@ -278,7 +278,7 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
     for (; next < ordered; ++next) {
       each_target(order[next], [&](uint32_t target) {
         if (rules[target] != kNoIndex || bodies[target] == 0) return;
-        bodies[target] = 0;  // marks the state as seen
+        bodies[target] = 0;  // marks the state as visited
         order[ordered++] = target;
       });
     }
@@ -292,7 +292,7 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
   return rules[0] == kNoIndex ? bodies[0] : builder_.reference(rules[0]);
 }
 
-// Appends characters that are above all others.
+// Appends characters, which must be greater than all characters so far.
 void RegexGrammar::join(Interval characters) {
   if (!intervals_.empty() && intervals_.back().last + 1 == characters.first) {
     intervals_.back().last = characters.last;
@@ -337,7 +337,7 @@ uint32_t RegexGrammar::state(const CharacterAutomaton& automaton, uint32_t state
   return builder_.sequence(whole);
 }
 
-// Builds the rest of the text after a state with a short rest (see little_follows).
+// Builds what follows a state after which little follows (see little_follows).
 uint32_t RegexGrammar::rest(const CharacterAutomaton& automaton, uint32_t state) {
   GrammarBuilder::List parts;
   uint32_t last = state;
@@ -352,7 +352,7 @@ uint32_t RegexGrammar::rest(const CharacterAutomaton& automaton, uint32_t state)
   return builder_.sequence(parts);
 }
 
-// Returns kNoIndex if there are none.
+// Returns kNoIndex if there are no such characters.
 uint32_t RegexGrammar::characters_between(const CharacterAutomaton& automaton, uint32_t from, uint32_t to) {
   intervals_.truncate(0);
   for (size_t i = 0; i < automaton.ranges.size(); ++i) {

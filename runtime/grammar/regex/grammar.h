@@ -1,5 +1,5 @@
-// From regular expressions and character automata to rules of a grammar. Characters are written as they are or as in
-// JSON strings.
+// Converts regular expressions and character automata to rules of a grammar. Characters are written as they are, or as
+// in JSON strings.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace sotto {
 
 enum class CharacterForm : uint8_t {
   kRaw,
-  // The characters of a JSON string in one form only: as they are, else as a short escape (\" \\ \b \f \n \r \t), else
-  // as \u00XX with digits of either case.
+  // The characters of a JSON string, each in one form only: as it is, or else as a short escape (\" \\ \b \f \n \r \t),
+  // or else as \u00XX with hexadecimal digits of either case.
   kJsonString,
 };
 
@@ -22,14 +22,14 @@ class RegexGrammar {
  public:
   RegexGrammar(GrammarBuilder& builder, CharacterForm form);
 
-  // Makes one of the characters in sorted intervals, or an expression that matches nothing if there are none.
+  // Matches one of the characters in sorted intervals. If there are none, the expression matches nothing.
   uint32_t characters(std::span<const Interval> intervals);
-  // Makes the text itself.
+  // Matches the text itself.
   uint32_t text(std::string_view text);
-  // Returns kNoIndex if anchors are at places where only an automaton can express them.
+  // Returns kNoIndex if there are anchors at places where only an automaton can express them.
   uint32_t regex(const RegexTree& tree, bool search);
   uint32_t automaton(const CharacterAutomaton& automaton);
-  // Makes an expression that matches nothing.
+  // Matches nothing.
   uint32_t never();
 
  private:
@@ -51,12 +51,12 @@ class RegexGrammar {
   CharacterForm form_;
   InternedSets shared_;  // sets of characters that have a rule
   GrowingArray<uint32_t> shared_rules_;
-  GrowingArray<Arc> arcs_;  // edges of the state that is being written
+  GrowingArray<Arc> arcs_;  // edges of the current state
   GrowingArray<Interval> intervals_;
   uint32_t never_ = kNoIndex;
 };
 
-// Defines the rule `name` as the texts that match the pattern as a whole.
+// Defines the rule `name` as the strings that match the pattern as a whole.
 Status build_regex_grammar(std::span<const char> pattern, std::span<const char> name, GrammarBuilder& builder,
                            Error* error);
 

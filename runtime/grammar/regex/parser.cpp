@@ -69,7 +69,7 @@ void add_class(char name, GrowingArray<Interval>& intervals) {
     intervals.push({'a', 'z'});
   }
   if (name == 's') {
-    // These are the white space and line ends of ECMA-262 12.2 and 12.3.
+    // White space and line terminators of ECMA-262, sections 12.2 and 12.3.
     for (const Interval space :
          {Interval{0x09, 0x0D}, Interval{0x20, 0x20}, Interval{0xA0, 0xA0}, Interval{0x1680, 0x1680},
           Interval{0x2000, 0x200A}, Interval{0x2028, 0x2029}, Interval{0x202F, 0x202F}, Interval{0x205F, 0x205F},
@@ -98,12 +98,12 @@ class RegexParser {
 
  private:
   struct Group {
-    uint32_t alternatives = kNoIndex;  // the finished alternatives
+    uint32_t alternatives = kNoIndex;  // alternatives that are complete
     uint32_t last_alternative = kNoIndex;
     uint32_t items = kNoIndex;  // items of the current alternative
     uint32_t last_item = kNoIndex;
     uint32_t before_last = kNoIndex;
-    bool repeatable = false;  // whether the last item may be repeated
+    bool repeatable = false;  // whether a quantifier may follow the last item
     size_t begin = 0;
   };
 
@@ -217,7 +217,7 @@ class RegexParser {
     return Status::kOk;
   }
 
-  // Makes a node of the intervals from `first` on.
+  // Makes a node of the intervals from `first` on, or of their complement.
   void characters(uint32_t first, bool complement) {
     normalize_code_points(tree_.intervals, first);
     if (complement) complement_code_points(tree_.intervals, first);
@@ -256,7 +256,7 @@ class RegexParser {
     return Status::kOk;
   }
 
-  // Returns whether the brace begins {n}, {n,} or {n,m}; otherwise it is a literal.
+  // Returns whether the brace begins a quantifier {n}, {n,} or {n,m}. Otherwise it stands for itself.
   bool is_quantifier() const {
     size_t ahead = 1;
     while (is_digit(peek(ahead))) ++ahead;
@@ -300,7 +300,7 @@ class RegexParser {
       if (minimum > maximum) return fail(begin, "repetition whose bounds are swapped");
     }
     if (take('?')) {
-      // A lazy repetition has the same language.
+      // A lazy quantifier does not change the language.
     } else if (peek() == '+') {
       return unsupported(at_, "possessive repetition is not supported,");
     }
@@ -332,7 +332,8 @@ class RegexParser {
     return Status::kOk;
   }
 
-  // Adds the characters of the escape at the current backslash. Sets `*is_set` if the escape is a set.
+  // Adds the characters of the escape sequence at the current backslash. Sets `*is_set` if it stands for a set of
+  // characters.
   Status escape(bool in_class, bool* is_set) {
     static constexpr char kFrom[] = "tnvfr0";
     static constexpr char kTo[] = "\t\n\v\f\r\0";
@@ -379,7 +380,7 @@ class RegexParser {
     return Status::kOk;
   }
 
-  // Reads a number. A value above U+10FFFF saturates.
+  // Reads a number. Values above U+10FFFF saturate.
   bool digits(uint32_t least, size_t most, uint32_t* value) {
     uint32_t count = 0;
     *value = 0;

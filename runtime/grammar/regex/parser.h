@@ -1,5 +1,5 @@
-// The parser of regular expressions, which makes a tree. The dialect is that of ECMA-262 with the u flag, as JSON
-// Schema recommends, and those parts of its Annex B that patterns in use need (a literal '{', '[\w-.]').
+// The parser of regular expressions, which builds a tree. The dialect is that of ECMA-262 with the u flag, as JSON
+// Schema recommends, and the parts of Annex B that existing patterns need (a literal '{', '[\w-.]').
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace sotto {
 
 enum class RegexKind : uint8_t {
   kEmpty,
-  kCharacters,  // one of the intervals; nothing if there are none
+  kCharacters,  // a character from one of the intervals; matches nothing if there are none
   kSequence,
   kChoice,
   kRepeat,
@@ -42,8 +42,9 @@ struct RegexTree {
   uint32_t root = kNoIndex;
 };
 
-// Parses a pattern. Rejects look-around, back-references, word boundaries, inline flags and unknown escapes by name,
-// with line:column. Lazy repetition is read as greedy, because it matches the same texts.
+// Parses a pattern. Look-around, back-references, word boundaries, inline flags and unknown escapes are rejected with a
+// message that names them and their line and column. Lazy quantifiers are treated as greedy ones, because the language
+// is the same.
 Status parse_regex(std::span<const char> pattern, RegexTree& tree, Workspace& workspace, Error* error);
 
 }  // namespace sotto

@@ -7,7 +7,7 @@
 namespace sotto {
 namespace {
 
-// Computes summarize() byte by byte, with tables in place of its branches.
+// Computes summarize() one byte at a time, with tables instead of its branches.
 class SummarySteps {
  public:
   struct Prefix {
@@ -45,7 +45,7 @@ class SummarySteps {
   }
 
  private:
-  // From here on all lengths are in one class.
+  // From this number of characters on, all lengths are in one class.
   static constexpr uint8_t kMostCharacters = kLengthCharacters[kLengthCount - 2] + 1;
 
   uint8_t next_[kUtf8States + 1][256];  // the last row rejects every byte
@@ -53,13 +53,13 @@ class SummarySteps {
   TextSummary lengths_[kMostCharacters + 1];
 };
 
-// Walks the trie along the bytes of its texts. Nodes are opened in order and closed where their subtrees end.
+// Walks over the trie along the bytes of the texts. Nodes are opened in order and closed at the end of their subtrees.
 class TrieCheck {
  public:
   TrieCheck(const VocabularySource& source, const VocabularyArrays& arrays, uint32_t node_count, uint32_t text_count)
       : source_(source), arrays_(arrays), node_count_(node_count), text_count_(text_count) {}
 
-  // Returns whether it is the trie of all texts.
+  // Returns whether the nodes are the trie of all texts.
   bool run() {
     for (uint32_t node = 0; node < node_count_; ++node) {
       if (!open(node) || !take_tokens(node)) return false;
@@ -74,11 +74,11 @@ class TrieCheck {
  private:
   struct Open {
     uint32_t node;
-    TextSummary summary;  // summary of the tokens in the part of the subtree so far
+    TextSummary summary;  // summary of the tokens found in the subtree so far
     SummarySteps::Prefix prefix;
   };
 
-  // Also checks that siblings ascend.
+  // Opens a node and checks that siblings are in ascending order.
   bool open(uint32_t node) {
     const TrieNode opened = arrays_.nodes[node];
     const uint32_t depth = opened.depth();
@@ -92,7 +92,7 @@ class TrieCheck {
     return true;
   }
 
-  // Also checks that every subtree has tokens.
+  // Closes the nodes deeper than `depth` and verifies them.
   bool close(uint32_t depth, uint32_t next) {
     for (; depth_ > depth; --depth_) {
       const Open& closed = open_[depth_];
@@ -134,9 +134,9 @@ class TrieCheck {
   uint32_t rank_ = 0;
   uint32_t depth_ = 0;
   uint32_t longest_ = 0;
-  uint32_t inside_count_ = 0;  // number of tokens that some prefilter holds
+  uint32_t inside_count_ = 0;  // number of tokens in at least one prefilter
   char text_[TrieNode::kMaxDepth] = {};
-  Open open_[TrieNode::kMaxDepth + 1] = {};  // open nodes by depth, from 0 for the empty text
+  Open open_[TrieNode::kMaxDepth + 1] = {};  // open nodes by depth; depth 0 is the empty text
 };
 
 Status corrupt(Error* error, const char* what) {
@@ -152,7 +152,7 @@ Status find_source(const ModelView& model, VocabularySource* source, Error* erro
   return Status::kOk;
 }
 
-// Returns false if the file has no prepared vocabulary or one of another version. The caller then builds it.
+// Returns false if the file has no prepared vocabulary or one of another version. The caller must then build it.
 bool find_prepared(const ModelView& model, PreparedVocabulary* prepared) {
   VocabularySection section;
   if (!model.find_vocabulary(&section) || section.version != kPreparedVersion) return false;
@@ -177,7 +177,7 @@ Status open_prepared_vocabulary(const VocabularySource& source, const PreparedVo
       prepared.arrays.size() != prepared_vocabulary_size(token_count, text_count, prepared.node_count)) {
     return corrupt(error, "its size is not that of this tokenizer");
   }
-  // The memory is only read, although its type is not const.
+  // The memory is only read, although the type of the pointer is not const.
   Arena arena(const_cast<uint8_t*>(prepared.arrays.data()));
   const VocabularyArrays arrays = layout_vocabulary(arena, token_count, text_count, prepared.node_count);
   TrieCheck check(source, arrays, prepared.node_count, text_count);

@@ -1,7 +1,8 @@
-// The vocabulary of a model, for grammars.
+// The vocabulary of a model, for use with grammars.
 //
-// Building a vocabulary sorts all tokens and needs about a megabyte. The converter can do that once and write the
-// arrays to the model file as a section, which is then used in place: it is only verified, in time linear in its size.
+// Building a vocabulary means sorting all tokens, and takes about a megabyte of memory. The converter can do this once
+// and write the arrays to a section of the model file. The section is then used in place, after a verification that
+// takes time linear in its size.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +16,18 @@
 namespace sotto {
 
 // Returns the source of a tokenizer's tokens. Special and unused tokens have no text. If `end_token` is not negative,
-// it is the end token. It must outlive the source, and so must the tokenizer.
+// it is the end token. The tokenizer and `end_token` must outlive the source.
 VocabularySource vocabulary_source(const TokenizerView& tokenizer, const int32_t& end_token);
 
-// These do what measure_vocabulary() and place_vocabulary() do, but use a vocabulary that is prepared in the file in
-// place. The model must outlive the vocabulary. They return kTokenizerMissing if the model's tokens have no bytes, and
+// Like measure_vocabulary() and place_vocabulary(), but if the file contains a prepared vocabulary, it is used in
+// place. The model must outlive the vocabulary. Returns kTokenizerMissing if the model's tokens have no bytes, and
 // kModelCorrupt if the prepared section is not the vocabulary of this model.
 Status measure_model_vocabulary(const ModelView& model, size_t* size, Error* error);
 Status place_model_vocabulary(const ModelView& model, void* memory, size_t memory_size, Vocabulary** vocabulary,
                               Error* error);
 
-// The version increases with every change of TrieNode or of the arrays. Its upper half is the version of the text
-// summaries.
+// Version of the section. It increases with every change to TrieNode or the arrays. Its upper half is the version of
+// the text summaries.
 inline constexpr uint32_t kPreparedVersion = kPrefilterVersion << 16 | 1;
 
 struct PreparedVocabulary {
@@ -39,8 +40,8 @@ struct PreparedVocabulary {
 // Returns the bytes of the arrays.
 size_t prepared_vocabulary_size(uint32_t token_count, size_t text_count, size_t node_count);
 
-// Checks that the arrays, which may come from an untrusted file, equal those that build_vocabulary() makes from the
-// source. The vocabulary refers to both. Returns kModelCorrupt if they differ.
+// Checks that the arrays, which may come from an untrusted file, equal those that build_vocabulary() would make from
+// the source. The vocabulary refers to both. Returns kModelCorrupt if they differ.
 Status open_prepared_vocabulary(const VocabularySource& source, const PreparedVocabulary& prepared,
                                 Vocabulary* vocabulary, Error* error);
 

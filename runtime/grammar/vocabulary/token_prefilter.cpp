@@ -6,7 +6,7 @@
 namespace sotto {
 namespace {
 
-// The range of the next byte inside a character, and the state after that byte (Unicode, table 3-7).
+// The range of the next byte inside a character, and the state after it (The Unicode Standard, table 3-7).
 struct Expected {
   uint8_t first;
   uint8_t last;
@@ -17,7 +17,7 @@ constexpr Expected kInside[kUtf8States] = {
     {},  // state 0, between characters
     {0x80, 0xBF, 0},
     {0x80, 0xBF, 1},
-    {0x80, 0xBF, 2},  // states 1 to 3: one, two or three bytes are left
+    {0x80, 0xBF, 2},  // states 1 to 3: one, two or three more bytes follow
     {0xA0, 0xBF, 1},  // after E0
     {0x80, 0x9F, 1},  // after ED
     {0x90, 0xBF, 2},  // after F0
@@ -26,8 +26,8 @@ constexpr Expected kInside[kUtf8States] = {
 
 constexpr uint64_t kOnes = 0x0101010101010101;
 
-// Compares eight summaries with the prefilter. The top bit of each byte of the result tells whether the prefilter holds
-// that summary.
+// Compares eight summaries with the prefilter. The top bit of each byte of the result is set if the prefilter contains
+// the summary.
 uint64_t held(TokenPrefilter prefilter, uint64_t summaries) {
   constexpr uint64_t kClassBits = (1u << kCharClassCount) - 1;
   const uint64_t foreign = summaries & (kOnes * (kClassBits & ~uint64_t{prefilter.classes}));
@@ -48,7 +48,7 @@ uint64_t load_summaries(const TextSummary* summaries) {
   return eight;
 }
 
-// Gathers the top bits of eight bytes.
+// Collects the top bits of eight bytes.
 uint64_t top_bits(uint64_t bytes) { return (bytes >> 7 & kOnes) * 0x0102040810204080 >> 56; }
 
 }  // namespace

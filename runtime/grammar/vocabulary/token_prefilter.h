@@ -1,11 +1,11 @@
-// Sets of tokens that are prepared with the vocabulary. With them the search for a mask can start with thousands of
-// tokens at once.
+// Token prefilters: sets of tokens that are prepared with the vocabulary, so that the search for a mask can start with
+// thousands of tokens at once.
 //
-// Characters are divided into five classes, few enough that the classes of a text fit a bit set. Characters that a JSON
-// string must escape, and bytes that are not UTF-8, belong to no class, so texts of these classes are those that may
-// occur inside a JSON string. The summary of a text is one byte: the classes that occur in it and the class of its
-// length. A prefilter is a bit set of classes and a maximal length. It holds the texts that satisfy both, and the
-// summaries of 64 tokens are compared with it at a time, eight per word.
+// Characters are divided into five classes, few enough that the classes in a text fit a small bit set. Characters that
+// a JSON string must escape, and bytes that are not UTF-8, belong to no class, so the texts over these classes are
+// those that may occur inside a JSON string. The summary of a text is one byte: the classes that occur in it, and the
+// class of its length. A prefilter is a bit set of classes and a maximum length, and contains all texts that satisfy
+// both. The summaries of 64 tokens are compared with it at a time, eight per machine word.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace sotto {
 
-// The version increases when summaries change, because prepared vocabularies hold them. Compiled grammars hold
-// character classes, and their version is kGrammarVersion.
+// Version of the summaries. It increases when they change, because prepared vocabularies contain them. Compiled
+// grammars contain character classes; their version is kGrammarVersion.
 inline constexpr uint32_t kPrefilterVersion = 2;
 
 // Character classes, as bits of a set.
@@ -26,25 +26,25 @@ inline constexpr uint8_t kDigitClass = 4;  // digits and _
 inline constexpr uint8_t kSpaceClass = 8;
 inline constexpr uint8_t kOtherClass = 16;  // other ASCII characters, and all characters beyond ASCII
 inline constexpr uint8_t kAllClasses = (1u << kCharClassCount) - 1;
-// Returns the class of the characters that begin with the byte, or 0.
+// Returns the class of all characters that begin with this byte, or 0.
 uint8_t char_class_of(uint8_t byte);
 
-// A deterministic automaton of UTF-8 characters that have a class. It is in state 0 between characters.
+// A deterministic automaton that recognizes UTF-8 characters that have a class. In state 0 it is between characters.
 inline constexpr uint32_t kUtf8States = 8;
 inline constexpr uint8_t kUtf8Reject = 0xFF;
 uint8_t utf8_step(uint32_t state, uint8_t byte);
 
-// Length classes, by the maximal number of characters. Texts outside all prefilters have an additional class.
+// Length classes, given by their maximum number of characters. One more class is for texts that no prefilter contains.
 inline constexpr uint32_t kLengthCount = 7;
 inline constexpr uint32_t kLengthCharacters[kLengthCount] = {2, 4, 6, 8, 11, 16, UINT32_MAX};
 
-// The character classes of a text, and above them its length class.
+// The character classes of a text and, in the bits above them, its length class.
 using TextSummary = uint8_t;
 inline constexpr TextSummary kOutsidePrefilters = kLengthCount << kCharClassCount;
 TextSummary summarize(std::span<const char> text);
-// Returns whether a text that some prefilter holds ends inside a character.
+// Returns whether a text that some prefilter contains ends inside a character.
 bool ends_inside(std::span<const char> text);
-// Returns the summary of two texts together, which is held by exactly the prefilters that hold both.
+// Returns the summary that a prefilter contains if and only if it contains both texts.
 constexpr TextSummary join_summaries(TextSummary a, TextSummary b) {
   constexpr uint32_t kClassBits = (1u << kCharClassCount) - 1;
   const uint32_t length = (a > b ? a : b) & ~kClassBits;
@@ -55,17 +55,17 @@ struct TokenPrefilter {
   uint8_t classes = 0;
   uint8_t length = 0;  // a length class
 
-  // Returns whether all texts with this summary are in the prefilter. The summary of a trie node stands for all tokens
-  // of its subtree.
+  // Returns whether the prefilter contains all texts with this summary. The summary of a trie node stands for all
+  // tokens in its subtree.
   bool holds(TextSummary summary) const {
     return (summary & ~classes & ((1u << kCharClassCount) - 1)) == 0 && summary >> kCharClassCount <= length;
   }
   bool operator==(const TokenPrefilter&) const = default;
 };
 
-// Writes a mask of the texts that the prefilter holds. `summaries` has 64 elements for each word.
+// Writes the mask of the texts that the prefilter contains. `summaries` must have 64 elements per word.
 void fill_mask(TokenPrefilter prefilter, std::span<const TextSummary> summaries, uint64_t* words);
-// Returns which of 64 summaries have the length class, as bits.
+// Returns, as bits, which of 64 summaries have the length class.
 uint64_t summaries_of_length(const TextSummary* summaries, uint8_t length);
 
 }  // namespace sotto

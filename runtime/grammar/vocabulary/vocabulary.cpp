@@ -14,7 +14,7 @@ size_t common_prefix(std::span<const char> a, std::span<const char> b) {
   return common;
 }
 
-// Writes the nodes of tokens that arrive in byte order. The nodes of the newest token's prefixes are still open.
+// Writes the nodes of tokens that arrive in byte order. The nodes of the newest token's prefixes remain open.
 class TrieWriter {
  public:
   explicit TrieWriter(const VocabularyArrays& arrays) : arrays_(arrays) {}
@@ -57,7 +57,7 @@ class TrieWriter {
   uint8_t bytes_[TrieNode::kMaxDepth] = {};
 };
 
-// Returns whether token a comes before token b in the trie.
+// Returns whether token a precedes token b in the trie.
 bool comes_before(const VocabularySource& source, uint32_t a, uint32_t b) {
   const auto x = source.token(a);
   const auto y = source.token(b);
@@ -66,7 +66,7 @@ bool comes_before(const VocabularySource& source, uint32_t a, uint32_t b) {
   return x.size() != y.size() ? x.size() < y.size() : a < b;
 }
 
-// Counts the nodes that tokens, in order, add after a token with the text `before`.
+// Counts the nodes that these tokens, in byte order, add to the trie after a token with the text `before`.
 size_t count_trie_nodes(const VocabularySource& source, std::span<const uint32_t> order,
                         std::span<const char> before = {}) {
   size_t count = 0;
@@ -80,8 +80,8 @@ size_t count_trie_nodes(const VocabularySource& source, std::span<const uint32_t
 
 constexpr uint32_t kMaxCountedTokens = 1u << 18;
 
-// Yields the tokens that have text, in order and in batches, without the memory to sort them all. Each batch consists
-// of the smallest tokens after the previous batch, which are collected in a heap.
+// Returns the tokens that have text, in byte order and in batches, without the memory that sorting all of them would
+// need. Each batch consists of the smallest tokens after the previous batch, which are collected in a heap.
 class TokenBatches {
  public:
   explicit TokenBatches(const VocabularySource& source) : source_(source) {}

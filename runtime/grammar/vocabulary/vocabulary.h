@@ -1,10 +1,11 @@
-// A vocabulary in the form that masks need: the tokens' byte strings as a trie in byte order.
+// A vocabulary in the form in which masks are computed: the byte strings of its tokens as a trie in byte order.
 //
-// Tokens are ranked in byte order, so that the tokens below a trie node are one range of ranks. The trie is an array of
-// nodes in depth-first order, of eight bytes each. A walk goes from a node to the next one, or past its subtree when no
-// token with this prefix is possible. Each node, and each token, has a summary of its texts (token_prefilter.h), which
-// decides whether a prefilter covers them. All of this is plain arrays, built once and then shared. They are built
-// either here, in memory of the caller, or by the converter, in the model file (model_vocabulary.h).
+// Tokens are ranked in byte order, so the tokens below a trie node are a contiguous range of ranks. The trie is an
+// array of nodes of eight bytes in depth-first order. A walk proceeds from a node to the next one, or past its subtree
+// if no token with this prefix is possible. Each node and each token has a summary of its text (token_prefilter.h),
+// which tells whether a prefilter contains it. All of this consists of plain arrays, which are built once and then
+// shared. They are built either here, in the caller's memory, or by the converter, in the model file
+// (model_vocabulary.h).
 #pragma once
 
 #include <cstddef>
@@ -17,14 +18,14 @@
 
 namespace sotto {
 
-// The source of a vocabulary. Special and empty tokens never occur in a text. They are allowed only as its end, or
-// where the grammar names them.
+// The source of a vocabulary. Special and empty tokens never match text. They are allowed only at its end, or where the
+// grammar names them.
 struct VocabularySource {
   std::span<const char> bytes;
   std::span<const uint32_t> offsets;  // token_count + 1 offsets
-  std::span<const uint8_t> special;   // one per token; if empty, only end tokens are special
+  std::span<const uint8_t> special;   // one per token; if empty, only the end tokens are special
   std::span<const int32_t> end_tokens;
-  uint8_t least_special = 1;  // the lowest value in `special` that marks a special token
+  uint8_t least_special = 1;  // the smallest value in `special` that marks a special token
 
   uint32_t token_count() const { return static_cast<uint32_t>(offsets.size() - 1); }
   std::span<const char> token(uint32_t token) const {
@@ -45,7 +46,7 @@ struct VocabularySource {
   }
 };
 
-// A node for each prefix of a token.
+// A node of the trie, which represents a prefix of at least one token.
 class TrieNode {
  public:
   static constexpr uint32_t kMaxIndex = (1u << 24) - 1;
@@ -55,9 +56,9 @@ class TrieNode {
   TrieNode(uint32_t next, uint32_t first_token, uint32_t depth, uint8_t byte)
       : bits_(uint64_t{next} << 40 | uint64_t{first_token} << 16 | depth << 8 | byte) {}
 
-  // Returns the first node after its subtree.
+  // Returns the first node after the subtree.
   uint32_t next() const { return static_cast<uint32_t>(bits_ >> 40); }
-  // Returns the rank of the first token in its subtree. The tokens that end at this node come before those of the next
+  // Returns the rank of the first token in the subtree. Tokens that end at this node come before those of the next
   // node.
   uint32_t first_token() const { return static_cast<uint32_t>(bits_ >> 16) & kMaxIndex; }
   // Returns the size of the prefix in bytes.
@@ -68,7 +69,7 @@ class TrieNode {
   uint64_t bits_ = 0;
 };
 
-// The arrays of a vocabulary, in memory and in model files. Each begins on a boundary of kMemoryAlignment.
+// The arrays of a vocabulary, in memory and in model files. Each begins at a multiple of kMemoryAlignment.
 struct VocabularyArrays {
   uint32_t* order;  // comes first, so that tokens can be sorted in place
   TrieNode* nodes;
@@ -76,47 +77,49 @@ struct VocabularyArrays {
   TextSummary* token_summaries;
 };
 VocabularyArrays layout_vocabulary(Arena& arena, uint32_t token_count, size_t text_count, size_t node_count);
-// Returns the length of token_summaries, which has an element for each bit of a mask's words.
+// Returns the size of token_summaries, which has an element for each bit in the words of a mask.
 constexpr size_t token_summary_count(uint32_t token_count) { return (size_t{token_count} + 63) / 64 * 64; }
 
 struct Vocabulary {
   uint32_t token_count = 0;
   uint32_t longest = 0;                          // bytes of the longest token
-  std::span<const TrieNode> nodes;               // all nodes, and one more after the last
+  std::span<const TrieNode> nodes;               // all nodes, followed by one that marks the end
   std::span<const TextSummary> node_summaries;   // for each node, the summary of the tokens in its subtree
   std::span<const TextSummary> token_summaries;  // for each token, up to the end of the mask's last word
   std::span<const uint32_t> order;               // the token of each rank
-  VocabularySource source;                       // the end tokens are copies
+  VocabularySource source;                       // its end tokens are copies
 
   // Returns the bytes of a token, or none if it is special.
   std::span<const char> token_bytes(uint32_t token) const { return source.text(token); }
   size_t word_count() const { return (size_t{token_count} + 63) / 64; }
 };
 
-// Checks the source and stores the number of tokens that have text in `*text_count`.
+// Validates the source and stores the number of tokens that have text in `*text_count`.
 Status check_vocabulary(const VocabularySource& source, uint32_t* text_count, Error* error);
 
-// Checks the source and sorts its tokens by their bytes into `order`, whose capacity is token_count.
+// Validates the source and sorts its tokens by their bytes into `order`, which must have token_count elements.
 Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* order_count, Error* error);
 
 size_t vocabulary_memory_size(const VocabularySource& source, std::span<const uint32_t> order);
 
-// Builds a vocabulary in `memory`, which has vocabulary_memory_size() bytes aligned to 64. `order` may be at its
-// beginning. The vocabulary refers to the source's bytes, offsets and special flags, and copies the end tokens.
+// Builds a vocabulary in `memory`, which must have vocabulary_memory_size() bytes and be aligned to 64. `order` may be
+// at the beginning of it. The vocabulary refers to the bytes, offsets and special flags of the source, and copies the
+// end tokens.
 void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> order, void* memory,
                       Vocabulary* vocabulary);
 
-// The following functions handle a vocabulary together with its object, in one block of the caller's memory.
+// The functions below handle a vocabulary and its object together, in one block of the caller's memory.
 
-// Memory for the object itself, equal on every platform, because memory sizes are part of the API.
+// Bytes reserved for the object itself. They are the same on every platform, because memory sizes are part of the API.
 inline constexpr size_t kVocabularyBytes = 256;
 static_assert(sizeof(Vocabulary) <= kVocabularyBytes);
 
-// Computes the size of the block without using memory. The result is exact for up to 2^18 tokens with text, and an
-// upper bound for more.
+// Computes the size of the block without using memory. The result is exact if at most 2^18 tokens have text, and an
+// upper bound otherwise.
 Status measure_vocabulary(const VocabularySource& source, size_t* size, Error* error);
 
-// Builds a vocabulary in `memory`, which is aligned to 64. References are those of build_vocabulary().
+// Builds a vocabulary in `memory`, which must be aligned to 64. It refers to the source as that of build_vocabulary()
+// does.
 Status place_vocabulary(const VocabularySource& source, void* memory, size_t memory_size, Vocabulary** vocabulary,
                         Error* error);
 
