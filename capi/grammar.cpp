@@ -325,7 +325,7 @@ sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* mat
   return wrap(fail(out.get(), status, "buffered tokens cannot be rolled back"));
 }
 
-#else  // without grammars: no vocabulary, grammar or matcher can exist
+#else  // A build without grammars, in which no vocabulary, grammar or matcher can exist.
 
 namespace {
 
@@ -375,7 +375,7 @@ sotto_status sotto_matcher_fork(sotto_matcher*, uint32_t, uint32_t) { return SOT
 sotto_status sotto_matcher_forced_text(sotto_matcher*, uint32_t, char*, size_t, size_t*) { return SOTTO_UNSUPPORTED; }
 sotto_status sotto_matcher_get_info(const sotto_matcher*, uint32_t, sotto_matcher_info*) { return SOTTO_UNSUPPORTED; }
 
-// No matcher can exist, so removing it always succeeds.
+// Since no matcher can exist, removing it always succeeds.
 sotto_status sotto_session_set_matcher(sotto_session* session, sotto_matcher* matcher, sotto_error* error) {
   if (session != nullptr && matcher == nullptr) return SOTTO_OK;
   return unsupported(error);

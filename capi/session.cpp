@@ -24,7 +24,7 @@ sotto_status read_session_params(const sotto_session_params* given, SessionParam
   return SOTTO_OK;
 }
 
-// Calls a function of the session, whose failure sotto_session_get_error() explains.
+// Calls a function of the session and keeps its failure for sotto_session_get_error().
 template <typename Function>
 sotto_status call(sotto_session* session, Function function) {
   return wrap(unwrap(session)->record_error(function));

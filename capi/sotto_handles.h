@@ -1,5 +1,5 @@
-// Parts that the functions of sotto.h share: conversions of handles, statuses and errors, and of structs from callers
-// that know fewer or more fields than this library.
+// What the functions of the C interface share: conversions of handles, statuses and errors, and of structs from callers
+// that were compiled with fewer or more fields than this library.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ inline const CompiledGrammar* unwrap(const sotto_grammar* grammar) {
 
 inline sotto_status wrap(Status status) { return static_cast<sotto_status>(status); }
 
-// Copies as much of a struct as caller and library both know. Every struct begins with struct_size, of which `target`
-// keeps its own.
+// Copies the fields of a struct that both the caller and the library know. Every struct begins with struct_size, which
+// `target` keeps.
 template <typename T>
 void copy_known(T* target, uint32_t target_size, const T& source, uint32_t source_size) {
   const size_t known = target_size < source_size ? target_size : source_size;
@@ -38,16 +38,16 @@ void copy_known(T* target, uint32_t target_size, const T& source, uint32_t sourc
               reinterpret_cast<const char*>(&source) + sizeof(uint32_t), known - sizeof(uint32_t));
 }
 
-// Memory from callers must be aligned to SOTTO_MEMORY_ALIGNMENT.
+// Returns whether the caller's memory is aligned to SOTTO_MEMORY_ALIGNMENT.
 inline bool is_aligned(const void* memory) { return reinterpret_cast<uintptr_t>(memory) % SOTTO_MEMORY_ALIGNMENT == 0; }
 
-// Fills a struct whose struct_size the caller has set.
+// Fills in a struct whose struct_size the caller has set.
 template <typename T>
 void fill(T* target, const T& source) {
   copy_known(target, target->struct_size, source, sizeof(T));
 }
 
-// Reads a caller's struct, which may be null, over the defaults of the fields that it does not know.
+// Reads a caller's struct, which may be null. Fields that the caller does not know have their defaults.
 template <typename T>
 T read(const T* given, const T& defaults) {
   T params = defaults;
@@ -71,7 +71,7 @@ inline sotto_error lower(const Error& error) {
   return lowered;
 }
 
-// Copies the details of a failure to the caller when it goes out of scope.
+// Copies the details of a failure to the caller at the end of its lifetime.
 class ErrorOut {
  public:
   explicit ErrorOut(sotto_error* out) : out_(out) {}
@@ -84,7 +84,7 @@ class ErrorOut {
 
   Error* get() { return &error_; }
 
-  // Fails because a pointer is null that must not be.
+  // Fails because a pointer is null.
   sotto_status null_argument(const char* name) {
     return wrap(fail(&error_, Status::kInvalidArgument, name, " is NULL"));
   }

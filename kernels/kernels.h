@@ -1,14 +1,14 @@
-// The operations of the transformer and of the sampling that every token pays for, each with its contract. Every
-// instruction set implements them, with the bits of kernels/reference.
+// The operations of the transformer, and those of sampling that every token needs, each with its contract. Every
+// instruction set implements them, and all of them return the same bits as kernels/reference.
 //
-// Three rules make the bits equal. Integer dot products are exact. Every float reduction runs in 16 virtual lanes:
-// element i is added to lane i % 16 in order of i, and the lanes are then folded as a tree (lane j + lane j+8, then
-// j+4, j+2, j+1). Everything else is done element by element with IEEE operations and explicit fma. Products and sums
-// are never contracted (-ffp-contract=off). Rounding is to nearest, ties to even.
+// Three rules ensure this. Integer dot products are exact. Every float reduction runs in 16 virtual lanes: element i is
+// added to lane i % 16, in the order of i, and the lanes are then folded as a tree (lane j + lane j+8, then j+4, j+2,
+// j+1). Everything else is computed element by element with IEEE operations and explicit fma; products and sums are
+// never contracted (-ffp-contract=off). Rounding is to nearest, ties to even.
 //
-// Inputs are finite unless a comment says otherwise. Other inputs give unspecified numbers, never a fault. Pointers
-// need no alignment. Arrays do not overlap unless a comment says so. A comment such as (slot, row_stride) is the shape
-// of an array, outermost dimension first.
+// Inputs are finite unless a comment says otherwise. Other inputs give unspecified numbers but never a fault. Pointers
+// need no alignment. Arrays do not overlap unless a comment allows it. A comment such as (slot, row_stride) is the
+// shape of an array, with the outermost dimension first.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace sotto {
 
-// The values are those of sotto_isa, which capi/model.cpp checks.
+// The values are those of sotto_isa; capi/model.cpp checks this.
 enum class Isa : int32_t {
   kAuto = 0,
   kReference = 1,
@@ -29,7 +29,8 @@ enum class Isa : int32_t {
   kAvx512Amx = 8,
 };
 
-// Returns the public name of an instruction set, or "unknown" for other values. Numbers are consecutive from 0.
+// Returns the public name of an instruction set, or "unknown" for other values. The names have consecutive numbers from
+// 0.
 const char* isa_name(Isa isa);
 
 // The affine quantization of a row: x ~ (q - zero_point) * scale. The layout is that of XNNPACK's
@@ -39,13 +40,13 @@ struct RowQuantization {
   float scale;
 };
 
-// `count` consecutive slots of a KV ring, starting at `first`.
+// Consecutive slots of a KV ring.
 struct SlotSpan {
   uint32_t first;
   uint32_t count;
 };
 
-// One query of one head and the slots that it may see.
+// One query of one head, and the slots to which it attends.
 struct AttentionArgs {
   const float* query;         // (head_size)
   const int8_t* keys;         // (slot, row_stride), zero beyond head_size
@@ -57,36 +58,36 @@ struct AttentionArgs {
   float score_scale;          // 1/sqrt(head_size)
   const SlotSpan* spans;      // in the order of the tokens, oldest first
   size_t span_count;          // at least one
-  float* scores;              // scratch, as many floats as the spans have slots
+  float* scores;              // scratch memory: one float per slot of the spans
   float* output;              // (head_size)
-  // The keys that are probably read next, in the same spans, for prefetching. May be null.
+  // The keys that will probably be read next, in the same spans, for prefetching. May be null.
   const int8_t* next_keys = nullptr;
 };
 
 inline constexpr size_t kHeadAlignment = 16;
 
-// Queries of one head for consecutive tokens: row r sees slots 0 ... slot_count - 1 + r.
+// Queries of one head for consecutive tokens. Row r attends to slots 0 ... slot_count - 1 + r.
 struct AttentionRowsArgs {
   const float* queries;  // (row), query_stride apart
   size_t query_stride;
   size_t row_count;    // 1 ... kAttentionRows
   size_t slot_count;   // at least 1
-  const int8_t* keys;  // this and the following arrays are those of AttentionArgs
+  const int8_t* keys;  // this array and those after it are as in AttentionArgs
   const float* key_scales;
   const int8_t* values;
   const float* value_scales;
   size_t head_size;
   size_t row_stride;
   float score_scale;
-  float* scores;   // scratch memory: attention_score_count() of the slots that the last row sees
+  float* scores;   // scratch memory: attention_score_count() floats, for the slots of the last row
   float* outputs;  // (row), output_stride apart
   size_t output_stride;
 
-  // Returns the number of slots that row `row` sees.
+  // Returns the number of slots to which a row attends.
   size_t slots_of(size_t row) const { return slot_count + row; }
 };
 
-// Rows are processed in groups of this size. More rows at once are faster per row.
+// Number of rows in a group. Rows are processed group by group; larger groups are faster per row.
 inline constexpr size_t kAttentionGroupRows = 16;
 inline constexpr size_t kAttentionRows = 3 * kAttentionGroupRows;
 
@@ -141,39 +142,41 @@ struct Kernels {
   // Computes attention() of every row.
   void (*attention_rows)(const AttentionRowsArgs& args);
 
-  // Returns the largest element of x (n > 0), ignoring NaN, or -infinity if all are NaN.
+  // Returns the largest element of x (n > 0). NaN is ignored; if all elements are NaN, the result is -infinity.
   float (*max)(const float* x, size_t n);
 
-  // Returns the lowest index of the largest element of x (n > 0), ignoring NaN, or 0 if all are NaN.
+  // Returns the lowest index of the largest element of x (n > 0). NaN is ignored; if all elements are NaN, the result
+  // is 0.
   size_t (*argmax)(const float* x, size_t n);
 
-  // Computes y_i = exp(x_i - max) and returns their sum. No x_i exceeds max; -infinity gives 0. y may be x. If it is
+  // Computes y_i = exp(x_i - max) and returns their sum. No x_i may exceed max; -infinity gives 0. y may be x. If y is
   // null, only the sum is computed.
   float (*exp_shifted)(const float* x, size_t n, float max, float* y);
 
-  // Computes weights, which are unnormalised probabilities: y_i = 1 if x_i = max, else exp((x_i - max) * scale).
-  // Returns the sum of to_fixed(y_i) (kernels/math.h). No x_i exceeds max; -infinity and NaN give 0. y may be x.
+  // Computes weights, which are unnormalized probabilities: y_i = 1 if x_i = max, and exp((x_i - max) * scale)
+  // otherwise. Returns the sum of to_fixed(y_i) (kernels/math.h). No x_i may exceed max; -infinity and NaN give 0. y
+  // may be x.
   uint64_t (*exp_weights)(const float* x, size_t n, float max, float scale, float* y);
 
-  // Keeps those i, in order, for which key_i >= floor (hence no NaN): writes x_i and ids_i, or first_id + i if ids is
-  // null, and returns their number. kept_x and kept_ids have capacity for n elements, of which those after the kept
-  // ones may be overwritten. They may be x and ids, or key.
+  // Keeps the elements for which key_i >= floor (hence no NaN), in order: writes x_i to kept_x and ids_i, or first_id +
+  // i if ids is null, to kept_ids. Returns their number. kept_x and kept_ids must have capacity for n elements; those
+  // after the kept ones may be overwritten. They may be the same arrays as x and ids, or as key.
   size_t (*keep_from)(const float* key, float floor, const float* x, const int32_t* ids, int32_t first_id, size_t n,
                       float* kept_x, int32_t* kept_ids);
 
-  // Sums to_fixed(weight_i) over those i for which x_i >= ceiling. Of the other i it collects, in order, first + i if
-  // x_i >= floor. `between` has capacity for n elements, of which those after the collected ones may be overwritten. It
-  // may be null if floor >= ceiling. No x_i reaches a ceiling that is NaN. Weights are 0 ... 1.
+  // Sums to_fixed(weight_i) over the elements for which x_i >= ceiling. Of the other elements, collects first + i if
+  // x_i >= floor, in order. `between` must have capacity for n elements; those after the collected ones may be
+  // overwritten. It may be null if floor >= ceiling. If the ceiling is NaN, no x_i reaches it. Weights are from 0 to 1.
   Split (*split)(const float* x, float floor, float ceiling, const float* weights, int32_t first, size_t n,
                  int32_t* between);
 };
 
-// Returns the operations of one instruction set, or with kAuto those of the best that this CPU has. Returns null if
-// this build or CPU lacks it. kReference always exists.
+// Returns the operations of an instruction set or, with kAuto, those of the best one that this CPU supports. Returns
+// null if this build or this CPU does not have it. kReference always exists.
 const Kernels* find_kernels(Isa isa);
 
-// Does what find_kernels(Isa::kAuto) does, for work without linear layers. It never returns kAvx512Amx, which would
-// need permission from the operating system and has the same operations as kAvx512Vnni.
+// Returns the same as find_kernels(Isa::kAuto), for work without linear layers. The result is never kAvx512Amx, which
+// would need permission from the operating system and has the same operations as kAvx512Vnni.
 const Kernels* find_vector_kernels();
 
 }  // namespace sotto

@@ -41,16 +41,16 @@ static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16, "float is evaluated
 
 inline constexpr int kLanes = 16;
 
-// The number of fraction bits of a weight (an unnormalised probability, 0 ... 1) as an integer: it is rounded to a
-// multiple of 2^-kFixedBits, so that sums are exact in any order. In [2^12, 2^13) the last bit of a double is 2^-40, so
-// that adding 2^12 rounds.
+// Number of fraction bits of a weight (an unnormalized probability from 0 to 1) as an integer. A weight is rounded to a
+// multiple of 2^-kFixedBits, so that sums are exact in any order. The last bit of a double in [2^12, 2^13) is 2^-40, so
+// adding 2^12 performs the rounding.
 inline constexpr int kFixedBits = 40;
 inline uint64_t to_fixed(float weight) {
   constexpr double kBase = 0x1p12;
   return std::bit_cast<uint64_t>(static_cast<double>(weight) + kBase) - std::bit_cast<uint64_t>(kBase);
 }
 
-// 1.5 * 2^23. Adding it leaves the nearest integer, ties to even, in the low bits.
+// 1.5 * 2^23. After adding it, the low bits are the nearest integer, ties to even.
 inline constexpr float kRoundToInteger = 12582912.0f;
 inline constexpr uint32_t kExponentBias = 127;
 
@@ -58,11 +58,11 @@ inline constexpr float kLog2E = 0x1.715476p+0f;
 inline constexpr float kLn2High = 0x1.62e430p-1f;
 inline constexpr float kLn2Low = -0x1.05c610p-29f;
 
-// The bounds of exp: ln FLT_MIN rounded up, and a number slightly below 127.5 ln 2, beyond which n would be 128.
+// The bounds of exp: ln FLT_MIN, rounded up, and a number slightly less than 127.5 ln 2, above which n would be 128.
 inline constexpr float kExpMin = -0x1.5d589ep+6f;
 inline constexpr float kExpMax = 88.375f;
 
-// The minimax polynomial on |r| <= ln(2)/2, with a relative error of 3e-9.
+// The minimax polynomial of exp on |r| <= ln(2)/2, with a relative error of 3e-9.
 inline constexpr float kExp[7] = {
     1.0f, 1.0f, 0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558f2p-5f, 0x1.123a20p-7f, 0x1.6a23d0p-10f,
 };

@@ -10,7 +10,7 @@ bool threads_available() { return SOTTO_THREADS != 0; }
 
 #if SOTTO_THREADS
 
-// A ThreadPool is pthreadpool's own object under another name.
+// A ThreadPool is the object of pthreadpool under another name.
 static pthreadpool_t unwrap(ThreadPool* pool) { return reinterpret_cast<pthreadpool_t>(pool); }
 
 ThreadPool* create_thread_pool(uint32_t thread_count, const HostExecutor* executor) {
@@ -18,7 +18,7 @@ ThreadPool* create_thread_pool(uint32_t thread_count, const HostExecutor* execut
   if (executor == nullptr) {
     return reinterpret_cast<ThreadPool*>(pthreadpool_create(thread_count));
   }
-  // pthreadpool copies the executor and keeps a reference to its context.
+  // pthreadpool copies the executor but keeps the pointer to its context.
   pthreadpool_executor host = {executor->num_threads, executor->schedule};
   return reinterpret_cast<ThreadPool*>(pthreadpool_create_v2(&host, executor->context, thread_count));
 }

@@ -1,5 +1,5 @@
 // Worker threads for kernels, created by pthreadpool or provided by the host. In a build without threads
-// (SOTTO_THREADS=OFF) everything runs on the calling thread.
+// (SOTTO_THREADS=OFF), everything runs on the calling thread.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace sotto {
 
 class ThreadPool;
 
-// The same struct as sotto_executor in sotto.h.
+// Has the layout of sotto_executor in sotto_session.h.
 struct HostExecutor {
   int32_t (*num_threads)(void* context) = nullptr;
   void (*schedule)(void* context, void* task_context, void (*task)(void* task_context)) = nullptr;
@@ -21,12 +21,13 @@ struct HostExecutor {
 bool threads_available();
 
 // Creates a pool in which the caller and thread_count - 1 workers run tasks. If `executor` is null, the pool creates
-// its own threads. pthreadpool allocates the pool outside any arena. Returns null if the threads cannot be created.
+// its own threads. The pool is allocated by pthreadpool, outside of any arena. Returns null if the threads cannot be
+// created.
 ThreadPool* create_thread_pool(uint32_t thread_count, const HostExecutor* executor);
 void destroy_thread_pool(ThreadPool* pool);  // `pool` may be null
 
-// Runs task(context, i) for i in [0, count), in any order, and returns when all are done. If `pool` is null, they run
-// on the calling thread.
+// Runs task(context, i) for each i in [0, count), in any order, and returns when all of them are done. If `pool` is
+// null, they run on the calling thread.
 void parallel_for(ThreadPool* pool, size_t count, void (*task)(void* context, size_t index), void* context);
 
 // Does the same for a callable object.

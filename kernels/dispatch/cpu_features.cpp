@@ -1,6 +1,6 @@
-// Detection of instruction sets, with one section per architecture. On x86-64 it uses cpuid, and xgetbv for the
-// register state that the operating system saves. On arm64 it uses the kernel's hardware capabilities on Linux and
-// Android, and sysctl on Apple systems.
+// Detects instruction sets, in one section per architecture. x86-64: cpuid, and xgetbv for the registers that the
+// operating system saves. arm64: the hardware capabilities that the kernel of Linux and Android reports, and sysctl on
+// Apple systems.
 #include "kernels/dispatch/cpu_features.h"
 
 #if SOTTO_X86_64
@@ -29,7 +29,7 @@ uint32_t saved_state() {
 }
 
 constexpr uint32_t kYmmState = 0x06;      // xmm and ymm
-constexpr uint32_t kZmmState = 0xe6;      // the same, opmask, the upper halves of zmm and zmm16-31
+constexpr uint32_t kZmmState = 0xe6;      // the same, mask registers, upper halves of zmm, zmm16-31
 constexpr uint32_t kTileState = 0x60000;  // the configuration and data of AMX tiles
 
 #  if defined(__linux__)
@@ -37,7 +37,7 @@ constexpr long kArchPrctl = 158;
 constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
 constexpr long kTileData = 18;
 
-// Linux (since 5.16) saves tile registers only for processes that have requested permission.
+// Since version 5.16, Linux saves tile registers only for processes that have requested permission.
 bool request_tiles() {
   long result = kArchPrctl;
   __asm__ volatile("syscall" : "+a"(result) : "D"(kRequestPermission), "S"(kTileData) : "rcx", "r11", "memory");
@@ -110,7 +110,7 @@ uint32_t supported_isas() {
 #elif SOTTO_ARM64
 
 uint32_t supported_isas() {
-  // The values are those of <asm/hwcap.h>, of which old headers lack a part.
+  // These are values of <asm/hwcap.h>, because old versions of that header lack some of them.
   constexpr unsigned long kHwcapDotProduct = 1ul << 20;
   constexpr unsigned long kHwcap2Int8Matmul = 1ul << 13;
   uint32_t isas = isa_bit(Isa::kReference) | isa_bit(Isa::kNeon);

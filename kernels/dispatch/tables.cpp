@@ -1,4 +1,4 @@
-// The rows of the kernel table and the choice of a row: the best that the build contains and the CPU can run.
+// The rows of the kernel table, and the selection of the best row that the build contains and the CPU can run.
 #include "kernels/dispatch/tables.h"
 
 #include "kernels/dispatch/cpu_features.h"
@@ -26,7 +26,7 @@ namespace {
 // On a CPU with AVX-512, kAvx2 does not use AVX-VNNI, as in XNNPACK.
 bool has_only_avx_vnni() { return has_avx_vnni() && (supported_isas() & isa_bit(Isa::kAvx512)) == 0; }
 
-// The rows are ordered from the best to the reference. Every build has all names.
+// Ordered from the best row to the reference. Every build contains the names of all rows.
 constexpr InstructionSet kInstructionSets[] = {
     {Isa::kAvx512Amx, "avx512amx",
      SOTTO_ROW_X86(&avx512::kAmxTable, &avx512amx::kInt8, SOTTO_ROW_INT4(&avx512vnni::kInt4))},
@@ -44,8 +44,8 @@ constexpr InstructionSet kInstructionSets[] = {
     {Isa::kReference, "reference", &reference::kTable, nullptr, SOTTO_ROW_INT4(&reference::kInt4)},
 };
 
-// Enables the first row that this build and CPU have among those that `is_wanted` accepts. Returns its operations, or
-// null if there is none.
+// Enables the first row that this build and this CPU have and that `is_wanted` accepts. Returns its operations, or null
+// if there is no such row.
 template <typename F>
 const Kernels* enable_first(F is_wanted) {
   const uint32_t supported = supported_isas();

@@ -1,6 +1,6 @@
-// The kernel table: one row per instruction set, with its transformer operations (kernels/kernels.h) and its linear
-// layers (kernels/linear). Most operations are the same templates (kernels/generic) over each instruction set's
-// vectors; int8 dot products are written for each.
+// The kernel table, with one row per instruction set. A row contains the operations of the transformer
+// (kernels/kernels.h) and the linear layers (kernels/linear). Most operations are templates (kernels/generic) that are
+// compiled for the vectors of each instruction set; int8 dot products are written separately for each of them.
 #pragma once
 
 #include "kernels/kernels.h"
@@ -12,17 +12,16 @@ namespace sotto {
 struct InstructionSet {
   Isa isa;
   const char* name;
-  const Kernels* ops;             // null if this build has none
-  const Int8Kernels* int8;        // null if XNNPACK's kernels, or for kReference scalar code, multiply
-  const Int4Kernels* int4;        // null if this build has none
-  bool (*condition)() = nullptr;  // the row is skipped if this returns false
+  const Kernels* ops;             // null if this build does not contain the instruction set
+  const Int8Kernels* int8;        // null if XNNPACK multiplies, or scalar code for kReference
+  const Int4Kernels* int4;        // null if this build has no 4-bit layers
+  bool (*condition)() = nullptr;  // if set, the row is used only if this returns true
 };
 
-// Returns the row of an instruction set that this build contains, whether the CPU has it or not, or null if there is
-// none.
+// Returns the row of an instruction set, whether or not the CPU supports it, or null if the build does not contain it.
 const InstructionSet* find_row(Isa isa);
 
-// Each folder of kernels defines the parts of its rows.
+// Parts of the rows, which the folder of each instruction set defines.
 namespace reference {
 extern const Int4Kernels kInt4;
 }  // namespace reference

@@ -1,8 +1,8 @@
 // Attention of one query over the int8 KV ring (Vaswani et al. 2017, equation 1).
 //
-// `Dots` multiplies one int8 query with rows of keys on an instruction set. It is built from the query, zero-padded to
-// 256, and the row stride; dots(keys, count, scores) writes the dot products as floats, reading whole blocks of
-// kHeadAlignment within each row.
+// `Dots` multiplies one int8 query with rows of keys on an instruction set. It is constructed from the row stride and
+// the query, zero-padded to 256 bytes. dots(keys, count, scores) writes the dot products as floats. It reads whole
+// blocks of kHeadAlignment bytes within each row.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,10 @@ inline constexpr size_t kMaxHeadSize = 256;
 // Number of slots that are prefetched together.
 inline constexpr size_t kSlotGroup = 16;
 
-// Prefetches what attention reads two pages ahead of the reads, because the hardware prefetcher stops at the end of a
-// page. The order is that of the reads: the keys of all spans, their scales, the scales of the values, the values, and
-// the first keys of the next head. Rows in no span are not prefetched. This is a template so that no instance is shared
-// between instruction sets; see vector.h.
+// Prefetches what attention will read, two pages ahead, because the hardware prefetcher stops at the end of a page. The
+// order is that of the reads: the keys of all spans, the scales of the keys and of the values, the values, and the
+// first keys of the next head. Rows outside the spans are not prefetched. This is a template so that instruction sets
+// do not share an instance (see vector.h).
 template <class V>
 class Prefetcher {
  public:
@@ -83,10 +83,10 @@ class Prefetcher {
   }
 
   const AttentionArgs& args_;
-  const int8_t* at_;  // null once everything has been prefetched
-  size_t rest_ = 0;   // bytes left of the range, in whole lines
-  size_t range_;      // index of the current range: a kind of data and a span
-  size_t owed_ = 0;   // bytes that were read without prefetching as many yet
+  const int8_t* at_;  // null when everything has been prefetched
+  size_t rest_ = 0;   // remaining bytes of the range, in whole cache lines
+  size_t range_;      // number of the current range, which is a kind of data and a span
+  size_t owed_ = 0;   // number of bytes that were read but not yet matched by prefetches
 };
 
 // Computes the scores of all slots and returns their number.
@@ -118,7 +118,7 @@ inline size_t score_slots(const AttentionArgs& args, Prefetcher<V>& prefetcher) 
   return static_cast<size_t>(scores - args.scores);
 }
 
-// Replaces the probabilities in args.scores by the weights of the int8 values.
+// Replaces the probabilities in args.scores by the weights with which the int8 values are multiplied.
 template <class V>
 inline void weigh_slots(const AttentionArgs& args, Prefetcher<V>& prefetcher) {
   float* weights = args.scores;
@@ -133,7 +133,7 @@ inline void weigh_slots(const AttentionArgs& args, Prefetcher<V>& prefetcher) {
   }
 }
 
-// Computes outputs [first, first + 16 kBlocks), limited to the size of the head. The sums stay in registers.
+// Computes outputs [first, first + 16 kBlocks), as far as the head has them. The sums stay in registers.
 template <class V, size_t kBlocks>
 inline void mix_values(const AttentionArgs& args, size_t first, V inverse, Prefetcher<V>& prefetcher) {
   V sums[kBlocks];
@@ -196,7 +196,7 @@ inline void attention(const AttentionArgs& args) {
   }
 }
 
-// Computes the attention of consecutive queries one after the other.
+// Computes the attention of consecutive queries, one after the other.
 template <void (*kAttention)(const AttentionArgs& args)>
 void attention_rows(const AttentionRowsArgs& args) {
   for (size_t row = 0; row < args.row_count; ++row) {

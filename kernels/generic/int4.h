@@ -2,8 +2,8 @@
 // adjacent outputs:
 //   Weights(nibbles): the weights of a block of inputs, one per byte, 0 ... 15;
 //   Scales(bytes): the block's scales; Sums: an int32 per output;
-//   start(q): the start value that add_block() needs for 32 activations;
-//   add_block(sums, weights, scales, q, start): adds scale * (dot of q and weights, minus 7 times the sum of q);
+//   start(q): the initial value that add_block() needs for 32 activations;
+//   add_block(sums, weights, scales, q, start): adds scale * (dot product of q and weights - 7 * sum of q);
 //   finish(sums, frame, column, quantization, y): stores the outputs.
 // `V` is defined in an unnamed namespace; see kernels/generic/vector.h.
 #pragma once
@@ -47,11 +47,11 @@ struct Int4Group {
   const int8_t* q;                      // (block, row, 32)
   const int32_t* starts;                // (block, row)
   const RowQuantization* quantization;  // (row)
-  float* y;                             // the first output of the tile for each row; rows are `outputs` apart
+  float* y;                             // first output of the tile for each row; the rows are `outputs` apart
 };
 
-// Computes outputs column ... column + kStrips * V::kColumns - 1 of a tile. If few rows leave enough registers, the
-// strips of a tile are multiplied together, so that the tile is read once from front to back.
+// Computes outputs column ... column + kStrips * V::kColumns - 1 of a tile. If there are few rows, enough registers are
+// free to multiply all strips of a tile together, so that the tile is read once from front to back.
 template <class V, size_t kRows, size_t kStrips>
 inline void multiply_strips(const Int4Args& args, const Int4Group& group, const uint8_t* tile, size_t column, float* y,
                             size_t y_stride) {

@@ -1,7 +1,7 @@
-// Multiplies rows of activations with packed weights (kernels/linear/int8.h). Each tile is read from memory
-// once, is prefetched while the previous one is multiplied, and stays in the caches for all groups of rows. `V` is an
-// instruction set's vectors of sums. A depth of weights takes V::kTileVectors of them. One pass multiplies as many
-// columns as leave registers for the sums of V::kMaxRows rows.
+// Multiplies rows of activations with packed weights (kernels/linear/int8.h). Each tile is read from memory once: it is
+// prefetched while the tile before it is multiplied, and stays in the caches for all groups of rows. `V` describes the
+// vectors of sums of an instruction set. A depth of weights fills V::kTileVectors of them. One pass multiplies as many
+// columns as the registers can hold sums for V::kMaxRows rows.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace sotto::generic {
 template <class V>
 class Int8Tiles {
  public:
-  // Reorders activations: `ordered` becomes (group, block, depth, row of the block, kTileDepth) of V::Activation.
+  // Reorders activations. `ordered` becomes (group, block, depth, row of the block, kTileDepth) with elements of
+  // V::Activation.
   static void prepare(const Int8Args& args) {
     const int8_t* q = args.q;
     auto* to = reinterpret_cast<Activation*>(args.ordered);
@@ -53,7 +54,7 @@ class Int8Tiles {
   static constexpr size_t kPrefetchDistance = 8192;
   static constexpr size_t kGroupRows = kSmallBatchRows;
 
-  struct Sums {  // The sums of a row and a tile.
+  struct Sums {  // the sums of a row and a tile
     Ints vectors[V::kTileVectors];
   };
 
@@ -62,7 +63,7 @@ class Int8Tiles {
     RowBlock rows;
   };
 
-  // Prefetches lines two pages ahead, because the hardware prefetcher stops at the end of a page.
+  // Prefetches cache lines two pages ahead, because the hardware prefetcher stops at the end of a page.
   struct Prefetcher {
     const uint8_t* address;
     size_t step;
@@ -92,7 +93,8 @@ class Int8Tiles {
     }
   }
 
-  // Multiplies all rows of a group with some depths before the next ones, so that these depths stay in the L1 cache.
+  // Multiplies all rows of a group with several depths before it continues with the next depths, so that the weights
+  // stay in the L1 cache.
   void multiply_group(const Group& group, const uint8_t* packed, size_t column, Prefetcher& prefetcher) const {
     const uint8_t* weights = packed + V::kColumns * sizeof(int32_t);
     Sums sums[kGroupRows];
@@ -135,7 +137,7 @@ class Int8Tiles {
   template <size_t kRows>
   static void add_depths(const Operands& operands, size_t first, Prefetcher& prefetcher, Sums* total) {
     constexpr size_t kVectors = V::pass_vectors(kRows);
-    Prefetcher local = prefetcher;  // a local copy, which stays in registers
+    Prefetcher local = prefetcher;  // a local copy, which the compiler keeps in registers
     Ints sums[kRows][kVectors];
 #pragma GCC unroll 8
     for (size_t r = 0; r < kRows; ++r) {

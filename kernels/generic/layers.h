@@ -1,5 +1,5 @@
-// The operations of a transformer layer except attention and linear layers: layer normalization, GELU, quantization of
-// activations, the residual sum, and the embedding of a token.
+// The operations of a transformer layer other than attention and linear layers: layer normalization, GELU, quantization
+// of activations, residual sums, and the embedding of a token.
 #pragma once
 
 #include "kernels/generic/vector.h"
@@ -39,7 +39,7 @@ template <class V>
 inline void gelu_tanh(float* x, size_t n) {
   const V one = V::broadcast(1.0f);
   size_t begin = 0;
-  // Instruction sets with exp_each() compute four vectors at once.
+  // If the instruction set has exp_each(), four vectors are computed at the same time.
   if constexpr (requires(V(&four)[4]) { exp_each(four); }) {
     const V most = V::broadcast(kExpMax), infinity = V::broadcast(__builtin_inff());
     for (; begin + 4 * kLanes <= n; begin += 4 * kLanes) {
@@ -86,7 +86,7 @@ inline void gelu_erf(float* x, size_t n) {
 
 template <class V>
 inline void quantize_row(const float* x, size_t n, int8_t* q, RowQuantization* quantization) {
-  // Two chains per bound hide latency. The order matters only to the sign of zero, which does not affect the mapping.
+  // Two chains per bound hide latency. Their order affects only the sign of zero, which does not affect the mapping.
   V lo[2] = {V::zero(), V::zero()};
   V hi[2] = {V::zero(), V::zero()};
   size_t begin = 0;

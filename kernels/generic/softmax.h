@@ -1,4 +1,4 @@
-// The parts of a softmax over logits, the greedy choice, and the selection of candidates by their weights.
+// The parts of a softmax over logits, the greedy selection, and the selection of candidates by their weights.
 #pragma once
 
 #include <cfloat>
@@ -9,7 +9,8 @@
 
 namespace sotto::generic {
 
-// Returns the maximum of each lane, in four chains that hide latency. The order matters only to the sign of zero.
+// Returns the maximum of each lane, computed in four chains that hide latency. Their order affects only the sign of
+// zero.
 template <class V>
 inline V max_lanes(const float* x, size_t n) {
   V a = V::broadcast(-__builtin_inff());
@@ -18,7 +19,7 @@ inline V max_lanes(const float* x, size_t n) {
   V d = a;
   size_t i = 0;
   if (n >= 2 * kLanes) {
-    // From here on no load crosses a cache line. Some elements are read twice.
+    // From here on, no load crosses a cache line. Some elements are read twice.
     a = max(V::load(x, Whole{}), a);
     i = kLanes - reinterpret_cast<uintptr_t>(x) / sizeof(float) % kLanes;
   }
@@ -54,7 +55,7 @@ inline size_t find(const float* x, size_t n, float m) {
   return n;
 }
 
-// Computes the maximum of each block, then searches the first block that has it.
+// Computes the maximum of each block, then searches the first block that contains the overall maximum.
 template <class V>
 inline size_t argmax(const float* x, size_t n) {
   constexpr size_t kBlock = 2048;
@@ -67,7 +68,7 @@ inline size_t argmax(const float* x, size_t n) {
       best = i;
     }
   }
-  // If all are -infinity or NaN, the result is the first -infinity, if any.
+  // If all elements are -infinity or NaN, the result is the first -infinity, if there is one.
   if (best == n) best = 0;
   const size_t index = best + find<V>(x + best, n - best, m);
   return index < n ? index : 0;
@@ -90,9 +91,9 @@ inline float exp_shifted(const float* x, size_t n, float max, float* y) {
   return fold_add(sum);
 }
 
-// Sums to_fixed(x) over lanes of 0 ... 1. A float cannot hold an integer of that size. So x is rounded to the next
-// multiple of 2^-20, and the remainder, which is exact, to a multiple of 2^-40. Together x is rounded to nearest, ties
-// to even. Adding kCoarse or kFine rounds.
+// Sums to_fixed(x) over lanes with values from 0 to 1. Since a float cannot represent an integer of that size, x is
+// split: it is first rounded to a multiple of 2^-20, and the remainder, which is exact, to a multiple of 2^-40.
+// Together this rounds x to nearest, ties to even. Adding kCoarse or kFine performs the rounding.
 template <class V>
 class FixedSum {
  public:
@@ -120,7 +121,7 @@ class FixedSum {
  private:
   static constexpr float kCoarse = 0x1.8p3f;
   static constexpr float kFine = 0x1.8p-17f;
-  static constexpr uint32_t kMost = 512;  // number of additions after which no lane's sum exceeds 32 bits
+  static constexpr uint32_t kMost = 512;  // number of additions during which no lane's sum exceeds 32 bits
 
   void flush() {
     uint32_t coarse[kLanes], fine[kLanes];
@@ -146,12 +147,12 @@ class FixedSum {
   uint64_t total_ = 0;
 };
 
-// Computes y = exp(exponent(x)) and the sum of to_fixed(y). It is always inlined, because `exponent` holds vectors.
+// Computes y = exp(exponent(x)) and the sum of to_fixed(y). Always inlined, because `exponent` captures vectors.
 template <class V, class Exponent>
 [[gnu::always_inline]] inline uint64_t sum_exps(const float* x, size_t n, float* y, Exponent exponent) {
   FixedSum<V> sum;
   size_t begin = 0;
-  // Instruction sets with exp_each() compute four vectors at once.
+  // If the instruction set has exp_each(), four vectors are computed at the same time.
   if constexpr (requires(V(&four)[4]) { exp_each(four); }) {
     for (; begin + 4 * kLanes <= n; begin += 4 * kLanes) {
       V e[4];
@@ -194,7 +195,7 @@ inline size_t keep_from(const float* key, float floor, const float* x, const int
       kept += kLanes;
       continue;
     }
-    // compress() reads all 16 before it writes any, so kept_x may be x.
+    // compress() reads all 16 elements before it writes any, so kept_x may be x.
     const auto from = first_id + static_cast<int32_t>(i);
     kept += V::compress(mask, x + i, ids != nullptr ? ids + i : nullptr, from, kept_x + kept, kept_ids + kept);
   }
@@ -211,7 +212,7 @@ inline Split split(const float* x, float floor, float ceiling, const float* weig
                    int32_t* between) {
   const V least = V::broadcast(floor), most = V::broadcast(ceiling);
   FixedSum<V> sum;
-  if (floor >= ceiling) {  // no element lies between the two
+  if (floor >= ceiling) {  // no element lies between them
     for_each_block<V>(n, [&](size_t i, auto extent) {
       sum.add(select_ge(V::load(x + i, extent), most, V::load(weights + i, extent), V::zero()));
     });
@@ -223,7 +224,7 @@ inline Split split(const float* x, float floor, float ceiling, const float* weig
     const V number = V::load(x + i, Whole{});
     sum.add(select_ge(number, most, V::load(weights + i, Whole{}), V::zero()));
     const uint32_t above = greater_equal_mask(number, most);
-    // Empty masks are compressed as well, because a branch on them could not be predicted.
+    // Empty masks are compressed too, because a branch on them would be mispredicted too often.
     const uint32_t mask = greater_equal_mask(number, least) & ~above;
     collected += V::compress_ids(mask, first + static_cast<int32_t>(i), between + collected);
   }

@@ -1,4 +1,4 @@
-// The table of an instruction set: the generic ops over its vectors `V`, and its attention.
+// Makes the table of an instruction set from the generic operations with its vectors `V` and its attention.
 #pragma once
 
 #include "kernels/generic/layers.h"

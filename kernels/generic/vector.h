@@ -1,10 +1,10 @@
 // Loops over arrays in blocks of 16 elements, one per virtual lane, and the elementary functions of kernels/math.h for
 // a block.
 //
-// In this folder `V` is an instruction set's vector of 16 floats, for example that of kernels/x86/avx2/vector.h. Its
-// types are local to the file that includes it, so that no instance of a template is shared between files compiled for
-// different instruction sets. Otherwise the linker would keep one copy of each instance, which a CPU might not be able
-// to run. For the same reason headers that several instruction sets include have unnamed namespaces.
+// In this folder, `V` is the vector of 16 floats of an instruction set, for example that of kernels/x86/avx2/vector.h.
+// Its types are local to the file that includes the header, so that files compiled for different instruction sets never
+// share an instance of a template. If they did, the linker would keep only one copy of the instance, perhaps one that
+// the CPU cannot run. For the same reason, headers that several instruction sets include use unnamed namespaces.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace sotto::generic {
 
-struct Whole {};  // a block of 16
+struct Whole {};  // a block of 16 elements
 
-struct Part {  // The first `count` of 16 elements. Loads leave 0 in the rest.
+struct Part {  // The first `count` of 16 elements. Loads set the others to 0.
   size_t count;
 };
 
-// Calls body(i, Whole or Part) for each block; i is the index of its first element.
+// Calls body(i, Whole or Part) for each block, where i is the index of its first element.
 template <class V, class Body>
 inline void for_each_block(size_t n, Body&& body) {
   size_t i = 0;

@@ -1,14 +1,15 @@
-// Linear layers with weights of 4 bits, stored in model files as every CPU multiplies from them:
-// W[o][i] = (nibble - 7) * block_scale * scale, with one int8 block scale per 32 inputs of an output and one float
-// scale per output.
+// Linear layers with 4-bit weights. Model files store them in the form from which every CPU multiplies: W[o][i] =
+// (nibble - 7) * block_scale * scale, with one int8 block scale per 32 inputs of an output and one float scale per
+// output.
 //
-// A tile holds 16 outputs. It consists of its frame (below), its block scales (block, output) with zeros up to a
-// multiple of 64 bytes, and its nibbles: for every 8 inputs 64 bytes (output, 4), byte i with input i in its low and
-// input i + 4 in its high half. Inputs and outputs beyond the layer's have the nibble 7: zero.
+// A tile contains 16 outputs. It consists of its frame (below), its block scales (block, output), padded with zeros to
+// a multiple of 64 bytes, and its nibbles: for every 8 inputs there are 64 bytes (output, 4), and byte i has input i in
+// its low half and input i + 4 in its high half. Inputs and outputs that the layer does not have are padded with the
+// nibble 7, which means zero.
 //
 // The result for a row of activations q (RowQuantization) is defined by int32 arithmetic modulo 2^32, which is exact in
-// any order: sum = sum over blocks of block_scale * (sum of q * (nibble - 7)), minus zero_point * frame.sums; then
-// y = fma(float(sum) * row.scale, scale, bias).
+// any order: sum = sum over blocks of block_scale * (sum of q * (nibble - 7)), minus zero_point * frame.sums; then y =
+// fma(float(sum) * row.scale, scale, bias).
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,7 @@ inline constexpr size_t kInt4BlockBytes = kInt4Columns * kInt4Block / 2;
 
 struct Int4Frame {
   int32_t sums[kInt4Columns];  // sums of (nibble - 7) * block_scale, modulo 2^32
-  float scales[kInt4Columns];  // 1 for outputs beyond the layer's
+  float scales[kInt4Columns];  // 1 for outputs that the layer does not have
   float biases[kInt4Columns];
 };
 static_assert(sizeof(Int4Frame) == 192);
@@ -44,12 +45,12 @@ constexpr size_t int4_tile_size(size_t inputs) {
   return int4_nibbles_offset(inputs) + int4_block_count(inputs) * kInt4BlockBytes;
 }
 
-// The result has 64 bits, so that 32-bit machines can reject a shape that is too large for them.
+// The result has 64 bits, so that 32-bit machines can reject shapes that are too large for them.
 constexpr uint64_t int4_size(size_t inputs, size_t outputs) {
   return uint64_t{int4_tile_count(outputs)} * int4_tile_size(inputs);
 }
 
-// The position of an input of an output (0 ... 15) among a tile's nibbles.
+// The position of the weight of an input and an output (0 ... 15) among the nibbles of a tile.
 struct NibblePosition {
   size_t byte;
   unsigned shift;
@@ -59,11 +60,12 @@ constexpr NibblePosition int4_nibble(size_t input, size_t output) {
   return {input / kInt4ChunkInputs * kInt4ChunkBytes + output * 4 + within % 4, within < 4 ? 0u : 4u};
 }
 
-// Returns whether this build can multiply 4-bit weights. If it cannot, models that have them are rejected.
+// Returns whether this build can multiply 4-bit weights. If not, models with such weights are rejected.
 bool int4_available();
 
-// Rows of activations are split into groups of nearly equal size (RowBlocks). A group holds (block, row, 32)
-// activations, zero-padded, and (block, row) start values of the sums: -7 times the sum of the 32.
+// Rows of activations are divided into groups of nearly equal size (RowBlocks). A group has (block, row, 32)
+// activations, zero-padded, and (block, row) initial values of the sums, which are -7 times the sum of the 32
+// activations.
 struct Int4Args {
   const uint8_t* tiles;
   size_t inputs;
@@ -77,8 +79,8 @@ struct Int4Args {
 };
 
 struct Int4Kernels {
-  size_t group_rows;  // maximal number of rows in a group
-  // Fills args.grouped and args.starts for a group. If it is null, multiply() does not use them.
+  size_t group_rows;  // maximum number of rows in a group
+  // Fills args.grouped and args.starts for a group. Null if multiply() does not use them.
   void (*prepare)(const Int4Args& args, size_t group);
   // Computes tiles first_tile ... first_tile + tile_count - 1.
   void (*multiply)(const Int4Args& args, size_t first_tile, size_t tile_count);

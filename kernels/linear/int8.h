@@ -1,5 +1,5 @@
 // The layout of packed int8 weights on x86-64, which is that of XNNPACK's qd8-f32-qc8w operator, and the interface of
-// the kernels that multiply from it.
+// the kernels that use it.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace sotto {
 
-// The inputs per depth. A packed tile of columns holds minus the sums of the columns (int32), then for each kTileDepth
-// inputs (zero-padded) the weights of each column in turn, then the scales and the biases. If has_tiles() is false for
-// the inputs of a layer, its packed weights are plain rows and scalar code multiplies.
+// Number of inputs per depth. A packed tile consists of minus the sum of each column (int32); then, for every
+// kTileDepth inputs (zero-padded), the weights of each column in turn; then the scales and the biases. If has_tiles()
+// is false for the number of inputs of a layer, its packed weights are plain rows, and scalar code multiplies them.
 inline constexpr uint32_t kTileDepth = 8;
-// The bounds of the inputs of a layer. With fewer inputs, scratch memory would exceed four times the activations. With
-// more, the sum of a column would not fit 22 bits and a sign.
+// Bounds on the number of inputs of a layer in tiles. With fewer inputs, scratch memory would exceed four times the
+// activations. With more, the sum of a column would not fit 22 bits and a sign.
 inline constexpr uint32_t kMinTileInputs = 32;
 inline constexpr uint32_t kMaxTileInputs = 32768;
 constexpr bool has_tiles(uint32_t inputs) { return inputs >= kMinTileInputs && inputs <= kMaxTileInputs; }
@@ -23,9 +23,9 @@ constexpr size_t int8_tile_size(size_t columns, size_t inputs) {
   return columns * ((inputs + kTileDepth - 1) / kTileDepth * kTileDepth + sizeof(int32_t) + 2 * sizeof(float));
 }
 
-// The maximal number of rows of a small batch. Scratch memory for reordered activations is 2 bytes per input, padded to
-// 8, for each row of a small batch. Larger batches are tiles of 16 rows by 64 inputs, which also hold 2 bytes per input
-// of half the rows.
+// Maximum number of rows in a small batch. The scratch memory for reordered activations is 2 bytes per input, padded to
+// 8 inputs, for each row of a small batch. Larger batches are tiles of 16 rows by 64 inputs, which need 2 bytes per
+// input for half of the rows.
 inline constexpr size_t kSmallBatchRows = 12;
 constexpr size_t int8_scratch_size(size_t rows, size_t inputs) {
   if (rows <= kSmallBatchRows) return rows * ((inputs + 7) / 8 * 8) * sizeof(int16_t);
@@ -37,23 +37,23 @@ struct Int8Args {
   size_t inputs;
   size_t outputs;
   size_t rows;
-  const int8_t* q;                      // (row, inputs), and kActivationPadding readable bytes
+  const int8_t* q;                      // (row, inputs), followed by kActivationPadding readable bytes
   const RowQuantization* quantization;  // (row)
   float* y;                             // (row, outputs)
   int8_t* ordered;                      // int8_scratch_size() bytes, aligned to 64
 };
 
 struct Int8Batch {
-  void (*prepare)(const Int8Args& args);  // writes `ordered`; null if nothing has to be prepared
-  // Computes tiles first_tile ... first_tile + tile_count - 1, with the bits of kernels/linear/linear.h.
+  void (*prepare)(const Int8Args& args);  // writes `ordered`; null if no preparation is needed
+  // Computes tiles first_tile ... first_tile + tile_count - 1, with the same bits as kernels/linear/linear.h defines.
   void (*multiply)(const Int8Args& args, size_t first_tile, size_t tile_count);
-  size_t task_tiles;  // tiles per task where several threads share the work
-  size_t passes = 1;  // number of passes over the tiles, each for a part of the rows
+  size_t task_tiles;  // number of tiles in a task, if several threads share the work
+  size_t passes = 1;  // number of passes over the tiles; each processes some of the rows
 };
 
-// The kernels of an instruction set, for small and large batches. Decoding has one row per step and beam search a few.
-// Then the time is that of reading the weights once, and the multiplications hide in it. With more rows, as in a
-// prefill, the multiplications are the limit.
+// The kernels of an instruction set for small and for large batches. Decoding has one row per step, and beam search has
+// a few. In that case reading the weights takes all the time, and the multiplications are hidden in it. With more rows,
+// as in a prefill, the multiplications are the limit.
 struct Int8Kernels {
   uint32_t columns;  // number of columns of a tile
   Int8Batch small;   // for at most kSmallBatchRows rows

@@ -13,7 +13,7 @@
 
 namespace sotto {
 
-// Whether this build has a feature. Code that depends on a missing one is compiled, and the linker drops it.
+// Features of this build. Code that depends on a missing feature is compiled, and the linker drops it.
 static constexpr bool kHasInt4 = SOTTO_HAS_INT4 != 0;
 static constexpr bool kHasXnnpack = SOTTO_XNNPACK != 0;
 
@@ -25,13 +25,13 @@ class LinearOperator {
   uint32_t outputs;
   const Int8Kernels* int8;                   // null if XNNPACK or scalar code multiplies
   xnnpack::FullyConnected* fully_connected;  // null if XNNPACK does not multiply
-  const Int4Kernels* int4;                   // null if this build has none
+  const Int4Kernels* int4;                   // null if this build has no 4-bit layers
 };
 
 bool linear_needs_packing(Isa isa) { return isa != Isa::kReference; }
 
 uint64_t packed_layout_fingerprint() {
-  // A matrix with tails in both directions, in which neighbouring bytes differ.
+  // A matrix with incomplete tiles in both directions, in which neighbouring bytes differ.
   constexpr uint32_t kInputs = 43, kOutputs = 67;
   int8_t rows[kOutputs * kInputs + kWeightPadding] = {};
   float scales[kOutputs], bias[kOutputs];

@@ -1,5 +1,5 @@
-// Packs int8 weights into the tiles of kernels/linear/int8.h. On ARM kernels/xnnpack defines these functions of
-// kernels/linear/linear.h.
+// Packs int8 weights into the tiles of kernels/linear/int8.h. On ARM, kernels/xnnpack defines these functions of
+// kernels/linear/linear.h instead.
 #include "kernels/linear/int8.h"
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 
 namespace sotto {
 
-// The columns of a tile in this process; 0: not chosen yet. The only mutable global of the library on x86-64.
+// The number of columns of a tile in this process, or 0 if it has not been chosen yet. This is the only mutable global
+// of the library on x86-64.
 static constinit std::atomic<uint32_t> tile_columns = 0;
 
 bool select_linear_isa(Isa isa) {
@@ -36,7 +37,7 @@ static int32_t sum_of(const int8_t* row, size_t count) {
   return sum;
 }
 
-// Packs the `columns` outputs from `first` on, of which the layer has `count`.
+// Packs `columns` outputs, starting with `first`. The layer has only `count` of them.
 static void pack_tile(const LinearWeights& weights, size_t first, size_t count, size_t columns, uint8_t* tile) {
   const size_t inputs = weights.inputs;
   const int8_t* rows = weights.rows + first * inputs;
@@ -70,7 +71,7 @@ size_t pack_linear(const LinearWeights& weights, void* packed) {
     std::memcpy(to, weights.rows, size_t{weights.inputs} * weights.outputs);
     to += size_t{weights.inputs} * weights.outputs;
   }
-  // Padding must not depend on what was there.
+  // Padding must not depend on the previous contents of the memory.
   const size_t size = packed_size(weights.inputs, weights.outputs);
   auto* end = static_cast<uint8_t*>(packed) + size;
   std::memset(to, 0, static_cast<size_t>(end - to));

@@ -1,4 +1,4 @@
-// Splits rows into blocks of nearly equal height. For the unnamed namespace see kernels/generic/vector.h.
+// Divides rows into blocks of nearly equal height. kernels/generic/vector.h explains the unnamed namespace.
 #pragma once
 
 #include <cassert>
@@ -7,14 +7,14 @@
 namespace sotto {
 namespace {
 
-// The rows first ... first + count - 1.
+// Rows first ... first + count - 1.
 struct RowBlock {
   size_t first;
   size_t count;
 };
 
-// A range of as few blocks of at most `most` rows as possible, the higher ones first: for (RowBlock b : RowBlocks(rows,
-// 13)).
+// The smallest number of blocks of at most `most` rows, the higher blocks first. For use in loops: for (RowBlock b :
+// RowBlocks(rows, 13)).
 class RowBlocks {
  public:
   RowBlocks(size_t rows, size_t most)
@@ -44,7 +44,7 @@ class RowBlocks {
  private:
   size_t count_;
   size_t least_;
-  size_t higher_;  // number of blocks that have one row more
+  size_t higher_;  // number of blocks that have one more row than the others
 };
 
 }  // namespace

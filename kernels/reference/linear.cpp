@@ -1,4 +1,4 @@
-// Linear layers with weights of 8 and of 4 bits in scalar code.
+// Linear layers with 8-bit and 4-bit weights in scalar code.
 #include "kernels/reference/reference.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The functions of kernels/math.h for one number, and the lanes of a reduction.
+// The functions of kernels/math.h for a single number, and the lanes of a reduction.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// The operations in scalar code, which defines their results, and the table for CPUs without kernels of their own.
+// The operations in scalar code, which defines their results, and the kernel table for CPUs without other kernels.
 #pragma once
 
 #include "kernels/generic/attention.h"
@@ -28,7 +28,7 @@ Split split(const float* x, float floor, float ceiling, const float* weights, in
 void run_linear(const LinearWeights& weights, size_t rows, const int8_t* q, const RowQuantization* quantization,
                 float* y, ThreadPool* pool);
 
-// Returns one output for one row q (inputs). `row` (inputs) holds the output's weights.
+// Returns one output for one row of activations q (inputs). `row` (inputs) are the weights of the output.
 float run_linear_output(const LinearWeights& weights, size_t output, const int8_t* row, const int8_t* q,
                         RowQuantization quantization);
 

@@ -1,4 +1,4 @@
-// For the unnamed namespace see kernels/generic/vector.h.
+// kernels/generic/vector.h explains the unnamed namespace.
 #pragma once
 
 #include <immintrin.h>
@@ -6,7 +6,7 @@
 namespace sotto {
 namespace {
 
-// Treats denormals as zero during its lifetime, as XNNPACK does.
+// Makes the CPU treat denormals as zero as long as it exists, as XNNPACK does.
 class FlushDenormals {
  public:
   FlushDenormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040); }

@@ -1,5 +1,4 @@
-// Parts of the 4-bit kernels that the instruction sets of x86 share. For the unnamed namespace see
-// kernels/generic/vector.h.
+// What the 4-bit kernels of all x86 instruction sets share. kernels/generic/vector.h explains the unnamed namespace.
 #pragma once
 
 #include <immintrin.h>
@@ -9,8 +8,8 @@
 namespace sotto::avx2 {
 namespace {
 
-// Returns -7 times the sum of 32 activations in two int16: one for the first two of every four inputs, one for the last
-// two.
+// Returns -7 times the sum of 32 activations as two int16: one for the first two of every four inputs, and one for the
+// last two.
 inline __m128i start_halves(const int8_t* q) {
   const __m256i pairs =
       _mm256_maddubs_epi16(_mm256_set1_epi8(1), _mm256_loadu_si256(reinterpret_cast<const __m256i*>(q)));

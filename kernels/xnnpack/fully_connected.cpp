@@ -21,25 +21,26 @@ static_assert(offsetof(RowQuantization, scale) == offsetof(xnn_quantization_para
 static_assert(kActivationPadding >= XNN_EXTRA_BYTES);
 static_assert(kQuantizationPadding >= XNN_EXTRA_QUANTIZATION_PARAMS);
 
-// Small batches use one operator for all columns. Batches that fill several tiles of rows use one for blocks of columns
-// and one for the columns left over, so that a block's weights stay in the L2 cache while all rows are multiplied.
+// A linear layer of XNNPACK. Small batches use one operator for all columns. Batches that fill several tiles of rows
+// use one operator for blocks of columns and one for the remaining columns, so that the weights of a block stay in the
+// L2 cache while all rows are multiplied.
 class FullyConnected {
  public:
   xnn_operator_t whole = nullptr;
   xnn_operator_t block = nullptr;  // for kBlockColumns columns; null if there are no more columns than that
-  xnn_operator_t rest = nullptr;   // null if no columns are left over
+  xnn_operator_t rest = nullptr;   // for the remaining columns; null if there are none
   uint32_t inputs = 0;
   uint32_t outputs = 0;
-  const void* packed = nullptr;  // packed weights of the next run
+  const void* packed = nullptr;  // packed weights for the next run
   xnn_weights_cache_provider cache = {};
 };
 
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr uint32_t kBlockColumns = 256;  // a multiple of every kernel's width
-constexpr size_t kMaxRowsOfWhole = 16;   // up to this number weights are read once or twice, and keeping blocks in the
-                                         // cache would not help
+constexpr uint32_t kBlockColumns = 256;  // a multiple of the width of every kernel
+constexpr size_t kMaxRowsOfWhole = 16;   // up to this number of rows, weights are read only once or twice, so keeping
+                                         // blocks in the cache would not help
 
 xnn_status create_operator(uint32_t inputs, uint32_t outputs, uint32_t output_stride, const LinearWeights* weights,
                            xnn_weights_cache_provider* cache, xnn_operator_t* op) {
@@ -50,7 +51,7 @@ xnn_status create_operator(uint32_t inputs, uint32_t outputs, uint32_t output_st
       /*code_cache=*/nullptr, cache, op);
 }
 
-// The weights cache during packing: every look-up fails, and space comes from the caller's memory.
+// The weights cache while packing: every look-up fails, and memory comes from the caller.
 struct PackTarget {
   void* memory;
   size_t capacity;
@@ -80,7 +81,7 @@ void* packed_address(void* context, size_t) { return const_cast<void*>(static_ca
 
 }  // namespace
 
-// Returns the bytes of a column of packed weights: its inputs, sum, scale and bias.
+// Returns the bytes that a column of packed weights takes: its inputs, sum, scale and bias.
 static size_t packed_column_size(const xnn_gemm_config& config, uint32_t inputs) {
   const size_t depth = size_t{1} << (config.log2_kr + config.log2_sr);
   return (inputs + depth - 1) / depth * depth + 3 * sizeof(float);
@@ -122,7 +123,7 @@ struct Rows {
 };
 
 bool run_operator(FullyConnected* made, xnn_operator_t op, const void* packed, const Rows& rows, float* y) {
-  made->packed = packed;  // the reshaping call reads it
+  made->packed = packed;  // the call that reshapes the operator reads it
   return xnn_reshape_fully_connected_nc_qd8_f32_qc8w(op, rows.count, rows.pool) == xnn_status_success &&
          xnn_setup_fully_connected_nc_qd8_f32_qc8w(op, rows.q, y, rows.quantization) == xnn_status_success &&
          xnn_run_operator(op, rows.pool) == xnn_status_success;
@@ -133,7 +134,8 @@ bool run_operator(FullyConnected* made, xnn_operator_t op, const void* packed, c
 bool run_fully_connected(FullyConnected* made, const void* packed, size_t row_count, const int8_t* q,
                          RowQuantization* quantization, float* y, ThreadPool* pool) {
   assert(packed != nullptr && row_count > 0);
-  // A tile of fewer rows than the kernel's height computes its last row repeatedly and stores it to the same place.
+  // If a tile has fewer rows than the kernel's height, the kernel computes the last row repeatedly and stores it to the
+  // same place.
   for (size_t i = 0; i < kQuantizationPadding; ++i) {
     quantization[row_count + i] = quantization[row_count - 1];
   }
@@ -170,7 +172,8 @@ size_t packed_size(uint32_t inputs, uint32_t outputs) {
 
 bool packed_rows_are_readable() { return xnn_init_qd8_f32_qc8w_gemm_config()->log2_sr == 0; }
 
-// A packed tile of columns consists of their sums, their weights (kr inputs of each column in turn), scales and biases.
+// A packed tile consists of the sums of its columns, the weights (kr inputs of each column in turn), the scales and the
+// biases.
 void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q) {
   const xnn_gemm_config& config = *xnn_init_qd8_f32_qc8w_gemm_config();
   const size_t columns = config.nr;

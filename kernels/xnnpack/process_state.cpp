@@ -15,9 +15,9 @@ struct ArenaOfThread {
   size_t left = 0;
 };
 
-// These are the only mutable globals of the library.
+// The only mutable globals of the library.
 constinit thread_local ArenaOfThread arena_of_thread;
-constinit std::atomic<int32_t> selected_isa = 0;  // an Isa, 0 before the first call, or -1 during initialisation
+constinit std::atomic<int32_t> selected_isa = 0;  // an Isa, 0 before the first call, or -1 during initialization
 
 void* allocate_aligned(void*, size_t alignment, size_t size) {
   ArenaOfThread& arena = arena_of_thread;
@@ -38,7 +38,7 @@ void deallocate(void*, void*) {}
 
 constexpr xnn_allocator kArenaAllocator = {nullptr, allocate, reallocate, deallocate, allocate_aligned, deallocate};
 
-// Hides the features above `isa` from XNNPACK before it chooses its kernels.
+// Hides the features beyond `isa` from XNNPACK before it chooses its kernels.
 void limit_hardware(Isa isa) {
   auto* hardware = const_cast<xnn_hardware_config*>(xnn_init_hardware_config());
   if (hardware == nullptr) return;
@@ -59,7 +59,7 @@ bool select_isa(Isa isa) {
     selected_isa.store(ready ? static_cast<int32_t>(isa) : 0);
     return ready;
   }
-  while (selected == -1) selected = selected_isa.load();  // waits for microseconds, once per process
+  while (selected == -1) selected = selected_isa.load();  // waits for a few microseconds, once per process
   return selected == static_cast<int32_t>(isa);
 }
 

@@ -1,5 +1,5 @@
-// The process-wide state that XNNPACK requires: its allocator, set once, which forwards to an arena of the calling
-// thread, and the instruction set that it was initialised for.
+// The process-wide state that XNNPACK requires: its allocator, which is set once and forwards to an arena of the
+// calling thread, and the instruction set for which it was initialized.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace sotto::xnnpack {
 
-// Initialises XNNPACK for `isa` on the first call. Later calls return whether `isa` is the same.
+// Initializes XNNPACK for `isa` in the first call. Later calls return whether `isa` is the same.
 bool select_isa(Isa isa);
 
-// During its lifetime XNNPACK's allocations on this thread come from `memory`, which is never reused. Without a
+// As long as it exists, XNNPACK's allocations on this thread come from `memory`, which is never reused. Without a
 // ScopedArena they fail.
 class ScopedArena {
  public:

@@ -1,4 +1,4 @@
-// Dot products of one int8 query with rows of keys, in blocks of 16 bytes, four rows at a time. `Step` multiplies a
+// Dot products of one int8 query with rows of keys, four rows at a time, in blocks of 16 bytes. `Step` multiplies a
 // block: add(sum, query, key) returns the new sum.
 #pragma once
 

@@ -1,4 +1,4 @@
-// 4-bit linear layers with smlal. The sums of a whole block stay in 16 bits.
+// 4-bit linear layers with smlal. The sums of a whole block fit 16 bits.
 #include "kernels/arm/neon/int4.h"
 #include "kernels/dispatch/tables.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 struct Dot {
   static int32x4_t multiply(int32x4_t sum, const int8x16_t (&weights)[8], const int8_t* q) {
-    int16x8_t low = vdupq_n_s16(0), high = vdupq_n_s16(0);  // each holds the sums of two outputs
+    int16x8_t low = vdupq_n_s16(0), high = vdupq_n_s16(0);  // sums of two outputs each
 #pragma GCC unroll 8
     for (size_t i = 0; i < 8; ++i) {
       int32_t four;

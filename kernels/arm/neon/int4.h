@@ -1,4 +1,4 @@
-// 4-bit linear layers over NEON, four adjacent outputs at a time. `Dot` computes the dot product of a block for each
+// 4-bit linear layers with NEON, four adjacent outputs at a time. `Dot` computes the dot product of a block for each
 // output.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The operations of kernels/generic over NEON vectors, with the attention of each instruction set. Here it widens int8
-// products to int16 and adds them in pairs.
+// The operations of kernels/generic with NEON vectors, and the attention of each instruction set. The attention in this
+// file widens int8 products to int16 and adds them in pairs.
 #include "kernels/arm/neon/dots.h"
 #include "kernels/arm/neon/vector.h"
 #include "kernels/dispatch/tables.h"
@@ -10,7 +10,7 @@ namespace sotto::neon {
 namespace {
 
 struct WideningStep {
-  // As |query| <= 127, the sum of two products of at most 127 * 128 fits int16.
+  // The sum of two products fits int16, because |query| <= 127 and |key| <= 128.
   static int32x4_t add(int32x4_t sum, int8x16_t query, int8x16_t key) {
     int16x8_t products = vmull_s8(vget_low_s8(query), vget_low_s8(key));
     products = vmlal_high_s8(products, query, key);

@@ -1,4 +1,4 @@
-// The 16 lanes in four NEON registers. For the unnamed namespace see kernels/generic/vector.h.
+// The 16 lanes of a vector in four NEON registers. kernels/generic/vector.h explains the unnamed namespace.
 #pragma once
 
 #include <arm_neon.h>
@@ -14,7 +14,7 @@ namespace {
 using generic::Part;
 using generic::Whole;
 
-// Holds, for every mask of 4 lanes, the positions of the bytes of the set lanes, lowest first.
+// For every mask of 4 lanes, the positions of the bytes of the set lanes, lowest first.
 struct Compressions {
   uint8_t order[16][16] = {};
 
@@ -160,7 +160,7 @@ inline Vector sqrt(Vector a) {
 }
 inline Vector abs(Vector a) { return {{vabsq_f32(a.v[0]), vabsq_f32(a.v[1]), vabsq_f32(a.v[2]), vabsq_f32(a.v[3])}}; }
 
-// These return a > b ? a : b and a < b ? a : b, which is b if either is NaN.
+// Return a > b ? a : b and a < b ? a : b. If either is NaN, the result is b.
 inline float32x4_t max(float32x4_t a, float32x4_t b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
 inline float32x4_t min(float32x4_t a, float32x4_t b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
 inline Vector max(Vector a, Vector b) {
@@ -178,7 +178,7 @@ inline Vector select_ge(Vector a, Vector b, Vector yes, Vector no) {
            vbslq_f32(vcgeq_f32(a.v[3], b.v[3]), yes.v[3], no.v[3])}};
 }
 
-// Returns v inside the extent and `other` beyond it.
+// Returns v within the extent of the block and `other` beyond it.
 inline Vector merge(Vector v, Whole, Vector) { return v; }
 inline Vector merge(Vector v, Part part, Vector other) {
   float lanes[kLanes];
@@ -216,7 +216,7 @@ inline Vector scale(Vector p, Vector t) {
   return {{scale(p.v[0], t.v[0]), scale(p.v[1], t.v[1]), scale(p.v[2], t.v[2]), scale(p.v[3], t.v[3])}};
 }
 
-// Folds the lanes as a tree: 8, 4, 2 and 1 apart.
+// Adds up the lanes as a tree: lanes 8 apart, then 4, 2 and 1 apart.
 inline float fold_add(Vector a) {
   const float32x4_t v4 = vaddq_f32(vaddq_f32(a.v[0], a.v[2]), vaddq_f32(a.v[1], a.v[3]));
   const float32x2_t v2 = vadd_f32(vget_low_f32(v4), vget_high_f32(v4));

@@ -1,5 +1,5 @@
-// 4-bit linear layers with vpmaddubsw, whose sums of pairs fit 16 bits for a whole block. The dot product of an output
-// is two int16, both of which vpmaddwd multiplies by the block's scale.
+// 4-bit linear layers with vpmaddubsw, whose sums of pairs fit 16 bits over a whole block. The dot product of an output
+// consists of two int16, both of which vpmaddwd multiplies by the scale of the block.
 #include <immintrin.h>
 
 #include "kernels/dispatch/tables.h"
@@ -29,7 +29,7 @@ struct Vector {
     }
   };
 
-  // Each scale is stored twice, for the two int16 of an output.
+  // Each scale is stored twice, once for each int16 of an output.
   struct Scales {
     __m256i values;
     explicit Scales(const int8_t* bytes) {

@@ -1,4 +1,4 @@
-// Int8 linear layers that widen int8 to int16 and multiply with vpmaddwd, because vpmaddubsw would saturate.
+// Int8 linear layers that widen int8 to int16 and multiply with vpmaddwd. vpmaddubsw would saturate.
 #include <immintrin.h>
 
 #include "kernels/dispatch/tables.h"
@@ -32,7 +32,7 @@ struct Vector {
   static Ints broadcast(const int16_t* q) {
     return _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(q)));
   }
-  // This is assembly, because GCC 12 reorders the intrinsics until the sums do not fit the registers.
+  // Written in assembly, because GCC 12 reorders the intrinsics until the sums no longer fit the registers.
   static void multiply_add(Ints& sums, Ints activations, Ints weights) {
     Ints products;
     asm volatile("vpmaddwd %2, %1, %0" : "=x"(products) : "x"(activations), "x"(weights));
@@ -40,7 +40,7 @@ struct Vector {
   }
 
   using Frame = TileFrame;
-  // Converts sums to outputs. A vector of sums has two columns, one in each half.
+  // Converts sums to outputs. Each half of a vector of sums belongs to one column.
   static __m256 finish(const Ints (&sums)[kTileVectors], const Frame& frame, const RowQuantization& quantization) {
     const __m256i low = _mm256_hadd_epi32(sums[0], sums[1]);
     const __m256i high = _mm256_hadd_epi32(sums[2], sums[3]);

@@ -1,4 +1,4 @@
-// The operations of kernels/generic over AVX2 vectors. Attention widens int8 to int16 and multiplies with vpmaddwd.
+// The operations of kernels/generic with AVX2 vectors. Attention widens int8 to int16 and multiplies with vpmaddwd.
 #include "kernels/dispatch/tables.h"
 #include "kernels/generic/attention.h"
 #include "kernels/generic/table.h"
@@ -22,7 +22,7 @@ class Dots {
     for (size_t i = 0; i + kRows <= count; i += kRows) {
       multiply_8(keys + i * row_stride_, scores + i);
     }
-    // The last eight rows, some of which are computed twice.
+    // The last eight rows. Some of them are computed for the second time.
     if (count % kRows != 0) {
       const size_t i = count - kRows;
       multiply_8(keys + i * row_stride_, scores + i);

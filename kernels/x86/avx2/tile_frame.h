@@ -1,5 +1,5 @@
-// The sums, scales and biases of a tile of 8 columns, and the stores of its outputs. For the unnamed namespace see
-// kernels/generic/vector.h.
+// The sums, scales and biases of a tile of 8 columns, and functions that store its outputs. kernels/generic/vector.h
+// explains the unnamed namespace.
 #pragma once
 
 #include <immintrin.h>
@@ -19,7 +19,7 @@ class TileFrame {
         scales_(_mm256_load_ps(reinterpret_cast<const float*>(end))),
         biases_(_mm256_load_ps(reinterpret_cast<const float*>(end) + kColumns)) {}
 
-  // Converts the sums of a row of activations, to which `added` was added, to outputs.
+  // Converts the sums of a row of activations to outputs. `added` is the number that was added to each activation.
   __m256 finish(__m256i sums, int32_t added, const RowQuantization& quantization) const {
     const __m256i shift = _mm256_mullo_epi32(minus_sums_, _mm256_set1_epi32(quantization.zero_point + added));
     const __m256 scaled =

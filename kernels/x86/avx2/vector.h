@@ -1,4 +1,4 @@
-// The 16 lanes in two AVX2 registers. For the unnamed namespace see kernels/generic/vector.h.
+// The 16 lanes of a vector in two AVX2 registers. kernels/generic/vector.h explains the unnamed namespace.
 #pragma once
 
 #include <immintrin.h>
@@ -14,13 +14,13 @@ namespace {
 using generic::Part;
 using generic::Whole;
 
-// Returns a mask of lanes [first, first + 8), with all bits of the lanes in `part` set.
+// Returns a mask for lanes [first, first + 8) in which all bits of the lanes in `part` are set.
 inline __m256i mask_of(Part part, int first) {
   const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(part.count) - first), lane);
 }
 
-// Holds, for every mask of 8 lanes, the numbers of the set lanes, one per byte, lowest first.
+// For every mask of 8 lanes, the numbers of the set lanes, one per byte, lowest first.
 struct Compressions {
   uint64_t order[256] = {};
 
@@ -150,7 +150,7 @@ inline Vector abs(Vector a) {
   return {_mm256_andnot_ps(sign, a.low), _mm256_andnot_ps(sign, a.high)};
 }
 
-// These return a > b ? a : b and a < b ? a : b, which is b if either is NaN.
+// Return a > b ? a : b and a < b ? a : b. If either is NaN, the result is b.
 inline Vector max(Vector a, Vector b) { return {_mm256_max_ps(a.low, b.low), _mm256_max_ps(a.high, b.high)}; }
 inline Vector min(Vector a, Vector b) { return {_mm256_min_ps(a.low, b.low), _mm256_min_ps(a.high, b.high)}; }
 
@@ -160,7 +160,7 @@ inline Vector select_ge(Vector a, Vector b, Vector yes, Vector no) {
           _mm256_blendv_ps(no.high, yes.high, _mm256_cmp_ps(a.high, b.high, _CMP_GE_OQ))};
 }
 
-// Returns v inside the extent and `other` beyond it.
+// Returns v within the extent of the block and `other` beyond it.
 inline Vector merge(Vector v, Whole, Vector) { return v; }
 inline Vector merge(Vector v, Part part, Vector other) {
   return {_mm256_blendv_ps(other.low, v.low, _mm256_castsi256_ps(mask_of(part, 0))),
@@ -186,7 +186,7 @@ inline __m256 scale(__m256 p, __m256 t) {
 }
 inline Vector scale(Vector p, Vector t) { return {scale(p.low, t.low), scale(p.high, t.high)}; }
 
-// Folds the lanes as a tree: 8, 4, 2 and 1 apart.
+// Adds up the lanes as a tree: lanes 8 apart, then 4, 2 and 1 apart.
 inline float fold_add(Vector a) {
   const __m256 v8 = _mm256_add_ps(a.low, a.high);
   const __m128 v4 = _mm_add_ps(_mm256_castps256_ps128(v8), _mm256_extractf128_ps(v8, 1));

@@ -1,4 +1,4 @@
-// 4-bit linear layers with the instructions of kernels/x86/avx2/int4.cpp, in registers twice as wide.
+// 4-bit linear layers with the same instructions as kernels/x86/avx2/int4.cpp, in registers of twice the width.
 #include <immintrin.h>
 
 #include "kernels/dispatch/tables.h"
@@ -28,7 +28,7 @@ struct Vector {
     }
   };
 
-  // Each scale is stored twice, for the two int16 of an output.
+  // Each scale is stored twice, once for each int16 of an output.
   struct Scales {
     __m512i values;
     explicit Scales(const int8_t* bytes) {

@@ -31,14 +31,14 @@ struct Vector {
   static Ints broadcast(const int16_t* q) {
     return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(q)));
   }
-  // This is assembly, because GCC 12 reorders the intrinsics until the sums do not fit the registers.
+  // Written in assembly, because GCC 12 reorders the intrinsics until the sums no longer fit the registers.
   static void multiply_add(Ints& sums, Ints activations, Ints weights) {
     Ints products;
     asm volatile("vpmaddwd %2, %1, %0" : "=v"(products) : "v"(activations), "v"(weights));
     asm volatile("vpaddd %1, %0, %0" : "+v"(sums) : "v"(products));
   }
 
-  // The sums, scales and biases around a tile's weights. `end` is where the weights end.
+  // The sums, scales and biases of a tile. `end` points to the end of the weights.
   class Frame {
    public:
     Frame(const uint8_t* tile, const uint8_t* end)
@@ -64,7 +64,7 @@ struct Vector {
     return _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
   }
 
-  // Converts sums to outputs. A vector of sums has four columns, one in each quarter.
+  // Converts sums to outputs. Each quarter of a vector of sums belongs to one column.
   static __m512 finish(const Ints (&sums)[kTileVectors], const Frame& frame, const RowQuantization& quantization) {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15);
     const __m512i columns =

@@ -1,5 +1,5 @@
-// Operations across the lanes of 16 registers: sums, maxima and a transposition. For the unnamed namespace see
-// kernels/generic/vector.h.
+// Operations across the lanes of 16 registers: sums, maxima and a transposition. kernels/generic/vector.h explains the
+// unnamed namespace.
 #pragma once
 
 #include <immintrin.h>
@@ -9,7 +9,7 @@
 namespace sotto::avx512 {
 namespace {
 
-// These join the halves of two registers.
+// Combine the halves of two registers.
 template <typename Join>
 inline __m512i fold_32(__m512i a, __m512i b, Join join) {
   return join(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
@@ -23,13 +23,13 @@ inline __m512i fold_128(__m512i a, __m512i b, Join join) {
   return join(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
 }
 
-// Folds four registers to one, whose 128-bit parts hold the folded 128 bits of each.
+// Folds four registers to one. Each of its 128-bit parts is one of the registers, folded to 128 bits.
 template <typename Join>
 inline __m512i fold_quads(const __m512i* r, Join join) {
   return fold_64(fold_32(r[0], r[1], join), fold_32(r[2], r[3], join), join);
 }
 
-// Returns, in lane i, the 16 lanes of rows[i] joined.
+// Returns in lane i the 16 lanes of rows[i], combined by `join`.
 template <typename Join>
 inline __m512i fold_rows(const __m512i (&rows)[16], Join join) {
   const __m512i low = fold_128(fold_quads(rows, join), fold_quads(rows + 4, join), join);
@@ -49,7 +49,7 @@ inline __m512 max_rows(const __m512i (&rows)[16]) {
   }));
 }
 
-// Transposes a square of 16 by 16 numbers.
+// Transposes a matrix of 16 by 16 numbers.
 inline void transpose(__m512i (&rows)[16]) {
   __m512i pairs[16];
 #pragma GCC unroll 8
@@ -57,7 +57,7 @@ inline void transpose(__m512i (&rows)[16]) {
     pairs[i] = _mm512_unpacklo_epi32(rows[i], rows[i + 1]);
     pairs[i + 1] = _mm512_unpackhi_epi32(rows[i], rows[i + 1]);
   }
-  // The 128-bit part k of quads[4 i + j] holds column 4 k + j of rows 4 i ... 4 i + 3.
+  // The 128-bit part k of quads[4 i + j] contains column 4 k + j of rows 4 i ... 4 i + 3.
   __m512i quads[16];
 #pragma GCC unroll 4
   for (size_t i = 0; i < 16; i += 4) {

@@ -1,5 +1,5 @@
-// The operations of kernels/generic over AVX-512 vectors, with the attention of each instruction set. Here it widens
-// int8 to int16 and multiplies with vpmaddwd.
+// The operations of kernels/generic with AVX-512 vectors, and the attention of each instruction set. The attention in
+// this file widens int8 to int16 and multiplies with vpmaddwd.
 #include "kernels/dispatch/tables.h"
 #include "kernels/generic/attention.h"
 #include "kernels/generic/table.h"
@@ -9,7 +9,7 @@
 namespace sotto::avx512 {
 namespace {
 
-// Multiplies blocks of 32 bytes, and a last block of 16 if the row ends with it.
+// Multiplies blocks of 32 bytes, and one block of 16 bytes at the end of a row if its length requires that.
 class Dots {
  public:
   Dots(const int8_t* query, size_t row_stride) : row_stride_(row_stride) {
@@ -27,7 +27,7 @@ class Dots {
     for (size_t i = 0; i + kLanes <= count; i += kLanes) {
       multiply_16(keys + i * row_stride_, scores + i);
     }
-    // The last 16 rows, some of which are computed twice.
+    // The last 16 rows. Some of them are computed for the second time.
     if (count % kLanes != 0) {
       const size_t i = count - kLanes;
       multiply_16(keys + i * row_stride_, scores + i);

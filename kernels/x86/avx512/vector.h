@@ -1,4 +1,4 @@
-// The 16 lanes in one AVX-512 register. For the unnamed namespace see kernels/generic/vector.h.
+// The 16 lanes of a vector in one AVX-512 register. kernels/generic/vector.h explains the unnamed namespace.
 #pragma once
 
 #include <immintrin.h>
@@ -72,28 +72,28 @@ struct Vector {
     _mm_mask_storeu_epi8(p, mask_of(part), rounded(offset));
   }
 
-  // Returns 64 of x * factor, at most `high`, rounded, plus `offset`. Everything else that int8 cannot represent,
-  // including NaN, becomes -128.
+  // Returns 64 values of x * factor, limited to `high`, rounded, plus `offset`. Everything else that int8 cannot
+  // represent, including NaN, becomes -128.
   static __m512i rounded_64(const float* x, Vector factor, Vector high, int32_t offset) {
     __m512i integers[4];
 #pragma GCC unroll 4
     for (size_t i = 0; i < 4; ++i) {
       const __m512 product = _mm512_mul_ps(_mm512_loadu_ps(x + 16 * i), factor.v);
-      integers[i] = _mm512_cvtps_epi32(_mm512_min_ps(high.v, product));  // if one is NaN, min returns the second
-                                                                         // operand
+      integers[i] = _mm512_cvtps_epi32(_mm512_min_ps(high.v, product));  // if either operand is NaN, min returns the
+                                                                         // second one
     }
     const __m512i offsets = _mm512_set1_epi16(static_cast<int16_t>(offset));
     const __m512i low = _mm512_packs_epi32(integers[0], integers[1]);
     const __m512i high_half = _mm512_packs_epi32(integers[2], integers[3]);
     const __m512i bytes = _mm512_packs_epi16(_mm512_adds_epi16(low, offsets), _mm512_adds_epi16(high_half, offsets));
-    // Packing leaves four lanes of each source adjacent.
+    // Packing puts four lanes of each source next to each other.
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     return _mm512_permutexvar_epi32(order, bytes);
   }
   static void store_64_rounded(const float* x, Vector factor, Vector high, int32_t offset, int8_t* q) {
     _mm512_storeu_si512(q, rounded_64(x, factor, high, offset));
   }
-  // Stores 64 of x * factor without an offset, limited to -127 ... 127.
+  // Stores 64 values of x * factor, limited to -127 ... 127, without an offset.
   static void store_64_symmetric(const float* x, Vector factor, int8_t* q) {
     const __m512i bytes = rounded_64(x, factor, broadcast(127.0f), 0);
     _mm512_storeu_si512(q, _mm512_max_epi8(bytes, _mm512_set1_epi8(-127)));
@@ -108,7 +108,7 @@ inline Vector fma(Vector a, Vector b, Vector c) { return {_mm512_fmadd_ps(a.v, b
 inline Vector sqrt(Vector a) { return {_mm512_sqrt_ps(a.v)}; }
 inline Vector abs(Vector a) { return {_mm512_abs_ps(a.v)}; }
 
-// These return a > b ? a : b and a < b ? a : b, which is b if either is NaN.
+// Return a > b ? a : b and a < b ? a : b. If either is NaN, the result is b.
 inline Vector max(Vector a, Vector b) { return {_mm512_max_ps(a.v, b.v)}; }
 inline Vector min(Vector a, Vector b) { return {_mm512_min_ps(a.v, b.v)}; }
 
@@ -117,7 +117,7 @@ inline Vector select_ge(Vector a, Vector b, Vector yes, Vector no) {
   return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_GE_OQ), no.v, yes.v)};
 }
 
-// Returns v inside the extent and `other` beyond it.
+// Returns v within the extent of the block and `other` beyond it.
 inline Vector merge(Vector v, Whole, Vector) { return v; }
 inline Vector merge(Vector v, Part part, Vector other) { return {_mm512_mask_blend_ps(mask_of(part), other.v, v.v)}; }
 
@@ -131,7 +131,7 @@ inline Vector scale(Vector p, Vector t) {
   return {_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(p.v), n))};
 }
 
-// Folds the lanes as a tree: 8, 4, 2 and 1 apart.
+// Adds up the lanes as a tree: lanes 8 apart, then 4, 2 and 1 apart.
 inline float fold_add(Vector a) {
   const __m256 v8 = _mm256_add_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1));
   const __m128 v4 = _mm_add_ps(_mm256_castps256_ps128(v8), _mm256_extractf128_ps(v8, 1));
@@ -154,7 +154,7 @@ template <size_t kCount, class Step>
   for (size_t i = 0; i < kCount; ++i) step(i);
 }
 
-// Computes generic::exp() of several vectors step by step, so that their latencies overlap.
+// Computes generic::exp() of several vectors, one step at a time for all of them, so that their latencies overlap.
 template <size_t kCount>
 [[gnu::always_inline]] inline void exp_each(Vector (&x)[kCount]) {
   const Vector magic = Vector::broadcast(kRoundToInteger);

@@ -1,5 +1,5 @@
-// Attention of many consecutive queries on AMX tile registers. The rows of a tile are keys, loaded from the ring as
-// they are, and its columns are queries, so that the sums are in the order of the scores.
+// Attention of many consecutive queries with AMX tile registers. The rows of a tile are keys, which are loaded from the
+// ring as they are. Its columns are queries, so the sums have the order of the scores.
 #include "kernels/x86/avx512vnni/attention_rows.h"
 
 #include <cstring>
@@ -17,7 +17,7 @@ using avx512vnni::Queries;
 constexpr size_t kKeys = kTileRows;
 static_assert(kTileRows == kAttentionGroupRows && kGroups == 3);
 
-// Dot products, (group, key, row).
+// Dot products, as (group, key, row).
 struct Dots {
   alignas(64) int32_t sums[kGroups][kKeys][kAttentionGroupRows];
 };
@@ -31,7 +31,7 @@ class Scorer {
         groups_((args.row_count + kAttentionGroupRows - 1) / kAttentionGroupRows),
         steps_((args.row_stride + kTileRowBytes - 1) / kTileRowBytes) {}
 
-  // Multiplies a tile of keys while the sums of the previous one become scores.
+  // Multiplies a tile of keys while the sums of the tile before it are converted to scores.
   void score() {
     const TileState state;
     Dots dots[2];
@@ -89,7 +89,7 @@ class Scorer {
     if (kCount > 2) store_tile<2>(dots->sums[group + 2]);
   }
 
-  // Copies the last keys, zero-padded to a whole tile.
+  // Copies the last keys and pads them with zeros to a whole tile.
   const int8_t* copy_last(size_t first) {
     std::memset(last_, 0, sizeof last_);
     for (size_t i = 0; first + i < count_ && i < kKeys; ++i) {

@@ -1,6 +1,6 @@
-// Int8 linear layers on AMX tile registers, for more than twelve rows. Two tiles of rows are multiplied by two tiles of
-// columns over all inputs. Between the multiplications other instructions reorder the weights of later steps for the
-// tile registers and convert the sums of the previous rows to floats.
+// Int8 linear layers with AMX tile registers, for more than twelve rows. Two tiles of rows are multiplied with two
+// tiles of columns over all inputs. In between, other instructions reorder the weights of later steps for the tile
+// registers and convert the sums of the previous rows to floats.
 #include <algorithm>
 #include <cassert>
 
@@ -17,20 +17,20 @@ static_assert(kTileRows == kTileColumns);
 
 constexpr size_t kStepInputs = kTileRowBytes;
 constexpr size_t kStepDepths = kStepInputs / kTileDepth;
-constexpr size_t kPair = 2;  // number of tiles of columns, and of rows, that are multiplied together
+constexpr size_t kPair = 2;  // number of tiles of columns, and of tiles of rows, that are multiplied together
 
 // The sums of one tile of rows.
 struct Sums {
   int32_t columns[kPair][kTileRows][kTileColumns];
 };
 
-// The weights of a step in the order of tile registers: (group of four inputs, column, input of the group).
+// The weights of a step, in the order of tile registers: (group of four inputs, column, input of the group).
 struct StepWeights {
   alignas(64) int8_t columns[kPair][kTileBytes];
 };
 
-// Reorders packed weights, which are (group of eight inputs, column, input of the group). It reorders all steps of two
-// tiles of columns, `turns` times, then those of the next two.
+// Reorders packed weights, which are stored as (group of eight inputs, column, input of the group). It reorders all
+// steps of two tiles of columns `turns` times, then those of the next two.
 class WeightOrder {
  public:
   // `passes` is the number of times that two tiles of columns are multiplied.
@@ -45,13 +45,13 @@ class WeightOrder {
     prefetch_step_ = (kPair * size_ + steps - 1) / steps;
   }
 
-  // Prefetches a part of the next two tiles. It is called at every step.
+  // Prefetches a part of the next two tiles. Called in every step.
   [[gnu::always_inline]] void prefetch() {
     for (size_t i = 0; i < prefetch_step_; i += 64) _mm_prefetch(prefetch_address_ + i, _MM_HINT_T1);
     prefetch_address_ += prefetch_step_;
   }
 
-  // Reorders the weights of the next step. Inputs beyond those of the layer become zero.
+  // Reorders the weights of the next step. Inputs that the layer does not have become zero.
   [[gnu::always_inline]] void next(StepWeights* to) {
     if (tiles_left_ == 0) return;
     const uint8_t* from = tile_ + sizeof(__m512i) + depth_ * avx512vnni::kDepthBytes;
@@ -150,13 +150,13 @@ class Finish {
   size_t rows_ = 0;
 };
 
-// The maximal number of steps whose reordered weights are kept for all rows, if there are enough rows. Otherwise a few
-// steps are reordered ahead of their use, again for every two tiles of rows.
+// The maximum number of steps whose reordered weights are kept for all rows, if there are enough rows. If there are
+// more steps, a few are reordered ahead of their use, again for every two tiles of rows.
 constexpr size_t kKeptSteps = 16;
 constexpr size_t kKeptPasses = 3;
 constexpr size_t kStepsAhead = 4;
 
-// Multiplies two tiles of rows by two of columns in passes.
+// Multiplies two tiles of rows with two tiles of columns, in several passes.
 class Passes {
  public:
   Passes(const Int8Args& args, size_t first_tile, size_t tile_count)
@@ -238,8 +238,8 @@ class Passes {
   alignas(64) Sums sums_[2][kPair];
 };
 
-// Writes tiles of rows, their steps one after the other, with 128 added, which makes them unsigned. Rows and inputs
-// beyond the batch are zero.
+// Writes tiles of rows, one step after the other, with 128 added to make the values unsigned. Rows and inputs that the
+// batch does not have are zero.
 void prepare_large_batch(const Int8Args& args) {
   const __m512i sign = _mm512_set1_epi8(-128);
   int8_t* to = args.ordered;

@@ -1,5 +1,5 @@
-// The tile registers of AMX. GCC's intrinsics take only literal numbers, and do not declare that loading a tile reads
-// memory. For the unnamed namespace see kernels/generic/vector.h.
+// The tile registers of AMX. The intrinsics of GCC accept only literals as numbers of tiles, and do not declare that
+// loading a tile reads memory. kernels/generic/vector.h explains the unnamed namespace.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ inline constexpr size_t kTileRows = 16;
 inline constexpr size_t kTileRowBytes = 64;
 inline constexpr size_t kTileBytes = kTileRows * kTileRowBytes;
 
-// Configures all eight tiles at full size during its lifetime.
+// Configures all eight tiles at full size as long as it exists.
 class TileState {
  public:
   TileState() {
-    alignas(64) uint8_t shapes[64] = {1};  // palette 1, with widths from byte 16 and heights from byte 48
+    alignas(64) uint8_t shapes[64] = {1};  // palette 1; the widths start at byte 16, the heights at byte 48
     for (size_t i = 0; i < 8; ++i) {
       shapes[16 + 2 * i] = kTileRowBytes;
       shapes[48 + i] = kTileRows;

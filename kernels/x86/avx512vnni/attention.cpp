@@ -1,5 +1,5 @@
-// Attention with vpdpbusd, which multiplies unsigned by signed bytes. So 128 is added to keys (k ^ 0x80), and 128 times
-// the sum of the query is subtracted again.
+// Attention with vpdpbusd, which multiplies unsigned with signed bytes. For this, 128 is added to each key (k ^ 0x80),
+// and 128 times the sum of the query is subtracted afterwards.
 #include "kernels/generic/attention.h"
 
 #include "kernels/dispatch/tables.h"
@@ -9,7 +9,7 @@
 namespace sotto::avx512vnni {
 namespace {
 
-// Multiplies blocks of 64 bytes, of which the last may be masked.
+// Multiplies blocks of 64 bytes, the last of which may be masked.
 class Dots {
  public:
   Dots(const int8_t* query, size_t row_stride)
@@ -36,7 +36,7 @@ class Dots {
     for (size_t i = 0; i + kLanes <= count; i += kLanes) {
       multiply_16(keys + i * row_stride_, scores + i);
     }
-    // The last 16 rows, some of which are computed twice.
+    // The last 16 rows. Some of them are computed for the second time.
     if (count % kLanes != 0) {
       const size_t i = count - kLanes;
       multiply_16(keys + i * row_stride_, scores + i);

@@ -1,5 +1,6 @@
 // Attention of a few consecutive queries, which share the keys and values that they read. Sixteen keys at a time are
-// transposed, so that a register holds four dimensions of each. Values are widened to floats once for all queries.
+// transposed, so that a register contains four dimensions of each of them. Values are widened to floats once for all
+// queries.
 #include <algorithm>
 #include <cassert>
 
@@ -19,8 +20,8 @@ using generic::Whole;
 // Returns the distance between the score rows, in floats.
 size_t score_stride(const AttentionRowsArgs& args) { return args.slots_of(args.row_count - 1); }
 
-// Four dimensions of a query, which are multiplied with those of 16 keys. The multiplication is assembly, because with
-// the intrinsic GCC 12 broadcasts the four through a general register.
+// Four dimensions of a query, which are multiplied with the same dimensions of 16 keys. The multiplication is written
+// in assembly, because GCC 12 broadcasts the argument of the intrinsic through a general register.
 struct Four {
   int8_t q[4];
 };
@@ -53,8 +54,8 @@ void quantize_queries(const AttentionRowsArgs& args, FewQueries* queries) {
   _mm512_storeu_si512(queries->excess, _mm512_slli_epi32(avx512::sum_rows(sums), 7));
 }
 
-// Loads dimensions [64 group, 64 group + 64) of up to 16 keys as unsigned bytes, four dimensions of each key per
-// register.
+// Loads dimensions [64 group, 64 group + 64) of up to 16 keys as unsigned bytes. Each register contains four dimensions
+// of every key.
 void load_keys(const AttentionRowsArgs& args, size_t first, size_t count, size_t group, __m512i (&keys)[16]) {
   const size_t width = std::min<size_t>(args.row_stride - group * 64, 64);
   const auto mask = static_cast<__mmask16>((1u << width / 4) - 1);
@@ -67,7 +68,7 @@ void load_keys(const AttentionRowsArgs& args, size_t first, size_t count, size_t
   avx512::transpose(keys);
 }
 
-// Adds a group's products of a query with 16 keys.
+// Adds the products of one group of dimensions of a query with 16 keys.
 inline __m512i multiply_add(__m512i sums, const __m512i (&keys)[16], const Four* q) {
   __m512i odd = _mm512_setzero_si512();
 #pragma GCC unroll 8
@@ -78,8 +79,8 @@ inline __m512i multiply_add(__m512i sums, const __m512i (&keys)[16], const Four*
   return _mm512_add_epi32(sums, odd);
 }
 
-// Computes the scores of up to 16 keys, and updates each row's maximum, lane by lane, with the scores of keys that it
-// sees.
+// Computes the scores of up to 16 keys. Updates the maximum of each row, lane by lane, with the scores of the keys to
+// which the row attends.
 void score_keys(const AttentionRowsArgs& args, const FewQueries& queries, size_t first, size_t count, Vector* maxima) {
   __m512i sums[kFewRows];
   for (size_t group = 0; group * 64 < args.row_stride; ++group) {
@@ -109,8 +110,8 @@ void score_keys(const AttentionRowsArgs& args, const FewQueries& queries, size_t
   }
 }
 
-// Replaces a row's scores by weights of the values. The weight is 0 for values that only later rows see. Returns the
-// sums of the row's exponentials, lane by lane.
+// Replaces the scores of a row by the weights of the values, which are 0 for values that only later rows attend to.
+// Returns the sums of the row's exponentials, lane by lane.
 Vector weigh(const AttentionRowsArgs& args, size_t row, Vector maximum) {
   float* scores = args.scores + row * score_stride(args);
   const size_t count = args.slots_of(row);
@@ -125,7 +126,7 @@ Vector weigh(const AttentionRowsArgs& args, size_t row, Vector maximum) {
   return sum;
 }
 
-// Reads the weights of a slot, which are a stride (in bytes) apart; four rows share a pointer.
+// Reads the weights of a slot, which are `stride` bytes apart. Four rows share a pointer.
 template <size_t kRows>
 class Weights {
  public:
@@ -143,7 +144,7 @@ class Weights {
 #pragma GCC unroll 3
     for (size_t i = 0; i < kGroups; ++i) {
       groups_[i] += sizeof(float);
-      asm("" : "+r"(groups_[i]));  // keeps one register per group instead of one for every row
+      asm("" : "+r"(groups_[i]));  // makes the compiler keep one register per group instead of one per row
     }
   }
 
@@ -154,8 +155,8 @@ class Weights {
   const char* groups_[kGroups];
 };
 
-// Computes outputs [d, d + 16 kBlocks) of all rows. Adding 0 times a value that a row does not see changes no bit,
-// because no sum is -0.
+// Computes outputs [d, d + 16 kBlocks) of all rows. A value that a row does not attend to is multiplied by 0. Adding
+// this product changes no bit, because no sum is -0.
 template <size_t kRows, size_t kBlocks>
 void mix(const AttentionRowsArgs& args, size_t d, const Vector* inverses) {
   Vector sums[kRows][kBlocks];

@@ -1,5 +1,5 @@
 // Attention of many consecutive queries, which share the keys and values that they read. The lanes of a register are
-// sixteen queries, so that a softmax needs no operations across lanes, and keys are broadcast. Values are widened to
+// sixteen queries, so the softmax needs no operations across lanes, and keys are broadcast. Values are widened to
 // floats once for all queries.
 #include <algorithm>
 #include <cassert>
@@ -24,8 +24,8 @@ constexpr size_t kTileKeys = 8;
 constexpr size_t kKeysAhead = 64;
 static_assert(kAttentionGroupRows == kLanes);
 
-// Quantizes 64 floats as Kernels::quantize_symmetric does. Conversion and packing turn NaN and values that are too low
-// into -128.
+// Quantizes 64 floats as Kernels::quantize_symmetric does. Conversion and packing map NaN and values that are too low
+// to -128.
 inline __m512i quantize_64(const float* x, size_t count, Vector inverse) {
   __m512i integers[4];
 #pragma GCC unroll 4
@@ -42,7 +42,7 @@ inline __m512i quantize_64(const float* x, size_t count, Vector inverse) {
   return _mm512_max_epi8(_mm512_permutexvar_epi32(order, bytes), _mm512_set1_epi8(-127));
 }
 
-// Quantizes rows [16 group, 16 group + 16). Rows beyond the last one repeat it.
+// Quantizes rows [16 group, 16 group + 16). Beyond the last row, that row is repeated.
 void quantize_queries(const AttentionRowsArgs& args, size_t group, Queries* queries) {
   const float* rows[kLanes];
   __m512i magnitudes[kLanes];
@@ -75,13 +75,13 @@ void quantize_queries(const AttentionRowsArgs& args, size_t group, Queries* quer
   }
 }
 
-// Prefetches the first keys. Each key then prefetches a later one, and its own value.
+// Prefetches the first keys. While a key is used, a later key and its own value are prefetched.
 void prefetch_keys(const AttentionRowsArgs& args) {
   const size_t count = std::min(args.slots_of(args.row_count - 1), kKeysAhead);
   for (size_t i = 0; i < count; ++i) __builtin_prefetch(args.keys + i * args.row_stride);
 }
 
-// Up to sixteen keys with 128 added, because vpdpbusd multiplies unsigned by signed bytes.
+// Up to sixteen keys, with 128 added, because vpdpbusd multiplies unsigned with signed bytes.
 struct Keys {
   alignas(64) uint8_t k[kLanes][kMaxHeadSize];
 
@@ -112,8 +112,8 @@ void find_excess(const AttentionRowsArgs& args, const Queries& queries, __m512i*
   }
 }
 
-// Broadcasts four dimensions of a key, as a float, because GCC 12 would broadcast an integer through a general
-// register.
+// Broadcasts four dimensions of a key. They are treated as a float, because GCC 12 would broadcast an integer through a
+// general register.
 inline __m512i broadcast(const uint8_t* key) {
   float four;
   std::memcpy(&four, key, sizeof four);
@@ -158,9 +158,9 @@ template <size_t kCount, size_t kKeys>
   }
 }
 
-// Computes the scores of kKeys keys for groups first_group ... first_group + kCount - 1, (group, slot, row), and
-// updates each row's maximum with the scores of keys that it sees. It must not be inlined, because GCC 12 would then
-// keep the sums in memory.
+// Computes the scores of kKeys keys for groups first_group ... first_group + kCount - 1, as (group, slot, row), and
+// updates the maximum of each row with the scores of the keys to which it attends. Not inlined, because GCC 12 would
+// then keep the sums in memory.
 template <size_t kCount, size_t kKeys>
 [[gnu::noinline]] void score_keys(const AttentionRowsArgs& args, Queries* queries, size_t first_group, size_t first,
                                   const uint8_t (*keys)[kMaxHeadSize], const __m512i* minus_excess) {
@@ -216,7 +216,8 @@ void score(const AttentionRowsArgs& args, Queries* queries) {
   }
 }
 
-// Prefetches, line by line, the queries of the sixteen rows that a later call processes in place of a group.
+// Prefetches, one cache line at a time, the queries of the sixteen rows that a later call processes in place of a
+// group.
 class QueryPrefetcher {
  public:
   QueryPrefetcher(const AttentionRowsArgs& args, size_t group)
@@ -242,8 +243,8 @@ class QueryPrefetcher {
   size_t rows_left_ = kLanes;
 };
 
-// Replaces the scores of a group by weights of the values. The weight is 0 for rows that do not see the value. Writes
-// the inverse of the sum of each row's exponentials, of which slot t is added to sum t % 16.
+// Replaces the scores of a group by the weights of the values, which are 0 for rows that do not attend to the value.
+// Writes the reciprocal of the sum of each row's exponentials. Slot t is added to partial sum t % 16.
 void weigh(const AttentionRowsArgs& args, size_t group, __m512 maximum, float* inverses) {
   constexpr size_t kStep = 4;
   float* scores = scores_of(args, group, 0);
@@ -253,7 +254,7 @@ void weigh(const AttentionRowsArgs& args, size_t group, __m512 maximum, float* i
   const float* value_scales = args.value_scales;
   QueryPrefetcher later(args, group);
   Vector sums[kLanes];
-  for (size_t i = 0; i < kLanes; i += kStep) {  // a few sums at a time, which stay in registers
+  for (size_t i = 0; i < kLanes; i += kStep) {  // a few sums at a time, so that they stay in registers
     Vector some[kStep] = {};
     const auto weigh_slots = [&](size_t t, auto all_see) {
       later.prefetch();
@@ -287,12 +288,12 @@ constexpr size_t kMixSlots = 96;
 
 struct Mix {
   alignas(64) float sums[kAttentionRows][kMixWidth];
-  alignas(64) float values[kMixSlots][kMixWidth];  // values of the slots widened so far
+  alignas(64) float values[kMixSlots][kMixWidth];  // values of the slots that have been widened so far
 };
 
-// A part of the slots, at most kMixSlots, whose values are widened by the first rows that see them.
+// Some of the slots, at most kMixSlots. The first rows that attend to a slot widen its value.
 struct Slots {
-  const int8_t* values;  // (slot), stride apart
+  const int8_t* values;  // (slot), `stride` apart
   size_t stride;
   size_t count;
   size_t widened;
@@ -301,7 +302,7 @@ struct Slots {
 template <size_t kBlocks>
 using Sums = Vector[kMixRows][kBlocks];
 
-// Adds the products of a slot for kMixRows rows. There is one weight per lane.
+// Adds the products of a slot for kMixRows rows, with one weight per lane.
 template <size_t kBlocks>
 [[gnu::always_inline]] inline void add_slot(const float* weights, const Vector (&values)[kBlocks],
                                             Sums<kBlocks>& sums) {
@@ -313,7 +314,7 @@ template <size_t kBlocks>
   }
 }
 
-// Reads the values that are already widened from `values`, and writes the others to it.
+// Reads the values that have already been widened from `values`, and writes the others to it.
 template <size_t kBlocks>
 [[gnu::always_inline]] inline void add_slots(const float* weights, const Slots& slots, float (*values)[kMixWidth],
                                              Sums<kBlocks>& sums) {
@@ -337,7 +338,7 @@ template <size_t kBlocks>
   }
 }
 
-// Adds to the sums so far, or starts from zeros.
+// Continues the sums so far, or starts from zeros.
 template <size_t kBlocks>
 void add_slots(const float* weights, const Slots& slots, bool to_zeros, size_t row, Mix* mix) {
   Sums<kBlocks> sums;
@@ -368,8 +369,9 @@ void prefetch_outputs(const AttentionRowsArgs& args, size_t row, size_t d) {
   }
 }
 
-// Computes outputs [d, d + kMixWidth), limited to the size of the head. Scores have become weights, (group of 16 rows,
-// slot, row). Adding 0 times a value that a row does not see changes no bit, because no sum is -0.
+// Computes outputs [d, d + kMixWidth), as far as the head has them. The scores have been replaced by weights, (group of
+// 16 rows, slot, row). A value that a row does not attend to is multiplied by 0. Adding this product changes no bit,
+// because no sum is -0.
 void mix_rows(const AttentionRowsArgs& args, size_t d, const float* inverses) {
   Mix mix;
   const size_t count = args.slots_of(args.row_count - 1);

@@ -1,4 +1,4 @@
-// Attention of consecutive queries. AVX512-VNNI and AMX share everything but the scoring of keys.
+// Attention of consecutive queries. AVX512-VNNI and AMX share everything except the scoring of keys.
 #pragma once
 
 #include <immintrin.h>
@@ -16,29 +16,29 @@ struct Queries {
   // (group, group of four dimensions, row, dimension of the group)
   alignas(64) int8_t q[kGroups][kMaxFours][kAttentionGroupRows][4];
   __m512 scales[kGroups];
-  __m512 maxima[kGroups];  // maxima of the scores that each row sees
+  __m512 maxima[kGroups];  // for each row, the maximum of the scores of the keys to which it attends
 };
 
-// Computes scores, (group, slot, row), and updates the maxima.
+// Computes scores, as (group, slot, row), and updates the maxima.
 using ScoreRows = void (*)(const AttentionRowsArgs& args, Queries* queries);
 
 void attention_rows(const AttentionRowsArgs& args, ScoreRows score);
 
-// Up to this number of rows attention_rows() calls attention_few_rows(), which is faster.
+// Up to this number of rows, attention_rows() calls attention_few_rows(), which is faster.
 inline constexpr size_t kFewRows = 12;
 static_assert(kFewRows <= kAttentionGroupRows);
 void attention_few_rows(const AttentionRowsArgs& args);
 
 namespace {
 
-// Returns the first group that sees `slot`.
+// Returns the first group that attends to `slot`.
 inline size_t first_group(const AttentionRowsArgs& args, size_t slot) {
   return slot < args.slot_count ? 0 : (slot + 1 - args.slot_count) / kAttentionGroupRows;
 }
 
-// Returns the lanes of a group that see `slot`.
+// Returns the lanes of a group that attend to `slot`.
 inline __mmask16 lanes_that_see(const AttentionRowsArgs& args, size_t group, size_t slot) {
-  const size_t begin = args.slots_of(group * kAttentionGroupRows);  // all rows see the slots before this one
+  const size_t begin = args.slots_of(group * kAttentionGroupRows);  // all rows attend to the slots before this one
   return static_cast<__mmask16>(slot < begin ? 0xffff : 0xffffu << std::min<size_t>(slot - begin + 1, 16));
 }
 

@@ -1,5 +1,5 @@
-// 4-bit linear layers with vpdpbusd. The dot product of a block and an output, including its start value, fits 16 bits,
-// so that vpdpwssd multiplies it by the block's scale and accumulates it.
+// 4-bit linear layers with vpdpbusd. The dot product of a block and an output, including its initial value, fits 16
+// bits, so vpdpwssd can multiply it by the scale of the block and accumulate the result.
 #include <immintrin.h>
 
 #include "kernels/dispatch/tables.h"
@@ -29,7 +29,7 @@ struct Vector {
     }
   };
 
-  // Each scale is in the low half of an int32; the high half is zero.
+  // Each scale is in the low half of an int32 whose high half is zero.
   struct Scales {
     __m512i values;
     explicit Scales(const int8_t* bytes)
@@ -47,7 +47,7 @@ struct Vector {
     __m512i dots = _mm512_set1_epi32(*start);
 #pragma GCC unroll 8
     for (size_t i = 0; i < 8; ++i) {
-      // This is assembly, because with the intrinsic the compiler does not broadcast the activations as part of the
+      // Written in assembly, because with the intrinsic the compiler does not broadcast the activations as part of the
       // load.
       asm("vpdpbusd %2%{1to16%}, %1, %0"
           : "+v"(dots)

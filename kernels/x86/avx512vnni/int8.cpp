@@ -2,8 +2,8 @@
 //
 // A batch of up to twelve rows takes one pass over the weights, which are prefetched two pages ahead. More rows are
 // multiplied in blocks of seven to thirteen rows of nearly equal height. All sums of a block and a tile stay in
-// registers, and a block's activations are stored in the order of their use. A tile's weights come from the cache for
-// every block while the next tile is prefetched.
+// registers, and the activations of a block are stored in the order in which they are used. The weights of a tile come
+// from the cache for every block while the next tile is prefetched.
 #include <cassert>
 
 #include "kernels/dispatch/tables.h"
@@ -92,7 +92,7 @@ constexpr size_t kGroupDepths = sizeof(__m512i) / kTileDepth;
 
 size_t padded(size_t inputs) { return depth_count(inputs) * kTileDepth; }
 
-// Prefetches one line per kTileDepth inputs, `step` bytes apart.
+// Prefetches one cache line per kTileDepth inputs, `step` bytes apart.
 struct Prefetcher {
   const char* address;
   size_t step;
@@ -129,7 +129,7 @@ void multiply_block(const Int8Args& args, const Block& block, const uint8_t* til
   const int8_t* q = block.q;
   const size_t depths = depth_count(args.inputs);
   for (size_t group = 0; group < depths / kGroupDepths; ++group) {
-    // Output rows are prefetched one at a time, because all of them at once would delay the loads.
+    // Rows of outputs are prefetched one at a time, because prefetching all of them together would delay the loads.
     if (group < kRows) {
       _mm_prefetch(reinterpret_cast<const char*>(block.y + group * args.outputs), _MM_HINT_T0);
     }
@@ -177,7 +177,7 @@ BlockFunction block_function(size_t rows) {
   }
 }
 
-// Reorders activations as Block::q describes, with 128 added, which makes them unsigned.
+// Reorders activations as Block::q describes, with 128 added to make them unsigned.
 void prepare_large_batch(const Int8Args& args) {
   const __m512i sign = _mm512_set1_epi8(-128);
   const int8_t* from = args.q;

@@ -1,6 +1,6 @@
-// Tiles of 16 columns, for batches of any size. vpdpbusd multiplies unsigned by signed bytes, so 128 is added to
-// activations, and the packed sums of the columns correct for it together with the zero point. For the unnamed
-// namespace see kernels/generic/vector.h.
+// Tiles of 16 columns, for batches of any size. vpdpbusd multiplies unsigned with signed bytes, so 128 is added to the
+// activations, and the packed sums of the columns correct the result for that and for the zero point.
+// kernels/generic/vector.h explains the unnamed namespace.
 #pragma once
 
 #include <immintrin.h>
@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kTileColumns = 16;
 constexpr size_t kDepthBytes = kTileColumns * kTileDepth;
 constexpr size_t kFrameBytes = kTileColumns * (sizeof(int32_t) + 2 * sizeof(float));
-constexpr size_t kHalfBytes = sizeof(__m512i);  // half of the columns of a depth
+constexpr size_t kHalfBytes = sizeof(__m512i);  // size of half of the columns of a depth
 
 inline size_t depth_count(size_t inputs) { return (inputs + kTileDepth - 1) / kTileDepth; }
 inline size_t tile_size(size_t inputs) { return kFrameBytes + depth_count(inputs) * kDepthBytes; }
@@ -27,13 +27,13 @@ inline __m512i broadcast(const int8_t* q) {
   return _mm512_set1_epi64(bytes);
 }
 
-// This is assembly, because with the intrinsic GCC 12 spills the sums of more than eight rows, and copies them where it
-// may change the order.
+// Written in assembly, because with the intrinsic GCC 12 spills the sums of more than eight rows, and copies them
+// wherever it reorders the instructions.
 inline void multiply_add(__m512i& sums, __m512i activations, __m512i weights) {
   asm volatile("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(activations), "v"(weights));
 }
 
-// The sums of a row and a tile. A column's sum is in two adjacent halves.
+// The sums of a row and a tile. Two adjacent halves contain the sum of a column.
 struct RowSums {
   __m512i low;
   __m512i high;
@@ -46,23 +46,23 @@ inline __m512i sums_of_columns(const RowSums& row) {
                           _mm512_permutex2var_epi32(row.low, odd, row.high));
 }
 
-// The sums, scales and biases around a tile's weights.
+// The sums, scales and biases of a tile.
 class TileFrame {
  public:
   TileFrame() = default;
-  // `end` is where the weights end.
+  // `end` points to the end of the weights.
   TileFrame(const uint8_t* tile, const uint8_t* end)
       : scales_(_mm512_load_ps(reinterpret_cast<const float*>(end))),
         biases_(_mm512_load_ps(reinterpret_cast<const float*>(end) + kTileColumns)) {
-    // Splits minus the sum into two int16: the lowest 7 bits, and the bits above them.
+    // Minus the sum is split into two int16: the lowest 7 bits, and the bits above them.
     const __m512i minus_sums = _mm512_load_si512(tile);
     const __m512i above = _mm512_slli_epi32(_mm512_srai_epi32(minus_sums, 7), 16);
     minus_sums_ = _mm512_or_si512(above, _mm512_and_si512(minus_sums, _mm512_set1_epi32(127)));
   }
 
-  // Converts a row's sums of the columns to outputs.
+  // Converts the sums of a row for all columns to outputs.
   __m512 finish(__m512i sums, const RowQuantization& quantization) const {
-    // The offset of 0 ... 255 as two int16: 128 times the offset, and the offset itself.
+    // The offset, from 0 to 255, as two int16: 128 times the offset, and the offset itself.
     const int32_t offset = quantization.zero_point + 128;
     const __m512i offsets = _mm512_set1_epi32(offset << 23 | offset);
     const __m512i dots = _mm512_dpwssd_epi32(sums, offsets, minus_sums_);
@@ -76,7 +76,7 @@ class TileFrame {
   __m512 biases_;
 };
 
-// Returns the mask of the columns of a tile that the layer has.
+// Returns the mask of those columns of a tile that the layer has.
 inline __mmask16 columns_of(const Int8Args& args, size_t tile) {
   const size_t rest = args.outputs - tile * kTileColumns;
   return static_cast<__mmask16>(rest >= kTileColumns ? 0xffff : (1u << rest) - 1);

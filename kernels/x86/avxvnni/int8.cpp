@@ -1,5 +1,5 @@
-// Int8 linear layers with vpdpbusd in 256 bits, which multiplies unsigned by signed bytes. So 128 is added to
-// activations, and the packed sums of the columns correct for it together with the zero point.
+// Int8 linear layers with the 256-bit form of vpdpbusd, which multiplies unsigned with signed bytes. For this, 128 is
+// added to the activations, and the packed sums of the columns correct the result for that and for the zero point.
 #include <immintrin.h>
 
 #include <cstring>
@@ -40,7 +40,7 @@ struct Vector {
   }
 
   using Frame = avx2::TileFrame;
-  // Converts sums to outputs. A column's sum is in two adjacent parts.
+  // Converts sums to outputs. Two adjacent parts contain the sum of a column.
   static __m256 finish(const Ints (&sums)[kTileVectors], const Frame& frame, const RowQuantization& quantization) {
     const __m256i columns = _mm256_permute4x64_epi64(_mm256_hadd_epi32(sums[0], sums[1]), _MM_SHUFFLE(3, 1, 2, 0));
     return frame.finish(columns, 128, quantization);

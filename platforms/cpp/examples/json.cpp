@@ -1,5 +1,5 @@
-// Streams an object under a JSON Schema, without exceptions, until it is complete or Ctrl-C is pressed: json MODEL
-// PROMPT
+// Streams a JSON object that satisfies a schema, without exceptions, until it is complete or Ctrl-C is pressed. Usage:
+// json MODEL PROMPT
 #define SOTTO_HPP_NO_EXCEPTIONS
 #include <csignal>
 #include <cstdio>

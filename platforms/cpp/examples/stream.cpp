@@ -1,4 +1,4 @@
-// Streams text: stream MODEL PROMPT
+// Streams text. Usage: stream MODEL PROMPT
 #include <iostream>
 #include <sotto.hpp>
 

@@ -1,19 +1,19 @@
-// sotto.hpp - Sotto in C++17: handles that own their memory, errors, ranges, and callbacks of any kind. It is header
-// only and wraps the C interface sotto.h, whose comments specify every parameter and function; link libsotto.
+// sotto.hpp - Sotto in C++17: handles that own their memory, errors, ranges, and callbacks of any kind. The binding is
+// header-only and wraps the C interface sotto.h, whose comments specify every parameter and function. Link with
+// libsotto.
 //
 //   auto model = sotto::Model::open("demo.sotto");
 //   auto session = sotto::Session::create(model);
-//   session.prefill("Once upon a time");
-//   for (const sotto::Piece& piece : session.stream(100)) std::cout << piece.text();
+//   for (const sotto::Piece& piece : session.stream("Once upon a time", 100)) std::cout << piece.text();
 //
-// Errors   A failed call throws sotto::Error. With SOTTO_HPP_NO_EXCEPTIONS defined every function that can fail
-//          returns sotto::Expected<T> instead of T. One program may contain both kinds.
-// Handles  Handles are move-only and keep the objects alive that they use: a session its model, a matcher its
-//          grammar, and so on. A moved-from handle may only be assigned to or destroyed.
-// Threads  Any number of threads may use one Model, Vocabulary or Grammar; other objects belong to one thread at a
+// Errors   A call that fails throws sotto::Error. If SOTTO_HPP_NO_EXCEPTIONS is defined, every function that can fail
+//          returns sotto::Expected<T> instead of T. One program may contain both kinds of code.
+// Handles  Handles are move-only and keep the objects that they use alive: a session its model, a matcher its grammar,
+//          and so on. A moved-from handle may only be destroyed or assigned to.
+// Threads  Any number of threads may use one Model, Vocabulary or Grammar; other objects may be used by one thread at a
 //          time. Session::canceller() returns an object that another thread may use.
-// Params   Parameters inherit the C structs of the same names and set their defaults. Lists are vectors and callbacks
-//          are std::functions; they replace the pointers and counts of the C struct.
+// Params   Parameters inherit the C structs of the same names and set their defaults. Lists are vectors, and callbacks
+//          are std::functions; they replace the pointers and counts of the C structs.
 #ifndef SOTTO_HPP
 #define SOTTO_HPP
 

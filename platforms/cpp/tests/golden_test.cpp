@@ -30,7 +30,7 @@ class GoldenTest : public ::testing::Test {
     return params;
   }
 
-  // Prefills and streams with a session that is otherwise set up.
+  // Prefills and streams with a session that is ready to use.
   void expect_stream(sotto::Session& session, const golden::Case& from) const {
     session.set_sampler(sampler(from));
     std::string text;

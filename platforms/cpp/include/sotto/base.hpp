@@ -26,7 +26,7 @@
 #  define SOTTO_HPP_NO_EXCEPTIONS
 #endif
 
-// Each way to report errors has its own set of types, so that one program may contain both.
+// Each way of reporting errors has its own set of types, so that one program may contain both.
 #ifdef SOTTO_HPP_NO_EXCEPTIONS
 #  define SOTTO_HPP_ERRORS_ expecting
 #else
@@ -38,7 +38,7 @@ inline namespace SOTTO_HPP_ERRORS_ {
 
 using Token = sotto_token;
 
-// The values of sotto_status that are not failures. New ones may be added.
+// The values of sotto_status that are not failures. Later versions may add new ones.
 enum class Status : sotto_status {
   ok = SOTTO_OK,
   end_of_text = SOTTO_STOP_END_OF_TEXT,
@@ -56,8 +56,7 @@ enum class Status : sotto_status {
 
 inline const char* text_of(Status status) { return sotto_status_text(static_cast<sotto_status>(status)); }
 
-// A failure: its status (SOTTO_INVALID_ARGUMENT, ...), a message, and the offset in the input if
-// one is known.
+// A failure: its status (such as SOTTO_INVALID_ARGUMENT), a message, and the offset in the input if one is known.
 class Error : public std::exception {
  public:
   static constexpr uint64_t no_offset = UINT64_MAX;
@@ -80,7 +79,7 @@ class Error : public std::exception {
 };
 
 #ifdef SOTTO_HPP_NO_EXCEPTIONS
-// A value or an error. value() of an error aborts the program.
+// A value or an error. Calling value() on an error aborts the program.
 template <class T>
 class [[nodiscard]] Expected {
  public:
@@ -133,22 +132,22 @@ using Result = T;
 #  define SOTTO_HPP_VALUE_(name, call) auto name = (call)  // NOLINT(bugprone-macro-parentheses): a declaration
 #endif
 
-// SOTTO_HPP_VALUE_(name, call) declares the variable `name` with the value of a Result.
+// SOTTO_HPP_VALUE_(name, call) declares a variable `name` and initializes it with the value of a Result.
 
-// Returns the failure of a call from a function that returns a Result. SOTTO_HPP_TRY_ is for calls that
-// report details through a detail::Report named `report`.
+// SOTTO_HPP_TRY_ returns the failure of a call from a function that returns a Result. The call must report details
+// through a detail::Report named `report`.
 #define SOTTO_HPP_TRY_PLAIN_(call)                             \
   do {                                                         \
     const sotto_status status_ = (call);                       \
     if (status_ < 0) SOTTO_HPP_FAIL_(::sotto::Error(status_)); \
   } while (false)
-// Does the same for calls of a Session, which explains the failure.
+// Does the same for a call of a Session, which describes the failure itself.
 #define SOTTO_HPP_TRY_SESSION_(call)                    \
   do {                                                  \
     const sotto_status status_ = (call);                \
     if (status_ < 0) SOTTO_HPP_FAIL_(failure(status_)); \
   } while (false)
-// Does the same for calls whose outputs a stop leaves unwritten: a stop is then a failure as well.
+// Does the same for a call that leaves its outputs unwritten at a stop. The stop then counts as a failure.
 #define SOTTO_HPP_TRY_WHOLE_(call)                       \
   do {                                                   \
     const sotto_status status_ = (call);                 \
@@ -162,8 +161,7 @@ using Result = T;
 
 namespace detail {
 
-// Receives the details of a failure from a call of the C interface. The message begins with the name of the
-// file at fault, if there is one.
+// Receives the details of a failure from the C interface. If a file is the cause, the message begins with its name.
 class Report {
  public:
   explicit Report(std::string file = {}) : file_(std::move(file)) { error_.struct_size = sizeof error_; }
@@ -182,7 +180,7 @@ class Report {
   sotto_error error_{};
 };
 
-// Runs callbacks inside the C library, whose frames no exception may unwind.
+// Runs callbacks inside the C library, and stops exceptions from unwinding its frames.
 class Guard {
  public:
   template <class Function>
@@ -214,8 +212,8 @@ class Guard {
 
 }  // namespace detail
 
-// A view of elements like std::span. It is made from vectors, arrays, strings, spans and lists in
-// braces, which must outlive it.
+// A view of elements, like std::span. It can be made from vectors, arrays, strings, spans and braced lists, which must
+// outlive it.
 template <class T>
 class View {
  public:
@@ -263,9 +261,9 @@ struct Release {
 
 }  // namespace detail
 
-// A block aligned to SOTTO_MEMORY_ALIGNMENT. It is empty if there is not enough memory. Decoding reads all weights for
-// every token, so large blocks use huge pages if the system has them. This code repeats a part of sotto_posix, because
-// the binding consists of headers only.
+// A block of memory that is aligned to SOTTO_MEMORY_ALIGNMENT. It is empty if there was not enough memory. Large blocks
+// use huge pages if the system supports them, because decoding reads all weights for every token. The code repeats a
+// part of sotto_posix, because the binding consists only of headers.
 class Memory {
  public:
   Memory() = default;

@@ -14,7 +14,7 @@ inline namespace SOTTO_HPP_ERRORS_ {
 
 namespace detail {
 
-// The state of a library object in one block of memory. It keeps `uses` alive.
+// A library object in one block of memory. The block keeps `uses` alive.
 template <class Handle>
 struct ObjectState {
   Memory memory;
@@ -24,7 +24,7 @@ struct ObjectState {
 
 }  // namespace detail
 
-// Tokens of the caller, copied by Vocabulary::create.
+// The caller's tokens, which Vocabulary::create copies.
 struct VocabularyTokens {
   std::vector<std::string> texts;
   std::vector<uint8_t> special;  // 0 or 1 per token; if empty, no token is special
@@ -103,16 +103,16 @@ struct GrammarParams : sotto_grammar_params {
   explicit GrammarParams(sotto_grammar_language which) : GrammarParams() { language = which; }
 
   std::string root;                        // empty means "root"
-  const Vocabulary* vocabulary = nullptr;  // used only while compiling
+  const Vocabulary* vocabulary = nullptr;  // used only during compilation
   std::vector<std::string> triggers;
   std::vector<Token> trigger_tokens;
-  LogFunction log;                        // called only while compiling; must not throw
-  size_t memory_limit = size_t{1} << 30;  // maximal number of bytes that compiling may take
+  LogFunction log;                        // called only during compilation; must not throw
+  size_t memory_limit = size_t{1} << 30;  // maximum number of bytes for compilation
 };
 
 class Grammar {
  public:
-  // Compiles `source`, which is GBNF unless `params` select another language.
+  // Compiles `source`, which is GBNF unless `params` selects another language.
   static Result<Grammar> compile(std::string_view source, const GrammarParams& params = {}) {
     sotto_grammar_params lowered = params;
     if (!params.root.empty()) lowered.root = {params.root.data(), params.root.size()};
@@ -136,14 +136,14 @@ class Grammar {
                                                         &grammar, &kept, report.out());
       if (status == SOTTO_GRAMMAR_TOO_LARGE && size < limit) continue;
       SOTTO_HPP_TRY_(status);
-      // The image has no unused memory, unlike the compiled grammar, which keeps the compiler's working memory.
+      // An image contains no unused memory, while a compiled grammar keeps the working memory of the compiler.
       Memory image;
       SOTTO_HPP_TRY_PLAIN_(save(grammar, image));
       return load(std::move(image), size);
     }
   }
 
-  // Loads an image that save() returned. The image is validated and may be untrusted.
+  // Loads an image that save() returned. It is verified, so it may come from an untrusted source.
   static Result<Grammar> load(Bytes image) {
     Memory memory;
     SOTTO_HPP_TRY_PLAIN_(detail::allocate(image.size(), memory));
@@ -154,14 +154,13 @@ class Grammar {
   Grammar(Grammar&&) = default;
   Grammar& operator=(Grammar&&) = default;
 
-  // Returns an image, which has the same bytes on every platform.
+  // Returns an image, whose bytes are the same on every platform.
   std::vector<uint8_t> save() const {
     const auto* image = static_cast<const uint8_t*>(state_->memory.data());
     return std::vector<uint8_t>(image, image + state_->memory.size());
   }
 
-  // These return the size of the grammar, and the memory that compiling it used, which for a loaded grammar is its
-  // size.
+  // Return the size of the grammar, and the memory that compiling it took, which for a loaded grammar is its size.
   size_t size() const { return state_->memory.size(); }
   size_t compile_memory_size() const { return state_->compile_memory_size; }
 
@@ -200,8 +199,8 @@ struct MatcherParams : sotto_matcher_params {
 using MatcherInfo = sotto_matcher_info;
 
 struct MatchTest {
-  bool begins;   // whether it begins a text of the grammar
-  bool matches;  // whether it is a text of the grammar
+  bool begins;   // whether the grammar allows a text that begins like this
+  bool matches;  // whether the text is complete
 };
 
 class Matcher {
@@ -210,7 +209,7 @@ class Matcher {
                                 const MatcherParams& params = {}) {
     return create(grammar, &vocabulary, params);
   }
-  // Creates a matcher that follows texts only.
+  // Creates a matcher that follows text but not tokens.
   static Result<Matcher> create(const Grammar& grammar, const MatcherParams& params = {}) {
     return create(grammar, nullptr, params);
   }
@@ -232,7 +231,7 @@ class Matcher {
     return Matcher(std::move(state));
   }
 
-  // Returns the bytes of memory that create() would allocate.
+  // Returns the number of bytes that create() would allocate.
   static Result<size_t> required_memory(const Grammar& grammar, const Vocabulary* vocabulary,
                                         const MatcherParams& params) {
     detail::Report report;
@@ -249,13 +248,13 @@ class Matcher {
     SOTTO_HPP_TRY_PLAIN_(sotto_matcher_reset(c_matcher(), sequence));
     SOTTO_HPP_DONE_;
   }
-  // Returns the tokens that may come next: bit t % 64 of word t / 64 is token t.
+  // Returns the tokens that may come next: bit t % 64 of word t / 64 stands for token t.
   Result<std::vector<uint64_t>> mask(uint32_t sequence = 0) {
     std::vector<uint64_t> words((state_->token_count + 63) / 64);
     SOTTO_HPP_TRY_PLAIN_(sotto_matcher_mask(c_matcher(), sequence, words.data(), words.size()));
     return words;
   }
-  // Returns the mask without a copy, valid until the next call with this matcher.
+  // Returns the mask without copying it. It is valid until the next call with this matcher.
   Result<const uint64_t*> borrow_mask(uint32_t sequence = 0) {
     const uint64_t* words = nullptr;
     SOTTO_HPP_TRY_PLAIN_(sotto_matcher_borrow_mask(c_matcher(), sequence, &words));
@@ -282,7 +281,7 @@ class Matcher {
     SOTTO_HPP_TRY_PLAIN_(sotto_matcher_fork(c_matcher(), from, to));
     SOTTO_HPP_DONE_;
   }
-  // Returns text that must follow, at most `capacity` bytes of it.
+  // Returns the text that must come next, at most `capacity` bytes of it.
   Result<std::string> forced_text(uint32_t sequence = 0, size_t capacity = 4096) {
     std::string text(capacity, '\0');
     size_t size = 0;

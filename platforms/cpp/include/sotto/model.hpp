@@ -29,7 +29,7 @@ inline void call_log(void* function, sotto_log_level level, const char* message)
 
 struct ModelState {
   std::shared_ptr<const void> file_owner;
-  Memory file;  // empty if the caller owns the file
+  Memory file;  // empty if the file belongs to the caller
   Memory memory;
   LogFunction log;
   sotto_model* handle = nullptr;
@@ -49,7 +49,7 @@ class Model {
   // Reads the file at `path` into memory.
   static Result<Model> open(const std::string& path, const ModelParams& params = {}) {
     std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-    // Reading a byte fails for a directory, which can be opened and has a size.
+    // A directory can be opened and has a size, but reading a byte from it fails.
     if (!file || (std::fgetc(file.get()) == EOF && std::ferror(file.get())) ||
         std::fseek(file.get(), 0, SEEK_END) != 0) {
       SOTTO_HPP_FAIL_(unreadable(path));
@@ -65,14 +65,15 @@ class Model {
     return create(bytes, std::move(memory), nullptr, params, path);
   }
 
-  // Opens the bytes of a file, which the model keeps.
+  // Opens a model in memory, which the model takes over.
   static Result<Model> from_memory(Memory file, const ModelParams& params = {}) {
     const Bytes bytes(static_cast<const uint8_t*>(file.data()), file.size());
     return create(bytes, std::move(file), nullptr, params);
   }
 
-  // Opens the bytes of a file in place, such as a mapped file or constants of the program. They must be aligned to
-  // SOTTO_MEMORY_ALIGNMENT and outlive the model and the objects that use it; `owner`, if given, is kept alive as long.
+  // Opens a model in place, for example a mapped file or constant data of the program. `file` must be aligned to
+  // SOTTO_MEMORY_ALIGNMENT and must outlive the model and the objects that use it. If `owner` is given, it is kept
+  // alive as long as they are.
   static Result<Model> from_bytes(Bytes file, const ModelParams& params = {},
                                   std::shared_ptr<const void> owner = nullptr) {
     return create(file, Memory(), std::move(owner), params);
@@ -87,10 +88,10 @@ class Model {
     sotto_model_get_info(c_model(), &info);
     return info;
   }
-  // Returns the bytes of memory that the model uses in addition to its file.
+  // Returns the number of bytes that the model uses in addition to its file.
   size_t memory_size() const { return state_->memory.size(); }
 
-  // Encodes text. With `special`, text such as <|endoftext|> becomes its special token.
+  // Encodes text. If `special` is true, text such as <|endoftext|> becomes its special token.
   Result<std::vector<Token>> tokenize(std::string_view text, bool special = false) const {
     std::vector<Token> tokens(text.size() + 1);
     const uint32_t flags = special ? SOTTO_TOKENIZE_SPECIAL : 0;
@@ -119,7 +120,7 @@ class Model {
     return text;
   }
 
-  // Returns the bytes of a token, owned by the model. They may begin or end inside a character.
+  // Returns the bytes of a token, which belong to the model. They may begin or end inside a character.
   Result<std::string_view> token_bytes(Token token) const {
     const char* bytes = nullptr;
     size_t size = 0;

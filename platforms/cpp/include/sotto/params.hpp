@@ -1,5 +1,6 @@
-// Part of sotto.hpp: the parameters of samplers, sessions, stops, guides, speculation and searches. Each inherits the C
-// struct and sets its defaults. Lists and callbacks hide the C fields of the same names, which are filled from them.
+// Part of sotto.hpp: the parameters of samplers, sessions, stops, guides, speculation and searches. Each struct
+// inherits the C struct and sets its defaults. Lists and callbacks hide the C fields with the same names, which are
+// filled in from them.
 #ifndef SOTTO_PARAMS_HPP
 #define SOTTO_PARAMS_HPP
 
@@ -29,7 +30,7 @@ struct SamplerParams : sotto_sampler_params {
   SamplerParams() { sotto_sampler_params_init(this, sizeof(sotto_sampler_params)); }
 
   std::vector<sotto_stage> stages;
-  std::optional<std::vector<std::string>> dry_breakers;  // nullopt means the defaults of the C interface
+  std::optional<std::vector<std::string>> dry_breakers;  // nullopt selects the defaults of the C interface
   std::vector<Token> dry_breaker_tokens;
   std::vector<TokenBias> logit_bias;
   std::vector<SequenceBias> sequence_bias;
@@ -58,13 +59,13 @@ struct GuideParams : sotto_guide_params {
   GuideParams() { sotto_guide_params_init(this, sizeof(sotto_guide_params)); }
 };
 
-// Writes tokens that may follow to `drafts` and returns their number.
+// Proposes tokens that may come next: writes them to `drafts` and returns their number.
 using DraftFunction = std::function<size_t(Tokens tokens, View<const float> hidden, View<Token> drafts)>;
 
 struct SpeculationParams : sotto_speculation_params {
   SpeculationParams() { sotto_speculation_params_init(this, sizeof(sotto_speculation_params)); }
 
-  const Session* draft_session = nullptr;  // kept alive by the session that uses it
+  const Session* draft_session = nullptr;  // the session that uses it keeps it alive
   DraftFunction draft;
 };
 
@@ -77,7 +78,7 @@ struct SearchParams : sotto_search_params {
   std::function<bool(uint32_t sequence, Token token)> on_step;  // returns true to continue the search
 };
 
-// One continuation that a search returned.
+// A continuation that a search found.
 struct Sequence {
   std::vector<Token> tokens;
   double score;
@@ -94,7 +95,7 @@ void lower(const std::vector<T>& list, const T*& data, size_t& count) {
   count = list.size();
 }
 
-// Arrays of C texts or token lists that point into a list of the caller.
+// An array of C texts or token lists that refers to a list of the caller.
 class Texts {
  public:
   Texts() = default;
@@ -118,7 +119,7 @@ class TokenLists {
   std::vector<sotto_token_list> lists_;
 };
 
-// The C struct of sampler parameters without the callback; `params` must outlive it.
+// The C struct of sampler parameters, without the callback. `params` must outlive it.
 class LoweredSampler {
  public:
   explicit LoweredSampler(const SamplerParams& params) : c_(params), bad_words_(params.bad_words) {
@@ -156,7 +157,7 @@ class LoweredSampler {
   std::vector<sotto_sequence_bias> sequences_;
 };
 
-// A callback for logits, and the exception that ended it, if any.
+// A callback that changes logits, and the exception that it threw, if any.
 struct LogitsCall {
   std::function<void(View<float>)> function;
   Guard* guard;

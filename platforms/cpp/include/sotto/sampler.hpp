@@ -10,12 +10,12 @@
 namespace sotto {
 inline namespace SOTTO_HPP_ERRORS_ {
 
-// The input for one token.
+// Input for one token.
 struct SamplerInput {
   View<const float> logits;
   View<const uint64_t> allowed;  // bit i % 64 of word i / 64 allows token i; empty allows all
   Tokens history;                // the previous tokens, newest last
-  uint64_t generated_count = 0;  // number of them that were generated
+  uint64_t generated_count = 0;  // number of tokens at the end of the history that were generated
   uint64_t token_limit = 0;
   uint32_t sequence = 0;
 };
@@ -31,7 +31,7 @@ class Sampler {
   static Result<Sampler> create(const Model& model, uint32_t list_bytes = 16384) {
     return create(&model, model.info().vocabulary_size, list_bytes);
   }
-  // Creates a sampler whose tokens have no text and which has no end-of-text token.
+  // Creates a sampler for tokens without text and without an end-of-text token.
   static Result<Sampler> create(size_t vocabulary_size, uint32_t list_bytes = 16384) {
     return create(nullptr, vocabulary_size, list_bytes);
   }
@@ -63,7 +63,7 @@ class Sampler {
     return token;
   }
 
-  // Returns the distribution after the chain, in the order of tokens.
+  // Returns the distribution after the chain, in the order of token ids.
   Result<std::vector<Candidate>> apply(const SamplerInput& input) {
     const sotto_sampler_input lowered = lower(input);
     detail::Report report;
@@ -106,7 +106,7 @@ class Sampler {
     return Sampler(std::move(state));
   }
 
-  // Returns whether the arrays are long enough, which the library itself cannot know.
+  // Returns whether the arrays are long enough, which the library cannot check.
   bool fits(const SamplerInput& input) const {
     const size_t words = (state_->vocabulary_size + 63) / 64;
     return input.logits.size() == state_->vocabulary_size && (input.allowed.empty() || input.allowed.size() >= words);
@@ -133,7 +133,7 @@ class Sampler {
 
 using WatermarkResult = sotto_watermark_result;
 
-// `vocabulary_size` is that of the model that wrote the tokens.
+// Detects a watermark. `vocabulary_size` must be that of the model that generated the tokens.
 inline Result<WatermarkResult> detect_watermark(const WatermarkParams& params, size_t vocabulary_size, Tokens tokens) {
   WatermarkResult result{};
   result.struct_size = sizeof result;

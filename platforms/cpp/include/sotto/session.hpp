@@ -17,14 +17,14 @@ using SessionInfo = sotto_session_info;
 using SessionTimings = sotto_session_timings;
 using SpeculationInfo = sotto_speculation_info;
 
-// One generated token, valid until the session's next call.
+// A generated token and its text. It is valid until the next call with the session.
 class Piece {
  public:
   explicit Piece(const sotto_piece* piece = nullptr) : piece_(piece) {}
 
   // Returns whole UTF-8 characters, possibly none.
   std::string_view text() const { return {piece_->text, piece_->text_size}; }
-  Token token() const { return piece_->token; }  // -1 if there is only text that was withheld before
+  Token token() const { return piece_->token; }  // -1 if the piece contains only text that was withheld before
   std::string_view bytes() const { return {piece_->bytes, piece_->byte_count}; }
   float log_probability() const { return piece_->log_probability; }
   float sampled_log_probability() const { return piece_->sampled_log_probability; }
@@ -56,7 +56,8 @@ struct SessionState {
 
 }  // namespace detail
 
-// Cancels the running call of a session, or its next one. Any thread may use it, even after the session is destroyed.
+// Cancels the running call of a session or its next one. It may be used from any thread, even after the session is
+// destroyed.
 class Canceller {
  public:
   explicit Canceller(std::shared_ptr<const detail::SessionState> state) : state_(std::move(state)) {}
@@ -83,7 +84,7 @@ class Session {
     return Session(std::move(state));
   }
 
-  // Returns the bytes of memory that create() would allocate.
+  // Returns the number of bytes that create() would allocate.
   static Result<size_t> required_memory(const Model& model, const SessionParams& params = {}) {
     detail::Report report;
     size_t size = 0;
@@ -94,7 +95,7 @@ class Session {
   Session(Session&&) = default;
   Session& operator=(Session&&) = default;
 
-  // Removes all tokens and keeps the parameters.
+  // Removes all tokens. The parameters stay in effect.
   void reset() { sotto_session_reset(c_session()); }
 
   Result<void> set_sampler(const SamplerParams& params) {
@@ -121,8 +122,8 @@ class Session {
     SOTTO_HPP_DONE_;
   }
 
-  // Sets a grammar for the generated text, with a new matcher over the model's vocabulary, which clear_matcher()
-  // removes.
+  // Constrains the generated text by a grammar, with a new matcher over the model's vocabulary. clear_matcher() removes
+  // it.
   Result<void> set_grammar(const Grammar& grammar) {
     MatcherParams params;
     params.sequence_count = 2 * state_->params.sequence_count + 1;
@@ -130,12 +131,13 @@ class Session {
     SOTTO_HPP_VALUE_(matcher, Matcher::create(grammar, vocabulary, params));
     return set_matcher(matcher);
   }
-  // Sets a matcher whose sequence 0 the generated text continues. The caller must not use that matcher otherwise.
+  // Constrains the generated text to continue sequence 0 of a matcher. The caller must not use the matcher in the
+  // meantime.
   Result<void> set_matcher(Matcher& matcher) { return use_matcher(matcher.c_matcher(), matcher.state()); }
   Result<void> clear_matcher() { return use_matcher(nullptr, nullptr); }
 
-  // Sets a prefilled session as the guide of this one. The caller must not use the guide otherwise. Needs
-  // SOTTO_FEATURE_GUIDE.
+  // Sets a prefilled session as the guide of this one, which needs SOTTO_FEATURE_GUIDE. The caller must not use the
+  // guide in the meantime.
   Result<void> set_guide(Session& guide, const GuideParams& params = {}) {
     return use_guide(guide.c_session(), guide.state_, params);
   }
@@ -165,7 +167,7 @@ class Session {
     SOTTO_HPP_DONE_;
   }
 
-  // Evaluates a prompt after the stream. Returns Status::ok or cancelled.
+  // Appends a prompt to the stream and evaluates it. Returns Status::ok or Status::cancelled.
   [[nodiscard]] Result<Status> prefill(Tokens tokens) {
     const sotto_status status = sotto_session_prefill(c_session(), tokens.data(), tokens.size());
     SOTTO_HPP_TRY_SESSION_(status);
@@ -176,13 +178,13 @@ class Session {
     return prefill(Tokens(tokens));
   }
 
-  // Applies token healing, for prompts that end inside a word. Must be called after a prefill.
+  // Applies token healing, for a prompt that ends inside a word. Must be called after a prefill.
   Result<void> heal() {
     SOTTO_HPP_TRY_SESSION_(sotto_session_heal(c_session()));
     SOTTO_HPP_DONE_;
   }
 
-  // Generates one token: returns Status::ok and sets `piece`. At a stop, returns the reason and sets `piece` to the
+  // Generates one token, sets `piece` and returns Status::ok. At a stop, returns the reason and sets `piece` to the
   // text that was withheld.
   Result<Status> next(Piece& piece) {
     const sotto_piece* c_piece = nullptr;
@@ -193,13 +195,13 @@ class Session {
     return Status{status};
   }
 
-  // Evaluates a prompt and returns the pieces that follow for a range-based for, at most `max_tokens` tokens if that is
-  // given. An empty prompt continues the stream.
+  // Evaluates a prompt and returns the pieces that follow it, as a range for use in a for loop. If `max_tokens` is
+  // given, it limits their number. An empty prompt continues the stream.
   Stream stream(std::string_view prompt, std::optional<size_t> max_tokens = std::nullopt);
   Stream stream(Tokens prompt, std::optional<size_t> max_tokens = std::nullopt);
 
-  // Continues the stream and calls `on_piece` with each Piece. If it returns a bool, false ends generation. Returns the
-  // reason of the stop.
+  // Continues the stream and calls `on_piece` with each Piece. If the function returns a bool, false ends the
+  // generation. Returns the reason why it ended.
   template <class Function>
   Result<Status> generate(size_t max_tokens, Function&& on_piece) {
     using Call = std::pair<std::remove_reference_t<Function>*, detail::Guard*>;
@@ -222,8 +224,8 @@ class Session {
     return Status{status};
   }
 
-  // Returns continuations of the stream, best first. `ended`, if given, is set to Status::ok, cancelled
-  // or callback.
+  // Returns continuations of the stream, best first. If `ended` is given, it is set to Status::ok, cancelled or
+  // callback.
   Result<std::vector<Sequence>> search(const SearchParams& params = {}, Status* ended = nullptr) {
     sotto_search_params lowered = params;
     if (!params.phrase_groups.empty() && params.phrase_groups.size() != params.phrases.size()) {
@@ -255,8 +257,8 @@ class Session {
     return sequences;
   }
 
-  // Evaluates tokens and returns their total score. If `log_probabilities` is given, ln p of each token is written to
-  // it, or NaN for a token that was not scored.
+  // Evaluates tokens and returns their total score. If `log_probabilities` is given, it receives ln p of each token, or
+  // NaN for a token that was not scored.
   Result<sotto_score> score(Tokens tokens, std::vector<float>* log_probabilities = nullptr) {
     sotto_score score{};
     score.struct_size = sizeof score;
@@ -276,7 +278,7 @@ class Session {
     return embedding;
   }
 
-  // The result is valid until the next call.
+  // Returns the logits, which are valid until the next call.
   Result<View<const float>> logits() { return floats(&sotto_session_logits); }
   Result<View<const float>> hidden() { return floats(&sotto_session_hidden); }
 
@@ -299,7 +301,7 @@ class Session {
     SOTTO_HPP_TRY_(sotto_session_restore(c_session(), bytes.data(), bytes.size(), report.out()));
     SOTTO_HPP_DONE_;
   }
-  // Makes `to` a copy of this stream. The sampler, stops and matcher of `to` stay.
+  // Makes `to` a copy of this stream. `to` keeps its sampler, stops and matcher.
   Result<void> fork_to(Session& to) const {
     detail::Report report;
     SOTTO_HPP_TRY_(sotto_session_fork(c_session(), to.c_session(), report.out()));
@@ -343,7 +345,7 @@ class Session {
     }
   };
 
-  // A draft callback must not throw.
+  // Calls a draft callback, which must not throw.
   static size_t call_draft(void* function, const Token* tokens, size_t token_count, const float* hidden,
                            size_t hidden_count, Token* drafts, size_t capacity) noexcept {
     return (*static_cast<const DraftFunction*>(function))(Tokens(tokens, token_count),

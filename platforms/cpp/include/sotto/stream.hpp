@@ -9,7 +9,7 @@
 namespace sotto {
 inline namespace SOTTO_HPP_ERRORS_ {
 
-// A range over the next tokens. It ends at a stop, which status() returns. Without exceptions it also ends at a
+// A range over the next tokens. It ends at a stop, and status() returns which. Without exceptions it also ends at a
 // failure, which error() returns.
 class Stream {
  public:
@@ -52,7 +52,7 @@ class Stream {
   Stream(std::shared_ptr<detail::SessionState> session, std::optional<size_t> max_tokens)
       : session_(std::move(session)), left_(max_tokens) {}
 
-  // Keeps the status of a call; without exceptions, a failure ends the range.
+  // Stores the status of a call. Without exceptions, a failure ends the range.
   void take(const Result<Status>& result) {
 #ifdef SOTTO_HPP_NO_EXCEPTIONS
     if (!result) {
@@ -80,7 +80,7 @@ class Stream {
 
   Session session_;
   Piece piece_;
-  std::optional<size_t> left_;  // tokens until the limit
+  std::optional<size_t> left_;  // number of tokens until the limit
   Status status_ = Status::ok;
   std::optional<Error> error_;
   bool is_over_ = false;
