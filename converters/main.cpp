@@ -42,6 +42,7 @@ struct Command {
   uint32_t window_limit = 0;         // 0 means all of the text
   std::filesystem::path vocabulary;  // if empty, the directory of the checkpoint
   std::string name;                  // if empty, the name of the checkpoint
+  std::string source;                // if empty, the file or directory
   ReadOptions reading;
   WeightKind weights = WeightKind::kInt8;
   WeightKind head = WeightKind::kInt8;
@@ -146,8 +147,10 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
       app.add_option("--evaluate", command.evaluation_text, "write no file; compare with float32 on this text")
           ->excludes(output);
   app.add_option("--windows", command.window_limit, "maximum number of windows that --evaluate uses")->needs(evaluate);
-  app.add_option("--name", command.name, "name of the model (default: the directory's name)")->excludes(evaluate);
-  app.add_option("--vocab", command.vocabulary, "directory to read the tokenizer from");
+  app.add_option("--name", command.name, "name of the model (default: that of the checkpoint)")->excludes(evaluate);
+  app.add_option("--source", command.source, "where the weights come from (default: the checkpoint)")
+      ->excludes(evaluate);
+  app.add_option("--vocab", command.vocabulary, "directory or GGUF file to read the tokenizer from");
   const auto set_activation = [&command](const std::string& name) {
     command.reading.activation = find_activation(name);
     if (command.reading.activation) return;
@@ -273,7 +276,7 @@ std::optional<TokenizerData> read_tokenizer(const Command& command, const Checkp
                                             std::vector<std::string>& notes) {
   const auto& source = command.vocabulary.empty() ? command.checkpoint : command.vocabulary;
   if (source.empty()) return std::nullopt;
-  auto tokenizer = read_tokenizer_directory(directory_of(source), info.shape.vocabulary_size);
+  auto tokenizer = read_checkpoint_tokenizer(source, info.shape.vocabulary_size);
   if (!tokenizer && !command.vocabulary.empty()) {
     throw std::runtime_error(command.vocabulary.string() + ": contains no tokenizer");
   }
@@ -286,7 +289,8 @@ void convert(const Command& command) {
   ConversionSummary summary;
   const auto checkpoint = open_input(command);
   summary.notes = checkpoint->notes();
-  if (!command.name.empty()) checkpoint->rename(command.name);
+  const auto given = [](const std::string& text, const std::string& known) { return text.empty() ? known : text; };
+  checkpoint->relabel(given(command.name, checkpoint->info().name), given(command.source, checkpoint->info().source));
   const auto tokenizer = read_tokenizer(command, checkpoint->info(), summary.notes);
   std::optional<Packer> packer;
   if (command.pack != "none") packer.emplace(command.pack);

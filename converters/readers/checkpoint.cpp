@@ -4,7 +4,10 @@
 #include <limits>
 #include <stdexcept>
 
+#include "converters/readers/gguf.h"
 #include "converters/readers/hugging_face.h"
+#include "converters/readers/llm_c.h"
+#include "converters/readers/tensorflow.h"
 
 namespace sotto {
 namespace {
@@ -27,15 +30,15 @@ constexpr std::pair<std::string_view, Activation> kActivations[] = {
     {"gelu_python", Activation::kGeluErf},
 };
 
-constexpr const CheckpointFormat* kFormats[] = {&kHuggingFaceFormat};
+constexpr const CheckpointFormat* kFormats[] = {&kHuggingFaceFormat, &kGgufFormat, &kLlmCFormat, &kTensorFlowFormat};
 
 // Files of formats that no reader reads, for messages only.
 constexpr struct {
   const char* extension;
   const char* format;
 } kOtherFormats[] = {
-    {".bin", "PyTorch"},  {".ckpt", "TensorFlow"}, {".gguf", "GGUF"},  {".h5", "Keras"},    {".index", "TensorFlow"},
-    {".msgpack", "Flax"}, {".onnx", "ONNX"},       {".pt", "PyTorch"}, {".pth", "PyTorch"},
+    {".bin", "PyTorch"}, {".h5", "Keras"},   {".msgpack", "Flax"},
+    {".onnx", "ONNX"},   {".pt", "PyTorch"}, {".pth", "PyTorch"},
 };
 
 // Returns the name of the format that the extension of a file belongs to, or null.

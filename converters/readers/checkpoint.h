@@ -80,7 +80,10 @@ class Checkpoint {
   const CheckpointInfo& info() const { return info_; }
   // Remarks for the user, such as tensors that are not used.
   const std::vector<std::string>& notes() const { return notes_; }
-  void rename(std::string name) { info_.name = std::move(name); }
+  void relabel(std::string name, std::string source) {
+    info_.name = std::move(name);
+    info_.source = std::move(source);
+  }
 
   virtual std::vector<float> positions() const = 0;        // (position, embedding)
   virtual std::vector<float> token_embedding() const = 0;  // (vocabulary, embedding)

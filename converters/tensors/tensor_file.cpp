@@ -6,24 +6,12 @@
 #include <limits>
 #include <stdexcept>
 
+#include "converters/tensors/float_types.h"
+
 namespace sotto {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensors in files are little-endian");
-
-float float_of_half(uint16_t half) {
-  const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16;
-  const uint32_t exponent = half >> 10 & 31;
-  const uint32_t mantissa = half & 0x3FF;
-  if (exponent == 0) {  // zero and subnormal numbers are mantissa * 2^-24
-    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  const uint32_t float_exponent = exponent == 31 ? 255 : exponent + (127 - 15);
-  return std::bit_cast<float>(sign | float_exponent << 23 | mantissa << 13);
-}
-
-float float_of_bfloat(uint16_t value) { return std::bit_cast<float>(static_cast<uint32_t>(value) << 16); }
 
 // Casting a number outside the range of float is undefined behaviour.
 float float_of_double(double value) {
@@ -62,6 +50,7 @@ std::vector<float> read_contiguous(const InputFile& file, TensorType type, uint6
       return values;
     case TensorType::kF64:
       return read_converted<double>(file, offset + 8 * first, count, float_of_double);
+    case TensorType::kBlocks:
     case TensorType::kOther:
       break;
   }

@@ -11,7 +11,14 @@
 
 namespace sotto {
 
-enum class TensorType : uint8_t { kF16, kBf16, kF32, kF64, kOther };
+enum class TensorType : uint8_t {
+  kF16,
+  kBf16,
+  kF32,
+  kF64,
+  kBlocks,  // of numbers with shared scales, which the class of the format decodes
+  kOther,
+};
 
 struct TensorEntry {
   TensorType type = TensorType::kOther;

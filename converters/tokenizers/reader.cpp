@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "converters/file.h"
+#include "converters/readers/checkpoint.h"
+#include "converters/tensors/gguf.h"
+#include "converters/tokenizers/gguf.h"
 #include "converters/tokenizers/names.h"
 
 namespace sotto {
@@ -334,6 +337,14 @@ std::optional<TokenizerData> read_tokenizer_directory(const std::filesystem::pat
     return read_vocabulary_and_merges(vocabulary, merges, vocabulary_size);
   }
   return std::nullopt;
+}
+
+std::optional<TokenizerData> read_checkpoint_tokenizer(const std::filesystem::path& checkpoint,
+                                                       uint32_t vocabulary_size) {
+  if (is_gguf(checkpoint)) {
+    if (auto tokenizer = read_gguf_tokenizer(checkpoint, vocabulary_size)) return tokenizer;
+  }
+  return read_tokenizer_directory(directory_of(checkpoint), vocabulary_size);
 }
 
 }  // namespace sotto

@@ -14,4 +14,8 @@ namespace sotto {
 // is damaged or is not a byte-level BPE that the runtime can reproduce.
 std::optional<TokenizerData> read_tokenizer_directory(const std::filesystem::path& directory, uint32_t vocabulary_size);
 
+// Reads the tokenizer of a checkpoint: that of a GGUF file if it has one, or else that of the directory.
+std::optional<TokenizerData> read_checkpoint_tokenizer(const std::filesystem::path& checkpoint,
+                                                       uint32_t vocabulary_size);
+
 }  // namespace sotto

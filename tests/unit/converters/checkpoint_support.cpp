@@ -9,15 +9,10 @@
 #include <random>
 #include <stdexcept>
 
+#include "converters/model_writer.h"
+
 namespace sotto {
 namespace {
-
-template <typename T>
-void append(std::string& bytes, T value) {
-  char raw[sizeof value];
-  std::memcpy(raw, &value, sizeof value);
-  bytes.append(raw, sizeof raw);
-}
 
 uint16_t half_of(float value) {
   if (value == 0) return 0;
@@ -92,8 +87,8 @@ void TinyCheckpoint::save(const std::filesystem::path& directory) const {
   write_bytes(directory / "model.safetensors", safetensors_bytes(tensors));
 }
 
-TinyCheckpoint make_tiny_checkpoint(const std::string& type, const std::string& prefix) {
-  constexpr uint64_t kVocabulary = 11, kPositions = 6, kEmbedding = 8, kInner = 16;
+TinyCheckpoint make_tiny_checkpoint(const std::string& type, const std::string& prefix, uint64_t feed_forward_size) {
+  constexpr uint64_t kVocabulary = 11, kPositions = 6, kEmbedding = 8;
   TinyCheckpoint checkpoint;
   checkpoint.config = {{"model_type", "gpt2"},
                        {"vocab_size", kVocabulary},
@@ -101,7 +96,7 @@ TinyCheckpoint make_tiny_checkpoint(const std::string& type, const std::string& 
                        {"n_embd", kEmbedding},
                        {"n_head", 2},
                        {"n_layer", 2},
-                       {"n_inner", kInner},
+                       {"n_inner", feed_forward_size},
                        {"eos_token_id", 10}};
   int next = 1;
   const auto add = [&](const std::string& name, const std::vector<uint64_t>& shape) {
@@ -125,11 +120,29 @@ TinyCheckpoint make_tiny_checkpoint(const std::string& type, const std::string& 
     add_pair(layer + "attn.c_attn", {kEmbedding, 3 * kEmbedding});
     add_pair(layer + "attn.c_proj", {kEmbedding, kEmbedding});
     add_pair(layer + "ln_2", {kEmbedding});
-    add_pair(layer + "mlp.c_fc", {kEmbedding, kInner});
-    add_pair(layer + "mlp.c_proj", {kInner, kEmbedding});
+    add_pair(layer + "mlp.c_fc", {kEmbedding, feed_forward_size});
+    add_pair(layer + "mlp.c_proj", {feed_forward_size, kEmbedding});
   }
   add_pair("ln_f", {kEmbedding});
   return checkpoint;
+}
+
+RawTensor transpose(const RawTensor& matrix) {
+  RawTensor result = matrix;
+  const uint64_t rows = matrix.shape[0], columns = matrix.shape[1];
+  const size_t size = matrix.bytes.size() / (rows * columns);
+  std::swap(result.shape[0], result.shape[1]);
+  for (uint64_t r = 0; r < rows; ++r) {
+    for (uint64_t c = 0; c < columns; ++c) {
+      std::memcpy(&result.bytes[(c * rows + r) * size], &matrix.bytes[(r * columns + c) * size], size);
+    }
+  }
+  return result;
+}
+
+std::vector<uint8_t> convert_unlabelled(Checkpoint& checkpoint) {
+  checkpoint.relabel("model", "test");
+  return convert_to_bytes(checkpoint, {});
 }
 
 std::string error_of(const std::function<void()>& action) {

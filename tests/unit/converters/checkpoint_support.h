@@ -56,9 +56,22 @@ struct TinyCheckpoint {
   void save(const std::filesystem::path& directory) const;
 };
 
-// Makes 2 layers, 2 heads, width 8, feed-forward width 16, 6 positions and 11 tokens. All values are multiples of 1/64,
-// which every type represents exactly.
-TinyCheckpoint make_tiny_checkpoint(const std::string& type = "F32", const std::string& prefix = "transformer.");
+// Makes 2 layers, 2 heads, width 8, feed-forward width 16 or another, 6 positions and 11 tokens. All values are
+// multiples of 1/64, which every type represents exactly.
+TinyCheckpoint make_tiny_checkpoint(const std::string& type = "F32", const std::string& prefix = "transformer.",
+                                    uint64_t feed_forward_size = 16);
+
+// Returns the tensor of a matrix with its rows and columns exchanged.
+RawTensor transpose(const RawTensor& matrix);
+
+// Appends the bytes of a number.
+template <typename T>
+void append(std::string& bytes, T value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// Returns the bytes of a model file with int8 weights and the same labels for every checkpoint.
+std::vector<uint8_t> convert_unlabelled(Checkpoint& checkpoint);
 
 // Returns the message of the std::runtime_error that `action` throws.
 std::string error_of(const std::function<void()>& action);

@@ -48,10 +48,11 @@ class ProgramTest : public testing::Test {
 };
 
 TEST_F(ProgramTest, ConvertsAndPrintsASummary) {
-  ASSERT_EQ(run(". -o m.sotto --name 'a name'"), 0) << err_;
+  ASSERT_EQ(run(". -o m.sotto --name 'a name' --source 'a source'"), 0) << err_;
   EXPECT_PRED2(contains, out_, "layers.feed_forward_up          2  16 x 8");
   EXPECT_PRED2(contains, out_, "no tokenizer");
   EXPECT_PRED2(contains, read_bytes(directory_ / "m.sotto"), "a name");
+  EXPECT_PRED2(contains, read_bytes(directory_ / "m.sotto"), "a source");
 
   ASSERT_EQ(run(". -o j.sotto --json"), 0) << err_;
   const auto json = nlohmann::json::parse(out_);
@@ -95,8 +96,8 @@ TEST_F(ProgramTest, ExplainsWrongUsageAndInput) {
 }
 
 TEST_F(ProgramTest, SaysHowToConvertOtherFormats) {
-  write_bytes(directory_ / "gpt2.gguf", "GGUF");
-  expect_failure("gpt2.gguf -o m.sotto", 1, "gpt2.gguf is a GGUF file: load it in Python with transformers");
+  write_bytes(directory_ / "gpt2.onnx", "ONNX");
+  expect_failure("gpt2.onnx -o m.sotto", 1, "gpt2.onnx is a ONNX file: load it in Python with transformers");
   std::filesystem::rename(directory_ / "model.safetensors", directory_ / "flax_model.msgpack");
   expect_failure(". -o m.sotto", 1, "save_pretrained(NEW_DIR, safe_serialization=True)");
 }
