@@ -65,7 +65,8 @@ constexpr char kDescription[] =
 constexpr char kFooter[] =
     "\nCHECKPOINT is a directory as transformers' save_pretrained() writes it: config.json,\n"
     "model.safetensors (or shards with model.safetensors.index.json; F32, F16, BF16 or F64) and\n"
-    "the tokenizer's files. Without these files the model works on token ids only.\n"
+    "the tokenizer's files. Without these files the model works on token ids only. It may also be\n"
+    "a GGUF file, a model of llm.c, or the directory of a TensorFlow checkpoint.\n"
     "\n"
     "The output file appears only when it is complete. An existing .sotto file is replaced\n"
     "atomically; any other existing file only with --force.\n"

@@ -64,7 +64,8 @@ const char* other_format(const std::filesystem::path& path) {
   }
   std::string message = where +
                         ": not a checkpoint in the format of transformers, which is a directory with "
-                        "config.json and model.safetensors or model.safetensors.index.json";
+                        "config.json and model.safetensors or model.safetensors.index.json, nor a GGUF file, a model "
+                        "of llm.c, or a TensorFlow checkpoint";
   if (!other.empty()) {
     message += "; " + other.filename().string() + " is a " + other_format(other) +
                " file: load it in Python with transformers, for example by AutoModelForCausalLM.from_pretrained(DIR), "
