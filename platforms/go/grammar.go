@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// Vocabulary holds the tokens that a matcher selects from.
+// Vocabulary holds the tokens from which a matcher selects.
 type Vocabulary struct{ core *vocabularyCore }
 
 type vocabularyCore struct {
@@ -22,7 +22,7 @@ type vocabularyCore struct {
 	count  int
 }
 
-// NewVocabulary creates the vocabulary of a model, with the model's end of text.
+// NewVocabulary creates the vocabulary of a model, with the model's end-of-text token.
 func NewVocabulary(model *Model) (*Vocabulary, error) {
 	defer runtime.KeepAlive(model)
 	return newModelVocabulary(model.core, model.core.retain)
@@ -185,7 +185,7 @@ func ChoicesGrammar(choices ...string) (*Grammar, error) {
 	return compileIn(LanguageChoices, string(source))
 }
 
-// LoadGrammar loads a copy of an image that Save returned. The image is validated and may be untrusted.
+// LoadGrammar loads a copy of an image that Save returned. It is verified, so it may come from an untrusted source.
 func LoadGrammar(image []byte) (*Grammar, error) {
 	memory, err := copyToBlock(image)
 	if err != nil {

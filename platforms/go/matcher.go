@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// Matcher follows texts through a grammar and reports which tokens may come next.
+// Matcher follows text through a grammar and computes which tokens may come next.
 type Matcher struct{ core *matcherCore }
 
 type matcherCore struct {
@@ -20,7 +20,8 @@ type matcherCore struct {
 	memory     block
 }
 
-// NewMatcher creates a matcher. Without a vocabulary it follows texts only; nil parameters are the defaults.
+// NewMatcher creates a matcher. Without a vocabulary it can follow text but not tokens. nil parameters select the
+// defaults.
 func NewMatcher(grammar *Grammar, vocabulary *Vocabulary, params *MatcherParams) (*Matcher, error) {
 	defer runtime.KeepAlive(grammar)
 	defer runtime.KeepAlive(vocabulary)
@@ -81,10 +82,10 @@ func (m *Matcher) call(f func(handle *C.sotto_matcher) C.sotto_status) error {
 	return check(f(m.core.handle), nil)
 }
 
-// MemoryBytes returns the bytes of memory that the matcher uses.
+// MemoryBytes returns the number of bytes of memory that the matcher uses.
 func (m *Matcher) MemoryBytes() uint64 { return uint64(m.core.memory.size) }
 
-// Reset sets a sequence to the empty text.
+// Reset makes a sequence empty again.
 func (m *Matcher) Reset(sequence uint32) error {
 	return m.call(func(h *C.sotto_matcher) C.sotto_status { return C.sotto_matcher_reset(h, C.uint32_t(sequence)) })
 }
@@ -136,7 +137,7 @@ func (m *Matcher) AcceptText(sequence uint32, text string) error {
 	})
 }
 
-// Test reports whether the sequence and the text are a prefix of a text of the grammar, and a complete one.
+// Test reports whether the sequence followed by the text can be completed, and whether it is complete.
 func (m *Matcher) Test(sequence uint32, text string) (begins, matches bool, err error) {
 	var b, e C.uint32_t
 	err = m.call(func(handle *C.sotto_matcher) C.sotto_status {
@@ -158,7 +159,7 @@ func (m *Matcher) Fork(from, to uint32) error {
 	})
 }
 
-// ForcedText returns the text that must follow, at most capacity bytes of it.
+// ForcedText returns the text that must come next, at most capacity bytes of it.
 func (m *Matcher) ForcedText(sequence uint32, capacity int) ([]byte, error) {
 	text := make([]byte, max(capacity, 0))
 	var size C.size_t

@@ -45,7 +45,8 @@ func NewModel(data []byte, params *ModelParams) (*Model, error) {
 	return newModel(file{block: b}, params)
 }
 
-// ModelMemorySize returns the bytes of memory that a model uses in addition to its file, whose bytes are data.
+// ModelMemorySize returns the number of bytes of memory that a model uses in addition to its file. data is the content
+// of the file.
 func ModelMemorySize(data []byte, params *ModelParams) (uint64, error) {
 	b, err := copyToBlock(data)
 	if err != nil {
@@ -131,10 +132,10 @@ func (m *Model) call(f func(handle *C.sotto_model) error) error {
 	return f(m.core.handle)
 }
 
-// Info describes the model, also after Close.
+// Info describes the model, even after Close.
 func (m *Model) Info() ModelInfo { return m.core.info }
 
-// MemoryBytes returns the bytes of memory that the model uses in addition to its file.
+// MemoryBytes returns the number of bytes of memory that the model uses in addition to its file.
 func (m *Model) MemoryBytes() uint64 { return uint64(m.core.memory.size) }
 
 // Tokenize encodes text.
@@ -184,7 +185,7 @@ func (m *Model) TokenBytes(token Token) (data []byte, err error) {
 	return data, err
 }
 
-// Detokenize returns the bytes of tokens: exactly what was encoded.
+// Detokenize returns the bytes of tokens, which are exactly those that were encoded.
 func (m *Model) Detokenize(tokens []Token) (data []byte, err error) {
 	err = m.call(func(handle *C.sotto_model) error {
 		array, count := tokensOf(tokens)
@@ -199,7 +200,7 @@ func (m *Model) Detokenize(tokens []Token) (data []byte, err error) {
 	return data, err
 }
 
-// SessionMemorySize returns the bytes of memory that a session uses.
+// SessionMemorySize returns the number of bytes of memory that a session uses.
 func (m *Model) SessionMemorySize(params *SessionParams) (size uint64, err error) {
 	err = m.call(func(handle *C.sotto_model) error {
 		given, details, bytes := sessionParams(params), newError(), C.size_t(0)

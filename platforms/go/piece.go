@@ -23,7 +23,7 @@ type Alternative struct {
 	LogProbability float32
 }
 
-// Piece is one generated token.
+// Piece is a generated token.
 type Piece struct {
 	Text                  string // whole characters; empty while a character or a stop string is incomplete
 	Token                 Token  // -1 if there is only text that was withheld before
@@ -51,10 +51,10 @@ func newPiece(p *C.sotto_piece) Piece {
 	return piece
 }
 
-// Sequence is one continuation that a search returned.
+// Sequence is a continuation that a search found.
 type Sequence struct {
 	Tokens         []Token
-	Score          float64 // what the search ranks by
+	Score          float64 // the score by which the search ranks it
 	LogProbability float64
 	Stop           Status
 	Index          uint32

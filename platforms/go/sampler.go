@@ -39,7 +39,8 @@ type samplerCore struct {
 
 const defaultListBytes = 16384
 
-// NewSampler creates a sampler for vocabularySize tokens. model may be nil; it defines their text and the end of text.
+// NewSampler creates a sampler for vocabularySize tokens. model may be nil; it defines the text of the tokens and the
+// end-of-text token.
 func NewSampler(vocabularySize int, model *Model, params *SamplerParams) (*Sampler, error) {
 	var size C.size_t
 	details := newError()
@@ -122,9 +123,9 @@ type SamplerInput struct {
 	Logits         []float32
 	Allowed        []uint64 // bit i % 64 of word i / 64 allows token i; nil allows all
 	History        []Token  // the previous tokens, newest last
-	GeneratedCount uint64   // how many of the last ones were generated
-	TokenLimit     uint64   // number of generated tokens at which the text ends; 0: unknown
-	Sequence       uint32   // which stream of random numbers
+	GeneratedCount uint64   // number of tokens at its end that were generated
+	TokenLimit     uint64   // number of generated tokens at which the text ends; 0 if not known
+	Sequence       uint32   // stream of random numbers to draw from
 }
 
 func (s *Sampler) with(input SamplerInput,
@@ -177,7 +178,7 @@ func (s *Sampler) Apply(input SamplerInput) ([]Token, []float32, error) {
 	return tokens[:count], probabilities[:count], err
 }
 
-// DetectWatermark tests the tokens of a model with vocabularySize tokens for a watermark.
+// DetectWatermark detects a watermark in tokens of a model whose vocabulary has vocabularySize tokens.
 func DetectWatermark(params *WatermarkParams, vocabularySize int, tokens []Token) (WatermarkResult, error) {
 	given, details := defaultWatermarkParamsC(), newError()
 	orDefaults(params, DefaultWatermarkParams).fill(&given)

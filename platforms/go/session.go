@@ -97,7 +97,7 @@ func (s *Session) call(f func(handle *C.sotto_session) (C.sotto_status, *C.sotto
 	return Status(status), check(status, details)
 }
 
-// plain is call for functions without an error parameter, whose failures the session explains.
+// plain is call for functions without an error parameter, whose failures the session describes.
 func (s *Session) plain(f func(handle *C.sotto_session) C.sotto_status) (Status, error) {
 	return s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
 		status := f(handle)
@@ -233,7 +233,7 @@ func (s *Session) SetSpeculation(params *SpeculationParams) error {
 	})
 }
 
-// SetGuide sets a second session as the guide of this one; nil removes it.
+// SetGuide sets a second session as the guide of this one. nil removes it.
 func (s *Session) SetGuide(guide *Session, params *GuideParams) error {
 	given := defaultGuideParamsC()
 	orDefaults(params, DefaultGuideParams).fill(&given)
@@ -248,7 +248,7 @@ func (s *Session) SetGuide(guide *Session, params *GuideParams) error {
 	})
 }
 
-// SetMatcher sets a matcher whose sequence 0 the generated text continues; nil removes it.
+// SetMatcher sets a matcher: the generated text must continue its sequence 0. nil removes it.
 func (s *Session) SetMatcher(matcher *Matcher) error {
 	var used *resource
 	var given *C.sotto_matcher
@@ -261,7 +261,7 @@ func (s *Session) SetMatcher(matcher *Matcher) error {
 	})
 }
 
-// SetGrammar sets a grammar for the generated text, with a matcher of its own; nil removes it.
+// SetGrammar sets the grammar of the generated text, and makes a matcher for it. nil removes it.
 func (s *Session) SetGrammar(grammar *Grammar) error {
 	if grammar == nil {
 		return s.SetMatcher(nil)

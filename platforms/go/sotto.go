@@ -1,4 +1,4 @@
-// Package sotto generates text on small devices, over the C library libsotto.
+// Package sotto generates text on small devices, with the C library libsotto.
 //
 //	model, err := sotto.OpenModel("demo.sotto", nil)
 //	...
@@ -11,7 +11,7 @@
 //		fmt.Print(text)
 //	}
 //
-// Objects may be closed or dropped in any order: a session keeps the objects alive that it uses. Calls of a closed
+// Objects may be closed or dropped in any order: a session keeps the objects that it uses alive. Calls of a closed
 // object fail with ErrClosed. Models, grammars and vocabularies may be used by any number of goroutines at once; a
 // session, matcher or sampler by one at a time (ErrBusy), but Cancel and Close may come from any.
 package sotto
@@ -40,7 +40,7 @@ var (
 type Error struct {
 	Status  Status
 	Message string
-	Offset  int64 // byte of the input at fault; -1: none
+	Offset  int64 // first invalid byte of the input, or -1
 }
 
 func (e *Error) Error() string {

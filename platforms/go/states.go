@@ -113,7 +113,7 @@ func (s *Session) Save() (state []byte, err error) {
 	return state, err
 }
 
-// Restore restores a saved state. The state is validated and may be untrusted.
+// Restore restores a saved state. The state is verified, so it may come from an untrusted source.
 func (s *Session) Restore(state []byte) error {
 	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
 		details := newError()

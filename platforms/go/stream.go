@@ -11,7 +11,7 @@ import (
 	"runtime"
 )
 
-// Prefill evaluates a prompt after the stream. It returns OK or StopCancelled.
+// Prefill appends a prompt to the stream and evaluates it. It returns OK or StopCancelled.
 func (s *Session) Prefill(prompt []Token) (Status, error) {
 	return s.plain(func(handle *C.sotto_session) C.sotto_status {
 		s.core.stop = OK
@@ -176,7 +176,7 @@ func (s *Session) Generate(prompt []Token, maxTokens int, onPiece func(Piece) (s
 	})
 }
 
-// Heal applies token healing, for prompts that end inside a word. Call it after Prefill.
+// Heal applies token healing, for a prompt that ends inside a word. Call it after Prefill.
 func (s *Session) Heal() error {
 	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status { return C.sotto_session_heal(handle) })
 	return err
@@ -190,7 +190,7 @@ func (s *Session) Rewind(tokenCount uint64) error {
 	return err
 }
 
-// Reset removes all tokens; the parameters stay.
+// Reset removes all tokens. The parameters stay in effect.
 func (s *Session) Reset() error {
 	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
 		C.sotto_session_reset(handle)

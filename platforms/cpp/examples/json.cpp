@@ -1,4 +1,4 @@
-// Streams a JSON object that satisfies a schema, without exceptions, until it is complete or Ctrl-C is pressed. Usage:
+// Streams a JSON object that satisfies a schema, without exceptions, until it is complete or Ctrl-C is pressed:
 // json MODEL PROMPT
 #define SOTTO_HPP_NO_EXCEPTIONS
 #include <csignal>

@@ -1,4 +1,4 @@
-// Streams text. Usage: stream MODEL PROMPT
+// Streams text: stream MODEL PROMPT
 #include <iostream>
 #include <sotto.hpp>
 

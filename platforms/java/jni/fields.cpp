@@ -1,4 +1,4 @@
-// For a description see fields.h.
+// See fields.h.
 #include "platforms/java/jni/fields.h"
 
 #include <cstdlib>

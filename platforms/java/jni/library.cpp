@@ -1,4 +1,4 @@
-// The native methods of the library itself: version and texts. For the rest see library.h.
+// The native methods of the library itself: version and texts. The others are declared in library.h.
 #include "platforms/java/jni/library.h"
 
 #include <cstring>

@@ -108,7 +108,7 @@ NATIVE(void, matcherAcceptText)
   check(env, sotto_matcher_accept_text(matcher_of(matcher), number(sequence), text, size));
 }
 
-// Sets bit 0 if sequence and text are a prefix of a text of the grammar, and bit 1 if they are a complete one.
+// Sets bit 0 if the sequence followed by the text can be completed, and bit 1 if it is complete.
 NATIVE(jint, matcherTest)(JNIEnv* env, jclass, jlong matcher, jint sequence, jbyteArray from) {
   Arena arena;
   const char* text;

@@ -13,7 +13,7 @@ namespace {
 
 sotto_session* session_of(jlong handle) { return as<Session>(handle)->session; }
 
-// Throws for a failure of a call without an error parameter, which the session explains.
+// Throws for a failure of a call without an error parameter, which the session describes.
 bool check_call(JNIEnv* env, jlong session, sotto_status status) {
   sotto_error error = new_error();
   if (status < 0) (void)sotto_session_get_error(session_of(session), &error);

@@ -1,4 +1,4 @@
-"""Streams an object under a JSON Schema: python3 json_output.py demo.sotto "A person: " """
+"""Streams a JSON object that satisfies a schema: python3 json_output.py demo.sotto "A person: " """
 import signal
 import sys
 

@@ -1,4 +1,4 @@
-"""Text generation in memory that the caller owns: Python over sotto.h.
+"""Text generation with GPT-2 models: a Python interface to libsotto.
 
     import sotto
 

@@ -11,7 +11,7 @@ _NAN = float("nan")
 
 
 class Piece(NamedTuple):
-    """One generated token."""
+    """A generated token."""
 
     text: str  # whole characters; empty while a character or a stop string is incomplete
     token: int  # -1 if there is only text that was withheld before
@@ -32,7 +32,7 @@ class Piece(NamedTuple):
 
 
 class Sequence(NamedTuple):
-    """One continuation that a search returned."""
+    """A continuation that a search found."""
 
     tokens: list[int]
     score: float

@@ -42,7 +42,7 @@ def tokens_in(tokens, name: str = "tokens"):
 
 
 class Filler:
-    """Fills C structs from parameters and keeps the objects alive that they point to."""
+    """Fills C structs from parameters and keeps the objects to which they point alive."""
 
     def __init__(self):
         self.kept = []

@@ -77,7 +77,7 @@ def check(status: int, error: abi.Error | None = None) -> int:
 
 
 def check_session(handle, status: int) -> int:
-    """Like check, for a session's functions without an error parameter, whose failures the session explains."""
+    """Like check, for a session's functions without an error parameter, whose failures the session describes."""
     error = abi.Error()
     if status < 0:
         lib.sotto_session_get_error(handle, error)

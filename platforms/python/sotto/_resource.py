@@ -120,7 +120,7 @@ class Resource:
         """Destroys the object, which has no users left."""
 
     def _interrupt(self) -> None:
-        """Makes a running call return soon."""
+        """Makes the call in progress return soon."""
 
     def _retain(self, is_held=False):
         """Adds a user. `is_held`: the caller is a user already, so that the object may be closed."""
@@ -138,7 +138,7 @@ class Resource:
             self._free()
 
     def _attach(self):
-        """Lends the object to a session: other calls are rejected until _detach."""
+        """Lends the object to a session. Other calls are rejected until _detach."""
         with self._lock:
             self._check_idle()
             self._retain()

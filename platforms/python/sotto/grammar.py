@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Vocabulary(Resource):
-    """The tokens that a matcher selects from: those of a model, or any byte strings."""
+    """The tokens from which a matcher selects: those of a model, or any byte strings."""
 
     def __init__(self, tokens: Model | Sequence[Text], special: Sequence[int] = (), end_tokens: Sequence[int] = (),
                  *, _is_held: bool = False):
@@ -146,7 +146,7 @@ class Grammar(Resource):
 
     @classmethod
     def load(cls, image: bytes) -> Grammar:
-        """Loads an image that `save` returned. The image is validated, so it may come from an untrusted source."""
+        """Loads an image that `save` returned. The image is verified, so it may come from an untrusted source."""
         memory, handle, error = Block.of_bytes(image), ctypes.c_void_p(), abi.Error()
         check(lib.sotto_grammar_load(memory.address, memory.size, handle, error), error)
         return cls(memory, handle, memory.size)
@@ -169,7 +169,7 @@ def _sequence(number, name="sequence") -> int:
 
 
 class Matcher(Resource):
-    """Follows texts through a grammar and reports which tokens may come next."""
+    """Follows text through a grammar and computes which tokens may come next."""
 
     def __init__(self, grammar: Grammar, vocabulary: Vocabulary | None = None, params: MatcherParams | None = None,
                  **changes: Unpack[MatcherFields]):
@@ -197,7 +197,7 @@ class Matcher(Resource):
         return self._memory.size
 
     def reset(self, sequence: int = 0) -> None:
-        """Resets a sequence to the empty text."""
+        """Makes a sequence empty again."""
         with Exclusive(self) as handle:
             check(lib.sotto_matcher_reset(handle, _sequence(sequence)))
 
@@ -227,14 +227,14 @@ class Matcher(Resource):
             check(lib.sotto_matcher_accept_text(handle, _sequence(sequence), data, len(data)))
 
     def test(self, text: Text, sequence: int = 0) -> tuple[bool, bool]:
-        """Returns whether the sequence and the text are a prefix of a text of the grammar, and a complete one."""
+        """Returns whether the sequence followed by the text can be completed, and whether it is complete."""
         data, begins, matches = as_bytes(text), ctypes.c_uint32(), ctypes.c_uint32()
         with Exclusive(self) as handle:
             check(lib.sotto_matcher_test(handle, _sequence(sequence), data, len(data), begins, matches))
         return bool(begins.value), bool(matches.value)
 
     def matches(self, text: Text) -> bool:
-        """Returns whether sequence 0 followed by the text is a complete text of the grammar."""
+        """Returns whether sequence 0 followed by the text is complete under the grammar."""
         return self.test(text)[1]
 
     def rewind(self, count: int) -> None:
@@ -248,7 +248,7 @@ class Matcher(Resource):
             check(lib.sotto_matcher_fork(handle, _sequence(source, "source"), _sequence(target, "target")))
 
     def forced_text(self, sequence: int = 0, capacity: int = 4096) -> bytes:
-        """Returns the text that must follow, at most `capacity` bytes of it."""
+        """Returns the text that must come next, at most `capacity` bytes of it."""
         capacity = integer(abi.size, capacity, "capacity")
         text, size = ctypes.create_string_buffer(max(capacity, 1)), ctypes.c_size_t()
         with Exclusive(self) as handle:

@@ -77,11 +77,11 @@ class Model(Resource):
 
     @property
     def memory_bytes(self) -> int:
-        """Returns the bytes of memory that the model uses in addition to its file."""
+        """Returns the number of bytes of memory that the model uses in addition to its file."""
         return self._memory.size
 
     def session_memory_size(self, params: SessionParams | None = None, **changes: Unpack[SessionFields]) -> int:
-        """Returns the bytes of memory that a session would use."""
+        """Returns the number of bytes of memory that a session would use."""
         error, size, filler = abi.Error(), ctypes.c_size_t(), Filler()
         given = filler.fill(abi.SessionParams, changed(SessionParams, params, changes))
         with Shared(self) as handle:
@@ -118,7 +118,7 @@ class Model(Resource):
             return ctypes.string_at(data, size.value) if size.value else b""
 
     def detokenize(self, tokens: Sequence[int]) -> bytes:
-        """Returns the bytes of tokens: exactly what was encoded."""
+        """Returns the bytes of tokens, which are exactly those that were encoded."""
         array, count = tokens_in(tokens)
         size = ctypes.c_size_t()
         with Shared(self) as handle:
@@ -141,7 +141,7 @@ class Model(Resource):
 
 
 def model_memory_size(data, params: ModelParams | None = None, **changes: Unpack[ModelFields]) -> int:
-    """Returns the bytes of memory that a model would use in addition to its file, whose bytes are `data`."""
+    """Returns the number of bytes of memory that a model would use in addition to its file, whose bytes are `data`."""
     file, error, size, filler = Block.of_bytes(data), abi.Error(), ctypes.c_size_t(), Filler()
     given = filler.fill(abi.ModelParams, changed(ModelParams, params, changes), log=None)
     check(lib.sotto_model_memory_size(file.address, file.size, given, size, error), error)

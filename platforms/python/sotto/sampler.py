@@ -22,7 +22,7 @@ _LIST_BYTES = 16384
 
 
 class Sampler(Resource):
-    """The sampler's chain for any logits. `model` defines the text of tokens and the end of text."""
+    """The sampler's chain for any logits. `model` defines the text of tokens and the end-of-text token."""
 
     def __init__(self, vocabulary_size: int, params: SamplerParams | None = None, model: Model | None = None,
                  list_bytes: int = _LIST_BYTES, **changes: Unpack[SamplerFields]):
@@ -100,7 +100,7 @@ class Sampler(Resource):
 
 def detect_watermark(tokens: Sequence[int], vocabulary_size: int, params: WatermarkParams | None = None,
                      **changes: Unpack[WatermarkFields]) -> info.WatermarkResult:
-    """Tests the tokens of a model with `vocabulary_size` tokens for a watermark."""
+    """Detects a watermark in tokens of a model whose vocabulary has `vocabulary_size` tokens."""
     result, error, filler = abi.WatermarkResult(), abi.Error(), Filler()
     given = filler.fill(abi.WatermarkParams, changed(WatermarkParams, params, changes))
     array, count = tokens_in(tokens)

@@ -31,7 +31,7 @@ _NO_LIMIT = ctypes.c_size_t(-1).value
 
 
 class Session(Resource):
-    """One stream of text. A session belongs to one thread at a time; only cancel and close may come from another.
+    """One stream of text. A session is used by one thread at a time; only cancel and close may come from another.
 
     `stop_reason` is the reason why the newest text ended, None while it continues.
     """
@@ -86,13 +86,13 @@ class Session(Resource):
 
     def set_guide(self, guide: Session | None, params: GuideParams | None = None,
                   **changes: Unpack[GuideFields]) -> None:
-        """Sets a second session as the guide of this one; None removes it."""
+        """Sets a second session as the guide of this one. None removes it."""
         with self._new_attachment("guide", guide):
             self._set("guide", lib.sotto_session_set_guide, abi.GuideParams, changed(GuideParams, params, changes),
                       first=(guide and guide._handle,))
 
     def set_matcher(self, matcher: Matcher | None) -> None:
-        """Sets a matcher whose sequence 0 the generated text continues; None removes it."""
+        """Sets a matcher: the generated text must continue its sequence 0. None removes it."""
         error = abi.Error()
         with self._new_attachment("matcher", matcher), Exclusive(self) as handle:
             check(lib.sotto_session_set_matcher(handle, matcher and matcher._handle, error), error)
@@ -122,7 +122,7 @@ class Session(Resource):
     # ---- The stream
 
     def prefill(self, prompt: Text | Sequence[int]) -> Status:
-        """Evaluates a prompt, text or tokens, after the stream. Returns OK or STOP_CANCELLED."""
+        """Appends a prompt, as text or tokens, to the stream and evaluates it. Returns OK or STOP_CANCELLED."""
         return self._evaluate(lib.sotto_session_prefill, *tokens_in(self._tokens(prompt)))
 
     def _evaluate(self, function, *arguments) -> Status:
@@ -220,7 +220,7 @@ class Session(Resource):
         self._limit = max_tokens
 
     def heal(self) -> None:
-        """Applies token healing, for prompts that end inside a word. Call it after prefill."""
+        """Applies token healing, for a prompt that ends inside a word. Call it after prefill."""
         with Exclusive(self) as handle:
             check_session(handle, lib.sotto_session_heal(handle))
 
@@ -237,7 +237,7 @@ class Session(Resource):
         self.stop_reason = None
 
     def reset(self) -> None:
-        """Removes all tokens; the parameters stay."""
+        """Removes all tokens. The parameters stay in effect."""
         with Exclusive(self) as handle:
             lib.sotto_session_reset(handle)
         self.stop_reason = None
@@ -303,7 +303,7 @@ class Session(Resource):
         return state.raw[:size.value]
 
     def restore(self, state: bytes) -> None:
-        """Restores a saved state. The state is validated, so it may come from an untrusted source."""
+        """Restores a saved state. The state is verified, so it may come from an untrusted source."""
         data, error = as_bytes(state), abi.Error()
         with Exclusive(self) as handle:
             check(lib.sotto_session_restore(handle, data, len(data), error), error)

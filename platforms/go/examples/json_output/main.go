@@ -1,4 +1,4 @@
-// Streams an object under a JSON Schema: go run ./examples/json_output demo.sotto "A person: "
+// Streams a JSON object that satisfies a schema: go run ./examples/json_output demo.sotto "A person: "
 package main
 
 import (

@@ -1,4 +1,4 @@
-//! Streams an object under a JSON Schema: json MODEL PROMPT
+//! Streams a JSON object that satisfies a schema: json MODEL PROMPT
 
 use sotto::{Grammar, Model, Stop};
 use std::error::Error;

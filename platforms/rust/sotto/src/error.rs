@@ -36,7 +36,7 @@ impl Error {
         self.status
     }
 
-    /// Returns the byte of the input (file, text, grammar) at fault.
+    /// Returns the offset of the first invalid byte of the input (file, text or grammar).
     pub fn offset(&self) -> Option<u64> {
         self.offset
     }

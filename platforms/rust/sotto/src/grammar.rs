@@ -36,7 +36,7 @@ unsafe impl Send for VocabularyInner {}
 unsafe impl Sync for VocabularyInner {}
 
 impl Vocabulary {
-    /// Creates the vocabulary of a model, whose end of text ends a grammar's text.
+    /// Creates the vocabulary of a model, whose end-of-text token ends a text.
     pub fn new(model: &Model) -> Result<Vocabulary> {
         let mut params = with_defaults!(sotto_vocabulary_params, sotto_vocabulary_params_init);
         params.model = model.raw();
@@ -220,7 +220,7 @@ impl Grammar {
         }
     }
 
-    /// Loads an image that [`Grammar::save`] returned. It is validated and may be untrusted.
+    /// Loads an image that [`Grammar::save`] returned. It is verified, so it may come from an untrusted source.
     pub fn load(image: &[u8]) -> Result<Grammar> {
         Grammar::of_image(Block::of(image)?)
     }

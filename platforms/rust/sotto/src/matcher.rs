@@ -1,4 +1,4 @@
-//! Matchers, which follow texts through a grammar.
+//! Matchers, which follow text through a grammar.
 
 use crate::error::{check, Report, Result};
 use crate::memory::Block;
@@ -8,7 +8,7 @@ use crate::{Grammar, MatcherInfo, MatcherParams, Token, Vocabulary};
 use std::ptr::{self, NonNull};
 use std::slice;
 
-/// Follows texts through a grammar and reports which tokens may come next. A session owns its
+/// Follows text through a grammar and computes which tokens may come next. A session owns its
 /// matcher, so that nothing else calls it:
 ///
 /// ```compile_fail
@@ -34,7 +34,7 @@ impl Matcher {
         Matcher::create(grammar, Some(vocabulary), &MatcherParams::default())
     }
 
-    /// Creates a matcher with parameters; without a vocabulary it follows texts only.
+    /// Creates a matcher with parameters; without a vocabulary it can follow text but not tokens.
     pub fn create(
         grammar: &Grammar,
         vocabulary: Option<&Vocabulary>,
@@ -75,7 +75,7 @@ impl Matcher {
         }
     }
 
-    /// Resets a sequence to the empty text.
+    /// Makes a sequence empty again.
     pub fn reset(&mut self, sequence: u32) -> Result<()> {
         // SAFETY: the matcher lives; numbers are checked by the library, here and below.
         check(unsafe { sys::sotto_matcher_reset(self.raw(), sequence) }).map(drop)
@@ -117,7 +117,7 @@ impl Matcher {
         .map(drop)
     }
 
-    /// Returns whether the sequence and `text` are a prefix of a text of the grammar, and a complete one.
+    /// Returns whether the sequence followed by `text` can be completed, and whether it is complete.
     pub fn test(&mut self, sequence: u32, text: impl AsRef<[u8]>) -> Result<(bool, bool)> {
         let text = text.as_ref();
         let (mut begins, mut matches) = (0, 0);
@@ -147,7 +147,7 @@ impl Matcher {
         check(unsafe { sys::sotto_matcher_fork(self.raw(), from, to) }).map(drop)
     }
 
-    /// Returns text that must follow, at most `capacity` bytes of it.
+    /// Returns the text that must come next, at most `capacity` bytes of it.
     pub fn forced_text(&mut self, sequence: u32, capacity: usize) -> Result<Vec<u8>> {
         let mut text = vec![0; capacity];
         let mut size = 0;

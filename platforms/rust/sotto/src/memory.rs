@@ -30,7 +30,7 @@ mod huge_pages {
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod huge_pages {
-    /// No block is that large.
+    /// No block reaches this size.
     pub(super) const SIZE: usize = 1 << (usize::BITS - 1);
 
     pub(super) fn advise(_: *mut std::os::raw::c_void, _: usize) {}

@@ -18,11 +18,11 @@ pub struct SamplerInput<'a> {
     pub allowed: Option<&'a [u64]>,
     /// The previous tokens, newest last.
     pub history: &'a [Token],
-    /// How many of the last ones were generated.
+    /// Number of tokens at the end of the history that were generated.
     pub generated_count: u64,
-    /// Number of generated tokens at which the text ends; 0: unknown.
+    /// Number of generated tokens at which the text ends, or 0 if it is not known.
     pub token_limit: u64,
-    /// Which stream of random numbers.
+    /// The stream of random numbers to draw from.
     pub sequence: u32,
 }
 
@@ -166,7 +166,7 @@ impl Sampler {
 }
 
 impl WatermarkParams {
-    /// Tests tokens of a model with `vocabulary_size` tokens for the watermark.
+    /// Detects a watermark in tokens of a model whose vocabulary has `vocabulary_size` tokens.
     pub fn detect(&self, vocabulary_size: usize, tokens: &[Token]) -> Result<WatermarkResult> {
         let mut report = Report::new();
         // SAFETY: pointers and sizes are of slices and locals that live.

@@ -17,7 +17,7 @@ impl std::fmt::Debug for SearchParams<'_> {
     }
 }
 
-/// One continuation that a search returned.
+/// A continuation that a search found.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub struct Sequence {

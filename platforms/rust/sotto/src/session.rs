@@ -46,7 +46,7 @@ impl Drop for Handle {
     }
 }
 
-/// Stops the running call of a session, or its next one. May be used by any thread, also after the session is dropped.
+/// Stops the running call of a session, or its next one. May be used by any thread, even after the session is dropped.
 #[derive(Clone)]
 pub struct Canceller(Arc<Handle>);
 
@@ -128,7 +128,7 @@ impl Session {
         &self.model
     }
 
-    /// Removes all tokens and restarts the sampler; parameters stay.
+    /// Removes all tokens and restarts the sampler. The parameters stay in effect.
     pub fn reset(&mut self) {
         // SAFETY: the session lives, here and below.
         unsafe { sys::sotto_session_reset(self.raw()) }
@@ -164,7 +164,7 @@ impl Session {
         self.set_matcher(Matcher::create(grammar, Some(&vocabulary), &params)?)
     }
 
-    /// Sets a matcher whose sequence 0 the generated text continues; the session owns it until it is cleared.
+    /// Sets a matcher: the generated text must continue its sequence 0. The session owns it until it is cleared.
     pub fn set_matcher(&mut self, matcher: Matcher) -> Result<()> {
         let mut report = Report::new();
         // SAFETY: the session keeps the matcher as long as it is set.
@@ -219,7 +219,7 @@ impl Session {
         self.check_whole(status)
     }
 
-    /// Returns the error for a status of a call without an error parameter, which the session explains.
+    /// Returns the error for a status of a call without an error parameter, which the session describes.
     fn check(&self, status: i32) -> Result<i32> {
         let mut report = Report::new();
         if status < 0 {
@@ -234,7 +234,7 @@ impl Session {
         check_whole(self.check(status)?)
     }
 
-    /// Applies token healing, for prompts that end inside a word. Call it after a prefill.
+    /// Applies token healing, for a prompt that ends inside a word. Call it after a prefill.
     pub fn heal(&mut self) -> Result<()> {
         self.check(unsafe { sys::sotto_session_heal(self.raw()) }).map(drop)
     }

@@ -43,7 +43,7 @@ impl<T: Prompt + ?Sized> Prompt for &T {
     }
 }
 
-/// One generated token, valid until the session's next call.
+/// A generated token, valid until the session's next call.
 #[derive(Clone, Copy)]
 pub struct Piece<'s>(pub(crate) &'s sys::sotto_piece);
 

@@ -1,7 +1,7 @@
 import Foundation
 import Sotto
 
-/// Streams an object under a JSON Schema: swift run JSONOutput demo.sotto "A person: "
+/// Streams a JSON object that satisfies a schema: swift run JSONOutput demo.sotto "A person: "
 @main
 struct JSONOutput {
   static let schema = """

@@ -1,11 +1,11 @@
 import CSotto
 
-/// The tokens that a matcher selects from.
+/// The tokens from which a matcher selects.
 public final class Vocabulary: @unchecked Sendable {
   let resource: Resource
   let tokenCount: Int
 
-  /// Creates the vocabulary of a model, with the model's end of text.
+  /// Creates the vocabulary of a model, with the model's end-of-text token.
   public convenience init(_ model: Model) throws {
     try model.resource.retain()
     try self.init(retained: model.resource)
@@ -139,7 +139,7 @@ public final class Grammar: @unchecked Sendable {
   /// Compiles a choice between the strings of a JSON array.
   public convenience init(choices: String) throws { try self.init(.choices, choices) }
 
-  /// Loads an image that save returned. The image is validated and may be untrusted.
+  /// Loads an image that save returned. The image is verified, so it may come from an untrusted source.
   public convenience init(image: [UInt8]) throws {
     let memory = Block(copying: image)
     var made: OpaquePointer?

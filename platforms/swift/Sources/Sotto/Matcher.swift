@@ -1,12 +1,12 @@
 import CSotto
 
-/// Follows texts through a grammar and reports which tokens may come next.
+/// Follows text through a grammar and computes which tokens may come next.
 public final class Matcher: @unchecked Sendable {
   let resource: Resource
   public let memoryBytes: Int
   private let wordCount: Int
 
-  /// Without a vocabulary the matcher follows texts only.
+  /// Without a vocabulary the matcher can follow text but not tokens.
   public init(
     _ grammar: Grammar, _ vocabulary: Vocabulary? = nil, _ parameters: MatcherParameters = MatcherParameters()
   ) throws {
@@ -39,7 +39,7 @@ public final class Matcher: @unchecked Sendable {
   /// Frees the matcher when no session uses it.
   public func close() { resource.close() }
 
-  /// Resets a sequence to the empty text.
+  /// Makes a sequence empty again.
   public func reset(_ sequence: UInt32 = 0) throws {
     try resource.run { try check(sotto_matcher_reset($0, sequence)) }
   }
@@ -75,7 +75,7 @@ public final class Matcher: @unchecked Sendable {
     withExtendedLifetime(arena) {}
   }
 
-  /// Returns whether the sequence and the text are a prefix of a text of the grammar, and a complete one.
+  /// Returns whether the sequence followed by the text can be completed, and whether it is complete.
   public func test(_ text: String, sequence: UInt32 = 0) throws -> (begins: Bool, matches: Bool) {
     let arena = Arena()
     let bytes = arena.text(text)
@@ -98,7 +98,7 @@ public final class Matcher: @unchecked Sendable {
     try resource.run { try check(sotto_matcher_fork($0, from, to)) }
   }
 
-  /// Returns the text that must follow, at most capacity bytes of it.
+  /// Returns the text that must come next, at most capacity bytes of it.
   public func forcedText(_ sequence: UInt32 = 0, capacity: Int = 4096) throws -> [UInt8] {
     try resource.run { matcher in
       var text = [CChar](repeating: 0, count: max(capacity, 1))

@@ -50,7 +50,7 @@ public final class Model: @unchecked Sendable {
   /// Frees the model when no session uses it. Later calls throw ClosedError.
   public func close() { resource.close() }
 
-  /// Returns the bytes of memory that a model uses in addition to its file, whose bytes these are.
+  /// Returns the number of bytes of memory that a model uses in addition to its file, whose bytes these are.
   public static func memorySize(bytes: [UInt8], parameters: ModelParameters = ModelParameters()) throws -> Int {
     let file = Block(copying: bytes)
     var given = parameters.filled()
@@ -62,7 +62,7 @@ public final class Model: @unchecked Sendable {
     return size
   }
 
-  /// Returns the bytes of memory that a session uses.
+  /// Returns the number of bytes of memory that a session uses.
   public func sessionMemorySize(_ parameters: SessionParameters = SessionParameters()) throws -> Int {
     var given = parameters.filled()
     var details = newError()
@@ -93,7 +93,7 @@ public final class Model: @unchecked Sendable {
     }
   }
 
-  /// Returns the bytes of tokens: exactly what was encoded.
+  /// Returns the bytes of tokens, which are exactly those that were encoded.
   public func detokenize(_ tokens: [Token]) throws -> [UInt8] {
     try resource.share { model in
       var size = 0

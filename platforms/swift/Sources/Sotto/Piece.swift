@@ -20,7 +20,7 @@ public struct SequenceBias: Sendable {
   }
 }
 
-/// One generated token.
+/// A generated token.
 public struct Piece: Sendable {
   /// A token that the model considered, with its ln p.
   public struct Alternative: Sendable {
@@ -55,7 +55,7 @@ public struct Piece: Sendable {
   }
 }
 
-/// One continuation that a search returned.
+/// A continuation that a search found.
 public struct FoundSequence: Sendable {
   public let tokens: [Token]
   /// The score by which the search ranks sequences.

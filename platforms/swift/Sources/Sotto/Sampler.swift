@@ -23,7 +23,7 @@ public final class Sampler: @unchecked Sendable {
     public var allowed: [UInt64]?
     /// The previous tokens, newest last.
     public var history: [Token] = []
-    /// How many of the last ones were generated.
+    /// Number of tokens at the end of the history that were generated.
     public var generatedCount: UInt64 = 0
     /// Number of generated tokens at which the text ends, or 0 if it is unknown.
     public var tokenLimit: UInt64 = 0
@@ -37,7 +37,7 @@ public final class Sampler: @unchecked Sendable {
   private let callbacks: Callbacks
   private let vocabularySize: Int
 
-  /// Creates a sampler for vocabularySize tokens. The model, if any, defines their text and the end of text.
+  /// Creates a sampler for vocabularySize tokens. The model, if any, defines their text and the end-of-text token.
   public init(vocabularySize: Int, model: Model? = nil, _ parameters: SamplerParameters = SamplerParameters()) throws {
     let listBytes: UInt32 = 16384
     var details = newError()
@@ -132,7 +132,7 @@ public final class Sampler: @unchecked Sendable {
   }
 }
 
-/// Tests the tokens of a model with vocabularySize tokens for a watermark.
+/// Detects a watermark in tokens of a model whose vocabulary has vocabularySize tokens.
 public func detectWatermark(
   in tokens: [Token], vocabularySize: Int, _ parameters: WatermarkParameters
 ) throws -> WatermarkResult {

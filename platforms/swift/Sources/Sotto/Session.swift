@@ -134,7 +134,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Sets a second session as the guide of this one; nil removes it.
+  /// Sets a second session as the guide of this one. nil removes it.
   public func setGuide(_ guide: Session?, _ parameters: GuideParameters = GuideParameters()) throws {
     try use("guide", guide?.resource) { session, used in
       var given = parameters.filled()
@@ -143,7 +143,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Sets a matcher whose sequence 0 the generated text continues; nil removes it.
+  /// Sets a matcher: the generated text must continue its sequence 0. nil removes it.
   public func setMatcher(_ matcher: Matcher?) throws {
     try use("matcher", matcher?.resource) { session, used in
       var details = newError()
@@ -151,7 +151,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Sets a grammar for the generated text, with a matcher of its own; nil removes it.
+  /// Sets the grammar of the generated text, and makes a matcher for it. nil removes it.
   public func setGrammar(_ grammar: Grammar?) throws {
     guard let grammar else { return try setMatcher(nil) }
     var parameters = MatcherParameters()
@@ -190,7 +190,7 @@ public final class Session: @unchecked Sendable {
     try resource.share { _ in try encode(model.handle, Array(text.utf8), special: false) }
   }
 
-  /// Evaluates a prompt after the stream. Returns ok or stopCancelled.
+  /// Appends a prompt to the stream and evaluates it. Returns ok or stopCancelled.
   @discardableResult
   public func prefill(_ prompt: [Token]) throws -> Status {
     try run { session in
@@ -245,7 +245,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Applies token healing, for prompts that end inside a word. Call it after prefill.
+  /// Applies token healing, for a prompt that ends inside a word. Call it after prefill.
   public func heal() throws { try run { try check(sotto_session_heal($0), of: $0) } }
 
   /// Rolls the stream back to its first tokens.
@@ -256,7 +256,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Removes all tokens; the parameters stay.
+  /// Removes all tokens. The parameters stay in effect.
   public func reset() throws {
     try run { session in
       sotto_session_reset(session)

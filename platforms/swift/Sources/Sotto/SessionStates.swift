@@ -89,7 +89,7 @@ extension Session {
     }
   }
 
-  /// Restores a saved state. The state is validated, so it may come from an untrusted source.
+  /// Restores a saved state. The state is verified, so it may come from an untrusted source.
   public func restore(_ state: [UInt8]) throws {
     try run { session in
       var details = newError()

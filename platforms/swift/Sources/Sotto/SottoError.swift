@@ -52,7 +52,7 @@ func check(_ status: Int32, _ details: sotto_error = newError()) throws -> Statu
   return Status(rawValue: status)
 }
 
-/// Like check, for a session's functions without an error parameter, whose failures the session explains.
+/// Like check, for a session's functions without an error parameter, whose failures the session describes.
 @discardableResult
 func check(_ status: Int32, of session: OpaquePointer) throws -> Status {
   var details = newError()

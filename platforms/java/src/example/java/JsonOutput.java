@@ -3,7 +3,7 @@ import io.github.sotto.Model;
 import io.github.sotto.Session;
 import io.github.sotto.Status;
 
-/** Streams an object under a JSON Schema: java -cp sotto.jar JsonOutput.java demo.sotto "A person: " */
+/** Streams a JSON object that satisfies a schema: java -cp sotto.jar JsonOutput.java demo.sotto "A person: " */
 public final class JsonOutput {
     private static final String SCHEMA = "{\"type\": \"object\", \"required\": [\"name\", \"age\"],"
             + " \"additionalProperties\": false, \"properties\":"

@@ -43,7 +43,7 @@ public final class Grammar extends Owned {
         return compile(GrammarLanguage.CHOICES, array);
     }
 
-    /** Loads an image that save returned. The image is validated and may be untrusted. */
+    /** Loads an image that save returned. The image is verified, so it may come from an untrusted source. */
     public static Grammar load(byte[] image) {
         return new Grammar(Native.grammarLoad(image));
     }

@@ -3,7 +3,7 @@ package io.github.sotto;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Follows texts through a grammar and reports which tokens may come next. */
+/** Follows text through a grammar and computes which tokens may come next. */
 public final class Matcher extends Owned {
     private final int wordCount;
 
@@ -11,7 +11,7 @@ public final class Matcher extends Owned {
         this(grammar, vocabulary, new MatcherParams());
     }
 
-    /** Without a vocabulary (null) the matcher follows texts only. */
+    /** Without a vocabulary (null) the matcher can follow text but not tokens. */
     public Matcher(Grammar grammar, Vocabulary vocabulary, MatcherParams params) {
         super(make(grammar, vocabulary, params));
         wordCount = vocabulary == null ? 0 : (vocabulary.tokenCount + 63) / 64;
@@ -39,7 +39,7 @@ public final class Matcher extends Owned {
         return resource.run(Native::matcherMemoryBytes);
     }
 
-    /** Resets a sequence to the empty text. */
+    /** Makes a sequence empty again. */
     public void reset(int sequence) {
         resource.act(matcher -> Native.matcherReset(matcher, sequence));
     }
@@ -62,12 +62,12 @@ public final class Matcher extends Owned {
         resource.act(matcher -> Native.matcherAcceptText(matcher, sequence, Native.toUtf8(text)));
     }
 
-    /** Returns whether the sequence followed by the text is a prefix of a text of the grammar. */
+    /** Returns whether the sequence followed by the text can be completed. */
     public boolean begins(int sequence, String text) {
         return (test(sequence, text) & 1) != 0;
     }
 
-    /** Returns whether the sequence followed by the text is a complete text of the grammar. */
+    /** Returns whether the sequence followed by the text is complete under the grammar. */
     public boolean matches(int sequence, String text) {
         return (test(sequence, text) & 2) != 0;
     }
@@ -86,7 +86,7 @@ public final class Matcher extends Owned {
         resource.act(matcher -> Native.matcherFork(matcher, from, to));
     }
 
-    /** Returns the text that must follow, at most capacity bytes of it. */
+    /** Returns the text that must come next, at most capacity bytes of it. */
     public byte[] forcedText(int sequence, int capacity) {
         if (capacity < 0) {
             throw new IllegalArgumentException("capacity is " + capacity + "; it must be at least 0");

@@ -36,12 +36,12 @@ public final class Model extends Owned {
         return params.log == null ? null : new Callbacks(params.log);
     }
 
-    /** Returns the bytes of memory that a model uses in addition to its file, whose bytes these are. */
+    /** Returns the number of bytes of memory that a model uses in addition to its file, whose bytes these are. */
     public static long memorySize(byte[] bytes, ModelParams params) {
         return Native.modelMemorySize(bytes, params);
     }
 
-    /** Returns the bytes of memory that this model uses in addition to its file. */
+    /** Returns the number of bytes of memory that this model uses in addition to its file. */
     public long memoryBytes() {
         return resource.share(Native::modelMemoryBytes);
     }
@@ -74,12 +74,12 @@ public final class Model extends Owned {
         return resource.share(model -> Native.tokenBytes(model, token));
     }
 
-    /** Returns the bytes of tokens: exactly what was encoded. */
+    /** Returns the bytes of tokens, which are exactly those that were encoded. */
     public byte[] detokenize(int[] tokens) {
         return resource.share(model -> Native.detokenize(model, tokens));
     }
 
-    /** Returns the bytes of memory that a session uses. */
+    /** Returns the number of bytes of memory that a session uses. */
     public long sessionMemorySize(SessionParams params) {
         return resource.share(model -> Native.sessionMemorySize(model, params));
     }

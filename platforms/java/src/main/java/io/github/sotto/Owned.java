@@ -62,7 +62,7 @@ abstract class Owned implements AutoCloseable {
             try {
                 free((Watch) DROPPED.remove());
             } catch (InterruptedException ignored) {
-                return; // what is dropped later goes when the next object is made
+                return; // objects dropped later are freed when the next object is made
             }
         }
     }

@@ -1,6 +1,6 @@
 package io.github.sotto;
 
-/** One generated token. */
+/** A generated token. */
 public final class Piece {
     /** Whole characters; empty while a character or a stop string is incomplete. */
     public final String text;

@@ -10,7 +10,7 @@ public final class Sampler extends Owned {
         public long[] allowed;
         /** The previous tokens, newest last. */
         public int[] history;
-        /** How many of the last ones were generated. */
+        /** Number of tokens at the end of the history that were generated. */
         public long generatedCount;
         /** Number of generated tokens at which the text ends, or 0 if it is unknown. */
         public long tokenLimit;
@@ -37,7 +37,7 @@ public final class Sampler extends Owned {
     private final Callbacks callbacks;
     private final int vocabularySize;
 
-    /** Creates a sampler for any vocabulary. The model may be null; it defines tokens' text and the end of text. */
+    /** Creates a sampler. The model may be null; it defines the text of tokens and the end-of-text token. */
     public Sampler(int vocabularySize, Model model, SamplerParams params) {
         this(vocabularySize, model, new Callbacks());
         try {

@@ -1,6 +1,6 @@
 package io.github.sotto;
 
-/** One continuation that a search returned. */
+/** A continuation that a search found. */
 public final class Sequence {
     public final int[] tokens;
     /** The score by which the search ranks sequences. */

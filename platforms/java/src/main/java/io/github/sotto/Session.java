@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * One stream of text over a model. It belongs to one thread at a time; only {@link #cancel} and {@link #close} may come
+ * One stream of text over a model. It is used by one thread at a time; only {@link #cancel} and {@link #close} may come
  * from another.
  */
 public final class Session extends Owned {
@@ -92,12 +92,12 @@ public final class Session extends Owned {
         });
     }
 
-    /** Sets a second session as the guide of this one; null removes it. */
+    /** Sets a second session as the guide of this one. null removes it. */
     public void setGuide(Session guide, GuideParams params) {
         use("guide", guide, (session, used) -> Native.sessionSetGuide(session, used, params));
     }
 
-    /** Sets a matcher whose sequence 0 the generated text continues; null removes it. */
+    /** Sets a matcher: the generated text must continue its sequence 0. null removes it. */
     public void setMatcher(Matcher matcher) {
         use("matcher", matcher, (session, used) -> {
             Native.sessionSetMatcher(session, used);
@@ -105,7 +105,7 @@ public final class Session extends Owned {
         });
     }
 
-    /** Sets a grammar for the generated text, with a matcher of its own; null removes it. */
+    /** Sets the grammar of the generated text, and makes a matcher for it. null removes it. */
     public void setGrammar(Grammar grammar) {
         if (grammar == null) {
             setMatcher(null);
@@ -179,7 +179,7 @@ public final class Session extends Owned {
         return prefill(tokensOf(prompt));
     }
 
-    /** Evaluates a prompt after the stream. Returns OK or STOP_CANCELLED. */
+    /** Appends a prompt to the stream and evaluates it. Returns OK or STOP_CANCELLED. */
     public Status prefill(int[] prompt) {
         return resource.run(session -> {
             stopReason = Status.OK;
@@ -297,7 +297,7 @@ public final class Session extends Owned {
         });
     }
 
-    /** Applies token healing, for prompts that end inside a word. Call it after prefill. */
+    /** Applies token healing, for a prompt that ends inside a word. Call it after prefill. */
     public void heal() {
         resource.act(Native::sessionHeal);
     }
@@ -315,7 +315,7 @@ public final class Session extends Owned {
         });
     }
 
-    /** Removes all tokens; the parameters stay. */
+    /** Removes all tokens. The parameters stay in effect. */
     public void reset() {
         resource.act(session -> {
             Native.sessionReset(session);
@@ -373,7 +373,7 @@ public final class Session extends Owned {
         return resource.run(Native::sessionSave);
     }
 
-    /** Restores a saved state. The state is validated, so it may come from an untrusted source. */
+    /** Restores a saved state. The state is verified, so it may come from an untrusted source. */
     public void restore(byte[] state) {
         resource.act(session -> {
             Native.sessionRestore(session, state);

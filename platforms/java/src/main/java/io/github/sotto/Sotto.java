@@ -20,7 +20,7 @@ public final class Sotto {
         return Native.isaText(isa.value());
     }
 
-    /** Tests the tokens of a model with vocabularySize tokens for a watermark. */
+    /** Detects a watermark in tokens of a model whose vocabulary has vocabularySize tokens. */
     public static WatermarkResult detectWatermark(WatermarkParams params, int vocabularySize, int[] tokens) {
         WatermarkResult result = new WatermarkResult();
         Native.watermarkDetect(params, vocabularySize, tokens, result);

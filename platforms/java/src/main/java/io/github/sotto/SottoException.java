@@ -23,7 +23,7 @@ public class SottoException extends RuntimeException {
         return Status.of(code);
     }
 
-    /** Returns the byte of the input at fault, or -1. */
+    /** Returns the offset of the first invalid byte of the input, or -1. */
     public long offset() {
         return offset;
     }

@@ -2,7 +2,7 @@ package io.github.sotto;
 
 import java.io.ByteArrayOutputStream;
 
-/** The tokens that a matcher selects from. */
+/** The tokens from which a matcher selects. */
 public final class Vocabulary extends Owned {
     final int tokenCount;
 
@@ -11,7 +11,7 @@ public final class Vocabulary extends Owned {
         this.tokenCount = tokenCount;
     }
 
-    /** Creates the vocabulary of a model, with the model's end of text. */
+    /** Creates the vocabulary of a model, with the model's end-of-text token. */
     public static Vocabulary of(Model model) {
         return of(model.resource, model.resource.retain());
     }
