@@ -193,7 +193,7 @@ class Field:
 
     @property
     def c_default(self) -> str:
-        """The default as a C initialiser."""
+        """The default as a C initializer."""
         if isinstance(self.default, EnumValue):
             return self.default.c_name
         if self.kind in {"array", "pointer", "callback", "user_data", "function"}:

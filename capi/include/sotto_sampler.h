@@ -148,7 +148,7 @@ typedef void (*sotto_logits_fn)(void* user_data, float* logits, size_t count);
 /* ---- Watermarks ------------------------------------------------------------ */
 
 /* Kinds of watermarks. A watermark is a statistical pattern in generated text that
- * sotto_watermark_detect recognises. TOURNAMENT and GUMBEL replace the selection, which must be
+ * sotto_watermark_detect recognizes. TOURNAMENT and GUMBEL replace the selection, which must be
  * MULTINOMIAL with a temperature above 0, and of all searches only SOTTO_SEARCH_SAMPLE supports
  * them. Averaged over all keys, they do not change the distribution of a token. */
 typedef int32_t sotto_watermark_scheme;
@@ -284,7 +284,7 @@ typedef struct sotto_sampler_params {
   float dry_multiplier;
   /* Base b of the DRY penalty. Default: 1.75. Range: 1 to 10. */
   float dry_base;
-  /* Allowed length a of DRY. Repetitions of fewer tokens are not penalised. Default: 2. */
+  /* Allowed length a of DRY. Repetitions of fewer tokens are not penalized. Default: 2. */
   uint32_t dry_allowed_length;
   /* Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all). */
   uint32_t dry_window;
@@ -329,7 +329,7 @@ typedef struct sotto_sampler_params {
   /* Keeps tokens with p >= top_a (max p)^2. Default: 0 (off). Range: 0 to 1. */
   float top_a;
   /* Tail-free sampling (Phan 2019): keeps the most likely tokens up to the point where the
-   * normalised absolute second differences of the sorted probabilities sum to tail_free. Default: 1
+   * normalized absolute second differences of the sorted probabilities sum to tail_free. Default: 1
    * (off). Range: greater than 0 and at most 1. */
   float tail_free;
   /* Locally typical sampling (Meister et al. 2023): keeps the tokens with the smallest |-ln p - H|

@@ -67,7 +67,7 @@ typedef int32_t sotto_rerank;
 enum {
   /* The order in which the sequences were drawn. The score is the log probability. */
   SOTTO_RERANK_ORDER = 0,
-  /* Best of n: the sequence with the largest length-normalised log probability under the model
+  /* Best of n: the sequence with the largest length-normalized log probability under the model
    * comes first. */
   SOTTO_RERANK_BEST = 1,
   /* The similarity is 1 for equal sequences and 0 otherwise, so that the majority wins
@@ -120,9 +120,9 @@ typedef struct sotto_search_params {
   /* Maximum number of new tokens per sequence. Default: 0 (the session's). Range: 1 to the
    * session's sequence_tokens. */
   uint32_t max_tokens;
-  /* Exponent alpha of the length normalisation. Default: 1. Range: -10 to 10. */
+  /* Exponent alpha of the length normalization. Default: 1. Range: -10 to 10. */
   float length_penalty;
-  /* Formula of the length normalisation. Default: POWER. */
+  /* Formula of the length normalization. Default: POWER. */
   sotto_length_norm length_norm;
   /* When a beam search ends. Default: HEURISTIC. */
   sotto_early_stopping early_stopping;

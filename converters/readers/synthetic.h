@@ -1,4 +1,4 @@
-// Models of any shape with random weights, initialised as GPT-2 is before training. They serve benchmarks and tests of
+// Models of any shape with random weights, initialized as GPT-2 is before training. They serve benchmarks and tests of
 // speed and memory, which do not depend on the values of weights.
 #pragma once
 

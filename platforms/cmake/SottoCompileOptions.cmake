@@ -18,7 +18,7 @@ target_compile_options(sotto_options INTERFACE
 add_library(sotto_core_options INTERFACE)
 target_link_libraries(sotto_core_options INTERFACE sotto_options)
 target_compile_options(sotto_core_options INTERFACE
-  # A project that includes this one and names no build type, as is CMake's default, gets an optimised library.
+  # A project that includes this one and names no build type, as is CMake's default, gets an optimized library.
   $<$<CONFIG:>:-O2>
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>
   # Unique symbols cannot be made local to libsotto.a.

@@ -248,7 +248,7 @@ const (
 )
 
 // WatermarkScheme: kinds of watermarks. A watermark is a statistical pattern in generated text that
-// sotto_watermark_detect recognises. TOURNAMENT and GUMBEL replace the selection, which must be MULTINOMIAL with a
+// sotto_watermark_detect recognizes. TOURNAMENT and GUMBEL replace the selection, which must be MULTINOMIAL with a
 // temperature above 0, and of all searches only SOTTO_SEARCH_SAMPLE supports them. Averaged over all keys, they do not
 // change the distribution of a token.
 type WatermarkScheme int32
@@ -333,7 +333,7 @@ type Rerank int32
 const (
 	// The order in which the sequences were drawn. The score is the log probability.
 	RerankOrder Rerank = 0
-	// Best of n: the sequence with the largest length-normalised log probability under the model comes first.
+	// Best of n: the sequence with the largest length-normalized log probability under the model comes first.
 	RerankBest Rerank = 1
 	// The similarity is 1 for equal sequences and 0 otherwise, so that the majority wins (self-consistency, Wang et al.
 	// 2023).

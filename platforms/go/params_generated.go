@@ -271,7 +271,7 @@ type SamplerParams struct {
 	DRYMultiplier float32
 	// Base b of the DRY penalty. Default: 1.75. Range: 1 to 10.
 	DRYBase float32
-	// Allowed length a of DRY. Repetitions of fewer tokens are not penalised. Default: 2.
+	// Allowed length a of DRY. Repetitions of fewer tokens are not penalized. Default: 2.
 	DRYAllowedLength uint32
 	// Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all).
 	DRYWindow uint32
@@ -304,7 +304,7 @@ type SamplerParams struct {
 	TopPResetToken Token
 	// Keeps tokens with p >= top_a (max p)^2. Default: 0 (off). Range: 0 to 1.
 	TopA float32
-	// Tail-free sampling (Phan 2019): keeps the most likely tokens up to the point where the normalised absolute second
+	// Tail-free sampling (Phan 2019): keeps the most likely tokens up to the point where the normalized absolute second
 	// differences of the sorted probabilities sum to tail_free. Default: 1 (off). Range: greater than 0 and at most 1.
 	TailFree float32
 	// Locally typical sampling (Meister et al. 2023): keeps the tokens with the smallest |-ln p - H| whose
@@ -514,9 +514,9 @@ type SearchParams struct {
 	ReturnCount uint32
 	// Maximum number of new tokens per sequence. Default: 0 (the session's). Range: 1 to the session's sequence_tokens.
 	MaxTokens uint32
-	// Exponent alpha of the length normalisation. Default: 1. Range: -10 to 10.
+	// Exponent alpha of the length normalization. Default: 1. Range: -10 to 10.
 	LengthPenalty float32
-	// Formula of the length normalisation. Default: POWER.
+	// Formula of the length normalization. Default: POWER.
 	LengthNorm LengthNorm
 	// When a beam search ends. Default: HEURISTIC.
 	EarlyStopping EarlyStopping

@@ -1,6 +1,6 @@
 """Builds the library as a part of another project, once per build type, and runs a program that uses it.
 
-The objects must not need anything from the C++ library at any level of optimisation (check_symbols.py in tests/abi), and
+The objects must not need anything from the C++ library at any level of optimization (check_symbols.py in tests/abi), and
 every build must generate the same text. Release is the build type of all other tests and is left out here.
 """
 import argparse

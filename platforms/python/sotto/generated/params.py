@@ -174,7 +174,7 @@ class SamplerParams:
     dry_base: float | None = None
     """Base b of the DRY penalty. Default: 1.75. Range: 1 to 10."""
     dry_allowed_length: int | None = None
-    """Allowed length a of DRY. Repetitions of fewer tokens are not penalised. Default: 2."""
+    """Allowed length a of DRY. Repetitions of fewer tokens are not penalized. Default: 2."""
     dry_window: int | None = None
     """Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all)."""
     guard_window: int | None = None
@@ -207,7 +207,7 @@ class SamplerParams:
     top_a: float | None = None
     """Keeps tokens with p >= top_a (max p)^2. Default: 0 (off). Range: 0 to 1."""
     tail_free: float | None = None
-    """Tail-free sampling (Phan 2019): keeps the most likely tokens up to the point where the normalised absolute second
+    """Tail-free sampling (Phan 2019): keeps the most likely tokens up to the point where the normalized absolute second
     differences of the sorted probabilities sum to tail_free. Default: 1 (off). Range: greater than 0 and at most 1."""
     typical_p: float | None = None
     """Locally typical sampling (Meister et al. 2023): keeps the tokens with the smallest |-ln p - H| whose
@@ -291,9 +291,9 @@ class SearchParams:
     """Maximum number of new tokens per sequence. Default: 0 (the session's). Range: 1 to the session's
     sequence_tokens."""
     length_penalty: float | None = None
-    """Exponent alpha of the length normalisation. Default: 1. Range: -10 to 10."""
+    """Exponent alpha of the length normalization. Default: 1. Range: -10 to 10."""
     length_norm: LengthNorm | None = None
-    """Formula of the length normalisation. Default: POWER."""
+    """Formula of the length normalization. Default: POWER."""
     early_stopping: EarlyStopping | None = None
     """When a beam search ends. Default: HEURISTIC."""
     group_count: int | None = None

@@ -244,7 +244,7 @@ pub const SOTTO_SELECT_MIROSTAT_V2: i32 = 4;
 pub const SOTTO_SELECT_ADAPTIVE_P: i32 = 5;
 
 /// Kinds of watermarks. A watermark is a statistical pattern in generated text that
-/// sotto_watermark_detect recognises. TOURNAMENT and GUMBEL replace the selection, which must be
+/// sotto_watermark_detect recognizes. TOURNAMENT and GUMBEL replace the selection, which must be
 /// MULTINOMIAL with a temperature above 0, and of all searches only SOTTO_SEARCH_SAMPLE supports
 /// them. Averaged over all keys, they do not change the distribution of a token.
 pub type sotto_watermark_scheme = i32;
@@ -317,7 +317,7 @@ pub const SOTTO_LENGTH_GNMT: i32 = 1;
 pub type sotto_rerank = i32;
 /// The order in which the sequences were drawn. The score is the log probability.
 pub const SOTTO_RERANK_ORDER: i32 = 0;
-/// Best of n: the sequence with the largest length-normalised log probability under the model comes
+/// Best of n: the sequence with the largest length-normalized log probability under the model comes
 /// first.
 pub const SOTTO_RERANK_BEST: i32 = 1;
 /// The similarity is 1 for equal sequences and 0 otherwise, so that the majority wins
@@ -745,7 +745,7 @@ pub struct sotto_sampler_params {
     pub dry_multiplier: f32,
     /// Base b of the DRY penalty. Default: 1.75. Range: 1 to 10.
     pub dry_base: f32,
-    /// Allowed length a of DRY. Repetitions of fewer tokens are not penalised. Default: 2.
+    /// Allowed length a of DRY. Repetitions of fewer tokens are not penalized. Default: 2.
     pub dry_allowed_length: u32,
     /// Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all).
     pub dry_window: u32,
@@ -785,7 +785,7 @@ pub struct sotto_sampler_params {
     /// Keeps tokens with p >= top_a (max p)^2. Default: 0 (off). Range: 0 to 1.
     pub top_a: f32,
     /// Tail-free sampling (Phan 2019): keeps the most likely tokens up to the point where the
-    /// normalised absolute second differences of the sorted probabilities sum to tail_free.
+    /// normalized absolute second differences of the sorted probabilities sum to tail_free.
     /// Default: 1 (off). Range: greater than 0 and at most 1.
     pub tail_free: f32,
     /// Locally typical sampling (Meister et al. 2023): keeps the tokens with the smallest |-ln p -
@@ -930,9 +930,9 @@ pub struct sotto_search_params {
     /// Maximum number of new tokens per sequence. Default: 0 (the session's). Range: 1 to the
     /// session's sequence_tokens.
     pub max_tokens: u32,
-    /// Exponent alpha of the length normalisation. Default: 1. Range: -10 to 10.
+    /// Exponent alpha of the length normalization. Default: 1. Range: -10 to 10.
     pub length_penalty: f32,
-    /// Formula of the length normalisation. Default: POWER.
+    /// Formula of the length normalization. Default: POWER.
     pub length_norm: sotto_length_norm,
     /// When a beam search ends. Default: HEURISTIC.
     pub early_stopping: sotto_early_stopping,

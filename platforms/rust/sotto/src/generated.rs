@@ -306,7 +306,7 @@ impl Selection {
 }
 
 /// Kinds of watermarks. A watermark is a statistical pattern in generated text that
-/// sotto_watermark_detect recognises. TOURNAMENT and GUMBEL replace the selection, which must be
+/// sotto_watermark_detect recognizes. TOURNAMENT and GUMBEL replace the selection, which must be
 /// MULTINOMIAL with a temperature above 0, and of all searches only SOTTO_SEARCH_SAMPLE supports
 /// them. Averaged over all keys, they do not change the distribution of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -472,7 +472,7 @@ impl LengthNorm {
 pub enum Rerank {
     /// The order in which the sequences were drawn. The score is the log probability.
     Order = sys::SOTTO_RERANK_ORDER,
-    /// Best of n: the sequence with the largest length-normalised log probability under the model
+    /// Best of n: the sequence with the largest length-normalized log probability under the model
     /// comes first.
     Best = sys::SOTTO_RERANK_BEST,
     /// The similarity is 1 for equal sequences and 0 otherwise, so that the majority wins
@@ -1023,7 +1023,7 @@ impl SamplerParams {
         dry_multiplier: f32,
         /// Base b of the DRY penalty. Default: 1.75. Range: 1 to 10.
         dry_base: f32,
-        /// Allowed length a of DRY. Repetitions of fewer tokens are not penalised. Default: 2.
+        /// Allowed length a of DRY. Repetitions of fewer tokens are not penalized. Default: 2.
         dry_allowed_length: u32,
         /// Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all).
         dry_window: u32,
@@ -1056,7 +1056,7 @@ impl SamplerParams {
         /// Keeps tokens with p >= top_a (max p)^2. Default: 0 (off). Range: 0 to 1.
         top_a: f32,
         /// Tail-free sampling (Phan 2019): keeps the most likely tokens up to the point where the
-        /// normalised absolute second differences of the sorted probabilities sum to tail_free.
+        /// normalized absolute second differences of the sorted probabilities sum to tail_free.
         /// Default: 1 (off). Range: greater than 0 and at most 1.
         tail_free: f32,
         /// Locally typical sampling (Meister et al. 2023): keeps the tokens with the smallest |-ln
@@ -1280,9 +1280,9 @@ impl<'f> SearchParams<'f> {
         /// Maximum number of new tokens per sequence. Default: 0 (the session's). Range: 1 to the
         /// session's sequence_tokens.
         max_tokens: u32,
-        /// Exponent alpha of the length normalisation. Default: 1. Range: -10 to 10.
+        /// Exponent alpha of the length normalization. Default: 1. Range: -10 to 10.
         length_penalty: f32,
-        /// Formula of the length normalisation. Default: POWER.
+        /// Formula of the length normalization. Default: POWER.
         length_norm: LengthNorm,
         /// When a beam search ends. Default: HEURISTIC.
         early_stopping: EarlyStopping,

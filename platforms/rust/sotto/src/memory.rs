@@ -79,7 +79,7 @@ impl Block {
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: the block owns these bytes, which were initialised with zeros.
+        // SAFETY: the block owns these bytes, which were initialized with zeros.
         unsafe { std::slice::from_raw_parts(self.data.as_ptr(), self.size) }
     }
 

@@ -251,7 +251,7 @@ public struct SamplerParameters {
   public var dryMultiplier: Float
   /// Base b of the DRY penalty. Default: 1.75. Range: 1 to 10.
   public var dryBase: Float
-  /// Allowed length a of DRY. Repetitions of fewer tokens are not penalised. Default: 2.
+  /// Allowed length a of DRY. Repetitions of fewer tokens are not penalized. Default: 2.
   public var dryAllowedLength: UInt32
   /// Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all).
   public var dryWindow: UInt32
@@ -284,7 +284,7 @@ public struct SamplerParameters {
   public var topPResetToken: Token
   /// Keeps tokens with p >= top_a (max p)^2. Default: 0 (off). Range: 0 to 1.
   public var topA: Float
-  /// Tail-free sampling (Phan 2019): keeps the most likely tokens up to the point where the normalised absolute second
+  /// Tail-free sampling (Phan 2019): keeps the most likely tokens up to the point where the normalized absolute second
   /// differences of the sorted probabilities sum to tail_free. Default: 1 (off). Range: greater than 0 and at most 1.
   public var tailFree: Float
   /// Locally typical sampling (Meister et al. 2023): keeps the tokens with the smallest |-ln p - H| whose probabilities
@@ -500,9 +500,9 @@ public struct SearchParameters {
   public var returnCount: UInt32
   /// Maximum number of new tokens per sequence. Default: 0 (the session's). Range: 1 to the session's sequence_tokens.
   public var maxTokens: UInt32
-  /// Exponent alpha of the length normalisation. Default: 1. Range: -10 to 10.
+  /// Exponent alpha of the length normalization. Default: 1. Range: -10 to 10.
   public var lengthPenalty: Float
-  /// Formula of the length normalisation. Default: POWER.
+  /// Formula of the length normalization. Default: POWER.
   public var lengthNorm: LengthNorm
   /// When a beam search ends. Default: HEURISTIC.
   public var earlyStopping: EarlyStopping

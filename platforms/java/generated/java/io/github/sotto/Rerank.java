@@ -8,7 +8,7 @@ package io.github.sotto;
 public enum Rerank implements Constant {
     /** The order in which the sequences were drawn. The score is the log probability. */
     ORDER(0),
-    /** Best of n: the sequence with the largest length-normalised log probability under the model comes first. */
+    /** Best of n: the sequence with the largest length-normalized log probability under the model comes first. */
     BEST(1),
     /**
      * The similarity is 1 for equal sequences and 0 otherwise, so that the majority wins (self-consistency, Wang et al.

@@ -63,7 +63,7 @@ public final class SamplerParams {
     public float dryMultiplier;
     /** Base b of the DRY penalty. Default: 1.75. Range: 1 to 10. */
     public float dryBase;
-    /** Allowed length a of DRY. Repetitions of fewer tokens are not penalised. Default: 2. */
+    /** Allowed length a of DRY. Repetitions of fewer tokens are not penalized. Default: 2. */
     public int dryAllowedLength;
     /** Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all). */
     public int dryWindow;
@@ -107,7 +107,7 @@ public final class SamplerParams {
     /** Keeps tokens with p &gt;= top_a (max p)^2. Default: 0 (off). Range: 0 to 1. */
     public float topA;
     /**
-     * Tail-free sampling (Phan 2019): keeps the most likely tokens up to the point where the normalised absolute second
+     * Tail-free sampling (Phan 2019): keeps the most likely tokens up to the point where the normalized absolute second
      * differences of the sorted probabilities sum to tail_free. Default: 1 (off). Range: greater than 0 and at most 1.
      */
     public float tailFree;

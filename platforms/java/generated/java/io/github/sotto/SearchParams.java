@@ -13,9 +13,9 @@ public final class SearchParams {
      * Maximum number of new tokens per sequence. Default: 0 (the session's). Range: 1 to the session's sequence_tokens.
      */
     public int maxTokens;
-    /** Exponent alpha of the length normalisation. Default: 1. Range: -10 to 10. */
+    /** Exponent alpha of the length normalization. Default: 1. Range: -10 to 10. */
     public float lengthPenalty;
-    /** Formula of the length normalisation. Default: POWER. */
+    /** Formula of the length normalization. Default: POWER. */
     public LengthNorm lengthNorm;
     /** When a beam search ends. Default: HEURISTIC. */
     public EarlyStopping earlyStopping;

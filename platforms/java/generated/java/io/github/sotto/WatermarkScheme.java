@@ -2,7 +2,7 @@
 package io.github.sotto;
 
 /**
- * Kinds of watermarks. A watermark is a statistical pattern in generated text that sotto_watermark_detect recognises.
+ * Kinds of watermarks. A watermark is a statistical pattern in generated text that sotto_watermark_detect recognizes.
  * TOURNAMENT and GUMBEL replace the selection, which must be MULTINOMIAL with a temperature above 0, and of all
  * searches only SOTTO_SEARCH_SAMPLE supports them. Averaged over all keys, they do not change the distribution of a
  * token.
