@@ -1,4 +1,4 @@
-"""Parameter structs at the C interface: defaults, _params_init, and conversion to the runtime's structs (capi/generated)."""
+"""Emits capi/generated: defaults of the parameter structs, _params_init, and conversion to the runtime's structs."""
 import emit_runtime as runtime
 import tables as t
 
@@ -54,7 +54,7 @@ namespace sotto::capi {{
 
 
 def converted(field: t.Field) -> str:
-    """The C++ value of a field of the C struct `c`."""
+    """Returns the C++ value of a field of the C struct `c`."""
     value = f"c.{field.name}"
     if field.kind == "bool":
         return value + " != 0"

@@ -1,4 +1,4 @@
-"""capi/PARAMETERS.md: the parameters of every struct that a caller fills, as tables."""
+"""Emits capi/PARAMETERS.md: tables of all parameters that a caller sets."""
 import textwrap
 
 import tables as t

@@ -5,7 +5,7 @@ import html
 from bindings import MARK, counts_its_own, documentation, info_structs, params_structs, public_enums, visible, wrap
 from tables import Tables, snake_to_camel
 
-# NULL, 1 and 0 in the words of the language.
+# What the language calls NULL, 1 and 0.
 WORDS_OF_C = ("null", "true", "false")
 CLASSES = "platforms/java/generated/java/io/github/sotto"
 JNI = "platforms/java/jni/generated"
@@ -38,7 +38,7 @@ def java_type(field):
 
 
 def signature(java):
-    """The type of a field as JNI writes it."""
+    """Returns the JNI signature of a field."""
     if java.endswith("[]"):
         return "[" + signature(java[:-2])
     plain = {"boolean": "Z", "int": "I", "long": "J", "float": "F", "double": "D", "String": "Ljava/lang/String;"}
@@ -92,7 +92,7 @@ def class_text(struct, is_params):
 
 
 def is_copied(field):
-    """Whether the JNI library copies the field by its table; callbacks and objects are for the functions that use them."""
+    """Returns whether the JNI library copies the field by its table. Callbacks and objects are set by other functions."""
     if field.kind == "array":
         return counts_its_own(field)
     return field.kind != "callback" and (field.kind != "pointer" or field.type == "sotto_watermark_params")
@@ -155,7 +155,7 @@ def header_text(tables):
 
 
 def emit(tables: Tables) -> dict[str, str]:
-    """{path: text}"""
+    """Returns the text of each generated file, by path."""
     files = {f"{CLASSES}/{enum.camel}.java": (flags_text if enum.flags else enum_text)(enum)
              for enum in public_enums(tables)}
     files.update({f"{CLASSES}/{struct.camel}.java": class_text(struct, True) for struct in params_structs(tables)})

@@ -5,7 +5,7 @@ from bindings import (MARK, callbacks, counts_its_own, documentation, functions,
                       visible, wrap)
 from tables import Tables, snake_to_camel
 
-# NULL, 1 and 0 in the words of the language.
+# What the language calls NULL, 1 and 0.
 WORDS_OF_C = ("None", "True", "False")
 FOLDER = "platforms/python/sotto/generated"
 PACKAGE = "platforms/python/sotto/__init__.py"
@@ -28,7 +28,7 @@ f32, f64, size, pointer = ctypes.c_float, ctypes.c_double, ctypes.c_size_t, ctyp
 
 
 class Struct(ctypes.Structure):
-    """A struct that may begin with its own size. COUNTS names the field that counts each list."""
+    """A struct that may begin with its own size. COUNTS maps each list to the field with its count."""
 
     COUNTS: dict = {}
 
@@ -40,7 +40,7 @@ class Struct(ctypes.Structure):
 
 
 def fill(items, opening, closing, indent=8, width=120):
-    """`items`, separated by commas and wrapped, between brackets."""
+    """Returns a bracketed list of `items`, wrapped."""
     lines = wrap(", ".join(item.replace(" ", "\0") for item in items) + closing, " " * indent, width)
     return (opening + "\n" + "\n".join(lines)).replace("\0", " ")
 
@@ -50,7 +50,7 @@ def name_of(c_name):
 
 
 class Abi:
-    """The declarations for ctypes; each comes after those that it needs."""
+    """The ctypes declarations, each after those that it needs."""
 
     def __init__(self, tables):
         self.tables, self.callbacks, self.done, self.parts = tables, callbacks(tables), set(), [ABI_HEAD]
@@ -62,7 +62,7 @@ class Abi:
             self.callback(name)
 
     def type(self, c_type):
-        """The ctypes name of a C type, whose struct or callback is emitted first if it has one."""
+        """Returns the ctypes name of a C type. If it is a struct or callback, that is emitted first."""
         c_type = c_type.replace("const ", "")
         if c_type in C_TYPES:
             return C_TYPES[c_type]
@@ -271,7 +271,7 @@ from dataclasses import dataclass
 
 
 def emit(tables: Tables) -> dict[str, str]:
-    """{path: text}"""
+    """Returns the text of each generated file, by path."""
     def module(name, doc, text):
         return {f"{FOLDER}/{name}.py": f'# {MARK}\n"""{doc}"""\n{text}'}
 

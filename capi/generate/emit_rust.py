@@ -6,7 +6,7 @@ from bindings import (MARK, callbacks, counts_its_own, documentation, functions,
                       visible, wrap)
 from tables import Tables, snake_to_camel
 
-# NULL, 1 and 0 in the words of the language.
+# What the language calls NULL, 1 and 0.
 WORDS_OF_C = ("none", "true", "false")
 C_TYPES = {"int32_t": "i32", "uint8_t": "u8", "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "double": "f64",
            "size_t": "usize", "sotto_token": "sotto_token", "void": "c_void", "char": "u8"}
@@ -51,7 +51,7 @@ def rust_name(name):
 
 
 def c_type(text):
-    """A type of C in Rust."""
+    """Converts a C type to Rust."""
     text = text.strip()
     if array := re.fullmatch(r"char\[(\d+)\]", text):
         return f"[u8; {array[1]}]"
@@ -72,7 +72,7 @@ def function_type(c_result, parameters):
 
 
 def signature(opening, parameters, closing, indent):
-    """A list of parameters as rustfmt breaks it."""
+    """Returns a list of parameters, wrapped as by rustfmt."""
     one = f"{indent}{opening}({', '.join(parameters)}){closing}"
     if len(one) <= 100:
         return [one]
@@ -204,7 +204,7 @@ def is_object(field):
 
 
 def held(field):
-    """The field of a Rust struct that holds what the C struct only points to."""
+    """Returns the field of a Rust struct that owns what the C struct only points to."""
     if field.kind == "array":
         return f"Vec<{ELEMENTS[field.type]}>"
     if field.kind == "struct":
@@ -215,7 +215,7 @@ def held(field):
 
 
 def setter(field):
-    """Returns the setter of a field that the struct holds outside the C struct."""
+    """Returns the setter of a field that is stored outside of the C struct."""
     name = field.name
     if field.kind == "callback":
         taken, kept = CALLBACKS[field.type][1], f"{CALLBACKS[field.type][2]}::new({name})"
@@ -232,7 +232,7 @@ def setter(field):
 
 
 def lowered(field):
-    """The statements that give a list or text to the C struct."""
+    """Returns the statements that set a list or text in the C struct."""
     target = f"(raw.{field.name}, raw.{field.count})"
     if field.kind == "struct":
         value = f"raw.{field.name} = sys::sotto_text {{ text: list.as_ptr(), size: list.len() }};"
@@ -333,7 +333,7 @@ use std::sync::Arc;
 
 
 def emit(tables: Tables) -> dict[str, str]:
-    """{path: text}"""
+    """Returns the text of each generated file, by path."""
     safe = [HEAD, *enums_lines(tables), *status_lines(tables), *stop_lines(tables), *params_lines(tables), *info_lines(tables)[:-1]]
     return {"platforms/rust/sotto-sys/src/generated.rs": f"// {MARK}\n" + sys_text(tables),
             "platforms/rust/sotto-sys/tests/layout/generated.rs": f"// {MARK}\n" + layout_text(tables),

@@ -2,7 +2,7 @@
 from bindings import MARK, counts_its_own, documentation, info_structs, params_structs, public_enums, visible, wrap
 from tables import Tables, snake_to_camel, snake_to_lower_camel
 
-# NULL, 1 and 0 in the words of the language.
+# What the language calls NULL, 1 and 0.
 WORDS_OF_C = ("nil", "true", "false")
 FOLDER = "platforms/swift/Sources/Sotto/Generated"
 NAMES = {"sotto_isa": "InstructionSet", "sotto_json_space": "JSONSpace"}  # in place of the name in C
@@ -67,7 +67,7 @@ def swift_type(field):
 
 
 def from_c(field, is_info=False):
-    """The value of the field of `c` in Swift; None where the library has nothing to give."""
+    """Returns the Swift expression for a field of `c`, or None if the library does not set it."""
     if field.kind == "bool":
         return f"c.{field.name} != 0"
     if field.kind == "enum":
@@ -82,7 +82,7 @@ def from_c(field, is_info=False):
 
 
 def to_c(field):
-    """The statements that fill the field of `c`; callbacks, objects and other parameters are for their users."""
+    """Returns the statements that set a field of `c`. Callbacks, objects and nested parameters are set elsewhere."""
     name = field.lower_camel
     if field.kind == "bool":
         return [f"c.{field.name} = {name} ? 1 : 0"]
@@ -126,7 +126,7 @@ def info_lines(struct):
 
 
 def emit(tables: Tables) -> dict[str, str]:
-    """{path: text}"""
+    """Returns the text of each generated file, by path."""
     def file(name, parts, head=("import CSotto", "")):
         lines = [line for part in parts for line in part]
         return {f"{FOLDER}/{name}.swift": "\n".join([f"// {MARK}", *head, *lines[:-1]]) + "\n"}

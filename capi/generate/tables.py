@@ -1,7 +1,7 @@
-"""The tables of capi/params as Python objects, and the checks that they must pass.
+"""Reads and checks the tables of capi/params and represents them as Python objects.
 
-Every public enum, struct and field of the C interface is described once in capi/params/*.toml, one file per header. Emitters
-(the modules emit_*.py of this package) receive one `Tables` and return the text of the files that follow from it.
+The files capi/params/*.toml, one per header, describe every public enum, struct and field of the C interface. The emitters
+(the modules emit_*.py of this package) receive one `Tables` object and return the text of the generated files.
 """
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import pathlib
 import re
 import tomllib
 
-# Number types: size and alignment in bytes; None: those of a pointer.
+# Number types with their size and alignment in bytes. None stands for the size of a pointer.
 NUMBERS = {"float": 4, "double": 8, "int32_t": 4, "uint32_t": 4, "uint64_t": 8, "uint8_t": 1, "char": 1, "size_t": None,
            "sotto_token": 4}
 FLOATS = {"float", "double"}
 LARGEST = {"UINT32_MAX": 2**32 - 1, "UINT64_MAX": 2**64 - 1}
-# What a struct is for. params: the caller fills it after _params_init; input: the caller fills it; output: the library fills
-# a struct whose struct_size the caller has set; result: the library returns a pointer to it; value: part of others.
+# How a struct is used. params: the caller fills it in after _params_init. input: the caller fills it in. output: the library
+# fills in a struct whose struct_size the caller has set. result: the library returns a pointer to it. value: other structs
+# contain it.
 STRUCT_KINDS = {"params", "input", "output", "result", "value"}
 WITH_STRUCT_SIZE = {"params", "input", "output"}
 FIELD_COLUMNS = {"type", "default", "range", "special", "off", "choices", "doc", "section", "count", "limit", "user_data",
@@ -24,7 +25,7 @@ FIELD_COLUMNS = {"type", "default", "range", "special", "off", "choices", "doc",
 
 
 class TableError(Exception):
-    """A table breaks one of its rules."""
+    """A table is not valid."""
 
 
 def one_line(text: str) -> str:
@@ -32,19 +33,19 @@ def one_line(text: str) -> str:
 
 
 def snake_to_camel(name: str) -> str:
-    """top_p_min: TopPMin."""
+    """Converts top_p_min to TopPMin."""
     return "".join(part[:1].upper() + part[1:] for part in name.lower().split("_"))
 
 
 def snake_to_lower_camel(name: str) -> str:
-    """top_p_min: topPMin."""
+    """Converts top_p_min to topPMin."""
     camel = snake_to_camel(name)
     return camel[:1].lower() + camel[1:]
 
 
 @dataclasses.dataclass(frozen=True)
 class Range:
-    """An interval. An end is a number, None (no limit), or text that names another parameter or quantity."""
+    """An interval. Each end is a number, None (no limit), or the name of another parameter or quantity."""
     low: int | float | str | None
     high: int | float | str | None
     low_open: bool
@@ -62,13 +63,13 @@ class Range:
         return not isinstance(self.low, str) and not isinstance(self.high, str)
 
     def __contains__(self, value) -> bool:
-        """Ends that are not constant contain everything."""
+        """Returns whether a value is in the range. Ends that are not constant do not restrict it."""
         if isinstance(self.low, (int, float)) and (value < self.low or (self.low_open and value == self.low)):
             return False
         return not (isinstance(self.high, (int, float)) and (value > self.high or (self.high_open and value == self.high)))
 
     def describe(self) -> str:
-        """The form of messages and documentation: "greater than 0 and at most 1"."""
+        """Returns the range as messages and documents write it: "greater than 0 and at most 1"."""
         if self.high is None:
             return f"greater than {self.low}" if self.low_open else f"at least {self.low}"
         if not self.low_open and not self.high_open:
@@ -90,8 +91,8 @@ def parse_end(text: str) -> int | float | str | None:
 
 @dataclasses.dataclass(frozen=True)
 class Special:
-    """A value outside the range, or within it, that means something of its own."""
-    text: str  # as it is written in C: "-1", "UINT32_MAX"
+    """A value with a meaning of its own, inside or outside of the range."""
+    text: str  # the value as written in C: "-1", "UINT32_MAX"
     value: int
     meaning: str
 
@@ -102,8 +103,8 @@ class EnumValue:
     name: str  # without the prefix: TOP_P
     value: int
     doc: str
-    text: str  # for people: "top p", or what the table says
-    columns: dict  # columns that only some enums have, such as the stages of an order
+    text: str  # name in messages: that of the table, or by default "top p"
+    columns: dict  # columns of particular enums, such as the stages of an order
 
     @property
     def c_name(self) -> str:
@@ -123,14 +124,14 @@ class Enum:
     name: str  # sotto_stage
     header: str  # sotto_sampler.h
     prefix: str  # SOTTO_STAGE_
-    flags: bool  # values are bits, and C has no type of this name
+    flags: bool  # the values are bits, for which C has no type
     doc: str
     values: list[EnumValue]
     columns: dict
 
     @property
     def camel(self) -> str:
-        """The name in languages with namespaces: Stage."""
+        """The name without the prefix of C: Stage."""
         return snake_to_camel(self.name.removeprefix("sotto_"))
 
     def find(self, name: str) -> EnumValue:
@@ -142,28 +143,28 @@ class Enum:
 
 @dataclasses.dataclass
 class Field:
-    """One field, also those that the tables leave out: struct_size, counts of arrays, user data of callbacks.
+    """A field of a struct, including those that the tables omit: struct_size, counts of arrays, user data of callbacks.
 
     kind  struct_size reserved number bool token enum flags array count struct pointer callback user_data function chars
     """
     struct: Struct
     name: str
     kind: str
-    type: str  # of number: its C type; enum, flags, struct, callback: their name; array: its element's type
-    c_type: str  # as a declaration has it; of functions with (*) in place of the name
+    type: str  # C type of a number, name of an enum, struct or callback, or type of the elements of an array
+    c_type: str  # type as in a declaration; the type of a function contains (*) instead of the name
     doc: str = ""
-    enum: Enum | None = None  # of kind enum and flags
-    default: object = None  # a number; of enums the EnumValue, of text and lists of texts str and list[str]
+    enum: Enum | None = None  # for the kinds enum and flags
+    default: object = None  # a number, an EnumValue, or for texts and lists of texts a str or list[str]
     range: Range | None = None
     special: list[Special] = dataclasses.field(default_factory=list)
-    off: int | float | None = None  # the value that disables
-    choices: list = dataclasses.field(default_factory=list)  # the only values allowed: EnumValues or numbers
-    section: str = ""  # heading of this field and those after it
-    count: str = ""  # of arrays: the field with the number of elements
-    limit: int | None = None  # of arrays: the most elements
-    counts: list[str] = dataclasses.field(default_factory=list)  # of counts: the arrays
-    user_data: str = ""  # of callbacks: the field passed to it
-    needs: list[str] = dataclasses.field(default_factory=list)  # has no effect unless one of these is on
+    off: int | float | None = None  # the value that disables the parameter
+    choices: list = dataclasses.field(default_factory=list)  # if not empty, the only allowed values: EnumValues or numbers
+    section: str = ""  # heading for this field and those after it
+    count: str = ""  # for an array, the field with the number of elements
+    limit: int | None = None  # for an array, the maximum number of elements
+    counts: list[str] = dataclasses.field(default_factory=list)  # for a count, its arrays
+    user_data: str = ""  # for a callback, the field that is passed to it
+    needs: list[str] = dataclasses.field(default_factory=list)  # one of these must be on
     excludes: list[str] = dataclasses.field(default_factory=list)
     cli: dict = dataclasses.field(default_factory=dict)  # columns of the command line
 
@@ -181,12 +182,12 @@ class Field:
 
     @property
     def is_public(self) -> bool:
-        """Whether a binding shows it."""
+        """Whether language bindings have this field."""
         return self.kind not in {"struct_size", "reserved", "count", "user_data"}
 
     @property
     def default_value(self) -> int | float | None:
-        """The default as a number; None where it is none."""
+        """The default as a number, or None if it is not a number."""
         if isinstance(self.default, EnumValue):
             return self.default.value
         return self.default if isinstance(self.default, (int, float)) else None
@@ -265,7 +266,7 @@ class Struct:
 
     @property
     def camel(self) -> str:
-        """The name in languages with namespaces: SamplerParams."""
+        """The name without the prefix of C: SamplerParams."""
         return snake_to_camel(self.name.removeprefix("sotto_"))
 
     @property
@@ -300,7 +301,7 @@ class Tables:
         return next(struct for struct in self.structs if struct.name == name)
 
     def size_and_alignment(self, field: Field, pointer: int) -> tuple[int, int]:
-        """The size of a field on a machine with pointers of this size."""
+        """Returns size and alignment of a field, for a given size of pointers."""
         if field.kind == "struct":
             return self.layout(self.struct(field.type), pointer)[1:]
         if field.kind == "chars":
@@ -312,7 +313,10 @@ class Tables:
         return size, size
 
     def layout(self, struct: Struct, pointer: int) -> tuple[list[tuple[Field, int, int]], int, int]:
-        """Fields with offset and size, then size and alignment of the struct. 64-bit integers are aligned to 8 bytes."""
+        """Returns the fields with their offsets and sizes, then the size and the alignment of the struct.
+
+        64-bit integers are aligned to 8 bytes.
+        """
         rows, offset, alignment = [], 0, 1
         for field in struct.fields:
             size, field_alignment = self.size_and_alignment(field, pointer)
@@ -418,7 +422,7 @@ class Loader:
         return convert
 
     def classify(self, text: str) -> tuple[str, str, str]:
-        """Kind, type and C type of a column `type`."""
+        """Returns the kind, the type and the C type that a column `type` stands for."""
         if text == "reserved":
             return "reserved", "uint32_t", "uint32_t"
         if text == "bool":
@@ -467,7 +471,7 @@ def check_struct(struct: Struct) -> None:
 
 
 def check_stages(tables: Tables) -> None:
-    """Every order holds every stage once, and stages name parameters of the sampler."""
+    """Checks that every order contains every stage once, and that stages refer to parameters of the sampler."""
     sampler = tables.struct("sotto_sampler_params")
     stages = tables.enum("sotto_stage")
     for stage in stages.values:

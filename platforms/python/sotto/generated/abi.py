@@ -8,7 +8,7 @@ f32, f64, size, pointer = ctypes.c_float, ctypes.c_double, ctypes.c_size_t, ctyp
 
 
 class Struct(ctypes.Structure):
-    """A struct that may begin with its own size. COUNTS names the field that counts each list."""
+    """A struct that may begin with its own size. COUNTS maps each list to the field with its count."""
 
     COUNTS: dict = {}
 
