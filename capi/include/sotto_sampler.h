@@ -193,10 +193,11 @@ typedef struct sotto_watermark_result {
   uint32_t is_marked;
   /* Number of scored tokens. If a context and its token occur several times, they are scored once. */
   uint64_t token_count;
-  /* Number of green tokens, the mean g for TOURNAMENT, or the mean -ln(1-r) for GUMBEL. */
+  /* Score of the text: the number of green tokens, for TOURNAMENT the mean of the random bits of
+   * the tokens, or for GUMBEL the mean of -ln(1-r), where r are the random numbers of the tokens. */
   double score;
   /* Distance from the expectation for unmarked text, in standard deviations. For green lists it is
-   * (g - gamma T) / sqrt(T gamma (1-gamma)), where g of T tokens are green. */
+   * (g - gamma T) / sqrt(T gamma (1-gamma)), where T tokens were scored and g of them are green. */
   double z;
   /* Probability that unmarked text reaches this z. */
   double p_value;

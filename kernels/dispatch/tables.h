@@ -9,6 +9,7 @@
 
 namespace sotto {
 
+// A row of the kernel table.
 struct InstructionSet {
   Isa isa;
   const char* name;

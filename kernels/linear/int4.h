@@ -27,6 +27,7 @@ inline constexpr size_t kInt4ChunkInputs = 8;
 inline constexpr size_t kInt4ChunkBytes = kInt4Columns * 4;
 inline constexpr size_t kInt4BlockBytes = kInt4Columns * kInt4Block / 2;
 
+// The beginning of a tile.
 struct Int4Frame {
   int32_t sums[kInt4Columns];  // sums of (nibble - 7) * block_scale, modulo 2^32
   float scales[kInt4Columns];  // 1 for outputs that the layer does not have
@@ -78,6 +79,7 @@ struct Int4Args {
   int32_t* starts;                      // (rows * blocks)
 };
 
+// The kernels of an instruction set.
 struct Int4Kernels {
   size_t group_rows;  // maximum number of rows in a group
   // Fills args.grouped and args.starts for a group. Null if multiply() does not use them.

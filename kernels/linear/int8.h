@@ -32,6 +32,7 @@ constexpr size_t int8_scratch_size(size_t rows, size_t inputs) {
   return (rows + 15) / 16 * 16 * ((inputs + 63) / 64 * 64);
 }
 
+// The operands of a multiplication.
 struct Int8Args {
   const void* packed;
   size_t inputs;
@@ -43,6 +44,7 @@ struct Int8Args {
   int8_t* ordered;                      // int8_scratch_size() bytes, aligned to 64
 };
 
+// The kernel for batches of one size.
 struct Int8Batch {
   void (*prepare)(const Int8Args& args);  // writes `ordered`; null if no preparation is needed
   // Computes tiles first_tile ... first_tile + tile_count - 1, with the same bits as kernels/linear/linear.h defines.

@@ -19,6 +19,7 @@ static constexpr bool kHasXnnpack = SOTTO_XNNPACK != 0;
 
 bool int4_available() { return kHasInt4; }
 
+// The engine for a shape: which kernels multiply.
 class LinearOperator {
  public:
   uint32_t inputs;

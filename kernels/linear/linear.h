@@ -14,6 +14,7 @@
 
 namespace sotto {
 
+// The weights of a linear layer, in one or more forms.
 struct LinearWeights {
   uint32_t inputs = 0;
   uint32_t outputs = 0;

@@ -74,6 +74,7 @@ class AhoCorasick {
   size_t matched(State state) const { return nodes_[state].matched; }
 
  private:
+  // A prefix of a string, with the links that lead on from it.
   struct Node {
     Index first_child;
     Index next_sibling;

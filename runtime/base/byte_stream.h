@@ -24,6 +24,7 @@ T little_endian(T value) {
   return value;
 }
 
+// Writes values in order.
 class ByteWriter {
  public:
   // If `bytes` is null, nothing is written and only the size is computed.

@@ -30,6 +30,7 @@ struct TensorName {
   const char* part;
 };
 
+// A tensor as the metadata describes it, and what it has to be.
 struct TensorSpec {
   TensorName name;
   TensorKind kind;
@@ -63,6 +64,7 @@ Status fail_tensor(Error* error, Status status, uint64_t offset, const TensorNam
                  ": ", parts...);
 }
 
+// The bytes of a file whose header has been verified.
 struct FileBytes {
   const uint8_t* bytes;
   size_t size;

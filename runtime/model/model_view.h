@@ -19,6 +19,7 @@ namespace sotto {
 
 enum class ActivationKind : uint8_t { kGeluTanh = 0, kGeluErf = 1 };
 
+// The dimensions of a model.
 struct ModelConfig {
   uint32_t vocabulary_size = 0;
   uint32_t position_count = 0;
@@ -32,11 +33,13 @@ struct ModelConfig {
   int32_t end_of_text_token = -1;
 };
 
+// The parameters of a layer normalization.
 struct NormView {
   const float* gain = nullptr;  // size: embedding
   const float* bias = nullptr;  // size: embedding
 };
 
+// The tensors of a transformer layer.
 struct LayerView {
   NormView attention_norm;
   LinearWeights attention_qkv;

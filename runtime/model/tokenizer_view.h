@@ -25,6 +25,7 @@ struct TokenMerge {
 inline constexpr uint32_t kNoToken = 0xFFFFFFFF;
 inline constexpr uint32_t kNoMerge = 0xFFFFFFFF;
 
+// The arrays of a tokenizer.
 struct TokenizerView {
   uint32_t token_count = 0;
   std::span<const uint32_t> token_offsets;  // token_count + 1 offsets into token_bytes

@@ -36,6 +36,7 @@ inline uint64_t sort_key(float logit, size_t index) {
 // Returns the index of a token among the candidates, which is the low half of its key.
 inline size_t key_index(uint64_t key) { return static_cast<uint32_t>(key); }
 
+// The smallest and the largest of several keys.
 struct KeyRange {
   uint64_t least;
   uint64_t most;

@@ -45,6 +45,7 @@ class TokenHistory {
   std::span<const int32_t> pieces_[3];
 };
 
+// The input of one sampling step, apart from the logits.
 struct SampleInput {
   TokenHistory history;          // the prompt and the sequence so far, or their newest tokens
   uint64_t draw = 0;             // number of tokens in the sequence; because it is also the position in the stream of

@@ -20,6 +20,7 @@
 
 namespace sotto {
 
+// A token that was drawn.
 struct SampledToken {
   int32_t token;
   // ln p under the distribution from which the token was selected, or NaN unless SamplerParams::log_probabilities is

@@ -16,6 +16,7 @@
 
 namespace sotto {
 
+// A token that may continue a beam.
 struct BeamCandidate {
   double key = 0;              // order of the candidates: the score, plus noise in stochastic beam search
   double score = 0;            // score of the sequence including this token

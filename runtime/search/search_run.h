@@ -78,6 +78,7 @@ struct SearchStops {
   uint32_t repetition_window = 0;
 };
 
+// What a search is given: the model, the stream that it continues, and its stops.
 struct SearchInput {
   SequenceModel model;
   const Kernels* kernels = nullptr;
@@ -96,6 +97,7 @@ struct SearchInput {
 // own one.
 constexpr uint32_t constraint_sequence_count(uint32_t sequence_count) { return 2 * sequence_count + 1; }
 
+// The limits of a search, which determine its memory.
 struct SearchShape {
   uint32_t sequence_count = 0;   // maximum number of sequences at the same time
   uint32_t sequence_tokens = 0;  // maximum number of tokens per sequence
@@ -118,6 +120,7 @@ struct FinishedSequence {
   Status stop = Status::kOk;
 };
 
+// The arrays of all modes. A generation is one of two copies: this step's or the next step's.
 struct SearchMemory {
   void layout(Arena& arena, const SearchShape& shape);
 
@@ -151,6 +154,7 @@ void log_softmax(const Kernels& kernels, std::span<float> logits);
 // Returns ln p of one token under the same rules.
 double log_probability_of(const Kernels& kernels, std::span<const float> logits, int32_t token);
 
+// The operations that all modes share.
 class SearchRun {
  public:
   SearchRun(const SearchInput& search_input, const SearchParams& search_params, SearchMemory* search_memory)

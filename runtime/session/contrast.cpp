@@ -32,6 +32,7 @@ void mix_contrast(const Kernels& kernels, const GuideParams& params, std::span<c
   }
 }
 
+// Layers of the model, by their numbers.
 struct Layers {
   std::array<uint32_t, 10> layers;
   size_t count = 0;

@@ -30,6 +30,7 @@
 
 namespace sotto {
 
+// An earlier occurrence of the last tokens.
 struct LookupMatch {
   size_t size = 0;  // number of tokens that match, or 0
   size_t next = 0;  // index of the token after them
@@ -78,6 +79,7 @@ class DraftPool {
 
  private:
   static constexpr size_t kEntryCount = 512;
+  // The n-gram that is stored for a first token.
   struct Entry {
     int32_t key;
     uint32_t count;

@@ -93,6 +93,7 @@ void read_buffered(uint32_t vocabulary_size, ByteReader* reader, BufferedToken* 
 
 }  // namespace
 
+// The header of a saved state. A session accepts a state whose header agrees with its own.
 struct SavedState::Header {
   static constexpr uint8_t kMagic[8] = {'S', 'O', 'T', 'T', 'O', 'S', 'E', 'S'};
   static constexpr uint32_t kVersion = 2;

@@ -132,6 +132,7 @@ class RejectedTokens {
   // Maximum number of rejections before a token is emitted. Beyond it, the text ends.
   static constexpr uint32_t kMaxAttempts = 1024;
 
+  // A token that was rejected at a place.
   struct Rejection {
     uint64_t place;
     int32_t token;

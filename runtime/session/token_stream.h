@@ -38,6 +38,7 @@ class Cancellation {
   std::atomic<uint32_t> flag_ = 0;
 };
 
+// What a rewind restores for a token.
 struct TokenState {
   enum Flags : uint16_t {
     kGenerated = 1,    // the token was generated, not part of a prompt

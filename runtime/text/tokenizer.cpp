@@ -19,6 +19,7 @@ class AddedTokenFinder {
   // If `parse_special` is false, special tokens are not found.
   AddedTokenFinder(const TokenizerView& tokenizer, bool parse_special);
 
+  // A token found in the text.
   struct Match {
     size_t start;  // text.size() if there is no match
     uint32_t token;

@@ -14,6 +14,7 @@
 
 namespace sotto {
 
+// Options of encode().
 struct EncodeOptions {
   bool parse_special = false;  // whether the text of a special token becomes that token
 };

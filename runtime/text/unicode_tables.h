@@ -6,6 +6,7 @@
 
 namespace sotto {
 
+// The classes that the split pattern distinguishes.
 enum class CharacterClass : uint8_t {
   kOther = 0,
   kLetter = 1,  // \p{L}

@@ -52,6 +52,7 @@ class BeamSlots {
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
+  // The newest token of a sequence.
   struct Tip {
     uint32_t node = kNone;
     uint32_t depth = 0;

@@ -6,6 +6,7 @@
 
 namespace sotto {
 
+// The rows of one evaluation: tokens of the stream, or of beams.
 struct Forward::Batch {
   std::span<const int32_t> tokens;  // tokens of the stream; empty for the rows of beams
   uint32_t first_position = 0;

@@ -16,6 +16,7 @@
 
 namespace sotto {
 
+// The dimensions of a KV ring.
 struct KvConfig {
   uint32_t layer_count = 0;
   uint32_t head_count = 0;

@@ -12,6 +12,7 @@ namespace sotto::avx512vnni {
 inline constexpr size_t kGroups = kAttentionRows / kAttentionGroupRows;
 inline constexpr size_t kMaxFours = generic::kMaxHeadSize / 4;
 
+// The quantized queries of a head, in groups.
 struct Queries {
   // (group, group of four dimensions, row, dimension of the group)
   alignas(64) int8_t q[kGroups][kMaxFours][kAttentionGroupRows][4];

@@ -8,6 +8,7 @@
 
 namespace sotto {
 
+// The numbers from `first` to `last`.
 struct Interval {
   uint32_t first;
   uint32_t last;  // the last code point of the interval, inclusive

@@ -22,6 +22,7 @@
 
 namespace sotto {
 
+// An edge that reads one symbol.
 struct DfaEdge {
   uint32_t from;
   uint32_t symbol;
@@ -47,6 +48,7 @@ struct Dfa {
 template <typename Alphabet>
 class SubsetConstruction {
  public:
+  // The size up to which an automaton is built.
   struct Limits {
     uint64_t states;
     uint64_t members = UINT64_MAX;  // total number of members in all sets

@@ -10,6 +10,7 @@
 
 namespace sotto {
 
+// What an edge reads.
 enum class NfaLabel : uint8_t {
   kEpsilon,
   kByte,        // reads a byte from lo to hi
@@ -22,6 +23,7 @@ enum class NfaLabel : uint8_t {
   kRemoved,
 };
 
+// An edge. The edges of a state are a linked list.
 struct NfaEdge {
   NfaLabel label;
   uint8_t lo;
@@ -31,11 +33,13 @@ struct NfaEdge {
   uint32_t next;  // next edge of the same state, or 0
 };
 
+// A state, which may be the exit of a rule.
 struct NfaState {
   uint32_t first_edge;  // 0 if there is none
   uint32_t exit_of;     // number of the rule that ends here plus 1, or 0
 };
 
+// The states and edges of all automata of an owner.
 struct Nfa {
   explicit Nfa(Workspace& workspace) : states(workspace), edges(workspace) {
     states.push({});

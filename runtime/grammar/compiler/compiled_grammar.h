@@ -19,6 +19,7 @@ inline constexpr uint32_t kAcceptState = 0;   // the text is complete
 inline constexpr uint32_t kUnknownState = 1;  // stands for the rest of a stack that was truncated
 inline constexpr uint32_t kNoLoop = UINT32_MAX;
 
+// A state of a rule, with its lookahead.
 struct GrammarState {
   static constexpr uint8_t kFinal = 1;   // the rule may end here
   static constexpr uint8_t kLast = 2;    // the rule must end here: the state has no moves and no calls
@@ -55,6 +56,7 @@ struct GrammarCall {
   uint32_t target;
 };
 
+// A counted repetition of a rule.
 struct GrammarLoop {
   uint32_t rule_start;
   uint32_t minimum;
@@ -70,6 +72,7 @@ struct TokenRange {
 
 class CompiledGrammar {
  public:
+  // The sizes of all arrays of a grammar.
   struct Counts {
     uint32_t states;
     uint32_t moves;

@@ -28,6 +28,7 @@ struct RuleWarnings {
   void (*unreachable)(void* self, std::span<const char> rule, uint64_t source_offset) = nullptr;
 };
 
+// The rules with which a text begins. They differ if the grammar has triggers.
 struct StartRules {
   StartRules() = default;
   StartRules(uint32_t rule) : first(rule), text(rule) {}

@@ -15,6 +15,7 @@ namespace sotto {
 
 inline constexpr uint32_t kMaxRepetitions = uint32_t{1} << 31;
 
+// The kinds of expressions.
 enum class ExpressionKind : uint8_t {
   kEmpty,
   kText,        // a string of bytes
@@ -26,6 +27,7 @@ enum class ExpressionKind : uint8_t {
   kRepeat,
 };
 
+// An expression. Its children, if any, are a linked list.
 struct Expression {
   ExpressionKind kind;
   uint32_t first;  // offset of a string, first interval of characters or tokens, the rule of a reference, or the first
@@ -37,6 +39,7 @@ struct Expression {
   uint32_t size;  // number of states with all repetitions written out, saturated
 };
 
+// A rule, whose body is an expression.
 struct Rule {
   uint32_t name;  // offset of the name
   uint32_t name_size;
@@ -71,6 +74,7 @@ class GrammarBuilder {
   // Requires minimum <= maximum. Neither may exceed kMaxRepetitions, but `maximum` may be kUnbounded.
   uint32_t repeat(uint32_t expression, uint32_t minimum, uint32_t maximum);
 
+  // Expressions that become the children of a sequence or a choice.
   struct List {
     uint32_t first = kNoIndex;
     uint32_t last = kNoIndex;

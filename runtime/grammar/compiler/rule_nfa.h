@@ -24,11 +24,13 @@ struct Loop {
   uint32_t maximum;  // kUnbounded if there is no maximum
 };
 
+// The states at which the automaton of a rule begins and ends.
 struct RuleAutomaton {
   uint32_t start;
   uint32_t exit;
 };
 
+// The automata of all rules.
 struct RuleNfa : Nfa {
   explicit RuleNfa(Workspace& workspace) : Nfa(workspace), loops(workspace), rules(workspace) {}
 
@@ -40,6 +42,7 @@ struct RuleNfa : Nfa {
 // becomes a loop, whose body is added to the builder as a rule.
 void build_nfa(GrammarBuilder& builder, uint32_t unrolled_states, RuleNfa& nfa);
 
+// What the analysis found out about rules and states.
 struct NfaAnalysis {
   explicit NfaAnalysis(Workspace& workspace) : productive(workspace), reachable(workspace), live(workspace) {}
 

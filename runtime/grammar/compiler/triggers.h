@@ -11,6 +11,7 @@
 
 namespace sotto {
 
+// The strings and tokens that activate a grammar.
 struct Triggers {
   std::span<const TextView> texts;
   std::span<const int32_t> tokens;

@@ -34,6 +34,7 @@ class Patterns {
   Status automaton(uint32_t node, CharacterAutomaton* automaton);
 
  private:
+  // A pattern whose automaton has been built.
   struct Known {
     uint32_t node;
     CharacterAutomaton automaton;

@@ -16,6 +16,7 @@
 
 namespace sotto {
 
+// What a literal says about a value.
 enum class LiteralKind : uint8_t {
   kSchema,
   kEquals,   // the value is equal to `node`
@@ -36,6 +37,7 @@ enum class LiteralKind : uint8_t {
   kLonger,      // the number of elements exceeds the index of `node`
 };
 
+// A condition on a value, given by a node of the document.
 struct Literal {
   uint32_t node;
   LiteralKind kind;

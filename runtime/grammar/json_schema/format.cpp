@@ -79,6 +79,7 @@ namespace {
 #define VARIABLE "(?:[A-Za-z0-9_]|" ENCODED ")(?:\\.?(?:[A-Za-z0-9_]|" ENCODED "))*(?::[1-9]\\d{0,3}|\\*)?"
 #define TEMPLATE "(?:[!#$&-;=?-\\[\\]_a-z~" UCS PRIVATE "]|" ENCODED "|\\{[+#./;?&]?" VARIABLE "(?:," VARIABLE ")*\\})*"
 
+// A format and its regular expression.
 struct Format {
   std::string_view name;
   std::string_view expression;  // empty if the format is not supported or is "time"

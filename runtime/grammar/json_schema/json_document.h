@@ -14,6 +14,7 @@ namespace sotto {
 
 enum class JsonKind : uint8_t { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject };
 
+// A value of the document, with its name if it is a member.
 struct JsonNode {
   JsonKind kind;
   uint32_t text;  // offset of a string, unescaped, or of a number as it is written

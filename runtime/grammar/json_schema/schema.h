@@ -13,6 +13,7 @@
 
 namespace sotto {
 
+// The keywords of JSON Schema.
 enum class Keyword : uint8_t {
   kAnnotation,  // all keywords that assert nothing
   kType,

@@ -13,6 +13,7 @@ uint32_t count_characters(std::string_view text) {
   return count;
 }
 
+// A summary of the atoms on a string.
 struct StringFacts {
   uint32_t minimum = 0;
   uint32_t maximum = kUnbounded;

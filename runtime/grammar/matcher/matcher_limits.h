@@ -14,6 +14,7 @@ namespace sotto {
 // ambiguous. `token_count` is the size of the vocabulary, or 0 without one.
 MatcherParams resolve_limits(const MatcherParams& given, const CompiledGrammar& grammar, uint32_t token_count);
 
+// The result of a step of the matcher.
 enum class StepResult : uint8_t {
   kDone,
   kStoreFull,   // the store is full, and a collection may help

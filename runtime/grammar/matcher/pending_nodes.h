@@ -79,16 +79,19 @@ class PendingNodes {
  private:
   static constexpr uint32_t kTailState = UINT32_MAX;
 
+  // A frame of a pending node, in its list of frames.
   struct Link {
     PlainFrame frame;
     uint32_t next;
 
     bool is_tail() const { return frame.state == kTailState; }
   };
+  // The count of a link's frame in a grammar with loops.
   struct LinkCount {
     uint32_t loop;
     uint32_t count;
   };
+  // A pending node.
   struct Pending {
     uint32_t rule_start;
     uint32_t first_link;

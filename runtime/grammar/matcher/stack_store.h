@@ -86,6 +86,7 @@ class FrameSpan {
   size_t size_;
 };
 
+// An array of frames in the form that the grammar needs.
 class FrameArray {
  public:
   void layout(Arena& arena, uint32_t capacity, bool has_loops);
@@ -115,6 +116,7 @@ class FrameArray {
   PlainFrame* plain_ = nullptr;
 };
 
+// An open rule with everything below it on the stack.
 struct StackNode {
   static constexpr uint16_t kMaxDepth = UINT16_MAX;
 
@@ -139,6 +141,7 @@ inline bool state_less(const State& a, const State& b) {
   return a.node != b.node ? a.node < b.node : a.state < b.state;
 }
 
+// All states to which a text may have led.
 struct StateSet {
   static constexpr uint8_t kUnknownClasses = 0xFF;
   static constexpr uint8_t kAccepts = 1;  // the text may end here

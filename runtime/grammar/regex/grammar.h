@@ -11,6 +11,7 @@
 
 namespace sotto {
 
+// How characters are written in the text of the grammar.
 enum class CharacterForm : uint8_t {
   kRaw,
   // The characters of a JSON string, each in one form only: as it is, or else as a short escape (\" \\ \b \f \n \r \t),
@@ -33,6 +34,7 @@ class RegexGrammar {
   uint32_t never();
 
  private:
+  // The characters that lead from one state to another.
   struct Arc {
     uint32_t target;
     Interval characters;

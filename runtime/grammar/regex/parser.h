@@ -12,6 +12,7 @@
 
 namespace sotto {
 
+// The kinds of nodes.
 enum class RegexKind : uint8_t {
   kEmpty,
   kCharacters,  // a character from one of the intervals; matches nothing if there are none
@@ -22,6 +23,7 @@ enum class RegexKind : uint8_t {
   kEnd,    // $
 };
 
+// A node of the tree.
 struct RegexNode {
   RegexKind kind;
   uint32_t first;  // first interval or first child
@@ -31,6 +33,7 @@ struct RegexNode {
   uint32_t next;
 };
 
+// A parsed regular expression.
 struct RegexTree {
   explicit RegexTree(Workspace& workspace) : nodes(workspace), intervals(workspace) {}
 

@@ -30,6 +30,7 @@ Status place_model_vocabulary(const ModelView& model, void* memory, size_t memor
 // the text summaries.
 inline constexpr uint32_t kPreparedVersion = kPrefilterVersion << 16 | 1;
 
+// The vocabulary section of a model file.
 struct PreparedVocabulary {
   uint32_t text_count = 0;
   uint32_t node_count = 0;

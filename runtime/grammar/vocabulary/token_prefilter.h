@@ -51,6 +51,7 @@ constexpr TextSummary join_summaries(TextSummary a, TextSummary b) {
   return static_cast<TextSummary>(length | ((a | b) & kClassBits));
 }
 
+// A set of tokens, given by character classes and a maximum length.
 struct TokenPrefilter {
   uint8_t classes = 0;
   uint8_t length = 0;  // a length class

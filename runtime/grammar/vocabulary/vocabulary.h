@@ -80,6 +80,7 @@ VocabularyArrays layout_vocabulary(Arena& arena, uint32_t token_count, size_t te
 // Returns the size of token_summaries, which has an element for each bit in the words of a mask.
 constexpr size_t token_summary_count(uint32_t token_count) { return (size_t{token_count} + 63) / 64 * 64; }
 
+// A vocabulary: its arrays, its source and its end tokens.
 struct Vocabulary {
   uint32_t token_count = 0;
   uint32_t longest = 0;                          // bytes of the longest token

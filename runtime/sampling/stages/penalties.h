@@ -45,6 +45,7 @@ class BreakerSet {
   uint64_t* words_ = nullptr;  // one bit per token
 };
 
+// The parameters of DRY.
 struct DryParams {
   float multiplier;
   float base;

@@ -31,6 +31,7 @@ struct VocabularyTokens {
   std::vector<Token> end_tokens;
 };
 
+// The tokens of a model, or any others, prepared for computing masks.
 class Vocabulary {
  public:
   static Result<Vocabulary> create(const Model& model) {
@@ -98,6 +99,7 @@ class Vocabulary {
   std::shared_ptr<const State> state_;
 };
 
+// Parameters of a grammar. The fields here replace the pointers of the C struct.
 struct GrammarParams : sotto_grammar_params {
   GrammarParams() { sotto_grammar_params_init(this, sizeof(sotto_grammar_params)); }
   explicit GrammarParams(sotto_grammar_language which) : GrammarParams() { language = which; }
@@ -110,6 +112,7 @@ struct GrammarParams : sotto_grammar_params {
   size_t memory_limit = size_t{1} << 30;  // maximum number of bytes for compilation
 };
 
+// A compiled grammar, which any number of threads may share.
 class Grammar {
  public:
   // Compiles `source`, which is GBNF unless `params` selects another language.
@@ -193,16 +196,19 @@ class Grammar {
   std::shared_ptr<const State> state_;
 };
 
+// Capacities of a matcher.
 struct MatcherParams : sotto_matcher_params {
   MatcherParams() { sotto_matcher_params_init(this, sizeof(sotto_matcher_params)); }
 };
 using MatcherInfo = sotto_matcher_info;
 
+// The result of Matcher::test.
 struct MatchTest {
   bool begins;   // whether the grammar allows a text that begins like this
   bool matches;  // whether the text is complete
 };
 
+// Follows text through a grammar and computes which tokens may come next.
 class Matcher {
  public:
   static Result<Matcher> create(const Grammar& grammar, const Vocabulary& vocabulary,

@@ -15,6 +15,7 @@ inline namespace SOTTO_HPP_ERRORS_ {
 using LogFunction = std::function<void(sotto_log_level level, const char* message)>;
 using ModelInfo = sotto_model_info;
 
+// Parameters of a model. The callbacks here replace those of the C struct.
 struct ModelParams : sotto_model_params {
   ModelParams() { sotto_model_params_init(this, sizeof(sotto_model_params)); }
 
@@ -44,6 +45,7 @@ struct ModelState {
 
 class Session;
 
+// The weights and the tokenizer of a model file, which any number of threads may share.
 class Model {
  public:
   // Reads the file at `path` into memory.

@@ -17,15 +17,18 @@ class Session;
 
 using TokenBias = sotto_token_bias;
 
+// A bias of the last of `tokens`, applied when the text ends with the others.
 struct SequenceBias {
   std::vector<Token> tokens;
   float bias = 0;
 };
 
+// Parameters of a watermark.
 struct WatermarkParams : sotto_watermark_params {
   WatermarkParams() { sotto_watermark_params_init(this, sizeof(sotto_watermark_params)); }
 };
 
+// Parameters of the sampler.
 struct SamplerParams : sotto_sampler_params {
   SamplerParams() { sotto_sampler_params_init(this, sizeof(sotto_sampler_params)); }
 
@@ -43,10 +46,12 @@ struct SamplerParams : sotto_sampler_params {
   std::optional<WatermarkParams> watermark;
 };
 
+// Parameters of a session, which determine its memory.
 struct SessionParams : sotto_session_params {
   SessionParams() { sotto_session_params_init(this, sizeof(sotto_session_params)); }
 };
 
+// Conditions that end generation.
 struct StopParams : sotto_stop_params {
   StopParams() { sotto_stop_params_init(this, sizeof(sotto_stop_params)); }
 
@@ -55,6 +60,7 @@ struct StopParams : sotto_stop_params {
   std::vector<std::string> banned_strings;
 };
 
+// Parameters of guidance by a second session.
 struct GuideParams : sotto_guide_params {
   GuideParams() { sotto_guide_params_init(this, sizeof(sotto_guide_params)); }
 };
@@ -62,6 +68,7 @@ struct GuideParams : sotto_guide_params {
 // Proposes tokens that may come next: writes them to `drafts` and returns their number.
 using DraftFunction = std::function<size_t(Tokens tokens, View<const float> hidden, View<Token> drafts)>;
 
+// Parameters of speculative decoding.
 struct SpeculationParams : sotto_speculation_params {
   SpeculationParams() { sotto_speculation_params_init(this, sizeof(sotto_speculation_params)); }
 
@@ -69,6 +76,7 @@ struct SpeculationParams : sotto_speculation_params {
   DraftFunction draft;
 };
 
+// Parameters of a search.
 struct SearchParams : sotto_search_params {
   SearchParams() { sotto_search_params_init(this, sizeof(sotto_search_params)); }
 

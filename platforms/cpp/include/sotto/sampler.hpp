@@ -20,11 +20,13 @@ struct SamplerInput {
   uint32_t sequence = 0;
 };
 
+// A token that remains after the chain, with its probability.
 struct Candidate {
   Token token;
   float probability;
 };
 
+// The sampler's chain without a session, for the logits of any runtime.
 class Sampler {
  public:
   // Creates a sampler for a model, which defines the text of tokens and the end-of-text token.

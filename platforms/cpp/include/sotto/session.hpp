@@ -69,6 +69,7 @@ class Canceller {
 
 class Stream;
 
+// A stream of text that a model continues. It is used by one thread at a time.
 class Session {
  public:
   static Result<Session> create(const Model& model, const SessionParams& params = {}) {

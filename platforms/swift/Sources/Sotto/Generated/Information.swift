@@ -80,10 +80,11 @@ public struct WatermarkResult: Sendable {
   public let isMarked: Bool
   /// Number of scored tokens. If a context and its token occur several times, they are scored once.
   public let tokenCount: UInt64
-  /// Number of green tokens, the mean g for TOURNAMENT, or the mean -ln(1-r) for GUMBEL.
+  /// Score of the text: the number of green tokens, for TOURNAMENT the mean of the random bits of the tokens, or for
+  /// GUMBEL the mean of -ln(1-r), where r are the random numbers of the tokens.
   public let score: Double
   /// Distance from the expectation for unmarked text, in standard deviations. For green lists it is (g - gamma T) /
-  /// sqrt(T gamma (1-gamma)), where g of T tokens are green.
+  /// sqrt(T gamma (1-gamma)), where T tokens were scored and g of them are green.
   public let z: Double
   /// Probability that unmarked text reaches this z.
   public let pValue: Double
