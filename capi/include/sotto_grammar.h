@@ -71,9 +71,9 @@ enum {
   /* A regular expression that the whole text must match. Look-around and back-references are not
    * supported. */
   SOTTO_GRAMMAR_REGEX = 2,
-  /* Any JSON value. The source is empty. */
+  /* Any JSON value. There is no source. */
   SOTTO_GRAMMAR_JSON = 3,
-  /* Any JSON object. The source is empty. */
+  /* Any JSON object. There is no source. */
   SOTTO_GRAMMAR_JSON_OBJECT = 4,
   /* One of several strings. The source is a JSON array of them. */
   SOTTO_GRAMMAR_CHOICES = 5,

@@ -21,9 +21,9 @@ enum {
   /* Beam search: in each step, the sequence_count best prefixes survive. If group_count is greater
    * than 1, it is diverse beam search (Vijayakumar et al. 2018): the groups choose one after the
    * other, and a token that earlier groups have chosen c times in the same step loses
-   * diversity_penalty * c. With phrases, it is constrained beam search (Post and Vilar 2018). Of
-   * the sampler, the bans, biases and penalties apply; temperature, truncations and selection do
-   * not. */
+   * diversity_penalty * c. With phrases, it is constrained beam search (Post and Vilar 2018). The
+   * bans, biases and penalties of the sampler apply, but not its temperature, truncations and
+   * selection. */
   SOTTO_SEARCH_BEAM = 0,
   /* Stochastic beam search: beams are drawn without replacement from the distribution after the
    * sampler's chain. */
@@ -38,8 +38,8 @@ enum {
   SOTTO_SEARCH_CONTRASTIVE = 3
 };
 
-/* When a beam search ends once sequence_count sequences are finished, as early_stopping in
- * transformers. */
+/* Condition under which a beam search ends after sequence_count sequences have finished
+ * (early_stopping in transformers). */
 typedef int32_t sotto_early_stopping;
 enum {
   /* It ends when the best running sequence, at its current length, is no better than the worst

@@ -206,11 +206,11 @@ SOTTO_API sotto_status sotto_session_prefill(sotto_session* session, const sotto
  * stop token does not become part of the stream. Errors: INVALID_STATE (nothing was prefilled). */
 SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece);
 
-/* Prefills the prompt, then generates tokens and calls `on_piece` for each of them, until a stop or
- * until max_tokens tokens (0: none; SIZE_MAX: no limit). It is equivalent to sotto_session_prefill
- * and a loop over sotto_session_next. Returns the SOTTO_STOP_ value that says why generation ended,
- * or an error of these two functions. `prompt` may be NULL when `prompt_count` is 0. `on_piece` may
- * be NULL. */
+/* Prefills the prompt, then generates tokens and calls `on_piece` for each of them, until a stop
+ * applies or max_tokens tokens have been generated (0: none; SIZE_MAX: no limit). It is equivalent
+ * to sotto_session_prefill followed by a loop over sotto_session_next. Returns the SOTTO_STOP_
+ * value that says why generation ended, or an error of these two functions. `prompt` may be NULL
+ * when `prompt_count` is 0. `on_piece` may be NULL. */
 SOTTO_API sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
                                               size_t max_tokens, sotto_piece_fn on_piece, void* user_data);
 
@@ -223,8 +223,8 @@ SOTTO_API sotto_status sotto_session_logits(sotto_session* session, const float*
 /* Truncates the stream to its first `token_count` tokens, as if the others had never been
  * evaluated. The sampler's random numbers are rolled back too. The call takes constant time; the
  * last remaining token is evaluated again when logits are needed. Errors: INVALID_ARGUMENT
- * (token_count exceeds the length of the stream), INVALID_STATE (since then the ring has
- * overwritten slots that these tokens attend to, or was re-anchored). */
+ * (token_count exceeds the length of the stream), INVALID_STATE (the ring has since overwritten
+ * slots to which these tokens attend, or has been re-anchored). */
 SOTTO_API sotto_status sotto_session_rewind(sotto_session* session, uint64_t token_count);
 
 /* Writes to *error why the last call with this session failed, for functions that have no `error`
@@ -257,8 +257,8 @@ typedef struct sotto_stop_params {
    * per token. Default: 0 (off). */
   uint64_t max_time_ns;
   /* Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last
-   * repetition_window tokens exceeds this limit. Repetitiveness is a number from 0 to 1. Default: 0
-   * (off). Range: 0 to 1. */
+   * repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated and 1
+   * if the text only repeats itself. Default: 0 (off). Range: 0 to 1. */
   float repetition_limit;
   /* Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to
    * context_tokens. */
@@ -292,7 +292,7 @@ SOTTO_API sotto_status sotto_session_set_stops(sotto_session* session, const sot
 /* Token healing, for a prompt that ends inside a word. It removes the last tokens of the prompt and
  * restricts the next ones to tokens that spell the removed bytes and may continue beyond them. The
  * emitted text omits these bytes, because they are already part of the prompt. Call it after the
- * prefill. It changes nothing if no token of the vocabulary continues the end of the prompt.
+ * prefill. It changes nothing if the end of the prompt is not the beginning of a longer token.
  * Errors: INVALID_STATE (nothing was prefilled since the last generated token), TOKENIZER_MISSING. */
 SOTTO_API sotto_status sotto_session_heal(sotto_session* session);
 

@@ -96,9 +96,9 @@ const (
 	LanguageJSONSchema GrammarLanguage = 1
 	// A regular expression that the whole text must match. Look-around and back-references are not supported.
 	LanguageRegex GrammarLanguage = 2
-	// Any JSON value. The source is empty.
+	// Any JSON value. There is no source.
 	LanguageJSON GrammarLanguage = 3
-	// Any JSON object. The source is empty.
+	// Any JSON object. There is no source.
 	LanguageJSONObject GrammarLanguage = 4
 	// One of several strings. The source is a JSON array of them.
 	LanguageChoices GrammarLanguage = 5
@@ -290,8 +290,8 @@ const (
 	// Beam search: in each step, the sequence_count best prefixes survive. If group_count is greater than 1, it is
 	// diverse beam search (Vijayakumar et al. 2018): the groups choose one after the other, and a token that earlier
 	// groups have chosen c times in the same step loses diversity_penalty * c. With phrases, it is constrained beam
-	// search (Post and Vilar 2018). Of the sampler, the bans, biases and penalties apply; temperature, truncations and
-	// selection do not.
+	// search (Post and Vilar 2018). The bans, biases and penalties of the sampler apply, but not its temperature,
+	// truncations and selection.
 	SearchBeam SearchMode = 0
 	// Stochastic beam search: beams are drawn without replacement from the distribution after the sampler's chain.
 	SearchBeamSample SearchMode = 1
@@ -303,7 +303,8 @@ const (
 	SearchContrastive SearchMode = 3
 )
 
-// EarlyStopping: when a beam search ends once sequence_count sequences are finished, as early_stopping in transformers.
+// EarlyStopping: condition under which a beam search ends after sequence_count sequences have finished (early_stopping
+// in transformers).
 type EarlyStopping int32
 
 const (

@@ -275,8 +275,9 @@ type SamplerParams struct {
 	DRYAllowedLength uint32
 	// Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all).
 	DRYWindow uint32
-	// Number of recent tokens whose repetitiveness the guard measures. The more repetitive they are, the closer the
-	// penalty moves from repetition_penalty to guard_penalty. Default: 0 (off). Range: 0 to 256.
+	// Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the guard measures. The
+	// more repetitive they are, the closer the penalty moves from repetition_penalty to guard_penalty. Default: 0
+	// (off). Range: 0 to 256.
 	GuardWindow uint32
 	// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to 100.
 	GuardPenalty float32
@@ -662,7 +663,8 @@ type StopParams struct {
 	// 0 (off).
 	MaxTimeNS uint64
 	// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
-	// this limit. Repetitiveness is a number from 0 to 1. Default: 0 (off). Range: 0 to 1.
+	// this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. Default: 0 (off).
+	// Range: 0 to 1.
 	RepetitionLimit float32
 	// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens.
 	RepetitionWindow uint32

@@ -114,9 +114,9 @@ class GrammarLanguage(_Named):
     REGEX = 2
     """A regular expression that the whole text must match. Look-around and back-references are not supported."""
     JSON = 3
-    """Any JSON value. The source is empty."""
+    """Any JSON value. There is no source."""
     JSON_OBJECT = 4
-    """Any JSON object. The source is empty."""
+    """Any JSON object. There is no source."""
     CHOICES = 5
     """One of several strings. The source is a JSON array of them."""
     NUMBER = 6
@@ -300,8 +300,8 @@ class SearchMode(_Named):
     """Beam search: in each step, the sequence_count best prefixes survive. If group_count is greater than 1, it is
     diverse beam search (Vijayakumar et al. 2018): the groups choose one after the other, and a token that earlier
     groups have chosen c times in the same step loses diversity_penalty * c. With phrases, it is constrained beam search
-    (Post and Vilar 2018). Of the sampler, the bans, biases and penalties apply; temperature, truncations and selection
-    do not."""
+    (Post and Vilar 2018). The bans, biases and penalties of the sampler apply, but not its temperature, truncations and
+    selection."""
     BEAM_SAMPLE = 1
     """Stochastic beam search: beams are drawn without replacement from the distribution after the sampler's chain."""
     SAMPLE = 2
@@ -313,7 +313,8 @@ class SearchMode(_Named):
 
 
 class EarlyStopping(_Named):
-    """When a beam search ends once sequence_count sequences are finished, as early_stopping in transformers."""
+    """Condition under which a beam search ends after sequence_count sequences have finished (early_stopping in
+    transformers)."""
 
     HEURISTIC = 0
     """It ends when the best running sequence, at its current length, is no better than the worst finished one."""

@@ -178,8 +178,9 @@ class SamplerParams:
     dry_window: int | None = None
     """Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all)."""
     guard_window: int | None = None
-    """Number of recent tokens whose repetitiveness the guard measures. The more repetitive they are, the closer the
-    penalty moves from repetition_penalty to guard_penalty. Default: 0 (off). Range: 0 to 256."""
+    """Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the guard measures. The
+    more repetitive they are, the closer the penalty moves from repetition_penalty to guard_penalty. Default: 0 (off).
+    Range: 0 to 256."""
     guard_penalty: float | None = None
     """Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to 100."""
     dry_breakers: Sequence[Text] | None = None
@@ -367,7 +368,8 @@ class StopParams:
     0 (off)."""
     repetition_limit: float | None = None
     """Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
-    this limit. Repetitiveness is a number from 0 to 1. Default: 0 (off). Range: 0 to 1."""
+    this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. Default: 0 (off).
+    Range: 0 to 1."""
     repetition_window: int | None = None
     """Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens."""
     stop_tokens: Sequence[int] | None = None

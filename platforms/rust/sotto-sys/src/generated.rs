@@ -100,9 +100,9 @@ pub const SOTTO_GRAMMAR_JSON_SCHEMA: i32 = 1;
 /// A regular expression that the whole text must match. Look-around and back-references are not
 /// supported.
 pub const SOTTO_GRAMMAR_REGEX: i32 = 2;
-/// Any JSON value. The source is empty.
+/// Any JSON value. There is no source.
 pub const SOTTO_GRAMMAR_JSON: i32 = 3;
-/// Any JSON object. The source is empty.
+/// Any JSON object. There is no source.
 pub const SOTTO_GRAMMAR_JSON_OBJECT: i32 = 4;
 /// One of several strings. The source is a JSON array of them.
 pub const SOTTO_GRAMMAR_CHOICES: i32 = 5;
@@ -278,8 +278,9 @@ pub type sotto_search_mode = i32;
 /// Beam search: in each step, the sequence_count best prefixes survive. If group_count is greater
 /// than 1, it is diverse beam search (Vijayakumar et al. 2018): the groups choose one after the
 /// other, and a token that earlier groups have chosen c times in the same step loses
-/// diversity_penalty * c. With phrases, it is constrained beam search (Post and Vilar 2018). Of the
-/// sampler, the bans, biases and penalties apply; temperature, truncations and selection do not.
+/// diversity_penalty * c. With phrases, it is constrained beam search (Post and Vilar 2018). The
+/// bans, biases and penalties of the sampler apply, but not its temperature, truncations and
+/// selection.
 pub const SOTTO_SEARCH_BEAM: i32 = 0;
 /// Stochastic beam search: beams are drawn without replacement from the distribution after the
 /// sampler's chain.
@@ -293,8 +294,8 @@ pub const SOTTO_SEARCH_SAMPLE: i32 = 2;
 /// session's sequence_count.
 pub const SOTTO_SEARCH_CONTRASTIVE: i32 = 3;
 
-/// When a beam search ends once sequence_count sequences are finished, as early_stopping in
-/// transformers.
+/// Condition under which a beam search ends after sequence_count sequences have finished
+/// (early_stopping in transformers).
 pub type sotto_early_stopping = i32;
 /// It ends when the best running sequence, at its current length, is no better than the worst
 /// finished one.
@@ -752,9 +753,9 @@ pub struct sotto_sampler_params {
     pub dry_allowed_length: u32,
     /// Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all).
     pub dry_window: u32,
-    /// Number of recent tokens whose repetitiveness the guard measures. The more repetitive they
-    /// are, the closer the penalty moves from repetition_penalty to guard_penalty. Default: 0
-    /// (off). Range: 0 to 256.
+    /// Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the
+    /// guard measures. The more repetitive they are, the closer the penalty moves from
+    /// repetition_penalty to guard_penalty. Default: 0 (off). Range: 0 to 256.
     pub guard_window: u32,
     /// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to
     /// 100.
@@ -1130,8 +1131,8 @@ pub struct sotto_stop_params {
     /// per token. Default: 0 (off).
     pub max_time_ns: u64,
     /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last
-    /// repetition_window tokens exceeds this limit. Repetitiveness is a number from 0 to 1.
-    /// Default: 0 (off). Range: 0 to 1.
+    /// repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated and
+    /// 1 if the text only repeats itself. Default: 0 (off). Range: 0 to 1.
     pub repetition_limit: f32,
     /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to
     /// context_tokens.

@@ -91,9 +91,9 @@ public enum GrammarLanguage: Int32, Sendable {
   case jsonSchema = 1
   /// A regular expression that the whole text must match. Look-around and back-references are not supported.
   case regex = 2
-  /// Any JSON value. The source is empty.
+  /// Any JSON value. There is no source.
   case json = 3
-  /// Any JSON object. The source is empty.
+  /// Any JSON object. There is no source.
   case jsonObject = 4
   /// One of several strings. The source is a JSON array of them.
   case choices = 5
@@ -268,8 +268,8 @@ public enum SearchMode: Int32, Sendable {
   /// Beam search: in each step, the sequence_count best prefixes survive. If group_count is greater than 1, it is
   /// diverse beam search (Vijayakumar et al. 2018): the groups choose one after the other, and a token that earlier
   /// groups have chosen c times in the same step loses diversity_penalty * c. With phrases, it is constrained beam
-  /// search (Post and Vilar 2018). Of the sampler, the bans, biases and penalties apply; temperature, truncations and
-  /// selection do not.
+  /// search (Post and Vilar 2018). The bans, biases and penalties of the sampler apply, but not its temperature,
+  /// truncations and selection.
   case beam = 0
   /// Stochastic beam search: beams are drawn without replacement from the distribution after the sampler's chain.
   case beamSample = 1
@@ -281,7 +281,8 @@ public enum SearchMode: Int32, Sendable {
   case contrastive = 3
 }
 
-/// When a beam search ends once sequence_count sequences are finished, as early_stopping in transformers.
+/// Condition under which a beam search ends after sequence_count sequences have finished (early_stopping in
+/// transformers).
 public enum EarlyStopping: Int32, Sendable {
   /// It ends when the best running sequence, at its current length, is no better than the worst finished one.
   case heuristic = 0

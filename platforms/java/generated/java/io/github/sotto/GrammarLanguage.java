@@ -12,9 +12,9 @@ public enum GrammarLanguage implements Constant {
     JSON_SCHEMA(1),
     /** A regular expression that the whole text must match. Look-around and back-references are not supported. */
     REGEX(2),
-    /** Any JSON value. The source is empty. */
+    /** Any JSON value. There is no source. */
     JSON(3),
-    /** Any JSON object. The source is empty. */
+    /** Any JSON object. There is no source. */
     JSON_OBJECT(4),
     /** One of several strings. The source is a JSON array of them. */
     CHOICES(5),

@@ -68,8 +68,9 @@ public final class SamplerParams {
     /** Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all). */
     public int dryWindow;
     /**
-     * Number of recent tokens whose repetitiveness the guard measures. The more repetitive they are, the closer the
-     * penalty moves from repetition_penalty to guard_penalty. Default: 0 (off). Range: 0 to 256.
+     * Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the guard measures. The
+     * more repetitive they are, the closer the penalty moves from repetition_penalty to guard_penalty. Default: 0
+     * (off). Range: 0 to 256.
      */
     public int guardWindow;
     /** Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to 100. */

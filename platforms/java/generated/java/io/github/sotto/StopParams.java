@@ -17,7 +17,8 @@ public final class StopParams {
     public long maxTimeNs;
     /**
      * Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
-     * this limit. Repetitiveness is a number from 0 to 1. Default: 0 (off). Range: 0 to 1.
+     * this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. Default: 0 (off).
+     * Range: 0 to 1.
      */
     public float repetitionLimit;
     /** Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens. */
