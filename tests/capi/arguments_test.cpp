@@ -1,5 +1,5 @@
-// Tests the invalid values of every argument of every function of sotto.h: the status and, if the function has an error
-// parameter, a message that names the argument.
+// Tests every argument of every function of sotto.h with invalid values: the status must be right and, if the function
+// has an error parameter, the message must name the argument.
 
 #include <cstddef>
 #include <cstring>
@@ -181,7 +181,7 @@ TEST_F(Arguments, StructsOfOlderCallersStayValid) {
   constexpr size_t kOld = offsetof(sotto_session_params, overflow);
   sotto_session_params_init(&params, kOld);
   EXPECT_EQ(params.struct_size, kOld);
-  EXPECT_EQ(params.overflow, 0x77777777);  // beyond the caller's struct, hence not written
+  EXPECT_EQ(params.overflow, 0x77777777);  // beyond the end of the caller's struct, so it must not be written
   EXPECT_EQ(sotto_session_memory_size(model_.get(), &params, &size_, &error_), SOTTO_OK) << error_.message;
 
   sotto_model_info info;

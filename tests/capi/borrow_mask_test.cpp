@@ -1,4 +1,4 @@
-// Tests that a borrowed mask equals the copied mask at every place of a text.
+// Tests that a borrowed mask equals the copied mask after every token of a text.
 #include <random>
 
 #include "tests/capi/open_grammar.h"
@@ -24,7 +24,7 @@ std::vector<std::string> tokens() {
   return tokens;
 }
 
-// Two matchers on the same walk, of which one borrows masks and the other copies them.
+// Two matchers that follow the same text. One borrows masks, and the other copies them.
 class Pair {
  public:
   Pair(const OpenGrammar& grammar, const OpenVocabulary& vocabulary, uint32_t mask_bytes)

@@ -1,5 +1,5 @@
-// Tests weights that could be used in place but are copied into the model's memory. Afterwards only the copy is read,
-// whatever happens to the file.
+// Tests weights that could be used in place but are copied into the model's memory. Afterwards only the copy may be
+// read, whatever happens to the file.
 #include <cstring>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace sotto {
 namespace {
 
-// The head has more than 4 MiB and is copied in pieces.
+// The head has more than 4 MiB, so it is copied in pieces.
 constexpr ModelShape kShape = {17000, 32, 256, 2, 300, 4};
 constexpr size_t kPieceBytes = size_t{4} << 20;
 
@@ -34,7 +34,7 @@ std::vector<float> logits_of(sotto_model* model) {
   return session.logits();
 }
 
-// Loads a copy, destroys what was copied, and expects the logits of the model used in place.
+// Loads a copy, destroys the original, and expects the logits of a model that is used in place.
 void expect_runs_from_copy(const std::vector<uint8_t>& bytes, sotto_isa isa, bool verify) {
   LoadedModel in_place(bytes, isa);
   const std::vector<float> expected = logits_of(in_place.get());

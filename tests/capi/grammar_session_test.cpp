@@ -1,4 +1,5 @@
-// Tests sessions of the demo model under grammars: their text is in the grammar, and matcher and stream stay in step.
+// Tests sessions of the demo model under grammars: their text must match the grammar, and the matcher must stay in step
+// with the stream.
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>

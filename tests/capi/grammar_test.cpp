@@ -246,7 +246,7 @@ TEST(Matcher, LimitsGiveAStatusAndChangeNothing) {
   EXPECT_EQ(hurried.info().token_count, 0u);
 }
 
-// Returns the text after the first trigger, or npos if there is none.
+// Returns the part of the text after the first trigger, or npos if there is none.
 size_t behind_first(const std::string& text, const std::vector<std::string>& triggers) {
   for (size_t end = 1; end <= text.size(); ++end) {
     for (const std::string& trigger : triggers) {
@@ -337,7 +337,7 @@ TEST(Triggers, TokensWithoutAndWithText) {
   EXPECT_EQ(by_token.allowed(kCount), with(text, {kCall, kEnd}));
   ASSERT_EQ(by_token.accept("abba"), SOTTO_OK);
   ASSERT_EQ(by_token.take(kFirst), SOTTO_OK);
-  EXPECT_EQ(by_token.allowed(kCount), (Tokens{kSecond}));  // inside a character nothing else is allowed
+  EXPECT_EQ(by_token.allowed(kCount), (Tokens{kSecond}));  // inside a character, only its second half is allowed
   ASSERT_EQ(by_token.take(kSecond), SOTTO_OK);
   ASSERT_EQ(by_token.take(kCall), SOTTO_OK);
   EXPECT_EQ(by_token.allowed(kCount), (Tokens{kB}));

@@ -1,5 +1,5 @@
-// Tests the properties of sessions: the stream does not depend on how it is split, rewinding leaves no trace, stops
-// report their reasons, and text consists of whole characters.
+// Tests properties of sessions: the stream does not depend on how it is divided into calls, rewinding leaves no trace,
+// stops report their reasons, and text consists of whole characters.
 
 #include <algorithm>
 #include <cmath>

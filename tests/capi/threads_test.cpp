@@ -154,7 +154,7 @@ TEST(Threads, CancelledPrefillsCanContinue) {
   std::atomic<bool> began = false, done = false;
   std::thread other([&] {
     auto pause = std::chrono::microseconds(700);
-    for (; !done; pause += pause / 4) {  // the growing pause lets a slow machine finish as well
+    for (; !done; pause += pause / 4) {  // the pauses grow, so that a slow machine finishes too
       sotto_session_cancel(session.get());
       began = true;
       std::this_thread::sleep_for(pause);

@@ -1,6 +1,6 @@
 // Prints the results that every binding must reproduce with the demo model, computed through the C API.
-// `bindings_golden MODEL` prints data/bindings.txt; `bindings_golden MODEL FILE` compares. The bindings' tests read the
-// file, without this program.
+// `bindings_golden MODEL` prints data/bindings.txt, and `bindings_golden MODEL FILE` compares the results with a file.
+// The tests of the bindings read that file and do not need this program.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,13 +1,13 @@
-// Prints a hash of the logits along a fixed stream of tokens, or compares it with committed ones. It is equal for every
-// instruction set, thread count and batch size.
+// Prints a hash of the logits along a fixed stream of tokens, or compares it with a committed hash. It must be the same
+// for every instruction set, number of threads and batch size.
 //
 //   logits_hash [--isa NAME] [--threads N] [--batch N] [--int4] [--expect FILE] HF_DIR...
 //
-// Without --threads and --batch it runs with 1 and 2 threads and batches of 1, 7 and 64, whose results must agree. The
-// lines of FILE are those that the program prints: the name (the last part of HF_DIR), the XXH64 of model.safetensors
-// and the hash of the logits. If the weights of a model differ from those in FILE, only its own runs are compared.
-// --int4 uses weights of 4 bits. Exit code 77 means that this CPU or build lacks the instruction set, or that HF_DIR
-// does not exist.
+// Without --threads and --batch it runs with 1 and 2 threads and with batches of 1, 7 and 64, whose results must agree.
+// FILE contains lines that the program has printed: the name (the last component of HF_DIR), the XXH64 of
+// model.safetensors, and the hash of the logits. If the weights of a model differ from those in FILE, only its own runs
+// are compared. --int4 uses 4-bit weights. Exit code 77 means that this CPU or this build lacks the instruction set, or
+// that HF_DIR does not exist.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>

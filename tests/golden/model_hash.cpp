@@ -1,5 +1,5 @@
-// model_hash MODEL [HASH] computes the hash that logits_hash makes of a model's logits, through the C interface only,
-// for systems that have neither the converters nor file streams. Fails if the result is not HASH.
+// model_hash MODEL [HASH] computes the same hash of a model's logits as logits_hash, but only through the C interface,
+// for systems without the converters or file streams. It fails if the result is not HASH.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Computes the result that the KV ring must reproduce, without a ring. Every token keeps its own keys and values, and
-// overflow only edits the list of tokens that are still seen. The oracle is scalar and slow, and shares only the
+// Computes what the KV ring must reproduce, without a ring. Every token keeps its own keys and values, and overflow
+// only changes the list of tokens that are still attended to. The oracle is scalar and slow. It shares only the
 // reference operations and the model view with the runtime.
 #pragma once
 

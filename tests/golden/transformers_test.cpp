@@ -27,8 +27,8 @@ Golden read_golden(const std::string& name) {
   return golden;
 }
 
-// The error by int8 for each configuration. Activations and weights each keep about 7 bits in every product, which is
-// 0.7% to 1% of noise per layer. Unscaled attention amplifies it.
+// The error of int8 for each configuration. Activations and weights each keep about 7 bits in every product, which adds
+// 0.7% to 1% of noise per layer. Attention without scaling amplifies it.
 struct Bound {
   double relative_rms;
   double top1_agreement;

@@ -1,4 +1,5 @@
-// Compares the reference with double precision, within stated bounds. The other instruction sets have its bits.
+// Compares the reference with double precision, within stated bounds. All other instruction sets return the same bits
+// as the reference.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The rows of the kernel table, and the choice of one.
+// Tests the rows of the kernel table and the selection of one of them.
 #include <gtest/gtest.h>
 
 #include <cstddef>

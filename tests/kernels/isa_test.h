@@ -26,7 +26,7 @@ inline std::vector<Isa> named_isas() {
   return isas;
 }
 
-// Returns those that this build has kernels for; tests skip the ones that the CPU cannot run.
+// Returns the instruction sets for which this build has kernels. Tests skip those that the CPU cannot run.
 inline std::vector<Isa> built_isas() {
   std::vector<Isa> isas = named_isas();
   std::erase_if(isas, [](Isa isa) { return find_row(isa) == nullptr; });

@@ -1,4 +1,4 @@
-// Guarded arrays, hostile numbers and comparison of bits for the kernel tests.
+// Guarded arrays, unusual numbers and comparison of bits for the kernel tests.
 #pragma once
 
 #include <cstddef>

@@ -5,8 +5,8 @@
 
 namespace sotto {
 
-// Returns the calls of malloc and its relatives, mmap, mremap, brk and sbrk since counting began, on all threads, or 0
-// while counting is off.
+// Returns how often malloc and its relatives, mmap, mremap, brk and sbrk have been called on any thread since counting
+// began, or 0 while counting is off.
 void begin_counting();
 uint64_t end_counting();
 

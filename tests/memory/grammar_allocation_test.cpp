@@ -1,4 +1,4 @@
-// Tests that no function of grammars allocates, including the _init functions: compiling, masks, texts, and sessions
+// Tests that no function for grammars allocates, not even the _init functions: compilation, masks, texts, and sessions
 // under a grammar in every mode of sampling and search.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Measures the stack depth of the grammar functions: they run on a thread with a small painted stack, on the sources
-// and texts with the deepest nesting.
+// Measures the stack depth of the grammar functions. They run on a thread with a small painted stack, with the sources
+// and texts that have the deepest nesting.
 #include <gtest/gtest.h>
 #include <pthread.h>
 

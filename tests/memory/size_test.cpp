@@ -1,5 +1,5 @@
-// Tests that memory sizes are exact: the returned size suffices, one byte less is rejected without writing outside, and
-// sotto_memory.h computes the same figures.
+// Tests that memory sizes are exact: the returned size suffices, one byte less is rejected without a write outside of
+// the block, and sotto_memory.h computes the same sizes.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// AhoCorasick compared with a search for every string at every place.
+// Compares AhoCorasick with a search for every string at every place.
 #include "runtime/base/aho_corasick.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// HashIndex compared with a map, over hashes that collide.
+// Compares HashIndex with a map, using hashes that collide.
 #include "runtime/base/hash_index.h"
 
 #include <gtest/gtest.h>

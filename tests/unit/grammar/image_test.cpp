@@ -1,4 +1,4 @@
-// Grammar images: a loaded grammar equals the compiled one, and a changed image is rejected or does no harm.
+// Tests grammar images: a loaded grammar equals the compiled one, and a changed image is rejected or does no harm.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -78,7 +78,7 @@ void use(const CompiledGrammar& grammar, const Vocabulary& vocabulary) {
   limits.mask_bytes = 4096;
   limits.step_budget = 20'000;
   const size_t size = Matcher::memory_size(grammar, &vocabulary, limits);
-  if (size == 0) return;  // the grammar names tokens that the vocabulary lacks
+  if (size == 0) return;  // the grammar refers to tokens that the vocabulary lacks
   const Memory memory = aligned_memory(size);
   Matcher matcher;
   if (matcher.init(grammar, &vocabulary, limits, memory.get()) != Status::kOk) return;

@@ -1,5 +1,5 @@
-// The lookahead of states, masks computed with it compared with masks computed by trying every token, and the
-// transitions of a grammar by whole characters.
+// Tests the lookahead of states, compares masks computed with it with masks computed by trying every token, and tests
+// the transitions of a grammar by whole characters.
 #include "runtime/grammar/compiler/lookahead.h"
 
 #include <gtest/gtest.h>

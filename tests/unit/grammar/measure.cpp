@@ -1,7 +1,7 @@
-// Prints percentiles of the times of compiling, masks and accepting, first visits included, and of matchers' memory,
-// over the grammars and schemas of the shared test data:
+// Prints percentiles of the times for compilation, masks and accepting, including first visits, and of the memory of
+// matchers, over the grammars and schemas of the shared test data:
 //   grammar_measure [DIVISOR]  uses the default limits; with a divisor, their counts divided by it
-// Every run is made three times, each with a new matcher; the time of a step is the least of the three.
+// Every run is made three times, each with a new matcher. The time of a step is the smallest of the three.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,5 +1,6 @@
-// Damaged and recombined grammars: a grammar that compiles gives the same masks with little memory as with much, and
-// accepts exactly the tokens that the mask allows. The variable SOTTO_GRAMMAR_MUTATIONS sets how many are tried.
+// Tests damaged and recombined grammars: a grammar that compiles gives the same masks with little memory as with much,
+// and accepts exactly the tokens that the mask allows. The variable SOTTO_GRAMMAR_MUTATIONS sets the number of
+// grammars.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

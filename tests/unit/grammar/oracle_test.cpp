@@ -1,5 +1,5 @@
-// Masks compared with the Earley parser of tests/tools/earley_oracle.py. The variable SOTTO_GRAMMAR_ORACLE names a file
-// to use in place of the committed sample.
+// Compares masks with the Earley parser of tests/tools/earley_oracle.py. The variable SOTTO_GRAMMAR_ORACLE names a file
+// to use instead of the committed sample.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Prepared vocabularies: what is opened equals what would be built, or it is rejected.
+// Tests prepared vocabularies: what is opened equals what would be built, or it is rejected.
 #include "runtime/grammar/vocabulary/model_vocabulary.h"
 
 #include <gtest/gtest.h>

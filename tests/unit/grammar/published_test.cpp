@@ -1,4 +1,5 @@
-// Published grammars with their cases of accepted and rejected texts, grammars from public repositories, JSONTestSuite.
+// Tests published grammars with their cases of accepted and rejected texts, grammars from public repositories, and
+// JSONTestSuite.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,5 +1,5 @@
-// Regular expressions: what they match, compared with Python's re and with cases written by hand, and which syntax is
-// rejected.
+// Tests regular expressions: what they match, compared with Python's re and with hand-written cases, and which syntax
+// is rejected.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Which keywords of JSON Schema are supported, are annotations, or are rejected by name. The supported ones include
-// those of llguidance's list (docs/json_schema.md there).
+// Tests which keywords of JSON Schema are supported, are annotations, or are rejected by name. The supported ones
+// include those in the list of llguidance (docs/json_schema.md).
 #include <gtest/gtest.h>
 
 #include "tests/unit/grammar/schema_support.h"

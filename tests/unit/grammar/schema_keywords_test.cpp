@@ -1,4 +1,4 @@
-// Single keywords of JSON Schema: numbers by brute force, forms of strings and white space, rejected keywords,
+// Tests single keywords of JSON Schema: numbers by brute force, forms of strings and white space, rejected keywords,
 // shortcuts.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// The published suites of JSON Schema and JSON: no invalid document is accepted, no valid document is rejected where
-// the schema is supported, and no fewer schemas are supported than before.
+// Runs the published suites of JSON Schema and JSON: no invalid document may be accepted, no valid document may be
+// rejected if the schema is supported, and no fewer schemas may be supported than before.
 #include <gtest/gtest.h>
 
 #include <algorithm>

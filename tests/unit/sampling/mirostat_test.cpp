@@ -66,7 +66,7 @@ TEST(Mirostat, CutsTheNumberOfTheFormula) {
 }
 
 TEST(Mirostat, FindsTheExponentOfZipfsLaw) {
-  // With s = 1 the quotient becomes its limit: k = 2^mu / ln N.
+  // With s = 1, the quotient is replaced by its limit: k = 2^mu / ln N.
   const size_t count = 5000;
   const std::vector<float> logits = zipf_logits(count, 1);
   TestCandidates bench(count);

@@ -1,5 +1,5 @@
-// A second implementation of the chain: long double, full sorts, no shared code. If a border is within rounding of a
-// token, the oracle accepts either result.
+// A second implementation of the chain: long double, full sorts, no shared code. If a token is so close to a border
+// that rounding decides, the oracle accepts either result.
 #pragma once
 
 #include <cstddef>

@@ -61,7 +61,7 @@ std::vector<float> penalized(std::vector<float> logits, const Text& text, const 
     double newest = 0, sum = 0;
     for (size_t i = first; i < size; ++i) {
       if (text.tokens[i] != token) continue;
-      // KoboldAI's slope bends the place in the range, -1 ... 1.
+      // KoboldAI's slope bends the position of a token in the range -1 ... 1.
       const double slope = static_cast<double>(p.penalty_slope);
       const double place = range - static_cast<double>(size - i);
       const double x = range > 1 ? place / (range - 1) * 2 - 1 : 1;
@@ -161,7 +161,7 @@ TEST(Ngrams, AreBannedAfterTheirFirstOccurrence) {
   }
 }
 
-// Finds, for each token, the longest end of the text without breakers that it has followed.
+// Finds for each token the longest suffix of the text, without breakers, after which it has occurred before.
 std::vector<float> dry_oracle(std::vector<float> logits, const Tokens& seen, const std::set<int32_t>& breakers,
                               const SamplerParams& p) {
   const size_t n = seen.size();

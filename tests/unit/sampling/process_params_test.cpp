@@ -1,5 +1,5 @@
-// Tests parameters of bans, biases, penalties and watermarks that are rejected by name, and that the old ones then
-// stay.
+// Tests that invalid parameters of bans, biases, penalties and watermarks are rejected by name, and that the old
+// parameters then stay in effect.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// Tests parameters: defaults, limits, messages, and that old parameters stay after a rejection. Tests memory.
+// Tests parameters: defaults, limits, messages, and that the old parameters stay in effect after a rejection. Tests
+// memory.
 #include "runtime/sampling/sampler.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // A second implementation of the truncations: long double, full sorts, no shared code. Each returns the tokens that
-// must stay and those that may stay because rounding of single precision decides.
+// must stay, and those that may stay because the rounding of single precision decides.
 #pragma once
 
 #include <cstddef>

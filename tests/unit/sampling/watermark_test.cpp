@@ -1,5 +1,5 @@
-// Tests the properties of watermarks: they are found in marked text and nowhere else, tournaments and the Gumbel-max
-// trick keep the distribution, and the mask is respected.
+// Tests properties of watermarks: they are found in marked text and nowhere else, tournaments and the Gumbel-max trick
+// keep the distribution, and the mask is respected.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Tests that nothing allocates with all features in use at once.
+// Tests that nothing allocates when all features are in use at the same time.
 #include "tests/memory/allocation_counter.h"
 #include "tests/unit/session/session_support.h"
 

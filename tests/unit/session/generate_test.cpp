@@ -10,7 +10,7 @@ const std::vector<std::string> kBans = {"abcab", "cabca", "aaaaa", "bbbbb"};  //
 struct Pieces {
   std::vector<int32_t> tokens;
   std::string text;
-  size_t most = SIZE_MAX;  // maximal number of tokens
+  size_t most = SIZE_MAX;  // maximum number of tokens
 
   static int32_t add(void* self, const Piece* piece) {
     auto& pieces = *static_cast<Pieces*>(self);

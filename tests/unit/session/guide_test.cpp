@@ -1,4 +1,4 @@
-// Compares guidance by a second session, and contrasted layers, with the formulas in double.
+// Compares guidance by a second session, and the contrast of layers, with the formulas in double precision.
 #include <cmath>
 
 #include "runtime/session/contrast.h"

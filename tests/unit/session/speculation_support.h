@@ -1,4 +1,4 @@
-// Code that the tests of speculative decoding share: runs recorded bit by bit, and all sources of drafts.
+// Code that the tests of speculative decoding share: runs recorded bit for bit, and all sources of drafts.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
 // Tests that speculation changes nothing but time: with any drafts, in every mode, a session emits the same tokens,
-// text and probabilities, bit by bit, and ends in the same state.
+// text and probabilities, bit for bit, and ends in the same state.
 #include "tests/unit/session/speculation_support.h"
 
 #include <cmath>

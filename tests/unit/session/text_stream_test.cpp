@@ -1,4 +1,4 @@
-// Compares the emitted text with its definition: whole strings, searched naively.
+// Compares the emitted text with its definition: whole strings, searched for naively.
 #include <gtest/gtest.h>
 
 #include <algorithm>

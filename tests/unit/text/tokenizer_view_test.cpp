@@ -1,4 +1,4 @@
-// Tests that damaged arrays are rejected, and that accepted ones are safe to encode with. A fuzzer does the same.
+// Tests that damaged arrays are rejected, and that encoding with accepted arrays is safe. A fuzzer tests the same.
 #include "runtime/model/tokenizer_view.h"
 
 #include <gtest/gtest.h>
