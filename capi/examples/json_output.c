@@ -17,13 +17,13 @@ static void check(sotto_status status) {
   exit(1);
 }
 
-static void* block(size_t size) { /* of memory for the library to work in */
+static void* block(size_t size) { /* allocates memory for an object of the library */
   return aligned_alloc(SOTTO_MEMORY_ALIGNMENT, (size + 63) / 64 * 64);
 }
 
 static int32_t print(void* stream, const sotto_piece* piece) {
   fwrite(piece->text, 1, piece->text_size, stream);
-  return fflush(stream); /* anything but 0 stops */
+  return fflush(stream); /* a value other than 0 stops the generation */
 }
 
 int main(int argc, char** argv) {
@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
   check(sotto_session_memory_size(model, NULL, &size, &error));
   check(sotto_session_init(model, NULL, block(size), size, &session, &error));
 
-  sotto_vocabulary_params words; /* of the model, prepared once */
+  sotto_vocabulary_params words; /* the vocabulary of the model, prepared once */
   sotto_vocabulary_params_init(&words, sizeof words);
   words.model = model;
   sotto_vocabulary* vocabulary;
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   sotto_grammar_params language;
   sotto_grammar_params_init(&language, sizeof language);
   language.language = SOTTO_GRAMMAR_JSON_SCHEMA;
-  sotto_grammar* grammar; /* `size` bytes at the beginning of its memory; the rest is free */
+  sotto_grammar* grammar; /* occupies `size` bytes at the beginning of its memory; the rest is free */
   void* memory = block(size = sotto_grammar_typical_memory(strlen(schema)));
   check(sotto_grammar_compile(schema, strlen(schema), &language, memory, size, &grammar, &size, &error));
 

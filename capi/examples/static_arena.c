@@ -1,17 +1,17 @@
-/* Generation without a heap, as firmware does it: every byte is declared at compile time.
+/* Generates text without a heap, as firmware would: all memory is declared at compile time.
  * C11: cc static_arena.c -lsotto -o static_arena && ./static_arena demo.sotto "Once upon a time" */
 #include <sotto.h>
 #include <sotto_memory.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Vocabulary, embedding, heads, layers, feed-forward of the model: `sotto inspect` tells. */
+/* Vocabulary, embedding, heads, layers and feed-forward of the model, as `sotto inspect` prints them. */
 #define SHAPE 4096, 256, 4, 6, 1024
 #define CONTEXT 256
 #define BATCH 16
 #define SINKS 4
 
-/* On a device the file would be in flash memory and used in place. */
+/* On a device, the file would be in flash memory and would be used in place. */
 static _Alignas(SOTTO_MEMORY_ALIGNMENT) unsigned char model_file[8 << 20];
 static _Alignas(SOTTO_MEMORY_ALIGNMENT) unsigned char model_memory[SOTTO_MODEL_MEMORY_BYTES(SHAPE)];
 static _Alignas(
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
   sotto_session_params_init(&params, sizeof params);
   params.context_tokens = CONTEXT;
   params.batch_tokens = BATCH;
-  params.overflow = SOTTO_OVERFLOW_RING; /* constant memory, however long the text */
+  params.overflow = SOTTO_OVERFLOW_RING; /* memory stays constant for texts of any length */
   params.sink_tokens = SINKS;
   sotto_session* session;
   if (failed(sotto_session_init(model, &params, session_memory, sizeof session_memory, &session, &error))) return 1;

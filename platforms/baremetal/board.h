@@ -1,4 +1,4 @@
-/* The services of a board that main.c uses. */
+/* What main.c needs from a board. */
 #ifndef SOTTO_BAREMETAL_BOARD_H
 #define SOTTO_BAREMETAL_BOARD_H
 

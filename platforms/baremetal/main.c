@@ -1,12 +1,12 @@
-/* Firmware that streams text: no operating system, heap, files, stdio or threads. All memory is declared here, at the
- * size that sotto_memory.h gives; the model is read in place, from flash memory. */
+/* Firmware that streams text without an operating system, heap, files, stdio or threads. All memory is declared here,
+ * with the sizes that sotto_memory.h computes. The model is read in place, from flash memory. */
 #include <sotto.h>
 #include <sotto_memory.h>
 #include <string.h>
 
 #include "platforms/baremetal/board.h"
 
-/* Vocabulary, embedding, heads, layers, feed-forward of the model: `sotto inspect` tells. */
+/* Vocabulary, embedding, heads, layers and feed-forward of the model, as `sotto inspect` prints them. */
 #define SHAPE 4096, 256, 4, 6, 1024
 #define CONTEXT 96
 #define BATCH 4

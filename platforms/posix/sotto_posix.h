@@ -1,9 +1,10 @@
-/* sotto_posix.h - memory for the runtime on Linux, macOS and other POSIX systems: a model
- * file mapped read-only, and blocks backed by huge pages. The core never allocates, so this is
- * a separate helper: link sotto_posix, or copy the two files.
+/* sotto_posix.h - memory for the runtime on Linux, macOS and other POSIX systems: model files
+ * mapped read-only, and blocks on huge pages. The core never allocates, so this is a separate
+ * library. Link with sotto_posix, or copy the two files.
  *
- * Functions return 0 or an errno value. On failure they write the reason, with the path, to
- * `message` (truncated to `message_size` bytes, always terminated; may be NULL if the size is 0).
+ * The functions return 0 or an errno value. On failure they write the reason and the path to
+ * `message`, which is NUL-terminated and truncated to `message_size` bytes. It may be NULL if the
+ * size is 0.
  */
 #ifndef SOTTO_POSIX_H
 #define SOTTO_POSIX_H
@@ -20,18 +21,19 @@ typedef struct sotto_posix_mapping {
   size_t size;
 } sotto_posix_mapping;
 
-/* Maps a regular, non-empty file read-only. The file must not shrink while it is mapped:
+/* Maps a regular, non-empty file read-only. The file must not shrink while it is mapped, so
  * replace model files by rename, never in place. */
 int sotto_posix_map_file(const char* path, sotto_posix_mapping* mapping, char* message, size_t message_size);
 
-/* Does nothing for a mapping that is all zero. */
+/* Unmaps a file. Does nothing if the struct is all zeros. */
 void sotto_posix_unmap_file(sotto_posix_mapping* mapping);
 
-/* A sotto_release_fn for sotto_model_params.release: drops the whole pages inside `bytes`. An access
- * reads them from the file again, so use it for mapped files only. `user_data` is ignored. */
+/* A sotto_release_fn for sotto_model_params.release: drops the whole pages inside `bytes`. The next
+ * access reads them from the file again, so it may be used only for mapped files. `user_data` is
+ * ignored. */
 void sotto_posix_release(void* user_data, const void* bytes, size_t size);
 
-/* Memory from the system: zeroed, aligned to at least a page. */
+/* Memory from the system, zeroed and aligned to at least a page. */
 typedef struct sotto_posix_memory {
   void* bytes;
   size_t size; /* the requested size */
@@ -39,12 +41,12 @@ typedef struct sotto_posix_memory {
   int huge_pages; /* 1: the system accepted the advice to use huge pages */
 } sotto_posix_memory;
 
-/* Allocates a block. One of at least SOTTO_POSIX_HUGE_PAGE_SIZE is aligned to it and advised to use
- * huge pages; a system without them uses small pages. Decoding reads every weight for every token,
- * and huge pages make that 1.2 to 2 times faster. */
+/* Allocates a block. A block of at least SOTTO_POSIX_HUGE_PAGE_SIZE is aligned to that size, and
+ * the system is advised to use huge pages for it. Decoding reads every weight for every token, and
+ * huge pages make that 1.2 to 2 times faster. */
 int sotto_posix_allocate(size_t size, sotto_posix_memory* memory, char* message, size_t message_size);
 
-/* Does nothing for memory that is all zero. */
+/* Frees a block. Does nothing if the struct is all zeros. */
 void sotto_posix_free(sotto_posix_memory* memory);
 
 #define SOTTO_POSIX_HUGE_PAGE_SIZE ((size_t)2 << 20)
