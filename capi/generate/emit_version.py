@@ -1,12 +1,12 @@
-"""The version of capi/VERSION in the header, in the manifests of the bindings, and in what shows it to people.
+"""Writes the version of capi/VERSION into the manifests and READMEs of the bindings.
 
-CMakeLists.txt reads the file itself.
+CMakeLists.txt reads the file itself, and emit_c_headers.py writes the version into the header.
 """
 import re
 
 import tables as t
 
-# File, and what stands before the version; it may occur several times.
+# Files, and the text before the version, which may occur several times.
 PLACES = [
     ("platforms/java/README.md", r"sotto[-:]"),
     ("platforms/java/aar_test.py", r'(?:sotto-|"aar", ")'),

@@ -1,4 +1,4 @@
-// Package sotto generates text on small devices, with the C library libsotto.
+// Package sotto generates text with GPT-2 models, through the C library libsotto.
 //
 //	model, err := sotto.OpenModel("demo.sotto", nil)
 //	...

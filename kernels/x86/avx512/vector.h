@@ -30,8 +30,9 @@ struct Vector {
   static Vector load(const int8_t* p, Part part) { return from_bytes(_mm_maskz_loadu_epi8(mask_of(part), p)); }
   static Vector from_bytes(__m128i bytes) { return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))}; }
 
-  // Stores those lanes of x and ids that are set in `mask`, one after the other. If ids is null, they are first_id,
-  // first_id + 1, ... After the set lanes it may store unspecified ones, 16 in all. Returns the number of set lanes.
+  // Stores the lanes of x and ids whose bits are set in `mask`, one after the other, and returns their number. If ids
+  // is
+  // null, the ids are first_id, first_id + 1, ... The rest of the 16 elements may be overwritten.
   static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id, float* kept_x,
                          int32_t* kept_ids) {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);

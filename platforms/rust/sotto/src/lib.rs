@@ -1,5 +1,5 @@
-//! Sotto, an embeddable text-generation runtime, in Rust: GPT-2 models in int8, text that streams, every mode of
-//! sampling and search, grammars.
+//! Rust bindings of Sotto, an embeddable runtime for GPT-2 models: streaming text, all modes of sampling and search,
+//! and grammars.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -12,8 +12,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A [`Model`] may be shared by threads, and lives as long as anything made of it. A [`Session`] is one stream of text;
-//! it may be sent to another thread, and is used by one at a time:
+//! A [`Model`] may be shared by threads, and lives as long as any object that uses it. A [`Session`] is one stream of
+//! text. It may be sent to another thread, but only one thread at a time can use it:
 //!
 //! ```
 //! fn sent<T: Send>() {}
