@@ -60,8 +60,7 @@ struct Vector {
   }
 
   // Stores the lanes of x and ids whose bits are set in `mask`, one after the other, and returns their number. If ids
-  // is
-  // null, the ids are first_id, first_id + 1, ... The rest of the 16 elements may be overwritten.
+  // is null, the ids are first_id, first_id + 1, ... The rest of the 16 elements may be overwritten.
   static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id, float* kept_x,
                          int32_t* kept_ids) {
     const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);

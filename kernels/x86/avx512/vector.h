@@ -31,8 +31,7 @@ struct Vector {
   static Vector from_bytes(__m128i bytes) { return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))}; }
 
   // Stores the lanes of x and ids whose bits are set in `mask`, one after the other, and returns their number. If ids
-  // is
-  // null, the ids are first_id, first_id + 1, ... The rest of the 16 elements may be overwritten.
+  // is null, the ids are first_id, first_id + 1, ... The rest of the 16 elements may be overwritten.
   static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id, float* kept_x,
                          int32_t* kept_ids) {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
