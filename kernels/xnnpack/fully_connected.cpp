@@ -39,8 +39,8 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr uint32_t kBlockColumns = 256;  // a multiple of the width of every kernel
-constexpr size_t kMaxRowsOfWhole = 16;   // up to this number of rows, weights are read only once or twice, so keeping
-                                         // blocks in the cache would not help
+// Up to this number of rows, weights are read only once or twice, so keeping blocks in the cache would not help.
+constexpr size_t kMaxRowsOfWhole = 16;
 
 xnn_status create_operator(uint32_t inputs, uint32_t outputs, uint32_t output_stride, const LinearWeights* weights,
                            xnn_weights_cache_provider* cache, xnn_operator_t* op) {

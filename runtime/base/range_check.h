@@ -23,11 +23,12 @@ struct RangeRow {
   char name[28];    // an array, because a pointer would need a relocation in every row of a table
   uint16_t offset;  // offset of the field in its struct
   Type type;
-  uint8_t flags;    // a combination of Flags
-  float low;        // the lower bound; kAboveLow excludes the bound itself
-  float high;       // the upper bound or kNoLimit; kBelowHigh excludes the bound itself
-  int32_t special;  // with kHasSpecial, a value that is accepted although it is outside the range; -1 stands for
-                    // UINT32_MAX in unsigned fields
+  uint8_t flags;  // a combination of Flags
+  float low;      // the lower bound; kAboveLow excludes the bound itself
+  float high;     // the upper bound or kNoLimit; kBelowHigh excludes the bound itself
+  // With kHasSpecial, a value that is accepted although it is outside the range. -1 stands for UINT32_MAX in unsigned
+  // fields.
+  int32_t special;
 };
 
 // Rejects the first field of the struct at `params` that is outside its range.

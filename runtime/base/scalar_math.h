@@ -31,8 +31,7 @@ inline double ln(double x) {
   const double z = s * s;
   double r = 0;
   for (int n = 23; n >= 3; n -= 2) r = z * (2.0 / n + r);
-  constexpr double kLnTwoHigh = 0x1.62e42fefp-1;  // the upper 32 bits of ln 2, so that the product with any exponent is
-                                                  // exact
+  constexpr double kLnTwoHigh = 0x1.62e42fefp-1;  // has 32 bits, so that its product with any exponent is exact
   constexpr double kLnTwoLow = 0x1.473de6af278edp-34;
   const auto k = static_cast<double>(exponent);
   return k * kLnTwoHigh + (f - (s * (f - r) - k * kLnTwoLow));

@@ -30,11 +30,11 @@ struct TokenizerView {
   uint32_t token_count = 0;
   std::span<const uint32_t> token_offsets;  // token_count + 1 offsets into token_bytes
   std::span<const char> token_bytes;
-  std::span<const TokenKind> token_kinds;   // one per token
-  std::span<const uint32_t> byte_tokens;    // one per byte value; kNoToken if no token is that byte
-  std::span<const TokenMerge> merges;       // in rank order
-  std::span<const uint32_t> merge_index;    // hash table with a power of two of slots, each of which holds rank + 1, or
-                                            // 0 if it is empty
+  std::span<const TokenKind> token_kinds;  // one per token
+  std::span<const uint32_t> byte_tokens;   // one per byte value; kNoToken if no token is that byte
+  std::span<const TokenMerge> merges;      // in rank order
+  // A hash table with a power of two of slots. Each contains rank + 1, or 0 if it is empty.
+  std::span<const uint32_t> merge_index;
   std::span<const uint32_t> token_merges;   // for each token, the rank of the merge that produces it, or kNoMerge
   std::span<const uint32_t> sorted_tokens;  // all tokens that BPE can produce, in byte order
   std::span<const uint32_t> added_tokens;   // tokens of kind kAdded and kSpecial, in byte order

@@ -208,8 +208,8 @@ uint64_t Ranking::find_border(const float* weights, uint64_t total, uint64_t tar
         range = {range.ceiling, kNoCeiling};
         found = split(range, weights);
       }
-      for (int round = 0; round < kRounds && found.collected > kMany; ++round) {  // usually because many tokens have
-                                                                                  // the same logit
+      // Usually there are many because they have the same logit.
+      for (int round = 0; round < kRounds && found.collected > kMany; ++round) {
         const float middle = logits_[indices()[found.collected / 2]];
         const uint64_t key = find_among_equals(middle, weights, target, &range);
         if (key != kNoKey) return key;

@@ -47,9 +47,10 @@ class TokenHistory {
 
 // The input of one sampling step, apart from the logits.
 struct SampleInput {
-  TokenHistory history;          // the prompt and the sequence so far, or their newest tokens
-  uint64_t draw = 0;             // number of tokens in the sequence; because it is also the position in the stream of
-                                 // random numbers, a session that was rolled back draws the same numbers again
+  TokenHistory history;  // the prompt and the sequence so far, or their newest tokens
+  // Number of tokens in the sequence. It is also the position in the stream of random numbers, so a session that was
+  // rolled back draws the same numbers again.
+  uint64_t draw = 0;
   uint32_t sequence = 0;         // number of the sequence in a search; 0 for the session's own
   uint64_t generated_count = 0;  // number of generated tokens at the end of the history
   uint64_t token_limit = 0;      // number of generated tokens after which the text ends; 0 if it is not known

@@ -129,8 +129,8 @@ void BeamSearch::penalize_repeats(uint32_t group) {
   const float penalty = run_.params.diversity_penalty;
   if (penalty == 0 || group == 0) return;
   SearchMemory& memory = run_.memory;
-  const uint32_t first_group = depth_ == 0 ? group - 1 : 0;  // a row that groups share keeps the penalties of earlier
-                                                             // groups
+  // A row that groups share keeps the penalties of earlier groups.
+  const uint32_t first_group = depth_ == 0 ? group - 1 : 0;
   const uint32_t row_count = depth_ == 0 ? 1 : groups_[group].running_count;
   for (uint32_t i = 0; i < row_count; ++i) {
     const uint32_t row = memory.running[generation_][first_of(group) + i].row;

@@ -332,8 +332,8 @@ Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* e
 Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece,
                          void* user_data) {
   if (!prompt.empty()) SOTTO_TRY(prefill(prompt));
-  output_.try_roll_back();                             // the limit of this call did not apply when the buffered tokens
-                                                       // were drawn
+  // The limit of this call did not apply when the buffered tokens were drawn.
+  output_.try_roll_back();
   const uint64_t outer_limit = decoder_.call_limit();  // limit of the outer call if calls are nested
   const uint64_t generated = output_.emitted_count() - stream_.answer_start();
   decoder_.set_call_limit(generated + std::min(max_tokens, UINT64_MAX - generated));

@@ -64,8 +64,8 @@ void TextStream::replay(std::span<const char> bytes, size_t hidden) {
 }
 
 void TextStream::cut(const TextMark& mark) {
-  assert(mark.end >= taken_);  // taken_ may be less than the end of the previous text, because a stop string cuts the
-                               // text
+  // taken_ may be less than the end of the previous text, because a stop string cuts the text.
+  assert(mark.end >= taken_);
   mark_ = mark;
 }
 

@@ -119,8 +119,8 @@ class Forward {
   RowQuantization* quantization_ = nullptr;  // (row)
   float* scores_ = nullptr;                  // (head, visible slot)
   float* logits_ = nullptr;                  // (row, token): first the rows with logits, then the premature layers
-  float* layer_states_ = nullptr;            // (layer, row, embedding): hidden states of the last rows of the batch as
-                                             // they entered the layer
+  // (layer, row, embedding): the last rows of the batch as they entered the layer.
+  float* layer_states_ = nullptr;
   uint8_t* operator_memory_ = nullptr;
   LinearOperator* operators_[kLinearSlotCount] = {};
 };

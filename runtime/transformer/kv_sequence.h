@@ -110,12 +110,11 @@ class KvSequence {
   uint32_t newest_kept() const;
 
   SessionParams params_;
-  uint32_t position_limit_ = 0;  // number of positions after which the ring is full or the model's positions are
-                                 // exhausted
+  // Number of positions after which the ring is full or the model's positions are exhausted.
+  uint32_t position_limit_ = 0;
   uint32_t position_count_ = 0;  // number of the model's positions
   Forward forward_;
-  size_t history_size_ = 0;        // twice the context, so that after a rewind the tokens of a full window are still
-                                   // known
+  size_t history_size_ = 0;        // twice the context, to know a full window after a rewind
   int32_t* history_ = nullptr;     // (stream index % history_size)
   int32_t* sinks_ = nullptr;       // (sink)
   int32_t* kept_batch_ = nullptr;  // (batch): the tokens that re-anchoring evaluates

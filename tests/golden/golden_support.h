@@ -32,8 +32,8 @@ std::vector<std::string> golden_names();
 
 struct LogitError {
   double max = 0;
-  double relative_rms = 0;  // root mean square error, relative to the root mean square of the expected values around
-                            // the mean of their row
+  // Root mean square error, relative to the root mean square of the expected values around the mean of their row.
+  double relative_rms = 0;
   double top1_agreement = 0;
 };
 LogitError compare_logits(std::span<const float> expected, std::span<const float> actual, size_t vocabulary);

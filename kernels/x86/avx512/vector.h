@@ -79,8 +79,8 @@ struct Vector {
 #pragma GCC unroll 4
     for (size_t i = 0; i < 4; ++i) {
       const __m512 product = _mm512_mul_ps(_mm512_loadu_ps(x + 16 * i), factor.v);
-      integers[i] = _mm512_cvtps_epi32(_mm512_min_ps(high.v, product));  // if either operand is NaN, min returns the
-                                                                         // second one
+      // If either operand is NaN, min returns the second one.
+      integers[i] = _mm512_cvtps_epi32(_mm512_min_ps(high.v, product));
     }
     const __m512i offsets = _mm512_set1_epi16(static_cast<int16_t>(offset));
     const __m512i low = _mm512_packs_epi32(integers[0], integers[1]);

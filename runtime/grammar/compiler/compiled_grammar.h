@@ -24,8 +24,8 @@ struct GrammarState {
   static constexpr uint8_t kFinal = 1;   // the rule may end here
   static constexpr uint8_t kLast = 2;    // the rule must end here: the state has no moves and no calls
   static constexpr uint8_t kSingle = 4;  // characters that have a class lead only to the end of the rule
-  static constexpr uint8_t kExact = 8;   // exactly the strings of at most any_count characters are allowed, among
-                                         // characters that have a class
+  // Among characters that have a class, exactly the strings of at most any_count characters are allowed.
+  static constexpr uint8_t kExact = 8;
   // Each character of endless_classes leads back to this state and to no other, by a move or as a string of the only
   // rule called.
   static constexpr uint8_t kRepeats = 16;
@@ -37,8 +37,8 @@ struct GrammarState {
   // Lower bounds of the strings that may follow (lookahead.h).
   uint8_t single_classes;   // each character of these classes leads to the end of the rule
   uint8_t endless_classes;  // strings of any length are allowed, of characters of these classes
-  uint8_t any_count;        // all strings of up to this number of characters are allowed, of characters of any class; 0
-                            // if all classes are endless
+  // All strings of up to this number of characters of any class are allowed. 0 if all classes are endless.
+  uint8_t any_count;
 };
 
 // A move reads one byte or token of a class. The moves of a state are sorted by class. Several moves may have the same

@@ -17,9 +17,10 @@ namespace sotto {
 
 // Thresholds for unrolling repetitions and for making automata deterministic.
 struct CompileTuning {
-  uint32_t unrolled_states = 64;       // a repetition that would need more states is counted at run time instead
-  uint32_t determinized_states = 512;  // an automaton stays nondeterministic if it would have more states than this and
-                                       // more than eight times as many as before
+  uint32_t unrolled_states = 64;  // a repetition that would need more states is counted at run time instead
+  // An automaton stays nondeterministic if it would have more states than this and more than eight times as many as
+  // before.
+  uint32_t determinized_states = 512;
 };
 
 // Receives the rules that no string of the root uses.

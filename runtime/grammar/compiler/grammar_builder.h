@@ -30,8 +30,8 @@ enum class ExpressionKind : uint8_t {
 // An expression. Its children, if any, are a linked list.
 struct Expression {
   ExpressionKind kind;
-  uint32_t first;  // offset of a string, first interval of characters or tokens, the rule of a reference, or the first
-                   // child
+  // Offset of a string, first interval of characters or tokens, rule of a reference, or first child.
+  uint32_t first;
   uint32_t count;  // number of bytes or intervals
   uint32_t minimum;
   uint32_t maximum;

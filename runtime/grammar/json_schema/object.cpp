@@ -7,8 +7,8 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kMaxStates = 40000;
-constexpr uint32_t kRunLength = 32;  // number of names that are written into one rule, so that states share what
-                                     // follows
+// Number of names that are written into one rule, so that states share what follows.
+constexpr uint32_t kRunLength = 32;
 
 class ObjectBuilder {
  public:

@@ -65,8 +65,7 @@ class PrefilterFinder {
   const Vocabulary* vocabulary_ = nullptr;
   Utf8Transition* transition_memory_ = nullptr;
   Utf8Transitions transitions_;
-  uint32_t* boundaries_ = nullptr;  // pins of the sets between characters, followed by those of the sets inside a
-                                    // character
+  uint32_t* boundaries_ = nullptr;  // pins of the sets between characters, then of those inside a character
   // Some of the boundaries, indexed by their numbers modulo kMetCount. A collection invalidates them.
   static constexpr uint32_t kMetCount = 128;
   uint16_t met_[kMetCount] = {};

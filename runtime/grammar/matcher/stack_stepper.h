@@ -56,10 +56,8 @@ class StackStepper {
 
   static constexpr uint32_t kRuleMarker = UINT32_MAX;    // takes the place of the node in the marker of a rule
   static constexpr uint32_t kPoppedMarker = UINT32_MAX;  // takes the place of the state in the marker of a popped node
-  static constexpr uint32_t kFewEntries = 8;             // up to this number, entries are searched linearly, without
-                                                         // the index
-  static constexpr uint32_t kFewStates = 16;             // number of states that are copied from one byte of a text to
-                                                         // the next
+  static constexpr uint32_t kFewEntries = 8;             // up to this number, entries are searched without the index
+  static constexpr uint32_t kFewStates = 16;             // number of states copied from one byte to the next
 
   void begin();
   StepResult take_text(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);

@@ -152,8 +152,8 @@ struct StateSet {
   uint8_t flags;
   bool is_shared : 1;  // whether it is a truncated set that several sets use for their masks
   bool was_used : 1;   // whether its mask has been used since the set was made or the last collection
-  bool counts_on : 1;  // whether the next repetition of the loop changes only its count, unless the count reaches a
-                       // bound
+  // Whether the next repetition of the loop changes only its count, unless the count reaches a bound.
+  bool counts_on : 1;
   // Character classes (token_prefilter.h).
   uint8_t endless_classes;   // strings of any length over these may follow; kUnknownClasses until it is computed
   uint8_t repeated_classes;  // every string over these leads back to this set
@@ -165,10 +165,10 @@ inline constexpr uint32_t kDeadSet = 1;     // the grammar does not allow the te
 inline constexpr uint32_t kUnknownSet = 2;  // the set depends on the part of a stack that was truncated
 inline constexpr uint32_t kFirstSet = 3;
 inline constexpr uint32_t kMaxStateSets = MatcherParams::kMaxStateSetCount;
-inline constexpr uint32_t kRootNode = 0;         // the node below the start rule
-inline constexpr uint32_t kUnknownNode = 1;      // stands for the part of a stack that was truncated
-inline constexpr uint32_t kInternal = 1u << 31;  // marks a parent that is given by its index in the component that is
-                                                 // being interned
+inline constexpr uint32_t kRootNode = 0;     // the node below the start rule
+inline constexpr uint32_t kUnknownNode = 1;  // stands for the part of a stack that was truncated
+// Marks a parent that is given by its index in the component that is being interned.
+inline constexpr uint32_t kInternal = 1u << 31;
 
 class StackStore {
  public:
