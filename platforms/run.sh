@@ -11,10 +11,10 @@ usage() {
   cat <<TEXT
 usage: sh platforms/run.sh COMMAND
 
-  demo [PROMPT [OPTION...]]   build the programs and libraries, so that \`cmake --install
-                              build/release\` can follow, and continue PROMPT
-                              ("$default_prompt") with the demo model; the options are those of
-                              \`sotto generate\`
+  demo [PROMPT [OPTION...]]   build the program sotto and continue PROMPT ("$default_prompt") with
+                              the demo model; the options are those of \`sotto generate\`
+  build                       build the programs and libraries, so that \`cmake --install
+                              build/release\` can follow
   test [PRESET]               build everything and run the tests; PRESET is release (the default),
                               debug, asan, tsan or bindings: those of the other languages, in
                               build/release, with the toolchains that Debian has for them;
@@ -42,7 +42,7 @@ misuse() { printf 'run.sh: %s\n' "$*, see \`sh platforms/run.sh help\`" >&2; exi
 has() { command -v "$1" >/dev/null 2>&1; }
 
 packages="g++ cmake ninja-build python3 pkgconf libflatbuffers-dev flatbuffers-compiler
-libcli11-dev nlohmann-json3-dev libgtest-dev"
+nlohmann-json3-dev libgtest-dev"
 
 # The packages that dpkg does not report as installed, on one line.
 missing_packages() {
@@ -65,7 +65,7 @@ install_packages() {
   if ! has dpkg-query || ! has apt-get; then
     for tool in c++ cmake ninja flatc python3; do
       has "$tool" || fail "$tool is missing. Needed: a C++20 compiler, CMake 3.25, Ninja, Python 3, pkg-config, \
-and the development files of FlatBuffers (with flatc), CLI11, nlohmann-json and GoogleTest"
+and the development files of FlatBuffers (with flatc), nlohmann-json and GoogleTest"
     done
     return 0
   fi
@@ -167,10 +167,14 @@ case $command in
   demo)
     prompt=${1-$default_prompt}
     [ $# -eq 0 ] || shift
-    build release "sotto_cli sotto-convert sotto sotto_static"  # what `cmake --install` needs
+    build release sotto_cli
     [ -f "$demo_model" ] || fail "$demo_model is missing"
     [ $# -gt 0 ] || set -- -n 200
     exec "$root/build/release/bin/sotto" generate -m "$demo_model" -p "$prompt" "$@"
+    ;;
+  build)
+    [ $# -eq 0 ] || misuse "build takes no arguments"
+    build release "sotto_cli sotto-convert sotto sotto_static"  # what `cmake --install` needs
     ;;
   test)
     preset=${1-release}
