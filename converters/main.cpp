@@ -1,7 +1,6 @@
 // The program sotto-convert.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -32,7 +31,7 @@ namespace sotto {
 namespace {
 
 // The arguments.
-struct Command {
+struct Arguments {
   std::filesystem::path checkpoint;  // empty with --synthetic
   std::string synthetic;             // name of the shape of a synthetic model
   ModelShape synthetic_shape;
@@ -60,10 +59,10 @@ std::vector<std::string> pack_choices() {
 
 constexpr char kDescription[] =
     "Converts a GPT-2 checkpoint to a .sotto model file: int8 or 4-bit weights, the tokenizer\n"
-    "and optionally int8 weights packed for one kind of CPU.\n";
+    "and optionally int8 weights packed for one kind of CPU.";
 
 constexpr char kFooter[] =
-    "\nCHECKPOINT is a directory as transformers' save_pretrained() writes it: config.json,\n"
+    "CHECKPOINT is a directory as transformers' save_pretrained() writes it: config.json,\n"
     "model.safetensors (or shards with model.safetensors.index.json; F32, F16, BF16 or F64) and\n"
     "the tokenizer's files. Without these files the model works on token ids only. It may also be\n"
     "a GGUF file, a model of llm.c, or the directory of a TensorFlow checkpoint.\n"
@@ -92,123 +91,99 @@ constexpr char kFooter[] =
     "                --vocabulary-size 512 -o tiny.sotto\n"
     "\n"
     "Exit status: 0 done; 1 the input cannot be converted or the output not written; 2 wrong\n"
-    "usage.\n";
+    "usage.";
 
-struct ShapeOptions {
-  CLI::Option* vocabulary;
-  CLI::Option* positions;
-  CLI::Option* embedding;
-  CLI::Option* heads;
-  CLI::Option* layers;
-  CLI::Option* feed_forward;
+constexpr const char* kShapeOptions[] = {"--vocabulary-size", "--positions", "--embedding", "--heads", "--layers"};
 
-  std::vector<CLI::Option*> all() const { return {vocabulary, positions, embedding, heads, layers, feed_forward}; }
-};
-
-ShapeOptions add_shape_options(CLI::App& app, ModelShape& shape) {
-  const auto add = [&](const char* flag, uint32_t& value, const char* description) {
-    return app.add_option(flag, value, description)->group("Shape of --synthetic custom");
+void add_shape_options(cli::Command& command, ModelShape& shape) {
+  const auto add = [&](const char* name, uint32_t& value, const char* description) {
+    cli::add_value(command, name, value, description, "N").shown_default("").group("Shape of --synthetic custom");
   };
-  return {.vocabulary = add("--vocabulary-size", shape.vocabulary_size, "tokens in the vocabulary"),
-          .positions = add("--positions", shape.position_count, "positions, the longest context"),
-          .embedding = add("--embedding", shape.embedding_size, "width of the embedding"),
-          .heads = add("--heads", shape.head_count, "attention heads, a divisor of the width"),
-          .layers = add("--layers", shape.layer_count, "layers"),
-          .feed_forward = add("--feed-forward", shape.feed_forward_size,
-                              "width of the feed-forward part (default: 4 x embedding)")};
+  add("--vocabulary-size", shape.vocabulary_size, "tokens in the vocabulary");
+  add("--positions", shape.position_count, "positions, the longest context");
+  add("--embedding", shape.embedding_size, "width of the embedding");
+  add("--heads", shape.head_count, "attention heads, a divisor of the width");
+  add("--layers", shape.layer_count, "layers");
+  add("--feed-forward", shape.feed_forward_size, "width of the feed-forward part (default: 4 x embedding)");
 }
 
-// Resolves the shape of --synthetic. Throws CLI::ValidationError.
-void resolve_shape(Command& command, const ShapeOptions& options) {
-  if (command.synthetic == "custom") {
-    for (const CLI::Option* option : options.all()) {
-      if (option == options.feed_forward || option->count() > 0) continue;
-      throw CLI::ValidationError("--synthetic custom", "needs " + option->get_name());
-    }
-    ModelShape& shape = command.synthetic_shape;
-    if (options.feed_forward->count() == 0) shape.feed_forward_size = 4 * shape.embedding_size;
-    return;
+// Resolves the shape of --synthetic. Throws a UsageError.
+void resolve_shape(const cli::Command& command, Arguments& arguments) {
+  const bool is_custom = arguments.synthetic == "custom";
+  for (const char* option : kShapeOptions) {
+    if (is_custom && !cli::is_given(command, option)) cli::reject("--synthetic custom", std::string("needs ") + option);
   }
-  for (const CLI::Option* option : options.all()) {
-    if (option->count() == 0) continue;
-    throw CLI::ValidationError(option->get_name(), "requires --synthetic custom");
+  for (const auto& option : command.options()) {
+    const bool is_shape = option->heading().starts_with("Shape");
+    if (is_shape && option->is_given() && !is_custom) cli::reject(option->name(), "requires --synthetic custom");
   }
-  if (const auto shape = find_published_shape(command.synthetic)) command.synthetic_shape = *shape;
+  ModelShape& shape = arguments.synthetic_shape;
+  if (is_custom && !cli::is_given(command, "--feed-forward")) shape.feed_forward_size = 4 * shape.embedding_size;
+  if (is_custom) return;
+  if (const auto published = find_published_shape(arguments.synthetic)) shape = *published;
 }
 
-// Returns nullopt if the program must end with `*exit_code`; help or the error has been printed.
-std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code) {
-  Command command;
-  CLI::App app(kDescription, "sotto-convert");
-  app.footer(kFooter);
-  app.formatter(std::make_shared<cli::HelpFormatter>());
-  auto* checkpoint = app.add_option("CHECKPOINT", command.checkpoint, "directory or file to convert");
-  auto* output = app.add_option("-o,--output", command.output, "the .sotto file to write");
-  auto* evaluate =
-      app.add_option("--evaluate", command.evaluation_text, "write no file; compare with float32 on this text")
-          ->excludes(output);
-  app.add_option("--windows", command.window_limit, "maximum number of windows that --evaluate uses")->needs(evaluate);
-  app.add_option("--name", command.name, "name of the model (default: that of the checkpoint)")->excludes(evaluate);
-  app.add_option("--source", command.source, "where the weights come from (default: the checkpoint)")
-      ->excludes(evaluate);
-  app.add_option("--vocab", command.vocabulary, "directory or GGUF file to read the tokenizer from");
-  const auto set_activation = [&command](const std::string& name) {
-    command.reading.activation = find_activation(name);
-    if (command.reading.activation) return;
-    throw CLI::ValidationError("--activation", '"' + name + "\" is not one of " + activation_names());
+void add_options(cli::Command& command, Arguments& arguments) {
+  const auto add_path = [&](const char* names, std::filesystem::path& path, const char* help) -> cli::Option& {
+    return command.add_option(
+        names, [&path](const std::string& text) { path = text; }, help);
   };
-  auto* activation =
-      app.add_option_function<std::string>("--activation", set_activation,
-                                           "activation function, if not the checkpoint's: gelu, gelu_new, ...")
-          ->type_name("NAME");
-  const auto add_kind = [&app](const std::string& option, WeightKind& kind, const char* help) {
-    const auto set = [option, &kind](const std::string& name) {
-      if (name != "int8" && name != "int4") {
-        throw CLI::ValidationError(option, '"' + name + "\" is not one of int8, int4");
-      }
-      kind = name == "int4" ? WeightKind::kInt4 : WeightKind::kInt8;
+  const auto add_kind = [&](const char* name, WeightKind& kind, const char* help) {
+    const auto set = [&kind](const std::string& text) {
+      kind = text == "int4" ? WeightKind::kInt4 : WeightKind::kInt8;
     };
-    return app.add_option_function<std::string>(option, set, help)->type_name("KIND");
+    command.add_option(name, set, help).metavar("KIND").check(cli::one_of({"int8", "int4"}));
   };
-  add_kind("--weights", command.weights, "int8 (default), or int4: smaller and faster");
-  auto* head = add_kind("--head", command.head, "kind of the head and token embeddings (default: --weights)");
-  app.add_option("--pack", command.pack, "instruction set to pack the weights for: native, none, or a name")
-      ->check(CLI::IsMember(pack_choices()).description(""))
-      ->type_name("ISA")
-      ->excludes(evaluate)
-      ->capture_default_str();
-  auto* synthetic =
-      app.add_option(
-             "--synthetic", command.synthetic,
-             "random weights instead of a checkpoint: distilgpt2, gpt2, gpt2-medium, gpt2-large, gpt2-xl, custom")
-          ->check(
-              CLI::IsMember({"distilgpt2", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "custom"}).description(""))
-          ->type_name("SHAPE")
-          ->excludes(checkpoint)
-          ->excludes(activation);
-  app.add_option("--seed", command.seed, "seed of the random weights")->capture_default_str()->needs(synthetic);
-  app.add_flag("--force", command.force, "replace an output file that is not a .sotto file")->excludes(evaluate);
-  auto* json = app.add_flag("--json", command.json, "print the summary as JSON");
-  app.add_flag("--quiet", command.quiet, "print nothing but errors")->excludes(evaluate)->excludes(json);
-  const ShapeOptions shape = add_shape_options(app, command.synthetic_shape);
-  try {
-    app.parse(argc, argv);
-    if (checkpoint->count() + synthetic->count() == 0) {
-      throw CLI::RequiredError("CHECKPOINT or --synthetic");
+  add_path("CHECKPOINT", arguments.checkpoint, "directory or file to convert");
+  add_path("-o,--output", arguments.output, "the .sotto file to write").metavar("FILE").check(cli::check_file_name);
+  add_path("--evaluate", arguments.evaluation_text, "write no file; compare with float32 on this text").metavar("FILE");
+  cli::add_value(command, "--windows", arguments.window_limit, "maximum number of windows that --evaluate uses", "N")
+      .shown_default("");
+  command.add_option("--name", arguments.name, "name of the model (default: that of the checkpoint)").metavar("NAME");
+  command.add_option("--source", arguments.source, "where the weights come from (default: the checkpoint)")
+      .metavar("TEXT");
+  add_path("--vocab", arguments.vocabulary, "directory or GGUF file to read the tokenizer from").metavar("PATH");
+  const auto set_activation = [&arguments](const std::string& name) {
+    arguments.reading.activation = find_activation(name);
+    if (!arguments.reading.activation) {
+      cli::reject("--activation", '"' + name + "\" is not one of " + activation_names());
     }
-    if (output->count() + evaluate->count() == 0) {
-      throw CLI::RequiredError("--output or --evaluate");
-    }
-    if (output->count() > 0 && command.output.empty()) {
-      throw CLI::ValidationError("--output", "is empty");
-    }
-    resolve_shape(command, shape);
-    if (head->count() == 0) command.head = command.weights;
-  } catch (const CLI::ParseError& error) {
-    *exit_code = cli::report_usage(app, error);
-    return std::nullopt;
+  };
+  command
+      .add_option("--activation", set_activation, "activation function, if not the checkpoint's: gelu, gelu_new, ...")
+      .metavar("NAME");
+  add_kind("--weights", arguments.weights, "int8 (default), or int4: smaller and faster");
+  add_kind("--head", arguments.head, "kind of the head and token embeddings (default: --weights)");
+  cli::add_value(command, "--pack", arguments.pack, "instruction set to pack the weights for: native, none, or a name",
+                 "ISA")
+      .check(cli::one_of(pack_choices()));
+  command
+      .add_option("--synthetic", arguments.synthetic,
+                  "random weights instead of a checkpoint: distilgpt2, gpt2, gpt2-medium, gpt2-large, gpt2-xl, custom")
+      .metavar("SHAPE")
+      .check(cli::one_of({"distilgpt2", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "custom"}));
+  cli::add_value(command, "--seed", arguments.seed, "seed of the random weights", "N");
+  command.add_flag("--force", arguments.force, "replace an output file that is not a .sotto file");
+  command.add_flag("--json", arguments.json, "print the summary as JSON");
+  command.add_flag("--quiet", arguments.quiet, "print nothing but errors");
+  add_shape_options(command, arguments.synthetic_shape);
+}
+
+// Throws a UsageError for options that contradict each other.
+void validate(const cli::Command& command, Arguments& arguments) {
+  if (cli::first_given(command, {"CHECKPOINT", "--synthetic"}).empty()) {
+    throw cli::UsageError("CHECKPOINT or --synthetic is required");
   }
-  return command;
+  if (cli::first_given(command, {"--output", "--evaluate"}).empty()) {
+    throw cli::UsageError("--output or --evaluate is required");
+  }
+  cli::reject_with(command, "--synthetic", {"CHECKPOINT", "--activation"});
+  cli::reject_with(command, "--evaluate", {"--output", "--name", "--source", "--pack", "--force", "--quiet"});
+  cli::reject_with(command, "--json", {"--quiet"});
+  cli::require_with(command, "--windows", {"--evaluate"});
+  cli::require_with(command, "--seed", {"--synthetic"});
+  resolve_shape(command, arguments);
+  if (!cli::is_given(command, "--head")) arguments.head = arguments.weights;
 }
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -252,13 +227,14 @@ bool is_model_file(const std::filesystem::path& path) {
   return std::memcmp(magic, FileHeader::kMagic, sizeof magic) == 0;
 }
 
-void check_output(const Command& command) {
-  if (!std::filesystem::exists(command.output)) return;
-  if (!std::filesystem::is_regular_file(command.output)) {
-    throw std::runtime_error(command.output.string() + ": exists and is not a regular file");
+void check_output(const Arguments& arguments) {
+  if (!std::filesystem::exists(arguments.output)) return;
+  if (!std::filesystem::is_regular_file(arguments.output)) {
+    throw std::runtime_error(arguments.output.string() + ": exists and is not a regular file");
   }
-  if (!command.force && !is_model_file(command.output)) {
-    throw std::runtime_error(command.output.string() + ": exists and is not a .sotto file; use --force to replace it");
+  if (!arguments.force && !is_model_file(arguments.output)) {
+    throw std::runtime_error(arguments.output.string() +
+                             ": exists and is not a .sotto file; use --force to replace it");
   }
 }
 
@@ -268,49 +244,51 @@ void print(const std::string& text) {
   throw std::runtime_error(std::string("standard output: ") + std::strerror(errno));
 }
 
-std::unique_ptr<Checkpoint> open_input(const Command& command) {
-  if (command.synthetic.empty()) return open_checkpoint(command.checkpoint, command.reading);
-  return std::make_unique<SyntheticCheckpoint>("synthetic " + command.synthetic, command.synthetic_shape, command.seed);
+std::unique_ptr<Checkpoint> open_input(const Arguments& arguments) {
+  if (arguments.synthetic.empty()) return open_checkpoint(arguments.checkpoint, arguments.reading);
+  return std::make_unique<SyntheticCheckpoint>("synthetic " + arguments.synthetic, arguments.synthetic_shape,
+                                               arguments.seed);
 }
 
-std::optional<TokenizerData> read_tokenizer(const Command& command, const CheckpointInfo& info,
+std::optional<TokenizerData> read_tokenizer(const Arguments& arguments, const CheckpointInfo& info,
                                             std::vector<std::string>& notes) {
-  const auto& source = command.vocabulary.empty() ? command.checkpoint : command.vocabulary;
+  const auto& source = arguments.vocabulary.empty() ? arguments.checkpoint : arguments.vocabulary;
   if (source.empty()) return std::nullopt;
   auto tokenizer = read_checkpoint_tokenizer(source, info.shape.vocabulary_size);
-  if (!tokenizer && !command.vocabulary.empty()) {
-    throw std::runtime_error(command.vocabulary.string() + ": contains no tokenizer");
+  if (!tokenizer && !arguments.vocabulary.empty()) {
+    throw std::runtime_error(arguments.vocabulary.string() + ": contains no tokenizer");
   }
   if (tokenizer) notes.insert(notes.end(), tokenizer->notes.begin(), tokenizer->notes.end());
   return tokenizer;
 }
 
-void convert(const Command& command) {
-  check_output(command);
+void convert(const Arguments& arguments) {
+  check_output(arguments);
   ConversionSummary summary;
-  const auto checkpoint = open_input(command);
+  const auto checkpoint = open_input(arguments);
   summary.notes = checkpoint->notes();
   const auto given = [](const std::string& text, const std::string& known) { return text.empty() ? known : text; };
-  checkpoint->relabel(given(command.name, checkpoint->info().name), given(command.source, checkpoint->info().source));
-  const auto tokenizer = read_tokenizer(command, checkpoint->info(), summary.notes);
+  checkpoint->relabel(given(arguments.name, checkpoint->info().name),
+                      given(arguments.source, checkpoint->info().source));
+  const auto tokenizer = read_tokenizer(arguments, checkpoint->info(), summary.notes);
   std::optional<Packer> packer;
-  if (command.pack != "none") packer.emplace(command.pack);
+  if (arguments.pack != "none") packer.emplace(arguments.pack);
 
   WriteOptions options;
   options.tokenizer = tokenizer ? &*tokenizer : nullptr;
   options.packer = packer ? &*packer : nullptr;
-  options.layers = command.weights;
-  options.head = command.head;
+  options.layers = arguments.weights;
+  options.head = arguments.head;
   {
-    const ProgressBar bar(!command.quiet);
+    const ProgressBar bar(!arguments.quiet);
     options.progress = [&](double fraction) {
       if (interrupted != 0) throw std::runtime_error("interrupted");
       bar.show(fraction);
     };
-    summary.written = write_model(*checkpoint, command.output, options);
+    summary.written = write_model(*checkpoint, arguments.output, options);
   }
   summary.info = checkpoint->info();
-  summary.output = command.output.string();
+  summary.output = arguments.output.string();
   summary.has_tokenizer = tokenizer.has_value();
   if (tokenizer && summary.written.vocabulary_size == 0) {
     summary.notes.push_back("a token is longer than 255 bytes, so grammars cannot be used");
@@ -320,35 +298,35 @@ void convert(const Command& command) {
   } else if (packer) {
     summary.packed_isa = packer->isa();
   }
-  if (command.quiet) return;
-  if (command.json) return print(summary_json(summary));
+  if (arguments.quiet) return;
+  if (arguments.json) return print(summary_json(summary));
   for (const std::string& note : summary.notes) {
     std::cerr << "sotto-convert: note: " << note << '\n';
   }
   print(summary_table(summary));
 }
 
-void measure(const Command& command) {
+void measure(const Arguments& arguments) {
   std::vector<std::string> notes;
-  const auto checkpoint = open_input(command);
-  const auto tokenizer = read_tokenizer(command, checkpoint->info(), notes);
+  const auto checkpoint = open_input(arguments);
+  const auto tokenizer = read_tokenizer(arguments, checkpoint->info(), notes);
   if (!tokenizer) throw std::runtime_error("--evaluate needs the checkpoint's tokenizer");
   WriteOptions options;
   options.tokenizer = &*tokenizer;
   std::vector<QuantizedFile> quantized = {{"int8", convert_to_bytes(*checkpoint, options)}};
-  if (command.weights == WeightKind::kInt4 || command.head == WeightKind::kInt4) {
-    options.layers = command.weights;
-    options.head = command.head;
+  if (arguments.weights == WeightKind::kInt4 || arguments.head == WeightKind::kInt4) {
+    options.layers = arguments.weights;
+    options.head = arguments.head;
     quantized.push_back({"int4", convert_to_bytes(*checkpoint, options)});
   }
   constexpr uint64_t kTextLimit = uint64_t{1} << 30;
-  const std::string text = read_text_file(command.evaluation_text, kTextLimit);
+  const std::string text = read_text_file(arguments.evaluation_text, kTextLimit);
 
   Evaluation evaluation;
   {
     const ProgressBar bar(true);
     EvaluationOptions evaluation_options;
-    evaluation_options.window_limit = command.window_limit;
+    evaluation_options.window_limit = arguments.window_limit;
     evaluation_options.thread_count = std::max(1u, std::thread::hardware_concurrency());
     evaluation_options.on_window = [&](size_t done, size_t total) {
       if (interrupted != 0) throw std::runtime_error("interrupted");
@@ -356,7 +334,7 @@ void measure(const Command& command) {
     };
     evaluation = evaluate(load_float_model(*checkpoint), quantized, text, evaluation_options);
   }
-  print(command.json ? evaluation_json(evaluation) : evaluation_table(evaluation));
+  print(arguments.json ? evaluation_json(evaluation) : evaluation_table(evaluation));
 }
 
 }  // namespace
@@ -365,14 +343,17 @@ void measure(const Command& command) {
 int main(int argc, char** argv) {
   using namespace sotto;
   try {
-    int exit_code = 0;
-    const auto command = parse_command_line(argc, argv, &exit_code);
-    if (!command) return exit_code;
+    Arguments arguments;
+    cli::Command command("sotto-convert", kDescription);
+    command.set_footer(kFooter);
+    add_options(command, arguments);
+    command.on_parsed([&] { validate(command, arguments); });
+    if (const auto exit_code = cli::parse_command_line(command, argc, argv)) return *exit_code;
     catch_interrupts();
-    if (command->output.empty()) {
-      measure(*command);
+    if (arguments.output.empty()) {
+      measure(arguments);
     } else {
-      convert(*command);
+      convert(arguments);
     }
   } catch (const std::exception& error) {
     std::cerr << "sotto-convert: " << error.what() << '\n';

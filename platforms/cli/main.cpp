@@ -2,11 +2,12 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/options/help.h"
 #include "platforms/cli/support/failure.h"
 #include "platforms/cli/support/output.h"
 
@@ -20,37 +21,33 @@ std::string version_text() {
 }
 
 // `sotto help`, `sotto help COMMAND...`, `sotto help COMMAND GROUP`.
-void add_help(CLI::App& app, Run& run) {
+void add_help(Command& app, Run& run) {
   auto words = std::make_shared<std::vector<std::string>>();
-  CLI::App* command = app.add_subcommand("help", "Explain a command, or one group of its options");
-  command->add_option("WORDS", *words, "A command, and the heading of a group")->type_name("");
-  command->footer("Examples:\n  sotto help generate\n  sotto help generate repetition\n  sotto help grammar check");
+  Command& command = app.add_command("help", "Explain a command, or one group of its options");
+  command.add_option("WORDS", *words, "A command, and the heading of a group");
+  command.set_footer("Examples:\n  sotto help generate\n  sotto help generate repetition\n  sotto help grammar check");
   auto is_manual = std::make_shared<bool>(false);
-  command->add_flag("--man", *is_manual, "Print the manual page");
-  command->callback([&app, &run, words, is_manual] {
+  command.add_flag("--man", *is_manual, "Print the manual page");
+  command.on_parsed([&app, &run, words, is_manual] {
     run = [&app, words, is_manual] {
       if (*is_manual) {
         TextStream().write(man_page(app, version_text()));
         return static_cast<int>(kExitOk);
       }
-      const CLI::App* explained = &app;
-      std::string path = app.get_name();
+      const Command* explained = &app;
       std::string group;
       for (const std::string& word : *words) {
-        const auto found = explained->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
-        if (!group.empty() || found.empty()) {
+        const Command* found = explained->find_command(word);
+        if (!group.empty() || found == nullptr) {
           group += (group.empty() ? "" : " ") + word;
         } else {
-          explained = found.front();
-          path += ' ' + word;
+          explained = found;
         }
       }
-      const std::string text = group.empty()
-                                   ? explained->get_formatter()->make_help(explained, path, CLI::AppFormatMode::Normal)
-                                   : group_help(*explained, group);
+      const std::string text = group.empty() ? help_text(*explained) : group_help(*explained, group);
       if (text.empty() && explained == &app) throw Failure('"' + group + "\" is not a command", kExitUsage);
       if (text.empty()) {
-        throw Failure('"' + group + "\" is not a group of options of " + explained->get_name() + "; the groups are " +
+        throw Failure('"' + group + "\" is not a group of options of " + explained->name() + "; the groups are " +
                           group_names(*explained),
                       kExitUsage);
       }
@@ -60,28 +57,23 @@ void add_help(CLI::App& app, Run& run) {
   });
 }
 
-void add_completion(CLI::App& app, Run& run) {
+void add_completion(Command& app, Run& run) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("completion", "Print a script that completes commands and options");
-  command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->type_name("");
-  command->footer("Examples:\n  source <(sotto completion bash)\n  sotto completion fish | source");
-  command->callback([&app, &run, shell] {
-    const std::string script = completion_script(app, *shell);
-    if (script.empty()) reject("SHELL", '"' + *shell + "\" is not one of bash, zsh, fish");
-    run = [script] {
-      TextStream().write(script);
+  Command& command = app.add_command("completion", "Print a script that completes commands and options");
+  command.add_option("SHELL", *shell, "bash, zsh or fish").required().check(one_of({"bash", "zsh", "fish"}));
+  command.set_footer("Examples:\n  source <(sotto completion bash)\n  sotto completion fish | source");
+  command.on_parsed([&app, &run, shell] {
+    run = [&app, shell] {
+      TextStream().write(completion_script(app, *shell));
       return static_cast<int>(kExitOk);
     };
   });
 }
 
 int run_program(int argc, char** argv) {
-  CLI::App app("Generates text with GPT-2 models in int8 or int4.", "sotto");
-  app.formatter(std::make_shared<HelpFormatter>());
-  app.set_version_flag("--version", version_text() + "\nBuilt with " + sotto_build_text(),
-                       "Print the version and exit");
-  app.require_subcommand(1);
-  app.footer(
+  Command app("sotto", "Generates text with GPT-2 models in int8 or int4.");
+  app.set_version(version_text() + "\nBuilt with " + sotto_build_text(), "Print the version and exit");
+  app.set_footer(
       "Examples:\n"
       "  sotto generate -m demo.sotto -p \"Once upon a time\"\n"
       "  sotto tokenize -m demo.sotto \"Once upon a time\"\n"
@@ -102,12 +94,8 @@ int run_program(int argc, char** argv) {
   add_grammar(app, run);
   add_help(app, run);
   add_completion(app, run);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return report_usage(app, error);
-  }
-  return run();
+  const std::optional<int> exit_code = parse_command_line(app, argc, argv);
+  return exit_code ? *exit_code : run();
 }
 
 }  // namespace

@@ -1,23 +1,22 @@
 #include "tests/bench/options.h"
 
-#include <CLI/CLI.hpp>
-#include <iostream>
+#include <algorithm>
+#include <filesystem>
 #include <stdexcept>
 #include <string_view>
 
+#include "platforms/cli/options/help.h"
 #include "tests/bench/synthetic_model.h"
 #include "tests/bench/workloads.h"
 
 namespace sotto::bench {
 namespace {
 
-constexpr int kUsageError = 2;
-
 constexpr char kDescription[] =
-    "Measures a model's speed and memory, and compares each figure with the limit of this machine.\n";
+    "Measures a model's speed and memory, and compares each figure with the limit of this machine.";
 
 constexpr char kFooter[] =
-    "\nEvery figure is the median of --runs rounds. A round measures each figure and each limit\n"
+    "Every figure is the median of --runs rounds. A round measures each figure and each limit\n"
     "once, one after the other, so that a change of the machine's speed hits all alike; a first\n"
     "round warms up and is not counted. \"of limit\" is the median over rounds of how much of its\n"
     "limit a figure reached in the same round: 100% cannot be improved on.\n"
@@ -46,7 +45,7 @@ constexpr char kFooter[] =
     "  sotto-bench -m synthetic-gpt2-124M-int4 --against synthetic-gpt2-124M\n"
     "  sotto-bench --peers build/peers\n"
     "\n"
-    "Exit status: 0 done; 1 it could not be measured; 2 wrong usage.\n";
+    "Exit status: 0 done; 1 it could not be measured; 2 wrong usage.";
 
 std::string isa_names() {
   std::string names;
@@ -60,89 +59,101 @@ sotto_isa parse_isa(const std::string& name) {
   for (sotto_isa isa = SOTTO_ISA_AUTO; std::string_view(sotto_isa_text(isa)) != "unknown"; ++isa) {
     if (name == sotto_isa_text(isa)) return isa;
   }
-  throw CLI::ValidationError("--isa", '"' + name + "\" is not one of " + isa_names());
+  cli::reject("--isa", '"' + name + "\" is not one of " + isa_names());
 }
 
 void check_model(Options& options) {
   if (options.model.empty()) {
-    if (options.peers.empty()) throw CLI::RequiredError("--model");
+    if (options.peers.empty()) throw cli::UsageError("--model is required");
     options.model = options.peers + "/gpt2.sotto";
   }
   if (!options.is_synthetic()) {
-    if (!options.keep.empty()) {
-      throw CLI::ValidationError("--keep", "is only for synthetic models");
-    }
+    if (!options.keep.empty()) cli::reject("--keep", "is only for synthetic models");
     return;
   }
   if (synthetic_shape(options.model.substr(kSyntheticPrefix.size()))) return;
-  throw CLI::ValidationError("--model", options.model + ": there are " + kSyntheticNames);
+  cli::reject("--model", options.model + ": there are " + kSyntheticNames);
 }
 
-void add_options(CLI::App& app, Options& options) {
-  app.add_option("-m,--model", options.model,
-                 std::string("a .sotto file, or synthetic-NAME for random weights; NAME: ") + kSyntheticNames +
-                     "; append -int4 for weights of 4 bits")
-      ->type_name("MODEL");
-  app.add_flag("--json", options.json, "print everything, with every sample, as JSON");
-  app.add_option("--threads", options.thread_count, "threads; above 1 also decode and prefill with fewer")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  app.add_option("--runs", options.runs, "rounds that are counted")->check(CLI::Range(1, 1000))->capture_default_str();
-  app.add_option("--prompt-lengths", options.prompt_lengths, "prefill: tokens (default: 32,128,512)")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 1 << 20))
-      ->type_name("N,...");
-  app.add_option("--contexts", options.contexts, "decode: tokens before (default: 0,512,1000)")
-      ->delimiter(',')
-      ->check(CLI::Range(0, 1 << 20))
-      ->type_name("N,...");
-  app.add_option_function<std::string>(
-         "--pages",
-         [&options](const std::string& pages) { options.pages = pages == "huge" ? Pages::kHuge : Pages::kSmall; },
-         "memory pages under weights, sessions and limits: huge (default) or small")
-      ->check(CLI::IsMember({"huge", "small"}))
-      ->type_name("KIND");
-  app.add_option_function<std::string>(
-         "--isa", [&options](const std::string& name) { options.isa = parse_isa(name); },
-         "instruction set: " + isa_names())
-      ->type_name("NAME");
-  app.add_flag("--micro", options.micro, "measure the kernels by themselves instead, for every instruction set");
-  app.add_option_function<std::vector<std::string>>(
-         "--grammar",
-         [&options](const std::vector<std::string>& directory) {
-           options.grammar = true;
-           if (!directory.empty()) options.grammar_directory = directory.front();
-         },
-         "measure the grammar engine instead, also on a directory of .gbnf files and JSON\n"
-         "files with \"schema\" and \"tests\"")
-      ->expected(0, 1)
-      ->excludes("--micro")
-      ->type_name("[DIR]");
-  app.add_option_function<std::vector<std::string>>(
-         "--speculation",
-         [&options](const std::vector<std::string>& draft) {
-           options.speculation = true;
-           if (!draft.empty()) options.draft_model = draft.front();
-         },
-         "measure speculative decoding instead, also with a smaller model that drafts")
-      ->expected(0, 1)
-      ->excludes("--micro")
-      ->excludes("--grammar")
-      ->type_name("[MODEL]");
-  app.add_option("--peers", options.peers,
-                 "also measure llama.cpp and CTranslate2, as tests/bench/peers/setup.sh has set\n"
-                 "them up there; --model is then the model of the same weights")
-      ->excludes("--micro")
-      ->excludes("--grammar")
-      ->excludes("--speculation")
-      ->check(CLI::ExistingDirectory)
-      ->type_name("DIR");
-  app.add_option("--against", options.against, "measure instead the speed relative to this model, interleaved")
-      ->excludes("--micro")
-      ->excludes("--grammar")
-      ->excludes("--speculation")
-      ->type_name("MODEL");
-  app.add_option("--keep", options.keep, "write the synthetic model here and leave it")->type_name("FILE");
+void check_range(const char* option, uint32_t value, uint32_t least, uint32_t most) {
+  if (value >= least && value <= most) return;
+  cli::reject(option,
+              "is " + std::to_string(value) + "; it must be " + std::to_string(least) + " to " + std::to_string(most));
+}
+
+void validate(const cli::Command& command, Options& options) {
+  constexpr uint32_t kMostTokens = 1 << 20;
+  check_range("--threads", options.thread_count, 1, 64);
+  check_range("--runs", options.runs, 1, 1000);
+  for (const uint32_t length : options.prompt_lengths) check_range("--prompt-lengths", length, 1, kMostTokens);
+  for (const uint32_t context : options.contexts) check_range("--contexts", context, 0, kMostTokens);
+  const std::vector<std::string> modes = {"--micro", "--grammar", "--speculation", "--peers", "--against"};
+  for (size_t i = 1; i < modes.size(); ++i) {
+    cli::reject_with(command, modes[i],
+                     {modes.begin(), modes.begin() + static_cast<ptrdiff_t>(std::min<size_t>(i, 3))});
+  }
+  if (!options.peers.empty() && !std::filesystem::is_directory(options.peers)) {
+    cli::reject("--peers", options.peers + " is not a directory");
+  }
+  check_model(options);
+}
+
+void add_options(cli::Command& command, Options& options) {
+  command
+      .add_option("-m,--model", options.model,
+                  std::string("a .sotto file, or synthetic-NAME for random weights; NAME: ") + kSyntheticNames +
+                      "; append -int4 for weights of 4 bits")
+      .metavar("MODEL");
+  command.add_flag("--json", options.json, "print everything, with every sample, as JSON");
+  cli::add_value(command, "--threads", options.thread_count, "threads; above 1 also decode and prefill with fewer",
+                 "N");
+  cli::add_value(command, "--runs", options.runs, "rounds that are counted", "N");
+  const auto add_list = [&](const char* name, std::vector<uint32_t>& values, const char* help) {
+    const auto set = [name, &values](const std::string& list) {
+      for (const std::string& number : cli::split_names(list)) {
+        values.push_back(cli::parse_number<uint32_t>(name, number));
+      }
+    };
+    command.add_option(name, set, help).metavar("N,...");
+  };
+  add_list("--prompt-lengths", options.prompt_lengths, "prefill: tokens (default: 32,128,512)");
+  add_list("--contexts", options.contexts, "decode: tokens before (default: 0,512,1000)");
+  command
+      .add_option(
+          "--pages",
+          [&options](const std::string& pages) { options.pages = pages == "huge" ? Pages::kHuge : Pages::kSmall; },
+          "memory pages under weights, sessions and limits: huge (default) or small")
+      .check(cli::one_of({"huge", "small"}))
+      .metavar("KIND");
+  command
+      .add_option(
+          "--isa", [&options](const std::string& name) { options.isa = parse_isa(name); },
+          "instruction set: " + isa_names())
+      .metavar("NAME");
+  command.add_flag("--micro", options.micro, "measure the kernels by themselves instead, for every instruction set");
+  const auto add_mode = [&](const char* name, bool& is_on, std::string& value, const char* help) -> cli::Option& {
+    const auto set = [&is_on, &value](const std::string& text) {
+      is_on = true;
+      value = text;
+    };
+    return command.add_option(name, set, help, cli::Values::kOptional);
+  };
+  add_mode("--grammar", options.grammar, options.grammar_directory,
+           "measure the grammar engine instead, also on a directory of .gbnf files and JSON files with \"schema\" and "
+           "\"tests\"")
+      .metavar("[DIR]");
+  add_mode("--speculation", options.speculation, options.draft_model,
+           "measure speculative decoding instead, also with a smaller model that drafts")
+      .metavar("[MODEL]");
+  command
+      .add_option(
+          "--peers", options.peers,
+          "also measure llama.cpp and CTranslate2, as tests/bench/peers/setup.sh has set them up there; --model "
+          "is then the model of the same weights")
+      .metavar("DIR");
+  command.add_option("--against", options.against, "measure instead the speed relative to this model, interleaved")
+      .metavar("MODEL");
+  command.add_option("--keep", options.keep, "write the synthetic model here and leave it").metavar("FILE");
 }
 
 }  // namespace
@@ -151,20 +162,13 @@ bool Options::is_synthetic() const { return model.starts_with(kSyntheticPrefix);
 
 std::optional<Options> parse_options(int argc, char** argv, int* exit_code) {
   Options options;
-  CLI::App app(kDescription, "sotto-bench");
-  app.footer(kFooter);
-  app.get_formatter()->column_width(34);
-  add_options(app, options);
-  try {
-    app.parse(argc, argv);
-    check_model(options);
-    return options;
-  } catch (const CLI::Success& success) {
-    *exit_code = app.exit(success);
-  } catch (const CLI::ParseError& error) {
-    std::cerr << "sotto-bench: " << error.what() << "\nTry 'sotto-bench --help'.\n";
-    *exit_code = kUsageError;
-  }
+  cli::Command command("sotto-bench", kDescription);
+  command.set_footer(kFooter);
+  add_options(command, options);
+  command.on_parsed([&] { validate(command, options); });
+  const std::optional<int> code = cli::parse_command_line(command, argc, argv);
+  if (!code) return options;
+  *exit_code = *code;
   return std::nullopt;
 }
 

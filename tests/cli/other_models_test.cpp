@@ -31,7 +31,7 @@ TEST(OtherModels, WithoutATokenizerGiveEmptyTexts) {
                                               {"--echo-scores"},
                                               {"--penalty-alpha", "0.5"}}) {
     SCOPED_TRACE(joined(more));
-    Words words = {"generate", "-m", path, "-p", "", "-n", "3", "--ignore-eos"};
+    Words words = {"generate", "-m", path, "--ids", "5", "-n", "3", "--ignore-eos"};
     words.insert(words.end(), more.begin(), more.end());
     const Result lines = run_sotto(words);
     EXPECT_EQ(lines.exit_code, 0) << lines.err;
@@ -61,7 +61,7 @@ TEST(OtherModels, WithoutATokenizerReadAndWriteIds) {
   EXPECT_EQ(json_of(run_sotto({"embed", "-m", path, "--ids", "5", "6"})).size(), 16u);
   expect_refused(run_sotto({"generate", "-m", path, "--ids", "300"}), 1, "--ids: token 300");
   expect_refused(run_sotto({"generate", "-m", path, "-p", "hi"}), 1, "give token ids with --ids");
-  expect_refused(run_sotto({"generate", "-m", path, "-p", "hi", "--ids", "1"}), 2, "excludes");
+  expect_refused(run_sotto({"generate", "-m", path, "-p", "hi", "--ids", "1"}), 2, "cannot be combined with");
 }
 
 TEST(OtherModels, WithAnotherVocabularyAreRejectedAsGuides) {

@@ -221,7 +221,7 @@ TEST(Sample, FilesAndModels) {
   EXPECT_EQ(object["kept"].size(), 4u);
   expect_refused(run_sotto({"sample", "--jsonl", folder.file("none")}), 1, folder.file("none"));
   expect_refused(run_sotto({"sample", "--jsonl", "/"}), 1, "/");
-  expect_refused(run_sotto({"sample"}), 2, "--jsonl");
+  EXPECT_EQ(json_of(run_sotto({"sample"}, "{\"probs\":[1]}\n"))["kept"]["0"], 1.0);
   // A model's end-of-text token can be suppressed. Its vocabulary size must match.
   const json model = json_of(run_sotto({"inspect", "--json", SOTTO_DEMO_MODEL}));
   const size_t size = model["vocabulary_size"];

@@ -8,14 +8,15 @@
 // model.safetensors, and the hash of the logits. If the weights of a model differ from those in FILE, only its own runs
 // are compared. --int4 uses 4-bit weights. Exit code 77 means that this CPU or this build lacks the instruction set, or
 // that HF_DIR does not exist.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "platforms/cli/options/help.h"
 #include "runtime/base/xxhash64.h"
 #include "tests/golden/quantized_model.h"
 
@@ -142,16 +143,16 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Hash of the logits along a fixed stream of tokens");
   Options options;
   std::string isa = "auto";
-  app.add_option("--isa", isa);
-  app.add_option("--threads", options.threads);
-  app.add_option("--batch", options.batch);
-  app.add_flag("--int4", options.int4);
-  app.add_option("--expect", options.expect);
-  app.add_option("directories", options.directories)->required();
-  CLI11_PARSE(app, argc, argv);
+  cli::Command command("logits_hash", "Hash of the logits along a fixed stream of tokens");
+  cli::add_value(command, "--isa", isa, "instruction set", "NAME");
+  cli::add_value(command, "--threads", options.threads, "threads; 0: both 1 and 2", "N");
+  cli::add_value(command, "--batch", options.batch, "tokens per batch; 0: 1, 7 and 64", "N");
+  command.add_flag("--int4", options.int4, "weights of 4 bits");
+  command.add_option("--expect", options.expect, "file of expected hashes").metavar("FILE");
+  command.add_option("HF_DIR", options.directories, "checkpoints").required();
+  if (const std::optional<int> exit_code = cli::parse_command_line(command, argc, argv)) return *exit_code;
   try {
     options.isa = parse_isa(isa);
     return run(options);

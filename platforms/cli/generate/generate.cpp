@@ -74,7 +74,7 @@ std::string read_prompt(const GenerateOptions& options) {
   return text;
 }
 
-// Returns the tokens of the prompt. An empty prompt starts a new text, after the end-of-text token of another.
+// Returns the tokens of the prompt.
 TokenList prompt_tokens(const GenerateOptions& options, const LoadedModel& model, const std::string& prompt) {
   if (!options.ids.empty()) {
     std::string list;
@@ -83,10 +83,9 @@ TokenList prompt_tokens(const GenerateOptions& options, const LoadedModel& model
   }
   const std::string name = prompt_name(options);
   if (!prompt.empty()) return model.tokenize(prompt, options.parse_special, name);
-  if (model.info().end_of_text_token < 0) {
-    throw Failure(name + ": empty, and the model has no end-of-text token to start from");
-  }
-  return {model.info().end_of_text_token};
+  throw Failure(name +
+                ": empty; give the beginning of a text, or if the model has learned to start a text on its own, its "
+                "end-of-text token: -p \"<|endoftext|>\" --parse-special");
 }
 
 void load_state(const std::string& path, Session& session) {
@@ -391,12 +390,12 @@ int run_generate(GenerateOptions options) {
 
 }  // namespace
 
-void add_generate(CLI::App& app, Run& run) {
+void add_generate(Command& app, Run& run) {
   auto options = std::make_shared<GenerateOptions>();
-  CLI::App* command = app.add_subcommand("generate", "Continue a prompt, streaming the text");
-  add_generate_options(*command, *options);
-  command->callback([&run, options, command] {
-    validate_generate_options(*command, *options);
+  Command& command = app.add_command("generate", "Continue a prompt, streaming the text");
+  add_generate_options(command, *options);
+  command.on_parsed([&run, options, &command] {
+    validate_generate_options(command, *options);
     run = [options] { return run_generate(*options); };
   });
 }

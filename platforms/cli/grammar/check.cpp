@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "platforms/cli/grammar/command.h"
-#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/options/help.h"
 #include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
 
@@ -91,7 +91,9 @@ int run_check(CheckOptions options) {
     bool are_all_accepted = true;
     if (!options.json) {
       print_warnings(compiled);
-      stream.write("valid " + to_utf8(input.source.name) + ": " + described(compiled, input.source) + '\n');
+      const bool is_language = find_value(kGrammarLanguageNames, input.source.name).has_value();
+      const std::string name = is_language ? "grammar" : to_utf8(input.source.name);
+      stream.write("valid " + name + ": " + described(compiled, input.source) + '\n');
     }
     Json verdicts = Json::array();
     for (const Test& test : tests) {
@@ -153,7 +155,7 @@ void read_source(const Name& known, std::string_view value, Request& request) {
 
 void read_triggers(const Json& value, Request& request) {
   if (value.is_string()) {
-    request.params.triggers.push_back(value.get<std::string>());
+    request.params.triggers.push_back(value.text());
     return;
   }
   for (const Json& text : to_list(value, "trigger")) {
@@ -325,27 +327,25 @@ constexpr char kFooter[] =
 
 }  // namespace
 
-void add_grammar_check(CLI::App& parent, Run& run) {
+void add_grammar_check(Command& parent, Run& run) {
   auto options = std::make_shared<CheckOptions>();
-  CLI::App* command = parent.add_subcommand("check", "Check a grammar, and which texts match it as a whole");
-  add_grammar_input(*command, options->input, "A model whose tokens the grammar may name");
-  add_texts(*command, "--test", options->texts, "A text, as it is; may be given several times");
-  add_texts(*command, "--test-file", options->files, "A text, all bytes of a file", "FILE")->check(file_name());
-  command->add_flag("--json", options->json, "One JSON object");
-  command->add_flag("--jsonl", options->jsonl, "Grammars and texts from standard input");
-  command->footer(kFooter);
-  command->callback([&run, options, command] {
+  Command& command = parent.add_command("check", "Check a grammar, and which texts match it as a whole");
+  add_grammar_input(command, options->input, "A model whose tokens the grammar may name");
+  add_texts(command, "--test", options->texts, "A text, as it is; may be given several times");
+  add_texts(command, "--test-file", options->files, "A text, all bytes of a file", "FILE").check(check_file_name);
+  command.add_flag("--json", options->json, "One JSON object");
+  command.add_flag("--jsonl", options->jsonl, "Grammars and texts from standard input");
+  command.set_footer(kFooter);
+  command.on_parsed([&run, options, &command] {
     if (options->jsonl) {
-      for (const CLI::Option* option : command->get_options()) {
-        const bool is_used = option->check_lname("jsonl") || option->check_lname("model");
-        if (option->count() > 0 && !is_used) {
-          reject(main_names(option), "cannot be combined with --jsonl");
-        }
+      for (const auto& option : command.options()) {
+        const bool is_used = option->is_named("--jsonl") || option->is_named("--model");
+        if (option->is_given() && !is_used) reject(main_names(*option), "cannot be combined with --jsonl");
       }
       run = [options] { return run_lines(*options); };
       return;
     }
-    validate_grammar_input(*command, options->input);
+    validate_grammar_input(command, options->input);
     run = [options] { return run_check(*options); };
   });
 }

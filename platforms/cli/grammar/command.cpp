@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/options/command_line.h"
 #include "platforms/cli/options/common.h"
 #include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
@@ -31,31 +31,29 @@ void name_language(GrammarOptions& options, const LanguageOption& option, const 
 
 }  // namespace
 
-void add_grammar_input(CLI::App& command, GrammarInput& input, const std::string& model_help) {
-  command
-      .add_option("GRAMMAR", input.source,
-                  "A file: GBNF, an image made by sotto grammar compile, or what the options below say; -: standard "
-                  "input")
-      ->type_name("");
+void add_grammar_input(Command& command, GrammarInput& input, const std::string& model_help) {
+  command.add_option("GRAMMAR", input.source,
+                     "A file: GBNF, an image made by sotto grammar compile, or what the options below say; -: standard "
+                     "input");
   GrammarOptions& options = input.grammar;
   for (const LanguageOption& option : kInputOptions) {
     if (option.metavar == nullptr) {
-      command.add_flag_callback(
-          with_underscores(option.spellings), [&options, &option] { name_language(options, option, ""); }, option.help);
+      command.add_flag(
+          option.spellings, [&options, &option] { name_language(options, option, ""); }, option.help);
       continue;
     }
     command
-        .add_option_function<std::string>(
-            with_underscores(option.spellings),
-            [&options, &option](const std::string& source) { name_language(options, option, source); }, option.help)
-        ->expected(0, 1)
-        ->type_name(option.metavar);
+        .add_option(
+            option.spellings,
+            [&options, &option](const std::string& source) { name_language(options, option, source); }, option.help,
+            Values::kOptional)
+        .metavar(option.metavar);
   }
   add_optional_model(command, input.model, model_help);
   add_grammar_settings(command, options);
 }
 
-void validate_grammar_input(const CLI::App& command, GrammarInput& input) {
+void validate_grammar_input(const Command& command, GrammarInput& input) {
   GrammarOptions& options = input.grammar;
   const bool has_source = is_given(command, "GRAMMAR");
   if (has_source && !options.source.empty()) {
@@ -66,7 +64,7 @@ void validate_grammar_input(const CLI::App& command, GrammarInput& input) {
   const bool needs_source = *options.language != SOTTO_GRAMMAR_JSON && *options.language != SOTTO_GRAMMAR_JSON_OBJECT;
   const bool may_be_empty = *options.language == SOTTO_GRAMMAR_REGEX;
   if (needs_source && options.source.empty() && !may_be_empty) {
-    throw CLI::ValidationError("Give a GRAMMAR");
+    throw UsageError("Give a GRAMMAR");
   }
   if (!needs_source && has_source) {
     reject("GRAMMAR", "cannot be combined with --any-json or --json-object");
@@ -103,13 +101,12 @@ Json described_json(const LoadedGrammar& compiled, const GrammarText& source) {
           {"warnings", std::move(warnings)}};
 }
 
-void add_grammar(CLI::App& app, Run& run) {
-  CLI::App* command = app.add_subcommand("grammar", "Check, inspect and compile grammars");
-  command->require_subcommand(1);
-  add_grammar_check(*command, run);
-  add_grammar_mask(*command, run);
-  add_grammar_compile(*command, run);
-  command->footer(
+void add_grammar(Command& app, Run& run) {
+  Command& command = app.add_command("grammar", "Check, inspect and compile grammars");
+  add_grammar_check(command, run);
+  add_grammar_mask(command, run);
+  add_grammar_compile(command, run);
+  command.set_footer(
       "Examples:\n"
       "  sotto grammar check answer.gbnf --test yes\n"
       "  sotto grammar mask --regex '[0-9]{4}' --prefix 19 -m demo.sotto\n"
@@ -145,24 +142,24 @@ int run_compile(CompileRequest options) {
 
 }  // namespace
 
-void add_grammar_compile(CLI::App& parent, Run& run) {
+void add_grammar_compile(Command& parent, Run& run) {
   auto options = std::make_shared<CompileRequest>();
-  CLI::App* command = parent.add_subcommand("compile", "Write a grammar as an image that is ready to use");
-  add_grammar_input(*command, options->input,
+  Command& command = parent.add_command("compile", "Write a grammar as an image that is ready to use");
+  add_grammar_input(command, options->input,
                     "A model whose tokens the grammar may name; the image is then for this model only");
-  command->add_option("-o,--output", options->output, "The image; its usual file name ends in .sottog")
-      ->required()
-      ->type_name("FILE")
-      ->check(file_name());
-  command->add_flag("--json", options->json, "One JSON object");
-  command->footer(
+  command.add_option("-o,--output", options->output, "The image; its usual file name ends in .sottog")
+      .required()
+      .metavar("FILE")
+      .check(check_file_name);
+  command.add_flag("--json", options->json, "One JSON object");
+  command.set_footer(
       "The image can be given wherever GBNF can: sotto generate --grammar, sotto grammar check.\n"
       "\n"
       "Examples:\n"
       "  sotto grammar compile list.gbnf -o list.sottog\n"
       "  sotto grammar compile --schema person.json --json-space compact -o person.sottog");
-  command->callback([&run, options, command] {
-    validate_grammar_input(*command, options->input);
+  command.on_parsed([&run, options, &command] {
+    validate_grammar_input(command, options->input);
     run = [options] { return run_compile(*options); };
   });
 }

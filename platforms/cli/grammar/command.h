@@ -1,7 +1,6 @@
 // Code that the commands of `sotto grammar` share: a grammar that is named on the command line.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 
@@ -17,8 +16,8 @@ struct GrammarInput {
 };
 
 // Adds GRAMMAR, the options that define its language, and -m. `input` must outlive `command`.
-void add_grammar_input(CLI::App& command, GrammarInput& input, const std::string& model_help);
-void validate_grammar_input(const CLI::App& command, GrammarInput& input);
+void add_grammar_input(Command& command, GrammarInput& input, const std::string& model_help);
+void validate_grammar_input(const Command& command, GrammarInput& input);
 
 // The data that a command reads before it compiles. Trigger tokens are read if there is a model.
 struct LoadedInput {
@@ -35,8 +34,8 @@ LoadedGrammar compile_input(const GrammarInput& input, const LoadedInput& loaded
 std::string described(const LoadedGrammar& grammar, const GrammarText& source);
 Json described_json(const LoadedGrammar& grammar, const GrammarText& source);
 
-void add_grammar_check(CLI::App& parent, Run& run);
-void add_grammar_mask(CLI::App& parent, Run& run);
-void add_grammar_compile(CLI::App& parent, Run& run);
+void add_grammar_check(Command& parent, Run& run);
+void add_grammar_mask(Command& parent, Run& run);
+void add_grammar_compile(Command& parent, Run& run);
 
 }  // namespace sotto::cli

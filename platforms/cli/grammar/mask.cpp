@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "platforms/cli/grammar/command.h"
-#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/options/command_line.h"
 #include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
 
@@ -133,22 +133,22 @@ int run_mask(MaskOptions options) {
 
 }  // namespace
 
-void add_grammar_mask(CLI::App& parent, Run& run) {
+void add_grammar_mask(Command& parent, Run& run) {
   auto options = std::make_shared<MaskOptions>();
-  CLI::App* command = parent.add_subcommand("mask", "Show which tokens may follow the beginning of a text");
-  add_grammar_input(*command, options->input,
+  Command& command = parent.add_command("mask", "Show which tokens may follow the beginning of a text");
+  add_grammar_input(command, options->input,
                     "A model for its vocabulary; without it each byte is a token, and 256 ends the text");
-  add_value(*command, "--prefix", options->prefix, "The text so far", "TEXT")->default_str("none");
-  add_value(*command, "--top", options->top, "Largest number of tokens to show, from the lowest id; -1: all", "N")
-      ->check(CLI::Range(int64_t{-1}, int64_t{1} << 32).description(""));
-  command->add_flag("--json", options->json, "One JSON object");
-  command->footer(
+  add_value(command, "--prefix", options->prefix, "The text so far", "TEXT").shown_default("none");
+  add_value(command, "--top", options->top, "Largest number of tokens to show, from the lowest id; -1: all", "N");
+  command.add_flag("--json", options->json, "One JSON object");
+  command.set_footer(
       "Examples:\n"
       "  sotto grammar mask list.gbnf --prefix '1. ' -m demo.sotto\n"
       "  sotto grammar mask --schema person.json --json-space compact --prefix '{'\n"
       "  sotto grammar mask --choices yes,no,perhaps --json --top -1");
-  command->callback([&run, options, command] {
-    validate_grammar_input(*command, options->input);
+  command.on_parsed([&run, options, &command] {
+    validate_grammar_input(command, options->input);
+    if (options->top < -1) reject("--top", "is " + std::to_string(options->top) + "; it must be at least -1");
     run = [options] { return run_mask(*options); };
   });
 }

@@ -1,10 +1,10 @@
 #include "platforms/cli/options/common.h"
 
-#include <limits>
+#include <algorithm>
 #include <string_view>
 #include <thread>
 
-#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/options/parameters.h"
 #include "platforms/cli/support/text.h"
 
 namespace sotto::cli {
@@ -30,7 +30,7 @@ void parse_isa(const std::string& name, ModelOptions& options) {
 }
 
 // Adds the parameters of a session that are, or are not, the size of its context.
-void add_session_parameters(CLI::App& command, SessionParams& params, bool is_context) {
+void add_session_parameters(Command& command, SessionParams& params, bool is_context) {
   sotto_session_params& c_params = params;
   for (const Parameter& parameter : kSessionParameters) {
     if (parameter.is_named("context_tokens") == is_context) add_parameter(command, parameter, &c_params);
@@ -39,44 +39,44 @@ void add_session_parameters(CLI::App& command, SessionParams& params, bool is_co
 
 }  // namespace
 
-CLI::Option* add_model_option(CLI::App& command, ModelOptions& options) {
-  return add_optional_model(command, options, "The model, a .sotto file")->required();
+Option& add_model_option(Command& command, ModelOptions& options) {
+  return add_optional_model(command, options, "The model, a .sotto file").required();
 }
 
-CLI::Option* add_optional_model(CLI::App& command, ModelOptions& options, const std::string& help) {
-  return command.add_option("-m,--model", options.path, help)->type_name("FILE")->check(file_name());
+Option& add_optional_model(Command& command, ModelOptions& options, const std::string& help) {
+  return command.add_option("-m,--model", options.path, help).metavar("FILE").check(check_file_name);
 }
 
-CLI::Option* add_isa_option(CLI::App& command, ModelOptions& options) {
+Option& add_isa_option(Command& command, ModelOptions& options) {
   return command
-      .add_option_function<std::string>(
+      .add_option(
           "--isa", [&options](const std::string& name) { parse_isa(name, options); },
           "Instruction set: " + isa_names() + "; all give the same text")
-      ->type_name("NAME");
+      .metavar("NAME");
 }
 
-void add_weight_options(CLI::App& command, ModelOptions& options) {
-  add_isa_option(command, options)->group(kSessionGroup);
+void add_weight_options(Command& command, ModelOptions& options) {
+  add_isa_option(command, options).group(kSessionGroup);
   command
-      .add_flag(with_underscores("--no-mmap"), options.copy_weights,
+      .add_flag("--no-mmap", options.copy_weights,
                 "Copy packed weights to huge pages instead of using them in the mapped file: starts later, may "
                 "generate faster on old systems")
-      ->group(kSessionGroup);
+      .group(kSessionGroup);
 }
 
-void add_thread_and_context_options(CLI::App& command, SessionParams& params) {
-  add_translated<uint32_t>(
-      command, "-t,--threads",
-      [&params](uint32_t count) {
-        const unsigned cpus = std::thread::hardware_concurrency();
-        params.thread_count = count != 0 ? count : cpus != 0 ? cpus : 1;
-      },
-      "Number of threads; 0: one per CPU; the text stays the same", "N", std::to_string(params.thread_count))
-      ->group(kSessionGroup);
+void add_thread_and_context_options(Command& command, SessionParams& params) {
+  const auto set = [&params](const std::string& text) {
+    const auto count = parse_number<uint32_t>("--threads", text);
+    params.thread_count = count != 0 ? count : std::max(1u, std::thread::hardware_concurrency());
+  };
+  command.add_option("-t,--threads", set, "Number of threads; 0: one per CPU; the text stays the same")
+      .metavar("N")
+      .shown_default(std::to_string(params.thread_count))
+      .group(kSessionGroup);
   add_session_parameters(command, params, true);
 }
 
-void add_session_options(CLI::App& command, SessionParams& params) {
+void add_session_options(Command& command, SessionParams& params) {
   add_thread_and_context_options(command, params);
   add_session_parameters(command, params, false);
 }
@@ -102,23 +102,21 @@ TokenList TextInput::tokens(const LoadedModel& model, bool special) const {
   return has_ids ? model.check_ids(read_ids(), "--ids") : model.tokenize(read(), special, name());
 }
 
-void add_text_input(CLI::App& command, TextInput& input) {
-  command.add_option("TEXT", input.text, "The text; standard input if absent")->type_name("");
-  command.add_option("-f,--file", input.file, "Read the text from a file")->type_name("FILE")->check(file_name());
+void add_text_input(Command& command, TextInput& input) {
+  command.add_option("TEXT", input.text, "The text; standard input if absent");
+  command.add_option("-f,--file", input.file, "Read the text from a file").metavar("FILE").check(check_file_name);
   command
       .add_option("--ids", input.ids,
                   "Token ids instead of text; reads them from -f or standard input if there are none here")
-      ->expected(0, std::numeric_limits<int>::max())
-      ->type_name("IDS...");
+      .metavar("IDS...");
 }
 
-void validate_text_input(const CLI::App& command, TextInput& input) {
+void validate_text_input(const Command& command, TextInput& input) {
   reject_with(command, "--file", {"TEXT"});
   reject_with(command, "--ids", {"TEXT", "--parse-special"});
   input.has_text = is_given(command, "TEXT");
   input.has_ids = is_given(command, "--ids");
-  const bool are_listed = input.has_ids && !input.ids.front().empty();
-  if (are_listed) reject_with(command, "--ids", {"--file"}, "they are given already");
+  if (!input.ids.empty()) reject_with(command, "--ids", {"--file"}, "they are given already");
 }
 
 }  // namespace sotto::cli

@@ -1,10 +1,10 @@
 // Options that several commands share: the model, the session, and the text to read.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "platforms/cli/options/command_line.h"
 #include "platforms/cli/support/model.h"
 
 namespace sotto::cli {
@@ -15,16 +15,16 @@ constexpr char kSpecialHelp[] = "<|endoftext|> and similar texts become special 
 // The functions below keep references to `options`, `params` and `input`, which must outlive `command`.
 
 // Adds -m, required or not.
-CLI::Option* add_model_option(CLI::App& command, ModelOptions& options);
-CLI::Option* add_optional_model(CLI::App& command, ModelOptions& options, const std::string& help);
-CLI::Option* add_isa_option(CLI::App& command, ModelOptions& options);
+Option& add_model_option(Command& command, ModelOptions& options);
+Option& add_optional_model(Command& command, ModelOptions& options, const std::string& help);
+Option& add_isa_option(Command& command, ModelOptions& options);
 
 // Adds --isa, and --no-mmap, which copies the weights, to commands that run the model.
-void add_weight_options(CLI::App& command, ModelOptions& options);
+void add_weight_options(Command& command, ModelOptions& options);
 
 // The first adds the options of threads and context, and the second the other options of a session.
-void add_thread_and_context_options(CLI::App& command, SessionParams& params);
-void add_session_options(CLI::App& command, SessionParams& params);
+void add_thread_and_context_options(Command& command, SessionParams& params);
+void add_session_options(Command& command, SessionParams& params);
 
 // The text that a command reads: of the command line, of a file, or of standard input, or token ids.
 struct TextInput {
@@ -42,7 +42,7 @@ struct TextInput {
 };
 
 // TEXT, -f and --ids.
-void add_text_input(CLI::App& command, TextInput& input);
-void validate_text_input(const CLI::App& command, TextInput& input);
+void add_text_input(Command& command, TextInput& input);
+void validate_text_input(const Command& command, TextInput& input);
 
 }  // namespace sotto::cli

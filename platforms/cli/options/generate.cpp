@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/options/help.h"
 #include "platforms/cli/support/model.h"
 #include "platforms/cli/support/text.h"
 
@@ -16,62 +16,60 @@ namespace {
 
 // The prompt, the output and saved states
 
-void add_text_options(CLI::App& command, GenerateOptions& options) {
-  auto* prompt =
-      command.add_option("-p,--prompt", options.prompt,
-                         "The text to continue; -: standard input; an empty one starts a new text, which some models "
-                         "(not the demo) have learned to do");
-  auto* file = command.add_option("-f,--file", options.prompt_file,
-                                  "Read the prompt from a file, without its last line end, as with -p -");
-  prompt->type_name("TEXT")->excludes(file);
+void add_text_options(Command& command, GenerateOptions& options) {
+  command.add_option("-p,--prompt", options.prompt, "The text to continue; -: standard input").metavar("TEXT");
+  command
+      .add_option("-f,--file", options.prompt_file,
+                  "Read the prompt from a file, without its last line end, as with -p -")
+      .metavar("FILE")
+      .check(check_file_name);
   command.add_option("--ids", options.ids, "Token ids as the prompt; prints ids, as models without a tokenizer do")
-      ->type_name("IDS...")
-      ->excludes(prompt)
-      ->excludes(file);
-  file->type_name("FILE")->check(file_name());
-  command.add_flag(with_underscores("--parse-special"), options.parse_special, kSpecialHelp);
+      .metavar("IDS...");
+  command.add_flag("--parse-special", options.parse_special, kSpecialHelp);
   add_value(command, "-n,--max-tokens,--max-new-tokens,--num-predict,--n-predict", options.token_limit,
             "Number of tokens to generate; -1: until a stop", "N")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return std::string(text[0] == '-' && text != "-1" ? "is " + text + "; it must be at least -1" : "");
-          },
-          ""));
+      .check([](const std::string& text) {
+        return text[0] == '-' && text != "-1" ? "is " + text + "; it must be at least -1" : "";
+      });
 }
 
-void add_output_options(CLI::App& command, GenerateOptions& options) {
+void add_output_options(Command& command, GenerateOptions& options) {
   constexpr char kGroup[] = "Output";
-  command.add_flag(with_underscores("--no-echo"), options.hide_prompt, "Print the continuation only")->group(kGroup);
-  add_value(command, "--logprobs,--top-logprobs,--n-probs", options.alternative_count,
-            "One line per token: id, ln p under the model, ln p as sampled, text, and the N most likely tokens; with "
-            "--json lists",
-            "[N]")
-      ->expected(0, 1)
-      ->default_str("0")
-      ->group(kGroup);
+  command.add_flag("--no-echo", options.hide_prompt, "Print the continuation only").group(kGroup);
+  const auto set_alternatives = [&options](const std::string& text) {
+    options.alternative_count = parse_number<uint32_t>("--logprobs", text);
+  };
   command
-      .add_flag(with_underscores("--echo-scores,--prompt-logprobs"), options.scores_prompt,
+      .add_option("--logprobs,--top-logprobs,--n-probs", set_alternatives,
+                  "One line per token: id, ln p under the model, ln p as sampled, text, and the N most likely tokens; "
+                  "with --json lists",
+                  Values::kOptional)
+      .metavar("[N]")
+      .standard("0")
+      .shown_default("0")
+      .group(kGroup);
+  command
+      .add_flag("--echo-scores,--prompt-logprobs", options.scores_prompt,
                 "Also the tokens of the prompt, each with its ln p after those before it")
-      ->group(kGroup);
-  command.add_flag("-q,--quiet", options.quiet, "No timings on standard error")->group(kGroup);
-  command
-      .add_flag("--json", options.json, "One JSON object at the end: text, tokens, stop reason, timings, parameters")
-      ->group(kGroup);
+      .group(kGroup);
+  command.add_flag("-q,--quiet", options.quiet, "No timings on standard error").group(kGroup);
+  command.add_flag("--json", options.json, "One JSON object at the end: text, tokens, stop reason, timings, parameters")
+      .group(kGroup);
 }
 
-void add_state_options(CLI::App& command, GenerateOptions& options) {
+void add_state_options(Command& command, GenerateOptions& options) {
   add_value(command, "--load-state", options.load_state,
             "Continue where --save-state ended; needs the same model, --ctx and --overflow, and for the same text the "
             "same options; a grammar starts again, and a prompt is appended",
             "FILE")
-      ->check(file_name())
-      ->group(kSessionGroup);
+      .check(check_file_name)
+      .group(kSessionGroup);
   add_value(command, "--save-state", options.save_state, "Write the state of the session at the end", "FILE")
-      ->check(file_name())
-      ->group(kSessionGroup);
+      .check(check_file_name)
+      .group(kSessionGroup);
 }
 
-void validate_state_options(const CLI::App& command, const GenerateOptions& options) {
+void validate_state_options(const Command& command, const GenerateOptions& options) {
   if (!is_given(command, "--load-state")) return;
   reject_with(command, "--load-state",
               {"--guidance-scale", "--negative-prompt", "--contrastive-model", "--forced-last-token"});
@@ -102,27 +100,27 @@ uint32_t list_bytes(const StopParams& params) {
   return static_cast<uint32_t>(std::clamp<uint64_t>(2 * size, 16384, uint64_t{1} << 24));
 }
 
-void add_stop_options(CLI::App& command, StopOptions& options) {
+void add_stop_options(Command& command, StopOptions& options) {
   sotto_stop_params& c_params = options.params;
   add_texts(command, "--stop,-r,--stop-string,--stop-strings,--reverse-prompt", options.params.stop_strings,
             "Stop before TEXT; like all texts of options except the prompt, TEXT in double quotes is read as JSON: "
             "'\"\\n\"' is a line end")
-      ->group(kStopGroup);
+      .group(kStopGroup);
   add_texts(command, "--stop-token,--stop-tokens,--stop-token-ids,--eos-token-id", options.stop_tokens,
             "Stop at one of these tokens (ids, or the text of one token)", "TOKENS")
-      ->group(kStopGroup);
-  add_value(command, "--max-time", options.max_seconds, "Stop after this time; 0: never", "SECONDS")->group(kStopGroup);
+      .group(kStopGroup);
+  add_value(command, "--max-time", options.max_seconds, "Stop after this time; 0: never", "SECONDS").group(kStopGroup);
   add_parameters(command, kStopParameters, &c_params);
   add_texts(command, "--banned-string,--banned-strings", options.params.banned_strings,
             "Never generate TEXT, in any tokenization: roll back to its first token and select another")
-      ->group(kStopGroup);
+      .group(kStopGroup);
   command
-      .add_flag(with_underscores("--token-healing"), options.heals,
+      .add_flag("--token-healing", options.heals,
                 "The prompt may end inside a word: remove its last token and generate one that begins with its text")
-      ->group(kStopGroup);
+      .group(kStopGroup);
 }
 
-void validate_stop_options(const CLI::App& command, StopOptions& options) {
+void validate_stop_options(const Command& command, StopOptions& options) {
   require_needed_options(command, kStopParameters);
   if (!(options.max_seconds >= 0.0 && options.max_seconds <= 1e9)) {
     reject("--max-time", "must be 0 or a number of seconds up to 1e9");
@@ -166,7 +164,7 @@ void check_count(const char* option, uint32_t count) {
 }
 
 // Rejects options of the sampler that the search does not use.
-void reject_unused(const CLI::App& command, const std::string& search, std::initializer_list<OptionList> lists,
+void reject_unused(const Command& command, const std::string& search, std::initializer_list<OptionList> lists,
                    const char* advice = "") {
   for (const OptionList& list : lists) {
     const std::string option = first_given(command, list);
@@ -174,7 +172,7 @@ void reject_unused(const CLI::App& command, const std::string& search, std::init
   }
 }
 
-void validate_beams(const CLI::App& command, SearchOptions& options) {
+void validate_beams(const Command& command, SearchOptions& options) {
   const bool samples = is_given(command, "--do-sample") && options.do_sample;
   options.params.mode = samples ? SOTTO_SEARCH_BEAM_SAMPLE : SOTTO_SEARCH_BEAM;
   options.params.sequence_count = options.beam_count;
@@ -192,7 +190,7 @@ void validate_beams(const CLI::App& command, SearchOptions& options) {
   }
 }
 
-void validate_contrastive(const CLI::App& command, SearchOptions& options, SamplerParams& sampler) {
+void validate_contrastive(const Command& command, SearchOptions& options, SamplerParams& sampler) {
   options.params.mode = SOTTO_SEARCH_CONTRASTIVE;
   options.params.contrastive_alpha = options.penalty_alpha;
   if (is_given(command, "--top-k")) options.params.contrastive_k = sampler.top_k;
@@ -208,7 +206,7 @@ void validate_contrastive(const CLI::App& command, SearchOptions& options, Sampl
   sampler.temperature = 1.0f;
 }
 
-void validate_samples(const CLI::App& command, const SamplerParams& sampler, SearchOptions& options) {
+void validate_samples(const Command& command, const SamplerParams& sampler, SearchOptions& options) {
   options.params.mode = SOTTO_SEARCH_SAMPLE;
   const bool has_pool = is_given(command, "--best-of");
   const bool votes = is_given(command, "--vote");
@@ -224,7 +222,7 @@ void validate_samples(const CLI::App& command, const SamplerParams& sampler, Sea
   if (is_greedy && pool > 1) reject(pool_option, "needs sampling: greedy texts are all the same");
 }
 
-void check_rest(const CLI::App& command, const SearchOptions& options, int64_t token_limit) {
+void check_rest(const Command& command, const SearchOptions& options, int64_t token_limit) {
   const std::string search = options.params.mode == SOTTO_SEARCH_CONTRASTIVE ? "--penalty-alpha"
                              : options.params.mode == SOTTO_SEARCH_SAMPLE
                                  ? first_given(command, {"--best-of", "--n", "--vote"})
@@ -234,7 +232,7 @@ void check_rest(const CLI::App& command, const SearchOptions& options, int64_t t
   if (token_limit < 1) reject("--max-tokens", "must be at least 1 with " + search);
 }
 
-void require_beams(const CLI::App& command, const SearchOptions& options) {
+void require_beams(const Command& command, const SearchOptions& options) {
   require_with(command, "--force-phrase", {"--num-beams"});
   for (const char* option : {"--length-penalty", "--length-norm"}) {
     reject_with(command, option, {"--vote"}, "votes do not look at the length");
@@ -246,22 +244,22 @@ void require_beams(const CLI::App& command, const SearchOptions& options) {
   if (!option.empty()) reject(option, "needs --num-beams of at least 2");
 }
 
-void add_search_options(CLI::App& command, SearchOptions& options) {
-  const auto grouped = [](CLI::Option* option) { return option->group(kSearchGroup); };
+void add_search_options(Command& command, SearchOptions& options) {
+  const auto grouped = [](Option& option) -> Option& { return option.group(kSearchGroup); };
   SearchParams& params = options.params;
   sotto_search_params& c_params = params;
   grouped(add_value(command, "--n,--num-return-sequences", options.return_count,
                     "Number of texts: sampled independently, or the best beams", "N"));
   grouped(add_value(command, "--best-of", options.best_of, "Sample N texts and return the most likely", "N"))
-      ->default_str("");
+      .shown_default("");
   grouped(add_choice(command, "--vote", params.rerank,
                      "Of the texts of --n or --best-of, put the one first that is most like the others (exact: that "
                      "was sampled most often)",
                      Names(kRerankNames).subspan(2)))
-      ->default_str("");
+      .shown_default("");
   grouped(add_value(command, "--num-beams,--beams,--beam-size", options.beam_count,
                     "Beam search with N beams; returns the best --n", "N"));
-  grouped(command.add_flag(with_underscores("--do-sample,!--no-sample"), options.do_sample,
+  grouped(command.add_flag("--do-sample,!--no-sample", options.do_sample,
                            "Sample; with --num-beams the sampler selects the beams (--do-sample=false: --greedy)"));
   add_parameters(command, kSearchParameters, &c_params);
   grouped(add_texts(command, "--force-phrase,--force-words", options.phrases,
@@ -270,10 +268,10 @@ void add_search_options(CLI::App& command, SearchOptions& options) {
                     "Contrastive search among the --top-k most likely tokens (4 unless given): weight of being unlike "
                     "the text so far",
                     "X"))
-      ->default_str("");
+      .shown_default("");
 }
 
-void validate_search_options(const CLI::App& command, GenerateOptions& generate) {
+void validate_search_options(const Command& command, GenerateOptions& generate) {
   SearchOptions& options = generate.search;
   SamplerParams& sampler = generate.sampler.params;
   SessionParams& session = generate.session;
@@ -309,13 +307,13 @@ void read_search_texts(SearchOptions& options, const LoadedModel& model) {
   for (uint32_t group = 0; group < options.phrases.size(); ++group) {
     const std::string& word = options.phrases[group];
     std::vector<std::string> texts = {word};
-    const auto list = nlohmann::json::parse(word, nullptr, false);
-    if (list.is_array() && !parse_ids(word)) {
-      if (list.empty()) throw Failure("--force-phrase: " + word + " contains no text", kExitUsage);
+    const std::optional<Json> value = try_parse_json(word);
+    if (value && value->is_array() && !parse_ids(word)) {
+      if (value->list().empty()) throw Failure("--force-phrase: " + word + " contains no text", kExitUsage);
       texts.clear();
-      for (const auto& text : list) {
+      for (const Json& text : value->list()) {
         if (!text.is_string()) throw Failure("--force-phrase: " + word + " contains more than texts", kExitUsage);
-        texts.push_back(text.get<std::string>());
+        texts.push_back(text.text());
       }
     }
     for (const std::string& text : texts) {
@@ -346,19 +344,19 @@ void check_vocabulary(const LoadedModel& weaker, const LoadedModel& model) {
                 std::to_string(expected) + ", as in the model");
 }
 
-void add_guide_options(CLI::App& command, GuideOptions& options) {
+void add_guide_options(Command& command, GuideOptions& options) {
   sotto_guide_params& c_params = options.params;
   add_parameters(command, kGuideParameters, &c_params);
   add_value(command, "--negative-prompt,--cfg-negative-prompt", options.negative_prompt,
             "The text to move away from; only the last token of the prompt if just the scale is given", "TEXT")
-      ->group(kGuideGroup);
+      .group(kGuideGroup);
   add_value(command, "--contrastive-model", options.contrastive_model,
             "Contrastive decoding against this weaker model with the same vocabulary", "FILE")
-      ->check(file_name())
-      ->group(kGuideGroup);
+      .check(check_file_name)
+      .group(kGuideGroup);
 }
 
-void validate_guide_options(const CLI::App& command, GuideOptions& options) {
+void validate_guide_options(const Command& command, GuideOptions& options) {
   reject_with(command, "--contrastive-model", {"--guidance-scale", "--negative-prompt"});
   require_needed_options(command, kGuideParameters);
   if (is_given(command, "--contrastive-model")) {
@@ -391,7 +389,7 @@ void read_source(const std::string& name, DraftOptions& options) {
 }
 
 // Rejects options of sources that are not used.
-void require_sources(const CLI::App& command, uint32_t sources) {
+void require_sources(const Command& command, uint32_t sources) {
   constexpr struct {
     const char* option;
     uint32_t sources;
@@ -406,24 +404,27 @@ void require_sources(const CLI::App& command, uint32_t sources) {
   }
 }
 
-void add_draft_options(CLI::App& command, DraftOptions& options) {
+void add_draft_options(Command& command, DraftOptions& options) {
   add_texts(command, "--draft", options.sources,
             "Guess tokens and evaluate them together; the text stays the same. Guesses come from lookup (earlier "
             "text), lookahead, early-exit (the first layers), or a smaller model with the same vocabulary; repeatable",
             "KIND|FILE")
-      ->check(file_name())
-      ->group(kDraftGroup);
+      .check(check_file_name)
+      .group(kDraftGroup);
   add_value(command, "--draft-tokens,--draft-max,--num-draft-tokens", options.token_count,
             "Largest number of guesses at a time; 0: none, not even what a grammar forces", "N")
-      ->check(CLI::Range(0u, kMaxDraftTokens).description(""))
-      ->group(kDraftGroup);
+      .group(kDraftGroup);
   sotto_speculation_params& c_params = options.params;
   add_parameters(command, kSpeculationParameters, &c_params);
 }
 
-void validate_draft_options(const CLI::App& command, GenerateOptions& generate) {
+void validate_draft_options(const Command& command, GenerateOptions& generate) {
   DraftOptions& options = generate.drafts;
   const bool has_search = generate.search.is_on;
+  if (options.token_count > kMaxDraftTokens) {
+    reject("--draft-tokens",
+           "is " + std::to_string(options.token_count) + "; it must be at most " + std::to_string(kMaxDraftTokens));
+  }
   for (const std::string& name : options.sources) read_source(name, options);
   require_sources(command, options.params.sources);
   if (options.is_on() && options.token_count == 0) reject("--draft", "needs --draft-tokens of at least 1");
@@ -438,7 +439,7 @@ void validate_draft_options(const CLI::App& command, GenerateOptions& generate) 
 
 }  // namespace
 
-void add_generate_options(CLI::App& command, GenerateOptions& options) {
+void add_generate_options(Command& command, GenerateOptions& options) {
   add_model_option(command, options.model);
   add_text_options(command, options);
   add_sampler_options(command, options.sampler);
@@ -451,26 +452,29 @@ void add_generate_options(CLI::App& command, GenerateOptions& options) {
   add_weight_options(command, options.model);
   add_state_options(command, options);
   add_output_options(command, options);
-  command.footer(other_spellings(command) +
-                 "\n\nExamples:\n"
-                 "  sotto generate -m demo.sotto -p \"Once upon a time\" -n 200\n"
-                 "  sotto generate -m demo.sotto -p \"It was\" --temp 1.1 --top-k 0 --seed random\n"
-                 "  sotto generate -m demo.sotto -p \"It was\" --mirostat 2 --dry-multiplier 0.8\n"
-                 "  sotto generate -m demo.sotto -p \"She said\" --stop '\"\\n\"' --banned-string Mr --bad-word the\n"
-                 "  sotto generate -m demo.sotto -p \"The end\" --num-beams 4 --n 2 -n 40\n"
-                 "  sotto generate -m demo.sotto -p \"The end\" --n 8 --vote ngram --json\n"
-                 "  sotto generate -m demo.sotto -p \"Her answer: \" --choices yes,no,perhaps\n"
-                 "  sotto generate -m demo.sotto -p \"Her data: \" --json-schema person.json\n"
-                 "  sotto generate -m demo.sotto -p \"It was \" --regex '[0-9]{1,2}:[0-9]{2}' --n 4\n"
-                 "  sotto generate -m demo.sotto -f chapter.txt --draft lookup --draft lookahead\n"
-                 "  sotto generate -m demo.sotto -f chapter.txt -n -1 --overflow ring\n"
-                 "  echo \"She said\" | sotto generate -m demo.sotto -p - --greedy --json");
+  command.set_footer(
+      other_spellings(command) +
+      "\n\nExamples:\n"
+      "  sotto generate -m demo.sotto -p \"Once upon a time\" -n 200\n"
+      "  sotto generate -m demo.sotto -p \"It was\" --temp 1.1 --top-k 0 --seed random\n"
+      "  sotto generate -m demo.sotto -p \"It was\" --mirostat 2 --dry-multiplier 0.8\n"
+      "  sotto generate -m demo.sotto -p \"She said\" --stop '\"\\n\"' --banned-string Mr --bad-word the\n"
+      "  sotto generate -m demo.sotto -p \"The end\" --num-beams 4 --n 2 -n 40\n"
+      "  sotto generate -m demo.sotto -p \"The end\" --n 8 --vote ngram --json\n"
+      "  sotto generate -m demo.sotto -p \"Her answer: \" --choices yes,no,perhaps\n"
+      "  sotto generate -m demo.sotto -p \"Her data: \" --json-schema person.json\n"
+      "  sotto generate -m demo.sotto -p \"It was \" --regex '[0-9]{1,2}:[0-9]{2}' --n 4\n"
+      "  sotto generate -m demo.sotto -f chapter.txt --draft lookup --draft lookahead\n"
+      "  sotto generate -m demo.sotto -f chapter.txt -n -1 --overflow ring\n"
+      "  echo \"She said\" | sotto generate -m demo.sotto -p - --greedy --json");
 }
 
-void validate_generate_options(const CLI::App& command, GenerateOptions& options) {
+void validate_generate_options(const Command& command, GenerateOptions& options) {
+  reject_with(command, "--file", {"--prompt"});
+  reject_with(command, "--ids", {"--prompt", "--file"});
   options.has_prompt = !first_given(command, {"--prompt", "--file", "--ids"}).empty();
   if (!options.has_prompt && !is_given(command, "--load-state")) {
-    throw CLI::ValidationError("Give a prompt with -p TEXT, -p -, -f FILE or --ids ID...");
+    throw UsageError("Give a prompt with -p TEXT, -p -, -f FILE or --ids ID...");
   }
   options.log_probabilities = is_given(command, "--logprobs") || options.scores_prompt;
   SamplerParams& sampler = options.sampler.params;

@@ -1,7 +1,6 @@
 // The options of `sotto generate`, from the command line to what the library takes.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -79,10 +78,10 @@ struct GenerateOptions {
 };
 
 // `options` must outlive `command`.
-void add_generate_options(CLI::App& command, GenerateOptions& options);
+void add_generate_options(Command& command, GenerateOptions& options);
 
 // Derives the parameters from all options, after parsing. Throws usage errors.
-void validate_generate_options(const CLI::App& command, GenerateOptions& options);
+void validate_generate_options(const Command& command, GenerateOptions& options);
 
 // Reads the values that need a model: texts that name tokens, and the memory that they need.
 void read_generate_texts(GenerateOptions& options, const LoadedModel& model);

@@ -3,9 +3,8 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
-#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/options/command_line.h"
 #include "platforms/cli/support/model.h"
 #include "platforms/cli/support/text.h"
 
@@ -65,7 +64,8 @@ bool is_text_itself(const GrammarOptions& options) {
 
 // Checks a number and returns it as it is written, so that no digit is lost.
 std::string checked_number(const std::string& text) {
-  if (nlohmann::json::parse(text, nullptr, false).is_number()) return text;
+  const std::optional<Json> value = try_parse_json(text);
+  if (value && value->is_number()) return text;
   throw Failure("--number-range: " + in_quotes(text) + " is not a number", kExitUsage);
 }
 
@@ -89,7 +89,7 @@ std::string choices_source(const std::string& text) {
   if (text.starts_with('[')) return text;
   if (text.empty()) throw Failure("--choices: names no text", kExitUsage);
   if (!is_utf8(text)) throw Failure("--choices: not UTF-8", kExitUsage);
-  nlohmann::json list = nlohmann::json::array();
+  Json list = Json::array();
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
     list.push_back(text.substr(begin, end - begin));
@@ -100,22 +100,22 @@ std::string choices_source(const std::string& text) {
 
 }  // namespace
 
-void add_grammar_settings(CLI::App& command, GrammarOptions& options) {
+void add_grammar_settings(Command& command, GrammarOptions& options) {
   sotto_grammar_params& c_params = options.params;
   add_value(command, "--grammar-root,--root", options.params.root, "The start rule of a grammar in GBNF", "NAME")
-      ->default_str("root")
-      ->group(kGrammarGroup);
-  command.add_flag("--integer", options.whole_numbers, "Only whole numbers, with --number-range")->group(kGrammarGroup);
+      .shown_default("root")
+      .group(kGrammarGroup);
+  command.add_flag("--integer", options.whole_numbers, "Only whole numbers, with --number-range").group(kGrammarGroup);
   add_parameters(command, kGrammarParameters, &c_params);
   add_texts(command, "--trigger,--grammar-trigger", options.params.triggers,
             "The text is free until TEXT occurs; the grammar begins after it")
-      ->group(kGrammarGroup);
+      .group(kGrammarGroup);
   add_texts(command, "--trigger-token,--trigger-tokens", options.trigger_tokens,
             "The same for one of these tokens (ids, or the text of one token)", "TOKENS")
-      ->group(kGrammarGroup);
+      .group(kGrammarGroup);
 }
 
-void validate_grammar_settings(const CLI::App& command, GrammarOptions& options) {
+void validate_grammar_settings(const Command& command, GrammarOptions& options) {
   require_needed_options(command, kGrammarParameters);
   require_with(command, "--integer", {"--number-range"});
   if (is_given(command, "--grammar-root") && options.language != SOTTO_GRAMMAR_GBNF) {
@@ -137,34 +137,33 @@ void validate_grammar_settings(const CLI::App& command, GrammarOptions& options)
   }
 }
 
-void add_grammar_options(CLI::App& command, GrammarOptions& options) {
+void add_grammar_options(Command& command, GrammarOptions& options) {
   for (const LanguageOption& option : kLanguages) {
     if (option.metavar == nullptr) {
       command
-          .add_flag_callback(
-              with_underscores(option.spellings), [&options, &option] { options.language = option.language; },
-              option.help)
-          ->group(kGrammarGroup);
+          .add_flag(
+              option.spellings, [&options, &option] { options.language = option.language; }, option.help)
+          .group(kGrammarGroup);
       continue;
     }
-    CLI::Option* added = command.add_option_function<std::string>(
-        with_underscores(option.spellings),
+    Option& added = command.add_option(
+        option.spellings,
         [&options, &option](const std::string& source) {
           options.language = option.language;
           options.source = source;
         },
         option.help);
-    added->type_name(option.metavar)->group(kGrammarGroup);
-    if (option.metavar == std::string_view("FILE")) added->check(file_name());
+    added.metavar(option.metavar).group(kGrammarGroup);
+    if (option.metavar == std::string_view("FILE")) added.check(check_file_name);
   }
   add_grammar_settings(command, options);
   add_value(command, "--grammar-memory", options.memory_mebibytes, "Memory for matching the text with the grammar",
             "MIB")
-      ->default_str("about 2")
-      ->group(kGrammarGroup);
+      .shown_default("about 2")
+      .group(kGrammarGroup);
 }
 
-void validate_grammar_options(const CLI::App& command, GrammarOptions& options) {
+void validate_grammar_options(const Command& command, GrammarOptions& options) {
   std::string given;
   for (const LanguageOption& option : kLanguages) {
     const std::string name = option_of(option);

@@ -1,7 +1,6 @@
 // The options that define the grammar of a text.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,12 +33,12 @@ struct LanguageOption {
 };
 
 // Adds the options of all languages. `options` must outlive `command`.
-void add_grammar_settings(CLI::App& command, GrammarOptions& options);
-void validate_grammar_settings(const CLI::App& command, GrammarOptions& options);
+void add_grammar_settings(Command& command, GrammarOptions& options);
+void validate_grammar_settings(const Command& command, GrammarOptions& options);
 
 // Adds the same options and those of the grammar itself: --grammar, --json-schema, --regex ... of `sotto generate`.
-void add_grammar_options(CLI::App& command, GrammarOptions& options);
-void validate_grammar_options(const CLI::App& command, GrammarOptions& options);
+void add_grammar_options(Command& command, GrammarOptions& options);
+void validate_grammar_options(const Command& command, GrammarOptions& options);
 
 // Returns the text to compile, or an image. Throws a Failure if it cannot be read.
 GrammarText read_grammar(const GrammarOptions& options);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
-#include <iostream>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -57,39 +56,66 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
   return "; did you mean " + *best + '?';
 }
 
-std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App* command) { return !command->get_name().empty(); });
-}
-
-std::vector<std::string> command_names(const CLI::App& app) {
+std::vector<std::string> command_names(const Command& command) {
   std::vector<std::string> names;
-  for (const CLI::App* command : commands_of(app)) names.push_back(command->get_name());
+  for (const auto& part : command.commands()) names.push_back(part->name());
   return names;
 }
 
-// Returns the long names without those that only have _ for -.
-std::vector<std::string> option_names(const CLI::App& app) {
+std::vector<std::string> long_names(const Option& option) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      if (name.find('_') == std::string::npos) names.push_back("--" + name);
-    }
+  for (const std::string& name : option.names()) {
+    if (name.starts_with("--")) names.push_back(name);
   }
   return names;
 }
 
-// Explains an argument that `command` does not know.
-std::string unexpected(const CLI::App& command, const std::string& name, const std::vector<std::string>& words) {
-  if (words.front().size() > 1 && words.front()[0] == '-') {
-    const std::string word = words.front().substr(0, words.front().find('='));
-    return '"' + word + "\" is not an option of " + name + suggestion(word, option_names(command));
+std::vector<std::string> option_names(const Command& command) {
+  std::vector<std::string> names;
+  for (const auto& option : command.options()) {
+    for (const std::string& name : long_names(*option)) names.push_back(name);
   }
-  const std::string quoted = '"' + words.front() + '"';
-  if (command.get_require_subcommand_min() > 0) {
-    return quoted + " is not a command" + suggestion(words.front(), command_names(command));
+  return names;
+}
+
+// Returns the headings of the options, in their order.
+std::vector<std::string> headings(const Command& command) {
+  std::vector<std::string> list;
+  for (const auto& option : command.options()) {
+    if (std::find(list.begin(), list.end(), option->heading()) == list.end()) list.push_back(option->heading());
   }
-  const bool has_prompt = command.get_option_no_throw("--prompt") != nullptr;
-  return quoted + " is not expected" + (has_prompt ? "; give the prompt with -p" : "");
+  return list;
+}
+
+// Returns the line or lines of one option: its names in the left column and its description in the right one.
+std::string entry(const std::string& names, const std::string& description) {
+  std::string text = "  " + names;
+  text += text.size() < kColumn ? std::string(kColumn - text.size(), ' ') : '\n' + std::string(kColumn, ' ');
+  for (const char c : wrapped(description, kWidth - kColumn)) {
+    text += c;
+    if (c == '\n') text += std::string(kColumn, ' ');
+  }
+  return text + '\n';
+}
+
+std::string entry(const Option& option) {
+  std::string names = main_names(option);
+  if (option.values() != Values::kNone) {
+    if (!option.metavar().empty()) names += ' ' + option.metavar();
+    if (!option.shown_default().empty()) names += " [" + option.shown_default() + ']';
+    if (option.is_required()) names += " (required)";
+  }
+  return entry(names, option.description());
+}
+
+// Returns a heading and the options below it, or "" if there are none.
+std::string section(const Command& command, const std::string& heading, bool are_arguments) {
+  std::string text;
+  for (const auto& option : command.options()) {
+    const bool is_listed = are_arguments || option->heading() == heading;
+    if (is_listed && option->is_argument() == are_arguments) text += entry(*option);
+  }
+  return text.empty() ? "" : '\n' + heading + ":\n" + text;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -99,17 +125,17 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 // Appends a case of the bash script for `command` and those below it.
-void add_bash_cases(const CLI::App& command, const std::string& path, std::string& script) {
-  for (const CLI::App* sub : commands_of(command)) add_bash_cases(*sub, path + sub->get_name() + ' ', script);
+void add_bash_cases(const Command& command, const std::string& path, std::string& script) {
+  for (const auto& part : command.commands()) add_bash_cases(*part, path + part->name() + ' ', script);
   script += "    \"" + path + "\"*) words=\"" + joined(command_names(command)) + "\" options=\"" +
             joined(option_names(command)) + "\" ;;\n";
 }
 
-std::string bash_script(const CLI::App& app) {
+std::string bash_script(const Command& program) {
   std::string script =
       "_sotto() {\n  local current=${COMP_WORDS[COMP_CWORD]} words options\n"
       "  case \"${COMP_WORDS[*]:1:COMP_CWORD-1} \" in\n";
-  add_bash_cases(app, "", script);
+  add_bash_cases(program, "", script);
   return script +
          "  esac\n"
          "  if [[ $current == -* ]]; then\n"
@@ -121,7 +147,7 @@ std::string bash_script(const CLI::App& app) {
          "  fi\n"
          "}\n"
          "complete -o filenames -F _sotto " +
-         app.get_name() + '\n';
+         program.name() + '\n';
 }
 
 std::string fish_quoted(std::string text) {
@@ -129,16 +155,17 @@ std::string fish_quoted(std::string text) {
   return '\'' + text.substr(0, text.find('\n')) + '\'';
 }
 
-void add_fish_lines(const CLI::App& command, const std::string& condition, const std::string& begin,
+void add_fish_lines(const Command& command, const std::string& condition, const std::string& begin,
                     std::string& script) {
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->get_lnames().empty()) continue;
-    script += begin + condition + " -l " + option->get_lnames().front() + (option->get_type_size() > 0 ? " -r" : "") +
-              " -d " + fish_quoted(option->get_description()) + '\n';
+  for (const auto& option : command.options()) {
+    const std::vector<std::string> names = long_names(*option);
+    if (names.empty()) continue;
+    script += begin + condition + " -l " + names.front().substr(2) + (option->values() != Values::kNone ? " -r" : "") +
+              " -d " + fish_quoted(option->description()) + '\n';
   }
-  for (const CLI::App* sub : commands_of(command)) {
-    script += begin + condition + " -a " + sub->get_name() + " -d " + fish_quoted(sub->get_description()) + '\n';
-    add_fish_lines(*sub, " -n '__fish_seen_subcommand_from " + sub->get_name() + '\'', begin, script);
+  for (const auto& part : command.commands()) {
+    script += begin + condition + " -a " + part->name() + " -d " + fish_quoted(part->description()) + '\n';
+    add_fish_lines(*part, " -n '__fish_seen_subcommand_from " + part->name() + '\'', begin, script);
   }
 }
 
@@ -154,138 +181,118 @@ std::string roff(std::string_view text) {
   return escaped;
 }
 
-void add_man_options(const CLI::App& command, const std::string& name, std::string& page) {
-  page += ".SH " + roff(name) + '\n' + roff(command.get_description()) + ".\n";
-  for (const std::string& group : command.get_groups()) {
-    const auto options = command.get_options([&](const CLI::Option* option) { return option->get_group() == group; });
-    if (group.empty() || options.empty()) continue;
-    page += ".SS " + roff(group) + '\n';
-    for (const CLI::Option* option : options) {
-      std::string names = option->nonpositional() ? "" : option->get_name(true);
-      for (const std::string& letter : option->get_snames()) names += (names.empty() ? "-" : ", -") + letter;
-      for (const std::string& word : option->get_lnames()) {
-        const bool is_underscored = word.find('_') != std::string::npos;
-        if (!is_underscored) names += (names.empty() ? "--" : ", --") + word;
-      }
-      const std::string value = option->get_type_size() == 0 ? "" : ' ' + option->get_type_name();
-      page += ".TP\n.B " + roff(names + value) + '\n' + roff(option->get_description()) + ".\n";
+void add_man_options(const Command& command, std::string& page) {
+  page += ".SH " + roff(command.path()) + '\n' + roff(command.description()) + ".\n";
+  for (const std::string& heading : headings(command)) {
+    page += ".SS " + roff(heading) + '\n';
+    for (const auto& option : command.options()) {
+      if (option->heading() != heading) continue;
+      std::string names;
+      for (const std::string& name : option->names()) names += (names.empty() ? "" : ", ") + name;
+      if (option->values() != Values::kNone) names += ' ' + option->metavar();
+      page += ".TP\n.B " + roff(names) + '\n' + roff(option->description()) + ".\n";
     }
   }
-  for (const CLI::App* sub : commands_of(command)) add_man_options(*sub, name + ' ' + sub->get_name(), page);
-  if (command.get_footer().empty()) return;
-  page += ".PP\n.nf\n" + roff(command.get_footer()) + "\n.fi\n";
+  for (const auto& part : command.commands()) add_man_options(*part, page);
+  if (!command.footer().empty()) page += ".PP\n.nf\n" + roff(command.footer()) + "\n.fi\n";
 }
 
 }  // namespace
 
-HelpFormatter::HelpFormatter() { column_width(kColumn); }
-
-std::string main_names(const CLI::Option* option) {
-  std::string names;
-  if (!option->get_snames().empty()) names = '-' + option->get_snames().front();
-  if (!option->get_lnames().empty()) {
-    if (!names.empty()) names += ", ";
-    names += "--" + option->get_lnames().front();
+std::optional<int> parse_command_line(Command& program, int argc, char** argv) {
+  constexpr int kUsageError = 2;
+  const std::string name = program.name();
+  Parser parser(program, argc, argv);
+  try {
+    parser.run();
+  } catch (const UsageError& error) {
+    const Command& command = parser.command();
+    if (parser.lacks_command()) {
+      std::fputs(help_text(command).c_str(), stderr);
+    } else {
+      std::fprintf(stderr, "%s: %s\nTry: %s --help\n", name.c_str(), error.what(), command.path().c_str());
+    }
+    return kUsageError;
   }
-  return names;
+  if (!parser.wants_help() && !parser.wants_version()) return std::nullopt;
+  const std::string text = parser.wants_help() ? help_text(parser.command()) : program.version() + '\n';
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+  std::fprintf(stderr, "%s: standard output could not be written\n", name.c_str());
+  return 1;
 }
 
-std::string HelpFormatter::make_option_name(const CLI::Option* option, bool is_positional) const {
-  return is_positional ? option->get_name(true) : main_names(option);
+std::string help_text(const Command& command) {
+  std::string usage = "Usage: " + command.path() + " [OPTIONS]";
+  for (const auto& option : command.options()) {
+    if (!option->is_argument()) continue;
+    const std::string name = option->name() + (option->values() == Values::kList ? "..." : "");
+    usage += ' ' + (option->is_required() ? name : '[' + name + ']');
+  }
+  if (!command.commands().empty()) usage += " COMMAND";
+  std::string text = command.description() + '\n' + usage + '\n' + section(command, "Arguments", true);
+  for (const std::string& heading : headings(command)) text += section(command, heading, false);
+  if (!command.commands().empty()) text += "\nCommands:\n";
+  for (const auto& part : command.commands()) text += entry(part->name(), part->description());
+  return text + (command.footer().empty() ? "" : '\n' + command.footer() + '\n');
 }
 
-std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
-  if (option->get_type_size() == 0) return "";
-  std::string text = option->get_type_name().empty() ? "" : ' ' + option->get_type_name();
-  if (!option->get_default_str().empty()) text += " [" + option->get_default_str() + ']';
-  if (option->get_required()) text += " (required)";
+std::string group_help(const Command& command, const std::string& group) {
+  std::string text;
+  for (const std::string& heading : headings(command)) {
+    if (!group.empty() && lower(heading).starts_with(lower(group))) text += section(command, heading, false);
+  }
   return text;
 }
 
-std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
-  return wrapped(option->get_description(), kWidth - kColumn);
+std::string group_names(const Command& command) {
+  std::string names;
+  for (const std::string& heading : headings(command)) names += (names.empty() ? "" : ", ") + heading;
+  return names;
 }
 
-std::string other_spellings(const CLI::App& command) {
+std::string main_names(const Option& option) {
+  const auto is_short = [](const std::string& name) { return name[0] == '-' && name[1] != '-'; };
+  const auto found = std::find_if(option.names().begin(), option.names().end(), is_short);
+  const std::string main = option.name();
+  return found == option.names().end() || *found == main ? main : *found + ", " + main;
+}
+
+std::string other_spellings(const Command& command) {
   std::string text = "Also understood, as every name with _ for -:";
-  for (const CLI::Option* option : command.get_options()) {
-    const auto& names = option->get_lnames();
-    for (size_t i = 1; i < names.size(); ++i) {
-      const bool is_underscored = names[i].find('_') != std::string::npos;
-      if (!is_underscored) text += " --" + names[i];
-    }
+  for (const auto& option : command.options()) {
+    const std::vector<std::string> names = long_names(*option);
+    for (size_t i = 1; i < names.size(); ++i) text += ' ' + names[i];
   }
   return wrapped(text, kWidth);
 }
 
-std::string group_help(const CLI::App& command, const std::string& group) {
-  std::string text;
-  for (const std::string& heading : command.get_groups()) {
-    if (group.empty() || !lower(heading).starts_with(lower(group))) continue;
-    const auto options = command.get_options(
-        [&](const CLI::Option* option) { return option->get_group() == heading && option->nonpositional(); });
-    if (!options.empty()) text += HelpFormatter().make_group(heading, false, options);
-  }
-  return text;
+std::string unknown_option(const Command& command, const std::string& name) {
+  return '"' + name + "\" is not an option of " + command.path() + suggestion(name, option_names(command));
 }
 
-std::string group_names(const CLI::App& command) {
-  std::string names;
-  for (const std::string& heading : command.get_groups()) {
-    if (!heading.empty()) names += (names.empty() ? "" : ", ") + heading;
-  }
-  return names;
+std::string unknown_command(const Command& command, const std::string& name) {
+  return '"' + name + "\" is not a command" + suggestion(name, command_names(command));
 }
 
-int report_usage(const CLI::App& app, const CLI::ParseError& error) {
-  constexpr int kUsageError = 2;
-  const std::string program = app.get_name();
-  if (error.get_exit_code() == 0) {  // --help, --version
-    app.exit(error);
-    if (std::cout.flush()) return 0;
-    std::fprintf(stderr, "%s: standard output could not be written\n", program.c_str());
-    return 1;
-  }
-  const CLI::App* given = &app;
-  std::string name = program;
-  while (!given->get_subcommands().empty()) {
-    given = given->get_subcommands().front();
-    name += ' ' + given->get_name();
-  }
-  const std::vector<std::string> words = app.remaining(true);
-  if (given->get_require_subcommand_min() > 0 && words.empty()) {
-    std::fputs(given->get_formatter()->make_help(given, name, CLI::AppFormatMode::Normal).c_str(), stderr);
-    return kUsageError;
-  }
-  const bool is_unexpected =
-      error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) || given->get_require_subcommand_min() > 0;
-  const std::string message = is_unexpected && !words.empty() ? unexpected(*given, name, words) : error.what();
-  std::fprintf(stderr, "%s: %s\nTry: %s --help\n", program.c_str(), message.c_str(), name.c_str());
-  return kUsageError;
-}
-
-std::string man_page(const CLI::App& app, const std::string& version) {
-  std::string page =
-      ".TH SOTTO 1 \"\" \"" + version + "\" \"User Commands\"\n.SH NAME\n" + app.get_name() + " \\- " +
-      roff(app.get_description()) + "\n.SH SYNOPSIS\n.B " + app.get_name() +
-      "\n.I COMMAND\n.RI [ OPTION ...]\n.SH DESCRIPTION\nEvery name with \\- is also understood with _.\n.PP\n.nf\n" +
-      roff(app.get_footer()) + "\n.fi\n.SH COMMANDS\n";
-  for (const CLI::App* command : commands_of(app)) {
-    page += ".TP\n.B " + command->get_name() + '\n' + roff(command->get_description()) + ".\n";
-  }
-  for (const CLI::App* command : commands_of(app)) {
-    add_man_options(*command, app.get_name() + ' ' + command->get_name(), page);
-  }
-  return page;
-}
-
-std::string completion_script(const CLI::App& app, const std::string& shell) {
-  if (shell == "bash") return bash_script(app);
-  if (shell == "zsh") return "autoload -U +X bashcompinit && bashcompinit\n" + bash_script(app);
-  if (shell != "fish") return "";
+std::string completion_script(const Command& program, const std::string& shell) {
+  if (shell == "bash") return bash_script(program);
+  if (shell == "zsh") return "autoload -U +X bashcompinit && bashcompinit\n" + bash_script(program);
   std::string script;
-  add_fish_lines(app, " -n __fish_use_subcommand", "complete -c " + app.get_name(), script);
+  add_fish_lines(program, " -n __fish_use_subcommand", "complete -c " + program.name(), script);
   return script;
+}
+
+std::string man_page(const Command& program, const std::string& version) {
+  std::string page = ".TH SOTTO 1 \"\" \"" + version + "\" \"User Commands\"\n.SH NAME\n" + program.name() + " \\- " +
+                     roff(program.description()) + "\n.SH SYNOPSIS\n.B " + program.name() +
+                     "\n.I COMMAND\n.RI [ OPTION ...]\n.SH DESCRIPTION\nEvery name with \\- is also understood with "
+                     "_.\n.PP\n.nf\n" +
+                     roff(program.footer()) + "\n.fi\n.SH COMMANDS\n";
+  for (const auto& command : program.commands()) {
+    page += ".TP\n.B " + command->name() + '\n' + roff(command->description()) + ".\n";
+  }
+  for (const auto& command : program.commands()) add_man_options(*command, page);
+  return page;
 }
 
 }  // namespace sotto::cli

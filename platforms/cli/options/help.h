@@ -1,42 +1,41 @@
-// How a program with CLI11 explains its usage: the form of help texts, errors that suggest a near name, completion for
-// shells, and the manual page. The programs sotto, sotto-convert and sotto-bench share it.
+// How a program explains its usage: help texts, errors that suggest a near name, completion for shells, and the manual
+// page. The programs sotto, sotto-convert and sotto-bench share it.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
+
+#include "platforms/cli/options/command_line.h"
 
 namespace sotto::cli {
 
-// Lists every option under its one or two main names. Its other spellings are in a line at the end.
-class HelpFormatter : public CLI::Formatter {
- public:
-  HelpFormatter();
-  std::string make_option_name(const CLI::Option* option, bool is_positional) const override;
-  std::string make_option_opts(const CLI::Option* option) const override;
-  std::string make_option_desc(const CLI::Option* option) const override;
-};
+// Parses a command line. Returns the exit code if the program must end: 0 after help or the version, 1 if standard
+// output cannot be written, 2 after the message of an error.
+std::optional<int> parse_command_line(Command& program, int argc, char** argv);
 
-// Returns "-n, --max-tokens" for "-n,--max-tokens,--max_new_tokens".
-std::string main_names(const CLI::Option* option);
-
-// Returns a line for the footer of `command`: the spellings that the list of options leaves out.
-std::string other_spellings(const CLI::App& command);
+// Returns the help of a command. Every option is under its one or two main names.
+std::string help_text(const Command& command);
 
 // Returns the help of the options of `command` whose heading begins with `group` in any case, or "" if there are none.
-std::string group_help(const CLI::App& command, const std::string& group);
+std::string group_help(const Command& command, const std::string& group);
 
 // Returns the headings of the options of `command`, between commas.
-std::string group_names(const CLI::App& command);
+std::string group_names(const Command& command);
 
-// Prints the requested help, or the error of a command line. Returns the exit code: 0, 1 if standard output
-// cannot be written, 2 for an error.
-int report_usage(const CLI::App& app, const CLI::ParseError& error);
+// Returns "-n, --max-tokens" for "-n,--max-tokens,--max-new-tokens".
+std::string main_names(const Option& option);
 
-// Returns a script that completes the commands and options of `app`, or "" for an unknown shell. The shells are bash,
-// zsh and fish.
-std::string completion_script(const CLI::App& app, const std::string& shell);
+// Returns a line for the footer of `command`: the spellings that the list of options leaves out.
+std::string other_spellings(const Command& command);
 
-// Returns the manual page of `app`, with all commands and options, in the format of man(7).
-std::string man_page(const CLI::App& app, const std::string& version);
+// These describe a name that `command` does not know, and suggest the nearest one.
+std::string unknown_option(const Command& command, const std::string& name);
+std::string unknown_command(const Command& command, const std::string& name);
+
+// Returns a script that completes the commands and options of `program` in a shell: bash, zsh or fish.
+std::string completion_script(const Command& program, const std::string& shell);
+
+// Returns the manual page of `program`, with all commands and options, in the format of man(7).
+std::string man_page(const Command& program, const std::string& version);
 
 }  // namespace sotto::cli

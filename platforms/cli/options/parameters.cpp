@@ -1,6 +1,5 @@
 #include "platforms/cli/options/parameters.h"
 
-#include "platforms/cli/options/cli11.h"
 #include "platforms/cli/support/failure.h"
 
 namespace sotto::cli {
@@ -13,13 +12,21 @@ std::string json_name_of(std::string_view option) {
   return name;
 }
 
-CLI::Option* add_flag(CLI::App& command, const Parameter& parameter, uint32_t& value) {
+Option& add_flag(Command& command, const Parameter& parameter, uint32_t& value) {
   const uint32_t given = parameter.kind == ParameterKind::kOn ? 1 : 0;
-  return command.add_flag_callback(
-      with_underscores(parameter.spellings), [&value, given] { value = given; }, parameter.help);
+  return command.add_flag(
+      parameter.spellings, [&value, given] { value = given; }, parameter.help);
 }
 
-CLI::Option* add_option(CLI::App& command, const Parameter& parameter, void* params, TokenTexts* tokens) {
+// Returns UINT32_MAX, which means everything, for -1, and otherwise the number of tokens.
+uint32_t parse_window(const std::string& option, const std::string& text) {
+  constexpr uint32_t kAll = std::numeric_limits<uint32_t>::max();
+  const auto count = parse_number<int64_t>(option, text);
+  if (count < -1 || count > kAll) reject(option, "is " + text + "; it must be -1 or a number of tokens");
+  return count == -1 ? kAll : static_cast<uint32_t>(count);
+}
+
+Option& add_option(Command& command, const Parameter& parameter, void* params, TokenTexts* tokens) {
   const std::string option = parameter.option();
   switch (parameter.kind) {
     case ParameterKind::kNumber:
@@ -33,16 +40,17 @@ CLI::Option* add_option(CLI::App& command, const Parameter& parameter, void* par
                        parameter.metavar);
     case ParameterKind::kWindow: {
       uint32_t& value = member<uint32_t>(parameter, params);
-      const auto set = [&value, option](int64_t count) { value = parse_window(count, option); };
-      const std::string standard = value == UINT32_MAX ? "-1" : std::to_string(value);
-      return add_translated<int64_t>(command, parameter.spellings, set, parameter.help, parameter.metavar, standard);
+      const auto set = [&value, option](const std::string& text) { value = parse_window(option, text); };
+      return command.add_option(parameter.spellings, set, parameter.help)
+          .metavar(parameter.metavar)
+          .shown_default(value == UINT32_MAX ? "-1" : std::to_string(value));
     }
     case ParameterKind::kOn:
     case ParameterKind::kOff:
       return add_flag(command, parameter, member<uint32_t>(parameter, params));
     case ParameterKind::kToken: {
       const auto set = [&parameter, tokens](const std::string& text) { tokens->emplace_back(&parameter, text); };
-      return add_translated<std::string>(command, parameter.spellings, set, parameter.help, parameter.metavar, "");
+      return command.add_option(parameter.spellings, set, parameter.help).metavar(parameter.metavar);
     }
     case ParameterKind::kName:
       break;
@@ -101,19 +109,32 @@ const Parameter* find_parameter(Parameters table, std::string_view json_name) {
   return nullptr;
 }
 
-CLI::Option* add_parameter(CLI::App& command, const Parameter& parameter, void* params, TokenTexts* tokens) {
-  CLI::Option* option = add_option(command, parameter, params, tokens);
-  if (parameter.shown[0] != '\0') option->default_str(parameter.shown);
-  return option->group(parameter.group);
+Option& add_choice(Command& command, std::string_view names, int32_t& value, const std::string& description,
+                   Names choices) {
+  const std::string option = split_names(names).front();
+  const auto set = [&value, choices, option](const std::string& name) {
+    const std::optional<int32_t> found = find_value(choices, name);
+    if (!found) reject(option, '"' + name + "\" is not one of " + listed(choices));
+    value = *found;
+  };
+  return command.add_option(names, set, description + ": " + listed(choices))
+      .metavar("NAME")
+      .shown_default(name_of(choices, value));
 }
 
-void add_parameters(CLI::App& command, Parameters table, void* params, std::string_view group, TokenTexts* tokens) {
+Option& add_parameter(Command& command, const Parameter& parameter, void* params, TokenTexts* tokens) {
+  Option& option = add_option(command, parameter, params, tokens);
+  if (parameter.shown[0] != '\0') option.shown_default(parameter.shown);
+  return option.group(parameter.group);
+}
+
+void add_parameters(Command& command, Parameters table, void* params, std::string_view group, TokenTexts* tokens) {
   for (const Parameter& parameter : table) {
     if (group.empty() || group == parameter.group) add_parameter(command, parameter, params, tokens);
   }
 }
 
-void require_needed_options(const CLI::App& command, Parameters table) {
+void require_needed_options(const Command& command, Parameters table) {
   for (const Parameter& parameter : table) {
     const std::vector<std::string> needed = split_names(parameter.needs);
     if (!needed.empty()) require_with(command, parameter.option(), needed);

@@ -3,7 +3,6 @@
 // table, check them after parsing, and read and write the parameters as JSON.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "platforms/cli/options/command_line.h"
 #include "platforms/cli/support/json.h"
 
 namespace sotto::cli {
@@ -71,15 +71,19 @@ const Parameter* find_parameter(Parameters table, std::string_view json_name);
 // Texts of tokens, stored until there is a model to tokenize them.
 using TokenTexts = std::vector<std::pair<const Parameter*, std::string>>;
 
+// Adds an option whose value is one of `choices`, which the description lists.
+Option& add_choice(Command& command, std::string_view names, int32_t& value, const std::string& description,
+                   Names choices);
+
 // Adds the option of one parameter. `params`, the C struct, and `tokens`, which kToken needs, must outlive `command`.
-CLI::Option* add_parameter(CLI::App& command, const Parameter& parameter, void* params, TokenTexts* tokens = nullptr);
+Option& add_parameter(Command& command, const Parameter& parameter, void* params, TokenTexts* tokens = nullptr);
 
 // Adds the options of a table, or of one group in it.
-void add_parameters(CLI::App& command, Parameters table, void* params, std::string_view group = "",
+void add_parameters(Command& command, Parameters table, void* params, std::string_view group = "",
                     TokenTexts* tokens = nullptr);
 
 // Throws a usage error, after parsing, for an option that was given without one of those that it needs.
-void require_needed_options(const CLI::App& command, Parameters table);
+void require_needed_options(const Command& command, Parameters table);
 
 template <typename T>
 T& member(const Parameter& parameter, void* params) {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/options/command_line.h"
 #include "platforms/cli/support/model.h"
 #include "platforms/cli/support/text.h"
 
@@ -32,32 +32,35 @@ uint64_t parse_seed(const std::string& text) {
   return seed;
 }
 
-void add_group(CLI::App& command, const char* group, SamplerOptions& options) {
+void add_group(Command& command, const char* group, SamplerOptions& options) {
   sotto_sampler_params& c_params = options.params;
   add_parameters(command, kSamplerParameters, &c_params, group, &options.tokens);
 }
 
-void add_sampling(CLI::App& command, SamplerOptions& options) {
+void add_sampling(Command& command, SamplerOptions& options) {
   SamplerParams& params = options.params;
   add_group(command, kSamplingGroup, options);
   command
-      .add_flag_callback(
+      .add_flag(
           "--greedy", [&params] { params.temperature = 0.0f; }, "The same as --temp 0")
-      ->group(kSamplingGroup);
-  add_translated<std::string>(
-      command, "-s,--seed", [&params](const std::string& text) { params.seed = parse_seed(text); },
-      "The same seed gives the same text; \"random\": a different text each time", "N", std::to_string(params.seed))
-      ->group(kSamplingGroup);
+      .group(kSamplingGroup);
+  command
+      .add_option(
+          "-s,--seed", [&params](const std::string& text) { params.seed = parse_seed(text); },
+          "The same seed gives the same text; \"random\": a different text each time")
+      .metavar("N")
+      .shown_default(std::to_string(params.seed))
+      .group(kSamplingGroup);
 }
 
-void add_repetition(CLI::App& command, SamplerOptions& options) {
+void add_repetition(Command& command, SamplerOptions& options) {
   add_group(command, kRepetitionGroup, options);
   add_texts(command, "--dry-breaker,--dry-sequence-breaker", options.dry_breakers,
             "DRY: repetitions end at tokens that contain TEXT; \"none\": at no text [line end, :, \", *]")
-      ->group(kRepetitionGroup);
+      .group(kRepetitionGroup);
   add_texts(command, "--dry-breaker-token", options.dry_breaker_tokens,
             "DRY: repetitions end at these tokens (ids or text)", "TOKENS")
-      ->group(kRepetitionGroup);
+      .group(kRepetitionGroup);
 }
 
 void set_stages(const std::string& list, std::vector<sotto_stage>& stages) {
@@ -77,27 +80,32 @@ void set_stages(const std::string& list, std::vector<sotto_stage>& stages) {
 constexpr sotto_selection kMirostatVersions[] = {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_MIROSTAT,
                                                  SOTTO_SELECT_MIROSTAT_V2};
 
-void add_selection(CLI::App& command, SamplerOptions& options) {
+void add_selection(Command& command, SamplerOptions& options) {
   add_group(command, kSelectionGroup, options);
   SamplerParams& params = options.params;
-  add_translated<uint32_t>(
-      command, "--mirostat",
-      [&params](uint32_t version) {
-        if (version > 2) reject("--mirostat", "is " + std::to_string(version) + "; it must be 0, 1 or 2");
-        params.selection = kMirostatVersions[version];
-      },
-      "Mirostat 1 or 2, as --selection mirostat or mirostat_v2; truncations that are not given are off", "N", "0")
-      ->group(kSelectionGroup);
-  add_translated<std::string>(
-      command, "--stages,--samplers", [&params](const std::string& list) { set_stages(list, params.stages); },
-      "Exactly these stages in this order, between commas: " + listed(kStageNames), "NAMES", "")
-      ->group(kSelectionGroup);
+  const auto set_mirostat = [&params](const std::string& text) {
+    const auto version = parse_number<uint32_t>("--mirostat", text);
+    if (version > 2) reject("--mirostat", "is " + text + "; it must be 0, 1 or 2");
+    params.selection = kMirostatVersions[version];
+  };
+  command
+      .add_option("--mirostat", set_mirostat,
+                  "Mirostat 1 or 2, as --selection mirostat or mirostat_v2; truncations that are not given are off")
+      .metavar("N")
+      .shown_default("0")
+      .group(kSelectionGroup);
+  command
+      .add_option(
+          "--stages,--samplers", [&params](const std::string& list) { set_stages(list, params.stages); },
+          "Exactly these stages in this order, between commas: " + listed(kStageNames))
+      .metavar("NAMES")
+      .group(kSelectionGroup);
 }
 
-void add_bias(CLI::App& command, SamplerOptions& options) {
+void add_bias(Command& command, SamplerOptions& options) {
   const auto add = [&](const char* names, std::vector<std::string>& texts, const char* description,
                        const char* metavar) {
-    add_texts(command, names, texts, description, metavar)->group(kBiasGroup);
+    add_texts(command, names, texts, description, metavar).group(kBiasGroup);
   };
   add("--logit-bias", options.logit_bias,
       "Add BIAS to the logit of TOKEN, an id or the text of one token; -inf bans it; also a JSON object", "TOKEN=BIAS");
@@ -114,12 +122,12 @@ void add_bias(CLI::App& command, SamplerOptions& options) {
       "Not these as the first generated token", "TOKENS");
   add_value(command, "--force-prefix,--forced-prefix", options.forced_prefix, "The generated text begins with TEXT",
             "TEXT")
-      ->group(kBiasGroup);
+      .group(kBiasGroup);
   add_group(command, kBiasGroup, options);
 }
 
 // Disables defaults that --mirostat or --stages replace.
-void switch_replaced_defaults_off(const CLI::App& command, SamplerParams& params) {
+void switch_replaced_defaults_off(const Command& command, SamplerParams& params) {
   const bool mirostat = params.selection == SOTTO_SELECT_MIROSTAT || params.selection == SOTTO_SELECT_MIROSTAT_V2;
   const auto is_off = [&](const char* option, sotto_stage stage, bool is_truncation) {
     if (is_given(command, option)) return false;
@@ -135,9 +143,10 @@ void switch_replaced_defaults_off(const CLI::App& command, SamplerParams& params
   }
 }
 
-void validate_selection(const CLI::App& command, SamplerParams& params) {
+void validate_selection(const Command& command, SamplerParams& params) {
   reject_with(command, "--mirostat", {"--selection", "--adaptive-p", "--greedy"});
-  const bool is_zero = is_given(command, "--temp") && command.get_option("--temp")->as<float>() == 0.0f;
+  const Option& temperature = *command.find("--temp");
+  const bool is_zero = temperature.is_given() && parse_number<float>("--temp", temperature.given().front()) == 0.0f;
   if (!is_zero) reject_with(command, "--greedy", {"--temp"});
   reject_with(command, "--greedy", {"--temp-range"});
   if (is_given(command, "--adaptive-p") && params.adaptive_target >= 0.0f) {
@@ -183,13 +192,13 @@ Bias split_bias(const std::string& word, const char* option) {
 
 // Reads {"50256": -100, " the": 2}, as in the OpenAI API.
 void read_bias_object(const std::string& text, const TokenReader& reader, std::vector<TokenBias>& list) {
-  const auto object = nlohmann::json::parse(text, nullptr, false);
-  if (!object.is_object()) throw Failure("--logit-bias: " + text + " is not a JSON object", kExitUsage);
-  for (const auto& [what, value] : object.items()) {
+  const std::optional<Json> object = try_parse_json(text);
+  if (!object || !object->is_object()) throw Failure("--logit-bias: " + text + " is not a JSON object", kExitUsage);
+  for (const auto& [what, value] : object->members()) {
     if (!value.is_number() && value != "-inf" && value != false) {
       throw Failure("--logit-bias: the bias of " + in_quotes(what) + " is not a number", kExitUsage);
     }
-    const float bias = value.is_number() ? value.get<float>() : -INFINITY;
+    const float bias = value.is_number() ? static_cast<float>(value.number()) : -INFINITY;
     list.push_back({reader.token(what, "--logit-bias"), bias});
   }
 }
@@ -235,10 +244,10 @@ Token id_of_key(const std::string& key, const std::string& name) {
 template <typename Add>
 void read_pairs(const Json& list, const std::string& name, const char* first, Add add) {
   for (const Json& entry : to_list(list, name)) {
-    if (entry.is_array() && entry.size() == 2) {
-      add(entry[0], entry[1]);
-    } else if (entry.is_object() && entry.contains(first) && entry.contains("bias")) {
-      add(entry[first], entry["bias"]);
+    if (entry.is_array() && entry.list().size() == 2) {
+      add(entry.list()[0], entry.list()[1]);
+    } else if (entry.contains(first) && entry.contains("bias")) {
+      add(*entry.find(first), *entry.find("bias"));
     } else {
       throw Failure(name + ": " + entry.dump() + " is neither [" + first + ", bias] nor an object of both");
     }
@@ -248,7 +257,7 @@ void read_pairs(const Json& list, const std::string& name, const char* first, Ad
 // Reads a list of pairs, or {"12": -1.5}.
 void read_logit_bias(const Json& value, const std::string& name, SamplerParams& params) {
   if (value.is_object()) {
-    for (const auto& [key, bias] : value.items()) {
+    for (const auto& [key, bias] : value.members()) {
       params.logit_bias.push_back({id_of_key(key, name), to_float(bias, name)});
     }
     return;
@@ -284,13 +293,9 @@ void read_dry_breakers(const Json& value, const std::string& name, SamplerParams
 }
 
 void read_seed(const Json& value, const std::string& name, SamplerParams& params) {
-  if (value.is_number_unsigned()) {
-    params.seed = value.get<uint64_t>();
-    return;
-  }
-  const int64_t seed = to_integer(value, name);
+  const int64_t seed = value.unsigned_integer() ? 0 : to_integer(value, name);
   if (seed < 0) throw Failure(name + " is " + value.dump() + "; it must be a 64-bit number");
-  params.seed = static_cast<uint64_t>(seed);
+  params.seed = value.unsigned_integer().value_or(static_cast<uint64_t>(seed));
 }
 
 void read_mirostat(const Json& value, const std::string& name, SamplerParams& params) {
@@ -324,7 +329,7 @@ void read_watermark(const Json& value, const std::string& name, SamplerParams& p
   if (!value.is_object()) throw Failure(name + " is neither a scheme nor an object");
   if (!params.watermark) params.watermark.emplace();
   params.watermark->scheme = SOTTO_WATERMARK_LEFT_HASH;
-  for (const auto& [key, item] : value.items()) read_watermark_part(key, item, name + '.' + key, params);
+  for (const auto& [key, item] : value.members()) read_watermark_part(key, item, name + '.' + key, params);
 }
 
 template <TokenList SamplerParams::*member>
@@ -389,7 +394,7 @@ void read_sampler_parameter(const std::string& name, const Json& value, SamplerP
   if (name.starts_with("watermark_")) return read_watermark_part(name.substr(name.find('_') + 1), value, name, params);
   for (const IgnoredParam& ignored : kIgnoredParams) {
     if (!is_among(ignored.names, name)) continue;
-    const Json neutral = Json::parse(ignored.value);
+    const Json neutral = parse_json(ignored.value);
     if (value == neutral || (neutral == false && value == 0)) return;
     throw Failure(name + " has no effect on the choice of one token; it must be " + ignored.value);
   }
@@ -420,7 +425,7 @@ uint32_t list_bytes(const SamplerParams& params) {
   return static_cast<uint32_t>(std::clamp(2 * size, kLeast, kMost));
 }
 
-void add_sampler_options(CLI::App& command, SamplerOptions& options) {
+void add_sampler_options(Command& command, SamplerOptions& options) {
   add_sampling(command, options);
   add_group(command, kTruncationGroup, options);
   add_repetition(command, options);
@@ -429,7 +434,7 @@ void add_sampler_options(CLI::App& command, SamplerOptions& options) {
   add_watermark_options(command, options.watermark);
 }
 
-void validate_sampler_options(const CLI::App& command, SamplerOptions& options) {
+void validate_sampler_options(const Command& command, SamplerOptions& options) {
   require_needed_options(command, kSamplerParameters);
   require_with(command, "--dry-breaker", {"--dry-multiplier"});
   require_with(command, "--dry-breaker-token", {"--dry-multiplier"});
@@ -459,12 +464,12 @@ void read_sampler_texts(SamplerOptions& options, const LoadedModel& model) {
   read_breakers(options, params);
 }
 
-void add_watermark_options(CLI::App& command, WatermarkParams& params) {
+void add_watermark_options(Command& command, WatermarkParams& params) {
   sotto_watermark_params& c_params = params;
   add_parameters(command, kWatermarkParameters, &c_params);
 }
 
-void validate_watermark_options(const CLI::App& command, const WatermarkParams& params) {
+void validate_watermark_options(const Command& command, const WatermarkParams& params) {
   const auto require_scheme = [&](bool has_scheme, const char* option, const char* schemes) {
     if (!has_scheme && is_given(command, option)) {
       reject(option, std::string("has no effect without --watermark ") + schemes);
@@ -511,7 +516,7 @@ Json sampler_json(const SamplerParams& params) {
 
 void read_sampler_json(const Json& object, SamplerParams& params) {
   if (!object.is_object()) throw Failure("params is not an object");
-  for (const auto& [name, value] : object.items()) {
+  for (const auto& [name, value] : object.members()) {
     if (!value.is_null()) read_sampler_parameter(name, value, params);  // null counts as not given
   }
   if (params.watermark && params.watermark->scheme == SOTTO_WATERMARK_NONE) params.watermark.reset();

@@ -1,7 +1,6 @@
 // The options of the sampler and of watermarks, and the same parameters as JSON.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -27,19 +26,19 @@ struct SamplerOptions {
 };
 
 // `options` must outlive `command`.
-void add_sampler_options(CLI::App& command, SamplerOptions& options);
+void add_sampler_options(Command& command, SamplerOptions& options);
 
 // Derives the parameters from all options, after parsing. Throws usage errors.
-void validate_sampler_options(const CLI::App& command, SamplerOptions& options);
+void validate_sampler_options(const Command& command, SamplerOptions& options);
 
 // Fills the lists of `params`. Throws a Failure that names the option.
 void read_sampler_texts(SamplerOptions& options, const LoadedModel& model);
 
 // `params` must outlive `command`.
-void add_watermark_options(CLI::App& command, WatermarkParams& params);
+void add_watermark_options(Command& command, WatermarkParams& params);
 
 // Rejects settings that the scheme does not use.
-void validate_watermark_options(const CLI::App& command, const WatermarkParams& params);
+void validate_watermark_options(const Command& command, const WatermarkParams& params);
 
 // Returns whether the temperature is 0 whatever the entropy.
 bool is_greedy_temperature(const SamplerParams& params);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -15,7 +16,7 @@ namespace sotto::cli {
 namespace {
 
 [[noreturn]] void reject_value(const std::string& name, const Json& value, const char* what) {
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = value.dump();
   if (text.size() > 60) text = text.substr(0, 57) + "...";
   throw Failure(name + " is " + text + ", not " + what);
 }
@@ -53,6 +54,29 @@ std::string lower(std::string text) {
 
 constexpr std::string_view kSpace = " \t\r\n";
 constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+// Returns whether `text` is a number as JSON writes it.
+bool is_json_number(std::string_view text) {
+  const auto skip_digits = [&text] {
+    const size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
+    text.remove_prefix(count);
+    return count;
+  };
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const bool begins_with_zero = text.starts_with('0');
+  const size_t whole = skip_digits();
+  if (whole == 0 || (begins_with_zero && whole > 1)) return false;
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    if (skip_digits() == 0) return false;
+  }
+  if (text.starts_with('e') || text.starts_with('E')) {
+    text.remove_prefix(1);
+    if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+    if (skip_digits() == 0) return false;
+  }
+  return text.empty();
+}
 
 class PartReader {
  public:
@@ -94,7 +118,59 @@ class PartReader {
     return value;
   }
 
+  // Parses a value. Lists and objects may contain each other up to a depth that the stack allows.
+  Json json(int depth = 0) {
+    constexpr int kMaxDepth = 1000;
+    if (depth > kMaxDepth) fail("lists and objects are nested too deeply");
+    if (take('{')) {
+      Json object = Json::object();
+      if (take('}')) return object;
+      do {
+        const std::string name = text_of(value());
+        expect(':');
+        object[name] = json(depth + 1);
+      } while (take(','));
+      expect('}');
+      return object;
+    }
+    if (take('[')) {
+      Json list = Json::array();
+      if (take(']')) return list;
+      do list.push_back(json(depth + 1));
+      while (take(','));
+      expect(']');
+      return list;
+    }
+    const size_t begin = at_;
+    const std::string_view word = value();
+    if (word.starts_with('"')) {
+      std::string text = text_of(word);
+      if (is_utf8(text)) return text;
+      at_ = begin;
+      fail("a string that is not UTF-8");
+    }
+    if (word == "null") return nullptr;
+    if (word == "true" || word == "false") return word == "true";
+    at_ = begin + (is_json_number(word) ? word.size() : 0);
+    if (!is_json_number(word)) fail(in_quotes(word.substr(0, 20)) + " is not a value");
+    skip_space();
+    return number(word);
+  }
+
  private:
+  Json number(std::string_view word) const {
+    const char* end = word.data() + word.size();
+    const auto fits = [&](auto& value) {
+      const auto result = std::from_chars(word.data(), end, value);
+      return result.ec == std::errc() && result.ptr == end;
+    };
+    if (int64_t value = 0; fits(value)) return value;
+    if (uint64_t value = 0; fits(value)) return value;
+    const double value = std::strtod(std::string(word).c_str(), nullptr);
+    if (std::isinf(value)) fail("a number that is out of range ends");
+    return value;
+  }
+
   void skip_string() {
     for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
       if (text_[at_] == '\\') ++at_;
@@ -167,6 +243,36 @@ uint32_t escaped_code(std::string_view string, size_t& at) {
   return 0x10000 + ((high & 0x3ff) << 10 | (low & 0x3ff));
 }
 
+void write_string(const std::string& bytes, std::string& text) {
+  constexpr std::string_view kEscaped = "\"\\\b\f\n\r\t";
+  constexpr std::string_view kNames = "\"\\bfnrt";
+  text += '"';
+  for (const char c : is_utf8(bytes) ? bytes : to_utf8(bytes)) {
+    const size_t escape = kEscaped.find(c);
+    if (escape != std::string_view::npos) {
+      text += {'\\', kNames[escape]};
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      text += "\\u00" + hexadecimal({&c, 1});
+    } else {
+      text += c;
+    }
+  }
+  text += '"';
+}
+
+// Writes the shortest digits that determine the number, with a point so that readers see that it is not an integer.
+void write_number(double value, std::string& text) {
+  if (!std::isfinite(value)) {
+    text += "null";
+    return;
+  }
+  char digits[32];
+  const char* end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  const std::string_view word(digits, static_cast<size_t>(end - digits));
+  text += word;
+  if (word.find_first_of(".e") == std::string_view::npos) text += ".0";
+}
+
 // Returns false at the end. The last line may lack a line end.
 bool read_line(const Input& input, uint64_t number, std::string& line) {
   const auto fail = [&](const std::string& what) {
@@ -184,6 +290,162 @@ bool read_line(const Input& input, uint64_t number, std::string& line) {
 }
 
 }  // namespace
+
+Json::Json() = default;
+Json::Json(const Json&) = default;
+Json::Json(Json&&) noexcept = default;
+Json& Json::operator=(const Json&) = default;
+Json& Json::operator=(Json&&) noexcept = default;
+Json::~Json() = default;
+
+Json::Json(bool value) : value_(value) {}
+Json::Json(int64_t value) : value_(value) {}
+Json::Json(uint64_t value) {
+  if (value <= uint64_t{std::numeric_limits<int64_t>::max()}) {
+    value_ = static_cast<int64_t>(value);
+  } else {
+    value_ = value;
+  }
+}
+Json::Json(double value) : value_(value) {}
+Json::Json(const char* text) : value_(std::string(text)) {}
+Json::Json(std::string text) : value_(std::move(text)) {}
+
+Json::Json(std::initializer_list<Json> values) {
+  const auto is_member = [](const Json& value) {
+    return value.is_array() && value.list().size() == 2 && value.list()[0].is_string();
+  };
+  if (!std::all_of(values.begin(), values.end(), is_member)) {
+    value_ = List(values);
+    return;
+  }
+  Members& members = value_.emplace<Members>();
+  for (const Json& pair : values) members.emplace_back(pair.list()[0].text(), pair.list()[1]);
+}
+
+Json Json::array(std::initializer_list<Json> values) {
+  Json list;
+  list.value_ = List(values);
+  return list;
+}
+
+Json Json::object() {
+  Json object;
+  object.value_ = Members();
+  return object;
+}
+
+bool Json::is_null() const { return std::holds_alternative<std::nullptr_t>(value_); }
+bool Json::is_boolean() const { return std::holds_alternative<bool>(value_); }
+bool Json::is_integer() const {
+  return std::holds_alternative<int64_t>(value_) || std::holds_alternative<uint64_t>(value_);
+}
+bool Json::is_number() const { return is_integer() || std::holds_alternative<double>(value_); }
+bool Json::is_string() const { return std::holds_alternative<std::string>(value_); }
+bool Json::is_array() const { return std::holds_alternative<List>(value_); }
+bool Json::is_object() const { return std::holds_alternative<Members>(value_); }
+
+bool Json::operator==(const Json& other) const {
+  if (is_number() && other.is_number() && is_integer() != other.is_integer()) return number() == other.number();
+  return value_ == other.value_;
+}
+
+bool Json::boolean() const { return std::get<bool>(value_); }
+
+double Json::number() const {
+  if (const auto* value = std::get_if<int64_t>(&value_)) return static_cast<double>(*value);
+  if (const auto* value = std::get_if<uint64_t>(&value_)) return static_cast<double>(*value);
+  return std::get<double>(value_);
+}
+
+const std::string& Json::text() const { return std::get<std::string>(value_); }
+const Json::List& Json::list() const { return std::get<List>(value_); }
+const Json::Members& Json::members() const { return std::get<Members>(value_); }
+
+std::optional<int64_t> Json::signed_integer() const {
+  const auto* value = std::get_if<int64_t>(&value_);
+  return value != nullptr ? std::optional(*value) : std::nullopt;
+}
+
+std::optional<uint64_t> Json::unsigned_integer() const {
+  if (const auto* value = std::get_if<uint64_t>(&value_)) return *value;
+  const std::optional<int64_t> value = signed_integer();
+  return value && *value >= 0 ? std::optional(static_cast<uint64_t>(*value)) : std::nullopt;
+}
+
+const Json* Json::find(std::string_view name) const {
+  if (!is_object()) return nullptr;
+  for (const auto& [known, value] : members()) {
+    if (known == name) return &value;
+  }
+  return nullptr;
+}
+
+Json& Json::operator[](std::string_view name) {
+  if (is_null()) value_ = Members();
+  if (const Json* value = find(name)) return const_cast<Json&>(*value);
+  return std::get<Members>(value_).emplace_back(name, Json()).second;
+}
+
+void Json::erase(std::string_view name) {
+  std::erase_if(std::get<Members>(value_), [&](const auto& member) { return member.first == name; });
+}
+
+void Json::add(std::string name, Json value) {
+  std::get<Members>(value_).emplace_back(std::move(name), std::move(value));
+}
+
+void Json::update(const Json& object) {
+  for (const auto& [name, value] : object.members()) (*this)[name] = value;
+}
+
+void Json::push_back(Json value) {
+  if (is_null()) value_ = List();
+  std::get<List>(value_).push_back(std::move(value));
+}
+
+std::string Json::dump(size_t indent) const {
+  std::string text;
+  write(indent, 0, text);
+  return text;
+}
+
+void Json::write(size_t indent, size_t level, std::string& text) const {
+  const auto begin_line = [&](size_t depth) {
+    if (indent > 0) text += '\n' + std::string(indent * depth, ' ');
+  };
+  if (is_object()) {
+    for (size_t i = 0; i < members().size(); ++i) {
+      text += i == 0 ? '{' : ',';
+      begin_line(level + 1);
+      write_string(members()[i].first, text);
+      text += indent > 0 ? ": " : ":";
+      members()[i].second.write(indent, level + 1, text);
+    }
+    if (members().empty()) text += '{';
+    if (!members().empty()) begin_line(level);
+    text += '}';
+  } else if (is_array()) {
+    for (size_t i = 0; i < list().size(); ++i) {
+      text += i == 0 ? '[' : ',';
+      begin_line(level + 1);
+      list()[i].write(indent, level + 1, text);
+    }
+    if (list().empty()) text += '[';
+    if (!list().empty()) begin_line(level);
+    text += ']';
+  } else if (is_string()) {
+    write_string(this->text(), text);
+  } else if (is_boolean()) {
+    text += boolean() ? "true" : "false";
+  } else if (is_integer()) {
+    text += signed_integer() ? std::to_string(*signed_integer()) : std::to_string(*unsigned_integer());
+  } else if (is_number()) {
+    write_number(number(), text);
+  } else {
+    text += "null";
+  }
+}
 
 double shortest(float value) {
   char text[32];
@@ -205,27 +467,27 @@ Json text_json(const std::string& bytes) {
   return {{"text", to_utf8(bytes)}, {"bytes_hex", hexadecimal(bytes)}};
 }
 
-Json parse_json(const std::string& text) {
-  // The parser would take a zero byte for the end.
-  if (const size_t zero = text.find('\0'); zero != std::string::npos) {
-    throw Failure("not JSON: byte " + std::to_string(zero) + " is a zero");
-  }
+Json parse_json(std::string_view text) {
+  PartReader reader(text);
+  Json value = reader.json();
+  reader.expect_end();
+  return value;
+}
+
+std::optional<Json> try_parse_json(std::string_view text) {
   try {
-    return Json::parse(text);
-  } catch (const Json::exception& exception) {
-    // The library's message begins with a code in brackets that has no meaning for a reader.
-    const std::string message = exception.what();
-    const size_t end = message.find("] ");
-    throw Failure("not JSON: " + (end == std::string::npos ? message : message.substr(end + 2)));
+    return parse_json(text);
+  } catch (const Failure&) {
+    return std::nullopt;
   }
 }
 
 Json parse_python_json(const std::string& text) { return parse_json(with_quoted_names(text)); }
 
 float to_float(const Json& value, const std::string& name) {
-  if (value.is_number()) return value.get<float>();
+  if (value.is_number()) return static_cast<float>(value.number());
   if (value.is_null()) return -INFINITY;
-  const std::string text = value.is_string() ? lower(value.get<std::string>()) : "";
+  const std::string text = value.is_string() ? lower(value.text()) : "";
   if (text == "nan") return NAN;
   if (text == "inf" || text == "+inf" || text == "infinity") return INFINITY;
   if (text == "-inf" || text == "-infinity") return -INFINITY;
@@ -234,12 +496,12 @@ float to_float(const Json& value, const std::string& name) {
 
 int64_t to_integer(const Json& value, const std::string& name) {
   constexpr int64_t kMost = int64_t{1} << 53;
-  if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{kMost}) {
+  if (value.unsigned_integer() && *value.unsigned_integer() > uint64_t{kMost}) {
     reject_value(name, value, "an integer in range");
   }
-  if (value.is_number_integer()) return value.get<int64_t>();
+  if (value.is_integer()) return *value.signed_integer();
   // Many programs write integers as 40.0.
-  const double number = value.is_number() ? value.get<double>() : NAN;
+  const double number = value.is_number() ? value.number() : NAN;
   if (!(std::fabs(number) <= static_cast<double>(kMost)) || number != std::floor(number)) {
     reject_value(name, value, "an integer");
   }
@@ -263,7 +525,7 @@ sotto_token to_token(const Json& value, const std::string& name) {
 }
 
 bool to_bool(const Json& value, const std::string& name) {
-  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_boolean()) return value.boolean();
   if (value == 0 || value == 1) return value == 1;
   reject_value(name, value, "true or false");
 }
@@ -276,12 +538,12 @@ std::vector<sotto_token> to_tokens(const Json& value, const std::string& name) {
 
 const std::string& to_text(const Json& value, const std::string& name) {
   if (!value.is_string()) reject_value(name, value, "a text");
-  return value.get_ref<const std::string&>();
+  return value.text();
 }
 
-const Json& to_list(const Json& value, const std::string& name) {
+const Json::List& to_list(const Json& value, const std::string& name) {
   if (!value.is_array()) reject_value(name, value, "a list");
-  return value;
+  return value.list();
 }
 
 std::vector<JsonMember> members_of(std::string_view object) {

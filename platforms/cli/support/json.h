@@ -1,18 +1,92 @@
 // JSON input and output: values with errors that name them, texts that keep every byte, and JSON lines.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "capi/include/sotto.h"
 
 namespace sotto::cli {
 
-using Json = nlohmann::ordered_json;
+// A JSON value (RFC 8259). Objects keep the order of their members.
+class Json {
+ public:
+  using List = std::vector<Json>;
+  using Members = std::vector<std::pair<std::string, Json>>;
+
+  Json();  // null
+  Json(const Json&);
+  Json(Json&&) noexcept;
+  Json& operator=(const Json&);
+  Json& operator=(Json&&) noexcept;
+  ~Json();
+
+  Json(std::nullptr_t) : Json() {}
+  Json(bool value);
+  Json(int64_t value);
+  Json(uint64_t value);
+  template <std::integral T>
+  Json(T value) : Json(std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>{value}) {}
+  Json(double value);
+  Json(const char* text);
+  Json(std::string text);  // bytes that are not UTF-8 are written as U+FFFD
+  template <typename T>
+  Json(const std::vector<T>& values) : Json(array()) {
+    for (const T& value : values) push_back(value);
+  }
+  // Makes an object of pairs that begin with a text, {{"a", 1}, {"b", 2}}, and a list of other values.
+  Json(std::initializer_list<Json> values);
+  static Json array(std::initializer_list<Json> values = {});
+  static Json object();
+
+  bool is_null() const;
+  bool is_boolean() const;
+  bool is_integer() const;
+  bool is_number() const;
+  bool is_string() const;
+  bool is_array() const;
+  bool is_object() const;
+  bool operator==(const Json& other) const;
+
+  // The value, which must be of this type.
+  bool boolean() const;
+  double number() const;
+  const std::string& text() const;
+  const List& list() const;
+  const Members& members() const;
+  // The value of an integer, or no value if it does not fit.
+  std::optional<int64_t> signed_integer() const;
+  std::optional<uint64_t> unsigned_integer() const;
+
+  // Returns the value of a member, or null if there is none.
+  const Json* find(std::string_view name) const;
+  bool contains(std::string_view name) const { return find(name) != nullptr; }
+  // Returns the value of a member, which is null if it is new. A null value becomes an object.
+  Json& operator[](std::string_view name);
+  void erase(std::string_view name);
+  void add(std::string name, Json value);  // a new member
+  void update(const Json& object);         // sets its members
+  void push_back(Json value);              // a null value becomes a list
+
+  // Returns the text in one line, or with line ends and `indent` spaces per level.
+  std::string dump(size_t indent = 0) const;
+
+ private:
+  void write(size_t indent, size_t level, std::string& text) const;
+
+  // Integers that fit are stored as int64_t.
+  std::variant<std::nullptr_t, bool, int64_t, uint64_t, double, std::string, List, Members> value_;
+};
 
 // Returns the double closest to the shortest decimal form of `value`: 0.8, not 0.800000011920929.
 double shortest(float value);
@@ -24,10 +98,13 @@ Json number_json(float value);
 Json text_json(const std::string& bytes);
 
 // Throws a Failure "not JSON: ...".
-Json parse_json(const std::string& text);
+Json parse_json(std::string_view text);
 
-// Does the same, but accepts NaN, Infinity and -Infinity for numbers, as Python writes them. They become strings that
-// to_float() accepts.
+// Returns no value for text that is not JSON.
+std::optional<Json> try_parse_json(std::string_view text);
+
+// Does the same as parse_json(), but accepts NaN, Infinity and -Infinity for numbers, as Python writes them. They
+// become strings that to_float() accepts.
 Json parse_python_json(const std::string& text);
 
 // Each of these throws a Failure "`name` ..." for other values.
@@ -38,7 +115,7 @@ sotto_token to_token(const Json& value, const std::string& name);
 bool to_bool(const Json& value, const std::string& name);
 std::vector<sotto_token> to_tokens(const Json& value, const std::string& name);
 const std::string& to_text(const Json& value, const std::string& name);
-const Json& to_list(const Json& value, const std::string& name);
+const Json::List& to_list(const Json& value, const std::string& name);
 
 // The parts of an object or a list as they are written. Digits, order and repeated names are kept, which a Json would
 // lose. Values are checked only to find their ends. Each function throws a Failure "not JSON: ...".

@@ -4,9 +4,9 @@
 #include <charconv>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "platforms/cli/support/failure.h"
+#include "platforms/cli/support/json.h"
 #include "platforms/cli/support/text.h"
 #include "platforms/posix/sotto_posix.h"
 
@@ -101,11 +101,11 @@ std::string unquoted(const std::string& text, const char* option) {
     }
     return text;
   }
-  const auto value = nlohmann::json::parse(text, nullptr, false);
-  if (!value.is_string()) {
+  const std::optional<Json> value = try_parse_json(text);
+  if (!value || !value->is_string()) {
     throw Failure(std::string(option) + ": " + text + " is in quotes but is not a JSON string", kExitUsage);
   }
-  return value.get<std::string>();
+  return value->text();
 }
 
 std::optional<TokenList> parse_ids(std::string_view text) {

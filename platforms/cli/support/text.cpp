@@ -40,6 +40,9 @@ Input::Input(const std::string& path) : name(path), file(nullptr, std::fclose) {
   if (path == "-") {
     name = "standard input";
     file = {stdin, [](FILE*) { return 0; }};
+    if (isatty(STDIN_FILENO) != 0) {
+      std::fputs("sotto: reading from the terminal; Ctrl-D at the start of a line ends the text\n", stderr);
+    }
     return;
   }
   file.reset(std::fopen(path.c_str(), "rb"));
@@ -48,9 +51,6 @@ Input::Input(const std::string& path) : name(path), file(nullptr, std::fclose) {
 
 std::string read_all(const std::string& path) {
   const Input input(path);
-  if (path == "-" && isatty(STDIN_FILENO) != 0) {
-    std::fputs("sotto: reading from the terminal; Ctrl-D at the start of a line ends the text\n", stderr);
-  }
   std::string text;
   char buffer[65536];
   // A terminal would read on after its end of file.

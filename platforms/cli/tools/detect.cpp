@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/options/command_line.h"
 #include "platforms/cli/options/common.h"
 #include "platforms/cli/options/sampler.h"
 #include "platforms/cli/support/model.h"
@@ -62,7 +62,7 @@ int run_detect(const DetectOptions& options) {
   return kExitOk;
 }
 
-void validate(const CLI::App& command, DetectOptions& options) {
+void validate(const Command& command, DetectOptions& options) {
   validate_text_input(command, options.input);
   validate_watermark_options(command, options.watermark);
   reject_with(command, "--vocabulary", {"--model"}, "the model has its own");
@@ -84,25 +84,25 @@ void validate(const CLI::App& command, DetectOptions& options) {
 
 }  // namespace
 
-void add_detect(CLI::App& app, Run& run) {
+void add_detect(Command& app, Run& run) {
   auto options = std::make_shared<DetectOptions>();
-  CLI::App* command = app.add_subcommand("detect", "Look for a watermark in a text");
-  add_optional_model(*command, options->model, "The model that tokenizes the text; not needed with --ids");
-  add_text_input(*command, options->input);
-  add_value(*command, "--vocabulary,--vocabulary-size", options->vocabulary_size,
+  Command& command = app.add_command("detect", "Look for a watermark in a text");
+  add_optional_model(command, options->model, "The model that tokenizes the text; not needed with --ids");
+  add_text_input(command, options->input);
+  add_value(command, "--vocabulary,--vocabulary-size", options->vocabulary_size,
             "Size of the vocabulary of the ids, without a model", "N")
-      ->default_str("");
-  add_watermark_options(*command, options->watermark);
-  command->add_flag("--json", options->json, "One JSON object");
-  command->footer(
+      .shown_default("");
+  add_watermark_options(command, options->watermark);
+  command.add_flag("--json", options->json, "One JSON object");
+  command.set_footer(
       "The options must be those of the generation. Tokenizing the text does not always give the tokens\n"
       "that were generated; --ids with the \"tokens\" of sotto generate --json is exact.\n"
       "\n"
       "Examples:\n"
       "  sotto detect -m demo.sotto -f answer.txt --watermark-key 42\n"
       "  sotto detect --ids 2837 327 622 --vocabulary 50257 --watermark selfhash");
-  command->callback([&run, options, command] {
-    validate(*command, *options);
+  command.on_parsed([&run, options, &command] {
+    validate(command, *options);
     run = [options] { return run_detect(*options); };
   });
 }

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/options/cli11.h"
 #include "platforms/cli/options/common.h"
+#include "platforms/cli/options/parameters.h"
 #include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
 
@@ -53,25 +53,25 @@ int run_embed(const EmbedOptions& options) {
 
 }  // namespace
 
-void add_embed(CLI::App& app, Run& run) {
+void add_embed(Command& app, Run& run) {
   auto options = std::make_shared<EmbedOptions>();
-  CLI::App* command = app.add_subcommand("embed", "Compute the vector of a text");
-  add_model_option(*command, options->model);
-  add_text_input(*command, options->input);
-  add_choice(*command, "--pool,--pooling", options->pooling, "The last token's hidden state, or the mean of all",
+  Command& command = app.add_command("embed", "Compute the vector of a text");
+  add_model_option(command, options->model);
+  add_text_input(command, options->input);
+  add_choice(command, "--pool,--pooling", options->pooling, "The last token's hidden state, or the mean of all",
              kPoolingNames);
-  command->add_flag("--normalise,--normalize", options->normalises, "Scale the vector to length 1");
-  command->add_flag(with_underscores("--parse-special"), options->special, kSpecialHelp);
-  add_thread_and_context_options(*command, options->session);
-  add_weight_options(*command, options->model);
-  command->add_flag("--json", options->json,
-                    "A JSON object with tokens and settings instead of only the list of numbers");
-  command->footer(
+  command.add_flag("--normalise,--normalize", options->normalises, "Scale the vector to length 1");
+  command.add_flag("--parse-special", options->special, kSpecialHelp);
+  add_thread_and_context_options(command, options->session);
+  add_weight_options(command, options->model);
+  command.add_flag("--json", options->json,
+                   "A JSON object with tokens and settings instead of only the list of numbers");
+  command.set_footer(
       "Examples:\n"
       "  sotto embed -m demo.sotto \"It was a dark and stormy night\"\n"
       "  sotto embed -m demo.sotto -f chapter.txt --pool last --normalise --json");
-  command->callback([&run, options, command] {
-    validate_text_input(*command, options->input);
+  command.on_parsed([&run, options, &command] {
+    validate_text_input(command, options->input);
     run = [options] { return run_embed(*options); };
   });
 }

@@ -8,7 +8,7 @@
 
 #include "platforms/cli/commands.h"
 #include "platforms/cli/grammar/matching.h"
-#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/options/command_line.h"
 #include "platforms/cli/options/common.h"
 #include "platforms/cli/support/text.h"
 
@@ -115,20 +115,20 @@ int run_inspect(const InspectOptions& options) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, Run& run) {
+void add_inspect(Command& app, Run& run) {
   auto options = std::make_shared<InspectOptions>();
   options->model.verify_checksums = false;
-  CLI::App* command = app.add_subcommand("inspect", "Show the shape and the memory of a model");
-  command->add_option("MODEL", options->model.path, "A .sotto file")->required()->type_name("")->check(file_name());
-  command->add_flag("--verify", options->model.verify_checksums,
-                    "Check also the bytes of the tensors and the vocabulary, not only the structure");
-  command->add_flag("--json", options->json, "One JSON object");
-  add_isa_option(*command, options->model);
-  command->footer(
+  Command& command = app.add_command("inspect", "Show the shape and the memory of a model");
+  command.add_option("MODEL", options->model.path, "A .sotto file").required().check(check_file_name);
+  command.add_flag("--verify", options->model.verify_checksums,
+                   "Check also the bytes of the tensors and the vocabulary, not only the structure");
+  command.add_flag("--json", options->json, "One JSON object");
+  add_isa_option(command, options->model);
+  command.set_footer(
       "Examples:\n"
       "  sotto inspect demo.sotto\n"
       "  sotto inspect --verify --json demo.sotto");
-  command->callback([&run, options] { run = [options] { return run_inspect(*options); }; });
+  command.on_parsed([&run, options] { run = [options] { return run_inspect(*options); }; });
 }
 
 }  // namespace sotto::cli

@@ -1,6 +1,8 @@
 // `sotto sample` shows which tokens of given logits a chain of stages keeps. It needs no model.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,13 +36,11 @@ struct SampleRequest {
 constexpr size_t kMaxVocabulary = size_t{1} << 22;
 
 std::vector<float> read_logits(const Json& object) {
-  if (object.contains("logits") == object.contains("probs")) {
-    throw Failure("give either \"logits\" or \"probs\"");
-  }
   const bool are_logits = object.contains("logits");
+  if (are_logits == object.contains("probs")) throw Failure("give either \"logits\" or \"probs\"");
   const std::string name = are_logits ? "logits" : "probs";
   std::vector<float> logits;
-  for (const Json& value : to_list(object[name], name)) {
+  for (const Json& value : to_list(*object.find(name), name)) {
     const float number = to_float(value, name);
     if (!are_logits && !(number >= 0.0f && std::isfinite(number))) {
       throw Failure("probs contains " + value.dump() + ", which is not a probability");
@@ -53,8 +53,9 @@ std::vector<float> read_logits(const Json& object) {
   return logits;
 }
 
-std::vector<uint64_t> read_mask(const Json& list, size_t vocabulary_size) {
-  if (to_list(list, "mask").size() != vocabulary_size) {
+std::vector<uint64_t> read_mask(const Json& value, size_t vocabulary_size) {
+  const Json::List& list = to_list(value, "mask");
+  if (list.size() != vocabulary_size) {
     throw Failure("mask contains " + std::to_string(list.size()) + " entries for " + std::to_string(vocabulary_size) +
                   " tokens");
   }
@@ -68,10 +69,9 @@ std::vector<uint64_t> read_mask(const Json& list, size_t vocabulary_size) {
 void check_names(const Json& object) {
   if (!object.is_object()) throw Failure("a line is an object with \"logits\" or \"probs\"");
   constexpr const char* kKnown[] = {"logits", "probs", "history", "generated", "mask", "params", "draws", "id"};
-  for (const auto& item : object.items()) {
-    bool is_known = false;
-    for (const char* known : kKnown) is_known |= item.key() == known;
-    if (!is_known) throw Failure("\"" + item.key() + "\": no such field");
+  for (const auto& [name, value] : object.members()) {
+    const bool is_known = std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown);
+    if (!is_known) throw Failure('"' + name + "\": no such field");
   }
 }
 
@@ -79,8 +79,9 @@ void check_names(const Json& object) {
 void read_params(Json params, SampleRequest& request) {
   if (params.is_object()) {
     for (const char* name : {"max_tokens", "max_new_tokens", "num_predict"}) {
-      if (!params.contains(name)) continue;
-      if (!params[name].is_null()) request.token_limit = to_count(params[name], name);
+      const Json* limit = params.find(name);
+      if (limit == nullptr) continue;
+      if (!limit->is_null()) request.token_limit = to_count(*limit, name);
       params.erase(name);
     }
   }
@@ -100,13 +101,11 @@ SampleRequest read_request(const Json& object) {
   request.params.top_p = 1.0f;
   request.params.min_p = 0.0f;
   request.logits = read_logits(object);
-  if (object.contains("history")) request.history = to_tokens(object["history"], "history");
-  if (object.contains("generated")) {
-    request.generated_count = to_count(object["generated"], "generated");
-  }
-  if (object.contains("mask")) request.allowed = read_mask(object["mask"], request.logits.size());
-  if (object.contains("draws")) request.draw_count = to_count(object["draws"], "draws");
-  if (object.contains("params")) read_params(object["params"], request);
+  if (const Json* value = object.find("history")) request.history = to_tokens(*value, "history");
+  if (const Json* value = object.find("generated")) request.generated_count = to_count(*value, "generated");
+  if (const Json* value = object.find("mask")) request.allowed = read_mask(*value, request.logits.size());
+  if (const Json* value = object.find("draws")) request.draw_count = to_count(*value, "draws");
+  if (const Json* value = object.find("params")) read_params(*value, request);
   return request;
 }
 
@@ -149,11 +148,9 @@ class ChainRunner {
   Json kept(const SamplerInput& input) {
     const std::vector<Candidate> candidates = call("sampler", [&] { return sampler_->apply(input); });
     Json object = Json::object();
-    auto& entries = object.get_ref<Json::object_t&>();
-    entries.reserve(candidates.size());  // setting keys by name would search the ordered object
     for (const Candidate& candidate : candidates) {
       if (candidate.probability == 0.0f) continue;  // the chain keeps it, but it is never selected
-      entries.emplace_back(std::to_string(candidate.token), number_json(candidate.probability));
+      object.add(std::to_string(candidate.token), number_json(candidate.probability));
     }
     return object;
   }
@@ -165,7 +162,7 @@ class ChainRunner {
       ++counts[call("sampler", [&] { return sampler_->pick(input); })];
     }
     Json object = Json::object();
-    for (const auto& [token, count] : counts) object[std::to_string(token)] = count;
+    for (const auto& [token, count] : counts) object.add(std::to_string(token), count);
     return object;
   }
 
@@ -180,7 +177,7 @@ int run_sample(const SampleOptions& options) {
   const auto sample = [&](const std::string& line) {
     const Json object = parse_python_json(line);
     Json answer = runner.run(read_request(object));
-    if (object.contains("id")) answer["id"] = object["id"];
+    if (const Json* id = object.find("id")) answer["id"] = *id;
     return answer;
   };
   const auto reject_line = [](const std::string& message, uint64_t number) {
@@ -191,18 +188,19 @@ int run_sample(const SampleOptions& options) {
 
 }  // namespace
 
-void add_sample(CLI::App& app, Run& run) {
+void add_sample(Command& app, Run& run) {
   auto options = std::make_shared<SampleOptions>();
-  CLI::App* command =
-      app.add_subcommand("sample", "Show which tokens the sampler keeps of given logits, and how likely");
-  command->add_option("--jsonl", options->path, "Lines of JSON from FILE; -: standard input")
-      ->type_name("[FILE]")
-      ->expected(0, 1)
-      ->default_str("-")
-      ->required();
-  add_optional_model(*command, options->model,
+  Command& command = app.add_command("sample", "Show which tokens the sampler keeps of given logits, and how likely");
+  command
+      .add_option(
+          "--jsonl", [options](const std::string& path) { options->path = path; },
+          "Lines of JSON from FILE; -: standard input", Values::kOptional)
+      .metavar("[FILE]")
+      .standard("-")
+      .shown_default("-");
+  add_optional_model(command, options->model,
                      "A model for the texts of tokens and the end of text; without it no token has a text or ends one");
-  command->footer(
+  command.set_footer(
       "A line: {\"logits\": [...], \"history\": [...], \"params\": {...}}; its answer:\n"
       "{\"kept\": {id: probability}}, the distribution that the chain leaves.\n"
       "  logits or probs  a number for each token; logits may be null, \"-inf\", \"nan\"\n"
@@ -216,9 +214,9 @@ void add_sample(CLI::App& app, Run& run) {
       "A bad line becomes {\"error\":...,\"line\":N}, and the exit code is 1 at the end.\n"
       "\n"
       "Examples:\n"
-      "  echo '{\"probs\":[0.1,0.2,0.3,0.4],\"params\":{\"top_p\":0.8}}' | sotto sample --jsonl\n"
+      "  echo '{\"probs\":[0.1,0.2,0.3,0.4],\"params\":{\"top_p\":0.8}}' | sotto sample\n"
       "  sotto sample --jsonl cases.jsonl > kept.jsonl");
-  command->callback([&run, options] { run = [options] { return run_sample(*options); }; });
+  command.on_parsed([&run, options] { run = [options] { return run_sample(*options); }; });
 }
 
 }  // namespace sotto::cli

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/options/cli11.h"
 #include "platforms/cli/options/common.h"
+#include "platforms/cli/support/json.h"
 #include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
 
@@ -143,29 +143,29 @@ int run_score(const ScoreOptions& options) {
 
 }  // namespace
 
-void add_score(CLI::App& app, Run& run) {
+void add_score(Command& app, Run& run) {
   auto options = std::make_shared<ScoreOptions>();
-  CLI::App* command = app.add_subcommand("score", "Compute how likely a model finds a text");
-  add_model_option(*command, options->model);
-  add_text_input(*command, options->input);
-  command->add_flag(with_underscores("--parse-special"), options->special, kSpecialHelp);
-  command->add_flag("--start", options->starts,
-                    "Score also the first token, as the start of a text after the end of another");
-  command->add_flag("--tokens", options->per_token, "First one line per token: id, ln p, text");
-  add_value(*command, "--stride", options->stride,
+  Command& command = app.add_command("score", "Compute how likely a model finds a text");
+  add_model_option(command, options->model);
+  add_text_input(command, options->input);
+  command.add_flag("--parse-special", options->special, kSpecialHelp);
+  command.add_flag("--start", options->starts,
+                   "Score also the first token, as the start of a text after the end of another");
+  command.add_flag("--tokens", options->per_token, "First one line per token: id, ln p, text");
+  add_value(command, "--stride", options->stride,
             "For texts longer than the context: number of tokens from one window to the next", "N")
-      ->default_str("half the context");
-  add_thread_and_context_options(*command, options->session);
-  add_weight_options(*command, options->model);
-  command->add_flag("--json", options->json, "One JSON object");
-  command->footer(
+      .shown_default("half the context");
+  add_thread_and_context_options(command, options->session);
+  add_weight_options(command, options->model);
+  command.add_flag("--json", options->json, "One JSON object");
+  command.set_footer(
       "Examples:\n"
       "  sotto score -m demo.sotto \"Once upon a time there was\"\n"
       "  sotto score -m demo.sotto -f chapter.txt --json\n"
       "  sotto score -m demo.sotto --tokens --start < chapter.txt");
-  command->callback([&run, options, command] {
-    validate_text_input(*command, options->input);
-    reject_with(*command, "--tokens", {"--json"}, "JSON contains them");
+  command.on_parsed([&run, options, &command] {
+    validate_text_input(command, options->input);
+    reject_with(command, "--tokens", {"--json"}, "JSON contains them");
     run = [options] { return run_score(*options); };
   });
 }

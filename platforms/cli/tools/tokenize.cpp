@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/options/command_line.h"
 #include "platforms/cli/options/common.h"
 #include "platforms/cli/support/json.h"
 #include "platforms/cli/support/model.h"
@@ -69,13 +69,12 @@ void decode(const TokenizeOptions& options, const LoadedModel& model) {
 
 Json convert_line(const LoadedModel& model, bool special, const std::string& line) {
   const Json request = parse_json(line);
-  const bool has_text = request.is_object() && request.contains("text");
-  const bool has_ids = request.is_object() && request.contains("ids");
-  if (has_text == has_ids) throw Failure("needs to be an object with \"text\" or with \"ids\"");
-  if (has_ids) return text_json(model.detokenize(to_tokens(request["ids"], "ids")));
-  if (!request["text"].is_string()) throw Failure("\"text\" is not a string");
-  const auto& text = request["text"].get_ref<const std::string&>();
-  return {{"ids", model.tokenize(text, special, "text")}};
+  const Json* text = request.find("text");
+  const Json* ids = request.find("ids");
+  if ((text == nullptr) == (ids == nullptr)) throw Failure("needs to be an object with \"text\" or with \"ids\"");
+  if (ids != nullptr) return text_json(model.detokenize(to_tokens(*ids, "ids")));
+  if (!text->is_string()) throw Failure("\"text\" is not a string");
+  return {{"ids", model.tokenize(text->text(), special, "text")}};
 }
 
 // Converts the lines of standard input. Returns false if one was not a request.
@@ -103,45 +102,44 @@ int run_tokenize(const TokenizeOptions& options) {
 
 void check_combination(const TokenizeOptions& options) {
   const int forms = options.pieces + options.json + options.jsonl;
-  if (forms > 1) throw CLI::ValidationError("Give one of --pieces, --json and --jsonl");
+  if (forms > 1) throw UsageError("Give one of --pieces, --json and --jsonl");
   if (options.has_text && (options.decode || options.jsonl)) {
-    throw CLI::ValidationError("TEXT cannot be combined with --decode or --jsonl");
+    throw UsageError("TEXT cannot be combined with --decode or --jsonl");
   }
   if (options.decode && options.special) {
     reject("--parse-special", "has no effect with --decode");
   }
   if (options.decode && options.jsonl) {
-    throw CLI::ValidationError("--decode cannot be combined with --jsonl, which decodes the lines that have ids");
+    throw UsageError("--decode cannot be combined with --jsonl, which decodes the lines that have ids");
   }
 }
 
 }  // namespace
 
-void add_tokenize(CLI::App& app, Run& run) {
+void add_tokenize(Command& app, Run& run) {
   auto options = std::make_shared<TokenizeOptions>();
-  CLI::App* command = app.add_subcommand("tokenize", "Convert text to token ids, or back");
-  add_model_option(*command, options->model);
-  command->add_option("TEXT", options->text, "The text; standard input if absent")->type_name("");
+  Command& command = app.add_command("tokenize", "Convert text to token ids, or back");
+  add_model_option(command, options->model);
+  command.add_option("TEXT", options->text, "The text; standard input if absent");
   command
-      ->add_option("--decode", options->ids,
-                   "Convert ids to text; reads them from standard input if there are none here")
-      ->expected(0, std::numeric_limits<int>::max())
-      ->type_name("IDS...");
-  command->add_flag(with_underscores("--parse-special"), options->special, kSpecialHelp);
-  command->add_flag("--pieces", options->pieces, "One line per token: id, tab, text");
-  command->add_flag("--json", options->json, "One JSON object");
-  command->add_flag("--jsonl", options->jsonl,
-                    "Answer each line {\"text\":...} of standard input with {\"ids\":[...]} and the other way round; "
-                    "a bad line becomes {\"error\":...,\"line\":N}");
-  command->footer(
+      .add_option("--decode", options->ids,
+                  "Convert ids to text; reads them from standard input if there are none here")
+      .metavar("IDS...");
+  command.add_flag("--parse-special", options->special, kSpecialHelp);
+  command.add_flag("--pieces", options->pieces, "One line per token: id, tab, text");
+  command.add_flag("--json", options->json, "One JSON object");
+  command.add_flag("--jsonl", options->jsonl,
+                   "Answer each line {\"text\":...} of standard input with {\"ids\":[...]} and the other way round; "
+                   "a bad line becomes {\"error\":...,\"line\":N}");
+  command.set_footer(
       "Examples:\n"
       "  sotto tokenize -m demo.sotto \"Once upon a time\"\n"
       "  sotto tokenize -m demo.sotto --decode 2837 327 622\n"
       "  sotto tokenize -m demo.sotto < book.txt | sotto tokenize -m demo.sotto --decode\n"
       "  sotto tokenize -m demo.sotto --jsonl < texts.jsonl > ids.jsonl");
-  command->callback([&run, options, command] {
-    options->has_text = command->count("TEXT") > 0;
-    options->decode = command->count("--decode") > 0;
+  command.on_parsed([&run, options, &command] {
+    options->has_text = is_given(command, "TEXT");
+    options->decode = is_given(command, "--decode");
     check_combination(*options);
     run = [options] { return run_tokenize(*options); };
   });

@@ -1,0 +1,207 @@
+// The command line of a program: its commands, their options, and checks of what was given. The conventions are those
+// of GNU programs: "--name VALUE", "--name=VALUE", "-n VALUE", "-nVALUE", several flags in one word, and "--" before
+// arguments that begin with "-". Every name is also understood with "_" for "-".
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sotto::cli {
+
+// A command line that the program rejects.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// How many values an option takes.
+enum class Values {
+  kNone,      // it is a flag
+  kOne,       // it may be given only once
+  kOptional,  // the same, and the value may be absent
+  kRepeated,  // one each time that it is given
+  kList       // all words up to the next option
+};
+
+// An option ("-n,--max-tokens"), or an argument without a name ("TEXT").
+class Option {
+ public:
+  // Receives each value after parsing, in the order in which the options were added; for a flag "true" or "false".
+  using Set = std::function<void(const std::string& value)>;
+  // Returns what is wrong with a value, or an empty string.
+  using Check = std::function<std::string(const std::string& value)>;
+
+  // The spellings are between commas. One that begins with "!" negates a flag.
+  Option(std::string_view spellings, Values values, Set set, std::string description);
+
+  // The heading in help texts, the placeholder of the value, and the default that help texts show.
+  Option& group(std::string heading) { return set(heading_, std::move(heading)); }
+  Option& metavar(std::string name) { return set(metavar_, std::move(name)); }
+  Option& shown_default(std::string text) { return set(shown_default_, std::move(text)); }
+  // The value of an option that was given without its optional value.
+  Option& standard(std::string value) { return set(standard_, std::move(value)); }
+  Option& required() { return set(is_required_, true); }
+  Option& check(Check check) { return set(check_, std::move(check)); }
+
+  const std::vector<std::string>& names() const { return names_; }
+  std::string name() const;  // the first long one
+  bool is_named(std::string_view name) const;
+  bool is_argument() const { return names_.front()[0] != '-'; }
+  bool is_required() const { return is_required_; }
+  Values values() const { return values_; }
+  const std::string& heading() const { return heading_; }
+  const std::string& metavar() const { return metavar_; }
+  const std::string& shown_default() const { return shown_default_; }
+  const std::string& description() const { return description_; }
+  const std::vector<std::string>& given() const { return given_; }  // the values as given
+  bool is_given() const { return count_ > 0; }
+
+ private:
+  friend class Parser;
+
+  template <typename T>
+  Option& set(T& member, T value) {
+    member = std::move(value);
+    return *this;
+  }
+
+  std::vector<std::string> names_;
+  std::string negated_name_;
+  Values values_;
+  Set set_;
+  Check check_;
+  std::string description_;
+  std::string heading_ = "Options";
+  std::string metavar_;
+  std::string shown_default_;
+  std::string standard_;
+  bool is_required_ = false;
+  int count_ = 0;
+  std::vector<std::string> given_;
+};
+
+// A command with its options, or the program itself, whose commands are its parts. A command line names one command
+// without parts.
+class Command {
+ public:
+  Command(std::string path, std::string description);
+
+  Command& add_command(const std::string& name, std::string description);
+  Option& add_option(std::string_view names, Option::Set set, std::string description, Values values = Values::kOne);
+  Option& add_option(std::string_view names, std::string& value, std::string description);
+  Option& add_option(std::string_view names, std::vector<std::string>& values, std::string description,
+                     Values kind = Values::kList);
+  Option& add_flag(std::string_view names, bool& value, std::string description);
+  Option& add_flag(std::string_view names, std::function<void()> set, std::string description);
+  void set_version(std::string text, std::string description);  // adds --version
+  void set_footer(std::string text) { footer_ = std::move(text); }
+  void on_parsed(std::function<void()> function) { on_parsed_ = std::move(function); }
+
+  const std::string& path() const { return path_; }  // "sotto grammar check"
+  std::string name() const { return path_.substr(path_.rfind(' ') + 1); }
+  const std::string& description() const { return description_; }
+  const std::string& footer() const { return footer_; }
+  const std::string& version() const { return version_; }
+  const std::vector<std::unique_ptr<Command>>& commands() const { return commands_; }
+  const std::vector<std::unique_ptr<Option>>& options() const { return options_; }
+  const Command* find_command(std::string_view name) const;  // null if there is none
+  const Option* find(std::string_view name) const;           // null if there is none
+
+ private:
+  friend class Parser;
+
+  std::string path_;
+  std::string description_;
+  std::string footer_;
+  std::string version_;
+  std::function<void()> on_parsed_;
+  std::vector<std::unique_ptr<Command>> commands_;
+  std::vector<std::unique_ptr<Option>> options_;
+};
+
+// Parses a command line, gives the values to the options of the named command, and calls on_parsed().
+class Parser {
+ public:
+  Parser(Command& program, int argc, char** argv);
+
+  // Throws a UsageError.
+  void run();
+
+  const Command& command() const { return *command_; }   // the command that was named last
+  bool lacks_command() const { return lacks_command_; }  // the error is that none was named
+  bool wants_help() const { return wants_help_; }
+  bool wants_version() const { return wants_version_; }
+
+ private:
+  bool is_option(const std::string& word) const;
+  void read_option(const std::string& word);
+  void read_argument(const std::string& word);
+  void add_values(Option& option, const std::string& name, const std::string* value);
+  void apply();
+
+  std::vector<std::string> words_;
+  size_t next_ = 0;
+  bool has_only_arguments_ = false;
+  bool lacks_command_ = false;
+  bool wants_help_ = false;
+  bool wants_version_ = false;
+  Command* command_;
+};
+
+// Returns the elements of "--a,--b".
+std::vector<std::string> split_names(std::string_view names);
+
+// Returns a decimal number. Throws a UsageError that names `option`. T is float, double or a standard integer type of
+// 32 or 64 bits.
+template <typename T>
+T parse_number(const std::string& option, const std::string& text);
+
+// Returns a number as help texts show it.
+template <typename T>
+std::string number_text(T value);
+
+// Adds an option whose value is a number or a text. Help texts show its default.
+Option& add_value(Command& command, std::string_view names, std::string& value, const std::string& description,
+                  const char* metavar);
+template <typename T>
+Option& add_value(Command& command, std::string_view names, T& value, const std::string& description,
+                  const char* metavar) {
+  const std::string option = Option(names, Values::kOne, nullptr, "").name();
+  return command
+      .add_option(
+          names, [&value, option](const std::string& text) { value = parse_number<T>(option, text); }, description)
+      .metavar(metavar)
+      .shown_default(number_text(value));
+}
+
+// Adds an option that may be given several times, with one value each.
+Option& add_texts(Command& command, std::string_view names, std::vector<std::string>& texts,
+                  const std::string& description, const char* metavar = "TEXT");
+
+// Returns a check that accepts only `choices`.
+Option::Check one_of(std::vector<std::string> choices);
+
+// A check that rejects an empty file name.
+std::string check_file_name(const std::string& name);
+
+bool is_given(const Command& command, const std::string& option);
+
+// Returns the first of `options` that was given, or an empty string.
+std::string first_given(const Command& command, const std::vector<std::string>& options);
+
+// Throws a UsageError that names the option.
+[[noreturn]] void reject(const std::string& option, const std::string& why);
+
+// Throws a UsageError if `option` was given, but none of `needed`.
+void require_with(const Command& command, const std::string& option, const std::vector<std::string>& needed);
+
+// Throws a UsageError if `option` was given together with one of `others`.
+void reject_with(const Command& command, const std::string& option, const std::vector<std::string>& others,
+                 const std::string& why = "");
+
+}  // namespace sotto::cli
