@@ -1,10 +1,11 @@
-"""Compiles the public headers as every supported language version and holds the structs to their layouts.
+"""Compiles the public headers as every supported language version and compares the structs with their layout files.
 
-A layout file has a line "struct field offset size" for each field and "struct - 0 size" for each struct: layout_lp64.txt
-where pointers have 64 bits, layout_ilp32.txt where they have 32 and 64-bit integers are aligned to 8 bytes (ARM, RISC-V,
-WebAssembly). Both are checked if one of the compilers can compile for such a machine; no headers of its
-system are needed. Bindings compare their declarations with these files, which capi/generate makes from the tables. With --released, the structs must also serve programs compiled against those headers. `--release DIRECTORY` keeps
-the headers for that, without their comments.
+A layout file has a line "struct field offset size" for each field and "struct - 0 size" for each struct. layout_lp64.txt
+is for machines with pointers of 64 bits, and layout_ilp32.txt for those with pointers of 32 bits and 64-bit integers
+aligned to 8 bytes (ARM, RISC-V, WebAssembly). Each is checked if one of the compilers can compile for such a machine,
+whose system headers are not needed. The bindings compare their declarations with the same files, which capi/generate
+writes. With --released, the structs must also serve programs that were compiled against the released headers.
+`--release DIRECTORY` stores the headers for that, without their comments.
 """
 import argparse
 import pathlib

@@ -67,7 +67,7 @@ lib = _load()
 
 
 def check(status: int, error: abi.Error | None = None) -> int:
-    """Raises for a failure; returns OK or the reason why generation ended."""
+    """Raises an exception for a failure. Returns OK or the reason why generation ended."""
     if status >= 0:
         return status
     if error is None:
@@ -85,7 +85,7 @@ def check_session(handle, status: int) -> int:
 
 
 def check_whole(status: int, error: abi.Error | None = None) -> None:
-    """Raises for a stop as well, for calls whose outputs a stop leaves unwritten."""
+    """Raises an exception for a stop too, for calls whose outputs a stop leaves unwritten."""
     if check(status, error) != Status.OK:
         raise SottoError(status, f"the call ended with {Status(status).name}")
 

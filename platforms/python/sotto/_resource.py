@@ -81,8 +81,8 @@ class Block:
 class Resource:
     """A handle that is freed when it has been closed and has no users left.
 
-    One that is closed while a call runs or while another object needs it is freed after that; from its closing on
-    every new call raises ClosedError.
+    If it is closed while a call runs or while another object needs it, it is freed afterwards. New calls of a closed
+    object raise ClosedError.
     """
 
     def __init__(self):

@@ -54,7 +54,7 @@ class Sampler(Resource):
         self._kept = filler
 
     def pick(self, logits, history: Sequence[int] = (), **situation) -> int:
-        """Selects a token. `logits` are any floats; `situation` may hold allowed (words of 64 bits, such as a matcher's
+        """Selects a token. `logits` are any floats. `situation` may contain allowed (words of 64 bits, such as a matcher's
         mask), generated_count, token_limit and sequence."""
         token, error = ctypes.c_int32(), abi.Error()
         given, _kept = self._input(logits, history, **situation)

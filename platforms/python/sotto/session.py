@@ -33,7 +33,7 @@ _NO_LIMIT = ctypes.c_size_t(-1).value
 class Session(Resource):
     """One stream of text. A session is used by one thread at a time; only cancel and close may come from another.
 
-    `stop_reason` is the reason why the newest text ended, None while it continues.
+    `stop_reason` says why the newest text ended. It is None while the text continues.
     """
 
     def __init__(self, model: Model, params: SessionParams | None = None, **changes: Unpack[SessionFields]):
@@ -99,7 +99,7 @@ class Session(Resource):
             self.stop_reason = None
 
     def set_grammar(self, grammar: Grammar | None, **changes: Unpack[MatcherFields]) -> None:
-        """Sets a grammar for the generated text, with a new matcher over the model's vocabulary; None removes it."""
+        """Sets the grammar of the generated text, and makes a matcher for it. None removes it."""
         if grammar is None:
             return self.set_matcher(None)
         if not isinstance(grammar, Grammar):
@@ -186,14 +186,14 @@ class Session(Resource):
             yield text
 
     def _take_cancellation(self) -> None:
-        """Ends the text, if a call of cancel came after its last token, so that it does not stop the next text."""
+        """Consumes a cancellation that came after the last token of a text, so that it does not stop the next text."""
         with Exclusive(self) as handle:
             lib.sotto_session_next(handle, ctypes.POINTER(abi.Piece)())
             self.stop_reason = Status.STOP_CANCELLED
 
     def generate(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
                  on_piece: Callable[[Piece], object] | None = None) -> Status:
-        """Generates inside the library: `on_piece` receives the pieces and ends the text by returning a true value."""
+        """Generates without returning to Python between tokens. `on_piece` receives the pieces; a true result ends the text."""
         limit = _NO_LIMIT if max_tokens is None else integer(abi.size, max_tokens, "max_tokens")
         tokens, count = tokens_in(self._tokens(prompt))
         self._set_limit(None)
@@ -212,7 +212,7 @@ class Session(Resource):
             return self.model._tokenize(prompt, is_held=True)
 
     def _set_limit(self, max_tokens) -> None:
-        """Sets the token limit of one text; the other stops stay."""
+        """Sets the token limit of one text. The other stops stay in effect."""
         if max_tokens == self._limit:
             return
         params = self._stops if max_tokens is None else dataclasses.replace(self._stops, max_tokens=max_tokens)
