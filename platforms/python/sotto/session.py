@@ -193,7 +193,7 @@ class Session(Resource):
 
     def generate(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
                  on_piece: Callable[[Piece], object] | None = None) -> Status:
-        """Generates without returning to Python between tokens. `on_piece` receives the pieces; a true result ends the text."""
+        """Generates inside the library. `on_piece` receives the pieces and ends the text by returning a true value."""
         limit = _NO_LIMIT if max_tokens is None else integer(abi.size, max_tokens, "max_tokens")
         tokens, count = tokens_in(self._tokens(prompt))
         self._set_limit(None)
