@@ -101,26 +101,29 @@ struct Split {
   size_t collected;
 };
 
+// The operations of one instruction set.
 struct Kernels {
   Isa isa;
 
-  // y = (x - mean) / sqrt(variance + epsilon) * gain + bias (Ba et al. 2016):
-  // mean = sum(x) / n; variance = sum of fma(d, d, .) over d = x - mean, / n;
-  // r = 1 / sqrt(variance + epsilon); y = fma(d * r, gain, bias). y may be x.
+  // Layer normalization (Ba et al. 2016), y = (x - mean) / sqrt(variance + epsilon) * gain + bias, computed as:
+  //   mean = sum(x) / n; d = x - mean; variance = (sum of fma(d, d, .)) / n;
+  //   r = 1 / sqrt(variance + epsilon); y = fma(d * r, gain, bias)
+  // y may be x.
   void (*layer_norm)(const float* x, const float* gain, const float* bias, float epsilon, size_t n, float* y);
 
-  // Asymmetric int8 of one row: lo = min(0, min x), hi = max(0, max x); where lo = hi the
-  // scale is 1, else scale = (hi - lo) / 255, inverse = 255 / (hi - lo).
-  // zero_point = clamp(round(-128 - lo * inverse), -128, 127);
-  // q = round(clamp(x * inverse, -128 - zero_point, 127 - zero_point)) + zero_point.
-  // NaN counts as the lower bound.
+  // Quantizes a row to asymmetric int8:
+  //   lo = min(0, min x); hi = max(0, max x); scale = (hi - lo) / 255; inverse = 255 / (hi - lo);
+  //   zero_point = clamp(round(-128 - lo * inverse), -128, 127);
+  //   q = round(clamp(x * inverse, -128 - zero_point, 127 - zero_point)) + zero_point
+  // If lo = hi, the scale is 1. NaN counts as the lower bound.
   void (*quantize_row)(const float* x, size_t n, int8_t* q, RowQuantization* quantization);
 
-  // Symmetric int8 of one head: m = max |x|; where m = 0 all q and the result are 0, else
-  // q = round(clamp(x * (127 / m), -127, 127)); returns the scale m / 127.
+  // Quantizes the vector of a head to symmetric int8 and returns the scale m / 127, where m = max |x|:
+  //   q = round(clamp(x * (127 / m), -127, 127))
+  // If m = 0, all q and the result are 0.
   float (*quantize_symmetric)(const float* x, size_t n, int8_t* q);
 
-  // Computes x = gelu(x) in place. The tanh form (Hendrycks and Gimpel 2016) is x / (1 + exp(-2u)) with u = sqrt(2/pi)
+  // Replace x by gelu(x). The tanh form (Hendrycks and Gimpel 2016) is x / (1 + exp(-2u)) with u = sqrt(2/pi)
   // (x + 0.044715 x^3). The erf form is x/2 (1 + erf(x/sqrt 2)).
   void (*gelu_tanh)(float* x, size_t n);
   void (*gelu_erf)(float* x, size_t n);
@@ -131,12 +134,12 @@ struct Kernels {
   // Computes y = fma(q, scale, position): a token's embedding at a position.
   void (*embed)(const int8_t* q, float scale, const float* position, size_t n, float* y);
 
-  // output = softmax(query . keys * score_scale) . values, with the query quantized
-  // by quantize_symmetric to scale s:
-  // score_t = float(dot_t) * ((s * score_scale) * key_scale_t); m = max score;
-  // p_t = exp(score_t - m); w_t = p_t * value_scale_t;
-  // output_d = (sum over t in order, from 0, of fma(w_t, value_t_d, .)) * (1 / sum p).
-  // The lanes of sum p count t through all spans. At least one slot.
+  // Attention of one query (Vaswani et al. 2017), output = softmax(query . keys * score_scale) . values. With the query
+  // quantized by quantize_symmetric to the scale s, it is computed as:
+  //   score_t = float(dot_t) * ((s * score_scale) * key_scale_t); m = max score;
+  //   p_t = exp(score_t - m); w_t = p_t * value_scale_t;
+  //   output_d = (sum over t in order, from 0, of fma(w_t, value_t_d, .)) * (1 / sum p)
+  // For the lanes of sum p, slots are numbered consecutively through all spans. There must be at least one slot.
   void (*attention)(const AttentionArgs& args);
 
   // Computes attention() of every row.
