@@ -115,7 +115,7 @@ struct Kernels {
   //   lo = min(0, min x); hi = max(0, max x); scale = (hi - lo) / 255; inverse = 255 / (hi - lo);
   //   zero_point = clamp(round(-128 - lo * inverse), -128, 127);
   //   q = round(clamp(x * inverse, -128 - zero_point, 127 - zero_point)) + zero_point
-  // If lo = hi, the scale is 1. NaN counts as the lower bound.
+  // If lo = hi, scale and inverse are 1. NaN counts as the lower bound.
   void (*quantize_row)(const float* x, size_t n, int8_t* q, RowQuantization* quantization);
 
   // Quantizes the vector of a head to symmetric int8 and returns the scale m / 127, where m = max |x|:
