@@ -1,4 +1,4 @@
-// kernels/generic/vector.h explains the unnamed namespace.
+// Control of denormals on x86-64. kernels/generic/vector.h explains the unnamed namespace.
 #pragma once
 
 #include <immintrin.h>

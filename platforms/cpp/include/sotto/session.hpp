@@ -1,4 +1,4 @@
-// Part of sotto.hpp: sessions.
+// Part of sotto.hpp: sessions, which generate, score and search text.
 #ifndef SOTTO_SESSION_HPP
 #define SOTTO_SESSION_HPP
 
