@@ -27,7 +27,7 @@ def main() -> int:
             emitted = importlib.import_module(path.stem).emit(tables)
             if twice := files.keys() & emitted.keys():
                 raise table_module.TableError(f"{path.name} emits {sorted(twice)}, as another module does")
-            files.update(emitted)
+            files.update({name: text.replace(table_module.HARD_SPACE, " ") for name, text in emitted.items()})
     except table_module.TableError as error:
         print(f"capi/params: {error}", file=sys.stderr)
         return 1

@@ -14,6 +14,8 @@ import tomllib
 NUMBERS = {"float": 4, "double": 8, "int32_t": 4, "uint32_t": 4, "uint64_t": 8, "uint8_t": 1, "char": 1, "size_t": None,
            "sotto_token": 4}
 FLOATS = {"float", "double"}
+# A space at which no line may be broken, until the text is written. A line that begins with "1." would be a list in Markdown.
+HARD_SPACE = "\u00a0"
 LARGEST = {"UINT32_MAX": 2**32 - 1, "UINT64_MAX": 2**64 - 1}
 # How a struct is used. params: the caller fills it in after _params_init. input: the caller fills it in. output: the library
 # fills in a struct whose struct_size the caller has set. result: the library returns a pointer to it. value: other structs
@@ -244,7 +246,7 @@ class Field:
             sentences.append(f"{special.text} means {special.meaning}.")
         if self.off is not None and self.kind == "number" and self.off != default and self.off not in specials:
             sentences.append(f"{number_text(self.off)} disables it.")
-        return " ".join(sentences)
+        return " ".join(re.sub(r" (?=\S+$)", HARD_SPACE, sentence) for sentence in sentences)
 
 
 def number_text(value: int | float) -> str:

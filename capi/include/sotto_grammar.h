@@ -124,8 +124,8 @@ typedef struct sotto_grammar_params {
   /* White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white
    * space. Default: ONE_SPACE. */
   sotto_json_space json_space;
-  /* Maximum number of white space characters in one place, with FLEXIBLE. Default: 20. Range: 0 to
-   * 2147483648. UINT32_MAX means unlimited. */
+  /* Maximum number of white space characters in one place, with FLEXIBLE. Default: 20. Range: 0
+   * to 2147483648. UINT32_MAX means unlimited. */
   uint32_t max_space;
   /* Whether FLEXIBLE also allows white space before and after the document. Default: 0. */
   uint32_t allow_surrounding_whitespace;
@@ -194,8 +194,8 @@ typedef struct sotto_matcher_params {
 
   /* ---- Capacities. The automatic values suffice for all but very ambiguous grammars ---- */
 
-  /* Number of stack nodes. A stack node records where rules have called other rules. Default: 0
-   * (automatic). Range: 16 to 268435456. */
+  /* Number of stack nodes. A stack node records where rules have called other rules. Default:
+   * 0 (automatic). Range: 16 to 268435456. */
   uint32_t node_count;
   /* Total number of stack frames in all nodes. Default: 0 (automatic). Range: 16 to 268435456. */
   uint32_t frame_count;

@@ -231,14 +231,14 @@ enum {
 typedef struct sotto_sampler_params {
   uint32_t struct_size;
   /* Temperature T, by which the logits are divided. 0 selects the most likely of the tokens that
-   * the other stages leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1 disables
-   * it. */
+   * the other stages leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1
+   * disables it. */
   float temperature;
   /* Keeps the k most likely tokens. Default: 40. 0 disables it. */
   uint32_t top_k;
   /* Keeps the smallest set of most likely tokens whose probabilities sum to at least top_p (nucleus
-   * sampling, Holtzman et al. 2020). Default: 0.95. Range: greater than 0 and at most 1. 1 disables
-   * it. */
+   * sampling, Holtzman et al. 2020). Default: 0.95. Range: greater than 0 and at most 1. 1
+   * disables it. */
   float top_p;
   /* Keeps tokens with p >= min_p max p (Nguyen et al. 2024). Default: 0.05. Range: 0 to 1. 0
    * disables it. */
@@ -247,8 +247,8 @@ typedef struct sotto_sampler_params {
    * 2019). Default: 1 (off). Range: greater than 0 and at most 100. */
   float repetition_penalty;
   /* Number of recent tokens to which the repetition, frequency and presence penalties apply.
-   * Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0 disables
-   * it. */
+   * Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0
+   * disables it. */
   uint32_t repetition_window;
   /* Whether the log probabilities in sotto_piece are computed. Default: 0. */
   uint32_t log_probabilities;
@@ -293,8 +293,8 @@ typedef struct sotto_sampler_params {
    * guard measures. The more repetitive they are, the closer the penalty moves from
    * repetition_penalty to guard_penalty. Default: 0 (off). Range: 0 to 256. */
   uint32_t guard_window;
-  /* Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to
-   * 100. */
+  /* Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1
+   * to 100. */
   float guard_penalty;
   uint32_t reserved0;
   /* Strings that interrupt a repetition: DRY does not look past a token that contains one of them.
@@ -330,8 +330,8 @@ typedef struct sotto_sampler_params {
   /* Keeps tokens with p >= top_a (max p)^2. Default: 0 (off). Range: 0 to 1. */
   float top_a;
   /* Tail-free sampling (Phan 2019): keeps the most likely tokens up to the point where the
-   * normalized absolute second differences of the sorted probabilities sum to tail_free. Default: 1
-   * (off). Range: greater than 0 and at most 1. */
+   * normalized absolute second differences of the sorted probabilities sum to tail_free. Default:
+   * 1 (off). Range: greater than 0 and at most 1. */
   float tail_free;
   /* Locally typical sampling (Meister et al. 2023): keeps the tokens with the smallest |-ln p - H|
    * whose probabilities sum to at least typical_p. Default: 1 (off). Range: greater than 0 and at
@@ -363,8 +363,8 @@ typedef struct sotto_sampler_params {
   float mirostat_tau;
   /* Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1. */
   float mirostat_eta;
-  /* Number of tokens from which MIROSTAT estimates the Zipf exponent. Default: 100. Range: at least
-   * 2. */
+  /* Number of tokens from which MIROSTAT estimates the Zipf exponent. Default: 100. Range: at
+   * least 2. */
   uint32_t mirostat_m;
   /* Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0
    * to 1. */

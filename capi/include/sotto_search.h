@@ -111,11 +111,11 @@ typedef struct sotto_search_params {
   uint32_t struct_size;
   /* Kind of search. Default: BEAM. */
   sotto_search_mode mode;
-  /* Number of beams or samples. Default: 0 (the session's). Range: 1 to the session's
-   * sequence_count. */
+  /* Number of beams or samples. Default: 0 (the session's). Range: 1 to the
+   * session's sequence_count. */
   uint32_t sequence_count;
-  /* Number of sequences to return, the best ones first. Default: 0 (all). Range: 1 to
-   * sequence_count. */
+  /* Number of sequences to return, the best ones first. Default: 0 (all). Range: 1
+   * to sequence_count. */
   uint32_t return_count;
   /* Maximum number of new tokens per sequence. Default: 0 (the session's). Range: 1 to the
    * session's sequence_tokens. */
@@ -129,8 +129,8 @@ typedef struct sotto_search_params {
   /* Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off).
    * Range: 1 to 64. */
   uint32_t group_count;
-  /* Penalty of a token for each earlier group that has chosen it in the same step. Default: 0
-   * (off). Range: 0 to 100. */
+  /* Penalty of a token for each earlier group that has chosen it in the same step. Default:
+   * 0 (off). Range: 0 to 100. */
   float diversity_penalty;
   /* Order of the sequences of SOTTO_SEARCH_SAMPLE. Default: ORDER. */
   sotto_rerank rerank;

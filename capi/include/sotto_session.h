@@ -64,22 +64,22 @@ typedef struct sotto_session_params {
   /* Number of prompt tokens that are evaluated at once. Larger values are reduced to
    * context_tokens. Default: 128. Range: 1 to 4096. */
   uint32_t batch_tokens;
-  /* Number of threads that evaluate tokens. With 1, everything runs on the calling thread. Default:
-   * 1. Range: 1 to 64. */
+  /* Number of threads that evaluate tokens. With 1, everything runs on the calling thread.
+   * Default: 1. Range: 1 to 64. */
   uint32_t thread_count;
   /* What happens when the KV ring is full. Default: STOP. */
   sotto_overflow overflow;
   /* Number of tokens at the start of the stream that RING and SHIFT never drop. Must be 0 with
-   * SOTTO_OVERFLOW_STOP. Default: UINT32_MAX (4, or context_tokens / 4 if that is less; 0 with
-   * SOTTO_OVERFLOW_STOP). Range: 0 to context_tokens / 4. */
+   * SOTTO_OVERFLOW_STOP. Default: UINT32_MAX (4, or context_tokens / 4 if that is less; 0
+   * with SOTTO_OVERFLOW_STOP). Range: 0 to context_tokens / 4. */
   uint32_t sink_tokens;
   /* Threads of the host. If NULL, the session creates its own threads. */
   const sotto_executor* executor;
-  /* Maximum number of sequences in a search (sotto_session_search). Default: 0 (no memory for
-   * searches). Range: 0 to 64. */
+  /* Maximum number of sequences in a search (sotto_session_search). Default: 0 (no memory
+   * for searches). Range: 0 to 64. */
   uint32_t sequence_count;
-  /* Maximum number of new tokens per sequence in a search. Default: 0 (128 if sequence_count is not
-   * 0). Range: 0 to max_context_tokens. */
+  /* Maximum number of new tokens per sequence in a search. Default: 0 (128 if sequence_count is
+   * not 0). Range: 0 to max_context_tokens. */
   uint32_t sequence_tokens;
   /* Features that need additional memory. Default: 0. */
   uint32_t features;
@@ -260,8 +260,8 @@ typedef struct sotto_stop_params {
    * repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated and 1
    * if the text only repeats itself. Default: 0 (off). Range: 0 to 1. */
   float repetition_limit;
-  /* Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to
-   * context_tokens. */
+  /* Number of recent tokens that repetition_limit examines. Default: 64. Range: 8
+   * to context_tokens. */
   uint32_t repetition_window;
   /* Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token, they do not
    * become part of the stream. */

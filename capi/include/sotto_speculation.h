@@ -53,16 +53,16 @@ typedef struct sotto_speculation_params {
   /* Maximum number of draft tokens per evaluation. After rejected drafts, fewer tokens or none are
    * drafted for a while. Default: 0 (the session's). Range: 0 to the session's draft_tokens. */
   uint32_t draft_tokens;
-  /* Minimum number of tokens that must match for LOOKUP to propose a draft. Default: 2. Range: 1 to
-   * max_match. */
+  /* Minimum number of tokens that must match for LOOKUP to propose a draft. Default: 2. Range: 1
+   * to max_match. */
   uint32_t min_match;
   /* Maximum number of tokens that LOOKUP compares. Default: 8. Range: 1 to 64. */
   uint32_t max_match;
   /* Number of layers that EARLY_EXIT evaluates. Default: 0 (a third of the layers). Range: 1 to
    * layer_count - 1. */
   uint32_t exit_layer;
-  /* SESSION and EARLY_EXIT end a draft before a token that is less likely than this. Default: 0
-   * (off). Range: 0 to 1. */
+  /* SESSION and EARLY_EXIT end a draft before a token that is less likely than this. Default:
+   * 0 (off). Range: 0 to 1. */
   float draft_threshold;
   uint32_t reserved;
   /* The session that SESSION uses. It must outlive this use, must run on the same thread, and must

@@ -18,25 +18,25 @@ type GrammarParams struct {
 	// Tokens that activate the grammar. A token that has text cannot be combined with `triggers`, because unconstrained
 	// text is then matched by tokens instead of bytes.
 	TriggerTokens []Token
-	// White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white space. Default:
-	// ONE_SPACE.
+	// White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white space.
+	// Default: ONE_SPACE.
 	JSONSpace JSONSpace
 	// Maximum number of white space characters in one place, with FLEXIBLE. Default: 20. Range: 0 to 2147483648.
 	// UINT32_MAX means unlimited.
 	MaxSpace uint32
-	// Whether FLEXIBLE also allows white space before and after the document. Default: false.
+	// Whether FLEXIBLE also allows white space before and after the document. Default: 0.
 	AllowSurroundingWhitespace bool
 	// Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020.
 	SchemaDraft uint32
-	// Whether "format" is enforced, for the formats that the standard defines. Default: true.
+	// Whether "format" is enforced, for the formats that the standard defines. Default: 1.
 	AssertFormats bool
 	// Whether an object with "properties" may contain only those properties, and an array with a tuple only the tuple,
-	// unless the schema says otherwise. Default: false.
+	// unless the schema says otherwise. Default: 0.
 	ForbidAdditional bool
 	// Whether property names that the schema does not list count towards minProperties. The grammar cannot prevent such
-	// a name from occurring twice. Default: false.
+	// a name from occurring twice. Default: 0.
 	AssumeDistinctNames bool
-	// Whether the text is an array of one or more calls instead of a single call. Default: false.
+	// Whether the text is an array of one or more calls instead of a single call. Default: 0.
 	ParallelToolCalls bool
 	// Receives warnings about rules that no text can use. May be nil.
 	Log func(level LogLevel, message string)
@@ -149,10 +149,10 @@ type ModelParams struct {
 	// AVX512VNNI and AVX512AMX do; otherwise opening a model fails with INVALID_STATE. REFERENCE can be combined with
 	// every set. Default: AUTO.
 	ISA ISA
-	// Whether the checksums of the tensors are verified. If not, only the structure of the file is. Default: true.
+	// Whether the checksums of the tensors are verified. If not, only the structure of the file is. Default: 1.
 	VerifyChecksums bool
 	// Whether weights that the file contains in packed form for this CPU are copied into the model's memory, for
-	// example into huge pages. After each chunk, `release` is called. Default: false.
+	// example into huge pages. After each chunk, `release` is called. Default: 0.
 	CopyWeights bool
 	// Receives log messages. May be nil.
 	Log func(level LogLevel, message string)
@@ -237,13 +237,13 @@ type SamplerParams struct {
 	TopP float32
 	// Keeps tokens with p >= min_p max p (Nguyen et al. 2024). Default: 0.05. Range: 0 to 1. 0 disables it.
 	MinP float32
-	// Penalty r of the tokens in the window: l becomes l/r if l > 0, and l*r otherwise (Keskar et al. 2019). Default: 1
-	// (off). Range: greater than 0 and at most 100.
+	// Penalty r of the tokens in the window: l becomes l/r if l > 0, and l*r otherwise (Keskar et al. 2019). Default:
+	// 1 (off). Range: greater than 0 and at most 100.
 	RepetitionPenalty float32
 	// Number of recent tokens to which the repetition, frequency and presence penalties apply. Default: 64. UINT32_MAX
 	// means all that the session holds, at most context_tokens. 0 disables it.
 	RepetitionWindow uint32
-	// Whether the log probabilities in sotto_piece are computed. Default: false.
+	// Whether the log probabilities in sotto_piece are computed. Default: 0.
 	LogProbabilities bool
 	// Seed of the random numbers. Default: 0.
 	Seed uint64
@@ -258,8 +258,7 @@ type SamplerParams struct {
 	FrequencyPenalty float32
 	// Penalty v: l decreases by v for tokens with c(t) > 0. Default: 0 (off). Range: -100 to 100.
 	PresencePenalty float32
-	// Whether the windows of all penalties include the prompt. If not, they contain only generated tokens. Default:
-	// true.
+	// Whether the windows of all penalties include the prompt. If not, they contain only generated tokens. Default: 1.
 	PenalizePrompt bool
 	// Slope of the curve that reduces the repetition, frequency and presence penalties of older tokens in the window.
 	// Default: 0 (off). Range: 0 to 10.
@@ -276,8 +275,8 @@ type SamplerParams struct {
 	// Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all).
 	DRYWindow uint32
 	// Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the guard measures. The
-	// more repetitive they are, the closer the penalty moves from repetition_penalty to guard_penalty. Default: 0
-	// (off). Range: 0 to 256.
+	// more repetitive they are, the closer the penalty moves from repetition_penalty to guard_penalty. Default:
+	// 0 (off). Range: 0 to 256.
 	GuardWindow uint32
 	// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to 100.
 	GuardPenalty float32
@@ -319,8 +318,8 @@ type SamplerParams struct {
 	// Keeps tokens with l >= max - n sigma, where sigma is the standard deviation of the finite logits (Tang et al.
 	// 2024). Default: 0 (off). Range: 0 to 100.
 	TopNSigma float32
-	// Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al. 2025). Default: 1
-	// (off). Range: greater than 0 and at most 1.
+	// Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al. 2025). Default:
+	// 1 (off). Range: greater than 0 and at most 1.
 	TopH float32
 	// Probability with which XTC (p-e-w 2024) acts on a token. It then removes all tokens with p >= xtc_threshold
 	// except the least likely of them. Default: 0 (off). Range: 0 to 1.
@@ -341,7 +340,7 @@ type SamplerParams struct {
 	AdaptiveDecay float32
 	// Number of tokens that are generated before the end-of-text token is allowed. Default: 0 (off).
 	MinNewTokens uint32
-	// Whether the end-of-text token is never generated. Default: false.
+	// Whether the end-of-text token is never generated. Default: 0.
 	IgnoreEnd bool
 	// Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text token increases by |l|
 	// (f^(t-s) - 1). Default: 0.
@@ -591,8 +590,8 @@ type SessionParams struct {
 	// Number of prompt tokens that are evaluated at once. Larger values are reduced to context_tokens. Default: 128.
 	// Range: 1 to 4096.
 	BatchTokens uint32
-	// Number of threads that evaluate tokens. With 1, everything runs on the calling thread. Default: 1. Range: 1 to
-	// 64.
+	// Number of threads that evaluate tokens. With 1, everything runs on the calling thread. Default: 1. Range: 1
+	// to 64.
 	ThreadCount uint32
 	// What happens when the KV ring is full. Default: STOP.
 	Overflow Overflow
@@ -600,16 +599,16 @@ type SessionParams struct {
 	// Default: UINT32_MAX (4, or context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP). Range: 0 to
 	// context_tokens / 4.
 	SinkTokens uint32
-	// Maximum number of sequences in a search (sotto_session_search). Default: 0 (no memory for searches). Range: 0 to
-	// 64.
+	// Maximum number of sequences in a search (sotto_session_search). Default: 0 (no memory for searches). Range: 0
+	// to 64.
 	SequenceCount uint32
-	// Maximum number of new tokens per sequence in a search. Default: 0 (128 if sequence_count is not 0). Range: 0 to
-	// max_context_tokens.
+	// Maximum number of new tokens per sequence in a search. Default: 0 (128 if sequence_count is not 0). Range: 0
+	// to max_context_tokens.
 	SequenceTokens uint32
 	// Features that need additional memory. Default: 0.
 	Features Feature
-	// Bytes reserved for the lists in the sampler's parameters. The lists of the stops get the same amount. Default:
-	// 16384. Range: 0 to 16777216.
+	// Bytes reserved for the lists in the sampler's parameters. The lists of the stops get the same amount.
+	// Default: 16384. Range: 0 to 16777216.
 	ListBytes uint32
 	// Maximum number of draft tokens that speculation evaluates at once (see sotto_speculation.h). Default: 0 (no
 	// memory for speculation). Range: 0 to 15.
@@ -655,7 +654,7 @@ func (p *SessionParams) fill(c *C.sotto_session_params) {
 // StopParams: conditions that end generation. Tokens and time are counted from the last prefill. Arrays are copied;
 // they may be NULL if their count is 0.
 type StopParams struct {
-	// Whether the emitted text includes the stop string. If not, the text ends before it. Default: false.
+	// Whether the emitted text includes the stop string. If not, the text ends before it. Default: 0.
 	IncludeStopText bool
 	// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off).
 	MaxTokens uint64

@@ -37,25 +37,25 @@ class GrammarParams:
     """Tokens that activate the grammar. A token that has text cannot be combined with `triggers`, because unconstrained
     text is then matched by tokens instead of bytes."""
     json_space: JsonSpace | None = None
-    """White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white space. Default:
-    ONE_SPACE."""
+    """White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white space.
+    Default: ONE_SPACE."""
     max_space: int | None = None
     """Maximum number of white space characters in one place, with FLEXIBLE. Default: 20. Range: 0 to 2147483648.
     UINT32_MAX means unlimited."""
     allow_surrounding_whitespace: bool | None = None
-    """Whether FLEXIBLE also allows white space before and after the document. Default: False."""
+    """Whether FLEXIBLE also allows white space before and after the document. Default: 0."""
     schema_draft: int | None = None
     """Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020."""
     assert_formats: bool | None = None
-    """Whether "format" is enforced, for the formats that the standard defines. Default: True."""
+    """Whether "format" is enforced, for the formats that the standard defines. Default: 1."""
     forbid_additional: bool | None = None
     """Whether an object with "properties" may contain only those properties, and an array with a tuple only the tuple,
-    unless the schema says otherwise. Default: False."""
+    unless the schema says otherwise. Default: 0."""
     assume_distinct_names: bool | None = None
     """Whether property names that the schema does not list count towards minProperties. The grammar cannot prevent such
-    a name from occurring twice. Default: False."""
+    a name from occurring twice. Default: 0."""
     parallel_tool_calls: bool | None = None
-    """Whether the text is an array of one or more calls instead of a single call. Default: False."""
+    """Whether the text is an array of one or more calls instead of a single call. Default: 0."""
     log: Callable[[LogLevel, str], None] | None = None
     """Receives warnings about rules that no text can use. May be None."""
 
@@ -98,10 +98,10 @@ class ModelParams:
     AVX512VNNI and AVX512AMX do; otherwise opening a model fails with INVALID_STATE. REFERENCE can be combined with
     every set. Default: AUTO."""
     verify_checksums: bool | None = None
-    """Whether the checksums of the tensors are verified. If not, only the structure of the file is. Default: True."""
+    """Whether the checksums of the tensors are verified. If not, only the structure of the file is. Default: 1."""
     copy_weights: bool | None = None
     """Whether weights that the file contains in packed form for this CPU are copied into the model's memory, for
-    example into huge pages. After each chunk, `release` is called. Default: False."""
+    example into huge pages. After each chunk, `release` is called. Default: 0."""
     log: Callable[[LogLevel, str], None] | None = None
     """Receives log messages. May be None."""
 
@@ -140,13 +140,13 @@ class SamplerParams:
     min_p: float | None = None
     """Keeps tokens with p >= min_p max p (Nguyen et al. 2024). Default: 0.05. Range: 0 to 1. 0 disables it."""
     repetition_penalty: float | None = None
-    """Penalty r of the tokens in the window: l becomes l/r if l > 0, and l*r otherwise (Keskar et al. 2019). Default: 1
-    (off). Range: greater than 0 and at most 100."""
+    """Penalty r of the tokens in the window: l becomes l/r if l > 0, and l*r otherwise (Keskar et al. 2019). Default:
+    1 (off). Range: greater than 0 and at most 100."""
     repetition_window: int | None = None
     """Number of recent tokens to which the repetition, frequency and presence penalties apply. Default: 64. UINT32_MAX
     means all that the session holds, at most context_tokens. 0 disables it."""
     log_probabilities: bool | None = None
-    """Whether the log probabilities in sotto_piece are computed. Default: False."""
+    """Whether the log probabilities in sotto_piece are computed. Default: 0."""
     seed: int | None = None
     """Seed of the random numbers. Default: 0."""
     order: Order | None = None
@@ -161,8 +161,8 @@ class SamplerParams:
     presence_penalty: float | None = None
     """Penalty v: l decreases by v for tokens with c(t) > 0. Default: 0 (off). Range: -100 to 100."""
     penalize_prompt: bool | None = None
-    """Whether the windows of all penalties include the prompt. If not, they contain only generated tokens. Default:
-    True."""
+    """Whether the windows of all penalties include the prompt. If not, they contain only generated tokens.
+    Default: 1."""
     penalty_slope: float | None = None
     """Slope of the curve that reduces the repetition, frequency and presence penalties of older tokens in the window.
     Default: 0 (off). Range: 0 to 10."""
@@ -222,8 +222,8 @@ class SamplerParams:
     """Keeps tokens with l >= max - n sigma, where sigma is the standard deviation of the finite logits (Tang et al.
     2024). Default: 0 (off). Range: 0 to 100."""
     top_h: float | None = None
-    """Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al. 2025). Default: 1
-    (off). Range: greater than 0 and at most 1."""
+    """Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al. 2025). Default:
+    1 (off). Range: greater than 0 and at most 1."""
     xtc_probability: float | None = None
     """Probability with which XTC (p-e-w 2024) acts on a token. It then removes all tokens with p >= xtc_threshold
     except the least likely of them. Default: 0 (off). Range: 0 to 1."""
@@ -244,7 +244,7 @@ class SamplerParams:
     min_new_tokens: int | None = None
     """Number of tokens that are generated before the end-of-text token is allowed. Default: 0 (off)."""
     ignore_end: bool | None = None
-    """Whether the end-of-text token is never generated. Default: False."""
+    """Whether the end-of-text token is never generated. Default: 0."""
     end_decay_start: int | None = None
     """Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text token increases by |l|
     (f^(t-s) - 1). Default: 0."""
@@ -289,8 +289,8 @@ class SearchParams:
     return_count: int | None = None
     """Number of sequences to return, the best ones first. Default: 0 (all). Range: 1 to sequence_count."""
     max_tokens: int | None = None
-    """Maximum number of new tokens per sequence. Default: 0 (the session's). Range: 1 to the session's
-    sequence_tokens."""
+    """Maximum number of new tokens per sequence. Default: 0 (the session's). Range: 1 to the
+    session's sequence_tokens."""
     length_penalty: float | None = None
     """Exponent alpha of the length normalization. Default: 1. Range: -10 to 10."""
     length_norm: LengthNorm | None = None
@@ -300,8 +300,8 @@ class SearchParams:
     group_count: int | None = None
     """Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off). Range: 1 to 64."""
     diversity_penalty: float | None = None
-    """Penalty of a token for each earlier group that has chosen it in the same step. Default: 0 (off). Range: 0 to
-    100."""
+    """Penalty of a token for each earlier group that has chosen it in the same step. Default: 0 (off). Range: 0
+    to 100."""
     rerank: Rerank | None = None
     """Order of the sequences of SOTTO_SEARCH_SAMPLE. Default: ORDER."""
     contrastive_k: int | None = None
@@ -330,8 +330,8 @@ class SessionParams:
     """Number of prompt tokens that are evaluated at once. Larger values are reduced to context_tokens. Default: 128.
     Range: 1 to 4096."""
     thread_count: int | None = None
-    """Number of threads that evaluate tokens. With 1, everything runs on the calling thread. Default: 1. Range: 1 to
-    64."""
+    """Number of threads that evaluate tokens. With 1, everything runs on the calling thread. Default: 1. Range: 1
+    to 64."""
     overflow: Overflow | None = None
     """What happens when the KV ring is full. Default: STOP."""
     sink_tokens: int | None = None
@@ -339,16 +339,16 @@ class SessionParams:
     Default: UINT32_MAX (4, or context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP). Range: 0 to
     context_tokens / 4."""
     sequence_count: int | None = None
-    """Maximum number of sequences in a search (sotto_session_search). Default: 0 (no memory for searches). Range: 0 to
-    64."""
+    """Maximum number of sequences in a search (sotto_session_search). Default: 0 (no memory for searches). Range: 0
+    to 64."""
     sequence_tokens: int | None = None
-    """Maximum number of new tokens per sequence in a search. Default: 0 (128 if sequence_count is not 0). Range: 0 to
-    max_context_tokens."""
+    """Maximum number of new tokens per sequence in a search. Default: 0 (128 if sequence_count is not 0). Range: 0
+    to max_context_tokens."""
     features: Feature | None = None
     """Features that need additional memory. Default: 0."""
     list_bytes: int | None = None
-    """Bytes reserved for the lists in the sampler's parameters. The lists of the stops get the same amount. Default:
-    16384. Range: 0 to 16777216."""
+    """Bytes reserved for the lists in the sampler's parameters. The lists of the stops get the same amount.
+    Default: 16384. Range: 0 to 16777216."""
     draft_tokens: int | None = None
     """Maximum number of draft tokens that speculation evaluates at once (see sotto_speculation.h). Default: 0 (no
     memory for speculation). Range: 0 to 15."""
@@ -360,7 +360,7 @@ class StopParams:
     NULL if their count is 0."""
 
     include_stop_text: bool | None = None
-    """Whether the emitted text includes the stop string. If not, the text ends before it. Default: False."""
+    """Whether the emitted text includes the stop string. If not, the text ends before it. Default: 0."""
     max_tokens: int | None = None
     """Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off)."""
     max_time_ns: int | None = None
@@ -415,8 +415,8 @@ class SpeculationParams:
     exit_layer: int | None = None
     """Number of layers that EARLY_EXIT evaluates. Default: 0 (a third of the layers). Range: 1 to layer_count - 1."""
     draft_threshold: float | None = None
-    """SESSION and EARLY_EXIT end a draft before a token that is less likely than this. Default: 0 (off). Range: 0 to
-    1."""
+    """SESSION and EARLY_EXIT end a draft before a token that is less likely than this. Default: 0 (off). Range: 0
+    to 1."""
     draft_session: Session | None = None
     """The session that SESSION uses. It must outlive this use, must run on the same thread, and must not be used for
     anything else until it is replaced. It is reset when it is set and when it is replaced."""

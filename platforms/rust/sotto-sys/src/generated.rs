@@ -500,19 +500,19 @@ pub struct sotto_grammar_params {
     /// Maximum number of white space characters in one place, with FLEXIBLE. Default: 20. Range: 0
     /// to 2147483648. UINT32_MAX means unlimited.
     pub max_space: u32,
-    /// Whether FLEXIBLE also allows white space before and after the document. Default: false.
+    /// Whether FLEXIBLE also allows white space before and after the document. Default: 0.
     pub allow_surrounding_whitespace: u32,
     /// Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020.
     pub schema_draft: u32,
-    /// Whether "format" is enforced, for the formats that the standard defines. Default: true.
+    /// Whether "format" is enforced, for the formats that the standard defines. Default: 1.
     pub assert_formats: u32,
     /// Whether an object with "properties" may contain only those properties, and an array with a
-    /// tuple only the tuple, unless the schema says otherwise. Default: false.
+    /// tuple only the tuple, unless the schema says otherwise. Default: 0.
     pub forbid_additional: u32,
     /// Whether property names that the schema does not list count towards minProperties. The
-    /// grammar cannot prevent such a name from occurring twice. Default: false.
+    /// grammar cannot prevent such a name from occurring twice. Default: 0.
     pub assume_distinct_names: u32,
-    /// Whether the text is an array of one or more calls instead of a single call. Default: false.
+    /// Whether the text is an array of one or more calls instead of a single call. Default: 0.
     pub parallel_tool_calls: u32,
     /// Receives warnings about rules that no text can use. May be none.
     pub log: sotto_log_fn,
@@ -531,8 +531,8 @@ pub struct sotto_matcher_params {
     pub sequence_count: u32,
     /// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456.
     pub rollback_count: u32,
-    /// Number of stack nodes. A stack node records where rules have called other rules. Default: 0
-    /// (automatic). Range: 16 to 268435456.
+    /// Number of stack nodes. A stack node records where rules have called other rules. Default:
+    /// 0 (automatic). Range: 16 to 268435456.
     pub node_count: u32,
     /// Total number of stack frames in all nodes. Default: 0 (automatic). Range: 16 to 268435456.
     pub frame_count: u32,
@@ -574,11 +574,11 @@ pub struct sotto_model_params {
     /// INVALID_STATE. REFERENCE can be combined with every set. Default: AUTO.
     pub isa: sotto_isa,
     /// Whether the checksums of the tensors are verified. If not, only the structure of the file
-    /// is. Default: true.
+    /// is. Default: 1.
     pub verify_checksums: u32,
     /// Whether weights that the file contains in packed form for this CPU are copied into the
-    /// model's memory, for example into huge pages. After each chunk, `release` is called. Default:
-    /// false.
+    /// model's memory, for example into huge pages. After each chunk, `release` is called.
+    /// Default: 0.
     pub copy_weights: u32,
     /// Receives log messages. May be none.
     pub log: sotto_log_fn,
@@ -662,8 +662,8 @@ pub struct sotto_watermark_params {
     /// Number of context tokens that are hashed. Default: 0 (4 for SELF_HASH, TOURNAMENT and
     /// GUMBEL, 1 for LEFT_HASH). Range: 0 to 16.
     pub context_width: u32,
-    /// Fraction of the vocabulary that is green. Default: 0.25. Range: greater than 0 and less than
-    /// 1.
+    /// Fraction of the vocabulary that is green. Default: 0.25. Range: greater than 0 and less
+    /// than 1.
     pub gamma: f32,
     /// Number added to the logits of green tokens. Default: 2. Range: 0 to 100.
     pub delta: f32,
@@ -707,8 +707,8 @@ pub struct sotto_sampler_params {
     /// Keeps the k most likely tokens. Default: 40. 0 disables it.
     pub top_k: u32,
     /// Keeps the smallest set of most likely tokens whose probabilities sum to at least top_p
-    /// (nucleus sampling, Holtzman et al. 2020). Default: 0.95. Range: greater than 0 and at most
-    /// 1. 1 disables it.
+    /// (nucleus sampling, Holtzman et al. 2020). Default: 0.95. Range: greater than 0 and at
+    /// most 1. 1 disables it.
     pub top_p: f32,
     /// Keeps tokens with p >= min_p max p (Nguyen et al. 2024). Default: 0.05. Range: 0 to 1. 0
     /// disables it.
@@ -717,10 +717,10 @@ pub struct sotto_sampler_params {
     /// al. 2019). Default: 1 (off). Range: greater than 0 and at most 100.
     pub repetition_penalty: f32,
     /// Number of recent tokens to which the repetition, frequency and presence penalties apply.
-    /// Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0 disables
-    /// it.
+    /// Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0
+    /// disables it.
     pub repetition_window: u32,
-    /// Whether the log probabilities in sotto_piece are computed. Default: false.
+    /// Whether the log probabilities in sotto_piece are computed. Default: 0.
     pub log_probabilities: u32,
     /// Seed of the random numbers. Default: 0.
     pub seed: u64,
@@ -737,7 +737,7 @@ pub struct sotto_sampler_params {
     /// Penalty v: l decreases by v for tokens with c(t) > 0. Default: 0 (off). Range: -100 to 100.
     pub presence_penalty: f32,
     /// Whether the windows of all penalties include the prompt. If not, they contain only generated
-    /// tokens. Default: true.
+    /// tokens. Default: 1.
     pub penalize_prompt: u32,
     /// Slope of the curve that reduces the repetition, frequency and presence penalties of older
     /// tokens in the window. Default: 0 (off). Range: 0 to 10.
@@ -757,8 +757,8 @@ pub struct sotto_sampler_params {
     /// guard measures. The more repetitive they are, the closer the penalty moves from
     /// repetition_penalty to guard_penalty. Default: 0 (off). Range: 0 to 256.
     pub guard_window: u32,
-    /// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to
-    /// 100.
+    /// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1
+    /// to 100.
     pub guard_penalty: f32,
     pub reserved0: u32,
     /// Strings that interrupt a repetition: DRY does not look past a token that contains one of
@@ -769,8 +769,8 @@ pub struct sotto_sampler_params {
     pub dry_breaker_tokens: *const sotto_token,
     pub dry_breaker_token_count: usize,
     /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N
-    /// is the number of remaining tokens. It applies even if T is 0. Default: 0 (off). Range: 0 to
-    /// 100.
+    /// is the number of remaining tokens. It applies even if T is 0. Default: 0 (off). Range: 0
+    /// to 100.
     pub temperature_range: f32,
     /// Exponent e of the dynamic temperature. Default: 1. Range: 0 to 10.
     pub temperature_exponent: f32,
@@ -827,10 +827,10 @@ pub struct sotto_sampler_params {
     pub adaptive_target: f32,
     /// Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99.
     pub adaptive_decay: f32,
-    /// Number of tokens that are generated before the end-of-text token is allowed. Default: 0
-    /// (off).
+    /// Number of tokens that are generated before the end-of-text token is allowed. Default:
+    /// 0 (off).
     pub min_new_tokens: u32,
-    /// Whether the end-of-text token is never generated. Default: false.
+    /// Whether the end-of-text token is never generated. Default: 0.
     pub ignore_end: u32,
     /// Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text token
     /// increases by |l| (f^(t-s) - 1). Default: 0.
@@ -925,11 +925,11 @@ pub struct sotto_search_params {
     pub struct_size: u32,
     /// Kind of search. Default: BEAM.
     pub mode: sotto_search_mode,
-    /// Number of beams or samples. Default: 0 (the session's). Range: 1 to the session's
-    /// sequence_count.
+    /// Number of beams or samples. Default: 0 (the session's). Range: 1 to the
+    /// session's sequence_count.
     pub sequence_count: u32,
-    /// Number of sequences to return, the best ones first. Default: 0 (all). Range: 1 to
-    /// sequence_count.
+    /// Number of sequences to return, the best ones first. Default: 0 (all). Range: 1
+    /// to sequence_count.
     pub return_count: u32,
     /// Maximum number of new tokens per sequence. Default: 0 (the session's). Range: 1 to the
     /// session's sequence_tokens.
@@ -943,8 +943,8 @@ pub struct sotto_search_params {
     /// Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off).
     /// Range: 1 to 64.
     pub group_count: u32,
-    /// Penalty of a token for each earlier group that has chosen it in the same step. Default: 0
-    /// (off). Range: 0 to 100.
+    /// Penalty of a token for each earlier group that has chosen it in the same step. Default:
+    /// 0 (off). Range: 0 to 100.
     pub diversity_penalty: f32,
     /// Order of the sequences of SOTTO_SEARCH_SAMPLE. Default: ORDER.
     pub rerank: sotto_rerank,
@@ -1006,13 +1006,13 @@ pub struct sotto_session_params {
     /// What happens when the KV ring is full. Default: STOP.
     pub overflow: sotto_overflow,
     /// Number of tokens at the start of the stream that RING and SHIFT never drop. Must be 0 with
-    /// SOTTO_OVERFLOW_STOP. Default: UINT32_MAX (4, or context_tokens / 4 if that is less; 0 with
-    /// SOTTO_OVERFLOW_STOP). Range: 0 to context_tokens / 4.
+    /// SOTTO_OVERFLOW_STOP. Default: UINT32_MAX (4, or context_tokens / 4 if that is less; 0
+    /// with SOTTO_OVERFLOW_STOP). Range: 0 to context_tokens / 4.
     pub sink_tokens: u32,
     /// Threads of the host. If none, the session creates its own threads.
     pub executor: *const sotto_executor,
-    /// Maximum number of sequences in a search (sotto_session_search). Default: 0 (no memory for
-    /// searches). Range: 0 to 64.
+    /// Maximum number of sequences in a search (sotto_session_search). Default: 0 (no memory
+    /// for searches). Range: 0 to 64.
     pub sequence_count: u32,
     /// Maximum number of new tokens per sequence in a search. Default: 0 (128 if sequence_count is
     /// not 0). Range: 0 to max_context_tokens.
@@ -1122,8 +1122,8 @@ pub struct sotto_piece {
 #[derive(Clone, Copy)]
 pub struct sotto_stop_params {
     pub struct_size: u32,
-    /// Whether the emitted text includes the stop string. If not, the text ends before it. Default:
-    /// false.
+    /// Whether the emitted text includes the stop string. If not, the text ends before it.
+    /// Default: 0.
     pub include_stop_text: u32,
     /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off).
     pub max_tokens: u64,
@@ -1134,8 +1134,8 @@ pub struct sotto_stop_params {
     /// repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated and
     /// 1 if the text only repeats itself. Default: 0 (off). Range: 0 to 1.
     pub repetition_limit: f32,
-    /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to
-    /// context_tokens.
+    /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8
+    /// to context_tokens.
     pub repetition_window: u32,
     /// Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token, they do not
     /// become part of the stream.
@@ -1202,8 +1202,8 @@ pub struct sotto_speculation_params {
     /// Number of layers that EARLY_EXIT evaluates. Default: 0 (a third of the layers). Range: 1 to
     /// layer_count - 1.
     pub exit_layer: u32,
-    /// SESSION and EARLY_EXIT end a draft before a token that is less likely than this. Default: 0
-    /// (off). Range: 0 to 1.
+    /// SESSION and EARLY_EXIT end a draft before a token that is less likely than this. Default:
+    /// 0 (off). Range: 0 to 1.
     pub draft_threshold: f32,
     pub reserved: u32,
     /// The session that SESSION uses. It must outlive this use, must run on the same thread, and

@@ -749,20 +749,19 @@ impl GrammarParams {
         /// Maximum number of white space characters in one place, with FLEXIBLE. Default: 20.
         /// Range: 0 to 2147483648. UINT32_MAX means unlimited.
         max_space: u32,
-        /// Whether FLEXIBLE also allows white space before and after the document. Default: false.
+        /// Whether FLEXIBLE also allows white space before and after the document. Default: 0.
         allow_surrounding_whitespace: bool,
         /// Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020.
         schema_draft: u32,
-        /// Whether "format" is enforced, for the formats that the standard defines. Default: true.
+        /// Whether "format" is enforced, for the formats that the standard defines. Default: 1.
         assert_formats: bool,
         /// Whether an object with "properties" may contain only those properties, and an array with
-        /// a tuple only the tuple, unless the schema says otherwise. Default: false.
+        /// a tuple only the tuple, unless the schema says otherwise. Default: 0.
         forbid_additional: bool,
         /// Whether property names that the schema does not list count towards minProperties. The
-        /// grammar cannot prevent such a name from occurring twice. Default: false.
+        /// grammar cannot prevent such a name from occurring twice. Default: 0.
         assume_distinct_names: bool,
-        /// Whether the text is an array of one or more calls instead of a single call. Default:
-        /// false.
+        /// Whether the text is an array of one or more calls instead of a single call. Default: 0.
         parallel_tool_calls: bool,
     }
 
@@ -838,21 +837,21 @@ impl MatcherParams {
         /// Number of sequences that the matcher follows at the same time. A session that searches
         /// with n sequences needs 2n+1. Default: 1. Range: 1 to 65536.
         sequence_count: u32,
-        /// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to
-        /// 268435456.
+        /// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0
+        /// to 268435456.
         rollback_count: u32,
         /// Number of stack nodes. A stack node records where rules have called other rules.
         /// Default: 0 (automatic). Range: 16 to 268435456.
         node_count: u32,
-        /// Total number of stack frames in all nodes. Default: 0 (automatic). Range: 16 to
-        /// 268435456.
+        /// Total number of stack frames in all nodes. Default: 0 (automatic). Range: 16
+        /// to 268435456.
         frame_count: u32,
         /// Number of cached state sets. Default: 0 (automatic). Range: 16 to 65535.
         state_set_count: u32,
         /// Total number of states in all sets. Default: 0 (automatic). Range: 16 to 268435456.
         state_count: u32,
-        /// Number of states that one step can visit. Default: 0 (automatic). Range: 16 to
-        /// 268435456.
+        /// Number of states that one step can visit. Default: 0 (automatic). Range: 16
+        /// to 268435456.
         work_count: u32,
         /// Bytes of cached masks. Default: 0 (automatic).
         mask_bytes: u32,
@@ -886,11 +885,11 @@ impl ModelParams {
         /// INVALID_STATE. REFERENCE can be combined with every set. Default: AUTO.
         isa: Isa,
         /// Whether the checksums of the tensors are verified. If not, only the structure of the
-        /// file is. Default: true.
+        /// file is. Default: 1.
         verify_checksums: bool,
         /// Whether weights that the file contains in packed form for this CPU are copied into the
         /// model's memory, for example into huge pages. After each chunk, `release` is called.
-        /// Default: false.
+        /// Default: 0.
         copy_weights: bool,
     }
 
@@ -997,7 +996,7 @@ impl SamplerParams {
         /// Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0
         /// disables it.
         repetition_window: u32,
-        /// Whether the log probabilities in sotto_piece are computed. Default: false.
+        /// Whether the log probabilities in sotto_piece are computed. Default: 0.
         log_probabilities: bool,
         /// Seed of the random numbers. Default: 0.
         seed: u64,
@@ -1007,11 +1006,11 @@ impl SamplerParams {
         min_keep: u32,
         /// Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100.
         frequency_penalty: f32,
-        /// Penalty v: l decreases by v for tokens with c(t) > 0. Default: 0 (off). Range: -100 to
-        /// 100.
+        /// Penalty v: l decreases by v for tokens with c(t) > 0. Default: 0 (off). Range: -100
+        /// to 100.
         presence_penalty: f32,
         /// Whether the windows of all penalties include the prompt. If not, they contain only
-        /// generated tokens. Default: true.
+        /// generated tokens. Default: 1.
         penalize_prompt: bool,
         /// Slope of the curve that reduces the repetition, frequency and presence penalties of
         /// older tokens in the window. Default: 0 (off). Range: 0 to 10.
@@ -1043,8 +1042,8 @@ impl SamplerParams {
         /// Factor f of quadratic smoothing: l becomes max - k f d^2 + s f d^3, where d = l - max, k
         /// = (3-c)/2 and s = (c-1)/2. Default: 0 (off). Range: 0 to 100.
         smoothing_factor: f32,
-        /// Curve c of quadratic smoothing. With 1 the curve is a parabola. Default: 1. Range: 1 to
-        /// 10.
+        /// Curve c of quadratic smoothing. With 1 the curve is a parabola. Default: 1. Range: 1
+        /// to 10.
         smoothing_curve: f32,
         /// Factor by which top_p decreases per token: after t generated tokens it is max(top_p_min,
         /// top_p decay^t). Default: 1 (off). Range: greater than 0 and at most 1.
@@ -1082,8 +1081,8 @@ impl SamplerParams {
         xtc_threshold: f32,
         /// How one of the remaining tokens is selected. Default: MULTINOMIAL.
         selection: Selection,
-        /// Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at most
-        /// 20.
+        /// Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at
+        /// most 20.
         mirostat_tau: f32,
         /// Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1.
         mirostat_eta: f32,
@@ -1095,10 +1094,10 @@ impl SamplerParams {
         adaptive_target: f32,
         /// Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99.
         adaptive_decay: f32,
-        /// Number of tokens that are generated before the end-of-text token is allowed. Default: 0
-        /// (off).
+        /// Number of tokens that are generated before the end-of-text token is allowed. Default:
+        /// 0 (off).
         min_new_tokens: u32,
-        /// Whether the end-of-text token is never generated. Default: false.
+        /// Whether the end-of-text token is never generated. Default: 0.
         ignore_end: bool,
         /// Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text
         /// token increases by |l| (f^(t-s) - 1). Default: 0.
@@ -1109,8 +1108,8 @@ impl SamplerParams {
         forced_last_token: Token,
         /// Layers with which the last layer is contrasted. Default: OFF.
         dola: Dola,
-        /// Removes tokens whose p under the last layer is below this fraction of max p. Default:
-        /// 0.1. Range: 0 to 1.
+        /// Removes tokens whose p under the last layer is below this fraction of max p.
+        /// Default: 0.1. Range: 0 to 1.
         dola_relative_top: f32,
         /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
         alternative_count: u32,
@@ -1271,11 +1270,11 @@ impl<'f> SearchParams<'f> {
     setters! {
         /// Kind of search. Default: BEAM.
         mode: SearchMode,
-        /// Number of beams or samples. Default: 0 (the session's). Range: 1 to the session's
-        /// sequence_count.
+        /// Number of beams or samples. Default: 0 (the session's). Range: 1 to the
+        /// session's sequence_count.
         sequence_count: u32,
-        /// Number of sequences to return, the best ones first. Default: 0 (all). Range: 1 to
-        /// sequence_count.
+        /// Number of sequences to return, the best ones first. Default: 0 (all). Range: 1
+        /// to sequence_count.
         return_count: u32,
         /// Maximum number of new tokens per sequence. Default: 0 (the session's). Range: 1 to the
         /// session's sequence_tokens.
@@ -1286,8 +1285,8 @@ impl<'f> SearchParams<'f> {
         length_norm: LengthNorm,
         /// When a beam search ends. Default: HEURISTIC.
         early_stopping: EarlyStopping,
-        /// Number of groups in a diverse beam search. It must divide sequence_count. Default: 1
-        /// (off). Range: 1 to 64.
+        /// Number of groups in a diverse beam search. It must divide sequence_count. Default:
+        /// 1 (off). Range: 1 to 64.
         group_count: u32,
         /// Penalty of a token for each earlier group that has chosen it in the same step. Default:
         /// 0 (off). Range: 0 to 100.
@@ -1420,10 +1419,10 @@ impl Default for StopParams {
 impl StopParams {
     setters! {
         /// Whether the emitted text includes the stop string. If not, the text ends before it.
-        /// Default: false.
+        /// Default: 0.
         include_stop_text: bool,
-        /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0
-        /// (off).
+        /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default:
+        /// 0 (off).
         max_tokens: u64,
         /// Time in nanoseconds after which generation ends with SOTTO_STOP_TIME. The clock is read
         /// once per token. Default: 0 (off).
@@ -1432,8 +1431,8 @@ impl StopParams {
         /// repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated
         /// and 1 if the text only repeats itself. Default: 0 (off). Range: 0 to 1.
         repetition_limit: f32,
-        /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to
-        /// context_tokens.
+        /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8
+        /// to context_tokens.
         repetition_window: u32,
     }
 
@@ -1530,8 +1529,8 @@ impl SpeculationParams {
         /// Sources of drafts. Default: LOOKUP.
         sources: u32,
         /// Maximum number of draft tokens per evaluation. After rejected drafts, fewer tokens or
-        /// none are drafted for a while. Default: 0 (the session's). Range: 0 to the session's
-        /// draft_tokens.
+        /// none are drafted for a while. Default: 0 (the session's). Range: 0 to the
+        /// session's draft_tokens.
         draft_tokens: u32,
         /// Minimum number of tokens that must match for LOOKUP to propose a draft. Default: 2.
         /// Range: 1 to max_match.

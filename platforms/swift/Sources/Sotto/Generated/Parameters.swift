@@ -14,25 +14,25 @@ public struct GrammarParameters {
   /// Tokens that activate the grammar. A token that has text cannot be combined with `triggers`, because unconstrained
   /// text is then matched by tokens instead of bytes.
   public var triggerTokens: [Token] = []
-  /// White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white space. Default:
-  /// ONE_SPACE.
+  /// White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white space.
+  /// Default: ONE_SPACE.
   public var jsonSpace: JSONSpace
   /// Maximum number of white space characters in one place, with FLEXIBLE. Default: 20. Range: 0 to 2147483648.
   /// UINT32_MAX means unlimited.
   public var maxSpace: UInt32
-  /// Whether FLEXIBLE also allows white space before and after the document. Default: false.
+  /// Whether FLEXIBLE also allows white space before and after the document. Default: 0.
   public var allowSurroundingWhitespace: Bool
   /// Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020.
   public var schemaDraft: UInt32
-  /// Whether "format" is enforced, for the formats that the standard defines. Default: true.
+  /// Whether "format" is enforced, for the formats that the standard defines. Default: 1.
   public var assertFormats: Bool
   /// Whether an object with "properties" may contain only those properties, and an array with a tuple only the tuple,
-  /// unless the schema says otherwise. Default: false.
+  /// unless the schema says otherwise. Default: 0.
   public var forbidAdditional: Bool
   /// Whether property names that the schema does not list count towards minProperties. The grammar cannot prevent such
-  /// a name from occurring twice. Default: false.
+  /// a name from occurring twice. Default: 0.
   public var assumeDistinctNames: Bool
-  /// Whether the text is an array of one or more calls instead of a single call. Default: false.
+  /// Whether the text is an array of one or more calls instead of a single call. Default: 0.
   public var parallelToolCalls: Bool
   /// Receives warnings about rules that no text can use. May be nil.
   public var log: ((LogLevel, String) -> Void)?
@@ -96,8 +96,8 @@ public struct MatcherParameters {
   public var workCount: UInt32
   /// Bytes of cached masks. Default: 0 (automatic).
   public var maskBytes: UInt32
-  /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call. Default:
-  /// 20000000. Range: at least 1.
+  /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
+  /// Default: 20000000. Range: at least 1.
   public var stepBudget: UInt64
 
   /// The defaults of the library.
@@ -137,10 +137,10 @@ public struct ModelParameters {
   /// AVX512VNNI and AVX512AMX do; otherwise opening a model fails with INVALID_STATE. REFERENCE can be combined with
   /// every set. Default: AUTO.
   public var isa: InstructionSet
-  /// Whether the checksums of the tensors are verified. If not, only the structure of the file is. Default: true.
+  /// Whether the checksums of the tensors are verified. If not, only the structure of the file is. Default: 1.
   public var verifyChecksums: Bool
   /// Whether weights that the file contains in packed form for this CPU are copied into the model's memory, for example
-  /// into huge pages. After each chunk, `release` is called. Default: false.
+  /// into huge pages. After each chunk, `release` is called. Default: 0.
   public var copyWeights: Bool
   /// Receives log messages. May be nil.
   public var log: ((LogLevel, String) -> Void)?
@@ -217,13 +217,13 @@ public struct SamplerParameters {
   public var topP: Float
   /// Keeps tokens with p >= min_p max p (Nguyen et al. 2024). Default: 0.05. Range: 0 to 1. 0 disables it.
   public var minP: Float
-  /// Penalty r of the tokens in the window: l becomes l/r if l > 0, and l*r otherwise (Keskar et al. 2019). Default: 1
-  /// (off). Range: greater than 0 and at most 100.
+  /// Penalty r of the tokens in the window: l becomes l/r if l > 0, and l*r otherwise (Keskar et al. 2019). Default:
+  /// 1 (off). Range: greater than 0 and at most 100.
   public var repetitionPenalty: Float
   /// Number of recent tokens to which the repetition, frequency and presence penalties apply. Default: 64. UINT32_MAX
   /// means all that the session holds, at most context_tokens. 0 disables it.
   public var repetitionWindow: UInt32
-  /// Whether the log probabilities in sotto_piece are computed. Default: false.
+  /// Whether the log probabilities in sotto_piece are computed. Default: 0.
   public var logProbabilities: Bool
   /// Seed of the random numbers. Default: 0.
   public var seed: UInt64
@@ -238,8 +238,7 @@ public struct SamplerParameters {
   public var frequencyPenalty: Float
   /// Penalty v: l decreases by v for tokens with c(t) > 0. Default: 0 (off). Range: -100 to 100.
   public var presencePenalty: Float
-  /// Whether the windows of all penalties include the prompt. If not, they contain only generated tokens. Default:
-  /// true.
+  /// Whether the windows of all penalties include the prompt. If not, they contain only generated tokens. Default: 1.
   public var penalizePrompt: Bool
   /// Slope of the curve that reduces the repetition, frequency and presence penalties of older tokens in the window.
   /// Default: 0 (off). Range: 0 to 10.
@@ -299,8 +298,8 @@ public struct SamplerParameters {
   /// Keeps tokens with l >= max - n sigma, where sigma is the standard deviation of the finite logits (Tang et al.
   /// 2024). Default: 0 (off). Range: 0 to 100.
   public var topNSigma: Float
-  /// Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al. 2025). Default: 1
-  /// (off). Range: greater than 0 and at most 1.
+  /// Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al. 2025). Default:
+  /// 1 (off). Range: greater than 0 and at most 1.
   public var topH: Float
   /// Probability with which XTC (p-e-w 2024) acts on a token. It then removes all tokens with p >= xtc_threshold except
   /// the least likely of them. Default: 0 (off). Range: 0 to 1.
@@ -321,7 +320,7 @@ public struct SamplerParameters {
   public var adaptiveDecay: Float
   /// Number of tokens that are generated before the end-of-text token is allowed. Default: 0 (off).
   public var minNewTokens: UInt32
-  /// Whether the end-of-text token is never generated. Default: false.
+  /// Whether the end-of-text token is never generated. Default: 0.
   public var ignoreEnd: Bool
   /// Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text token increases by |l|
   /// (f^(t-s) - 1). Default: 0.
@@ -582,16 +581,16 @@ public struct SessionParameters {
   /// Default: UINT32_MAX (4, or context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP). Range: 0 to
   /// context_tokens / 4.
   public var sinkTokens: UInt32
-  /// Maximum number of sequences in a search (sotto_session_search). Default: 0 (no memory for searches). Range: 0 to
-  /// 64.
+  /// Maximum number of sequences in a search (sotto_session_search). Default: 0 (no memory for searches). Range: 0
+  /// to 64.
   public var sequenceCount: UInt32
-  /// Maximum number of new tokens per sequence in a search. Default: 0 (128 if sequence_count is not 0). Range: 0 to
-  /// max_context_tokens.
+  /// Maximum number of new tokens per sequence in a search. Default: 0 (128 if sequence_count is not 0). Range: 0
+  /// to max_context_tokens.
   public var sequenceTokens: UInt32
   /// Features that need additional memory. Default: 0.
   public var features: Feature
-  /// Bytes reserved for the lists in the sampler's parameters. The lists of the stops get the same amount. Default:
-  /// 16384. Range: 0 to 16777216.
+  /// Bytes reserved for the lists in the sampler's parameters. The lists of the stops get the same amount.
+  /// Default: 16384. Range: 0 to 16777216.
   public var listBytes: UInt32
   /// Maximum number of draft tokens that speculation evaluates at once (see sotto_speculation.h). Default: 0 (no memory
   /// for speculation). Range: 0 to 15.
@@ -633,12 +632,12 @@ public struct SessionParameters {
 /// Conditions that end generation. Tokens and time are counted from the last prefill. Arrays are copied; they may be
 /// NULL if their count is 0.
 public struct StopParameters {
-  /// Whether the emitted text includes the stop string. If not, the text ends before it. Default: false.
+  /// Whether the emitted text includes the stop string. If not, the text ends before it. Default: 0.
   public var includeStopText: Bool
   /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off).
   public var maxTokens: UInt64
-  /// Time in nanoseconds after which generation ends with SOTTO_STOP_TIME. The clock is read once per token. Default: 0
-  /// (off).
+  /// Time in nanoseconds after which generation ends with SOTTO_STOP_TIME. The clock is read once per token. Default:
+  /// 0 (off).
   public var maxTimeNs: UInt64
   /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
   /// this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. Default: 0 (off).

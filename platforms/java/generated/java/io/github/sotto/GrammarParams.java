@@ -17,8 +17,8 @@ public final class GrammarParams {
      */
     public int[] triggerTokens;
     /**
-     * White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white space. Default:
-     * ONE_SPACE.
+     * White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white space.
+     * Default: ONE_SPACE.
      */
     public JsonSpace jsonSpace;
     /**
@@ -26,23 +26,23 @@ public final class GrammarParams {
      * UINT32_MAX means unlimited.
      */
     public int maxSpace;
-    /** Whether FLEXIBLE also allows white space before and after the document. Default: false. */
+    /** Whether FLEXIBLE also allows white space before and after the document. Default: 0. */
     public boolean allowSurroundingWhitespace;
     /** Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020. */
     public int schemaDraft;
-    /** Whether "format" is enforced, for the formats that the standard defines. Default: true. */
+    /** Whether "format" is enforced, for the formats that the standard defines. Default: 1. */
     public boolean assertFormats;
     /**
      * Whether an object with "properties" may contain only those properties, and an array with a tuple only the tuple,
-     * unless the schema says otherwise. Default: false.
+     * unless the schema says otherwise. Default: 0.
      */
     public boolean forbidAdditional;
     /**
      * Whether property names that the schema does not list count towards minProperties. The grammar cannot prevent such
-     * a name from occurring twice. Default: false.
+     * a name from occurring twice. Default: 0.
      */
     public boolean assumeDistinctNames;
-    /** Whether the text is an array of one or more calls instead of a single call. Default: false. */
+    /** Whether the text is an array of one or more calls instead of a single call. Default: 0. */
     public boolean parallelToolCalls;
     /** Receives warnings about rules that no text can use. May be null. */
     public Callbacks.Log log;

@@ -9,11 +9,11 @@ public final class ModelParams {
      * every set. Default: AUTO.
      */
     public Isa isa;
-    /** Whether the checksums of the tensors are verified. If not, only the structure of the file is. Default: true. */
+    /** Whether the checksums of the tensors are verified. If not, only the structure of the file is. Default: 1. */
     public boolean verifyChecksums;
     /**
      * Whether weights that the file contains in packed form for this CPU are copied into the model's memory, for
-     * example into huge pages. After each chunk, `release` is called. Default: false.
+     * example into huge pages. After each chunk, `release` is called. Default: 0.
      */
     public boolean copyWeights;
     /** Receives log messages. May be null. */

@@ -27,7 +27,7 @@ public final class SamplerParams {
      * means all that the session holds, at most context_tokens. 0 disables it.
      */
     public int repetitionWindow;
-    /** Whether the log probabilities in sotto_piece are computed. Default: false. */
+    /** Whether the log probabilities in sotto_piece are computed. Default: 0. */
     public boolean logProbabilities;
     /** Seed of the random numbers. Default: 0. */
     public long seed;
@@ -45,8 +45,7 @@ public final class SamplerParams {
     /** Penalty v: l decreases by v for tokens with c(t) &gt; 0. Default: 0 (off). Range: -100 to 100. */
     public float presencePenalty;
     /**
-     * Whether the windows of all penalties include the prompt. If not, they contain only generated tokens. Default:
-     * true.
+     * Whether the windows of all penalties include the prompt. If not, they contain only generated tokens. Default: 1.
      */
     public boolean penalizePrompt;
     /**
@@ -69,8 +68,8 @@ public final class SamplerParams {
     public int dryWindow;
     /**
      * Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the guard measures. The
-     * more repetitive they are, the closer the penalty moves from repetition_penalty to guard_penalty. Default: 0
-     * (off). Range: 0 to 256.
+     * more repetitive they are, the closer the penalty moves from repetition_penalty to guard_penalty. Default:
+     * 0 (off). Range: 0 to 256.
      */
     public int guardWindow;
     /** Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to 100. */
@@ -130,8 +129,8 @@ public final class SamplerParams {
      */
     public float topNSigma;
     /**
-     * Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al. 2025). Default: 1
-     * (off). Range: greater than 0 and at most 1.
+     * Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al. 2025). Default:
+     * 1 (off). Range: greater than 0 and at most 1.
      */
     public float topH;
     /**
@@ -155,7 +154,7 @@ public final class SamplerParams {
     public float adaptiveDecay;
     /** Number of tokens that are generated before the end-of-text token is allowed. Default: 0 (off). */
     public int minNewTokens;
-    /** Whether the end-of-text token is never generated. Default: false. */
+    /** Whether the end-of-text token is never generated. Default: 0. */
     public boolean ignoreEnd;
     /**
      * Start s of the end decay: after t &gt; s generated tokens, the logit l of the end-of-text token increases by |l|

@@ -14,8 +14,8 @@ public final class SessionParams {
      */
     public int batchTokens;
     /**
-     * Number of threads that evaluate tokens. With 1, everything runs on the calling thread. Default: 1. Range: 1 to
-     * 64.
+     * Number of threads that evaluate tokens. With 1, everything runs on the calling thread. Default: 1. Range: 1
+     * to 64.
      */
     public int threadCount;
     /** What happens when the KV ring is full. Default: STOP. */
@@ -27,20 +27,20 @@ public final class SessionParams {
      */
     public int sinkTokens;
     /**
-     * Maximum number of sequences in a search (sotto_session_search). Default: 0 (no memory for searches). Range: 0 to
-     * 64.
+     * Maximum number of sequences in a search (sotto_session_search). Default: 0 (no memory for searches). Range: 0
+     * to 64.
      */
     public int sequenceCount;
     /**
-     * Maximum number of new tokens per sequence in a search. Default: 0 (128 if sequence_count is not 0). Range: 0 to
-     * max_context_tokens.
+     * Maximum number of new tokens per sequence in a search. Default: 0 (128 if sequence_count is not 0). Range: 0
+     * to max_context_tokens.
      */
     public int sequenceTokens;
     /** Features that need additional memory. Default: 0. */
     public int features;
     /**
-     * Bytes reserved for the lists in the sampler's parameters. The lists of the stops get the same amount. Default:
-     * 16384. Range: 0 to 16777216.
+     * Bytes reserved for the lists in the sampler's parameters. The lists of the stops get the same amount.
+     * Default: 16384. Range: 0 to 16777216.
      */
     public int listBytes;
     /**
