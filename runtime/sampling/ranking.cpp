@@ -134,6 +134,7 @@ std::span<uint64_t> Ranking::keys_from(float floor) {
     bucket.sum += weight;
     bucket.squares += weight * weight;
   }
+  // The variance of a sum over the sample is estimated by the sum of the squares.
   double all_squares = 0;
   for (const Bucket& bucket : buckets) all_squares += static_cast<double>(bucket.squares);
   // The total is known, so the sum above the top of a bucket determines the sum below it. The estimate uses the one

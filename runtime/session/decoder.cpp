@@ -109,6 +109,7 @@ Status Decoder::find_mask(TokenMask* mask) {
     SOTTO_TRY(find_healing_mask());
   } else {
     if (constraint.mask != nullptr) SOTTO_TRY(constraint.mask(constraint.self, 0, mask));
+    // The mask of the constraint is copied only if rejected tokens have to be removed from it.
     if (rejections.empty()) return Status::kOk;
     if (mask->allows_all()) {
       allow_all(mask_words_, vocabulary);

@@ -170,10 +170,12 @@ Status Drafting::evaluate_ahead() {
   if (!stream_->has_pending() || stream_->params().draft_tokens == 0) return Status::kOk;
   // After a rejection, the text may end before the pending token has to be evaluated.
   if (!output_->rejections().empty()) return Status::kOk;
+  // The last batch has already evaluated the pending token as a draft.
   if (kv.is_drafted(stream_->token_at(stream_->token_count() - 1))) {
     accept_draft();
     return Status::kOk;
   }
+  // Otherwise the last batch, if any, is over: its drafts are used up, or another token was drawn instead of the next.
   const bool rejected = !kv.drafts().empty();
   if (rejected && (params_.sources & kDraftLookahead) != 0) learn_guesses();
   close_batch(rejected);

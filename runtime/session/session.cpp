@@ -399,6 +399,7 @@ Status Session::next() {
     return fail(&last_error_, status, "the guide could not go back with the session: reset it and set it again");
   }
   if (cancellation_.take()) return output_.flush(Status::kStopCancelled, &piece_);
+  // With banned strings, several tokens may have to be decoded before the oldest one can be emitted.
   while (!output_.is_ready()) {
     const Status status = decode_token();
     if (status == Status::kInvalidState && guide_ != nullptr && guide_->token_count() == 0) {

@@ -142,6 +142,7 @@ void TokenStream::truncate(uint64_t count) {
 
 Status TokenStream::rewind(uint64_t count) {
   if (!can_truncate(count)) return Status::kInvalidState;
+  // Count how many of the removed tokens the constraint and the guide have received.
   const uint64_t end = token_count();
   const uint64_t constrained = count == 0 ? constrained_count_ : states_.count(count, end, TokenState::kConstrained);
   const uint64_t guided = count == 0 ? guided_count_ : states_.count(count, end, TokenState::kGuided);
@@ -150,6 +151,7 @@ Status TokenStream::rewind(uint64_t count) {
       return Status::kInvalidState;
     }
   }
+  // Only the constraint can still fail, so it is rewound before anything else changes.
   if (constrained > 0 && constrained == constrained_count_) {
     constraint_.restart(constraint_.self);
   } else if (constrained > 0) {
@@ -188,6 +190,7 @@ Status TokenStream::follow(std::span<const int32_t> text, uint64_t first, Cancel
   const uint64_t remembered = uint64_t{2} * params_.context_tokens;
   const uint64_t oldest = std::max(first, followed_from_ + known - std::min(known, remembered));
   const uint64_t end = std::min(first + text.size(), followed_from_ + known);
+  // Find the end of the common prefix, as far back as this stream remembers its tokens.
   uint64_t agreed = oldest;
   while (agreed < end && kv_.token_at(agreed - followed_from_) == text[static_cast<size_t>(agreed - first)]) {
     ++agreed;
@@ -198,6 +201,7 @@ Status TokenStream::follow(std::span<const int32_t> text, uint64_t first, Cancel
   if (agreed > oldest && kv_.can_rewind(kept) && fits) {
     if (kept < known) kv_.rewind(kept);
   } else {
+    // Start again. If the text exceeds the context, only its newer half is evaluated.
     const size_t most = params_.context_tokens;
     const size_t taken = text.size() < most ? text.size() : most / 2;
     kv_.clear();

@@ -47,6 +47,7 @@ Status KvSequence::append(std::span<const int32_t> tokens, const std::atomic<uin
   if (params_.overflow == Overflow::kStop && tokens.size() > position_limit_ - position_) {
     return Status::kStopContextFull;
   }
+  // The token was evaluated as a draft, so it only has to be appended.
   if (tokens.size() == 1 && is_drafted(tokens[0])) {
     if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
     accept_draft(batch_row_count_);
@@ -148,6 +149,7 @@ Status KvSequence::evaluate_drafts(int32_t token, std::span<const int32_t> draft
   forget_rows();
   if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
   SOTTO_TRY(forward_.evaluate({draft_batch_, rows}, position_, /*want_logits=*/false, cancelled));
+  // Every row needs logits, because the next token is drawn from those after the last accepted draft.
   SOTTO_TRY(forward_.compute_logits(0, rows));
   draft_rows_ = rows;
   accept_draft(0);

@@ -41,6 +41,7 @@ StepResult MaskFinder::find(const uint32_t* set, uint32_t* pins, const uint64_t*
 // Finds the mask through a truncated set, which pins[0] receives.
 StepResult MaskFinder::find_truncated(const uint32_t* set, uint32_t* pins, uint32_t* mask) {
   progress_ = {};
+  // Truncate at twice the depth each time, until the mask does not depend on what was cut off.
   for (uint32_t depth = kFirstDepth;; depth *= 2) {
     uint32_t* truncated = &pins[0];
     const bool applies = methods_.truncation && depth <= 2 * TrieNode::kMaxDepth && engine_->can_truncate(*set, depth);
@@ -52,6 +53,7 @@ StepResult MaskFinder::find_truncated(const uint32_t* set, uint32_t* pins, uint3
     *mask = engine_->store().state_set(*truncated).mask;
     if (*mask == kNoMask) {
       StepResult result = compute(truncated, mask);
+      // If the truncated set exceeds a limit, try the set itself, which is already stored.
       if (result != StepResult::kDone && *truncated != *set) {
         *truncated = *set;
         progress_ = {};
@@ -154,6 +156,7 @@ StepResult MaskFinder::walk(bool* cut_off) {
   if (retraced != StepResult::kDone) return retraced;
   for (uint32_t i = progress_.node; i < node_count;) {
     const TrieNode node = nodes[i];
+    // The mask already contains all tokens of this subtree.
     if (prefilter.classes != 0 && prefilter.holds(summaries[i])) {
       i = node.next();
       continue;
@@ -163,6 +166,7 @@ StepResult MaskFinder::walk(bool* cut_off) {
     const StepResult result = engine_->step(next - 1, grammar.byte_class(node.byte()), next);
     if (result != StepResult::kDone) return result;
     const uint32_t end = nodes[node.next()].first_token();
+    // Either the prefix is impossible, or that depends on what was cut off from the stacks.
     if (*next < kFirstSet) {
       if (*next == kUnknownSet) {
         *cut_off = true;
@@ -173,6 +177,7 @@ StepResult MaskFinder::walk(bool* cut_off) {
       i = node.next();
       continue;
     }
+    // A large subtree is possible as a whole if all strings over its characters may follow.
     if (tries_below && node.next() - i >= kLargeSubtree) {
       const TokenPrefilter below{prefilters_.endless_classes(next), kLengthCount - 1};
       if (below.classes != 0 && below.holds(summaries[i])) {
@@ -181,6 +186,7 @@ StepResult MaskFinder::walk(bool* cut_off) {
         continue;
       }
     }
+    // The tokens that end at this node are possible. Continue with its first child.
     add_run(node.first_token(), nodes[i + 1].first_token());
     ++i;
   }

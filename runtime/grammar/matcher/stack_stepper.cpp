@@ -63,6 +63,7 @@ StepResult StackStepper::step_text(uint32_t set, std::span<const char> text, siz
 StepResult StackStepper::take_text(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next) {
   begin();
   std::span<const State> states = store_->states(set);
+  // Sets between the bytes are not stored. Stop when the set is empty or large, or memory becomes scarce.
   for (*taken = 0; *taken < text.size(); states = {kept_, state_count_}) {
     advance(states, grammar_->byte_class(static_cast<uint8_t>(text[(*taken)++])));
     if (result_ != StepResult::kDone || is_unknown_) break;
