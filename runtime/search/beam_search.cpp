@@ -59,9 +59,11 @@ Status BeamSearch::run(uint32_t* count) {
   }
   if (status < Status::kOk) return status;
   if (status != Status::kOk) {
+    // An interrupted search returns its sequences as they are.
     for (uint32_t g = 0; g < group_count_; ++g) end_running(g, generation_, depth_, status);
   }
   *count = collect();
+  // Running out of time is not a failure: the sequences tell how they ended.
   if (status == Status::kStopTime) status = Status::kOk;
   return *count == 0 && status == Status::kOk ? failure_ : status;
 }
@@ -176,6 +178,7 @@ void BeamSearch::scan_beam(uint32_t beam) {
 // Offers the most likely tokens of a beam to the lists: at most 2 * group_size tokens that continue the text, and those
 // that end it.
 void BeamSearch::scan_likeliest(uint32_t beam, Candidates& candidates) {
+  // Even if all tokens that end the text rank first, 2 * group_size others follow.
   const size_t most = size_t{2} * group_size_ + 1 + run_.input.stops.token_count;
   const size_t wanted = std::min(most, candidates.count());
   float floor = candidates.ranking().lower_bound_of_rank(wanted);
@@ -276,6 +279,7 @@ void BeamSearch::choose(uint32_t group) {
     if (groups_[group].running_count == group_size_) break;
     continue_beam(group, candidate);
   }
+  // If no token is possible, the sequences end with the tokens they have.
   const bool stuck = groups_[group].running_count == 0 && groups_[group].finished_count == 0;
   if (stuck && failure_ == Status::kOk && phrases_.empty()) {
     groups_[group].running_count = old_count;
@@ -377,6 +381,7 @@ bool BeamSearch::is_done(uint32_t group) const {
   if (state.finished_count < group_size_) return false;
   const SearchParams& params = run_.params;
   if (params.early_stopping == EarlyStopping::kAtOnce) return true;
+  // A running sequence scores highest at its present length or, if longer sequences score higher, at the limit.
   const bool longer_is_better = params.early_stopping == EarlyStopping::kNever && params.length_penalty > 0;
   const SearchMemory& memory = run_.memory;
   const RunningSequence* running = memory.running[generation_] + first_of(group);

@@ -147,10 +147,13 @@ void TextOutput::add_text(uint64_t begin_ns) {
 }
 
 void TextOutput::end_text(Status stop) {
+  // No token is left at this place. Allow its rejected tokens again, and from now on reject the newest token instead of
+  // the one in which a banned string begins.
   if (stop == Status::kStopBanned && !reject_newest_) {
     reject_newest_ = true;
     rejected_.drop_from(stream_->token_count());
   } else if (stop == Status::kStopBanned && !buffer_.empty()) {
+    // There is still no token left, so go back by one.
     reject(buffer_.size() - 1);
   } else {
     end_ = stop;
@@ -163,6 +166,7 @@ void TextOutput::forget_stop(Status stop) {
 
 bool TextOutput::is_ready() const {
   if (end_ != Status::kOk) return true;
+  // The oldest token is certain if its text ends before all text that may belong to a banned string.
   return !buffer_.empty() && (buffer_.full() || buffer_[0].mark.end <= text_.bannable_from());
 }
 
@@ -203,6 +207,7 @@ Status TextOutput::emit(Piece* piece) {
   const BufferedToken& oldest = buffer_.pop();
   const uint64_t end = std::min(oldest.mark.end, text_.end());
   const auto text = text_.take(std::min(end, text_.withheld_from()));
+  // Stored with the token, so that a rewind to it withholds the same text.
   stream_->states()[index].withheld = static_cast<uint16_t>(end - std::min(end, text_.taken()));
   emitted_mark_ = oldest.mark;
   rejected_.discard_before(index + 1);
@@ -224,6 +229,7 @@ Status TextOutput::emit(Piece* piece) {
 Status TextOutput::flush(Status stop, Piece* piece) {
   const bool ends = stop != Status::kStopCancelled;
   if (ends) text_.finish();
+  // After a cancellation the answer can continue, so the text of buffered tokens is kept for later.
   const auto text = text_.take(ends ? text_.end() : emitted_mark_.end);
   piece->text = text.data();
   piece->text_size = text.size();
@@ -264,6 +270,7 @@ Status TextOutput::rewind(uint64_t count) {
   reject_newest_ = false;
   end_ = Status::kOk;
   buffer_.truncate(count > emitted ? static_cast<size_t>(count - emitted) : 0);
+  // If emitted tokens were removed, the text before them is matched again.
   if (count < emitted) {
     rebuild_text(count);
   } else {
@@ -350,6 +357,7 @@ Status TextOutput::heal() {
   }
   if (healing_.was_begun()) return Status::kOk;
   std::array<int32_t, Healing::kMaxTokens> last;
+  // Count the last tokens of the prompt, as far back as the stream remembers them.
   size_t known = 0;
   while (known < last.size() && known < count - states.begin() &&
          !states[count - 1 - known].has(TokenState::kGenerated)) {
@@ -360,6 +368,7 @@ Status TextOutput::heal() {
   const auto usable =
       std::span<const int32_t>(last).first(known).last(static_cast<size_t>(std::min<uint64_t>(known, count - 1)));
   size_t taken = Healing::count_unfinished(*tokenizer, usable);
+  // Remove fewer tokens if the stream cannot be rewound that far.
   while (taken > 0 && !stream_->can_truncate(count - taken)) --taken;
   if (taken == 0) return Status::kOk;
   const auto unfinished = usable.last(taken);
