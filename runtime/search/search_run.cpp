@@ -73,6 +73,7 @@ Status SearchRun::begin(bool needs_last) {
   if (is_cancelled()) return Status::kStopCancelled;
   uint32_t room = 0;
   SOTTO_TRY(input.model.begin(*input.cancelled, &room));
+  // A last token that is not evaluated takes no slot.
   if (!needs_last) ++room;
   uint64_t wanted = params.max_tokens;
   if (input.stops.max_tokens != 0) {

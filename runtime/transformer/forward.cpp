@@ -244,6 +244,7 @@ void Forward::attend(uint32_t layer, const Batch& batch) {
   });
 }
 
+// Stores the key and the value of a row in the ring.
 void Forward::store_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row) {
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
@@ -262,6 +263,7 @@ size_t Forward::attention_block(const Batch& batch) const {
   return std::clamp<size_t>(rows, 1, kAttentionRows);
 }
 
+// Computes the attention of `block` rows per call. Their keys and values are already in the ring.
 void Forward::attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch, size_t block) {
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;

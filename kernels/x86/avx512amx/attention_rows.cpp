@@ -46,6 +46,7 @@ class Scorer {
   }
 
  private:
+  // Multiplies the queries with kKeys keys. Keys beyond the last one read as zeros.
   void multiply(size_t first, Dots* dots) {
     const int8_t* keys = args_.keys + first * args_.row_stride;
     size_t stride = args_.row_stride;

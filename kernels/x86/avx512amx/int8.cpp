@@ -170,6 +170,7 @@ class Passes {
     for (size_t i = 0; i < slots_; ++i) order_.next(&weights_[i]);
   }
 
+  // Multiplies all rows with one or two tiles of columns. The results of a pass are converted during the next one.
   void multiply(size_t tile, size_t columns) {
     for (size_t row_tile = 0; row_tile < row_tiles_; row_tile += kPair) {
       const size_t rows = std::min(kPair, row_tiles_ - row_tile);

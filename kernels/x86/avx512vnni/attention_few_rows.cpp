@@ -35,6 +35,7 @@ struct FewQueries {
   int32_t excess[16];  // 128 times the sum of q
 };
 
+// Quantizes the queries. Keys are read as unsigned bytes, 128 too large, and `excess` corrects their dot products.
 void quantize_queries(const AttentionRowsArgs& args, FewQueries* queries) {
   const size_t padded = (args.row_stride + 63) / 64 * 64;
   for (size_t r = 0; r < args.row_count; ++r) {

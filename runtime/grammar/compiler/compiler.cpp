@@ -128,6 +128,7 @@ GrammarWriter::GrammarWriter(const RuleNfa& nfa, const Symbols& symbols, Workspa
   rule_starts_.resize(nfa.rules.size());
 }
 
+// Appends the states, moves and calls of a rule. The moves of a state are sorted by symbol.
 void GrammarWriter::add_rule(uint32_t rule, Dfa* dfa) {
   std::sort(dfa->edges.begin(), dfa->edges.end(), [](const DfaEdge& a, const DfaEdge& b) {
     return a.from != b.from ? a.from < b.from : a.symbol != b.symbol ? a.symbol < b.symbol : a.to < b.to;
@@ -290,6 +291,7 @@ const CompiledGrammar* GrammarWriter::write(uint32_t root) {
   return grammar;
 }
 
+// Copies all arrays to the memory after the grammar, and stores their offsets and sizes.
 void GrammarWriter::fill(CompiledGrammar* grammar, uint32_t root) const {
   auto* memory = reinterpret_cast<uint8_t*>(grammar);
   auto offset = static_cast<uint32_t>(sizeof(CompiledGrammar));

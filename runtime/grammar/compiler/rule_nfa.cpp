@@ -152,6 +152,8 @@ class NfaBuilder {
     tasks_.push({body, inside, after});
   }
 
+  // Adds one copy of the body per repetition. Those after the minimum can be skipped. Without a maximum, a star
+  // follows.
   void unroll(const Expression& expression, const Task& task) {
     const bool bounded = expression.maximum != kUnbounded;
     const uint32_t copies = bounded ? expression.maximum : expression.minimum;
@@ -309,6 +311,8 @@ class Analyzer {
 
   bool can_pass(const NfaEdge& edge) const { return !is_call(edge) || analysis_.productive[callee(nfa_, edge)] != 0; }
 
+  // Finds the states from which the exit of their rule can be reached, backwards from the exits. A rule is productive
+  // if it starts in such a state.
   void find_live() {
     for (const RuleAutomaton& rule : nfa_.rules.span()) mark_live(rule.exit);
     while (!work_.empty() && !workspace_.exhausted()) {
@@ -341,6 +345,7 @@ class Analyzer {
     }
   }
 
+  // Finds the rules that can be reached from the root.
   void find_reachable() {
     marked_.truncate(0);
     if (!marked_.resize(nfa_.states.size())) return;

@@ -43,6 +43,7 @@ class TriggerRules {
   using Automaton = AhoCorasick<uint32_t, uint32_t>;
   static constexpr uint32_t kMaxSteps = 8000000;
 
+  // Builds the automaton over the code points of the triggers.
   bool build_automaton(std::span<const TextView> texts) {
     size_t bytes = 0;
     for (const TextView& text : texts) bytes += text.size;
@@ -70,6 +71,8 @@ class TriggerRules {
     return builder_.sequence(list);
   }
 
+  // The text may end in every state. A character leads to the rule of the next state, or to that of the first state if
+  // it continues no trigger.
   uint32_t body(uint32_t state) {
     GrammarBuilder::List choices;
     builder_.append(choices, builder_.empty());
@@ -102,6 +105,7 @@ class TriggerRules {
   GrowingArray<uint32_t> letters_;  // code points of the triggers
 };
 
+// Checks the triggers. `*by_text` tells whether no trigger token has text of its own.
 Status check_triggers(const Triggers& triggers, const Vocabulary* vocabulary, bool* by_text, Error* error) {
   for (size_t i = 0; i < triggers.texts.size(); ++i) {
     const TextView& text = triggers.texts[i];

@@ -54,6 +54,7 @@ class ArrayBuilder {
     uint32_t maximum = kUnbounded;
   };
 
+  // Collects the limits on the length, the length of the tuple and the elements that must exist.
   Status read_atoms() {
     for (const Literal& atom : atoms_) {
       switch (atom.kind) {
@@ -94,6 +95,7 @@ class ArrayBuilder {
     if (tuple.list != kNoIndex && tuple.rest == kNoIndex) maximum_ = std::min(maximum_, tuple.count);
   }
 
+  // Reads minItems, maxItems or uniqueItems.
   Status read_count(const Literal& atom) {
     const Keyword keyword = schema_.keyword(atom.node);
     if (keyword == Keyword::kUniqueItems) {

@@ -82,6 +82,7 @@ Status SchemaCompiler::compile(uint32_t schema, uint32_t* expression) {
   return schema_.check_memory();
 }
 
+// Builds the rule of a goal: a choice between the alternatives of all types.
 Status SchemaCompiler::body(uint32_t goal, uint32_t* expression) {
   GrowingArray<Literal> literals(workspace_);
   const auto key = goals_[goal];

@@ -92,6 +92,7 @@ Status Expansion::apply(Branch& branch, Literal literal) {
   }
 }
 
+// Replaces a schema by its keywords. A negated schema forks one branch per keyword, which negates that keyword.
 Status Expansion::apply_schema(Branch& branch, Literal literal) {
   for (uint32_t cell = branch.seen; cell != kNoIndex; cell = cells_[cell].next) {
     if (cells_[cell].literal.node != literal.node) continue;
@@ -129,6 +130,7 @@ Status Expansion::apply_schema(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
+// Requires or excludes one value. Each type before kNumber has only one value, so the type decides the literal.
 Status Expansion::apply_equals(Branch& branch, Literal literal) {
   if (schema_.type_of(literal.node) != type_) {
     if (!literal.negated) branch.dead = true;
@@ -145,6 +147,7 @@ Status Expansion::apply_equals(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
+// Expands a keyword that combines schemas. All other keywords become atoms.
 Status Expansion::apply_keyword(Branch& branch, Literal literal) {
   const uint32_t member = literal.node;
   switch (schema_.keyword(member)) {
@@ -214,6 +217,7 @@ Status Expansion::apply_keyword(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
+// Expands enum or const to a branch per array or object. For all other types, the keyword is an atom.
 Status Expansion::apply_values(Branch& branch, Literal literal) {
   const uint32_t member = literal.node;
   const bool is_const = schema_.keyword(member) == Keyword::kConst;
@@ -234,6 +238,7 @@ Status Expansion::apply_values(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
+// Makes an atom of every required name. A negation forks one branch per name, in which that name is absent.
 Status Expansion::apply_required(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kArray)
     return schema_.reject(literal.node, "must be an array of names");
@@ -357,6 +362,7 @@ Status Expansion::apply_one(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
+// Expands to the alternatives "if and then" and "not if and else". A negation negates the consequences.
 Status Expansion::apply_if(Branch& branch, Literal literal) {
   const uint32_t schema = document_[literal.node].parent;
   const uint32_t consequences[] = {schema_.assertion(schema, Keyword::kThen),
@@ -376,6 +382,8 @@ Status Expansion::apply_if(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
+// Makes one atom of properties and the keywords next to it. A negation forks one branch per property, in which its
+// value is present and wrong.
 Status Expansion::apply_properties(Branch& branch, Literal literal) {
   const uint32_t schema = document_[literal.node].parent;
   if (!literal.negated) {
@@ -397,6 +405,7 @@ Status Expansion::apply_properties(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
+// Makes one atom of all schemas of elements. A negation forks one branch per element, in which it is present and wrong.
 Status Expansion::apply_tuple(Branch& branch, Literal literal) {
   const uint32_t schema = document_[literal.node].parent;
   if (!literal.negated) {

@@ -84,6 +84,7 @@ class JsonReader {
     return Status::kOk;
   }
 
+  // Reads a whole scalar, or the opening bracket of an array or object.
   Status begin_value(uint32_t* value) {
     skip_space();
     JsonNode fresh{};

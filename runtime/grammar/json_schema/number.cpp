@@ -106,6 +106,7 @@ class Magnitudes {
     return bound_.fraction_digits() > 0 ? less_ : equal_;
   }
 
+  // Adds the states that compare a fraction with that of the bound, digit by digit.
   void build_fraction() {
     const uint32_t whole = bound_.whole_digits();
     const uint32_t count = bound_.fraction_digits();
@@ -190,6 +191,7 @@ class NumberBuilder {
     return Status::kOk;
   }
 
+  // Intersects the automaton with what the atom allows.
   Status restrict_by(const Literal& atom) {
     if (is_listing(atom)) return restrict_by_values(atom);
     const uint32_t node = atom.node;

@@ -113,6 +113,7 @@ Status ObjectBuilder::build(uint32_t* expression) {
   return schema_.check_memory();
 }
 
+// Collects the groups of properties, the limits on their number and the names that propertyNames allows.
 Status ObjectBuilder::read_atoms() {
   for (const Literal& atom : atoms_) {
     if (atom.kind == LiteralKind::kGroup) groups_.push(atom.node);
@@ -160,6 +161,7 @@ void ObjectBuilder::mention(std::string_view text, bool required, bool absent) {
   names_.push({text, required, absent, kNoIndex});
 }
 
+// Collects all names that the atoms mention, and whether they are required or must be absent.
 Status ObjectBuilder::read_names() {
   for (const Literal& atom : atoms_) {
     uint32_t members = kNoIndex;

@@ -432,6 +432,7 @@ Status TypeVerdicts::of_schema(uint32_t schema, Verdict* verdict) const {
   return Status::kOk;
 }
 
+// A keyword that is handled with another one counts as true.
 Status TypeVerdicts::of_keyword(uint32_t member, Verdict* verdict) const {
   const Keyword keyword = schema_.keyword(member);
   const uint32_t schema = document_[member].parent;
@@ -504,6 +505,7 @@ Status TypeVerdicts::of_keyword(uint32_t member, Verdict* verdict) const {
   return Status::kOk;
 }
 
+// If only integers are allowed, the verdict on numbers is open.
 Status TypeVerdicts::of_type_keyword(uint32_t member, Verdict* verdict) const {
   uint32_t mask = 0;
   bool integers = false;

@@ -51,6 +51,7 @@ class StringBuilder {
   Workspace& workspace_;
 };
 
+// Reads the limits on the length, and finds out what else restricts the strings.
 Status StringBuilder::find_facts(Atoms atoms, StringFacts* facts) {
   for (uint32_t i = 0; i < atoms.size(); ++i) {
     const Literal& atom = atoms[i];

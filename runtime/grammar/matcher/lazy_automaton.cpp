@@ -83,6 +83,7 @@ StepResult LazyAutomaton::make_step(const uint32_t* from, uint32_t symbol_class,
   return result;
 }
 
+// Makes a step, and also records it for other symbol classes that provably lead to the same set.
 StepResult LazyAutomaton::make_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
   const StepResult result = make_step(from, symbol_class, to);
   if (result != StepResult::kDone) return result;

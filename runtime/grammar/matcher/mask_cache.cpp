@@ -96,6 +96,7 @@ bool MaskCache::take(uint32_t alignment, size_t size, uint32_t* offset) {
   return true;
 }
 
+// Writes the tokens of the draft, or those in which it differs from its base, to the pool.
 void MaskCache::write_list(const Entry& entry) {
   const uint64_t* words = buffer_;
   const uint64_t* base = entry.base == kNoMask ? nullptr : pool_words(entry.base);

@@ -110,6 +110,7 @@ uint32_t PendingNodes::stored_parent(const Link& link) const {
   return !is_pending(parent) ? parent : groups_[parent - kPending].node;
 }
 
+// Stores a node whose parents have all been stored.
 StepResult PendingNodes::store_node(const Pending& pending, uint32_t* node) {
   const Link& first = links_[pending.first_link];
   const bool is_single = first.next == kNone;
@@ -237,6 +238,7 @@ uint32_t PendingNodes::drop_dominated(uint32_t first, uint32_t count) {
   return kept;
 }
 
+// Stores all groups, parents first. Groups in a cycle form a component and are stored together.
 StepResult PendingNodes::store_groups() {
   // Parents are replaced by their groups only here, because now every node has a group. Frames can be compared from
   // here on.
@@ -292,6 +294,7 @@ StepResult PendingNodes::store_single(uint32_t group) {
   return store_->intern_node(frames, &g.node) ? StepResult::kDone : StepResult::kStoreFull;
 }
 
+// Stores the groups of a component. Their parents outside the component have already been stored.
 StepResult PendingNodes::store_component(std::span<const uint32_t> members) {
   for (uint32_t i = 0; i < members.size(); ++i) groups_[members[i]].member = i;
   bool is_cyclic = false;
@@ -354,6 +357,7 @@ bool PendingNodes::equals_known_component(std::span<const uint32_t> members, uin
   return false;
 }
 
+// Returns whether the frames become equal to those of a known component when its nodes replace the members.
 bool PendingNodes::equals_below(std::span<const uint32_t> members, uint32_t known) {
   const uint32_t begin = frame_count_;
   bool same = true;

@@ -147,6 +147,8 @@ StepResult StackStepper::store_set(uint32_t* set) {
   return fits ? StepResult::kDone : StepResult::kStoreFull;
 }
 
+// Few entries are searched one by one, more of them with an index. Returns null if a new entry would exceed the
+// capacity.
 StackStepper::Entry* StackStepper::find_or_add(uint32_t state, uint32_t node, bool* is_new) {
   *is_new = false;
   const auto equals = [&](uint32_t i) { return entries_[i].state == state && entries_[i].node == node; };

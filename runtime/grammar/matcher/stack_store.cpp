@@ -106,6 +106,7 @@ void StackStore::init(const CompiledGrammar& grammar) {
   for (uint32_t set = 0; set <= kFirstSet; ++set) sets_[set] = {};
 }
 
+// Returns whether the stored component at `first` has these frames. `ends` holds the end of each member in `frames`.
 bool StackStore::component_equals(uint32_t first, FrameSpan frames, std::span<const uint32_t> ends) const {
   const auto size = static_cast<uint32_t>(ends.size());
   if (nodes_[first].component_size != size) return false;
@@ -279,6 +280,7 @@ void StackStore::mark_set(uint32_t set, uint32_t* stack_size) {
   for (const State& top : states(set)) mark_node(top.node, stack_size);
 }
 
+// Marks the sets to keep, and the nodes that can be reached from them.
 void StackStore::mark(std::span<const uint32_t> pins, Keep keep) {
   std::memset(new_sets_, 0xFF, set_count_ * sizeof *new_sets_);
   std::memset(new_nodes_, 0xFF, node_count_ * sizeof *new_nodes_);
@@ -326,6 +328,7 @@ void StackStore::move_nodes() {
   frame_count_ = nodes_[kept].first = kept_frames;
 }
 
+// All sets are numbered before the first one is moved, because their rows refer to each other.
 void StackStore::move_sets() {
   uint32_t kept = kFirstSet;
   for (uint32_t set = kFirstSet; set < set_count_; ++set) {

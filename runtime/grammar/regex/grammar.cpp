@@ -84,6 +84,8 @@ uint32_t RegexGrammar::characters(std::span<const Interval> intervals) {
   return builder_.reference(shared_rules_[id]);
 }
 
+// Builds the characters as a JSON string contains them: unescaped or, where JSON requires it, as a short escape such as
+// \n or as \u00XX.
 uint32_t RegexGrammar::json_characters(std::span<const Interval> intervals) {
   GrammarBuilder::List forms;
   uint32_t begin = builder_.begin_intervals();

@@ -14,6 +14,7 @@ constexpr uint32_t kMaxNesting = 512;
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
+// Adds the intervals of a property, which are stored as gaps and lengths with 7 bits per byte.
 void add_property(const RegexProperty& property, GrowingArray<Interval>& intervals) {
   const uint8_t* at = kRegexPropertyIntervals + property.first;
   const uint8_t* end = at + property.size;
