@@ -9,9 +9,10 @@
 
 namespace sotto {
 
-// Number of inputs per depth. A packed tile consists of minus the sum of each column (int32); then, for every
-// kTileDepth inputs (zero-padded), the weights of each column in turn; then the scales and the biases. If has_tiles()
-// is false for the number of inputs of a layer, its packed weights are plain rows, and scalar code multiplies them.
+// Number of inputs per depth. A packed tile begins with the negated sum of each column (int32). Then follow, for every
+// kTileDepth inputs (zero-padded), the weights of each column in turn, and finally the scales and the biases. If
+// has_tiles() is false for the number of inputs of a layer, its packed weights are plain rows, and scalar code
+// multiplies them.
 inline constexpr uint32_t kTileDepth = 8;
 // Bounds on the number of inputs of a layer in tiles. With fewer inputs, scratch memory would exceed four times the
 // activations. With more, the sum of a column would not fit 22 bits and a sign.

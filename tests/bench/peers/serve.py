@@ -6,7 +6,7 @@ PEER: q8_0, q4_0 (llama.cpp with flash attention) or ctranslate2 (int8). Request
     {"measure": "decode", "context": 512, "tokens": 16}  -> {"value": tokens per second}
     {"measure": "prefill", "tokens": 128}                -> {"value": tokens per second}
     {"measure": "fresh", "tokens": 64}                   -> {"first_token_ms": ..., "peak_mib": ...}
-`fresh` starts a process of its own and counts from after Python and the library have been loaded, before the model is.
+`fresh` is measured in a new process: from the time when Python and the library have been loaded, but not the model.
 """
 import ctypes
 import json
@@ -97,7 +97,7 @@ class CTranslate2:
                                                 inter_threads=1, intra_threads=self.threads)
 
     def step_times(self, prompt, tokens):
-        """When it began and when each of the tokens was there."""
+        """Returns when the generation began and when each token arrived."""
         times = [time.perf_counter()]
         self.generator.generate_batch([[str(token) for token in prompt]], max_length=tokens, min_length=tokens,
                                       sampling_topk=1, include_prompt_in_result=False,
