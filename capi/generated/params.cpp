@@ -14,6 +14,7 @@ sotto_status read_params(const sotto_grammar_params* given, const char* name, Gr
   if (c.forbid_additional > 1) return out->not_bool("forbid_additional", c.forbid_additional);
   if (c.assume_distinct_names > 1) return out->not_bool("assume_distinct_names", c.assume_distinct_names);
   if (c.parallel_tool_calls > 1) return out->not_bool("parallel_tool_calls", c.parallel_tool_calls);
+  if (c.any_order > 1) return out->not_bool("any_order", c.any_order);
   params->language = static_cast<GrammarLanguage>(c.language);
   params->root = c.root;
   params->vocabulary = unwrap(c.vocabulary);
@@ -29,6 +30,7 @@ sotto_status read_params(const sotto_grammar_params* given, const char* name, Gr
   params->parallel_tool_calls = c.parallel_tool_calls != 0;
   params->log = c.log;
   params->log_user_data = c.log_user_data;
+  params->any_order = c.any_order != 0;
   return SOTTO_OK;
 }
 

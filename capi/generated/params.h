@@ -36,6 +36,7 @@ inline constexpr sotto_grammar_params kGrammarDefaults = {
     .parallel_tool_calls = 0,
     .log = nullptr,
     .log_user_data = nullptr,
+    .any_order = 0,
 };
 
 inline constexpr sotto_matcher_params kMatcherDefaults = {

@@ -147,6 +147,12 @@ typedef struct sotto_grammar_params {
   /* Receives warnings about rules that no text can use. May be NULL. */
   sotto_log_fn log;
   void* log_user_data;
+
+  /* ---- More of JSON Schema, and the parameters of tools ---- */
+
+  /* Whether the members of an object may come in any order. Objects with more than 32 names in the
+   * schema, and those whose members are counted, keep the order of the schema. Default: 0. */
+  uint32_t any_order;
 } sotto_grammar_params;
 
 SOTTO_API void sotto_grammar_params_init(sotto_grammar_params* params, size_t params_size);

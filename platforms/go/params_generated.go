@@ -40,6 +40,9 @@ type GrammarParams struct {
 	ParallelToolCalls bool
 	// Receives warnings about rules that no text can use. May be nil.
 	Log func(level LogLevel, message string)
+	// Whether the members of an object may come in any order. Objects with more than 32 names in the schema, and those
+	// whose members are counted, keep the order of the schema. Default: false.
+	AnyOrder bool
 }
 
 // DefaultGrammarParams gives the library's defaults.
@@ -56,6 +59,7 @@ func DefaultGrammarParams() *GrammarParams {
 	p.ForbidAdditional = c.forbid_additional != 0
 	p.AssumeDistinctNames = c.assume_distinct_names != 0
 	p.ParallelToolCalls = c.parallel_tool_calls != 0
+	p.AnyOrder = c.any_order != 0
 	return &p
 }
 
@@ -80,6 +84,7 @@ func (p *GrammarParams) fill(c *C.sotto_grammar_params, a *arena) {
 	c.forbid_additional = flag(p.ForbidAdditional)
 	c.assume_distinct_names = flag(p.AssumeDistinctNames)
 	c.parallel_tool_calls = flag(p.ParallelToolCalls)
+	c.any_order = flag(p.AnyOrder)
 }
 
 // MatcherParams: capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher

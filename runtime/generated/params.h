@@ -297,6 +297,7 @@ struct GrammarParams {
   bool parallel_tool_calls = false;
   LogFunction log = nullptr;
   void* log_user_data = nullptr;
+  bool any_order = false;
 };
 
 // Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher evicts cached

@@ -30,6 +30,7 @@ class GrammarVerifier {
   Status verify_layout(uint64_t size) const;
   Status verify_byte_classes() const;
   Status verify_token_ranges() const;
+  bool is_member(uint32_t index) const;
   Status verify_loops() const;
   Status verify_states() const;
   Status verify_state(uint32_t state) const;
@@ -107,9 +108,24 @@ Status GrammarVerifier::verify_token_ranges() const {
   return Status::kOk;
 }
 
+// Members of a set must be consecutive, and those that may come only once need a bit each.
+bool GrammarVerifier::is_member(uint32_t index) const {
+  const GrammarLoop& loop = grammar_.loop(index);
+  const bool is_first = loop.set == index;
+  if (!is_first && (index == 0 || grammar_.loop(index - 1).set != loop.set)) return false;
+  const uint32_t most = loop.maximum == 1 ? kMaxSingleMembers - 1 : kMaxSingleMembers;
+  return index - loop.set <= most &&
+         (loop.maximum == 1 ? loop.minimum <= 1 : loop.minimum == 0 && loop.maximum == UINT32_MAX) &&
+         (loop.rule_start == kAcceptState || (is_inside(loop.rule_start) && is_start(loop.rule_start)));
+}
+
 Status GrammarVerifier::verify_loops() const {
   for (uint32_t index = 0; index < counts_.loops; ++index) {
     const GrammarLoop& loop = grammar_.loop(index);
+    if (loop.set != kNoSet) {
+      if (!is_member(index)) return corrupt("wrong member of a set", index);
+      continue;
+    }
     const bool is_bounded = loop.maximum != UINT32_MAX;
     if (loop.minimum > kMaxRepetitions || (is_bounded && loop.maximum > kMaxRepetitions) ||
         loop.minimum > loop.maximum) {
@@ -179,11 +195,13 @@ Status GrammarVerifier::verify_moves(uint32_t state) const {
 
 Status GrammarVerifier::verify_calls(uint32_t state) const {
   for (const GrammarCall& call : grammar_.calls(state)) {
-    const bool is_loop = call.loop != kNoLoop;
     if (!is_inside(call.rule_start) || !is_start(call.rule_start) || !is_inside(call.target) ||
-        (is_loop && (call.loop >= counts_.loops || grammar_.loop(call.loop).rule_start != call.rule_start))) {
+        (call.loop != kNoLoop && call.loop >= counts_.loops)) {
       return corrupt("wrong call of state", state);
     }
+    if (call.loop == kNoLoop) continue;
+    const GrammarLoop& loop = grammar_.loop(call.loop);
+    if (loop.set == kNoSet && loop.rule_start != call.rule_start) return corrupt("wrong call of state", state);
   }
   return Status::kOk;
 }

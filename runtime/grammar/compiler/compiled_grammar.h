@@ -49,18 +49,23 @@ struct GrammarMove {
 };
 
 // A call reads a non-empty string of a rule. If it belongs to a loop, it reads as many such strings as the loop
-// requires.
+// requires. If it belongs to a member of a set, it reads that member and then others, until the set is complete.
 struct GrammarCall {
-  uint32_t rule_start;
-  uint32_t loop;  // kNoLoop if the call does not belong to a loop
+  uint32_t rule_start;  // that of the loop; for a member of a set, that of the member at the beginning
+  uint32_t loop;        // kNoLoop if the call does not belong to a loop
   uint32_t target;
 };
 
-// A counted repetition of a rule.
+inline constexpr uint32_t kNoSet = UINT32_MAX;
+
+// A counted repetition of a rule, or a member of a set. The members of a set are consecutive loops. Each occurs
+// `minimum` (0 or 1) to `maximum` times. The maximum is 1, or UINT32_MAX for at most one member, which is the last. In
+// stack frames of members the count is the set of members read before: bit i stands for member i.
 struct GrammarLoop {
-  uint32_t rule_start;
+  uint32_t rule_start;  // kAcceptState for a member that has no texts
   uint32_t minimum;
   uint32_t maximum;  // UINT32_MAX if there is no maximum
+  uint32_t set;      // index of the first member of the set, or kNoSet for a counted repetition
 };
 
 // Tokens that the grammar names by literals. Other tokens have no class.
@@ -120,6 +125,12 @@ class CompiledGrammar {
     return {first, last};
   }
   const GrammarLoop& loop(uint32_t index) const { return at<GrammarLoop>(loops_)[index]; }
+  // Returns the members of a set.
+  std::span<const GrammarLoop> members(uint32_t set) const {
+    uint32_t end = set;
+    while (end < counts_.loops && loop(end).set == set) ++end;
+    return {at<GrammarLoop>(loops_) + set, end - set};
+  }
   // Returns the token ranges, which are sorted and disjoint.
   std::span<const TokenRange> token_ranges() const { return {at<TokenRange>(token_ranges_), counts_.token_ranges}; }
   // The class of a token that no literal names.
@@ -162,7 +173,7 @@ static_assert(sizeof(CompiledGrammar) == 320);  // images have the same size on 
 // Version of images. An image is a FlatBuffer (grammar.fbs) that contains the block. It is written without additional
 // memory and used in place. Increase the version with every change to CompiledGrammar or to the meaning of its parts,
 // including the character classes.
-inline constexpr uint32_t kGrammarVersion = 3;
+inline constexpr uint32_t kGrammarVersion = 4;
 
 size_t grammar_image_size(const CompiledGrammar& grammar);
 // Writes an image. `image` must have grammar_image_size() bytes.

@@ -267,6 +267,10 @@ void GrammarWriter::link_calls(uint32_t root) {
     calls_[i].rule_start = rule_starts_[calls_[i].rule_start];
     states_[calls_[i].rule_start].flags |= GrammarState::kStart;
   }
+  for (const Loop& loop : nfa_.loops.span()) {
+    const uint32_t start = rule_starts_[loop.rule];
+    if (loop.set != kNoIndex && start != kAcceptState) states_[start].flags |= GrammarState::kStart;
+  }
   states_[rule_starts_[root]].flags |= GrammarState::kStart;
 }
 
@@ -306,7 +310,7 @@ void GrammarWriter::fill(CompiledGrammar* grammar, uint32_t root) const {
   grammar->calls_ = put(calls_.span());
   grammar->loops_ = offset;
   for (const Loop& loop : nfa_.loops.span()) {
-    const GrammarLoop linked{rule_starts_[loop.rule], loop.minimum, loop.maximum};
+    const GrammarLoop linked{rule_starts_[loop.rule], loop.minimum, loop.maximum, loop.set};
     put(std::span(&linked, 1));
   }
   grammar->token_ranges_ = put(ranges_.span());

@@ -39,6 +39,7 @@ GrammarBuilder::GrammarBuilder(Workspace& workspace)
     : workspace_(workspace),
       expressions_(workspace),
       intervals_(workspace),
+      members_(workspace),
       texts_(workspace),
       names_(workspace),
       rules_(workspace) {}
@@ -53,6 +54,10 @@ std::span<const char> GrammarBuilder::bytes(const Expression& text) const {
 
 std::span<const Interval> GrammarBuilder::intervals(const Expression& expression) const {
   return intervals_.span(expression.first, expression.count);
+}
+
+std::span<const SetMember> GrammarBuilder::members(const Expression& expression) const {
+  return members_.span(expression.first, expression.count);
 }
 
 uint32_t GrammarBuilder::hash_of(std::span<const char> name) {
@@ -147,6 +152,13 @@ uint32_t GrammarBuilder::repeat(uint32_t expression, uint32_t minimum, uint32_t 
   }
   const uint64_t copies = maximum == kUnbounded ? minimum + 1ull : maximum;
   return add({ExpressionKind::kRepeat, expression, 0, minimum, maximum, kNoIndex, multiply_sizes(inner.size, copies)});
+}
+
+uint32_t GrammarBuilder::any_order(std::span<const SetMember> members) {
+  const uint32_t first = members_.size();
+  for (const SetMember& member : members) members_.push(member);
+  const uint32_t count = members_.size() - first;
+  return add({ExpressionKind::kAnyOrder, first, count, 0, 0, kNoIndex, count});
 }
 
 void GrammarBuilder::append(List& list, uint32_t expression) {

@@ -25,19 +25,30 @@ enum class ExpressionKind : uint8_t {
   kSequence,
   kChoice,
   kRepeat,
+  kAnyOrder,  // members of a set
 };
 
 // An expression. Its children, if any, are a linked list.
 struct Expression {
   ExpressionKind kind;
-  // Offset of a string, first interval of characters or tokens, rule of a reference, or first child.
+  // Offset of a string, first interval of characters or tokens, rule of a reference, first member of a set, or first
+  // child.
   uint32_t first;
-  uint32_t count;  // number of bytes or intervals
+  uint32_t count;  // number of bytes, intervals or members
   uint32_t minimum;
   uint32_t maximum;
   uint32_t next;  // next sibling
   uint32_t size;  // number of states with all repetitions written out, saturated
 };
+
+// A member of a set. Its texts are not empty.
+struct SetMember {
+  uint32_t rule;     // the member as the first one of a text
+  uint32_t more;     // rule of the member after another one, for example with a comma
+  uint32_t minimum;  // 0 or 1
+  uint32_t maximum;  // 1 or kUnbounded
+};
+inline constexpr uint32_t kMaxSingleMembers = 32;  // maximal number of members whose maximum is 1
 
 // A rule, whose body is an expression.
 struct Rule {
@@ -74,6 +85,10 @@ class GrammarBuilder {
   // Requires minimum <= maximum. Neither may exceed kMaxRepetitions, but `maximum` may be kUnbounded.
   uint32_t repeat(uint32_t expression, uint32_t minimum, uint32_t maximum);
 
+  // Makes one or more members, each as often as it may be, in any order. At most kMaxSingleMembers have the maximum 1.
+  // The last may have the minimum 0 and the maximum kUnbounded.
+  uint32_t any_order(std::span<const SetMember> members);
+
   // Expressions that become the children of a sequence or a choice.
   struct List {
     uint32_t first = kNoIndex;
@@ -91,6 +106,7 @@ class GrammarBuilder {
   std::span<const char> rule_name(uint32_t rule) const;
   std::span<const char> bytes(const Expression& text) const;
   std::span<const Interval> intervals(const Expression& expression) const;
+  std::span<const SetMember> members(const Expression& expression) const;
   Workspace& workspace() { return workspace_; }
 
  private:
@@ -102,6 +118,7 @@ class GrammarBuilder {
   Workspace& workspace_;
   GrowingArray<Expression> expressions_;
   GrowingArray<Interval> intervals_;
+  GrowingArray<SetMember> members_;
   GrowingArray<char> texts_;
   GrowingArray<char> names_;
   GrowingArray<Rule> rules_;

@@ -169,6 +169,7 @@ bool Lookahead::is_exact(uint32_t state) const {
   };
   for (const GrammarCall& call : grammar_.calls(state)) {
     if (is_below(call.rule_start, 0)) continue;
+    if (call.loop != kNoLoop && grammar_.loop(call.loop).set != kNoSet) return false;
     const uint64_t texts = call.loop == kNoLoop ? 1 : grammar_.loop(call.loop).maximum;
     const bool is_single = (grammar_.flags(call.rule_start) & GrammarState::kSingle) != 0;
     if (!is_single || !is_below(call.target, texts)) return false;

@@ -77,6 +77,9 @@ class NfaBuilder {
       case ExpressionKind::kRepeat:
         repeat(expression, task);
         break;
+      case ExpressionKind::kAnyOrder:
+        any_order(expression, task);
+        break;
     }
   }
 
@@ -179,9 +182,17 @@ class NfaBuilder {
       const Expression& body = grammar_.expression(expression.first);
       const uint32_t rule =
           body.kind == ExpressionKind::kReference ? body.first : grammar_.anonymous_rule(expression.first);
-      known = nfa_.loops.push({rule, expression.minimum, expression.maximum}) + 1;
+      known = nfa_.loops.push({rule, expression.minimum, expression.maximum, rule, kNoIndex}) + 1;
     }
     nfa_.add_edge(task.entry, NfaLabel::kLoop, known - 1, task.exit);
+  }
+
+  void any_order(const Expression& expression, const Task& task) {
+    const uint32_t set = nfa_.loops.size();
+    for (const SetMember& member : grammar_.members(expression)) {
+      const uint32_t loop = nfa_.loops.push({member.more, member.minimum, member.maximum, member.rule, set});
+      nfa_.add_edge(task.entry, NfaLabel::kLoop, loop, task.exit);
+    }
   }
 
   GrammarBuilder& grammar_;
@@ -195,7 +206,7 @@ class NfaBuilder {
 bool is_call(const NfaEdge& edge) { return edge.label == NfaLabel::kCall || edge.label == NfaLabel::kLoop; }
 
 uint32_t callee(const RuleNfa& nfa, const NfaEdge& edge) {
-  return edge.label == NfaLabel::kCall ? edge.value : nfa.loops[edge.value].rule;
+  return edge.label == NfaLabel::kCall ? edge.value : nfa.loops[edge.value].first;
 }
 
 // Edges grouped by a key, for example all calls of a rule or all edges into a state.
@@ -266,7 +277,7 @@ class Analyzer {
   bool passes_empty(const NfaEdge& edge) const {
     if (edge.label == NfaLabel::kEpsilon) return true;
     if (edge.label == NfaLabel::kCall) return nullable_[edge.value] != 0;
-    if (edge.label != NfaLabel::kLoop) return false;
+    if (edge.label != NfaLabel::kLoop || nfa_.loops[edge.value].set != kNoIndex) return false;
     return nfa_.loops[edge.value].minimum == 0 || nullable_[nfa_.loops[edge.value].rule] != 0;
   }
 
@@ -309,12 +320,47 @@ class Analyzer {
     work_.push(state);
   }
 
-  bool can_pass(const NfaEdge& edge) const { return !is_call(edge) || analysis_.productive[callee(nfa_, edge)] != 0; }
+  bool can_pass(const NfaEdge& edge) const {
+    if (!is_call(edge)) return true;
+    if (analysis_.productive[callee(nfa_, edge)] == 0) return false;
+    return edge.label == NfaLabel::kCall || can_complete(nfa_.loops[edge.value].set);
+  }
+
+  // Calls visit(loop) for each member of a set.
+  template <typename Visit>
+  void each_member(uint32_t set, Visit visit) const {
+    for (uint32_t i = set; i < nfa_.loops.size() && nfa_.loops[i].set == set; ++i) visit(nfa_.loops[i]);
+  }
+
+  // Returns whether every member that the set requires has texts.
+  bool can_complete(uint32_t set) const {
+    bool result = true;
+    each_member(set, [&](const Loop& member) {
+      result = result && (member.minimum == 0 || analysis_.productive[member.rule] != 0);
+    });
+    return result;
+  }
 
   // Finds the states from which the exit of their rule can be reached, backwards from the exits. A rule is productive
   // if it starts in such a state.
   void find_live() {
     for (const RuleAutomaton& rule : nfa_.rules.span()) mark_live(rule.exit);
+    do {
+      spread_live();
+      mark_sets();
+    } while (!work_.empty() && !workspace_.exhausted());
+  }
+
+  // Marks the states before sets that have become complete only through another member than the one of the edge.
+  void mark_sets() {
+    for (uint32_t e = 1; e < nfa_.edges.size(); ++e) {
+      const NfaEdge& edge = nfa_.edges[e];
+      const bool is_member = edge.label == NfaLabel::kLoop && nfa_.loops[edge.value].set != kNoIndex;
+      if (is_member && analysis_.live[edge.target] != 0 && can_pass(edge)) mark_live(calls_.source(e));
+    }
+  }
+
+  void spread_live() {
     while (!work_.empty() && !workspace_.exhausted()) {
       const uint32_t state = work_.back();
       work_.pop();
@@ -325,7 +371,7 @@ class Analyzer {
       if (rule == kNoIndex) continue;
       analysis_.productive[rule] = 1;
       for (uint32_t e = calls_.first(rule); e != 0; e = calls_.next(e)) {
-        if (analysis_.live[nfa_.edges[e].target] != 0) mark_live(calls_.source(e));
+        if (analysis_.live[nfa_.edges[e].target] != 0 && can_pass(nfa_.edges[e])) mark_live(calls_.source(e));
       }
     }
   }
@@ -359,6 +405,11 @@ class Analyzer {
         if (edge.label == NfaLabel::kRemoved) continue;
         mark_empty(edge.target);
         if (is_call(edge)) enter(callee(nfa_, edge));
+        if (edge.label == NfaLabel::kLoop) {
+          each_member(nfa_.loops[edge.value].set, [&](const Loop& member) {
+            if (analysis_.productive[member.rule] != 0) enter(member.rule);
+          });
+        }
       }
     }
   }
@@ -428,7 +479,7 @@ void Symbols::call_of(const RuleNfa& nfa, uint32_t symbol, uint32_t* rule, uint3
   const uint32_t call = symbol - class_count();
   const bool is_loop = call >= rule_count_;
   *loop = is_loop ? call - rule_count_ : kNoIndex;
-  *rule = is_loop ? nfa.loops[*loop].rule : call;
+  *rule = is_loop ? nfa.loops[*loop].first : call;
 }
 
 }  // namespace sotto

@@ -3,7 +3,8 @@
 // Each rule becomes an automaton with one start and one exit (Thompson's construction, in which characters become UTF-8
 // byte sequences). A call of a rule is a single edge, so recursion needs no special treatment here; the matcher handles
 // it with a stack. A counted repetition is written out if that needs only a few states. Otherwise it becomes a loop: a
-// call of its body that the matcher counts.
+// call of its body that the matcher counts. The members of a set, which come in any order, are such loops as well: the
+// matcher remembers which of them it has read.
 //
 // The analysis ensures that every path leads to an exit. Therefore, as long as the set of states of a matcher is not
 // empty, the text read so far is a prefix of some string of the language. The analysis adds an epsilon edge in parallel
@@ -17,11 +18,13 @@
 
 namespace sotto {
 
-// A loop, which counts the calls of `rule`.
+// A loop, which counts the calls of `rule`, or a member of a set.
 struct Loop {
   uint32_t rule;
   uint32_t minimum;
   uint32_t maximum;  // kUnbounded if there is no maximum
+  uint32_t first;    // rule of the first call
+  uint32_t set;      // first of the consecutive loops that are the members of the set, or kNoIndex
 };
 
 // The states at which the automaton of a rule begins and ends.

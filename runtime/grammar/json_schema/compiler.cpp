@@ -12,7 +12,7 @@ constexpr uint32_t kMaxGoals = 50000;
 SchemaCompiler::Goal SchemaCompiler::normalize(GrowingArray<Literal>& literals) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < literals.size(); ++i) {
-    Literal literal = literals[i];
+    const Literal literal = literals[i];
     if (literal.kind == LiteralKind::kSchema) {
       const JsonKind kind = document_.kind(literal.node);
       bool always = kind == JsonKind::kTrue;
@@ -28,17 +28,14 @@ SchemaCompiler::Goal SchemaCompiler::normalize(GrowingArray<Literal>& literals) 
         continue;
       }
     }
-    literals[kept++] = literal;
+    bool is_known = false;
+    for (uint32_t j = 0; j < kept && !is_known; ++j) {
+      is_known = literals[j].node == literal.node && literals[j].kind == literal.kind;
+      if (is_known && literals[j].negated != literal.negated) return Goal::kNever;
+    }
+    if (!is_known) literals[kept++] = literal;
   }
   literals.truncate(kept);
-  std::sort(literals.begin(), literals.end(), [](const Literal& a, const Literal& b) {
-    if (a.node != b.node) return a.node < b.node;
-    return a.kind != b.kind ? a.kind < b.kind : a.negated < b.negated;
-  });
-  literals.truncate(static_cast<size_t>(std::unique(literals.begin(), literals.end()) - literals.begin()));
-  for (uint32_t i = 1; i < literals.size(); ++i) {
-    if (literals[i].node == literals[i - 1].node && literals[i].kind == literals[i - 1].kind) return Goal::kNever;
-  }
   return literals.empty() ? Goal::kAny : Goal::kRule;
 }
 
@@ -51,6 +48,11 @@ uint32_t SchemaCompiler::value(GrowingArray<Literal>& literals) {
     case Goal::kRule:
       break;
   }
+  // Goals that differ only in the order of their literals are equal. The first of them decides the order of members.
+  const uint32_t first = goal_literals_.size();
+  for (const Literal& literal : literals.span()) goal_literals_.push(literal);
+  std::sort(literals.begin(), literals.end(),
+            [](const Literal& a, const Literal& b) { return a.node != b.node ? a.node < b.node : a.kind < b.kind; });
   GrowingArray<uint32_t> key(workspace_);
   for (const Literal& literal : literals.span()) {
     key.push(literal.node);
@@ -58,9 +60,27 @@ uint32_t SchemaCompiler::value(GrowingArray<Literal>& literals) {
   }
   const uint32_t before = goals_.count();
   const uint32_t goal = goals_.intern(key.span());
-  if (goals_.count() != before) goal_rules_.push(builder_.anonymous_rule(kNoIndex));
+  if (goals_.count() == before) {
+    goal_literals_.truncate(first);
+  } else {
+    goal_rules_.push({builder_.anonymous_rule(kNoIndex), first, literals.size()});
+  }
   if (goal >= goal_rules_.size()) return builder_.empty();  // the workspace is exhausted
-  return builder_.reference(goal_rules_[goal]);
+  return builder_.reference(goal_rules_[goal].rule);
+}
+
+uint32_t SchemaCompiler::pair(std::string_view name, uint32_t value) {
+  GrowingArray<uint32_t> key(workspace_);
+  key.push(builder_.expression(value).first);
+  for (const char c : name) key.push(static_cast<uint8_t>(c));
+  const uint32_t before = pairs_.count();
+  const uint32_t known = pairs_.intern(key.span());
+  if (pairs_.count() != before) {
+    const uint32_t text = json_.quoted(name);
+    const uint32_t colon = json_.colon();
+    pair_rules_.push(builder_.anonymous_rule(json_.item(json_.sequence(text, colon, value))));
+  }
+  return pair_rules_[known < pair_rules_.size() ? known : 0];
 }
 
 Status SchemaCompiler::compile(uint32_t schema, uint32_t* expression) {
@@ -73,7 +93,7 @@ Status SchemaCompiler::compile(uint32_t schema, uint32_t* expression) {
     SOTTO_TRY(schema_.check_memory());
     SOTTO_TRY(this->body(goal, &body));
     SOTTO_TRY(schema_.check_memory());
-    builder_.define(goal_rules_[goal], body, 0);
+    builder_.define(goal_rules_[goal].rule, body, 0);
     if (goals_.count() > kMaxGoals) {
       return fail(schema_.error(), Status::kGrammarTooLarge, "the schema needs more than 50000 rules");
     }
@@ -85,10 +105,8 @@ Status SchemaCompiler::compile(uint32_t schema, uint32_t* expression) {
 // Builds the rule of a goal: a choice between the alternatives of all types.
 Status SchemaCompiler::body(uint32_t goal, uint32_t* expression) {
   GrowingArray<Literal> literals(workspace_);
-  const auto key = goals_[goal];
-  for (size_t i = 0; i < key.size(); i += 2) {
-    literals.push({key[i], static_cast<LiteralKind>(key[i + 1] >> 1), (key[i + 1] & 1) != 0});
-  }
+  const GoalRule& goal_rule = goal_rules_[goal];
+  for (uint32_t i = 0; i < goal_rule.count; ++i) literals.push(goal_literals_[goal_rule.first + i]);
   if (literals.size() == 1 && literals[0].kind == LiteralKind::kSchema && !literals[0].negated) {
     SOTTO_TRY(alternatives_of_references(literals[0].node, expression));
     if (*expression != kNoIndex) return Status::kOk;

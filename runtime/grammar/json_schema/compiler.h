@@ -57,7 +57,10 @@ class SchemaCompiler {
         expansion_(schema_),
         patterns_(schema_),
         goals_(workspace_),
-        goal_rules_(workspace_) {}
+        goal_rules_(workspace_),
+        goal_literals_(workspace_),
+        pairs_(workspace_),
+        pair_rules_(workspace_) {}
 
   // Builds the expression of the values that satisfy `schema`, a node of the document.
   Status compile(uint32_t schema, uint32_t* expression);
@@ -69,12 +72,21 @@ class SchemaCompiler {
   Expansion& expansion() { return expansion_; }
   Patterns& patterns() { return patterns_; }
   enum class Goal : uint8_t { kNever, kAny, kRule };
-  // Sorts the conditions and removes those that are always true.
+  // Removes conditions that are always true or repeated.
   Goal normalize(GrowingArray<Literal>& literals);
-  // Returns the expression of a value that satisfies all literals. The list of literals is consumed.
+  // Returns a reference to the rule of the values that satisfy all literals. The list of literals is consumed.
   uint32_t value(GrowingArray<Literal>& literals);
+  // Returns the rule of the pair of a name and a value.
+  uint32_t pair(std::string_view name, uint32_t value);
 
  private:
+  // The rule of a goal, and its literals in the order in which the document mentions them.
+  struct GoalRule {
+    uint32_t rule;
+    uint32_t first;
+    uint32_t count;
+  };
+
   Status body(uint32_t goal, uint32_t* expression);
   Status alternatives_of_references(uint32_t schema, uint32_t* expression);
   Status build(JsonType type, Atoms atoms, uint32_t* expression);
@@ -86,8 +98,11 @@ class SchemaCompiler {
   JsonGrammar json_;
   Expansion expansion_;
   Patterns patterns_;
-  InternedSets goals_;  // interned goals, as (node, kind and negation) pairs
-  GrowingArray<uint32_t> goal_rules_;
+  InternedSets goals_;  // interned goals, as sorted (node, kind and negation) pairs
+  GrowingArray<GoalRule> goal_rules_;
+  GrowingArray<Literal> goal_literals_;
+  InternedSets pairs_;  // the rule of the value, then the bytes of the name
+  GrowingArray<uint32_t> pair_rules_;
 };
 
 // The builders of each type return the expression of the values that satisfy all atoms, or kNoIndex if there is no such

@@ -374,9 +374,10 @@ Status Expansion::apply_if(Branch& branch, Literal literal) {
     if (verdict == (holds ? Verdict::kFalse : Verdict::kTrue)) continue;
     // A side without requirements always holds.
     if (consequences[i] == kNoIndex && literal.negated) continue;
-    Literal both[2] = {{literal.node, LiteralKind::kSchema, !holds},
-                       {consequences[i], LiteralKind::kSchema, literal.negated}};
-    fork(branch, {both, consequences[i] == kNoIndex ? size_t{1} : size_t{2}});
+    // The last literal is applied first.
+    const Literal both[] = {{consequences[i], LiteralKind::kSchema, literal.negated},
+                            {literal.node, LiteralKind::kSchema, !holds}};
+    fork(branch, consequences[i] == kNoIndex ? std::span(both).last(1) : std::span(both));
   }
   branch.dead = true;
   return Status::kOk;

@@ -2,7 +2,8 @@
 //
 // The grammar describes the JSON values that the schema validates, written in the following form:
 // - White space follows the style. Members that the schema names come in the order in which it first mentions them
-//   (first in "properties", then in "required"), and all other members come after them.
+//   (first in "properties", then in "required"), and all other members come after them; or all in any order
+//   (options.any_order).
 // - A string or name that the schema constrains is written in one way only: each character as it is, except for \\ \"
 //   \b \f \n \r \t, and \u00XX for other control characters. Unconstrained strings may use any escape.
 // - A number that the schema constrains has no exponent. An integer has no fraction, and zero has no sign. Values of

@@ -1,4 +1,4 @@
-// Objects: the properties that the schema names, in its order, followed by other properties.
+// Objects: the properties that the schema names, in its order, followed by other properties; or all in any order.
 #include <algorithm>
 
 #include "runtime/grammar/json_schema/compiler.h"
@@ -51,6 +51,8 @@ class ObjectBuilder {
   Status append_others(const CharacterAutomaton* names, std::span<const uint32_t> patterns, uint32_t matched,
                        uint32_t* others);
   Status build_content(uint32_t* content);
+  bool is_set() const;
+  uint32_t set();
   uint32_t state(uint32_t position, uint32_t count);
   uint32_t tail(uint32_t count);
   uint32_t reference(uint32_t position, uint32_t count);
@@ -95,10 +97,7 @@ Status ObjectBuilder::build(uint32_t* expression) {
       possible = possible && !name.required;
       continue;
     }
-    const uint32_t key = json_.quoted(name.text);
-    const uint32_t colon = json_.colon();
-    const uint32_t pair = json_.sequence(key, colon, compiler_.value(literals_));
-    name.pair = builder_.anonymous_rule(json_.item(pair));
+    name.pair = compiler_.pair(name.text, compiler_.value(literals_));
     if (name.required) ++required_;
     names_[kept++] = name;
   }
@@ -240,11 +239,6 @@ Status ObjectBuilder::build_others(uint32_t* others) {
   if (patterns.empty() && !restricted_ && mentioned_.empty()) {
     return append_others(nullptr, {}, 0, others);
   }
-  CharacterAutomaton named;
-  if (!automaton_of_words(mentioned_.span(), schema_.workspace(), &named)) {
-    SOTTO_TRY(schema_.check_memory());
-    return schema_.unsupported(atoms_[0].node, "the names of properties are too large to be combined");
-  }
   // If no other restriction applies, these names need not be distinguished.
   bool none = patterns.empty();
   literals_.truncate(0);
@@ -252,6 +246,11 @@ Status ObjectBuilder::build_others(uint32_t* others) {
   for (const uint32_t group : groups_.span()) add_additional(group, &open);
   none = none && (!open || compiler_.normalize(literals_) == SchemaCompiler::Goal::kNever);
   if (none) return Status::kOk;
+  CharacterAutomaton named;
+  if (!automaton_of_words(mentioned_.span(), schema_.workspace(), &named)) {
+    SOTTO_TRY(schema_.check_memory());
+    return schema_.unsupported(atoms_[0].node, "the names of properties are too large to be combined");
+  }
   SOTTO_TRY(intersect_names(named, true, atoms_[0].node));
   struct Part {
     CharacterAutomaton names;
@@ -325,6 +324,10 @@ Status ObjectBuilder::build_content(uint32_t* content) {
     return schema_.unsupported(counting_ == kNoIndex ? atoms_[0].node : counting_,
                                "not supported where names that the schema does not list could repeat");
   }
+  if (is_set()) {
+    *content = set();
+    return Status::kOk;
+  }
   last_count_ = maximum_ != kUnbounded ? maximum_ : std::max(1u, minimum_);
   if ((count + 1ull) * (last_count_ + 1ull) > kMaxStates) {
     return schema_.unsupported(atoms_[0].node, "too many properties to count");
@@ -339,6 +342,25 @@ Status ObjectBuilder::build_content(uint32_t* content) {
     builder_.define(rules_[due.position * (last_count_ + 1) + due.count], state(due.position, due.count), 0);
   }
   return Status::kOk;
+}
+
+// Returns whether the pairs may come in any order. That is not supported where they are counted.
+bool ObjectBuilder::is_set() const {
+  const bool several = names_.size() + (others_ == kNoIndex ? 0 : 1) > 1;
+  return schema_.options().any_order && several && names_.size() <= kMaxSingleMembers && minimum_ <= 1 &&
+         maximum_ == kUnbounded;
+}
+
+// Builds the pairs in any order.
+uint32_t ObjectBuilder::set() {
+  GrowingArray<SetMember> members(schema_.workspace());
+  const auto add = [&](uint32_t rule, uint32_t minimum, uint32_t maximum) {
+    members.push({rule, builder_.anonymous_rule(pair(rule, 1)), minimum, maximum});
+  };
+  for (const Name& name : names_.span()) add(name.pair, name.required ? 1 : 0, 1);
+  if (others_ != kNoIndex) add(others_, 0, kUnbounded);
+  const uint32_t pairs = builder_.any_order(members.span());
+  return required_ == 0 && minimum_ == 0 ? builder_.repeat(pairs, 0, 1) : pairs;
 }
 
 uint32_t ObjectBuilder::reference(uint32_t position, uint32_t count) {

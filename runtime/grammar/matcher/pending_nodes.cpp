@@ -223,7 +223,7 @@ uint32_t PendingNodes::drop_dominated(uint32_t first, uint32_t count) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const StackFrame frame = frames_[first + i];
-    if (frame.loop != kNoLoop && kept > 0) {
+    if (frame.loop != kNoLoop && grammar_->loop(frame.loop).set == kNoSet && kept > 0) {
       const StackFrame last = frames_[first + kept - 1];
       const bool is_same = last.loop == frame.loop && last.parent == frame.parent && last.state == frame.state;
       const GrammarLoop& loop = grammar_->loop(frame.loop);

@@ -48,7 +48,7 @@ TokenPrefilter PrefilterFinder::prefilter_of_length(uint8_t classes, uint32_t ch
 uint32_t PrefilterFinder::repetitions_left(uint32_t state, const StackFrame& frame) const {
   if (frame.loop == kNoLoop) return 1;
   const GrammarLoop& loop = engine_->grammar().loop(frame.loop);
-  if (loop.rule_start != state) return 0;
+  if (loop.rule_start != state || loop.set != kNoSet) return 0;
   return loop.maximum == UINT32_MAX ? loop.maximum : loop.maximum - frame.count;
 }
 

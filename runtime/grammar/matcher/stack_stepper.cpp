@@ -238,6 +238,7 @@ void StackStepper::pop(uint32_t node) {
 void StackStepper::return_to(const StackFrame& frame) {
   if (frame.loop == kNoLoop) return add(frame.state, frame.parent);
   const GrammarLoop& loop = grammar_->loop(frame.loop);
+  if (loop.set != kNoSet) return return_to_set(frame);
   const uint32_t count = frame.count + 1;
   if (count >= loop.minimum) add(frame.state, frame.parent);
   if (count >= loop.maximum) return;
@@ -246,6 +247,26 @@ void StackStepper::return_to(const StackFrame& frame) {
   if (!pending_.link(pending_for(loop.rule_start), {frame.state, frame.parent, frame.loop, kept})) {
     fail(StepResult::kTooComplex);
   }
+}
+
+// Continues after a member of a set: with every member that may still come, and after the set if it is complete.
+void StackStepper::return_to_set(const StackFrame& frame) {
+  const uint32_t set = grammar_->loop(frame.loop).set;
+  const auto members = grammar_->members(set);
+  if (!budget_->spend(members.size())) return fail(StepResult::kTooComplex);
+  uint32_t read = frame.count;
+  if (grammar_->loop(frame.loop).maximum == 1) read |= 1u << (frame.loop - set);
+  bool is_complete = true;
+  for (uint32_t i = 0; i < members.size(); ++i) {
+    const GrammarLoop& member = members[i];
+    if (member.maximum == 1 && (read >> i & 1) != 0) continue;
+    is_complete = is_complete && member.minimum == 0;
+    if (member.rule_start == kAcceptState) continue;
+    if (!pending_.link(pending_for(member.rule_start), {frame.state, frame.parent, set + i, read})) {
+      return fail(StepResult::kTooComplex);
+    }
+  }
+  if (is_complete) add(frame.state, frame.parent);
 }
 
 // Returns the index of the pending node for a rule, or kNone if there is not enough memory. The first call of the rule

@@ -74,6 +74,7 @@ class StackStepper {
   void add_popped(uint32_t node);
   void pop(uint32_t node);
   void return_to(const StackFrame& frame);
+  void return_to_set(const StackFrame& frame);
   uint32_t pending_for(uint32_t rule_start);
   void fail(StepResult result) {
     if (result_ == StepResult::kDone) result_ = result;

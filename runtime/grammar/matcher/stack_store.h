@@ -32,7 +32,7 @@ struct StackFrame {
   uint32_t state;
   uint32_t parent;  // node below that state
   uint32_t loop = kNoLoop;
-  uint32_t count = 0;  // number of repetitions of the loop before the current one
+  uint32_t count = 0;  // number of repetitions of the loop before the current one, or set of members (GrammarLoop)
 
   bool operator==(const StackFrame&) const = default;
 };

@@ -134,6 +134,7 @@ StepResult StackTruncation::build(Entry& entry) {
 uint32_t StackTruncation::representative_count(const StackFrame& frame) const {
   if (frame.loop == kNoLoop) return frame.count;
   const GrammarLoop& loop = grammar_->loop(frame.loop);
+  if (loop.set != kNoSet) return frame.count;
   const uint64_t reach = uint64_t{frame.count} + longest_;
   if (reach < loop.minimum) return 0;
   const bool is_free = loop.maximum == UINT32_MAX || reach < loop.maximum;

@@ -58,8 +58,26 @@ class Image {
   std::string message_;
 };
 
+// Returns the image of a grammar of "a", "b" and any number of "c" in any order, after commas.
+Image image_of_set() {
+  std::vector<uint64_t> memory(1 << 16);
+  Workspace workspace(memory.data(), memory.size() * sizeof(uint64_t));
+  GrammarBuilder builder(workspace);
+  std::vector<SetMember> members;
+  for (const std::string_view name : {",a", ",b", ",c"}) {
+    const uint32_t first = builder.anonymous_rule(builder.text(as_span(name.substr(1))));
+    const uint32_t more = builder.anonymous_rule(builder.text(as_span(name)));
+    members.push_back({first, more, name == ",a" ? 1u : 0u, name == ",c" ? kUnbounded : 1u});
+  }
+  const uint32_t root = builder.anonymous_rule(builder.any_order(members));
+  const CompiledGrammar* grammar = nullptr;
+  EXPECT_EQ(compile_grammar(builder, {}, root, {}, {}, &grammar, nullptr), Status::kOk);
+  return Image(*grammar);
+}
+
 std::vector<Image> images(const TestVocabulary& vocabulary) {
   std::vector<Image> made;
+  made.push_back(image_of_set());
   for (const char* text : kGrammars) {
     for (const uint32_t unrolled : {64u, 0u}) {
       const TestGrammar grammar(text, {.unrolled_states = unrolled}, &vocabulary);

@@ -24,6 +24,7 @@ constexpr Field kGrammarParams[] = {
     FIELD(sotto_grammar_params, forbid_additional, "forbidAdditional", "Z"),
     FIELD(sotto_grammar_params, assume_distinct_names, "assumeDistinctNames", "Z"),
     FIELD(sotto_grammar_params, parallel_tool_calls, "parallelToolCalls", "Z"),
+    FIELD(sotto_grammar_params, any_order, "anyOrder", "Z"),
 };
 
 constexpr Field kMatcherParams[] = {

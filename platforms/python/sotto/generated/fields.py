@@ -34,6 +34,7 @@ class GrammarFields(TypedDict, total=False):
     assume_distinct_names: bool | None
     parallel_tool_calls: bool | None
     log: Callable[[LogLevel, str], None] | None
+    any_order: bool | None
 
 
 class MatcherFields(TypedDict, total=False):

@@ -58,6 +58,9 @@ class GrammarParams:
     """Whether the text is an array of one or more calls instead of a single call. Default: 0."""
     log: Callable[[LogLevel, str], None] | None = None
     """Receives warnings about rules that no text can use. May be None."""
+    any_order: bool | None = None
+    """Whether the members of an object may come in any order. Objects with more than 32 names in the schema, and those
+    whose members are counted, keep the order of the schema. Default: False."""
 
 
 @dataclass(frozen=True)

@@ -517,6 +517,10 @@ pub struct sotto_grammar_params {
     /// Receives warnings about rules that no text can use. May be none.
     pub log: sotto_log_fn,
     pub log_user_data: *mut c_void,
+    /// Whether the members of an object may come in any order. Objects with more than 32 names in
+    /// the schema, and those whose members are counted, keep the order of the schema. Default:
+    /// false.
+    pub any_order: u32,
 }
 
 /// Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the

@@ -763,6 +763,10 @@ impl GrammarParams {
         assume_distinct_names: bool,
         /// Whether the text is an array of one or more calls instead of a single call. Default: 0.
         parallel_tool_calls: bool,
+        /// Whether the members of an object may come in any order. Objects with more than 32 names
+        /// in the schema, and those whose members are counted, keep the order of the schema.
+        /// Default: false.
+        any_order: bool,
     }
 
     /// Start rule of a GBNF grammar. Default: "root".

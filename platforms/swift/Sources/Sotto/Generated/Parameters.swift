@@ -36,6 +36,9 @@ public struct GrammarParameters {
   public var parallelToolCalls: Bool
   /// Receives warnings about rules that no text can use. May be nil.
   public var log: ((LogLevel, String) -> Void)?
+  /// Whether the members of an object may come in any order. Objects with more than 32 names in the schema, and those
+  /// whose members are counted, keep the order of the schema. Default: false.
+  public var anyOrder: Bool
 
   /// The defaults of the library.
   public init() {
@@ -51,6 +54,7 @@ public struct GrammarParameters {
     forbidAdditional = c.forbid_additional != 0
     assumeDistinctNames = c.assume_distinct_names != 0
     parallelToolCalls = c.parallel_tool_calls != 0
+    anyOrder = c.any_order != 0
   }
 
   func filled(_ arena: Arena) -> sotto_grammar_params {
@@ -70,6 +74,7 @@ public struct GrammarParameters {
     c.forbid_additional = forbidAdditional ? 1 : 0
     c.assume_distinct_names = assumeDistinctNames ? 1 : 0
     c.parallel_tool_calls = parallelToolCalls ? 1 : 0
+    c.any_order = anyOrder ? 1 : 0
     return c
   }
 }

@@ -46,6 +46,11 @@ public final class GrammarParams {
     public boolean parallelToolCalls;
     /** Receives warnings about rules that no text can use. May be null. */
     public Callbacks.Log log;
+    /**
+     * Whether the members of an object may come in any order. Objects with more than 32 names in the schema, and those
+     * whose members are counted, keep the order of the schema. Default: false.
+     */
+    public boolean anyOrder;
 
     /** The defaults of the library. */
     public GrammarParams() {
