@@ -41,7 +41,7 @@ type GrammarParams struct {
 	// Receives warnings about rules that no text can use. May be nil.
 	Log func(level LogLevel, message string)
 	// Whether the members of an object may come in any order. Objects with more than 32 names in the schema, and those
-	// whose members are counted, keep the order of the schema. Default: false.
+	// whose members are counted, keep the order of the schema. Default: 0.
 	AnyOrder bool
 }
 

@@ -60,7 +60,7 @@ class GrammarParams:
     """Receives warnings about rules that no text can use. May be None."""
     any_order: bool | None = None
     """Whether the members of an object may come in any order. Objects with more than 32 names in the schema, and those
-    whose members are counted, keep the order of the schema. Default: False."""
+    whose members are counted, keep the order of the schema. Default: 0."""
 
 
 @dataclass(frozen=True)

@@ -518,8 +518,7 @@ pub struct sotto_grammar_params {
     pub log: sotto_log_fn,
     pub log_user_data: *mut c_void,
     /// Whether the members of an object may come in any order. Objects with more than 32 names in
-    /// the schema, and those whose members are counted, keep the order of the schema. Default:
-    /// false.
+    /// the schema, and those whose members are counted, keep the order of the schema. Default: 0.
     pub any_order: u32,
 }
 

@@ -765,7 +765,7 @@ impl GrammarParams {
         parallel_tool_calls: bool,
         /// Whether the members of an object may come in any order. Objects with more than 32 names
         /// in the schema, and those whose members are counted, keep the order of the schema.
-        /// Default: false.
+        /// Default: 0.
         any_order: bool,
     }
 

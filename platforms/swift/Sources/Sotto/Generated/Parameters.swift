@@ -37,7 +37,7 @@ public struct GrammarParameters {
   /// Receives warnings about rules that no text can use. May be nil.
   public var log: ((LogLevel, String) -> Void)?
   /// Whether the members of an object may come in any order. Objects with more than 32 names in the schema, and those
-  /// whose members are counted, keep the order of the schema. Default: false.
+  /// whose members are counted, keep the order of the schema. Default: 0.
   public var anyOrder: Bool
 
   /// The defaults of the library.

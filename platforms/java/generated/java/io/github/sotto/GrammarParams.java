@@ -48,7 +48,7 @@ public final class GrammarParams {
     public Callbacks.Log log;
     /**
      * Whether the members of an object may come in any order. Objects with more than 32 names in the schema, and those
-     * whose members are counted, keep the order of the schema. Default: false.
+     * whose members are counted, keep the order of the schema. Default: 0.
      */
     public boolean anyOrder;
 
