@@ -1,5 +1,6 @@
 #include "converters/readers/checkpoint.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -7,7 +8,10 @@
 #include "converters/readers/gguf.h"
 #include "converters/readers/hugging_face.h"
 #include "converters/readers/llm_c.h"
+#include "converters/readers/megatron.h"
+#include "converters/readers/nanogpt.h"
 #include "converters/readers/tensorflow.h"
+#include "converters/tensors/pytorch.h"
 
 namespace sotto {
 namespace {
@@ -30,46 +34,70 @@ constexpr std::pair<std::string_view, Activation> kActivations[] = {
     {"gelu_python", Activation::kGeluErf},
 };
 
-constexpr const CheckpointFormat* kFormats[] = {&kHuggingFaceFormat, &kGgufFormat, &kLlmCFormat, &kTensorFlowFormat};
+constexpr char kLoadInPython[] =
+    "load it in Python with transformers, for example by AutoModelForCausalLM.from_pretrained(DIR), and save it with "
+    "save_pretrained(NEW_DIR, safe_serialization=True)";
+constexpr char kConvertItsSource[] = "convert the checkpoint from which it was made instead";
+constexpr char kNameTheProgram[] =
+    "a checkpoint of nanoGPT has \"model_args\", and one of minGPT or transformers has config.json next to it";
 
-// Files of formats that no reader reads, for messages only.
+constexpr const CheckpointFormat* kFormats[] = {&kNanoGptFormat, &kMinGptFormat, &kMegatronFormat,  &kHuggingFaceFormat,
+                                                &kGgufFormat,    &kLlmCFormat,   &kTensorFlowFormat};
+
+// Files that no reader reads, for messages only.
 constexpr struct {
   const char* extension;
   const char* format;
+  const char* advice;
 } kOtherFormats[] = {
-    {".bin", "PyTorch"}, {".h5", "Keras"},   {".msgpack", "Flax"},
-    {".onnx", "ONNX"},   {".pt", "PyTorch"}, {".pth", "PyTorch"},
+    {".bin", "a PyTorch file", "config.json is missing next to it"},
+    {".h5", "a Keras file", kLoadInPython},
+    {".mlmodel", "a Core ML file", kConvertItsSource},
+    {".msgpack", "a Flax file", kLoadInPython},
+    {".onnx", "an ONNX file", kConvertItsSource},
+    {".ot", "a TorchScript file for Rust", kConvertItsSource},
+    {".pt", "a PyTorch file", kNameTheProgram},
+    {".pth", "a PyTorch file", kNameTheProgram},
+    {".safetensors", "a safetensors file", "config.json is missing next to it"},
+    {".tflite", "a TensorFlow Lite file", kConvertItsSource},
 };
 
-// Returns the name of the format that the extension of a file belongs to, or null.
-const char* other_format(const std::filesystem::path& path) {
-  for (const auto& [extension, format] : kOtherFormats) {
-    if (path.extension() == extension) return format;
+// Returns what a file that is not read is, and what to do, or an empty string for an unknown one.
+std::string describe_other(const std::filesystem::path& path) {
+  for (const auto& [extension, format, advice] : kOtherFormats) {
+    if (path.extension() != extension) continue;
+    std::string text = path.filename().string() + " is " + format + ": " + advice;
+    if (!is_pytorch(path)) return text;
+    const PytorchFile file(path);
+    for (const auto& [name, entry] : file.tensors()) {
+      if (name.ends_with(".attn.c_q.weight")) {
+        return text + "; its tensors are those of nanochat, which has rotary positions, RMSNorm and QK normalization";
+      }
+    }
+    if (!file.tensors().empty()) text += "; its first tensor is " + in_quotes(file.tensors().begin()->first);
+    return text;
   }
-  return nullptr;
+  return "";
 }
 
 // Throws an error that says what was found instead of a checkpoint, and what to do.
 [[noreturn]] void reject(const std::filesystem::path& path) {
   const std::string where = path.string();
   if (!std::filesystem::exists(path)) throw std::runtime_error(where + ": no such file or directory");
-  if (path.extension() == ".safetensors") {
-    throw std::runtime_error(where + ": config.json is missing next to this file");
-  }
-  std::filesystem::path other = other_format(path) != nullptr ? path : std::filesystem::path();
+  std::vector<std::filesystem::path> files = {path};
   if (std::filesystem::is_directory(path)) {
-    for (const auto& entry : std::filesystem::directory_iterator(path)) {
-      if (other_format(entry.path()) != nullptr && (other.empty() || entry.path() < other)) other = entry.path();
-    }
+    files.clear();
+    for (const auto& entry : std::filesystem::directory_iterator(path)) files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
   }
-  std::string message = where +
-                        ": not a checkpoint in the format of transformers, which is a directory with "
-                        "config.json and model.safetensors or model.safetensors.index.json, nor a GGUF file, a model "
-                        "of llm.c, or a TensorFlow checkpoint";
-  if (!other.empty()) {
-    message += "; " + other.filename().string() + " is a " + other_format(other) +
-               " file: load it in Python with transformers, for example by AutoModelForCausalLM.from_pretrained(DIR), "
-               "and save it with save_pretrained(NEW_DIR, safe_serialization=True)";
+  std::string message =
+      where +
+      ": not a checkpoint in the format of transformers, which is a directory with config.json and "
+      "model.safetensors or pytorch_model.bin, nor one of nanoGPT, minGPT or Megatron-LM, a GGUF file, a model of "
+      "llm.c, or a TensorFlow checkpoint";
+  for (const std::filesystem::path& file : files) {
+    const std::string other = describe_other(file);
+    if (!other.empty()) throw std::runtime_error(message + "; " + other);
   }
   throw std::runtime_error(message);
 }
@@ -91,7 +119,11 @@ std::string activation_names() {
 
 std::unique_ptr<Checkpoint> open_checkpoint(const std::filesystem::path& path, const ReadOptions& options) {
   for (const CheckpointFormat* format : kFormats) {
-    if (format->recognizes(path)) return format->open(path, options);
+    if (!format->recognizes(path)) continue;
+    if (format != &kHuggingFaceFormat && !options.adapters.empty()) {
+      throw std::runtime_error(path.string() + ": adapters fit only checkpoints of transformers");
+    }
+    return format->open(path, options);
   }
   reject(path);
 }

@@ -98,9 +98,16 @@ class Checkpoint {
   std::vector<std::string> notes_;
 };
 
-// What the user knows about a checkpoint.
+// A LoRA adapter to merge into the weights (readers/lora.h).
+struct Adapter {
+  std::filesystem::path directory;
+  double scale = 1;
+};
+
+// What the user adds to a checkpoint.
 struct ReadOptions {
   std::optional<Activation> activation;  // nullopt: what the checkpoint says, or else the default of its format
+  std::vector<Adapter> adapters;         // in the order of merging; only for checkpoints of transformers
 };
 
 // A format of checkpoints. To add one, write its reader and add a row to kFormats in checkpoint.cpp.

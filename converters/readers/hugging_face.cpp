@@ -7,6 +7,7 @@
 
 #include "converters/file.h"
 #include "converters/readers/config.h"
+#include "converters/readers/lora.h"
 #include "converters/readers/named_checkpoint.h"
 
 namespace sotto {
@@ -156,6 +157,23 @@ Description describe(const Config& config, const Tensors& tensors) {
   config.fail("model_type", message);
 }
 
+// Merges adapters, which may have trained a head of their own or added tokens.
+void merge_adapters(const std::vector<Adapter>& adapters, Description& model, Tensors& tensors) {
+  const TensorMapping& mapping = model.mapping;
+  const std::string head = mapping.head + ".weight";
+  if (!tensors.contains(head)) tensors.replace(head, tensors, mapping.token_embedding);
+  const std::string layers = mapping.attention_norm.substr(0, mapping.attention_norm.find("{}"));
+  for (const Adapter& adapter : adapters) {
+    const auto inputs_first = [&](const std::string& name) { return mapping.inputs_first && name.starts_with(layers); };
+    merge_adapter(adapter, inputs_first, tensors);
+  }
+  const TensorEntry& embedding = tensors.entry(mapping.token_embedding);
+  uint32_t& tokens = model.info.shape.vocabulary_size;
+  if (embedding.shape.size() != 2 || embedding.shape[0] == tokens || embedding.shape[0] > UINT32_MAX) return;
+  tokens = static_cast<uint32_t>(embedding.shape[0]);
+  model.notes.push_back("the adapter's vocabulary of " + std::to_string(tokens) + " tokens replaces the model's");
+}
+
 // Returns the file or the index of the weights, or an empty path. The checkpoint may be named by its directory or by
 // this file.
 std::filesystem::path find_weights(const std::filesystem::path& path) {
@@ -179,6 +197,7 @@ std::unique_ptr<Checkpoint> open_hugging_face(const std::filesystem::path& path,
   model.info.source = "Hugging Face checkpoint " + model.info.name;
   if (options.activation) model.info.activation = *options.activation;
   model.mapping.configuration = configuration;
+  if (!options.adapters.empty()) merge_adapters(options.adapters, model, tensors);
   return std::make_unique<NamedCheckpoint>(std::move(model.info), std::move(model.notes), std::move(tensors),
                                            std::move(model.mapping));
 }

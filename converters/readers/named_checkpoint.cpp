@@ -79,6 +79,17 @@ TensorMapping gpt2_mapping(const std::string& prefix) {
   return mapping;
 }
 
+void set_vocabulary(uint32_t rows, CheckpointInfo& info, TensorMapping& mapping, std::vector<std::string>& notes) {
+  constexpr uint32_t kTokens = 50257, kPaddedTokens = 50304;
+  info.shape.vocabulary_size = rows;
+  if (rows == kPaddedTokens) {
+    info.shape.vocabulary_size = kTokens;
+    mapping.vocabulary_padding = kPaddedTokens - kTokens;
+    notes.push_back("the vocabulary of 50304 rows is cut to the 50257 tokens of GPT-2, because the others are padding");
+  }
+  if (info.shape.vocabulary_size == kTokens) info.end_of_text_token = kTokens - 1;
+}
+
 NamedCheckpoint::NamedCheckpoint(CheckpointInfo info, std::vector<std::string> notes, Tensors tensors,
                                  TensorMapping mapping)
     : Checkpoint(std::move(info)), tensors_(std::move(tensors)), mapping_(std::move(mapping)) {

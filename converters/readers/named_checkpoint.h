@@ -51,6 +51,11 @@ struct TensorMapping {
 // Returns GPT-2's names in transformers, nanoGPT and minGPT; each begins with `prefix`.
 TensorMapping gpt2_mapping(const std::string& prefix);
 
+// Sets the vocabulary of a model whose token embedding has this number of rows, for formats that do not tell how many
+// of them are padding: 50304 rows, a multiple of 128, are GPT-2's 50257 tokens. Adds a remark for the user if it cuts
+// rows.
+void set_vocabulary(uint32_t rows, CheckpointInfo& info, TensorMapping& mapping, std::vector<std::string>& notes);
+
 class NamedCheckpoint final : public Checkpoint {
  public:
   // Checks that every tensor exists and has the right shape and type. `info` need not have the head's kind.

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "converters/tensors/pytorch.h"
 #include "converters/tensors/safetensors.h"
 
 namespace sotto {
@@ -18,9 +19,10 @@ constexpr uint64_t kIndexLimit = 100'000'000;
 
 }  // namespace
 
-bool is_tensor_file(const std::filesystem::path& path) { return is_safetensors(path); }
+bool is_tensor_file(const std::filesystem::path& path) { return is_safetensors(path) || is_pytorch(path); }
 
 std::shared_ptr<const TensorFile> open_tensor_file(const std::filesystem::path& path) {
+  if (is_pytorch(path)) return std::make_shared<PytorchFile>(path);
   return std::make_shared<SafetensorsFile>(path);
 }
 

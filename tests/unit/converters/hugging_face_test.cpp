@@ -193,6 +193,95 @@ TEST_F(HuggingFaceTest, ReadsBothFormsOfGelu) {
   EXPECT_NE(config_error("activation_function", "relu").find("is \"relu\"; supported are"), std::string::npos);
 }
 
+// Returns the tensors of a GPT-2 with the names and shapes that OPT and BioGPT have.
+RawTensors fairseq_tensors(const RawTensors& tensors, const std::string& prefix, const std::string& final_norm) {
+  const std::pair<const char*, std::string> names[] = {{"transformer.h.", prefix + "layers."},
+                                                       {"transformer.wte", prefix + "embed_tokens"},
+                                                       {"transformer.wpe", prefix + "embed_positions"},
+                                                       {"transformer.ln_f", prefix + final_norm},
+                                                       {"ln_1", "self_attn_layer_norm"},
+                                                       {"ln_2", "final_layer_norm"},
+                                                       {"attn.c_proj", "self_attn.out_proj"},
+                                                       {"mlp.c_fc", "fc1"},
+                                                       {"mlp.c_proj", "fc2"}};
+  RawTensors result;
+  for (const auto& [gpt2_name, gpt2_tensor] : tensors) {
+    std::string name = gpt2_name;
+    RawTensor tensor = gpt2_tensor;
+    const bool is_layer = name.find(".h.") != std::string::npos;
+    if (is_layer && tensor.shape.size() == 2) tensor = transpose(tensor);
+    if (name == "transformer.wpe.weight") {
+      tensor.bytes = std::string(2 * tensor.bytes.size() / tensor.shape[0], 'x') + tensor.bytes;
+      tensor.shape[0] += 2;
+    }
+    for (const auto& [ours, theirs] : names) {
+      if (const size_t at = name.find(ours); at != std::string::npos) {
+        name.replace(at, std::string_view(ours).size(), theirs);
+      }
+    }
+    const size_t fused = name.find("attn.c_attn");
+    if (fused == std::string::npos) {
+      result[name] = tensor;
+      continue;
+    }
+    const size_t size = tensor.bytes.size() / 3;
+    tensor.shape[0] /= 3;
+    for (size_t part = 0; part < 3; ++part) {
+      std::string part_name = name;
+      part_name.replace(fused, 11, std::string("self_attn.") + "qkv"[part] + "_proj");
+      result[part_name] = {tensor.type, tensor.shape, tensor.bytes.substr(part * size, size)};
+    }
+  }
+  return result;
+}
+
+TEST_F(HuggingFaceTest, OptIsAGpt2WithOtherNames) {
+  const FloatModel expected = load();
+  const RawTensors gpt2 = tiny_.tensors;
+  tiny_.config = {{"model_type", "opt"},    {"vocab_size", 11},   {"max_position_embeddings", 6},
+                  {"hidden_size", 8},       {"ffn_dim", 16},      {"num_attention_heads", 2},
+                  {"num_hidden_layers", 2}, {"eos_token_id", 10}, {"activation_function", "gelu_new"}};
+  for (const char* prefix : {"model.decoder.", "decoder."}) {
+    tiny_.tensors = fairseq_tensors(gpt2, prefix, "final_layer_norm");
+    expect_equal(load(), expected);
+  }
+  EXPECT_PRED2(contains, config_error("do_layer_norm_before", false), "norms after its blocks, as OPT-350M");
+  EXPECT_PRED2(contains, config_error("word_embed_proj_dim", 4), "projected embeddings are not supported");
+  tiny_.tensors.erase("decoder.layers.0.fc1.bias");
+  EXPECT_ERROR(open(), "\"decoder.layers.0.fc1.bias\": is missing");
+  tiny_.config["enable_bias"] = false;
+  EXPECT_EQ(load().layers[0].feed_forward_up.bias, std::vector<float>(16));
+}
+
+TEST_F(HuggingFaceTest, BioGptScalesItsEmbeddings) {
+  FloatModel expected = load();
+  const std::vector<float> head = expected.token_embedding;
+  for (float& value : expected.token_embedding) value = static_cast<float>(value * std::sqrt(8.0));
+  tiny_.config = {{"model_type", "biogpt"}, {"vocab_size", 11},        {"max_position_embeddings", 6},
+                  {"hidden_size", 8},       {"intermediate_size", 16}, {"num_attention_heads", 2},
+                  {"num_hidden_layers", 2}, {"eos_token_id", 10}};
+  tiny_.tensors = fairseq_tensors(tiny_.tensors, "biogpt.", "layer_norm");
+  const FloatModel model = load();
+  expect_equal(model, expected);
+  EXPECT_EQ(model.activation, Activation::kGeluErf);
+  ASSERT_TRUE(model.head.has_value());
+  EXPECT_EQ(model.head->weights, head);
+}
+
+TEST_F(HuggingFaceTest, OtherArchitecturesAreNamedWithTheReason) {
+  for (const auto& [type, reason] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"nanochat", "RMSNorm"},
+                                                                  {"gpt_neo", "local attention"},
+                                                                  {"gptj", "rotary"},
+                                                                  {"gpt_neox", "parallel blocks"},
+                                                                  {"gpt_bigcode", "multi-query"},
+                                                                  {"jais", "ALiBi"},
+                                                                  {"btlm", "ALiBi"},
+                                                                  {"openai-gpt", "after the blocks"}}) {
+    EXPECT_PRED2(contains, config_error("model_type", type), reason);
+  }
+}
+
 TEST_F(HuggingFaceTest, UsesTheFirstEndOfTextToken) {
   const auto token_of = [&](const json& value) {
     tiny_.config["eos_token_id"] = value;

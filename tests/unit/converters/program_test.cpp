@@ -97,7 +97,7 @@ TEST_F(ProgramTest, ExplainsWrongUsageAndInput) {
 
 TEST_F(ProgramTest, SaysHowToConvertOtherFormats) {
   write_bytes(directory_ / "gpt2.onnx", "ONNX");
-  expect_failure("gpt2.onnx -o m.sotto", 1, "gpt2.onnx is a ONNX file: load it in Python with transformers");
+  expect_failure("gpt2.onnx -o m.sotto", 1, "gpt2.onnx is an ONNX file: convert the checkpoint from which it was made");
   std::filesystem::rename(directory_ / "model.safetensors", directory_ / "flax_model.msgpack");
   expect_failure(". -o m.sotto", 1, "save_pretrained(NEW_DIR, safe_serialization=True)");
 }
@@ -108,7 +108,7 @@ TEST_F(ProgramTest, AFileNamesTheCheckpointOfItsDirectory) {
   ASSERT_EQ(run("model.safetensors -o b.sotto"), 0) << err_;
   EXPECT_EQ(read_bytes(directory_ / "a.sotto"), read_bytes(directory_ / "b.sotto"));
   std::filesystem::remove(directory_ / "config.json");
-  expect_failure("model.safetensors -o m.sotto", 1, "config.json is missing next to this file");
+  expect_failure("model.safetensors -o m.sotto", 1, "config.json is missing next to it");
 }
 
 TEST_F(ProgramTest, TheActivationCanBeGiven) {

@@ -1,0 +1,203 @@
+"""Writes checkpoints with the original tools, converts them with sotto-convert, and compares the results.
+
+    python3 tests/tools/compare_checkpoints.py build/release/bin/sotto-convert [PYTHON...]
+
+Needs torch, transformers and safetensors; not run by the tests. The same weights must give the same bytes from
+every format. Each PYTHON is an interpreter with another version of torch, which writes the same files.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import torch
+import transformers
+
+CONVERT = pathlib.Path(sys.argv[1]).resolve()
+failures = []
+
+
+def convert(checkpoint, *options):
+    """Returns the bytes of the model file, or the message of an error."""
+    with tempfile.TemporaryDirectory() as directory:
+        output = pathlib.Path(directory) / "m.sotto"
+        run = subprocess.run([CONVERT, checkpoint, "-o", output, "--name", "n", "--source", "s", "--quiet", *options],
+                             capture_output=True, text=True)
+        return output.read_bytes() if run.returncode == 0 else run.stderr.strip()
+
+
+def check(name, holds, detail=""):
+    print("ok  " if holds else "FAIL", name, "" if holds else detail)
+    if not holds:
+        failures.append(name)
+
+
+def check_equal(name, expected, actual):
+    check(name, actual == expected, actual if isinstance(actual, str) else "other bytes")
+
+
+def tiny_gpt2(**settings):
+    torch.manual_seed(1)
+    config = transformers.GPT2Config(vocab_size=97, n_positions=32, n_embd=48, n_head=4, n_layer=3, eos_token_id=96,
+                                     bos_token_id=96, **settings)
+    model = transformers.GPT2LMHeadModel(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.1)
+    return model
+
+
+def save_torch(folder, model, state, legacy=False, name="pytorch_model.bin"):
+    folder.mkdir(parents=True)
+    model.config.save_pretrained(folder)
+    torch.save(state, folder / name, _use_new_zipfile_serialization=not legacy)
+    return folder
+
+
+def compare_formats(root):
+    model = tiny_gpt2()
+    model.save_pretrained(root / "safetensors")
+    expected = convert(root / "safetensors")
+    check("safetensors", isinstance(expected, bytes), expected)
+    state = model.state_dict()
+    check_equal("zip", expected, convert(save_torch(root / "zip", model, state)))
+    check_equal("a file", expected, convert(root / "zip/pytorch_model.bin"))
+    check_equal("legacy", expected, convert(save_torch(root / "legacy", model, state, legacy=True)))
+    bare = model.transformer.state_dict()
+    check_equal("without prefix", expected, convert(save_torch(root / "bare", model, bare)))
+    parameters = {name: torch.nn.Parameter(tensor) for name, tensor in state.items()}
+    check_equal("parameters", expected, convert(save_torch(root / "parameters", model, parameters)))
+    views = {name: tensor.t().contiguous().t() if tensor.dim() == 2 else tensor for name, tensor in state.items()}
+    check_equal("strides", expected, convert(save_torch(root / "views", model, views)))
+    folder = save_torch(root / "shards", model, dict(list(state.items())[::2]), name="a.bin")
+    torch.save(dict(list(state.items())[1::2]), folder / "b.bin")
+    places = {name: "ab"[i % 2] + ".bin" for i, name in enumerate(state)}
+    (folder / "pytorch_model.bin.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}))
+    check_equal("shards", expected, convert(folder))
+    for dtype in torch.float16, torch.bfloat16, torch.float64:
+        half = {name: tensor.to(dtype) for name, tensor in state.items()}
+        rounded = tiny_gpt2()
+        rounded.load_state_dict({name: tensor.float() for name, tensor in half.items()})
+        rounded.save_pretrained(root / f"rounded_{dtype}")
+        check_equal(str(dtype), convert(root / f"rounded_{dtype}"),
+                    convert(save_torch(root / str(dtype), model, half)))
+    model.half().save_pretrained(root / "small_shards", max_shard_size="30KB")
+    check_equal("shards of save_pretrained", convert(root / "torch.float16"), convert(root / "small_shards"))
+
+
+def nanogpt_state(state):
+    """Renames and transposes a state of transformers as nanoGPT's from_pretrained() does."""
+    conv1d = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
+    return {name: tensor.t().contiguous() if name.endswith(conv1d) else tensor for name, tensor in state.items()}
+
+
+def compare_nanogpt(root):
+    model = tiny_gpt2(activation_function="gelu")
+    model.save_pretrained(root / "gelu")
+    state = nanogpt_state(model.state_dict())
+    arguments = dict(n_layer=3, n_head=4, n_embd=48, block_size=32, bias=True, vocab_size=97, dropout=0.0)
+
+    def save(name, state, **changes):
+        folder = root / name
+        folder.mkdir()
+        parameters = [torch.nn.Parameter(tensor.clone()) for tensor in state.values()]
+        optimizer = torch.optim.AdamW(parameters)
+        sum(parameter.sum() for parameter in parameters).backward()
+        optimizer.step()
+        torch.save({"model": state, "optimizer": optimizer.state_dict(), "model_args": arguments | changes,
+                    "iter_num": 7, "best_val_loss": torch.tensor(1.5), "config": {"dtype": "bfloat16"}},
+                   folder / "ckpt.pt")
+        return folder
+
+    folder = save("nanogpt", state)
+    check_equal("nanoGPT: equal to itself by file", convert(folder), convert(folder / "ckpt.pt"))
+    compiled = save("compiled", {"_orig_mod." + name: tensor for name, tensor in state.items()})
+    check_equal("nanoGPT: compiled", convert(folder), convert(compiled))
+    config = json.loads((root / "gelu/config.json").read_text())
+    config["eos_token_id"] = []
+    (root / "gelu/config.json").write_text(json.dumps(config))
+    check_equal("nanoGPT", convert(root / "gelu"), convert(folder))
+    check_equal("nanoGPT: gelu_new", convert(root / "gelu", "--activation", "gelu_new"),
+                convert(folder, "--activation", "gelu_new"))
+
+
+def compare_other_torch(root, python):
+    """Lets another version of torch write the files again."""
+    program = """if True:
+        import sys, torch
+        state = torch.load(sys.argv[1])
+        for legacy in False, True:
+            torch.save(state, sys.argv[2 + legacy], _use_new_zipfile_serialization=not legacy)
+        print(torch.__version__)"""
+    model = tiny_gpt2()
+    folders = [save_torch(root / f"{kind}_{len(list(root.iterdir()))}", model, model.state_dict())
+               for kind in ("old_zip", "old_legacy")]
+    version = subprocess.run([python, "-c", program, root / "legacy/pytorch_model.bin",
+                              *(folder / "pytorch_model.bin" for folder in folders)],
+                             capture_output=True, text=True, check=True).stdout.strip()
+    for folder in folders:
+        check_equal(f"torch {version}: {folder.name}", convert(root / "safetensors"), convert(folder))
+
+
+def gpt2_like(config, state, prefix, final_norm, embedding_scale):
+    """Returns a GPT-2 with the weights of an OPT or BioGPT."""
+    result = transformers.GPT2LMHeadModel(transformers.GPT2Config(
+        vocab_size=97, n_positions=32, n_embd=48, n_head=4, n_layer=3, n_inner=64, eos_token_id=2,
+        activation_function="gelu", tie_word_embeddings=embedding_scale == 1))
+    tensors = {"wte.weight": (state[prefix + "embed_tokens.weight"].double() * embedding_scale).float(),
+               "wpe.weight": state[prefix + "embed_positions.weight"][2:]}
+    for kind in "weight", "bias":
+        tensors["ln_f." + kind] = state[prefix + final_norm + "." + kind]
+        for i in range(3):
+            part = f"{prefix}layers.{i}."
+            linears = {"attn.c_attn": torch.cat([state[f"{part}self_attn.{x}_proj.{kind}"] for x in "qkv"]),
+                       "attn.c_proj": state[f"{part}self_attn.out_proj.{kind}"],
+                       "mlp.c_fc": state[f"{part}fc1.{kind}"], "mlp.c_proj": state[f"{part}fc2.{kind}"]}
+            tensors |= {f"h.{i}.{name}.{kind}": tensor.t() for name, tensor in linears.items()}
+            tensors[f"h.{i}.ln_1.{kind}"] = state[f"{part}self_attn_layer_norm.{kind}"]
+            tensors[f"h.{i}.ln_2.{kind}"] = state[f"{part}final_layer_norm.{kind}"]
+    tensors = {"transformer." + name: tensor.contiguous() for name, tensor in tensors.items()}
+    tensors["lm_head.weight"] = state[prefix + "embed_tokens.weight"]
+    result.load_state_dict(tensors)
+    return result.eval()
+
+
+def compare_fairseq(root):
+    torch.manual_seed(2)
+    common = dict(vocab_size=97, hidden_size=48, num_hidden_layers=3, num_attention_heads=4,
+                  max_position_embeddings=32)
+    opt = transformers.OPTForCausalLM(transformers.OPTConfig(ffn_dim=64, activation_function="gelu",
+                                                             word_embed_proj_dim=48, **common))
+    biogpt = transformers.BioGptForCausalLM(transformers.BioGptConfig(intermediate_size=64, **common))
+    for model, prefix, final_norm, scale in ((opt, "model.decoder.", "final_layer_norm", 1),
+                                             (biogpt, "biogpt.", "layer_norm", 48 ** 0.5)):
+        name = model.config.model_type
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(torch.randn_like(parameter) * 0.1)
+        model.eval().save_pretrained(root / name)
+        folded = gpt2_like(model.config, model.state_dict(), prefix, final_norm, scale)
+        tokens = torch.randint(3, 97, (2, 20))
+        error = (model(tokens).logits - folded(tokens).logits).abs().max().item()
+        check(name + ": GPT-2 computes the same", error < 1e-4, f"logits differ by {error}")
+        folded.save_pretrained(root / (name + "_gpt2"))
+        check_equal(name, convert(root / (name + "_gpt2")), convert(root / name))
+        save_torch(root / (name + "_bin"), model, model.state_dict())
+        check_equal(name + ": zip", convert(root / name), convert(root / (name + "_bin")))
+
+
+def main():
+    transformers.utils.logging.disable_progress_bar()
+    with tempfile.TemporaryDirectory() as directory:
+        root = pathlib.Path(directory)
+        print("torch", torch.__version__, "transformers", transformers.__version__)
+        compare_formats(root)
+        for python in sys.argv[2:]:
+            compare_other_torch(root, python)
+        compare_nanogpt(root)
+        compare_fairseq(root)
+    sys.exit(f"{len(failures)} failed" if failures else 0)
+
+
+main()
