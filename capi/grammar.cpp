@@ -2,6 +2,7 @@
 
 #include "capi/generated/params.h"
 #include "runtime/base/arena.h"
+#include "runtime/base/range_check.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
 #include "runtime/grammar/compiler/grammar_source.h"
 #include "runtime/grammar/matcher/matcher.h"
@@ -199,10 +200,8 @@ sotto_status sotto_matcher_init(const sotto_grammar* grammar, const sotto_vocabu
   size_t needed = 0;
   const sotto_status status = find_size(grammar, vocabulary, read, &needed, &out);
   if (status != SOTTO_OK) return status;
-  if (!sotto::capi::is_aligned(memory)) return out.misaligned("memory");
-  if (memory_size < needed) {
-    return wrap(fail(out.get(), Status::kMemoryTooSmall, "the matcher needs ", needed, " bytes, got ", memory_size));
-  }
+  const Status usable = sotto::check_memory(memory, memory_size, needed, out.get());
+  if (usable != Status::kOk) return wrap(usable);
   auto* made = new (memory) Matcher;
   const Status started =
       made->init(*unwrap(grammar), unwrap(vocabulary), read, static_cast<uint8_t*>(memory) + kMatcherBytes);
@@ -310,14 +309,14 @@ sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* mat
   const uint32_t own = session.stream().model().config().vocabulary_size;
   const uint32_t other = used.vocabulary() == nullptr ? 0 : used.vocabulary()->token_count;
   if (own != other) {
-    return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: its vocabulary has ", other,
-                     " tokens, the session's ", own));
+    return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: its vocabulary_size is ", other,
+                     "; it must be the session's, ", own));
   }
   const uint32_t searched = session.stream().params().sequence_count;
   const uint32_t needed = searched == 0 ? 1 : 2 * searched + 1;
   if (used.sequence_count() < needed) {
-    return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: sequence_count is ", used.sequence_count(),
-                     ", the session's searches need ", needed));
+    return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: its sequence_count is ", used.sequence_count(),
+                     "; it must be at least ", needed, " for the session's searches"));
   }
   const TokenConstraint constraint = Matcher::constraint(&used);
   const Status status = session.set_constraint(&constraint);

@@ -47,7 +47,7 @@ sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_in
   if (given.history == nullptr && given.history_count != 0) return out->null_argument("history");
   if (given.generated_count > given.history_count) {
     return wrap(fail(out->get(), Status::kInvalidArgument, "generated_count is ", given.generated_count,
-                     ", history_count only ", given.history_count));
+                     "; it must be at most history_count, ", given.history_count));
   }
   for (size_t i = 0; i < given.history_count; ++i) {
     if (static_cast<uint32_t>(given.history[i]) < vocabulary) continue;
@@ -97,8 +97,8 @@ sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_siz
   sotto::SamplerShape shape = {vocabulary_size, sotto::kNoTokenId, list_bytes, {}};
   if (model != nullptr) {
     if (model->config().vocabulary_size != vocabulary_size) {
-      return wrap(fail(out.get(), Status::kInvalidArgument, "vocabulary_size is ", vocabulary_size, ", the model's is ",
-                       model->config().vocabulary_size));
+      return wrap(fail(out.get(), Status::kInvalidArgument, "vocabulary_size is ", vocabulary_size,
+                       "; it must be the model's, ", model->config().vocabulary_size));
     }
     shape.end_token = model->config().end_of_text_token;
     if (model->tokenizer() != nullptr) shape.bytes = {model, bytes_of};
@@ -148,8 +148,8 @@ sotto_status sotto_sampler_apply(sotto_sampler* handle, const sotto_sampler_inpu
   sotto::Candidates& left = sampler.apply(step.logits, step.mask, step.input);
   *count = left.count();
   if (left.count() > capacity) {
-    return wrap(
-        fail(out.get(), Status::kBufferTooSmall, "capacity is ", capacity, ", ", left.count(), " tokens are left"));
+    return wrap(fail(out.get(), Status::kBufferTooSmall, "capacity is ", capacity,
+                     "; it must be at least the number of tokens that are left, ", left.count()));
   }
   for (size_t i = 0; i < left.count(); ++i) tokens[i] = left.id(i);
   sotto::write_probabilities(left, probabilities);

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "runtime/base/arena.h"
+
 namespace sotto {
 namespace {
 
@@ -77,6 +79,14 @@ Status reject(const char* name, double value, double low, double high, unsigned 
 Status check_range(const char* name, double value, double low, double high, Error* error) {
   if (value >= low && value <= high) return Status::kOk;
   return reject(name, value, low, high, 0, 0, error);
+}
+
+Status check_memory(const void* memory, size_t size, size_t needed, Error* error) {
+  if (reinterpret_cast<uintptr_t>(memory) % kMemoryAlignment != 0) {
+    return fail(error, Status::kMemoryMisaligned, "memory is not aligned to 64 bytes");
+  }
+  if (size >= needed) return Status::kOk;
+  return fail(error, Status::kMemoryTooSmall, "memory_size is ", size, "; it must be at least ", needed);
 }
 
 Status check_rows(const void* params, std::span<const RangeRow> rows, Error* error) {

@@ -1,4 +1,5 @@
-// Range checks of parameters. All messages have one form: "top_p is 1.5; it must be greater than 0 and at most 1".
+// Range checks of parameters and memory. All messages have one form: "top_p is 1.5; it must be greater than 0 and at
+// most 1".
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,9 @@ inline constexpr float kNoLimit = std::numeric_limits<float>::infinity();
 
 // Rejects NaN and values outside [low, high]. Integers up to 2^53 and all floats are exact as double.
 Status check_range(const char* name, double value, double low, double high, Error* error);
+
+// Rejects memory that is not aligned to kMemoryAlignment or has fewer than `needed` bytes.
+Status check_memory(const void* memory, size_t size, size_t needed, Error* error);
 
 // The range of one field of a parameter struct.
 struct RangeRow {

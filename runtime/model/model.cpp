@@ -6,6 +6,7 @@
 #include <new>
 
 #include "kernels/linear/int4.h"
+#include "runtime/base/range_check.h"
 
 namespace sotto {
 
@@ -172,17 +173,12 @@ Status Model::init(const void* file, size_t file_size, const ModelParams& params
   Plan plan;
   SOTTO_TRY(make_plan(file, file_size, params, &plan, error));
   SOTTO_TRY(plan.view.verify_contents(error));
-  if (reinterpret_cast<uintptr_t>(memory) % kMemoryAlignment != 0) {
-    return fail(error, Status::kMemoryMisaligned, "memory is not aligned to 64 bytes");
-  }
   Model* place;
   LayerView* layers;
   uint8_t* weights;
   Arena measure;
   layout(measure, plan, &place, &layers, &weights);
-  if (memory_size < measure.size()) {
-    return fail(error, Status::kMemoryTooSmall, "the model needs ", measure.size(), " bytes, got ", memory_size);
-  }
+  SOTTO_TRY(check_memory(memory, memory_size, measure.size(), error));
   Arena arena(memory);
   layout(arena, plan, &place, &layers, &weights);
 

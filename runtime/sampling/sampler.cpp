@@ -6,6 +6,7 @@
 #include <new>
 
 #include "runtime/base/arena.h"
+#include "runtime/base/range_check.h"
 #include "runtime/sampling/chain.h"
 #include "runtime/sampling/sampler_params.h"
 #include "runtime/sampling/stages/selection.h"
@@ -17,8 +18,6 @@ namespace {
 // Bytes reserved for the object itself. They are the same on every platform, because memory sizes are part of the API.
 constexpr size_t kObjectBytes = 4096;
 static_assert(sizeof(StandaloneSampler) <= kObjectBytes);
-
-constexpr uint32_t kMaxListBytes = uint32_t{1} << 24;
 
 }  // namespace
 
@@ -118,13 +117,8 @@ void Sampler::count_for_top_p(int32_t token, SamplerState* state) const {
 }
 
 Status StandaloneSampler::memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* size, Error* error) {
-  if (vocabulary_size == 0 || vocabulary_size > kMaxVocabularySize) {
-    return fail(error, Status::kInvalidArgument, "vocabulary_size is ", vocabulary_size, "; it must be from 1 to ",
-                kMaxVocabularySize);
-  }
-  if (list_bytes > kMaxListBytes) {
-    return fail(error, Status::kInvalidArgument, "list_bytes is ", list_bytes, "; it must be at most ", kMaxListBytes);
-  }
+  SOTTO_TRY(check_range("vocabulary_size", static_cast<double>(vocabulary_size), 1, double{kMaxVocabularySize}, error));
+  SOTTO_TRY(check_range("list_bytes", list_bytes, 0, SessionParams::kMaxListBytes, error));
   *size = kObjectBytes + Sampler::memory_size(vocabulary_size, list_bytes);
   return Status::kOk;
 }
@@ -134,12 +128,7 @@ Status StandaloneSampler::init(const Kernels& kernels, const SamplerShape& shape
   size_t needed;
   SOTTO_TRY(
       StandaloneSampler::memory_size(shape.vocabulary_size, static_cast<uint32_t>(shape.list_bytes), &needed, error));
-  if (reinterpret_cast<uintptr_t>(memory) % kMemoryAlignment != 0) {
-    return fail(error, Status::kMemoryMisaligned, "memory is not aligned to 64 bytes");
-  }
-  if (memory_size < needed) {
-    return fail(error, Status::kMemoryTooSmall, "the sampler needs ", needed, " bytes, got ", memory_size);
-  }
+  SOTTO_TRY(check_memory(memory, memory_size, needed, error));
   auto* made = new (memory) StandaloneSampler;
   made->vocabulary_size_ = shape.vocabulary_size;
   made->sampler_.init(kernels, shape, static_cast<uint8_t*>(memory) + kObjectBytes);

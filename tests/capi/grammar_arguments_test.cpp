@@ -324,7 +324,8 @@ TEST_F(GrammarArguments, WrongCallsOfAMatcherAreRejected) {
   LoadedModel model(make_model_file({300, 64, 48, 3, 100, 2}, true));
   OpenSession session(model.get());
   expect_error(sotto_session_set_matcher(nullptr, m, &error_), "session");
-  expect_error(sotto_session_set_matcher(session.get(), m, &error_), "its vocabulary has 3 tokens, the session's 300");
+  expect_error(sotto_session_set_matcher(session.get(), m, &error_),
+               "its vocabulary_size is 3; it must be the session's, 300");
   OpenMatcher mute(grammar_);
   expect_error(sotto_session_set_matcher(session.get(), mute.get(), &error_), "vocabulary");
   EXPECT_EQ(sotto_session_set_matcher(session.get(), nullptr, &error_), SOTTO_OK);

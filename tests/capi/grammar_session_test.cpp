@@ -206,7 +206,8 @@ TEST(GrammarSession, SearchesFollowTheGrammar) {
   sotto_error error = {};
   error.struct_size = sizeof error;
   EXPECT_EQ(sotto_session_set_matcher(session.get(), few.get(), &error), SOTTO_INVALID_ARGUMENT);
-  EXPECT_EQ(std::string(error.message), "matcher: sequence_count is 8, the session's searches need 9");
+  EXPECT_EQ(std::string(error.message),
+            "matcher: its sequence_count is 8; it must be at least 9 for the session's searches");
   OpenMatcher matcher(grammar, &words(), [](auto& p) { p.sequence_count = 9; });
   session.set(&matcher);
   for (const sotto_search_mode mode :

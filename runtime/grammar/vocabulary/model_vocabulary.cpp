@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/base/range_check.h"
+
 namespace sotto {
 namespace {
 
@@ -228,9 +230,7 @@ Status place_model_vocabulary(const ModelView& model, void* memory, size_t memor
   if (!find_prepared(model, &prepared)) {
     return place_vocabulary(source, memory, memory_size, vocabulary, error);
   }
-  if (memory_size < kVocabularyBytes) {
-    return fail(error, Status::kMemoryTooSmall, "the vocabulary needs ", kVocabularyBytes, " bytes, got ", memory_size);
-  }
+  SOTTO_TRY(check_memory(memory, memory_size, kVocabularyBytes, error));
   Vocabulary opened;
   SOTTO_TRY(open_prepared_vocabulary(source, prepared, &opened, error));
   *vocabulary = new (memory) Vocabulary(opened);

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/base/range_check.h"
+
 namespace sotto {
 namespace {
 
@@ -237,9 +239,7 @@ Status place_vocabulary(const VocabularySource& source, void* memory, size_t mem
     const size_t exact = vocabulary_memory_size(source, {order, count});
     needed = std::max(needed, kVocabularyBytes + exact);
   }
-  if (memory_size < needed) {
-    return fail(error, Status::kMemoryTooSmall, "the vocabulary needs ", needed, " bytes, got ", memory_size);
-  }
+  SOTTO_TRY(check_memory(memory, memory_size, needed, error));
   auto* made = new (memory) Vocabulary;
   build_vocabulary(source, {order, count}, order, made);
   *vocabulary = made;
