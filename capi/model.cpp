@@ -15,14 +15,6 @@ using sotto::capi::wrap;
 
 namespace {
 
-constexpr bool is_same(sotto::Isa isa, sotto_isa number) { return static_cast<sotto_isa>(isa) == number; }
-static_assert(is_same(sotto::Isa::kAuto, SOTTO_ISA_AUTO) && is_same(sotto::Isa::kReference, SOTTO_ISA_REFERENCE) &&
-              is_same(sotto::Isa::kAvx2, SOTTO_ISA_AVX2) && is_same(sotto::Isa::kAvx512, SOTTO_ISA_AVX512) &&
-              is_same(sotto::Isa::kAvx512Vnni, SOTTO_ISA_AVX512VNNI) && is_same(sotto::Isa::kNeon, SOTTO_ISA_NEON) &&
-              is_same(sotto::Isa::kNeonDotprod, SOTTO_ISA_NEON_DOTPROD) &&
-              is_same(sotto::Isa::kNeonI8mm, SOTTO_ISA_NEON_I8MM) &&
-              is_same(sotto::Isa::kAvx512Amx, SOTTO_ISA_AVX512AMX));
-
 void log_model(const ModelParams& params, const Model& model) {
   if (params.log == nullptr) return;
   sotto::Error text;

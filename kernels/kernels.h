@@ -14,20 +14,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace sotto {
+#include "kernels/generated/isa.h"
 
-// The values are those of sotto_isa; capi/model.cpp checks this.
-enum class Isa : int32_t {
-  kAuto = 0,
-  kReference = 1,
-  kAvx2 = 2,
-  kAvx512 = 3,
-  kAvx512Vnni = 4,
-  kNeon = 5,
-  kNeonDotprod = 6,
-  kNeonI8mm = 7,
-  kAvx512Amx = 8,
-};
+namespace sotto {
 
 // Returns the public name of an instruction set, or "unknown" for other values. The names have consecutive numbers from
 // 0.
@@ -178,8 +167,8 @@ struct Kernels {
 // null if this build or this CPU does not have it. kReference always exists.
 const Kernels* find_kernels(Isa isa);
 
-// Returns the same as find_kernels(Isa::kAuto), for work without linear layers. The result is never kAvx512Amx, which
-// would need permission from the operating system and has the same operations as kAvx512Vnni.
+// Returns the same as find_kernels(Isa::kAuto), for work without linear layers. The result is never kAvx512amx, which
+// would need permission from the operating system and has the same operations as kAvx512vnni.
 const Kernels* find_vector_kernels();
 
 }  // namespace sotto

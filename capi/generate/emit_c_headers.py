@@ -1,8 +1,8 @@
 """Enums and structs in the public headers, capi/include.
 
-The headers are written by hand, but for their enums and structs: each is found by its C declaration, and replaced together
-with the comment directly above it. A table whose declaration is not in its header, or a declaration without a table, is an
-error.
+The headers are written by hand, but for the numbers of the version, some constants of sotto_memory.h, and their enums and
+structs. An enum or struct is found by its C declaration, and replaced together with the comment directly above it. A table
+whose declaration is not in its header, or a declaration without a table, is an error.
 """
 import re
 import textwrap
@@ -10,6 +10,11 @@ import textwrap
 from tables import Enum, Struct, TableError, Tables
 
 WIDTH = 100
+# Constants of sotto_memory.h that follow from the tables.
+DERIVED = {"SOTTO_MAX_PHRASES_": lambda tables: tables.struct("sotto_search_params").find("phrases").limit,
+           "SOTTO_DRAFT_PADDING_": lambda tables: tables.struct("sotto_session_params").find("draft_tokens").range.high + 1,
+           "SOTTO_DEFAULT_LIST_BYTES_": lambda tables: tables.struct("sotto_session_params").find("list_bytes").default}
+DEFINE = re.compile(r"#define (" + "|".join(DERIVED) + r") \d+")
 VERSION = re.compile(r"(#define SOTTO_VERSION_(MAJOR|MINOR|PATCH)) \d+")
 
 
@@ -72,6 +77,7 @@ def emit(tables: Tables) -> dict[str, str]:
             return enum_text(enum)
 
         text = VERSION.sub(lambda match: f"{match.group(1)} {version[match.group(2)]}", path.read_text(encoding="utf-8"))
+        text = DEFINE.sub(lambda match: f"#define {match.group(1)} {DERIVED[match.group(1)](tables)}", text)
         text = STRUCT.sub(replace_struct, text)
         text = ENUM.sub(replace_enum, text)
         for name in [*structs, *enums]:

@@ -72,11 +72,11 @@ uint32_t supported_isas() {
   if (!(f && dq && bw && vl) || (state & kZmmState) != kZmmState) return isas;
   isas |= isa_bit(Isa::kAvx512);
   if (!has(ecx, 11)) return isas;
-  isas |= isa_bit(Isa::kAvx512Vnni);
+  isas |= isa_bit(Isa::kAvx512vnni);
   const bool amx_tile = has(edx, 24);
   const bool amx_int8 = has(edx, 25);
   if (amx_tile && amx_int8 && (state & kTileState) == kTileState) {
-    isas |= isa_bit(Isa::kAvx512Amx);
+    isas |= isa_bit(Isa::kAvx512amx);
   }
   return isas;
 }
@@ -89,7 +89,7 @@ bool has_avx_vnni() {
   return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && has(eax, 4);
 }
 
-bool enable_isa(Isa isa) { return isa != Isa::kAvx512Amx || request_tiles(); }
+bool enable_isa(Isa isa) { return isa != Isa::kAvx512amx || request_tiles(); }
 
 #elif SOTTO_ARM64 && defined(__APPLE__)
 

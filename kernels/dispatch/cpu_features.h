@@ -17,7 +17,7 @@ uint32_t supported_isas();
 bool has_avx_vnni();
 
 // Prepares this process for `isa`, which must be one of supported_isas(). Returns false if the operating system
-// refuses. Only kAvx512Amx needs preparation: the permission to use tile registers, which is valid for the rest of the
+// refuses. Only kAvx512amx needs preparation: the permission to use tile registers, which is valid for the rest of the
 // process.
 bool enable_isa(Isa isa);
 

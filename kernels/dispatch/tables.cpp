@@ -28,9 +28,9 @@ bool has_only_avx_vnni() { return has_avx_vnni() && (supported_isas() & isa_bit(
 
 // Ordered from the best row to the reference. Every build contains the names of all rows.
 constexpr InstructionSet kInstructionSets[] = {
-    {Isa::kAvx512Amx, "avx512amx",
+    {Isa::kAvx512amx, "avx512amx",
      SOTTO_ROW_X86(&avx512::kAmxTable, &avx512amx::kInt8, SOTTO_ROW_INT4(&avx512vnni::kInt4))},
-    {Isa::kAvx512Vnni, "avx512vnni",
+    {Isa::kAvx512vnni, "avx512vnni",
      SOTTO_ROW_X86(&avx512::kVnniTable, &avx512vnni::kInt8, SOTTO_ROW_INT4(&avx512vnni::kInt4))},
     {Isa::kAvx512, "avx512", SOTTO_ROW_X86(&avx512::kTable, &avx512::kInt8, SOTTO_ROW_INT4(&avx512::kInt4))},
     {Isa::kAvx2, "avx2", SOTTO_ROW_X86(&avx2::kTable, &avxvnni::kInt8, SOTTO_ROW_INT4(&avx2::kInt4)),
@@ -78,7 +78,7 @@ const Kernels* find_kernels(Isa isa) {
 }
 
 const Kernels* find_vector_kernels() {
-  return enable_first([](Isa row) { return row != Isa::kAvx512Amx; });
+  return enable_first([](Isa row) { return row != Isa::kAvx512amx; });
 }
 
 }  // namespace sotto

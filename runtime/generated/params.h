@@ -22,6 +22,7 @@ using TokenBias = sotto_token_bias;
 using SequenceBias = sotto_sequence_bias;
 using Alternative = sotto_alternative;
 using Piece = sotto_piece;
+using SessionInfo = sotto_session_info;
 using SessionTimings = sotto_session_timings;
 using SpeculationInfo = sotto_speculation_info;
 using ScoreResult = sotto_score;

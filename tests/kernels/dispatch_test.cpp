@@ -42,7 +42,7 @@ TEST(Dispatch, FindsKernelsExactlyIfBuildAndCpuAllow) {
 
 TEST(Dispatch, VectorKernelsAreTheBestThatNeedNoTiles) {
   const Kernels* best = find_kernels(Isa::kAuto);
-  if (best->isa == Isa::kAvx512Amx) best = find_kernels(Isa::kAvx512Vnni);
+  if (best->isa == Isa::kAvx512amx) best = find_kernels(Isa::kAvx512vnni);
   EXPECT_EQ(find_vector_kernels(), best);
 }
 

@@ -295,7 +295,7 @@ TEST(Linear, OnlyAmxRequestsTilePermission) {
   if (syscall(SYS_arch_prctl, kGetPermission, &features) != 0) {
     GTEST_SKIP() << "this kernel has no permissions for registers";
   }
-  EXPECT_EQ((features >> kTileData & 1) != 0, isa_under_test == Isa::kAvx512Amx);
+  EXPECT_EQ((features >> kTileData & 1) != 0, isa_under_test == Isa::kAvx512amx);
 #else
   GTEST_SKIP() << "only for Linux on x86-64";
 #endif

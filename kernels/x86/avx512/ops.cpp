@@ -93,8 +93,8 @@ void attention(const AttentionArgs& args) { generic::attention<Vector, Dots>(arg
 constinit const Kernels kTable =
     generic::make_table<Vector>(Isa::kAvx512, attention, generic::attention_rows<attention>);
 constinit const Kernels kVnniTable =
-    generic::make_table<Vector>(Isa::kAvx512Vnni, avx512vnni::attention, avx512vnni::attention_rows);
+    generic::make_table<Vector>(Isa::kAvx512vnni, avx512vnni::attention, avx512vnni::attention_rows);
 constinit const Kernels kAmxTable =
-    generic::make_table<Vector>(Isa::kAvx512Amx, avx512vnni::attention, avx512amx::attention_rows);
+    generic::make_table<Vector>(Isa::kAvx512amx, avx512vnni::attention, avx512amx::attention_rows);
 
 }  // namespace sotto::avx512

@@ -97,7 +97,7 @@ uint32_t list_bytes(const StopParams& params) {
   for (const auto* texts : {&params.stop_strings, &params.banned_strings}) {
     for (const std::string& text : *texts) size += kEntryBytes + 8 * text.size();
   }
-  return static_cast<uint32_t>(std::clamp<uint64_t>(2 * size, 16384, uint64_t{1} << 24));
+  return list_capacity(size);
 }
 
 void add_stop_options(Command& command, StopOptions& options) {
@@ -137,7 +137,6 @@ void read_stop_texts(StopOptions& options, const LoadedModel& model) {
 // Searches
 
 constexpr char kSearchGroup[] = "Several sequences";
-constexpr uint32_t kMaxSequences = 64;
 
 using OptionList = std::vector<std::string>;
 
@@ -158,9 +157,9 @@ OptionList truncations() {
 }
 
 void check_count(const char* option, uint32_t count) {
-  if (count < 1 || count > kMaxSequences) {
-    reject(option, "is " + std::to_string(count) + "; it must be 1 to " + std::to_string(kMaxSequences));
-  }
+  constexpr uint32_t kMost = SessionLimits::kMaxSequenceCount;
+  if (count >= 1 && count <= kMost) return;
+  reject(option, "is " + std::to_string(count) + "; it must be from 1 to " + std::to_string(kMost));
 }
 
 // Rejects options of the sampler that the search does not use.
@@ -194,8 +193,10 @@ void validate_contrastive(const Command& command, SearchOptions& options, Sample
   options.params.mode = SOTTO_SEARCH_CONTRASTIVE;
   options.params.contrastive_alpha = options.penalty_alpha;
   if (is_given(command, "--top-k")) options.params.contrastive_k = sampler.top_k;
-  if (options.params.contrastive_k < 2 || options.params.contrastive_k > kMaxSequences) {
-    reject("--top-k", "must be 2 to 64 with --penalty-alpha");
+  const uint32_t k = options.params.contrastive_k, most = SearchLimits::kMaxContrastiveK;
+  if (k < 2 || k > most) {
+    reject("--top-k",
+           "is " + std::to_string(k) + "; with --penalty-alpha it must be from 2 to " + std::to_string(most));
   }
   reject_with(command, "--penalty-alpha", {"--num-beams", "--best-of", "--vote", "--n"}, "it finds one text");
   if (options.do_sample) reject_with(command, "--do-sample", {"--penalty-alpha"});
@@ -369,7 +370,6 @@ void validate_guide_options(const Command& command, GuideOptions& options) {
 // Speculation
 
 constexpr char kDraftGroup[] = "Speculation";
-constexpr uint32_t kMaxDraftTokens = 15;
 
 constexpr struct {
   const char* name;
@@ -421,9 +421,10 @@ void add_draft_options(Command& command, DraftOptions& options) {
 void validate_draft_options(const Command& command, GenerateOptions& generate) {
   DraftOptions& options = generate.drafts;
   const bool has_search = generate.search.is_on;
-  if (options.token_count > kMaxDraftTokens) {
+  constexpr uint32_t kMost = SessionLimits::kMaxDraftTokens;
+  if (options.token_count > kMost) {
     reject("--draft-tokens",
-           "is " + std::to_string(options.token_count) + "; it must be at most " + std::to_string(kMaxDraftTokens));
+           "is " + std::to_string(options.token_count) + "; it must be at most " + std::to_string(kMost));
   }
   for (const std::string& name : options.sources) read_source(name, options);
   require_sources(command, options.params.sources);

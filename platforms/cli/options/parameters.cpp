@@ -141,26 +141,26 @@ void require_needed_options(const Command& command, Parameters table) {
   }
 }
 
-std::string with_option_names(const std::string& message) {
+// Returns the first long spelling of the option that sets a parameter, or an empty string.
+static std::string option_of(const std::string& parameter_name) {
+  if (parameter_name == "alternative_count") return "--logprobs";
+  if (parameter_name == "thread_count") return "--threads";
   constexpr Parameters kTables[] = {kSamplerParameters, kWatermarkParameters,   kSessionParameters, kStopParameters,
                                     kSearchParameters,  kSpeculationParameters, kGuideParameters};
-  const std::string name = message.substr(0, message.find(' '));
-  std::string option = name == "alternative_count" ? "--logprobs" : name == "thread_count" ? "--threads" : "";
   for (const Parameters table : kTables) {
-    if (!option.empty()) break;
-    const Parameter* parameter = find_parameter(table, name);
+    const Parameter* parameter = find_parameter(table, parameter_name);
     if (parameter == nullptr) continue;
-    option = parameter->spellings;
-    option = option.substr(option.find("--"));
-    option = option.substr(0, option.find(','));
+    for (const std::string& spelling : split_names(parameter->spellings)) {
+      if (spelling.starts_with("--")) return spelling;
+    }
   }
-  if (option.empty()) return message;
-  std::string text = option + message.substr(name.size());
-  constexpr std::string_view kConstant = "SOTTO_OVERFLOW_STOP";
-  if (const size_t at = text.find(kConstant); at != std::string::npos) {
-    text.replace(at, kConstant.size(), "--overflow stop");
-  }
-  return text;
+  return "";
+}
+
+std::string with_option_name(const std::string& message) {
+  const std::string name = message.substr(0, message.find(' '));
+  const std::string option = option_of(name);
+  return option.empty() ? message : option + message.substr(name.size());
 }
 
 Json parameter_json(const Parameter& parameter, const void* params) {

@@ -18,6 +18,10 @@ constexpr char kRepetitionGroup[] = "Repetition";
 constexpr char kSelectionGroup[] = "Selection";
 constexpr char kBiasGroup[] = "Bans, bias and forcing";
 
+// What --mirostat N selects.
+constexpr sotto_selection kMirostatVersions[] = {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_MIROSTAT,
+                                                 SOTTO_SELECT_MIROSTAT_V2};
+
 uint64_t parse_seed(const std::string& text) {
   if (text == "random" || text == "-1") {
     std::random_device device;
@@ -77,15 +81,12 @@ void set_stages(const std::string& list, std::vector<sotto_stage>& stages) {
   if (stages.empty()) reject("--stages", "names no stage");
 }
 
-constexpr sotto_selection kMirostatVersions[] = {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_MIROSTAT,
-                                                 SOTTO_SELECT_MIROSTAT_V2};
-
 void add_selection(Command& command, SamplerOptions& options) {
   add_group(command, kSelectionGroup, options);
   SamplerParams& params = options.params;
   const auto set_mirostat = [&params](const std::string& text) {
     const auto version = parse_number<uint32_t>("--mirostat", text);
-    if (version > 2) reject("--mirostat", "is " + text + "; it must be 0, 1 or 2");
+    if (version >= std::size(kMirostatVersions)) reject("--mirostat", "is " + text + "; it must be 0, 1 or 2");
     params.selection = kMirostatVersions[version];
   };
   command
@@ -300,9 +301,10 @@ void read_seed(const Json& value, const std::string& name, SamplerParams& params
 
 void read_mirostat(const Json& value, const std::string& name, SamplerParams& params) {
   const uint32_t version = to_count(value, name);
-  if (version > 2) throw Failure(name + " is " + value.dump() + "; it must be 0, 1 or 2");
-  constexpr sotto_selection kVersions[] = {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_MIROSTAT, SOTTO_SELECT_MIROSTAT_V2};
-  params.selection = kVersions[version];
+  if (version >= std::size(kMirostatVersions)) {
+    throw Failure(name + " is " + value.dump() + "; it must be 0, 1 or 2");
+  }
+  params.selection = kMirostatVersions[version];
 }
 
 void read_do_sample(const Json& value, const std::string& name, SamplerParams& params) {
@@ -407,10 +409,13 @@ bool is_greedy_temperature(const SamplerParams& params) {
   return params.temperature == 0.0f && params.temperature_range == 0.0f;
 }
 
+uint32_t list_capacity(uint64_t size) {
+  return static_cast<uint32_t>(
+      std::clamp<uint64_t>(2 * size, SessionParams().list_bytes, SessionLimits::kMaxListBytes));
+}
+
 uint32_t list_bytes(const SamplerParams& params) {
   constexpr uint64_t kEntryBytes = 64;  // bytes of the library's bookkeeping, rounded up
-  constexpr uint64_t kLeast = 16384;
-  constexpr uint64_t kMost = uint64_t{1} << 24;
   uint64_t size = kEntryBytes * (params.stages.size() + params.logit_bias.size());
   const auto add_tokens = [&size](const TokenList& tokens) { size += kEntryBytes + tokens.size() * sizeof(Token); };
   for (const TokenList* tokens : {&params.allowed_tokens, &params.suppressed_tokens, &params.begin_suppressed_tokens,
@@ -422,7 +427,7 @@ uint32_t list_bytes(const SamplerParams& params) {
   if (params.dry_breakers) {
     for (const std::string& text : *params.dry_breakers) size += kEntryBytes + text.size();
   }
-  return static_cast<uint32_t>(std::clamp(2 * size, kLeast, kMost));
+  return list_capacity(size);
 }
 
 void add_sampler_options(Command& command, SamplerOptions& options) {

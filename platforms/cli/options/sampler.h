@@ -43,6 +43,9 @@ void validate_watermark_options(const Command& command, const WatermarkParams& p
 // Returns whether the temperature is 0 whatever the entropy.
 bool is_greedy_temperature(const SamplerParams& params);
 
+// Returns the parameter list_bytes for lists of `size` bytes, with space for the library's bookkeeping.
+uint32_t list_capacity(uint64_t size);
+
 // Returns an upper bound for the memory of the lists of `params`.
 uint32_t list_bytes(const SamplerParams& params);
 

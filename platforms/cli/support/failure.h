@@ -32,9 +32,9 @@ inline Failure failure_of(const std::string& subject, const Error& error) {
   return Failure(message);
 }
 
-// Returns `message` with the options in place of the parameters that it begins with and names: "--sink-tokens is 9"
-// for "sink_tokens is 9". (options/parameters.cpp, which has the tables.)
-std::string with_option_names(const std::string& message);
+// Returns `message` with an option in place of the parameter that it begins with: "--sink-tokens is 9" for
+// "sink_tokens is 9". (Defined in options/parameters.cpp, which has the tables.)
+std::string with_option_name(const std::string& message);
 
 // Calls the library with parameters that options have set. Its errors become Failures that name the option.
 template <typename Call>
@@ -42,7 +42,7 @@ auto call_with_options(const std::string& subject, Call&& function) -> decltype(
   try {
     return function();
   } catch (const Error& error) {
-    const std::string message = with_option_names(error.what());
+    const std::string message = with_option_name(error.what());
     if (message != error.what()) throw Failure(message);
     throw failure_of(subject, error);
   }

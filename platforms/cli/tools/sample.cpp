@@ -135,7 +135,7 @@ class ChainRunner {
   void fit(size_t vocabulary_size, uint32_t list_bytes) {
     if (sampler_ && vocabulary_size == vocabulary_size_ && list_bytes <= list_bytes_) return;
     if (model_ && model_->info().vocabulary_size != vocabulary_size) {
-      throw Failure("sampler: vocabulary_size is " + std::to_string(vocabulary_size) + ", the model's is " +
+      throw Failure("sampler: vocabulary_size is " + std::to_string(vocabulary_size) + "; it must be the model's, " +
                     std::to_string(model_->info().vocabulary_size));
     }
     sampler_ = call("sampler", [&] {
