@@ -111,24 +111,7 @@ void sotto_session_cancel(sotto_session* session) {
 
 sotto_status sotto_session_get_info(const sotto_session* handle, sotto_session_info* info) {
   if (handle == nullptr || info == nullptr || info->struct_size == 0) return SOTTO_INVALID_ARGUMENT;
-  const sotto::TokenStream& stream = unwrap(handle)->stream();
-  const sotto::SessionParams& params = stream.params();
-  const sotto::ModelConfig& config = stream.model().config();
-  sotto_session_info filled = {};
-  filled.context_tokens = params.context_tokens;
-  filled.batch_tokens = params.batch_tokens;
-  filled.thread_count = params.thread_count;
-  filled.sink_tokens = params.sink_tokens;
-  filled.cached_tokens = stream.kv().cached_tokens();
-  filled.token_count = stream.token_count();
-  filled.reanchor_count = stream.kv().reanchor_count();
-  filled.kv_bytes =
-      sotto::KvRing::byte_size({config.layer_count, config.head_count, config.head_size, params.context_tokens,
-                                params.sink_tokens, params.sequence_count * params.sequence_tokens});
-  size_t memory_bytes = 0;
-  (void)Session::memory_size(stream.model(), params, &memory_bytes, nullptr);
-  filled.memory_bytes = memory_bytes;
-  sotto::capi::fill(info, filled);
+  sotto::capi::fill(info, unwrap(handle)->info());
   return SOTTO_OK;
 }
 

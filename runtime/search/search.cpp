@@ -45,22 +45,24 @@ Status check_phrases(const SearchParams& params, const SearchInput& input, uint3
                        "SOTTO_SEARCH_BEAM and one group", error));
   SOTTO_TRY(
       check_range("phrase_count", static_cast<double>(params.phrases.size()), 0, SearchParams::kMaxPhraseCount, error));
-  for (const TokenList& phrase : params.phrases) {
+  for (size_t i = 0; i < params.phrases.size(); ++i) {
+    const TokenList& phrase = params.phrases[i];
     if (phrase.tokens == nullptr || phrase.count == 0) {
-      return fail(error, Status::kInvalidArgument, "phrases: one is empty");
+      return fail(error, Status::kInvalidArgument, "phrases[", i, "] is empty");
     }
     if (phrase.count > params.max_tokens) {
-      return fail(error, Status::kInvalidArgument, "phrases: one has ", phrase.count, " tokens, max_tokens is ",
-                  params.max_tokens);
+      return fail(error, Status::kInvalidArgument, "phrases[", i, "] has ", phrase.count,
+                  " tokens; it must have at most max_tokens, ", params.max_tokens);
     }
-    for (size_t i = 0; i < phrase.count; ++i) {
-      const int32_t token = phrase.tokens[i];
+    for (size_t k = 0; k < phrase.count; ++k) {
+      const int32_t token = phrase.tokens[k];
       if (token < 0 || static_cast<uint32_t>(token) >= vocabulary_size) {
-        return fail(error, Status::kInvalidArgument, "phrases: a token is not in the vocabulary");
+        return fail(error, Status::kInvalidArgument, "phrases[", i, "]: token ", k, " is not in the vocabulary of ",
+                    vocabulary_size, " tokens");
       }
       const SearchStops& stops = input.stops;
       if (token == input.end_token || (stops.is_token != nullptr && stops.is_token(stops.self, token))) {
-        return fail(error, Status::kInvalidArgument, "phrases: a token ends the text");
+        return fail(error, Status::kInvalidArgument, "phrases[", i, "]: token ", k, " ends the text");
       }
     }
   }
@@ -80,7 +82,7 @@ Status check_contrastive(const SearchParams& params, const SearchShape& shape, c
                        "a session with SOTTO_FEATURE_HIDDEN_HISTORY", error));
   if (params.contrastive_k <= shape.sequence_count) return Status::kOk;
   return fail(error, Status::kInvalidArgument, "contrastive_k is ", params.contrastive_k,
-              ", the session's sequence_count is ", shape.sequence_count);
+              "; it must be at most the session's sequence_count, ", shape.sequence_count);
 }
 
 Status check_sampler(const SearchParams& params, const SamplerParams& sampler, Error* error) {
@@ -89,26 +91,6 @@ Status check_sampler(const SearchParams& params, const SamplerParams& sampler, E
   }
   return check_only(replaces_selection(sampler.watermark.scheme), params.mode == SearchMode::kSample,
                     "a watermark that replaces the selection", "SOTTO_SEARCH_SAMPLE", error);
-}
-
-// Validates the parameters and replaces defaults by actual values.
-Status resolve_search(const SearchParams& given, const SearchShape& shape, const SearchInput& input,
-                      uint32_t vocabulary_size, SearchParams* params, Error* error) {
-  if (shape.sequence_count == 0 || shape.sequence_tokens == 0) {
-    return fail(error, Status::kInvalidState,
-                "the session has no sequences: its sequence_count or sequence_tokens is 0");
-  }
-  if (input.token_count == 0) {
-    return fail(error, Status::kInvalidState, "the session has no tokens");
-  }
-  SOTTO_TRY(check_ranges(given, error));
-  *params = given;
-  SOTTO_TRY(resolve_counts(shape, params, error));
-  SOTTO_TRY(check_groups(*params, error));
-  SOTTO_TRY(check_rerank(*params, error));
-  SOTTO_TRY(check_contrastive(*params, shape, input, error));
-  SOTTO_TRY(check_phrases(*params, input, vocabulary_size, error));
-  return check_sampler(*params, input.sampler->params(), error);
 }
 
 // Returns the stop that prevents any continuation of the text, or kOk.
@@ -122,17 +104,27 @@ Status initial_stop(const SearchInput& input) {
 
 }  // namespace
 
-Status Search::check(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& params,
-                     Error* error) const {
-  SearchParams resolved;
-  return resolve_search(params, memory_.shape, input, vocabulary_size, &resolved, error);
+Status Search::resolve(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& given,
+                       SearchParams* params, Error* error) const {
+  const SearchShape& shape = memory_.shape;
+  if (shape.sequence_count == 0) {
+    return fail(error, Status::kInvalidState, "the session has no sequences: it was created with sequence_count 0");
+  }
+  if (input.token_count == 0) {
+    return fail(error, Status::kInvalidState, "the session has no tokens: prefill it first");
+  }
+  SOTTO_TRY(check_ranges(given, error));
+  *params = given;
+  SOTTO_TRY(resolve_counts(shape, params, error));
+  SOTTO_TRY(check_groups(*params, error));
+  SOTTO_TRY(check_rerank(*params, error));
+  SOTTO_TRY(check_contrastive(*params, shape, input, error));
+  SOTTO_TRY(check_phrases(*params, input, vocabulary_size, error));
+  return check_sampler(*params, input.sampler->params(), error);
 }
 
-Status Search::run(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& given,
-                   std::span<const SearchSequence>* sequences, Error* error) {
-  *sequences = {};
-  SearchParams params;
-  SOTTO_TRY(resolve_search(given, memory_.shape, input, vocabulary_size, &params, error));
+Status Search::run(const SearchInput& input, const SearchParams& params, std::span<const SearchSequence>* sequences,
+                   Error* error) {
   uint32_t count = 0;
   const Status status = run_mode(input, params, &count);
   *sequences = {memory_.results, count};

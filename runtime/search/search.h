@@ -16,13 +16,14 @@ class Search {
   // Lays out the memory for all searches with these limits.
   void layout(Arena& arena, const SearchShape& shape) { memory_.layout(arena, shape); }
 
-  // Performs the validation of run() without running the search.
-  Status check(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& params, Error* error) const;
+  // Validates the parameters and the input, and replaces values that stand for a default.
+  Status resolve(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& given, SearchParams* params,
+                 Error* error) const;
 
-  // Validates the parameters and runs the search. The results are sorted, best first, and valid until the next call.
-  // After kStopCancelled and kStopCallback they are the sequences found so far.
-  Status run(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& params,
-             std::span<const SearchSequence>* sequences, Error* error);
+  // Runs the search with parameters that resolve() has returned. The results are sorted, best first, and valid until
+  // the next call. After kStopCancelled and kStopCallback they are the sequences found so far.
+  Status run(const SearchInput& input, const SearchParams& params, std::span<const SearchSequence>* sequences,
+             Error* error);
 
  private:
   Status run_mode(const SearchInput& input, const SearchParams& params, uint32_t* count);

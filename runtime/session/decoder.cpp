@@ -92,15 +92,15 @@ Status Decoder::decode(SampledToken* sampled, SamplerState* state) {
   SOTTO_TRY(find_logits(mask, &logits));
   *state = stream_->states()[stream_->token_count() - 1].sampler;
   {
-    Stopwatch stopwatch(&stream_->timings().sample_ns);
-    ++stream_->timings().sample_count;
+    Stopwatch stopwatch(&stream_->mutable_timings()->sample_ns);
+    ++stream_->mutable_timings()->sample_count;
     *sampled = sampler_.sample(logits, mask, sample_input(), state);
   }
   return check_end(sampled->token);
 }
 
 Status Decoder::find_mask(TokenMask* mask) {
-  Stopwatch stopwatch(&stream_->timings().sample_ns);
+  Stopwatch stopwatch(&stream_->mutable_timings()->sample_ns);
   const size_t vocabulary = model_->config().vocabulary_size;
   const TokenConstraint& constraint = stream_->constraint();
   if (constraint.mask != nullptr && constraint.is_complete(constraint.self, 0)) return Status::kStopGrammar;
@@ -136,7 +136,7 @@ Status Decoder::find_healing_mask() {
     for (uint64_t rest = mask_words_[i]; rest != 0; rest &= rest - 1) {
       const auto bit = static_cast<size_t>(std::countr_zero(rest));
       const auto token = static_cast<int32_t>(64 * i + bit);
-      const auto text = stream_->bytes_of(token).subspan(output_->hidden_bytes(token));
+      const auto text = stream_->bytes_of(token).subspan(output_->healed_bytes(token));
       bool fits = true;
       if (!text.empty()) SOTTO_TRY(constraint.test_text(constraint.self, 0, text, &fits));
       if (!fits) mask_words_[i] &= ~(uint64_t{1} << bit);
@@ -168,7 +168,7 @@ Status Decoder::find_logits(const TokenMask& mask, std::span<const float>* logit
   if (needs_only_allowed() && kv.forward().pays_to_restrict(mask)) {
     SOTTO_TRY(stream_->evaluate(cancellation_, {}, /*want_logits=*/false));
     if (!kv.has_logits()) {
-      Stopwatch stopwatch(&stream_->timings().decode_ns);
+      Stopwatch stopwatch(&stream_->mutable_timings()->decode_ns);
       return cancellation_->consume(kv.compute_allowed_logits(mask, cancellation_->flag(), logits));
     }
   }

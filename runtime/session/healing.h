@@ -35,8 +35,8 @@ class Healing {
   void restore(std::span<const char> bytes, uint64_t place);
 
   // Returns how many of the `size` bytes of a token belong to the prompt.
-  size_t hidden(size_t size) const { return std::min(size, size_ - done_); }
-  void advance(size_t size) { done_ += hidden(size); }
+  size_t healed(size_t size) const { return std::min(size, size_ - done_); }
+  void advance(size_t size) { done_ += healed(size); }
   // Starts again at `place`. The caller must then call advance() for each token after it.
   void restart() { done_ = 0; }
 

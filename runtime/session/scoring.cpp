@@ -16,22 +16,24 @@ class Scorer {
       : stream_(*stream), cancellation_(cancellation), log_probabilities_(log_probabilities), score_(*score) {}
 
   // Computes ln p of the token that comes next, from the logits of the stream.
-  void know(int32_t token) { known_ = LogProbabilities(stream_.model().kernels(), stream_.kv().logits()).of(token); }
+  void score_next(int32_t token) {
+    next_ = LogProbabilities(stream_.model().kernels(), stream_.kv().logits()).of(token);
+  }
 
   // Evaluates as many of the tokens as fit in one batch, and removes them from the list.
   Status add_batch(std::span<const int32_t>* tokens) {
     KvSequence& kv = stream_.kv();
     size_t count;
     SOTTO_TRY(kv.append_batch(*tokens, /*want_logits=*/false, &count, cancellation_.flag()));
-    add(known_);
+    add(next_);
     const size_t rows = std::min(count, tokens->size() - 1);  // number of rows whose token has a successor
     const size_t most = kv.forward().logit_row_count();
     for (size_t row = 0; row < rows; ++row) {
       if (row % most == 0) {
         SOTTO_TRY(kv.compute_row_logits(row, std::min(most, rows - row)));
       }
-      known_ = LogProbabilities(stream_.model().kernels(), kv.forward().logits(row % most)).of((*tokens)[row + 1]);
-      if (row + 1 < count) add(known_);
+      next_ = LogProbabilities(stream_.model().kernels(), kv.forward().logits(row % most)).of((*tokens)[row + 1]);
+      if (row + 1 < count) add(next_);
     }
     *tokens = tokens->subspan(count);
     return Status::kOk;
@@ -49,7 +51,7 @@ class Scorer {
   const Cancellation& cancellation_;
   float* log_probabilities_;
   ScoreResult& score_;
-  double known_ = std::numeric_limits<double>::quiet_NaN();  // ln p of the token that comes next
+  double next_ = std::numeric_limits<double>::quiet_NaN();  // ln p of the token that comes next
 };
 
 }  // namespace
@@ -60,7 +62,7 @@ Status score_tokens(std::span<const int32_t> tokens, bool has_context, TokenStre
   Status status = Status::kOk;
   if (has_context && !tokens.empty()) {
     status = stream->evaluate_logits(cancellation);
-    if (status == Status::kOk) scorer.know(tokens[0]);
+    if (status == Status::kOk) scorer.score_next(tokens[0]);
   }
   while (status == Status::kOk && !tokens.empty()) status = scorer.add_batch(&tokens);
   if (score->token_count > 0) {

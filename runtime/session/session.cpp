@@ -25,7 +25,8 @@ Status resolve_overflow(SessionParams* params, Error* error) {
     params->sink_tokens = stops ? 0 : std::min(kDefaultSinkTokens, params->context_tokens / 4);
   }
   if (stops && params->sink_tokens != 0) {
-    return fail(error, Status::kInvalidArgument, "sink_tokens is not supported with SOTTO_OVERFLOW_STOP");
+    return fail(error, Status::kInvalidArgument, "sink_tokens is ", params->sink_tokens,
+                "; it must be 0 unless overflow is ring or shift");
   }
   return check_range("sink_tokens", params->sink_tokens, 0, params->context_tokens / 4, error);
 }
@@ -128,12 +129,7 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
                      Error* error) {
   size_t needed;
   SOTTO_TRY(Session::memory_size(model, given, &needed, error));
-  if (reinterpret_cast<uintptr_t>(memory) % kMemoryAlignment != 0) {
-    return fail(error, Status::kMemoryMisaligned, "memory is not aligned to 64 bytes");
-  }
-  if (memory_size < needed) {
-    return fail(error, Status::kMemoryTooSmall, "the session needs ", needed, " bytes, got ", memory_size);
-  }
+  SOTTO_TRY(check_memory(memory, memory_size, needed, error));
   SessionParams params;
   SOTTO_TRY(resolve(model, given, &params, error));
   ThreadPool* pool = nullptr;
@@ -159,6 +155,7 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
     return status;
   }
   session->pool_ = pool;
+  session->memory_bytes_ = needed;
   session->decoder_.init(&session->stops_, &session->stream_, &session->output_, &session->cancellation_);
   session->drafting_.init(&session->decoder_, &session->stream_, &session->output_, &session->cancellation_);
   *out = session;
@@ -174,6 +171,23 @@ void Session::deinit() {
   pool_ = nullptr;
 }
 
+SessionInfo Session::info() const {
+  const SessionParams& params = stream_.params();
+  const ModelConfig& config = stream_.model().config();
+  SessionInfo info = {};
+  info.context_tokens = params.context_tokens;
+  info.batch_tokens = params.batch_tokens;
+  info.thread_count = params.thread_count;
+  info.sink_tokens = params.sink_tokens;
+  info.cached_tokens = stream_.kv().cached_tokens();
+  info.token_count = token_count();
+  info.reanchor_count = stream_.kv().reanchor_count();
+  info.kv_bytes = KvRing::byte_size({config.layer_count, config.head_count, config.head_size, params.context_tokens,
+                                     params.sink_tokens, params.sequence_count * params.sequence_tokens});
+  info.memory_bytes = memory_bytes_;
+  return info;
+}
+
 SessionTimings Session::timings() const {
   SessionTimings timings = stream_.timings();
   timings.reanchor_tokens = stream_.kv().reanchor_timings().tokens;
@@ -182,7 +196,7 @@ SessionTimings Session::timings() const {
 }
 
 void Session::reset_timings() {
-  stream_.timings() = {};
+  *stream_.mutable_timings() = {};
   stream_.kv().reset_timings();
   drafting_.reset_info();
 }
@@ -301,7 +315,7 @@ Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evalua
   const uint64_t first = output_.emitted_count();
   Status status;
   {
-    Stopwatch stopwatch(&stream_.timings().prefill_ns);
+    Stopwatch stopwatch(&stream_.mutable_timings()->prefill_ns);
     status = evaluate(first);
   }
   stream_.begin_answer(first, output_.emitted_count(), decoder_.sampler().initial_state());
@@ -420,7 +434,7 @@ Status Session::decode_token() {
   SampledToken sampled;
   TokenState state;
   SOTTO_TRY(decoder_.decode(&sampled, &state.sampler));
-  SOTTO_TRY(stream_.push(sampled.token, output_.hidden_bytes(sampled.token), state));
+  SOTTO_TRY(stream_.push(sampled.token, output_.healed_bytes(sampled.token), state));
   decoder_.describe(sampled, &output_.buffer(sampled.token));
   output_.add_text(begin_ns);
   return Status::kOk;
@@ -442,14 +456,8 @@ Status Session::hidden(std::span<const float>* hidden) {
   return Status::kOk;
 }
 
-Status Session::search(const SearchParams& params, std::span<const SearchSequence>* sequences, Error* error) {
+Status Session::search(const SearchParams& given, std::span<const SearchSequence>* sequences, Error* error) {
   const Model& model = stream_.model();
-  if (stream_.params().sequence_count == 0) {
-    return fail(error, Status::kInvalidState, "the session was created with sequence_count 0");
-  }
-  if (token_count() == 0) {
-    return fail(error, Status::kInvalidState, "the session has no tokens: prefill it first");
-  }
   if (guide_ != nullptr) {
     return fail(error, Status::kInvalidState, "a search cannot use a guide: remove the session's guide first");
   }
@@ -460,7 +468,6 @@ Status Session::search(const SearchParams& params, std::span<const SearchSequenc
     return fail(error, Status::kInvalidArgument, "banned_strings is not supported in a search");
   }
   const SearchText text = {&stops_, &stream_};
-  const uint32_t vocabulary = model.config().vocabulary_size;
   SearchInput input;
   input.model = SequenceModel(&beams_, (stream_.params().features & kFeatureHiddenHistory) != 0);
   input.kernels = &model.kernels();
@@ -470,7 +477,8 @@ Status Session::search(const SearchParams& params, std::span<const SearchSequenc
   input.end_token = model.config().end_of_text_token;
   input.stops = search_stops(text, output_.mark());
   input.token_count = token_count();
-  SOTTO_TRY(search_.check(input, vocabulary, params, error));
+  SearchParams params;
+  SOTTO_TRY(search_.resolve(input, model.config().vocabulary_size, given, &params, error));
   SOTTO_TRY(output_.roll_back(error));
   SOTTO_TRY(stream_.evaluate_logits(&cancellation_));
   const SampleInput next = decoder_.sample_input();
@@ -479,7 +487,7 @@ Status Session::search(const SearchParams& params, std::span<const SearchSequenc
   input.token_count = token_count();
   input.generated_count = next.generated_count;
   input.stops = search_stops(text, output_.mark());
-  return cancellation_.consume(search_.run(input, vocabulary, params, sequences, error));
+  return cancellation_.consume(search_.run(input, params, sequences, error));
 }
 
 }  // namespace sotto

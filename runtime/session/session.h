@@ -73,10 +73,11 @@ class Session {
   Status embed(std::span<const int32_t> tokens, Pooling pooling, float* embedding);
 
   // Searches for continuations of the stream, which does not change. `*sequences` are valid until the next call.
-  Status search(const SearchParams& params, std::span<const SearchSequence>* sequences, Error* error);
+  Status search(const SearchParams& given, std::span<const SearchSequence>* sequences, Error* error);
 
   const TokenStream& stream() const { return stream_; }
   uint64_t token_count() const { return stream_.token_count(); }
+  SessionInfo info() const;
   SessionTimings timings() const;
   void reset_timings();
 
@@ -103,6 +104,7 @@ class Session {
   void drop_drafter();
 
   ThreadPool* pool_ = nullptr;
+  size_t memory_bytes_ = 0;  // in use of the caller's memory
   Cancellation cancellation_;
   Stops stops_;
   TokenStream stream_;

@@ -16,18 +16,18 @@ void TextStream::clear() {
 
 // Writes the whole characters of a token after the text and returns their size. Only the text that has not been taken
 // is stored.
-size_t TextStream::write(std::span<const char> bytes, size_t hidden) {
+size_t TextStream::write(std::span<const char> bytes, size_t healed) {
   // The capacity can be exceeded only if the saved state was forged.
   taken_ = std::max(taken_, mark_.end - std::min<uint64_t>(mark_.end, kCapacity - kTokenTextBytes));
   const auto kept = static_cast<size_t>(mark_.end - taken_);
   std::memmove(text_, at(taken_), kept);
   start_ = taken_;
-  mark_.characters.append(bytes.first(hidden), at(mark_.end));
-  return mark_.characters.append(bytes.subspan(hidden), at(mark_.end));
+  mark_.characters.append(bytes.first(healed), at(mark_.end));
+  return mark_.characters.append(bytes.subspan(healed), at(mark_.end));
 }
 
-TextStream::Found TextStream::append(std::span<const char> bytes, size_t hidden) {
-  const size_t size = write(bytes, hidden);
+TextStream::Found TextStream::append(std::span<const char> bytes, size_t healed) {
+  const size_t size = write(bytes, healed);
   const StringMatcher& stops = stops_->stop_strings();
   const StringMatcher& bans = stops_->banned_strings();
   for (size_t i = 0; i < size; ++i) {
@@ -48,8 +48,8 @@ TextStream::Found TextStream::append(std::span<const char> bytes, size_t hidden)
   return Found::kNothing;
 }
 
-void TextStream::replay(std::span<const char> bytes, size_t hidden) {
-  const size_t size = write(bytes, hidden);
+void TextStream::replay(std::span<const char> bytes, size_t healed) {
+  const size_t size = write(bytes, healed);
   const StringMatcher& stops = stops_->stop_strings();
   const StringMatcher& bans = stops_->banned_strings();
   for (size_t i = 0; i < size; ++i) {
@@ -138,7 +138,7 @@ BufferedToken& TextOutput::buffer(int32_t token) {
 void TextOutput::add_text(uint64_t begin_ns) {
   BufferedToken& newest = buffer_.newest();
   const auto bytes = stream_->bytes_of(newest.token);
-  const TextStream::Found found = text_.append(bytes, healing_.hidden(bytes.size()));
+  const TextStream::Found found = text_.append(bytes, healing_.healed(bytes.size()));
   healing_.advance(bytes.size());
   newest.mark = text_.mark();
   newest.elapsed_ns = monotonic_ns() - begin_ns;
@@ -312,7 +312,7 @@ void TextOutput::rebuild_text(uint64_t count) {
   rebuild_healing(start);
   for (uint64_t i = start; i < count; ++i) {
     const auto bytes = stream_->bytes_of(stream_->token_at(i));
-    text_.replay(bytes, healing_.hidden(bytes.size()));
+    text_.replay(bytes, healing_.healed(bytes.size()));
     healing_.advance(bytes.size());
   }
   text_.resume(start < count ? stream_->states()[count - 1].withheld : 0);
@@ -329,14 +329,14 @@ void TextOutput::rebuffer() {
   for (size_t i = 0; i < buffer_.size(); ++i) {
     const auto bytes = stream_->bytes_of(buffer_[i].token);
     const TextMark before = text_.mark();
-    const size_t hidden = healing_.hidden(bytes.size());
+    const size_t healed = healing_.healed(bytes.size());
     const bool last = i + 1 == buffer_.size();
-    const Found found = text_.append(bytes, hidden);
+    const Found found = text_.append(bytes, healed);
     const bool is_stop = found == Found::kStop && last && end_ == Status::kStopString;
     const bool is_ban = found == Found::kBan && last && end_ == Status::kStopBanned;
     if (found != Found::kNothing && !is_stop) text_.cut(before);
     // The strings may differ from those that were in effect when the token was buffered.
-    if (found != Found::kNothing && !is_stop && !is_ban) text_.replay(bytes, hidden);
+    if (found != Found::kNothing && !is_stop && !is_ban) text_.replay(bytes, healed);
     healing_.advance(bytes.size());
     buffer_[i].mark = text_.mark();
   }

@@ -43,13 +43,13 @@ class TextStream {
   // Starts an empty text.
   void clear();
 
-  // Appends the text of a token, without its first `hidden` bytes. A stop string ends the text before it, or after it
+  // Appends the text of a token, without its first `healed` bytes. A stop string ends the text before it, or after it
   // if the settings include stop strings. If a banned string is found, ban_start() is its offset, and the caller must
   // call cut().
-  Found append(std::span<const char> bytes, size_t hidden);
+  Found append(std::span<const char> bytes, size_t healed);
   uint64_t ban_start() const { return ban_start_; }
   // Appends the text of a token that has been accepted before. Strings in it are ignored.
-  void replay(std::span<const char> bytes, size_t hidden);
+  void replay(std::span<const char> bytes, size_t healed);
 
   const TextMark& mark() const { return mark_; }
   uint64_t end() const { return mark_.end; }
@@ -76,7 +76,7 @@ class TextStream {
       2 * kTokenTextBytes + 2 * StringMatcher::kMaxStringBytes + Utf8Stream::output_bound(0);
 
   char* at(uint64_t offset) { return text_ + (offset - start_); }
-  size_t write(std::span<const char> bytes, size_t hidden);
+  size_t write(std::span<const char> bytes, size_t healed);
 
   const Stops* stops_;
   TextMark mark_;
@@ -196,7 +196,7 @@ class TextOutput {
   Status heal();
   const Healing& healing() const { return healing_; }
   // Returns how many bytes of the token spell the end of the prompt.
-  size_t hidden_bytes(int32_t token) const { return healing_.hidden(stream_->bytes_of(token).size()); }
+  size_t healed_bytes(int32_t token) const { return healing_.healed(stream_->bytes_of(token).size()); }
   // Returns the tokens that were rejected at the end of the stream.
   std::span<const RejectedTokens::Rejection> rejections() const { return rejected_.at(stream_->token_count()); }
   const TextMark& mark() const { return text_.mark(); }

@@ -83,9 +83,9 @@ Status TokenStream::evaluate_logits(Cancellation* cancellation) {
   return cancellation->consume(kv_.ensure_logits(cancellation->flag()));
 }
 
-Status TokenStream::push(int32_t token, size_t hidden, TokenState state) {
+Status TokenStream::push(int32_t token, size_t healed, TokenState state) {
   state.flags = TokenState::kGenerated;
-  SOTTO_TRY(constrain(token, hidden, &state));
+  SOTTO_TRY(constrain(token, healed, &state));
   if (guide_ != nullptr) {
     guide_->set_pending(token, {});
     state.flags |= TokenState::kGuided;
@@ -103,14 +103,14 @@ void TokenStream::set_pending(int32_t token, const TokenState& state) {
 }
 
 // Passes a token to the constraint, without the part that token healing hides.
-Status TokenStream::constrain(int32_t token, size_t hidden, TokenState* state) {
+Status TokenStream::constrain(int32_t token, size_t healed, TokenState* state) {
   if (constraint_.mask == nullptr) return Status::kOk;
   Stopwatch stopwatch(&timings_.sample_ns);
   const auto bytes = bytes_of(token);
-  if (hidden == 0) {
+  if (healed == 0) {
     SOTTO_TRY(constraint_.accept(constraint_.self, 0, token));
-  } else if (hidden < bytes.size()) {
-    SOTTO_TRY(constraint_.accept_text(constraint_.self, 0, bytes.subspan(hidden)));
+  } else if (healed < bytes.size()) {
+    SOTTO_TRY(constraint_.accept_text(constraint_.self, 0, bytes.subspan(healed)));
   } else {
     return Status::kOk;
   }

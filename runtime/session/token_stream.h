@@ -108,7 +108,7 @@ class TokenStream {
   bool has_pending() const { return has_pending_; }
   TokenStates& states() { return states_; }
   const TokenStates& states() const { return states_; }
-  SessionTimings& timings() { return timings_; }
+  SessionTimings* mutable_timings() { return &timings_; }
   const SessionTimings& timings() const { return timings_; }
 
   // Returns the index of the first token of the answer.
@@ -129,8 +129,8 @@ class TokenStream {
   Status evaluate_logits(Cancellation* cancellation);
 
   // Appends a generated token and passes it to the constraint and the guide. The token becomes pending. Token healing
-  // hides its first `hidden` bytes from the constraint. On failure nothing has changed.
-  Status push(int32_t token, size_t hidden, TokenState state);
+  // hides its first `healed` bytes from the constraint. On failure nothing has changed.
+  Status push(int32_t token, size_t healed, TokenState state);
   // Returns whether truncate(count) is possible.
   bool can_truncate(uint64_t count) const;
   // Truncates a stream that has no constraint and no guide to its first `count` tokens.
@@ -156,7 +156,7 @@ class TokenStream {
  private:
   friend class SavedState;
 
-  Status constrain(int32_t token, size_t hidden, TokenState* state);
+  Status constrain(int32_t token, size_t healed, TokenState* state);
   void set_pending(int32_t token, const TokenState& state);
 
   const Model* model_ = nullptr;

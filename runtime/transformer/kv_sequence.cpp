@@ -35,6 +35,11 @@ void KvSequence::forget_rows() {
   batch_row_count_ = logit_row_ = draft_rows_ = 0;
 }
 
+// Returns whether the context has space for more tokens without dropping others, or may drop them.
+bool KvSequence::fits(size_t count) const {
+  return params_.overflow != Overflow::kStop || count <= position_limit_ - position_;
+}
+
 void KvSequence::remember(int32_t token) {
   if (token_count_ < params_.sink_tokens) sinks_[token_count_] = token;
   history_[token_count_ % history_size_] = token;
@@ -44,9 +49,7 @@ void KvSequence::remember(int32_t token) {
 Status KvSequence::append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled,
                           std::span<const int32_t> drafts, bool want_logits) {
   if (tokens.empty()) return Status::kOk;
-  if (params_.overflow == Overflow::kStop && tokens.size() > position_limit_ - position_) {
-    return Status::kStopContextFull;
-  }
+  if (!fits(tokens.size())) return Status::kStopContextFull;
   // The token was evaluated as a draft, so it only has to be appended.
   if (tokens.size() == 1 && is_drafted(tokens[0])) {
     if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
@@ -69,9 +72,7 @@ Status KvSequence::append_batch(std::span<const int32_t> tokens, bool want_logit
                                 const std::atomic<uint32_t>& cancelled) {
   *count = 0;
   if (tokens.empty()) return Status::kOk;
-  if (params_.overflow == Overflow::kStop && tokens.size() > position_limit_ - position_) {
-    return Status::kStopContextFull;
-  }
+  if (!fits(tokens.size())) return Status::kStopContextFull;
   if (reanchor_due_ || position_ == position_limit_) SOTTO_TRY(reanchor(cancelled));
   const size_t taken = std::min({tokens.size(), size_t{params_.batch_tokens}, size_t{position_limit_ - position_}});
   const bool wanted = want_logits && taken == tokens.size();

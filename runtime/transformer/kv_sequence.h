@@ -101,6 +101,7 @@ class KvSequence {
   friend class Beams;
   friend class KvSequenceImage;
 
+  bool fits(size_t count) const;
   void remember(int32_t token);
   void forget_rows();
   void accept_draft(size_t row);

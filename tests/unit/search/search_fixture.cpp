@@ -108,10 +108,9 @@ void SearchFixture::set_sampler(const SamplerParams& params) {
 
 std::vector<SearchSequence> SearchFixture::run(const SequenceModel& model, const SearchParams& params,
                                                Status expected) {
-  input_.model = model;
-  std::span<const SearchSequence> sequences;
   Error error;
-  const Status status = search_.run(input_, vocabulary_, params, &sequences, &error);
+  std::span<const SearchSequence> sequences;
+  const Status status = search(model, params, &sequences, &error);
   if (status != expected) {
     throw std::runtime_error("status " + std::to_string(static_cast<int>(status)) + " " + error.message);
   }
@@ -119,12 +118,19 @@ std::vector<SearchSequence> SearchFixture::run(const SequenceModel& model, const
 }
 
 std::string SearchFixture::refusal(const SequenceModel& model, const SearchParams& params, Status expected) {
-  input_.model = model;
-  std::span<const SearchSequence> sequences;
   Error error;
-  const Status status = search_.run(input_, vocabulary_, params, &sequences, &error);
+  std::span<const SearchSequence> sequences;
+  const Status status = search(model, params, &sequences, &error);
   if (status != expected || !sequences.empty()) return "not refused";
   return error.message;
+}
+
+Status SearchFixture::search(const SequenceModel& model, const SearchParams& params,
+                             std::span<const SearchSequence>* sequences, Error* error) {
+  input_.model = model;
+  SearchParams resolved;
+  SOTTO_TRY(search_.resolve(input_, vocabulary_, params, &resolved, error));
+  return search_.run(input_, resolved, sequences, error);
 }
 
 }  // namespace sotto

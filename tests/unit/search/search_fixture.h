@@ -130,6 +130,9 @@ class SearchFixture {
                       Status expected = Status::kInvalidArgument);
 
  private:
+  Status search(const SequenceModel& model, const SearchParams& params, std::span<const SearchSequence>* sequences,
+                Error* error);
+
   uint32_t vocabulary_;
   std::vector<uint8_t> search_storage_, sampler_storage_;
   Search search_;

@@ -36,11 +36,11 @@ TEST(Healing, AllowsTokensThatContinueTheBytes) {
           if ((words[0] >> i & 1) != 0) allowed.insert(i);
         }
         ASSERT_EQ(allowed, allowed_by_definition(due)) << due;
-        EXPECT_EQ(healing.hidden(1), 1u);
+        EXPECT_EQ(healing.healed(1), 1u);
         healing.advance(1);
         due.erase(0, 1);
       }
-      EXPECT_EQ(healing.hidden(1), 0u);
+      EXPECT_EQ(healing.healed(1), 0u);
     }
   }
 }
