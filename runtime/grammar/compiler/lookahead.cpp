@@ -86,7 +86,7 @@ bool Lookahead::is_single(uint32_t state, uint8_t classes) const {
   const auto ends = [&](uint32_t target) { return is_final(target); };
   for (const Utf8Transition& step : steps_.from(0)) {
     if ((step.classes & classes) == 0) continue;
-    if (!steps_.lead(grammar_, state, step, ends)) return false;
+    if (!steps_.all_lead_to(grammar_, state, step, ends)) return false;
   }
   return true;
 }
@@ -96,10 +96,10 @@ template <typename Accepts>
 bool Lookahead::takes(uint32_t state, uint8_t classes, Accepts accepts) const {
   const auto ends = [&](uint32_t target) { return is_final(target); };
   const auto is_text = [&](const GrammarCall& call, const Utf8Transition& step) {
-    return call.loop == kNoLoop && accepts(call.target) && steps_.lead(grammar_, call.rule_start, step, ends);
+    return call.loop == kNoLoop && accepts(call.target) && steps_.all_lead_to(grammar_, call.rule_start, step, ends);
   };
   for (const Utf8Transition& step : steps_.from(0)) {
-    if ((step.classes & classes) == 0 || steps_.lead(grammar_, state, step, accepts)) continue;
+    if ((step.classes & classes) == 0 || steps_.all_lead_to(grammar_, state, step, accepts)) continue;
     const auto calls = grammar_.calls(state);
     if (std::none_of(calls.begin(), calls.end(), [&](const GrammarCall& call) { return is_text(call, step); })) {
       return false;
@@ -148,7 +148,7 @@ bool Lookahead::takes_only(uint32_t state, Accepts accepts) const {
   if (!begins) return true;
   for (const Utf8Transition& step : steps_.from(0)) {
     const bool is_begun = (begun[step.symbol_class / 64] >> step.symbol_class % 64 & 1) != 0;
-    if (is_begun && !steps_.lead_only(grammar_, state, step, accepts)) return false;
+    if (is_begun && !steps_.all_lead_only_to(grammar_, state, step, accepts)) return false;
   }
   return true;
 }
@@ -188,11 +188,11 @@ bool Lookahead::repeats(uint32_t state) const {
   }
   const auto leads_back = [&](const Utf8Transition& step) {
     if (is_direct) {
-      return steps_.lead_plainly(grammar_, state, step, [&](uint32_t t) { return t == state; });
+      return steps_.each_leads_to_one(grammar_, state, step, [&](uint32_t t) { return t == state; });
     }
     const auto ends = [&](uint32_t t) { return (grammar_.flags(t) & GrammarState::kLast) != 0; };
     return grammar_.moves(state, step.symbol_class).empty() &&
-           steps_.lead_plainly(grammar_, calls[0].rule_start, step, ends);
+           steps_.each_leads_to_one(grammar_, calls[0].rule_start, step, ends);
   };
   const auto steps = steps_.from(0);
   return std::all_of(steps.begin(), steps.end(),

@@ -71,15 +71,17 @@ class Utf8Transitions {
   // Returns whether every character that begins with the step leads to an accepted state, by moves of one rule. Inside
   // a character, only the first of several moves is considered.
   template <typename Accepts>
-  bool lead(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
+  bool all_lead_to(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
   // Returns whether all characters that can be read completely lead to accepted states, and no character can be read
   // only in part.
   template <typename Accepts>
-  bool lead_only(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
+  bool all_lead_only_to(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
+                        Accepts accepts) const;
   // Returns whether every character that begins with the step leads to exactly one state, which is accepted, and on the
   // way there no rule ends or is called.
   template <typename Accepts>
-  bool lead_plainly(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
+  bool each_leads_to_one(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
+                         Accepts accepts) const;
 
  private:
   struct Place {
@@ -164,8 +166,8 @@ bool Utf8Transitions::walk(const CompiledGrammar& grammar, uint32_t state, const
 }
 
 template <typename Accepts>
-bool Utf8Transitions::lead(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
-                           Accepts accepts) const {
+bool Utf8Transitions::all_lead_to(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
+                                  Accepts accepts) const {
   return walk(grammar, state, first, [&](auto moves, const Utf8Transition& step) {
     if (moves.empty()) return Turn::kReject;
     if (step.next != 0) return Turn::kInside;
@@ -176,8 +178,8 @@ bool Utf8Transitions::lead(const CompiledGrammar& grammar, uint32_t state, const
 }
 
 template <typename Accepts>
-bool Utf8Transitions::lead_only(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
-                                Accepts accepts) const {
+bool Utf8Transitions::all_lead_only_to(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
+                                       Accepts accepts) const {
   const auto goes_on = [&](const Place& place) {
     return std::any_of(place.step, place.end,
                        [&](const Utf8Transition& s) { return !grammar.moves(place.state, s.symbol_class).empty(); });
@@ -195,8 +197,8 @@ bool Utf8Transitions::lead_only(const CompiledGrammar& grammar, uint32_t state, 
 }
 
 template <typename Accepts>
-bool Utf8Transitions::lead_plainly(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
-                                   Accepts accepts) const {
+bool Utf8Transitions::each_leads_to_one(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
+                                        Accepts accepts) const {
   return walk(grammar, state, first, [&](auto moves, const Utf8Transition& step) {
     if (moves.size() != 1) return Turn::kReject;
     const uint32_t target = moves[0].target;

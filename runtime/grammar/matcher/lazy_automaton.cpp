@@ -22,7 +22,7 @@ void LazyAutomaton::layout(Arena& arena, const CompiledGrammar& grammar, const M
   Arena for_collection = arena;
   stepper_.layout(for_stepper, grammar, limits, index);
   truncation_.layout(for_truncation, limits, index);
-  united_ = for_unions.take<State>(united_capacity_);
+  united_ = for_unions.take<StackTop>(united_capacity_);
   store_.layout_collection(for_collection, limits);
   for (const Arena& used : {for_stepper, for_truncation, for_unions, for_collection}) {
     if (used.overflowed() || (!arena.overflowed() && used.size() > arena.size())) arena = used;
@@ -96,7 +96,7 @@ StepResult LazyAutomaton::make_steps(const uint32_t* from, uint32_t symbol_class
   if (states.size() > kMaxStates) return result;
   uint8_t agreeing[256] = {};
   uint32_t moving = 0;
-  for (const State& top : states) {
+  for (const StackTop& top : states) {
     const auto moves = grammar_->moves(top.state);
     if (!budget_.spend(moves.size())) return result;
     const auto has_class = [&](const GrammarMove& m) { return m.symbol_class == symbol_class; };
@@ -172,7 +172,7 @@ StepResult LazyAutomaton::unite(const uint32_t* a, const uint32_t* b, uint32_t* 
     const auto x = store_.states(*a);
     const auto y = store_.states(*b);
     if (x.size() + y.size() > united_capacity_) return StepResult::kTooComplex;
-    const State* end = std::set_union(x.begin(), x.end(), y.begin(), y.end(), united_, state_less);
+    const StackTop* end = std::set_union(x.begin(), x.end(), y.begin(), y.end(), united_, stack_top_less);
     const auto count = static_cast<size_t>(end - united_);
     const auto flags = static_cast<uint8_t>(store_.state_set(*a).flags | store_.state_set(*b).flags);
     return store_.intern_set({united_, count}, flags, made) ? StepResult::kDone : StepResult::kStoreFull;

@@ -88,7 +88,7 @@ class LazyAutomaton {
   uint32_t trail_count_ = 0;
   uint32_t held_trail_ = 0;
   uint32_t* pins_ = nullptr;
-  State* united_ = nullptr;
+  StackTop* united_ = nullptr;
   uint32_t united_capacity_ = 0;
 };
 

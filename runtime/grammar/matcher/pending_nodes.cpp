@@ -29,7 +29,7 @@ void PendingNodes::init(const CompiledGrammar& grammar, StackStore& store, StepB
   budget_ = &budget;
 }
 
-StepResult PendingNodes::store(std::span<State> states) {
+StepResult PendingNodes::store(std::span<StackTop> states) {
   if (count_ == 0) return StepResult::kDone;
   frame_count_ = 0;
   if (first_new_ > 0) drop_unreachable(states);
@@ -44,7 +44,7 @@ StepResult PendingNodes::store(std::span<State> states) {
     result = store_groups();
   }
   if (result != StepResult::kDone) return result;
-  for (State& top : states) {
+  for (StackTop& top : states) {
     if (is_pending(top.node)) top.node = groups_[nodes_[top.node - kPending].group].node;
   }
   return StepResult::kDone;
@@ -52,7 +52,7 @@ StepResult PendingNodes::store(std::span<State> states) {
 
 // When several bytes are read in one step, most nodes of the earlier bytes are no longer needed. The others keep their
 // order.
-void PendingNodes::drop_unreachable(std::span<State> states) {
+void PendingNodes::drop_unreachable(std::span<StackTop> states) {
   uint32_t* stack = members_;
   uint32_t* numbers = ends_;
   uint32_t stack_size = 0;
@@ -62,7 +62,7 @@ void PendingNodes::drop_unreachable(std::span<State> states) {
     numbers[node - kPending] = 0;
     stack[stack_size++] = node - kPending;
   };
-  for (const State& top : states) need(top.node);
+  for (const StackTop& top : states) need(top.node);
   while (stack_size > 0) {
     uint32_t l = nodes_[stack[--stack_size]].first_link;
     for (; l != kNone; l = links_[l].next) need(links_[l].frame.parent);
@@ -77,7 +77,7 @@ void PendingNodes::drop_unreachable(std::span<State> states) {
   const auto renumber = [&](uint32_t& node) {
     if (is_pending(node)) node = kPending | numbers[node - kPending];
   };
-  for (State& top : states) renumber(top.node);
+  for (StackTop& top : states) renumber(top.node);
   for (uint32_t p = 0; p < count_; ++p) {
     for (uint32_t l = nodes_[p].first_link; l != kNone; l = links_[l].next) {
       renumber(links_[l].frame.parent);

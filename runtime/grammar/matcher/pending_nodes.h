@@ -31,7 +31,7 @@ class PendingNodes {
   void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits);
   void init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget);
 
-  // In a State, pending node i is represented by `kPending | i`.
+  // In a StackTop, pending node i is represented by `kPending | i`.
   static constexpr uint32_t kPending = kInternal;
   static bool is_pending(uint32_t node) { return (node & kPending) != 0; }
 
@@ -74,7 +74,7 @@ class PendingNodes {
   void set_count(uint32_t link, uint32_t count) { link_counts_[link].count = count; }
 
   // Stores the nodes that the states need, and replaces the pending nodes in the states by the stored ones.
-  StepResult store(std::span<State> states);
+  StepResult store(std::span<StackTop> states);
 
  private:
   static constexpr uint32_t kTailState = UINT32_MAX;
@@ -106,7 +106,7 @@ class PendingNodes {
     uint32_t member;  // place of its nodes in members_, and later its index in its component
   };
 
-  void drop_unreachable(std::span<State> states);
+  void drop_unreachable(std::span<StackTop> states);
   bool is_in_order() const;
   StepResult store_in_order();
   StepResult store_node(const Pending& pending, uint32_t* node);

@@ -65,7 +65,7 @@ TokenPrefilter PrefilterFinder::prefilter_after(uint32_t state, const StackFrame
 }
 
 // Returns the prefilter that the lookahead of the compiler gives for one state.
-TokenPrefilter PrefilterFinder::known_prefilter(const State& top) const {
+TokenPrefilter PrefilterFinder::known_prefilter(const StackTop& top) const {
   constexpr uint32_t kMaxFrames = 8;
   const GrammarState& state = engine_->grammar().state(top.state);
   TokenPrefilter prefilter{state.endless_classes, kLengthCount - 1};
@@ -80,11 +80,11 @@ TokenPrefilter PrefilterFinder::known_prefilter(const State& top) const {
 
 // Returns whether every character that begins with the step leads to a place where strings of any length over these
 // classes may follow.
-bool PrefilterFinder::leads_to_endless(const State& top, const Utf8Transition& step, uint8_t classes) const {
+bool PrefilterFinder::leads_to_endless(const StackTop& top, const Utf8Transition& step, uint8_t classes) const {
   const CompiledGrammar& grammar = engine_->grammar();
   const auto frames = engine_->store().frames(top.node);
   const auto is_endless = [&](uint32_t state) { return (classes & ~grammar.state(state).endless_classes) == 0; };
-  return transitions_.lead(grammar, top.state, step, [&](uint32_t target) {
+  return transitions_.all_lead_to(grammar, top.state, step, [&](uint32_t target) {
     if (is_endless(target)) return true;
     if ((grammar.flags(target) & GrammarState::kFinal) == 0) return false;
     for (const StackFrame frame : frames) {
@@ -100,18 +100,18 @@ TokenPrefilter PrefilterFinder::known_prefilter(uint32_t set) const {
   constexpr size_t kMaxStates = 32;
   TokenPrefilter prefilter;
   const auto states = engine_->store().states(set);
-  for (const State& top : states) prefilter = larger(prefilter, known_prefilter(top));
+  for (const StackTop& top : states) prefilter = larger(prefilter, known_prefilter(top));
   if (prefilter.classes == kAllClasses || states.size() > kMaxStates) return prefilter;
   for (const Utf8Transition& step : transitions_.from(0)) {
     if (std::none_of(states.begin(), states.end(),
-                     [&](const State& top) { return leads_to_endless(top, step, kAllClasses); })) {
+                     [&](const StackTop& top) { return leads_to_endless(top, step, kAllClasses); })) {
       return prefilter;
     }
   }
   return {kAllClasses, kLengthCount - 1};
 }
 
-uint32_t PrefilterFinder::exact_count(const State& top) const {
+uint32_t PrefilterFinder::exact_count(const StackTop& top) const {
   const CompiledGrammar& grammar = engine_->grammar();
   const GrammarState& state = grammar.state(top.state);
   if ((state.flags & GrammarState::kExact) != 0) return state.any_count;
@@ -138,7 +138,7 @@ uint32_t PrefilterFinder::exact_count(const State& top) const {
 
 uint32_t PrefilterFinder::exact_count(uint32_t set) const {
   uint32_t most = 0;
-  for (const State& top : engine_->store().states(set)) {
+  for (const StackTop& top : engine_->store().states(set)) {
     const uint32_t count = exact_count(top);
     if (count == kUnknownCount) return kUnknownCount;
     most = std::max(most, count);
@@ -228,7 +228,7 @@ TokenPrefilter PrefilterFinder::guess() {
 
 // Returns whether a loop may count characters. In that case every length leads to a different set.
 bool PrefilterFinder::counts(uint32_t set) const {
-  for (const State& top : engine_->store().states(set)) {
+  for (const StackTop& top : engine_->store().states(set)) {
     if (engine_->store().node(top.node).counts) return true;
   }
   return false;

@@ -52,10 +52,10 @@ class PrefilterFinder {
   TokenPrefilter prefilter_of_length(uint8_t classes, uint32_t characters) const;
   uint32_t repetitions_left(uint32_t state, const StackFrame& frame) const;
   TokenPrefilter prefilter_after(uint32_t state, const StackFrame& frame, uint8_t classes) const;
-  TokenPrefilter known_prefilter(const State& top) const;
+  TokenPrefilter known_prefilter(const StackTop& top) const;
   TokenPrefilter known_prefilter(uint32_t set) const;
-  bool leads_to_endless(const State& top, const Utf8Transition& step, uint8_t classes) const;
-  uint32_t exact_count(const State& top) const;
+  bool leads_to_endless(const StackTop& top, const Utf8Transition& step, uint8_t classes) const;
+  uint32_t exact_count(const StackTop& top) const;
   bool counts(uint32_t set) const;
   void forget_met();
   uint32_t count_characters(uint8_t classes, uint8_t* admitted);

@@ -17,8 +17,8 @@ void StackStepper::layout(Arena& arena, const CompiledGrammar& grammar, const Ma
   capacity_ = limits.work_count;
   index_ = index;
   entries_ = arena.take<Entry>(capacity_);
-  states_ = arena.take<State>(capacity_);
-  kept_ = arena.take<State>(kFewStates);
+  states_ = arena.take<StackTop>(capacity_);
+  kept_ = arena.take<StackTop>(kFewStates);
   pending_.layout(arena, grammar, limits);
 }
 
@@ -62,7 +62,7 @@ StepResult StackStepper::step_text(uint32_t set, std::span<const char> text, siz
 
 StepResult StackStepper::take_text(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next) {
   begin();
-  std::span<const State> states = store_->states(set);
+  std::span<const StackTop> states = store_->states(set);
   // Sets between the bytes are not stored. Stop when the set is empty or large, or memory becomes scarce.
   for (*taken = 0; *taken < text.size(); states = {kept_, state_count_}) {
     advance(states, grammar_->byte_class(static_cast<uint8_t>(text[(*taken)++])));
@@ -74,7 +74,7 @@ StepResult StackStepper::take_text(uint32_t set, std::span<const char> text, siz
   return store(next);
 }
 
-void StackStepper::advance(std::span<const State> states, uint32_t symbol_class) {
+void StackStepper::advance(std::span<const StackTop> states, uint32_t symbol_class) {
   flags_ = 0;
   is_unknown_ = false;
   ended_ = {};
@@ -87,15 +87,15 @@ void StackStepper::advance(std::span<const State> states, uint32_t symbol_class)
 // Follows the moves of all states. Usually none of them leads to a state in which a rule ends or calls another one;
 // then the function returns true, and states_ contains all states that were reached. Otherwise the entries contain the
 // targets of the moves.
-bool StackStepper::take_moves(std::span<const State> states, uint32_t symbol_class) {
+bool StackStepper::take_moves(std::span<const StackTop> states, uint32_t symbol_class) {
   bool is_plain = true;
   bool is_first = true;
-  for (const State& top : states) {
+  for (const StackTop& top : states) {
     const auto moves = grammar_->moves(top.state, symbol_class);
     if (!budget_->spend(1 + moves.size())) fail(StepResult::kTooComplex);
     if (moves.empty()) continue;
     const bool ends = moves.size() == 1 && (grammar_->flags(moves[0].target) & GrammarState::kLast) != 0;
-    ended_ = is_first && ends ? top : State{};
+    ended_ = is_first && ends ? top : StackTop{};
     is_first = false;
     for (const GrammarMove& move : moves) {
       const bool ends_or_calls = move.target <= kUnknownState ||
@@ -141,7 +141,7 @@ StepResult StackStepper::store(uint32_t* set) {
 }
 
 StepResult StackStepper::store_set(uint32_t* set) {
-  std::sort(states_, states_ + state_count_, state_less);
+  std::sort(states_, states_ + state_count_, stack_top_less);
   const auto count = static_cast<size_t>(std::unique(states_, states_ + state_count_) - states_);
   const bool fits = store_->intern_set({states_, count}, flags_, set);
   return fits ? StepResult::kDone : StepResult::kStoreFull;
@@ -289,16 +289,16 @@ uint32_t StackStepper::pending_for(uint32_t rule_start) {
 // If the newest byte was exactly one repetition of a loop, returns the state that begins the next repetition. All
 // states then follow from that state, and the next repetition leads to the same states with a higher count, until the
 // count reaches one of the loop's bounds.
-const State* StackStepper::find_repeat() const {
+const StackTop* StackStepper::find_repeat() const {
   if (ended_.state == 0 || grammar_->counts().loops == 0) return nullptr;
-  const State* end = states_ + state_count_;
-  const State* found =
-      std::find_if(static_cast<const State*>(states_), end, [&](const State& s) { return is_repeat(s); });
+  const StackTop* end = states_ + state_count_;
+  const StackTop* found =
+      std::find_if(static_cast<const StackTop*>(states_), end, [&](const StackTop& s) { return is_repeat(s); });
   return found == end ? nullptr : found;
 }
 
 // Returns whether the state begins the rule that has just ended, called by the same loop and by nothing else.
-bool StackStepper::is_repeat(const State& top) const {
+bool StackStepper::is_repeat(const StackTop& top) const {
   if (top.state != ended_.state || !pending_.is_new(top.node)) return false;
   const uint32_t link = pending_.first_link(top.node);
   if (pending_.rule_start(top.node) != top.state || pending_.next_link(link) != PendingNodes::kNone ||
@@ -320,7 +320,7 @@ bool StackStepper::is_repeat(const State& top) const {
 
 // Reads further repetitions by increasing the count in place.
 void StackStepper::repeat(std::span<const char> text, size_t* taken) {
-  const State* top = find_repeat();
+  const StackTop* top = find_repeat();
   if (top == nullptr) return;
   const uint32_t link = pending_.first_link(top->node);
   StackFrame frame = pending_.frame_of(link);
@@ -333,8 +333,8 @@ void StackStepper::repeat(std::span<const char> text, size_t* taken) {
 
 StepResult StackStepper::step_loop(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next) {
   *taken = 0;
-  const std::span<const State> states = store_->states(set);
-  const State* top = counting_state(states);
+  const std::span<const StackTop> states = store_->states(set);
+  const StackTop* top = counting_state(states);
   if (top == nullptr || states.size() > capacity_) return StepResult::kDone;
   StackFrame frame = store_->frames(top->node)[0];
   for (; *taken < text.size(); ++*taken) {
@@ -346,7 +346,7 @@ StepResult StackStepper::step_loop(uint32_t set, std::span<const char> text, siz
   flags_ = store_->state_set(set).flags;
   uint32_t node = 0;
   if (!store_->intern_node({&frame, 1}, &node)) return StepResult::kStoreFull;
-  for (const State& s : states) states_[state_count_++] = {s.state, &s == top ? node : s.node};
+  for (const StackTop& s : states) states_[state_count_++] = {s.state, &s == top ? node : s.node};
   const StepResult result = store_set(next);
   if (result == StepResult::kDone) store_->state_set(*next).counts_on = true;
   return result;
@@ -354,9 +354,9 @@ StepResult StackStepper::step_loop(uint32_t set, std::span<const char> text, siz
 
 // Returns the only state that begins a repetition of a loop, if its node has a single frame. Nothing else refers to
 // that node, so its count can be replaced.
-const State* StackStepper::counting_state(std::span<const State> states) const {
-  const State* found = nullptr;
-  for (const State& top : states) {
+const StackTop* StackStepper::counting_state(std::span<const StackTop> states) const {
+  const StackTop* found = nullptr;
+  for (const StackTop& top : states) {
     const FrameSpan frames = store_->frames(top.node);
     if (frames.size() != 1 || frames[0].loop == kNoLoop) continue;
     if (grammar_->loop(frames[0].loop).rule_start != top.state) continue;
@@ -369,9 +369,9 @@ const State* StackStepper::counting_state(std::span<const State> states) const {
 }
 
 // Returns whether the class moves no other state, and moves this one only to the end of its rule.
-bool StackStepper::ends_only(std::span<const State> states, const State* top, uint32_t symbol_class) {
+bool StackStepper::ends_only(std::span<const StackTop> states, const StackTop* top, uint32_t symbol_class) {
   if (!budget_->spend(states.size())) return false;
-  for (const State& s : states) {
+  for (const StackTop& s : states) {
     const auto moves = grammar_->moves(s.state, symbol_class);
     if (&s != top) {
       if (!moves.empty()) return false;

@@ -61,8 +61,8 @@ class StackStepper {
 
   void begin();
   StepResult take_text(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
-  void advance(std::span<const State> states, uint32_t symbol_class);
-  bool take_moves(std::span<const State> states, uint32_t symbol_class);
+  void advance(std::span<const StackTop> states, uint32_t symbol_class);
+  bool take_moves(std::span<const StackTop> states, uint32_t symbol_class);
   void reach();
   StepResult store(uint32_t* set);
   StepResult store_set(uint32_t* set);
@@ -81,11 +81,11 @@ class StackStepper {
   }
 
   // The functions below handle loops whose repetitions consist of one byte each.
-  const State* find_repeat() const;
-  bool is_repeat(const State& top) const;
+  const StackTop* find_repeat() const;
+  bool is_repeat(const StackTop& top) const;
   void repeat(std::span<const char> text, size_t* taken);
-  const State* counting_state(std::span<const State> states) const;
-  bool ends_only(std::span<const State> states, const State* top, uint32_t symbol_class);
+  const StackTop* counting_state(std::span<const StackTop> states) const;
+  bool ends_only(std::span<const StackTop> states, const StackTop* top, uint32_t symbol_class);
   bool count_on(uint32_t loop, uint32_t* count) const;
 
   const CompiledGrammar* grammar_ = nullptr;
@@ -94,14 +94,14 @@ class StackStepper {
   StepResult result_ = StepResult::kDone;
   uint8_t flags_ = 0;
   bool is_unknown_ = false;  // whether a node was popped that stands for the rest of a truncated stack
-  State ended_ = {};         // the state that moved, if it was the only one and its rule ended; otherwise state 0
+  StackTop ended_ = {};      // the state that moved, if it was the only one and its rule ended; otherwise state 0
   uint32_t capacity_ = 0;
   uint32_t entry_count_ = 0;
   uint32_t state_count_ = 0;
   Entry* entries_ = nullptr;
   HashIndex index_;  // index of the entries, used when there are more than kFewEntries
-  State* states_ = nullptr;
-  State* kept_ = nullptr;
+  StackTop* states_ = nullptr;
+  StackTop* kept_ = nullptr;
   PendingNodes pending_;
 };
 

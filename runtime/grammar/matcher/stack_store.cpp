@@ -21,9 +21,9 @@ uint64_t hash_frame(uint64_t hash, const StackFrame& frame, uint32_t parent) {
   return mix(hash, uint64_t{frame.loop} << 32 | frame.count);
 }
 
-uint32_t hash_states(std::span<const State> states, uint8_t flags) {
+uint32_t hash_states(std::span<const StackTop> states, uint8_t flags) {
   uint64_t hash = flags;
-  for (const State& top : states) hash = mix(hash, uint64_t{top.state} << 32 | top.node);
+  for (const StackTop& top : states) hash = mix(hash, uint64_t{top.state} << 32 | top.node);
   return static_cast<uint32_t>(hash >> 16);
 }
 
@@ -73,7 +73,7 @@ void StackStore::layout(Arena& arena, const CompiledGrammar& grammar, const Matc
   nodes_ = arena.take<StackNode>(size_t{limits.node_count} + 1);
   frames_.layout(arena, limits.frame_count, grammar.counts().loops > 0);
   sets_ = arena.take<StateSet>(size_t{limits.state_set_count} + 1);
-  states_ = arena.take<State>(limits.state_count);
+  states_ = arena.take<StackTop>(limits.state_count);
   has_narrow_rows_ = limits.state_set_count <= UINT8_MAX + 1u;
   const size_t cells = size_t{limits.state_set_count} * class_count_;
   narrow_rows_ = arena.take<uint8_t>(has_narrow_rows_ ? cells : 0);
@@ -201,7 +201,7 @@ void StackStore::measure(uint32_t first) {
   }
 }
 
-bool StackStore::intern_set(std::span<const State> states, uint8_t flags, uint32_t* set) {
+bool StackStore::intern_set(std::span<const StackTop> states, uint8_t flags, uint32_t* set) {
   if (states.empty() && flags == 0) {
     *set = kDeadSet;
     return true;
@@ -232,14 +232,14 @@ bool StackStore::intern_set(std::span<const State> states, uint8_t flags, uint32
 
 // Recognizes the two forms of a repeating state (GrammarState::kRepeats): the state alone, or the state together with
 // that of the rule that it calls, which returns nowhere else.
-uint8_t StackStore::repeated_classes(std::span<const State> states) const {
+uint8_t StackStore::repeated_classes(std::span<const StackTop> states) const {
   if (states.size() > 2) return 0;
-  for (const State& top : states) {
+  for (const StackTop& top : states) {
     const GrammarState& state = grammar_->state(top.state);
     if ((state.flags & GrammarState::kRepeats) == 0) continue;
     const auto calls = grammar_->calls(top.state);
     if (states.size() == 1) return calls.empty() ? state.endless_classes : uint8_t{0};
-    const State& other = states[&top == states.data() ? 1 : 0];
+    const StackTop& other = states[&top == states.data() ? 1 : 0];
     const StackFrame back{top.state, top.node};
     const auto called_by = frames(other.node);
     const bool is_called = !calls.empty() && calls[0].rule_start == other.state;
@@ -254,7 +254,7 @@ void StackStore::begin_row(uint32_t set) {
     using Cell = std::remove_pointer_t<decltype(rows)>;
     Cell* row = rows + size_t{set} * class_count_;
     std::fill_n(row, class_count_, static_cast<Cell>(kDeadSet));
-    for (const State& top : states(set)) {
+    for (const StackTop& top : states(set)) {
       for (const GrammarMove& move : grammar_->moves(top.state)) {
         row[move.symbol_class] = static_cast<Cell>(kNotComputed);
       }
@@ -277,7 +277,7 @@ void StackStore::mark_node(uint32_t node, uint32_t* stack_size) {
 void StackStore::mark_set(uint32_t set, uint32_t* stack_size) {
   if (set < kFirstSet || new_sets_[set] != kNoNewSet) return;
   new_sets_[set] = 0;
-  for (const State& top : states(set)) mark_node(top.node, stack_size);
+  for (const StackTop& top : states(set)) mark_node(top.node, stack_size);
 }
 
 // Marks the sets to keep, and the nodes that can be reached from them.
@@ -342,7 +342,7 @@ void StackStore::move_sets() {
     StateSet copy = sets_[set];
     const auto moving = states(set);
     copy.first = kept_states;
-    for (const State& top : moving) states_[kept_states++] = {top.state, new_nodes_[top.node]};
+    for (const StackTop& top : moving) states_[kept_states++] = {top.state, new_nodes_[top.node]};
     move_row(set, moved);
     sets_[moved] = copy;
   }

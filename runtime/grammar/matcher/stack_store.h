@@ -6,10 +6,10 @@
 // which the caller continues, and the parent node on which that state then stands. In contrast to those papers, nodes
 // do not record a position in the text, so two texts with the same unfinished rules share a node.
 //
-// A State is a state of the grammar on top of a node. A StateSet contains all States to which a text may have led, and
-// thus determines everything that may follow. Nodes and sets are hash-consed: equal ones are stored once, so equal
-// numbers mean equal contents, and a set can serve as the state of a lazy automaton (lazy_automaton.h). Nodes that
-// refer to each other, as with left recursion, form a strongly connected component and are interned together.
+// A StackTop is a state of the grammar on top of a node. A StateSet contains all stack tops to which a text may have
+// led, and thus determines everything that may follow. Nodes and sets are hash-consed: equal ones are stored once, so
+// equal numbers mean equal contents, and a set can serve as the state of a lazy automaton (lazy_automaton.h). Nodes
+// that refer to each other, as with left recursion, form a strongly connected component and are interned together.
 //
 // All memory is reserved when the matcher is made. When it is full, collect() keeps what the given sets need, compacts
 // it and renumbers it.
@@ -130,14 +130,14 @@ struct StackNode {
 };
 
 // A state of the grammar on top of a stack.
-struct State {
+struct StackTop {
   uint32_t state;
   uint32_t node;
 
-  bool operator==(const State&) const = default;
+  bool operator==(const StackTop&) const = default;
 };
 
-inline bool state_less(const State& a, const State& b) {
+inline bool stack_top_less(const StackTop& a, const StackTop& b) {
   return a.node != b.node ? a.node < b.node : a.state < b.state;
 }
 
@@ -181,7 +181,7 @@ class StackStore {
   FrameSpan frames(uint32_t node) const { return frames_.span(nodes_[node].first, frame_count(node)); }
   StateSet& state_set(uint32_t index) { return sets_[index]; }
   const StateSet& state_set(uint32_t index) const { return sets_[index]; }
-  std::span<const State> states(uint32_t set) const {
+  std::span<const StackTop> states(uint32_t set) const {
     return {states_ + sets_[set].first, states_ + sets_[set + 1].first};
   }
   // Returns the stored transition from a set by a byte or token of the class. If it is kNotComputed, the transition has
@@ -208,8 +208,8 @@ class StackStore {
   // Finds or stores a component in which node i has the frames from ends[i - 1] to ends[i]. A parent in the component
   // is given as kInternal | i. The nodes of the component have consecutive numbers, starting with `first`.
   bool intern_component(FrameSpan frames, std::span<const uint32_t> ends, uint32_t* first);
-  // Finds or stores the set with these states, which must be sorted by state_less.
-  bool intern_set(std::span<const State> states, uint8_t flags, uint32_t* set);
+  // Finds or stores the set with these states, which must be sorted by stack_top_less.
+  bool intern_set(std::span<const StackTop> states, uint8_t flags, uint32_t* set);
 
   // Sets that a collection keeps in addition to the pinned ones: all truncated sets that are shared, only those whose
   // mask has been used since the last collection, or none.
@@ -224,7 +224,7 @@ class StackStore {
   bool component_equals(uint32_t first, FrameSpan frames, std::span<const uint32_t> ends) const;
   uint32_t hash_component(uint32_t first) const;
   void measure(uint32_t first);
-  uint8_t repeated_classes(std::span<const State> states) const;
+  uint8_t repeated_classes(std::span<const StackTop> states) const;
   void begin_row(uint32_t set);
   void mark(std::span<const uint32_t> pins, Keep keep);
   void mark_set(uint32_t set, uint32_t* stack_size);
@@ -240,7 +240,7 @@ class StackStore {
   StackNode* nodes_ = nullptr;  // all nodes, followed by one whose first frame is the end of all frames
   FrameArray frames_;
   StateSet* sets_ = nullptr;  // all sets, followed by one that marks the end
-  State* states_ = nullptr;
+  StackTop* states_ = nullptr;
   // Transitions by set and class. They are stored in bytes if all numbers of sets fit.
   bool has_narrow_rows_ = false;
   uint8_t* narrow_rows_ = nullptr;

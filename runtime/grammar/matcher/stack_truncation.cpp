@@ -17,7 +17,7 @@ void StackTruncation::layout(Arena& arena, const MatcherParams& limits, const Ha
   entries_ = arena.take<Entry>(capacity_);
   stack_ = arena.take<uint32_t>(capacity_);
   frames_ = arena.take<StackFrame>(capacity_);
-  states_ = arena.take<State>(capacity_);
+  states_ = arena.take<StackTop>(capacity_);
 }
 
 void StackTruncation::init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget, uint32_t longest) {
@@ -34,7 +34,7 @@ bool StackTruncation::is_unchanged(uint32_t node, uint32_t depth) const {
 }
 
 bool StackTruncation::applies(uint32_t set, uint32_t depth) const {
-  for (const State& top : store_->states(set)) {
+  for (const StackTop& top : store_->states(set)) {
     if (!is_unchanged(top.node, depth)) return true;
   }
   return false;
@@ -53,12 +53,12 @@ StepResult StackTruncation::make_set(uint32_t set, uint32_t depth, uint32_t* tru
   const auto states = store_->states(set);
   if (states.size() > capacity_) return StepResult::kTooComplex;
   uint32_t count = 0;
-  for (const State& top : states) {
+  for (const StackTop& top : states) {
     const StepResult result = resolve({top.node, depth});
     if (result != StepResult::kDone) return result;
     states_[count++] = {top.state, result_of(top.node, depth)};
   }
-  std::sort(states_, states_ + count, state_less);
+  std::sort(states_, states_ + count, stack_top_less);
   count = static_cast<uint32_t>(std::unique(states_, states_ + count) - states_);
   const bool fits = store_->intern_set({states_, count}, store_->state_set(set).flags, truncated);
   return fits ? StepResult::kDone : StepResult::kStoreFull;

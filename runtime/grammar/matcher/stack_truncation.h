@@ -62,7 +62,7 @@ class StackTruncation {
   HashIndex index_;            // index of the entries
   uint32_t* stack_ = nullptr;  // indices of entries
   StackFrame* frames_ = nullptr;
-  State* states_ = nullptr;
+  StackTop* states_ = nullptr;
 };
 
 }  // namespace sotto

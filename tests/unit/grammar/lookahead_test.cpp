@@ -229,7 +229,7 @@ TEST(Utf8Transitions, WalksEnterEachPlaceOnce) {
   std::set<uint32_t> targets;
   size_t visits = 0;
   for (const Utf8Transition& first : steps.from(0)) {
-    EXPECT_TRUE(steps.lead(grammar, start, first, [&](uint32_t target) {
+    EXPECT_TRUE(steps.all_lead_to(grammar, start, first, [&](uint32_t target) {
       targets.insert(target);
       ++visits;
       return true;
