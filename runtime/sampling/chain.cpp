@@ -94,53 +94,62 @@ struct Stage {
   StageFunction run;  // null if the stage is not part of this build
 };
 
-using C = Candidates;
-using In = StageInput;
-
 // The rows are in the order of StageKind.
 constexpr Stage kStages[] = {
     {kLogitsCallback, kBansTokens,
-     [](C& c, const In& in) { c.rewrite(in.params.logits_callback, in.params.logits_user_data); }},
-    {kBias, kBansTokens, [](C& c, const In& in) { add_bias(c, in.params.logit_bias); }},
+     [](Candidates& c, const StageInput& in) { c.rewrite(in.params.logits_callback, in.params.logits_user_data); }},
+    {kBias, kBansTokens, [](Candidates& c, const StageInput& in) { add_bias(c, in.params.logit_bias); }},
     {kSequenceBias, kBansTokens,
-     [](C& c, const In& in) { add_sequence_bias(c, in.params.sequence_bias, in.input.history); }},
-    {kAllowed, kBansTokens, [](C& c, const In& in) { allow_only(c, in.params.allowed_tokens); }},
+     [](Candidates& c, const StageInput& in) { add_sequence_bias(c, in.params.sequence_bias, in.input.history); }},
+    {kAllowed, kBansTokens, [](Candidates& c, const StageInput& in) { allow_only(c, in.params.allowed_tokens); }},
     {kSuppress, kBansTokens, suppress},
     {kBadWords, kBansTokens,
-     [](C& c, const In& in) { ban_bad_words(c, in.params.bad_words, in.input.history, in.shape.end_token); }},
+     [](Candidates& c, const StageInput& in) {
+       ban_bad_words(c, in.params.bad_words, in.input.history, in.shape.end_token);
+     }},
     {kMinTokens, kBansTokens, ban_early_end},
     {kForced, kReweighs,
-     [](C& c, const In& in) { force(c, in.input, in.params.forced_prefix, in.params.forced_last_token); }},
+     [](Candidates& c, const StageInput& in) {
+       force(c, in.input, in.params.forced_prefix, in.params.forced_last_token);
+     }},
     {kEndDecay, kReweighs, decay_to_end},
     {kRepetition, kReweighs, penalize_repetition},
     {kFrequency, kReweighs,
-     [](C& c, const In& in) { frequency_penalty(c, penalty_window(in), in.params.frequency_penalty); }},
+     [](Candidates& c, const StageInput& in) {
+       frequency_penalty(c, penalty_window(in), in.params.frequency_penalty);
+     }},
     {kPresence, kReweighs,
-     [](C& c, const In& in) { presence_penalty(c, penalty_window(in), in.params.presence_penalty); }},
+     [](Candidates& c, const StageInput& in) { presence_penalty(c, penalty_window(in), in.params.presence_penalty); }},
     {kNoRepeatNgram, kBansTokens,
-     [](C& c, const In& in) { ban_repeated_ngrams(c, in.past, in.params.no_repeat_ngram); }},
+     [](Candidates& c, const StageInput& in) { ban_repeated_ngrams(c, in.past, in.params.no_repeat_ngram); }},
     {kDry, kReweighs, optional_stage(run_dry)},
     {kTemperature, kTruncates, set_temperature},
     {kSmoothing, kReorders,
-     [](C& c, const In& in) { smooth(c, in.params.smoothing_factor, in.params.smoothing_curve); }},
-    {kTopK, kTruncates, [](C& c, const In& in) { top_k(c, in.params.top_k, in.params.min_keep); }},
+     [](Candidates& c, const StageInput& in) { smooth(c, in.params.smoothing_factor, in.params.smoothing_curve); }},
+    {kTopK, kTruncates, [](Candidates& c, const StageInput& in) { top_k(c, in.params.top_k, in.params.min_keep); }},
     {kTopP, kTruncates,
-     [](C& c, const In& in) {
+     [](Candidates& c, const StageInput& in) {
        top_p(c, decayed_top_p(in.params.top_p, in.params.top_p_decay, in.params.top_p_min, in.state.top_p_step),
              in.params.min_keep);
      }},
-    {kMinP, kTruncates, [](C& c, const In& in) { min_p(c, in.params.min_p, in.params.min_keep); }},
-    {kTopA, kTruncates, optional_stage([](C& c, const In& in) { top_a(c, in.params.top_a, in.params.min_keep); })},
-    {kTailFree, kTruncates,
-     optional_stage([](C& c, const In& in) { tail_free(c, in.params.tail_free, in.params.min_keep); })},
+    {kMinP, kTruncates, [](Candidates& c, const StageInput& in) { min_p(c, in.params.min_p, in.params.min_keep); }},
+    {kTopA, kTruncates,
+     optional_stage([](Candidates& c, const StageInput& in) { top_a(c, in.params.top_a, in.params.min_keep); })},
+    {kTailFree, kTruncates, optional_stage([](Candidates& c, const StageInput& in) {
+       tail_free(c, in.params.tail_free, in.params.min_keep);
+     })},
     {kTypical, kReorders,
-     optional_stage([](C& c, const In& in) { typical(c, in.params.typical_p, in.params.min_keep); })},
-    {kEpsilon, kTruncates,
-     optional_stage([](C& c, const In& in) { epsilon_cutoff(c, in.params.epsilon, in.params.min_keep); })},
-    {kEta, kTruncates, optional_stage([](C& c, const In& in) { eta_cutoff(c, in.params.eta, in.params.min_keep); })},
-    {kTopNSigma, kTruncates,
-     optional_stage([](C& c, const In& in) { top_n_sigma(c, in.params.top_n_sigma, in.params.min_keep); })},
-    {kTopH, kTruncates, optional_stage([](C& c, const In& in) { top_h(c, in.params.top_h, in.params.min_keep); })},
+     optional_stage([](Candidates& c, const StageInput& in) { typical(c, in.params.typical_p, in.params.min_keep); })},
+    {kEpsilon, kTruncates, optional_stage([](Candidates& c, const StageInput& in) {
+       epsilon_cutoff(c, in.params.epsilon, in.params.min_keep);
+     })},
+    {kEta, kTruncates,
+     optional_stage([](Candidates& c, const StageInput& in) { eta_cutoff(c, in.params.eta, in.params.min_keep); })},
+    {kTopNSigma, kTruncates, optional_stage([](Candidates& c, const StageInput& in) {
+       top_n_sigma(c, in.params.top_n_sigma, in.params.min_keep);
+     })},
+    {kTopH, kTruncates,
+     optional_stage([](Candidates& c, const StageInput& in) { top_h(c, in.params.top_h, in.params.min_keep); })},
     {kXtc, kReorders, optional_stage(run_xtc)},
     {kWatermark, kReweighs, kHasWatermark ? add_watermark : nullptr},
 };

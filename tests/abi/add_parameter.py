@@ -93,7 +93,8 @@ def main():
         edit(table, r'"WATERMARK"\]', '"WATERMARK", "PROBE"]')
         table.write_text(table.read_text(encoding="utf-8") + FIELD, encoding="utf-8")
         edit(tree / "runtime/sampling/chain.cpp", r"(    \{kWatermark, [^\n]*\n)",
-             r"\1    {kProbe, kReweighs, [](C& c, const In& in) { temperature(c, 1 / in.params.probe_scale); }},\n")
+             r"\1    {kProbe, kReweighs,\n     [](Candidates& c, const StageInput& in) "
+             r"{ temperature(c, 1 / in.params.probe_scale); }},\n")
         session_table = tree / "capi/params/session.toml"
         session_table.write_text(session_table.read_text(encoding="utf-8") + SESSION_FIELD, encoding="utf-8")
 
