@@ -22,8 +22,9 @@ class RegexNfa {
         set_of_node_(workspace),
         frames_(workspace) {}
 
-  // Returns false if the NFA would be too large. `search` allows arbitrary text before and after a match.
-  bool build(bool search) {
+  // Makes the NFA of the node `root`. Returns false if it would be too large. `search` allows arbitrary text before and
+  // after a match.
+  bool build(uint32_t root, bool search) {
     set_nodes_.push(kNoIndex);
     if (!set_of_node_.resize(tree_.nodes.size(), 0xFF)) return false;
     uint32_t in = start = nfa.add_state();
@@ -32,7 +33,7 @@ class RegexNfa {
       in = nfa.add_state();
       epsilon(start, in);
     }
-    if (!compile(in, &exit)) return false;
+    if (!compile(root, in, &exit)) return false;
     if (search) {
       const uint32_t out = exit;
       exit = nfa.add_state();
@@ -69,8 +70,8 @@ class RegexNfa {
   }
   void push(uint32_t node, uint32_t in) { frames_.push({node, in, kNoIndex, kNoIndex, kNoIndex}); }
 
-  bool compile(uint32_t in, uint32_t* out) {
-    push(tree_.root, in);
+  bool compile(uint32_t root, uint32_t in, uint32_t* out) {
+    push(root, in);
     uint32_t done = kNoIndex;  // the last state of the node that was compiled last
     while (!frames_.empty()) {
       if (nfa.states.size() > kMaxNfaStates || workspace_.exhausted()) return false;
@@ -261,12 +262,11 @@ class CodePointClasses {
   uint32_t count_ = 1;
 };
 
-}  // namespace
-
-bool automaton_of_regex(const RegexTree& tree, bool search, Workspace& workspace, CharacterAutomaton* automaton) {
+bool automaton_of_node(const RegexTree& tree, uint32_t root, bool search, Workspace& workspace,
+                       CharacterAutomaton* automaton) {
   const size_t mark = workspace.size();
   RegexNfa nfa(tree, workspace);
-  if (!nfa.build(search)) return false;
+  if (!nfa.build(root, search)) return false;
   CodePointClasses classes(nfa, workspace);
   if (!classes.build()) return false;
   Dfa dfa(workspace);
@@ -277,6 +277,21 @@ bool automaton_of_regex(const RegexTree& tree, bool search, Workspace& workspace
   if (!subsets.determinize(nfa.start, nfa.exit, {kMaxAutomatonStates, kMaxSetMembers}, &dfa)) return false;
   if (workspace.exhausted()) return false;
   return make_table(dfa, classes.ranges(), classes.count(), mark, workspace, automaton);
+}
+
+}  // namespace
+
+bool automaton_of_regex(const RegexTree& tree, bool search, Workspace& workspace, CharacterAutomaton* automaton) {
+  if (!automaton_of_node(tree, tree.root, search, workspace, automaton)) return false;
+  for (const RegexTree::Condition condition : tree.conditions.span()) {
+    const CharacterAutomaton texts = *automaton;
+    CharacterAutomaton beginning;
+    if (!automaton_of_node(tree, condition.root, true, workspace, &beginning) ||
+        !intersect_automata(texts, false, beginning, condition.negated, workspace, automaton)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace sotto

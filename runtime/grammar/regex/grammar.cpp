@@ -151,6 +151,7 @@ uint32_t RegexGrammar::text(std::string_view text) {
 }
 
 uint32_t RegexGrammar::regex(const RegexTree& tree, bool search) {
+  if (!tree.conditions.empty()) return kNoIndex;
   uint32_t anchors = 0;
   for (uint32_t i = 0; i < tree.nodes.size(); ++i) {
     if (tree[i].kind == RegexKind::kBegin || tree[i].kind == RegexKind::kEnd) ++anchors;
@@ -373,7 +374,7 @@ Status build_regex_grammar(std::span<const char> pattern, std::span<const char> 
     CharacterAutomaton automaton;
     if (!automaton_of_regex(tree, false, builder.workspace(), &automaton)) {
       if (builder.workspace().exhausted()) return fail_too_large(error);
-      return fail(error, Status::kGrammarUnsupported, "anchors inside a regular expression of this size");
+      return fail(error, Status::kGrammarUnsupported, "anchors or look-ahead in a regular expression of this size");
     }
     expression = grammar.automaton(automaton);
   }

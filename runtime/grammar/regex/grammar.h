@@ -27,7 +27,8 @@ class RegexGrammar {
   uint32_t characters(std::span<const Interval> intervals);
   // Matches the text itself.
   uint32_t text(std::string_view text);
-  // Returns kNoIndex if there are anchors at places where only an automaton can express them.
+  // Returns kNoIndex if there is look-ahead, or if there are anchors at places where only an automaton can express
+  // them.
   uint32_t regex(const RegexTree& tree, bool search);
   uint32_t automaton(const CharacterAutomaton& automaton);
   // Matches nothing.

@@ -94,6 +94,10 @@ class RegexParser {
     }
     if (groups_.size() > 1) return fail(groups_.back().begin, "group that is not closed");
     tree_.root = finish(groups_.back());
+    const bool has_alternatives = tree_[tree_.root].kind == RegexKind::kChoice;
+    if (has_alternatives && !tree_.conditions.empty()) {
+      return unsupported(0, "look-ahead in one of several alternatives is not supported,");
+    }
     return Status::kOk;
   }
 
@@ -104,6 +108,8 @@ class RegexParser {
     uint32_t items = kNoIndex;  // items of the current alternative
     uint32_t last_item = kNoIndex;
     uint32_t before_last = kNoIndex;
+    bool is_condition = false;  // whether the group is look-ahead
+    bool is_negated = false;
     bool repeatable = false;  // whether a quantifier may follow the last item
     size_t begin = 0;
   };
@@ -228,8 +234,14 @@ class RegexParser {
   Status open() {
     const size_t begin = at_++;
     if (groups_.size() > kMaxNesting) return fail(begin, "groups nested deeper than 512");
+    Group group;
+    group.begin = begin;
     if (take('?')) {
-      if (peek() == '=' || peek() == '!') return unsupported(begin, "look-ahead is not supported,");
+      group.is_condition = peek() == '=' || peek() == '!';
+      group.is_negated = peek() == '!';
+      if (group.is_condition && !is_after_begin()) {
+        return unsupported(begin, "look-ahead is not supported except after ^ at the beginning,");
+      }
       if (peek() == '<' && (peek(1) == '=' || peek(1) == '!')) {
         return unsupported(begin, "look-behind is not supported,");
       }
@@ -238,22 +250,36 @@ class RegexParser {
         const size_t name = at_;
         while (is_letter(peek()) || is_digit(peek()) || peek() == '_' || peek() == '$') ++at_;
         if (at_ == name || is_digit(text_[name]) || !take('>')) return fail(begin, "malformed group name");
+      } else if (group.is_condition) {
+        ++at_;
       } else if (!take(':')) {
         return unsupported(begin, "inline flags are not supported,");
       }
     }
-    Group group;
-    group.begin = begin;
     groups_.push(group);
     return Status::kOk;
+  }
+
+  // Returns whether nothing but ^ comes before, apart from other look-ahead.
+  bool is_after_begin() const {
+    const Group& group = groups_[0];
+    return groups_.size() == 1 && group.alternatives == kNoIndex && group.items == group.last_item &&
+           group.items != kNoIndex && tree_[group.items].kind == RegexKind::kBegin;
   }
 
   Status close() {
     if (groups_.size() == 1) return fail(at_, "parenthesis that was not opened");
     ++at_;
+    const Group group = groups_.back();
     const uint32_t node = finish(groups_.back());
     groups_.pop();
-    append(node, true);
+    if (!group.is_condition) {
+      append(node, true);
+      return Status::kOk;
+    }
+    const uint32_t begin = add(RegexKind::kBegin);
+    tree_.nodes[begin].next = node;
+    tree_.conditions.push({add(RegexKind::kSequence, begin), group.is_negated});
     return Status::kOk;
   }
 

@@ -35,19 +35,26 @@ struct RegexNode {
 
 // A parsed regular expression.
 struct RegexTree {
-  explicit RegexTree(Workspace& workspace) : nodes(workspace), intervals(workspace) {}
+  // Look-ahead at the beginning of the text, which begins with a match of `root`, or does not.
+  struct Condition {
+    uint32_t root;
+    bool negated;
+  };
+
+  explicit RegexTree(Workspace& workspace) : nodes(workspace), intervals(workspace), conditions(workspace) {}
 
   std::span<const Interval> characters(const RegexNode& node) const { return intervals.span(node.first, node.count); }
   const RegexNode& operator[](uint32_t node) const { return nodes[node]; }
 
   GrowingArray<RegexNode> nodes;
   GrowingArray<Interval> intervals;
+  GrowingArray<Condition> conditions;
   uint32_t root = kNoIndex;
 };
 
-// Parses a pattern. Look-around, back-references, word boundaries, inline flags and unknown escapes are rejected with a
-// message that names them and their line and column. Lazy quantifiers are treated as greedy ones, because the language
-// is the same.
+// Parses a pattern. Look-around other than look-ahead after a leading ^, back-references, word boundaries, inline flags
+// and unknown escapes are rejected with a message that names them and their line and column. Lazy quantifiers are
+// treated as greedy ones, because the language is the same.
 Status parse_regex(std::span<const char> pattern, RegexTree& tree, Workspace& workspace, Error* error);
 
 }  // namespace sotto

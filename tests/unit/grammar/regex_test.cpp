@@ -84,6 +84,9 @@ TEST(Regex, Characters) {
   expect_matches("[^]", {"\n", "a", "日"}, {"", "ab"});
   expect_matches(".", {"a", "日", std::string(1, '\0')}, {"\n", "\r", "\xE2\x80\xA8"});
   expect_matches("(?<year>\\d{4})-(?P<month>\\d\\d)", {"2024-02"}, {"24-02"});
+  expect_matches("^(?!ab|c$)[a-d]+", {"a", "ba", "cc"}, {"ab", "abc", "c", ""});
+  expect_matches("^(?=.{2,3}$)(?!a)\\w*$", {"ba", "bbb"}, {"b", "aa", "bbbb", "b-"});
+  expect_matches("^(?!(?:a|b)c)", {""}, {"a"});
   expect_matches("[a-z]{3,100000}", {"abc", std::string(100000, 'x')}, {"ab", std::string(100001, 'x')});
 }
 
@@ -97,6 +100,9 @@ TEST(Regex, UnsupportedSyntaxIsNamed) {
   } cases[] = {
       {"a(?=b)", "1:2: look-ahead", kUnsupported},
       {"a(?!b)", "1:2: look-ahead", kUnsupported},
+      {"^a|^(?!b)c", "1:5: look-ahead", kUnsupported},
+      {"^(?!b)c|d", "1:1: look-ahead in one", kUnsupported},
+      {"^((?!b)c)*$", "1:3: look-ahead", kUnsupported},
       {"(?<=a)b", "1:1: look-behind", kUnsupported},
       {"(?<!a)b", "1:1: look-behind", kUnsupported},
       {"\\bword", "1:1: a word boundary", kUnsupported},
