@@ -79,6 +79,21 @@ namespace {
 #define VARIABLE "(?:[A-Za-z0-9_]|" ENCODED ")(?:\\.?(?:[A-Za-z0-9_]|" ENCODED "))*(?::[1-9]\\d{0,3}|\\*)?"
 #define TEMPLATE "(?:[!#$&-;=?-\\[\\]_a-z~" UCS PRIVATE "]|" ENCODED "|\\{[+#./;?&]?" VARIABLE "(?:," VARIABLE ")*\\})*"
 
+// Regular expressions of ECMA-262 that every dialect reads alike: without back-references, named groups and
+// look-around, with groups nested at most four deep.
+#define REGEX_ESCAPE "\\\\(?:[dDwWsStnrvf.^$*+?()\\[\\]{}|/\\\\]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})"
+#define REGEX_CLASS "\\[\\^?-?(?:0-9|1-9|0-7|a-z|A-Z|a-f|A-F|" REGEX_ESCAPE "|[^\\]\\[\\\\^\\-\\x00-\\x1F])+-?\\]"
+#define REGEX_BOUNDS                                                                                          \
+  "\\{(?:\\d{1,3},?|[01],[1-9]|2,[2-9]|3,[3-9]|4,[4-9]|5,[5-9]|6,[6-9]|7,[7-9]|8,[89]|9,9|\\d,[1-9]\\d{1,2}|" \
+  "[1-9]\\d,[1-9]\\d\\d)\\}"
+#define REGEX_QUANTIFIER "(?:(?:[*+?]|" REGEX_BOUNDS ")(?:\\?)?)?"
+#define REGEX_TERM \
+  "(?:[^\\\\^$.*+?()\\[\\]{}|\\x00-\\x1F]|\\.|" REGEX_ESCAPE "|" REGEX_CLASS ")" REGEX_QUANTIFIER "|[\\^$]|\\\\[bB]"
+#define REGEX_OF(groups) "(?:" REGEX_TERM "|\\|" groups ")*"
+#define REGEX_GROUP(inner) "|\\((?:\\?:)?" inner "\\)" REGEX_QUANTIFIER
+#define REGEX_NESTED REGEX_OF(REGEX_GROUP(REGEX_OF(REGEX_GROUP(REGEX_OF("")))))
+#define REGEX REGEX_OF(REGEX_GROUP(REGEX_OF(REGEX_GROUP(REGEX_NESTED))))
+
 // A format and its regular expression.
 struct Format {
   std::string_view name;
@@ -105,7 +120,7 @@ constexpr Format kFormats[] = {
     {"uri-template", TEMPLATE},
     {"json-pointer", POINTER},
     {"relative-json-pointer", "(?:0|[1-9]\\d*)(?:#|" POINTER ")"},
-    {"regex", ""},
+    {"regex", REGEX},
 };
 
 constexpr uint32_t kMinutesOfDay = 24 * 60;
