@@ -32,11 +32,10 @@ class ArrayBuilder {
     }
     tuple_ = std::min(tuple_, maximum_);
     if (minimum_ > maximum_) return Status::kOk;
-    if (unique_ != kNoIndex && maximum_ > 1) {
-      return schema_.unsupported(unique_, "unique elements are not supported where there may be several");
-    }
     uint32_t content = kNoIndex;
-    if (wanted_.node == kNoIndex) {
+    if (unique_ != kNoIndex && maximum_ > 1) {
+      SOTTO_TRY(unique(&content));
+    } else if (wanted_.node == kNoIndex) {
       content = plain();
     } else {
       SOTTO_TRY(counted(&content));
@@ -186,6 +185,46 @@ class ArrayBuilder {
       if (i > minimum_) content = builder_.repeat(content, 0, 1);
     }
     return content;
+  }
+
+  // Makes the elements a set of the values that "enum" or "const" lists.
+  Status unique(uint32_t* content) {
+    collect(0);
+    uint32_t list = kNoIndex;
+    for (const Literal& literal : literals_.span()) {
+      if (literal.kind != LiteralKind::kSchema || literal.negated) continue;
+      uint32_t schema = literal.node;
+      SOTTO_TRY(schema_.skip_references(&schema));
+      for (const Keyword keyword : {Keyword::kEnum, Keyword::kConst}) {
+        if (list == kNoIndex) list = schema_.assertion(schema, keyword);
+      }
+    }
+    GrowingArray<uint32_t> values(schema_.workspace());
+    bool fits = tuple_ == 0 && wanted_.node == kNoIndex;
+    const char* const what = "several unique elements are not supported unless \"enum\" lists them";
+    if (list == kNoIndex) return schema_.unsupported(unique_, what);
+    for (const uint32_t v : document_.values(list, schema_.keyword(list) == Keyword::kEnum)) {
+      fits = fits && schema_.type_of(v) < JsonType::kArray;
+      const auto known = values.span();
+      const bool is_known =
+          std::any_of(known.begin(), known.end(), [&](uint32_t other) { return schema_.same_value(v, other); });
+      if (!is_known) values.push(v);
+    }
+    const bool all = minimum_ == values.size();
+    fits = fits && values.size() <= kMaxSingleMembers && maximum_ >= values.size() && (minimum_ <= 1 || all);
+    if (!fits) return schema_.unsupported(unique_, what);
+    GrowingArray<SetMember> members(schema_.workspace());
+    for (const uint32_t v : values.span()) {
+      collect(0);
+      literals_.push({v, LiteralKind::kEquals, false});
+      const uint32_t rule = builder_.anonymous_rule(json_.item(compiler_.value(literals_)));
+      const uint32_t comma = json_.comma();
+      const uint32_t more = builder_.anonymous_rule(json_.sequence(comma, builder_.reference(rule)));
+      members.push({rule, more, all ? 1u : 0u, 1});
+    }
+    *content = builder_.any_order(members.span());
+    if (minimum_ == 0) *content = builder_.repeat(*content, 0, 1);
+    return Status::kOk;
   }
 
   // Makes a rule for each pair of the number of elements and the number of wanted elements so far.
