@@ -186,6 +186,15 @@ void Schema::set_root(uint32_t node) {
   if (draft != kNoIndex && document_.kind(draft) == JsonKind::kString) {
     modern_ = document_.text(draft).find("/draft-0") == std::string_view::npos;
   }
+  keywords_ = workspace_.take<uint8_t>(document_.count());
+  if (keywords_ != nullptr) std::memset(keywords_, 0, document_.count());
+}
+
+Keyword Schema::keyword(uint32_t member) const {
+  if (keywords_ == nullptr) return find_keyword(document_.name(member), modern_);
+  uint8_t& known = keywords_[member];
+  if (known == 0) known = static_cast<uint8_t>(1 + static_cast<uint8_t>(find_keyword(document_.name(member), modern_)));
+  return static_cast<Keyword>(known - 1);
 }
 
 Status Schema::fail_at_node(Status status, uint32_t node, const char* what) const {

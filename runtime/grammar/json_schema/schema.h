@@ -92,7 +92,7 @@ class Schema {
   Status fail_at_node(Status status, uint32_t node, const char* what) const;
   Status check_memory() const;
 
-  Keyword keyword(uint32_t member) const { return find_keyword(document_.name(member), modern_); }
+  Keyword keyword(uint32_t member) const;
   bool is_asserting(uint32_t member) const;
   // Returns the member of a schema with this keyword, or kNoIndex.
   uint32_t assertion(uint32_t schema, Keyword keyword) const;
@@ -135,7 +135,8 @@ class Schema {
   Workspace& workspace_;
   Error* error_;
   uint32_t root_ = 0;
-  bool modern_;  // whether the draft is later than 7; in earlier drafts, $ref hides its siblings
+  bool modern_;                  // whether the draft is later than 7; in earlier drafts, $ref hides its siblings
+  uint8_t* keywords_ = nullptr;  // for each node, 1 + the keyword that its name is, or 0 before it is looked up
 };
 
 enum class Verdict : uint8_t { kFalse, kTrue, kOpen };
