@@ -205,8 +205,8 @@ Status Expansion::apply_keyword(Branch& branch, Literal literal) {
     case Keyword::kMaxContains:
       return apply_contains(branch, literal);
     case Keyword::kPropertyNames:
-      if (literal.negated) return schema_.unsupported(member, "\"not\" around propertyNames is not supported");
-      break;
+      add_atom(branch, literal.negated ? Literal{member, LiteralKind::kSomeName, false} : literal);
+      return Status::kOk;
     case Keyword::kUniqueItems:
       if (literal.negated) return schema_.unsupported(member, "\"not\" around uniqueItems is not supported");
       break;
@@ -393,9 +393,13 @@ Status Expansion::apply_properties(Branch& branch, Literal literal) {
   }
   const uint32_t patterns = schema_.assertion(schema, Keyword::kPatternProperties);
   const uint32_t others = schema_.additional_of(schema);
-  if (patterns != kNoIndex) return schema_.unsupported(patterns, "\"not\" around patternProperties is not supported");
+  for (const uint32_t p : document_.children(patterns)) {
+    const Literal wrong{p, LiteralKind::kSomeMatching, false};
+    if (document_.kind(p) != JsonKind::kTrue) fork(branch, {&wrong, 1});
+  }
   if (others != kNoIndex && document_.kind(others) != JsonKind::kTrue) {
-    return schema_.unsupported(others, "\"not\" around additionalProperties is not supported");
+    const Literal wrong{others, LiteralKind::kSomeOther, false};
+    fork(branch, {&wrong, 1});
   }
   const uint32_t properties = schema_.assertion(schema, Keyword::kProperties);
   for (const uint32_t p : document_.children(properties)) {

@@ -35,6 +35,10 @@ enum class LiteralKind : uint8_t {
   kEvery,       // every element satisfies the schema `node`
   kElement,     // if there is an element with the index of `node`, it satisfies `node`
   kLonger,      // the number of elements exceeds the index of `node`
+  // Some property, to which the keyword applies, violates it. The kinds differ in the properties.
+  kSomeMatching,  // `node` is a member of "patternProperties"
+  kSomeOther,     // `node` is "additionalProperties"
+  kSomeName,      // `node` is "propertyNames"
 };
 
 // A condition on a value, given by a node of the document.

@@ -7,6 +7,7 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kMaxStates = 40000;
+constexpr uint32_t kMaxViolations = 3;
 // Number of names that are written into one rule, so that states share what follows.
 constexpr uint32_t kRunLength = 32;
 
@@ -23,12 +24,18 @@ class ObjectBuilder {
         names_(schema_.workspace()),
         mentioned_(schema_.workspace()),
         literals_(schema_.workspace()),
+        violations_(schema_.workspace()),
         due_(schema_.workspace()) {}
 
   // Builds the objects that satisfy all atoms, or returns kNoIndex if there are none.
   Status build(uint32_t* expression);
 
  private:
+  // What some property must violate: kSomeMatching, kSomeOther or kSomeName.
+  struct Violation {
+    Literal atom;
+    CharacterAutomaton names;  // names of the properties that may violate it
+  };
   // A name that the schema mentions.
   struct Name {
     std::string_view text;
@@ -39,6 +46,7 @@ class ObjectBuilder {
   struct Due {
     uint32_t position;
     uint32_t count;
+    uint32_t violated;
   };
 
   Status read_atoms();
@@ -47,15 +55,23 @@ class ObjectBuilder {
   Status intersect_names(const CharacterAutomaton& names, bool negated, uint32_t node);
   Status collect(std::string_view name, bool* allowed);
   void add_additional(uint32_t group, bool* allowed);
-  Status build_others(uint32_t* others);
+  Status read_violation(const Literal& atom);
+  bool is_by_name(const Violation& violation) const;
+  uint32_t violations_of(std::string_view name) const;
+  void add_violations(uint32_t violated);
+  Status build_others(uint32_t violated, uint32_t* others);
   Status append_others(const CharacterAutomaton* names, std::span<const uint32_t> patterns, uint32_t matched,
-                       uint32_t* others);
+                       uint32_t violated, uint32_t* others);
   Status build_content(uint32_t* content);
+  Status check_violations();
   bool is_set() const;
   uint32_t set();
-  uint32_t state(uint32_t position, uint32_t count);
+  uint32_t state(uint32_t position, uint32_t count, uint32_t violated);
+  uint32_t named_pair(const Name& name, uint32_t violated);
   uint32_t tail(uint32_t count);
-  uint32_t reference(uint32_t position, uint32_t count);
+  uint32_t violating_tail(uint32_t count, uint32_t violated);
+  uint32_t& rule(const Due& due);
+  uint32_t reference(uint32_t position, uint32_t count, uint32_t violated);
   uint32_t pair(uint32_t rule, uint32_t count);
 
   SchemaCompiler& compiler_;
@@ -68,14 +84,17 @@ class ObjectBuilder {
   GrowingArray<Name> names_;                  // names that may be present
   GrowingArray<std::string_view> mentioned_;  // all names that the schema mentions
   GrowingArray<Literal> literals_;
+  GrowingArray<Violation> violations_;
   GrowingArray<Due> due_;      // states whose rules have not been written yet
-  uint32_t* rules_ = nullptr;  // (position, count)
+  uint32_t* rules_ = nullptr;  // (position, count, violated)
   uint32_t last_count_ = 1;
   uint32_t required_ = 0;
   uint32_t minimum_ = 0;
   uint32_t maximum_ = kUnbounded;
   uint32_t counting_ = kNoIndex;  // the node of minProperties, if properties are counted for it
-  uint32_t others_ = kNoIndex;    // rule of a pair whose name is not mentioned
+  // For each set of violations, as bits, the rule of a pair whose name is not mentioned and that brings them about.
+  uint32_t others_[1 << kMaxViolations];
+  Status status_ = Status::kOk;  // failure of a function that returns an expression
   bool restricted_ = false;
   CharacterAutomaton allowed_;  // automaton of the allowed names, if they are restricted
 };
@@ -102,10 +121,12 @@ Status ObjectBuilder::build(uint32_t* expression) {
     names_[kept++] = name;
   }
   if (!possible) return schema_.check_memory();
-  uint32_t others = kNoIndex;
   names_.truncate(kept);
-  SOTTO_TRY(build_others(&others));
-  if (others != kNoIndex) others_ = builder_.anonymous_rule(others);
+  for (uint32_t violated = 0; violated < 1u << violations_.size(); ++violated) {
+    uint32_t others = kNoIndex;
+    SOTTO_TRY(build_others(violated, &others));
+    others_[violated] = others == kNoIndex ? kNoIndex : builder_.anonymous_rule(others);
+  }
   uint32_t content = kNoIndex;
   SOTTO_TRY(build_content(&content));
   if (content != kNoIndex) *expression = json_.container('{', content);
@@ -116,6 +137,7 @@ Status ObjectBuilder::build(uint32_t* expression) {
 Status ObjectBuilder::read_atoms() {
   for (const Literal& atom : atoms_) {
     if (atom.kind == LiteralKind::kGroup) groups_.push(atom.node);
+    if (atom.kind >= LiteralKind::kSomeMatching) SOTTO_TRY(read_violation(atom));
     if (atom.kind != LiteralKind::kKeyword) continue;
     const Keyword keyword = schema_.keyword(atom.node);
     if (keyword == Keyword::kPropertyNames) {
@@ -224,9 +246,66 @@ void ObjectBuilder::add_additional(uint32_t group, bool* allowed) {
   }
 }
 
+// Finds the names of the properties that may violate a condition.
+Status ObjectBuilder::read_violation(const Literal& atom) {
+  if (violations_.size() == kMaxViolations) {
+    return schema_.unsupported(atom.node, "too many negations of keywords about properties");
+  }
+  Workspace& workspace = schema_.workspace();
+  Violation violation{atom, {}};
+  bool fits = true;
+  if (atom.kind == LiteralKind::kSomeMatching) {
+    SOTTO_TRY(compiler_.patterns().automaton(atom.node, &violation.names));
+  } else if (atom.kind == LiteralKind::kSomeName) {
+    CharacterAutomaton allowed;
+    SOTTO_TRY(names_automaton(compiler_, atom.node, &allowed));
+    fits = intersect_automata(allowed, true, allowed, true, workspace, &violation.names);
+  } else {
+    const uint32_t schema = document_[atom.node].parent;
+    GrowingArray<std::string_view> names(workspace);
+    for (const uint32_t p : document_.children(schema_.assertion(schema, Keyword::kProperties))) {
+      names.push(document_.name(p));
+    }
+    CharacterAutomaton others;
+    fits = automaton_of_words(names.span(), workspace, &others) &&
+           intersect_automata(others, true, others, true, workspace, &violation.names);
+    for (const uint32_t p : document_.children(schema_.assertion(schema, Keyword::kPatternProperties))) {
+      CharacterAutomaton pattern;
+      SOTTO_TRY(compiler_.patterns().automaton(p, &pattern));
+      others = violation.names;
+      fits = fits && intersect_automata(others, false, pattern, true, workspace, &violation.names);
+    }
+  }
+  violations_.push(violation);
+  SOTTO_TRY(schema_.check_memory());
+  return fits ? Status::kOk : schema_.unsupported(atom.node, "the names of properties are too large to be combined");
+}
+
+// Returns whether a property violates the condition whatever its value is.
+bool ObjectBuilder::is_by_name(const Violation& violation) const {
+  return violation.atom.kind == LiteralKind::kSomeName || document_.kind(violation.atom.node) == JsonKind::kFalse;
+}
+
+// Returns the violations that a property of this name may bring about.
+uint32_t ObjectBuilder::violations_of(std::string_view name) const {
+  uint32_t violated = 0;
+  for (uint32_t i = 0; i < violations_.size(); ++i) {
+    if (violations_[i].names.matches(name)) violated |= 1u << i;
+  }
+  return violated;
+}
+
+// Adds the conditions on the value of a property that brings about the violations.
+void ObjectBuilder::add_violations(uint32_t violated) {
+  for (uint32_t i = 0; i < violations_.size(); ++i) {
+    const bool is_needed = (violated >> i & 1) != 0 && !is_by_name(violations_[i]);
+    if (is_needed) literals_.push({violations_[i].atom.node, LiteralKind::kSchema, true});
+  }
+}
+
 // Builds the pairs whose names the schema does not mention: a choice over the sets of patterns that such a name can
-// match.
-Status ObjectBuilder::build_others(uint32_t* others) {
+// match. They bring about the violations.
+Status ObjectBuilder::build_others(uint32_t violated, uint32_t* others) {
   for (const Literal& atom : atoms_) {
     if (atom.kind == LiteralKind::kEquals) return Status::kOk;
   }
@@ -236,8 +315,8 @@ Status ObjectBuilder::build_others(uint32_t* others) {
     for (const uint32_t p : document_.children(own)) patterns.push(p);
   }
   if (patterns.size() > 16) return schema_.unsupported(patterns[16], "too many patterns for names");
-  if (patterns.empty() && !restricted_ && mentioned_.empty()) {
-    return append_others(nullptr, {}, 0, others);
+  if (patterns.empty() && !restricted_ && mentioned_.empty() && violated == 0) {
+    return append_others(nullptr, {}, 0, 0, others);
   }
   // If no other restriction applies, these names need not be distinguished.
   bool none = patterns.empty();
@@ -258,6 +337,14 @@ Status ObjectBuilder::build_others(uint32_t* others) {
   };
   GrowingArray<Part> parts(schema_.workspace());
   parts.push({allowed_, 0});
+  for (uint32_t i = 0; i < violations_.size(); ++i) {
+    if ((violated >> i & 1) == 0) continue;
+    const CharacterAutomaton names = parts[0].names;
+    if (!intersect_automata(names, false, violations_[i].names, false, schema_.workspace(), &parts[0].names)) {
+      SOTTO_TRY(schema_.check_memory());
+      return schema_.unsupported(violations_[i].atom.node, "the names of properties are too large to be combined");
+    }
+  }
   for (uint32_t i = 0; i < patterns.size(); ++i) {
     CharacterAutomaton pattern;
     SOTTO_TRY(compiler_.patterns().automaton(patterns[i], &pattern));
@@ -279,7 +366,7 @@ Status ObjectBuilder::build_others(uint32_t* others) {
     const Part part = parts[i];
     if (part.names.state_count == 0) continue;
     uint32_t choice = *others;
-    SOTTO_TRY(append_others(&part.names, patterns.span(), part.matched, &choice));
+    SOTTO_TRY(append_others(&part.names, patterns.span(), part.matched, violated, &choice));
     *others = choice;
   }
   return schema_.check_memory();
@@ -287,8 +374,9 @@ Status ObjectBuilder::build_others(uint32_t* others) {
 
 // Adds the pairs whose names match exactly these patterns to the choice.
 Status ObjectBuilder::append_others(const CharacterAutomaton* names, std::span<const uint32_t> patterns,
-                                    uint32_t matched, uint32_t* others) {
+                                    uint32_t matched, uint32_t violated, uint32_t* others) {
   literals_.truncate(0);
+  add_violations(violated);
   bool allowed = true;
   for (const uint32_t group : groups_.span()) {
     const uint32_t own = schema_.assertion(group, Keyword::kPatternProperties);
@@ -312,15 +400,17 @@ Status ObjectBuilder::append_others(const CharacterAutomaton* names, std::span<c
   return Status::kOk;
 }
 
-// Builds the sequence of pairs. A state consists of a position and the number of pairs so far, which saturates where it
-// no longer matters.
+// Builds the chain of pairs. A state is a position, the number of pairs so far, and the set of violations so far. The
+// number saturates where it no longer matters.
 Status ObjectBuilder::build_content(uint32_t* content) {
   const auto count = names_.size();
-  if (others_ == kNoIndex && minimum_ > count) return Status::kOk;
-  if (others_ == kNoIndex && maximum_ >= count) maximum_ = kUnbounded;
-  if (minimum_ <= required_) minimum_ = 0;
+  const bool is_closed = others_[0] == kNoIndex;
+  if (is_closed && minimum_ > count) return Status::kOk;
+  if (is_closed && maximum_ >= count) maximum_ = kUnbounded;
+  if (minimum_ <= std::max(required_, violations_.empty() ? 0u : 1u)) minimum_ = 0;
   if (required_ > maximum_ || minimum_ > maximum_) return Status::kOk;
-  if (others_ != kNoIndex && minimum_ > required_ + 1 && !schema_.options().assume_distinct_names) {
+  if (!violations_.empty() && !is_closed) SOTTO_TRY(check_violations());
+  if (!is_closed && minimum_ > required_ + 1 && !schema_.options().assume_distinct_names) {
     return schema_.unsupported(counting_ == kNoIndex ? atoms_[0].node : counting_,
                                "not supported where names that the schema does not list could repeat");
   }
@@ -329,24 +419,39 @@ Status ObjectBuilder::build_content(uint32_t* content) {
     return Status::kOk;
   }
   last_count_ = maximum_ != kUnbounded ? maximum_ : std::max(1u, minimum_);
-  if ((count + 1ull) * (last_count_ + 1ull) > kMaxStates) {
-    return schema_.unsupported(atoms_[0].node, "too many properties to count");
-  }
-  rules_ = schema_.workspace().take<uint32_t>((count + 1) * (last_count_ + 1));
+  const uint64_t states = (count + 1ull) * (last_count_ + 1ull) << violations_.size();
+  if (states > kMaxStates) return schema_.unsupported(atoms_[0].node, "too many properties to count");
+  rules_ = schema_.workspace().take<uint32_t>(states);
   if (rules_ == nullptr) return schema_.check_memory();
-  std::fill(rules_, rules_ + (count + 1) * (last_count_ + 1), kNoIndex);
-  *content = state(0, 0);
+  std::fill_n(rules_, states, kNoIndex);
+  *content = state(0, 0, 0);
   for (uint32_t i = 0; i < due_.size(); ++i) {
     SOTTO_TRY(schema_.check_memory());
     const Due due = due_[i];
-    builder_.define(rules_[due.position * (last_count_ + 1) + due.count], state(due.position, due.count), 0);
+    SOTTO_TRY(status_);
+    builder_.define(rule(due), state(due.position, due.count, due.violated), 0);
   }
-  return Status::kOk;
+  return status_;
+}
+
+// A property with a name that the schema does not mention could occur twice, and its last value counts. So a violation
+// that depends on the value is the last pair, and there is only one.
+Status ObjectBuilder::check_violations() {
+  uint32_t by_value = 0;
+  for (uint32_t i = 0; i < violations_.size(); ++i) {
+    if (is_by_name(violations_[i]) || others_[1u << i] == kNoIndex) continue;
+    if (++by_value == 2) {
+      return schema_.unsupported(violations_[i].atom.node,
+                                 "several negations of keywords about properties that the schema does not list");
+    }
+  }
+  if (maximum_ == kUnbounded && minimum_ == 0) return Status::kOk;
+  return schema_.unsupported(violations_[0].atom.node, "a negation is not supported where properties are counted");
 }
 
 // Returns whether the pairs may come in any order. That is not supported where they are counted.
 bool ObjectBuilder::is_set() const {
-  const bool several = names_.size() + (others_ == kNoIndex ? 0 : 1) > 1;
+  const bool several = violations_.empty() && names_.size() + (others_[0] == kNoIndex ? 0 : 1) > 1;
   return schema_.options().any_order && several && names_.size() <= kMaxSingleMembers && minimum_ <= 1 &&
          maximum_ == kUnbounded;
 }
@@ -358,16 +463,21 @@ uint32_t ObjectBuilder::set() {
     members.push({rule, builder_.anonymous_rule(pair(rule, 1)), minimum, maximum});
   };
   for (const Name& name : names_.span()) add(name.pair, name.required ? 1 : 0, 1);
-  if (others_ != kNoIndex) add(others_, 0, kUnbounded);
+  if (others_[0] != kNoIndex) add(others_[0], 0, kUnbounded);
   const uint32_t pairs = builder_.any_order(members.span());
   return required_ == 0 && minimum_ == 0 ? builder_.repeat(pairs, 0, 1) : pairs;
 }
 
-uint32_t ObjectBuilder::reference(uint32_t position, uint32_t count) {
-  uint32_t& rule = rules_[position * (last_count_ + 1) + count];
+uint32_t& ObjectBuilder::rule(const Due& due) {
+  return rules_[(due.position * (last_count_ + 1) + due.count) << violations_.size() | due.violated];
+}
+
+uint32_t ObjectBuilder::reference(uint32_t position, uint32_t count, uint32_t violated) {
+  const Due due{position, count, violated};
+  uint32_t& rule = this->rule(due);
   if (rule == kNoIndex) {
     rule = builder_.anonymous_rule(kNoIndex);
-    due_.push({position, count});
+    due_.push(due);
   }
   return builder_.reference(rule);
 }
@@ -378,14 +488,26 @@ uint32_t ObjectBuilder::pair(uint32_t rule, uint32_t count) {
   return json_.sequence(comma, builder_.reference(rule));
 }
 
-// Builds what follows `count` pairs, starting with the name at `position`.
-uint32_t ObjectBuilder::state(uint32_t position, uint32_t count) {
+// Returns the rule of the pair of a name that brings about violations, or kNoIndex if there is none.
+uint32_t ObjectBuilder::named_pair(const Name& name, uint32_t violated) {
+  if (violated == 0) return name.pair;
+  bool allowed = false;
+  const Status status = collect(name.text, &allowed);
+  if (status != Status::kOk) status_ = status;
+  add_violations(violated);
+  if (compiler_.normalize(literals_) == SchemaCompiler::Goal::kNever) return kNoIndex;
+  return compiler_.pair(name.text, compiler_.value(literals_));
+}
+
+// Builds the continuation after `count` pairs that have brought about the violations, starting with the name at
+// `position`.
+uint32_t ObjectBuilder::state(uint32_t position, uint32_t count, uint32_t violated) {
   const bool limited = maximum_ != kUnbounded;
   const auto after = [&](uint32_t pairs) { return std::min(pairs + 1, last_count_); };
   GrammarBuilder::List list;
   for (const uint32_t begin = position; position < names_.size(); ++position) {
     if (position > begin && position % kRunLength == 0) {
-      builder_.append(list, reference(position, count));
+      builder_.append(list, reference(position, count, violated));
       return builder_.sequence(list);
     }
     const Name& name = names_[position];
@@ -393,21 +515,54 @@ uint32_t ObjectBuilder::state(uint32_t position, uint32_t count) {
     if (full && name.required) return json_.never();
     if (full) continue;
     const bool settled = !limited && count == last_count_;
-    if (name.required || settled) {
+    const uint32_t possible = violations_of(name.text) & ~violated;
+    if (possible == 0 && (name.required || settled)) {
       const uint32_t own = pair(name.pair, count);
       builder_.append(list, name.required ? own : builder_.repeat(own, 0, 1));
       count = after(count);
       continue;
     }
     GrammarBuilder::List choices;
-    const uint32_t own = pair(name.pair, count);
-    builder_.append(choices, json_.sequence(own, reference(position + 1, after(count))));
-    builder_.append(choices, reference(position + 1, count));
+    // Goes through the subsets of `possible`.
+    for (uint32_t subset = possible;; subset = (subset - 1) & possible) {
+      const uint32_t rule = named_pair(name, subset);
+      if (rule != kNoIndex) {
+        const uint32_t own = pair(rule, count);
+        builder_.append(choices, json_.sequence(own, reference(position + 1, after(count), violated | subset)));
+      }
+      if (subset == 0) break;
+    }
+    if (!name.required) builder_.append(choices, reference(position + 1, count, violated));
     builder_.append(list, builder_.choice(choices));
     return builder_.sequence(list);
   }
-  builder_.append(list, tail(count));
+  const uint32_t all = (1u << violations_.size()) - 1;
+  builder_.append(list, violated == all ? tail(count) : violating_tail(count, violated));
   return builder_.sequence(list);
+}
+
+// Builds the pairs with other names, after all names, until they have brought about the rest of the violations.
+uint32_t ObjectBuilder::violating_tail(uint32_t count, uint32_t violated) {
+  const uint32_t rest = ((1u << violations_.size()) - 1) & ~violated;
+  const auto end = names_.size();
+  GrammarBuilder::List choices;
+  builder_.append(choices, json_.never());
+  for (uint32_t subset = rest;; subset = (subset - 1) & rest) {
+    if (others_[subset] != kNoIndex) {
+      bool by_value = false;
+      for (uint32_t i = 0; i < violations_.size(); ++i) {
+        by_value = by_value || ((subset >> i & 1) != 0 && !is_by_name(violations_[i]));
+      }
+      const uint32_t own = pair(others_[subset], count);
+      if (!by_value || schema_.options().assume_distinct_names) {
+        builder_.append(choices, json_.sequence(own, reference(end, 1, violated | subset)));
+      } else if (subset == rest) {
+        builder_.append(choices, own);
+      }
+    }
+    if (subset == 0) break;
+  }
+  return builder_.choice(choices);
 }
 
 // Builds the pairs with other names, which come last.
@@ -415,10 +570,10 @@ uint32_t ObjectBuilder::tail(uint32_t count) {
   const bool limited = maximum_ != kUnbounded;
   const uint32_t least = count < minimum_ ? minimum_ - count : 0;
   const uint32_t most = limited ? maximum_ - count : kUnbounded;
-  if (others_ == kNoIndex || most == 0) return least == 0 ? builder_.empty() : json_.never();
-  if (count > 0) return builder_.repeat(pair(others_, 1), least, most);
-  const uint32_t first = pair(others_, 0);
-  const uint32_t more = builder_.repeat(pair(others_, 1), least > 0 ? least - 1 : 0, limited ? most - 1 : most);
+  if (others_[0] == kNoIndex || most == 0) return least == 0 ? builder_.empty() : json_.never();
+  if (count > 0) return builder_.repeat(pair(others_[0], 1), least, most);
+  const uint32_t first = pair(others_[0], 0);
+  const uint32_t more = builder_.repeat(pair(others_[0], 1), least > 0 ? least - 1 : 0, limited ? most - 1 : most);
   const uint32_t all = json_.sequence(first, more);
   return least == 0 ? builder_.repeat(all, 0, 1) : all;
 }

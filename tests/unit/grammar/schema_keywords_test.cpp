@@ -200,7 +200,7 @@ TEST(SchemaKeywords, ReferencesResolvePointers) {
 TEST(SchemaKeywords, ErrorsNameThePointer) {
   const std::pair<const char*, const char*> cases[] = {
       {R"_({"properties":{"a/b":{"pattern":"(?=x)"}}})_", "#/properties/a~1b/pattern: 1:1: look-ahead"},
-      {R"({"items":{"uniqueItems":true}})", "#/items/uniqueItems: unique elements"},
+      {R"({"items":{"uniqueItems":true}})", "#/items/uniqueItems: several unique elements"},
       {R"({"$ref":"#/nowhere"})", "#/$ref: reference to nothing"},
       {R"({"$ref":"http://example.com/x"})", "#/$ref: reference to another document"},
       {R"({"type":"strin"})", "#/type: must be the name of a type"},
@@ -209,7 +209,9 @@ TEST(SchemaKeywords, ErrorsNameThePointer) {
       {R"({"minProperties":3})", "#/minProperties: not supported where names"},
       {R"({"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false})",
        "#/unevaluatedProperties: not supported next to"},
-      {R"({"not":{"patternProperties":{"a":{"type":"null"}}}})", "#/not/patternProperties: \"not\" around"},
+      {R"({"allOf":[{"not":{"patternProperties":{"a":{"type":"null"}}}},
+           {"not":{"patternProperties":{"b":{"type":"null"}}}}]})",
+       "#/allOf/1/not/patternProperties/b: several negations"},
       {R"({"$dynamicRef":"#x"})", "#/$dynamicRef: the keyword is not supported"},
       {R"(["a"])", "#: a schema must be an object or a boolean"},
       {"{\"a\":1,\n \"a\":2}", "2:6: name that occurs twice"},
@@ -370,6 +372,91 @@ TEST(SchemaKeywords, SmallWorkspaces) {
     const Status status = build_json_schema(as_span(text), BuiltGrammar::compact(), as_span("root"), builder, &error);
     EXPECT_TRUE(status == Status::kOk || error.message[0] != '\0') << text;
   }
+}
+
+struct Verdicts {
+  const char* schema;
+  std::vector<const char*> accepted;
+  std::vector<const char*> rejected;
+};
+
+void expect_verdicts(const Verdicts& c) {
+  BuiltGrammar grammar = BuiltGrammar::schema(c.schema);
+  ASSERT_TRUE(grammar.valid()) << c.schema << grammar.message();
+  for (const char* text : c.accepted) EXPECT_TRUE(grammar.accepts(Json::parse(text))) << c.schema << text;
+  for (const char* text : c.rejected) EXPECT_FALSE(grammar.accepts(Json::parse(text))) << c.schema << text;
+}
+
+TEST(SchemaKeywords, NegationsRequireAPropertyThatViolates) {
+  const Verdicts cases[] = {
+      {R"({"type":"object","not":{"patternProperties":{"^a":{"type":"integer"}}}})",
+       {R"({"a":"x"})", R"({"ab":null,"b":1})", R"({"a":1,"ab":"x"})"},
+       {"{}", R"({"a":1})", R"({"b":"x"})"}},
+      {R"({"type":"object","not":{"properties":{"a":true},"additionalProperties":false}})",
+       {R"({"b":1})", R"({"a":1,"b":2})", R"({"b":1,"c":2})"},
+       {"{}", R"({"a":1})"}},
+      {R"({"type":"object","not":{"additionalProperties":{"minimum":3}}})",
+       {R"({"b":1})", R"({"a":4,"b":2})"},
+       {"{}", R"({"a":3})", R"({"a":"x"})"}},
+      {R"({"type":"object","not":{"propertyNames":{"maxLength":1}}})",
+       {R"({"ab":1})", R"({"a":1,"abc":1})"},
+       {"{}", R"({"a":1})"}},
+      {R"({"type":"object","properties":{"a1":true,"b":true,"a2":{"type":"string"}},"additionalProperties":false,
+           "not":{"patternProperties":{"^a":{"type":"integer"}}}})",
+       {R"({"a1":"x"})", R"({"a1":null,"b":1})", R"({"a2":"x"})", R"({"a1":1,"a2":""})"},
+       {"{}", R"({"a1":1})", R"({"b":"x"})", R"({"a2":1})", R"({"a3":"x"})"}},
+      {R"({"type":"object","required":["b"],"properties":{"b":{"type":"integer"}},"allOf":[
+           {"not":{"propertyNames":{"maxLength":1}}},{"not":{"patternProperties":{"c$":{"type":"null"}}}}]})",
+       {R"({"b":1,"bc":1})", R"({"b":1,"bb":null,"c":1})"},
+       {R"({"b":1})", R"({"b":1,"bc":null})", R"({"b":1,"c":1})", R"({"bc":1})"}},
+      {R"({"oneOf":[{"type":"object","properties":{"a":{"type":"integer"}},"additionalProperties":false},
+           {"type":"object","properties":{"a":{"type":"integer"},"b":true},"additionalProperties":false}]})",
+       {R"({"b":1})", R"({"a":1,"b":2})"},
+       {"{}", R"({"a":1})", R"({"c":1})", R"({"a":"x"})"}},
+  };
+  for (const Verdicts& c : cases) expect_verdicts(c);
+  // The last property of a name counts, so nothing may come after the one that violates.
+  BuiltGrammar repeated = BuiltGrammar::schema(cases[0].schema);
+  EXPECT_TRUE(repeated.matches(R"({"a":1,"a":"x"})"));
+  EXPECT_FALSE(repeated.matches(R"({"a":"x","a":1})"));
+}
+
+TEST(SchemaKeywords, UniqueItemsAreASetOfListedValues) {
+  const Verdicts cases[] = {
+      {R"({"type":"array","uniqueItems":true,"items":{"enum":["a","b",1,1.0,null]}})",
+       {"[]", R"(["a"])", R"([1,"b","a",null])", R"([null,"a"])"},
+       {R"(["a","a"])", "[1,1]", R"(["c"])", R"(["a",1,"b",null,"a"])"}},
+      {R"({"type":"array","uniqueItems":true,"minItems":2,"items":{"enum":["a","b"]}})",
+       {R"(["a","b"])", R"(["b","a"])"},
+       {"[]", R"(["a"])", R"(["a","a"])"}},
+      {R"({"type":"array","uniqueItems":true,"minItems":1,"items":{"enum":[1,2,3],"minimum":2}})",
+       {"[2]", "[3,2]"},
+       {"[]", "[1]", "[2,2]"}},
+  };
+  for (const Verdicts& c : cases) expect_verdicts(c);
+  const BuiltGrammar counted =
+      BuiltGrammar::schema(R"({"type":"array","uniqueItems":true,"minItems":2,"items":{"enum":[1,2,3]}})");
+  EXPECT_EQ(counted.status(), Status::kGrammarUnsupported);
+}
+
+TEST(SchemaKeywords, PatternsMayBeginWithLookAhead) {
+  expect_verdicts({R"_({"type":"string","pattern":"^(?!foo|bar$)[a-z]*$","maxLength":5})_",
+                   {R"("")", R"("fo")", R"("bara")"},
+                   {R"("foo")", R"("foox")", R"("bar")", R"("abcdef")"}});
+  expect_verdicts({R"_({"type":"object","patternProperties":{"^(?!x-)":{"type":"null"}}})_",
+                   {R"({"x-a":1,"b":null})"},
+                   {R"({"b":1})"}});
+}
+
+TEST(SchemaKeywords, CompileTimeIsBounded) {
+  Json schema = {{"type", "object"}};
+  for (int i = 0; i < 260; ++i) {
+    Json& inner = schema["properties"]["p" + std::to_string(i)];
+    for (int j = 0; j < 260; ++j) inner["properties"]["q" + std::to_string(260 * i + j)] = {{"type", "integer"}};
+  }
+  const BuiltGrammar grammar = BuiltGrammar::schema(schema.dump());
+  EXPECT_EQ(grammar.status(), Status::kGrammarTooLarge);
+  EXPECT_NE(grammar.message().find("more than 500000 expressions; anyOf"), std::string::npos) << grammar.message();
 }
 
 }  // namespace
