@@ -68,8 +68,8 @@ enum {
   /* JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated
    * into an exact grammar is rejected, and the message names the keyword and its JSON pointer. */
   SOTTO_GRAMMAR_JSON_SCHEMA = 1,
-  /* A regular expression that the whole text must match. Look-around and back-references are not
-   * supported. */
+  /* A regular expression that the whole text must match. Look-ahead is supported after a leading ^;
+   * other look-around and back-references are not. */
   SOTTO_GRAMMAR_REGEX = 2,
   /* Any JSON value. There is no source. */
   SOTTO_GRAMMAR_JSON = 3,

@@ -112,7 +112,8 @@ class GrammarLanguage(_Named):
     """JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated into an exact
     grammar is rejected, and the message names the keyword and its JSON pointer."""
     REGEX = 2
-    """A regular expression that the whole text must match. Look-around and back-references are not supported."""
+    """A regular expression that the whole text must match. Look-ahead is supported after a leading ^; other look-around
+    and back-references are not."""
     JSON = 3
     """Any JSON value. There is no source."""
     JSON_OBJECT = 4

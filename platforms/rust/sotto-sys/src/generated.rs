@@ -97,8 +97,8 @@ pub const SOTTO_GRAMMAR_GBNF: i32 = 0;
 /// JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated
 /// into an exact grammar is rejected, and the message names the keyword and its JSON pointer.
 pub const SOTTO_GRAMMAR_JSON_SCHEMA: i32 = 1;
-/// A regular expression that the whole text must match. Look-around and back-references are not
-/// supported.
+/// A regular expression that the whole text must match. Look-ahead is supported after a leading ^;
+/// other look-around and back-references are not.
 pub const SOTTO_GRAMMAR_REGEX: i32 = 2;
 /// Any JSON value. There is no source.
 pub const SOTTO_GRAMMAR_JSON: i32 = 3;

@@ -25,8 +25,8 @@ pub enum GrammarLanguage {
     /// JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated
     /// into an exact grammar is rejected, and the message names the keyword and its JSON pointer.
     JsonSchema = sys::SOTTO_GRAMMAR_JSON_SCHEMA,
-    /// A regular expression that the whole text must match. Look-around and back-references are not
-    /// supported.
+    /// A regular expression that the whole text must match. Look-ahead is supported after a leading
+    /// ^; other look-around and back-references are not.
     Regex = sys::SOTTO_GRAMMAR_REGEX,
     /// Any JSON value. There is no source.
     Json = sys::SOTTO_GRAMMAR_JSON,

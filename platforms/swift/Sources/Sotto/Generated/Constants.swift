@@ -89,7 +89,8 @@ public enum GrammarLanguage: Int32, Sendable {
   /// JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated into an exact grammar
   /// is rejected, and the message names the keyword and its JSON pointer.
   case jsonSchema = 1
-  /// A regular expression that the whole text must match. Look-around and back-references are not supported.
+  /// A regular expression that the whole text must match. Look-ahead is supported after a leading ^; other look-around
+  /// and back-references are not.
   case regex = 2
   /// Any JSON value. There is no source.
   case json = 3

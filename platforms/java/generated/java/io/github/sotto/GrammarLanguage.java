@@ -10,7 +10,10 @@ public enum GrammarLanguage implements Constant {
      * grammar is rejected, and the message names the keyword and its JSON pointer.
      */
     JSON_SCHEMA(1),
-    /** A regular expression that the whole text must match. Look-around and back-references are not supported. */
+    /**
+     * A regular expression that the whole text must match. Look-ahead is supported after a leading ^; other look-around
+     * and back-references are not.
+     */
     REGEX(2),
     /** Any JSON value. There is no source. */
     JSON(3),
