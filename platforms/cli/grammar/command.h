@@ -31,8 +31,8 @@ struct LoadedInput {
 LoadedGrammar compile_input(const GrammarInput& input, const LoadedInput& loaded);
 
 // Returns a description such as "gbnf, 1.2 KiB, compiled in 0.3 ms".
-std::string described(const LoadedGrammar& grammar, const GrammarText& source);
-Json described_json(const LoadedGrammar& grammar, const GrammarText& source);
+std::string described(const LoadedGrammar& compiled, const GrammarText& source);
+Json described_json(const LoadedGrammar& compiled, const GrammarText& source);
 
 void add_grammar_check(Command& parent, Run& run);
 void add_grammar_mask(Command& parent, Run& run);

@@ -73,7 +73,7 @@ Option& Command::add_flag(std::string_view names, bool& value, std::string descr
 }
 
 Option& Command::add_flag(std::string_view names, std::function<void()> set, std::string description) {
-  const auto set_if_true = [set](const std::string& text) {
+  const auto set_if_true = [set = std::move(set)](const std::string& text) {
     if (text == "true") set();
   };
   return add_option(names, set_if_true, std::move(description), Values::kNone);

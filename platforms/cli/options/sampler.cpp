@@ -331,7 +331,8 @@ void read_watermark(const Json& value, const std::string& name, SamplerParams& p
   if (!value.is_object()) throw Failure(name + " is neither a scheme nor an object");
   if (!params.watermark) params.watermark.emplace();
   params.watermark->scheme = SOTTO_WATERMARK_LEFT_HASH;
-  for (const auto& [key, item] : value.members()) read_watermark_part(key, item, name + '.' + key, params);
+  const std::string prefix = name + '.';
+  for (const auto& [key, item] : value.members()) read_watermark_part(key, item, prefix + key, params);
 }
 
 template <TokenList SamplerParams::*member>

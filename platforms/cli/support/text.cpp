@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
@@ -182,7 +183,7 @@ std::string rate(uint64_t count, double seconds) {
   if (count == 0 || seconds <= 0.0) return "-";
   const double per_second = static_cast<double>(count) / seconds;
   if (per_second < 100.0) return format("%.1f tok/s", per_second);
-  return with_thousands(static_cast<uint64_t>(per_second + 0.5)) + " tok/s";
+  return with_thousands(static_cast<uint64_t>(std::llround(per_second))) + " tok/s";
 }
 
 namespace {
