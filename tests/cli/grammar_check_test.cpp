@@ -24,6 +24,7 @@ TEST(GrammarCheck, ReportsWhichTextsMatch) {
   const Result good = run_grammar("check", valid);
   EXPECT_EQ(good.exit_code, 0) << good.err;
   EXPECT_EQ(good.err, "");
+  EXPECT_EQ(run_grammar("check", {"--regex", "a+"}).out.rfind("valid grammar: regex, ", 0), 0u);
   expect_parts(good.out, {"valid", "gbnf", "accepted \"- a\\n\"", "accepted " + folder.file("good")});
 
   Words all = valid;

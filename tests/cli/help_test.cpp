@@ -10,6 +10,8 @@
 namespace sotto::test {
 namespace {
 
+using nlohmann::json;
+
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(Help, WithoutACommandItListsTheCommands) {
@@ -50,6 +52,28 @@ TEST(Usage, SuggestsANearName) {
   expect_usage_error({"--tmp", "0.9"}, "\"--tmp\" is not an option of sotto generate; did you mean --temp?");
   expect_usage_error({"hi"}, "\"hi\" is not expected; give the prompt with -p");
   expect_refused(run_sotto({"generat", "-m", "x"}), 2, "did you mean generate?");
+}
+
+TEST(Usage, FollowsTheConventionsOfGnuPrograms) {
+  const auto options = [](const Words& words) {
+    Words all = {"--json", "-p", kPrompt, "--seed", "3"};
+    all.insert(all.end(), words.begin(), words.end());
+    return json_of(run_on_demo("generate", all));
+  };
+  const json expected = options({"-n", "3", "--top-k", "7"});
+  for (const Words& words :
+       std::vector<Words>{{"-n3", "--top-k=7"}, {"-qn3", "--top_k", "7"}, {"-qn", "3", "--top_k=7"}}) {
+    const json object = options(words);
+    EXPECT_EQ(object["tokens"], expected["tokens"]) << joined(words);
+    EXPECT_EQ(object["parameters"], expected["parameters"]) << joined(words);
+  }
+  const json plain = json_of(run_on_demo("tokenize", {"--json", "--", "--json"}));
+  EXPECT_EQ(plain["text"], "--json");
+  EXPECT_EQ(json_of(run_on_demo("tokenize", {"generate", "--json"}))["text"], "generate");
+  EXPECT_EQ(options({"-n3", "--top-k", "7", "--do-sample=false"})["parameters"]["temperature"], 0.0);
+  expect_usage_error({"--temp", "1", "--temp", "2"}, "--temp: is given more than once");
+  expect_usage_error({"-n"}, "--max-tokens: needs a value");
+  expect_usage_error({"--json=maybe"}, "--json: \"maybe\" is neither true nor false");
 }
 
 TEST(Usage, NamesTheValueThatIsNoNumber) {
