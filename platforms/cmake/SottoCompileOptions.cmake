@@ -30,7 +30,8 @@ target_compile_options(sotto_core_options INTERFACE
 function(sotto_precompile target)
   target_precompile_headers(${target} PRIVATE ${ARGN})
   # GCC 12 warns about its own std::string again where it comes from a precompiled header (GCC bug 105651).
-  target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overread>")
+  target_compile_options(${target} PRIVATE
+    "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>")
 endfunction()
 
 # Sanitizers instrument the whole project.
