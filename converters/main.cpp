@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -63,9 +65,10 @@ constexpr char kDescription[] =
 
 constexpr char kFooter[] =
     "CHECKPOINT is a directory as transformers' save_pretrained() writes it: config.json,\n"
-    "model.safetensors (or shards with model.safetensors.index.json; F32, F16, BF16 or F64) and\n"
+    "model.safetensors or pytorch_model.bin (or shards with an index; F32, F16, BF16 or F64) and\n"
     "the tokenizer's files. Without these files the model works on token ids only. It may also be\n"
-    "a GGUF file, a model of llm.c, or the directory of a TensorFlow checkpoint.\n"
+    "ckpt.pt of nanoGPT, model.pt of minGPT with its config.json, model_optim_rng.pt of\n"
+    "Megatron-LM, a GGUF file, a model of llm.c, or the directory of a TensorFlow checkpoint.\n"
     "\n"
     "The output file appears only when it is complete. An existing .sotto file is replaced\n"
     "atomically; any other existing file only with --force.\n"
@@ -85,6 +88,8 @@ constexpr char kFooter[] =
     "  sotto-convert gpt2/ -o gpt2.sotto\n"
     "  sotto-convert gpt2/ -o gpt2.sotto --pack native    # loads faster on this kind of CPU\n"
     "  sotto-convert gpt2/ -o gpt2.sotto --weights int4\n"
+    "  sotto-convert gpt2/ --lora adapter/ --lora style/:0.5 -o tuned.sotto\n"
+    "  sotto-convert out/ckpt.pt --vocab gpt2/ -o nano.sotto\n"
     "  sotto-convert gpt2/ --evaluate text.txt --windows 8 --weights int4\n"
     "  sotto-convert --synthetic gpt2-xl -o xl.sotto      # random weights, for benchmarks\n"
     "  sotto-convert --synthetic custom --layers 2 --embedding 64 --heads 4 --positions 128 \\\n"
@@ -123,6 +128,21 @@ void resolve_shape(const cli::Command& command, Arguments& arguments) {
   if (const auto published = find_published_shape(arguments.synthetic)) shape = *published;
 }
 
+// Parses DIR[:SCALE]. Throws a UsageError.
+Adapter parse_adapter(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos) return {text};
+  char* end = nullptr;
+  const double scale = std::strtod(text.c_str() + colon + 1, &end);
+  if (end == text.c_str() + colon + 1 || *end != '\0') return {text};  // the colon belongs to the directory
+  const std::string directory = text.substr(0, colon);
+  if (!std::isfinite(scale)) {
+    cli::reject("--lora",
+                "the scale of " + in_quotes(directory) + " is " + text.substr(colon + 1) + "; it must be finite");
+  }
+  return {directory, scale};
+}
+
 void add_options(cli::Command& command, Arguments& arguments) {
   const auto add_path = [&](const char* names, std::filesystem::path& path, const char* help) -> cli::Option& {
     return command.add_option(
@@ -152,6 +172,13 @@ void add_options(cli::Command& command, Arguments& arguments) {
   command
       .add_option("--activation", set_activation, "activation function, if not the checkpoint's: gelu, gelu_new, ...")
       .metavar("NAME");
+  command
+      .add_option(
+          "--lora",
+          [&arguments](const std::string& text) { arguments.reading.adapters.push_back(parse_adapter(text)); },
+          "directory of a LoRA adapter of PEFT to merge, with a factor for its effect; repeatable",
+          cli::Values::kRepeated)
+      .metavar("DIR[:SCALE]");
   add_kind("--weights", arguments.weights, "int8 (default), or int4: smaller and faster");
   add_kind("--head", arguments.head, "kind of the head and token embeddings (default: --weights)");
   cli::add_value(command, "--pack", arguments.pack, "instruction set to pack the weights for: native, none, or a name",
@@ -177,7 +204,7 @@ void validate(const cli::Command& command, Arguments& arguments) {
   if (cli::first_given(command, {"--output", "--evaluate"}).empty()) {
     throw cli::UsageError("--output or --evaluate is required");
   }
-  cli::reject_with(command, "--synthetic", {"CHECKPOINT", "--activation"});
+  cli::reject_with(command, "--synthetic", {"CHECKPOINT", "--activation", "--lora"});
   cli::reject_with(command, "--evaluate", {"--output", "--name", "--source", "--pack", "--force", "--quiet"});
   cli::reject_with(command, "--json", {"--quiet"});
   cli::require_with(command, "--windows", {"--evaluate"});

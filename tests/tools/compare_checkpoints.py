@@ -2,8 +2,9 @@
 
     python3 tests/tools/compare_checkpoints.py build/release/bin/sotto-convert [PYTHON...]
 
-Needs torch, transformers and safetensors; not run by the tests. The same weights must give the same bytes from
-every format. Each PYTHON is an interpreter with another version of torch, which writes the same files.
+Needs torch, transformers, peft and safetensors; not run by the tests. The same weights must give the same bytes from
+every format. Each PYTHON is an interpreter with another version of torch, which writes the same files. A merged adapter
+may differ in the last bit of a weight from PEFT's, so a few of the quantized bytes may differ.
 """
 import json
 import pathlib
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+import peft
 import torch
 import transformers
 
@@ -187,16 +189,57 @@ def compare_fairseq(root):
         check_equal(name + ": zip", convert(root / name), convert(root / (name + "_bin")))
 
 
+def compare_adapters(root):
+    tiny_gpt2().save_pretrained(root / "base")
+
+    def train(name, **settings):
+        torch.manual_seed(3)
+        model = peft.get_peft_model(transformers.GPT2LMHeadModel.from_pretrained(root / "base"),
+                                    peft.LoraConfig(**settings))
+        with torch.no_grad():
+            for key, parameter in model.named_parameters():
+                if parameter.requires_grad:
+                    parameter.add_(torch.randn_like(parameter) * 0.1)
+        model.save_pretrained(root / name)
+        model.merge_and_unload().save_pretrained(root / (name + "_merged"))
+        expected, actual = convert(root / (name + "_merged")), convert(root / "base", "--lora", root / name)
+        if isinstance(expected, str) or isinstance(actual, str) or len(expected) != len(actual):
+            return check("adapter " + name, False, f"{expected[:300]} {actual[:300]}")
+        plain = convert(root / "base")
+        differing = sum(a != b for a, b in zip(expected, actual)) / len(expected)
+        moved = sum(a != b for a, b in zip(expected, plain)) / len(expected)
+        check("adapter " + name, differing < 0.02 < moved, f"{differing:.3f} of the bytes differ, {moved:.3f} moved")
+
+    train("fused", r=4, lora_alpha=16, target_modules=["c_attn"], fan_in_fan_out=True)
+    train("all", r=8, lora_alpha=8, target_modules=["c_attn", "c_proj", "c_fc"], fan_in_fan_out=True)
+    train("rslora", r=4, lora_alpha=16, target_modules=["c_attn", "c_proj"], use_rslora=True, fan_in_fan_out=True)
+    train("patterns", r=4, lora_alpha=16, target_modules=["c_attn", "c_fc"], rank_pattern={"c_fc": 2},
+          alpha_pattern={"h.1.attn.c_attn": 32}, fan_in_fan_out=True)
+    train("biases", r=4, lora_alpha=16, target_modules=["c_attn"], bias="lora_only", fan_in_fan_out=True)
+    for name, settings in (("dora", {"use_dora": True}), ("pissa", {"init_lora_weights": "pissa"})):
+        model = peft.get_peft_model(transformers.GPT2LMHeadModel.from_pretrained(root / "base"), peft.LoraConfig(
+            r=4, target_modules=["c_attn"], fan_in_fan_out=True, **settings))
+        model.save_pretrained(root / name)
+        message = convert(root / "base", "--lora", root / name)
+        check(name + " is rejected", isinstance(message, str) and name in message, message)
+    model = peft.get_peft_model(transformers.GPT2LMHeadModel.from_pretrained(root / "base"),
+                                peft.IA3Config(target_modules=["c_attn"], feedforward_modules=[], fan_in_fan_out=True))
+    model.save_pretrained(root / "ia3")
+    message = convert(root / "base", "--lora", root / "ia3")
+    check("IA3 is rejected", isinstance(message, str) and "IA3" in message, message)
+
+
 def main():
     transformers.utils.logging.disable_progress_bar()
     with tempfile.TemporaryDirectory() as directory:
         root = pathlib.Path(directory)
-        print("torch", torch.__version__, "transformers", transformers.__version__)
+        print("torch", torch.__version__, "transformers", transformers.__version__, "peft", peft.__version__)
         compare_formats(root)
         for python in sys.argv[2:]:
             compare_other_torch(root, python)
         compare_nanogpt(root)
         compare_fairseq(root)
+        compare_adapters(root)
     sys.exit(f"{len(failures)} failed" if failures else 0)
 
 

@@ -111,6 +111,14 @@ TEST_F(ProgramTest, AFileNamesTheCheckpointOfItsDirectory) {
   expect_failure("model.safetensors -o m.sotto", 1, "config.json is missing next to it");
 }
 
+TEST_F(ProgramTest, AdaptersAreNamedWithTheirScale) {
+  expect_failure(". -o m.sotto --lora absent", 1, "absent/adapter_config.json: cannot open");
+  expect_failure(". -o m.sotto --lora absent:0.5", 1, "absent/adapter_config.json: cannot open");
+  expect_failure(". -o m.sotto --lora absent:0.5x", 1, "absent:0.5x/adapter_config.json: cannot open");
+  expect_failure(". -o m.sotto --lora absent:inf", 2, "--lora: the scale of \"absent\" is inf; it must be finite");
+  expect_failure("--synthetic gpt2 --lora absent -o c.sotto", 2, "cannot be combined with");
+}
+
 TEST_F(ProgramTest, TheActivationCanBeGiven) {
   ASSERT_EQ(run(". -o m.sotto --json --activation gelu"), 0) << err_;
   EXPECT_EQ(nlohmann::json::parse(out_)["activation"], "gelu_erf");

@@ -1,5 +1,5 @@
-// Fuzzes safetensors files: opens any bytes as a file and reads every tensor. The only exception is std::runtime_error,
-// and data has the size that the header states.
+// Fuzzes files of tensors (safetensors, PyTorch): opens any bytes as a file and reads every tensor. The only exception
+// is std::runtime_error, and data is within the file.
 #include <unistd.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "converters/tensors/safetensors.h"
+#include "converters/tensors/tensors.h"
 
 namespace {
 
@@ -22,7 +22,7 @@ void check(bool holds) {
 class ScratchFile {
  public:
   ScratchFile()
-      : path_(std::filesystem::temp_directory_path() / ("sotto-fuzz-" + std::to_string(getpid()) + ".safetensors")) {}
+      : path_(std::filesystem::temp_directory_path() / ("sotto-fuzz-" + std::to_string(getpid()) + ".tensors")) {}
   ~ScratchFile() { remove(); }
 
   const std::filesystem::path& path() const { return path_; }
@@ -49,11 +49,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const ScratchFile scratch;
   scratch.write(data, size);
   try {
-    const sotto::SafetensorsFile file(scratch.path());
-    for (const auto& [name, entry] : file.tensors()) {
+    const auto file = sotto::open_tensor_file(scratch.path());
+    for (const auto& [name, entry] : file->tensors()) {
       check(entry.offset <= size && entry.size <= size - entry.offset);
       try {
-        const auto values = file.read(name, 0, entry.element_count);
+        const auto values = file->read(name, 0, entry.element_count);
         check(values.size() == entry.element_count);
         for (const float value : values) check(std::isfinite(value));
       } catch (const std::runtime_error&) {
