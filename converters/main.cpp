@@ -18,16 +18,18 @@
 #include <thread>
 #include <vector>
 
+#include "converters/export.h"
 #include "converters/file.h"
 #include "converters/model_writer.h"
 #include "converters/quantize/evaluate.h"
 #include "converters/quantize/packing.h"
 #include "converters/quantize/report.h"
+#include "converters/quantize/verify.h"
 #include "converters/readers/checkpoint.h"
+#include "converters/readers/model_file.h"
 #include "converters/readers/synthetic.h"
 #include "converters/tokenizers/reader.h"
 #include "platforms/cli/options/help.h"
-#include "runtime/model/file_header.h"
 
 namespace sotto {
 namespace {
@@ -38,7 +40,7 @@ struct Arguments {
   std::string synthetic;             // name of the shape of a synthetic model
   ModelShape synthetic_shape;
   uint64_t seed = 0;
-  std::filesystem::path output;  // empty with --evaluate
+  std::filesystem::path output;  // empty with --dry-run, --evaluate and --verify
   std::filesystem::path evaluation_text;
   uint32_t window_limit = 0;         // 0 means all of the text
   std::filesystem::path vocabulary;  // if empty, the directory of the checkpoint
@@ -48,6 +50,9 @@ struct Arguments {
   WeightKind weights = WeightKind::kInt8;
   WeightKind head = WeightKind::kInt8;
   std::string pack = "none";
+  std::string export_format;       // empty, "safetensors" or "gguf"
+  std::filesystem::path verified;  // the .sotto file to verify, or empty
+  bool dry_run = false;
   bool force = false;
   bool json = false;
   bool quiet = false;
@@ -84,6 +89,9 @@ constexpr char kFooter[] =
     "in windows of the whole context: perplexity, KL divergence, agreement and error of the\n"
     "logits. With --weights int4 it also reports int8.\n"
     "\n"
+    "--verify runs a .sotto file and the checkpoint in float32 on a window of random tokens. The\n"
+    "exit status is 0 if the file holds the checkpoint's weights, quantized.\n"
+    "\n"
     "Examples:\n"
     "  sotto-convert gpt2/ -o gpt2.sotto\n"
     "  sotto-convert gpt2/ -o gpt2.sotto --pack native    # loads faster on this kind of CPU\n"
@@ -91,6 +99,9 @@ constexpr char kFooter[] =
     "  sotto-convert gpt2/ --lora adapter/ --lora style/:0.5 -o tuned.sotto\n"
     "  sotto-convert out/ckpt.pt --vocab gpt2/ -o nano.sotto\n"
     "  sotto-convert gpt2/ --evaluate text.txt --windows 8 --weights int4\n"
+    "  sotto-convert gpt2/ --verify gpt2.sotto\n"
+    "  sotto-convert gpt2.sotto --export safetensors -o gpt2-again/\n"
+    "  sotto-convert gpt2.sotto --export gguf -o gpt2.Q8_0.gguf\n"
     "  sotto-convert --synthetic gpt2-xl -o xl.sotto      # random weights, for benchmarks\n"
     "  sotto-convert --synthetic custom --layers 2 --embedding 64 --heads 4 --positions 128 \\\n"
     "                --vocabulary-size 512 -o tiny.sotto\n"
@@ -190,6 +201,15 @@ void add_options(cli::Command& command, Arguments& arguments) {
       .metavar("SHAPE")
       .check(cli::one_of({"distilgpt2", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "custom"}));
   cli::add_value(command, "--seed", arguments.seed, "seed of the random weights", "N");
+  command.add_flag("--dry-run", arguments.dry_run, "quantize and print the sizes, but write nothing");
+  command
+      .add_option("--export", arguments.export_format,
+                  "write another format, also from a .sotto file: safetensors (a directory) or gguf")
+      .metavar("FORMAT")
+      .check(cli::one_of({"safetensors", "gguf"}));
+  add_path("--verify", arguments.verified, "write no file; compare this .sotto file with the checkpoint")
+      .metavar("MODEL")
+      .check(cli::check_file_name);
   command.add_flag("--force", arguments.force, "replace an output file that is not a .sotto file");
   command.add_flag("--json", arguments.json, "print the summary as JSON");
   command.add_flag("--quiet", arguments.quiet, "print nothing but errors");
@@ -201,13 +221,19 @@ void validate(const cli::Command& command, Arguments& arguments) {
   if (cli::first_given(command, {"CHECKPOINT", "--synthetic"}).empty()) {
     throw cli::UsageError("CHECKPOINT or --synthetic is required");
   }
-  if (cli::first_given(command, {"--output", "--evaluate"}).empty()) {
-    throw cli::UsageError("--output or --evaluate is required");
+  if (cli::first_given(command, {"--output", "--dry-run", "--evaluate", "--verify"}).empty()) {
+    throw cli::UsageError("--output, --dry-run, --evaluate or --verify is required");
   }
   cli::reject_with(command, "--synthetic", {"CHECKPOINT", "--activation", "--lora"});
   cli::reject_with(command, "--evaluate", {"--output", "--name", "--source", "--pack", "--force", "--quiet"});
   cli::reject_with(command, "--json", {"--quiet"});
+  cli::reject_with(command, "--dry-run", {"--output", "--evaluate", "--export", "--verify"});
+  cli::reject_with(command, "--export", {"--source", "--weights", "--head", "--pack", "--json", "--evaluate"});
+  cli::reject_with(command, "--verify",
+                   {"--output", "--name", "--source", "--vocab", "--weights", "--head", "--pack", "--force", "--json",
+                    "--evaluate", "--export"});
   cli::require_with(command, "--windows", {"--evaluate"});
+  cli::require_with(command, "--export", {"--output"});
   cli::require_with(command, "--seed", {"--synthetic"});
   resolve_shape(command, arguments);
   if (!cli::is_given(command, "--head")) arguments.head = arguments.weights;
@@ -246,16 +272,14 @@ class ProgressBar {
   bool shown_;
 };
 
-bool is_model_file(const std::filesystem::path& path) {
-  const InputFile file(path);
-  uint8_t magic[sizeof FileHeader::kMagic];
-  if (file.size() < sizeof magic) return false;
-  file.read_at(0, magic, sizeof magic);
-  return std::memcmp(magic, FileHeader::kMagic, sizeof magic) == 0;
-}
-
 void check_output(const Arguments& arguments) {
   if (!std::filesystem::exists(arguments.output)) return;
+  if (arguments.export_format == "safetensors") {
+    const bool is_directory = std::filesystem::is_directory(arguments.output);
+    if (is_directory && (arguments.force || std::filesystem::is_empty(arguments.output))) return;
+    throw std::runtime_error(arguments.output.string() +
+                             ": exists and is not an empty directory; use --force to write into a directory");
+  }
   if (!std::filesystem::is_regular_file(arguments.output)) {
     throw std::runtime_error(arguments.output.string() + ": exists and is not a regular file");
   }
@@ -290,7 +314,7 @@ std::optional<TokenizerData> read_tokenizer(const Arguments& arguments, const Ch
 }
 
 void convert(const Arguments& arguments) {
-  check_output(arguments);
+  if (!arguments.dry_run) check_output(arguments);
   ConversionSummary summary;
   const auto checkpoint = open_input(arguments);
   summary.notes = checkpoint->notes();
@@ -306,6 +330,7 @@ void convert(const Arguments& arguments) {
   options.packer = packer ? &*packer : nullptr;
   options.layers = arguments.weights;
   options.head = arguments.head;
+  options.is_dry_run = arguments.dry_run;
   {
     const ProgressBar bar(!arguments.quiet);
     options.progress = [&](double fraction) {
@@ -315,7 +340,7 @@ void convert(const Arguments& arguments) {
     summary.written = write_model(*checkpoint, arguments.output, options);
   }
   summary.info = checkpoint->info();
-  summary.output = arguments.output.string();
+  summary.output = arguments.dry_run ? "dry run" : arguments.output.string();
   summary.has_tokenizer = tokenizer.has_value();
   if (tokenizer && summary.written.vocabulary_size == 0) {
     summary.notes.push_back("a token is longer than 255 bytes, so grammars cannot be used");
@@ -331,6 +356,45 @@ void convert(const Arguments& arguments) {
     std::cerr << "sotto-convert: note: " << note << '\n';
   }
   print(summary_table(summary));
+}
+
+void export_model(const Arguments& arguments) {
+  check_output(arguments);
+  std::vector<std::string> notes;
+  std::unique_ptr<Checkpoint> checkpoint;
+  std::optional<TokenizerData> data;
+  std::optional<TokenizerView> view;
+  if (is_model_file(arguments.checkpoint)) {
+    auto file = std::make_unique<ModelFile>(arguments.checkpoint);
+    if (file->tokenizer() != nullptr) view = *file->tokenizer();
+    checkpoint = std::move(file);
+  } else {
+    checkpoint = open_input(arguments);
+    notes = checkpoint->notes();
+    data = read_tokenizer(arguments, checkpoint->info(), notes);
+    if (data) view = data->view();
+  }
+  if (!arguments.name.empty()) checkpoint->relabel(arguments.name, checkpoint->info().source);
+  if (!arguments.quiet) {
+    for (const std::string& note : notes) std::cerr << "sotto-convert: note: " << note << '\n';
+  }
+  const ProgressBar bar(!arguments.quiet);
+  ExportOptions options;
+  options.tokenizer = view ? &*view : nullptr;
+  options.progress = [&](double fraction) {
+    if (interrupted != 0) throw std::runtime_error("interrupted");
+    bar.show(fraction);
+  };
+  (arguments.export_format == "gguf" ? export_gguf : export_safetensors)(*checkpoint, arguments.output, options);
+}
+
+// Returns whether the file has the weights of the checkpoint.
+bool verify_model(const Arguments& arguments) {
+  const auto checkpoint = open_input(arguments);
+  const Verification result =
+      verify(ModelFile(arguments.verified), *checkpoint, std::max(1u, std::thread::hardware_concurrency()));
+  if (!arguments.quiet) print(verification_text(result));
+  return result.is_same();
 }
 
 void measure(const Arguments& arguments) {
@@ -376,8 +440,11 @@ int main(int argc, char** argv) {
     add_options(command, arguments);
     command.on_parsed([&] { validate(command, arguments); });
     if (const auto exit_code = cli::parse_command_line(command, argc, argv)) return *exit_code;
+    if (!arguments.verified.empty()) return verify_model(arguments) ? 0 : 1;
     catch_interrupts();
-    if (arguments.output.empty()) {
+    if (!arguments.export_format.empty()) {
+      export_model(arguments);
+    } else if (!arguments.evaluation_text.empty()) {
       measure(arguments);
     } else {
       convert(arguments);

@@ -76,7 +76,8 @@ struct AlignedDelete {
 class ModelWriter {
  public:
   ModelWriter(const Checkpoint& checkpoint, const std::filesystem::path& path, const WriteOptions& options)
-      : checkpoint_(checkpoint), options_(options), ranges_(empty_ranges(checkpoint.info(), options)), file_(path) {
+      : checkpoint_(checkpoint), options_(options), ranges_(empty_ranges(checkpoint.info(), options)) {
+    if (!options.is_dry_run) file_.emplace(path);
     prepare_vocabulary();
     step_count_ = 3 + ranges_.layers.size() + (ranges_.packed ? ranges_.packed->weights.size() : 0);
   }
@@ -88,7 +89,7 @@ class ModelWriter {
     if (ranges_.packed) write_packed();
     align_end(kDataAlignment);
     write_front();
-    file_.commit();
+    if (file_) file_->commit();
     report_.file_size = end_;
     return std::move(report_);
   }
@@ -109,10 +110,14 @@ class ModelWriter {
     report_.vocabulary_size = vocabulary_->arrays.size();
   }
 
+  void store(uint64_t offset, const void* bytes, size_t size) {
+    if (file_) file_->write_at(offset, bytes, size);
+  }
+
   // Pads the file with zeros to the next boundary.
   void align_end(uint64_t alignment) {
     const std::vector<uint8_t> zeros((alignment - end_ % alignment) % alignment);
-    file_.write_at(end_, zeros.data(), zeros.size());
+    store(end_, zeros.data(), zeros.size());
     end_ += zeros.size();
   }
 
@@ -124,7 +129,7 @@ class ModelWriter {
   DataRange append(const void* bytes, size_t size) {
     align_end(kDataAlignment);
     const DataRange range = {end_, size, xxhash64(bytes, size)};
-    file_.write_at(end_, bytes, size);
+    store(end_, bytes, size);
     end_ += size;
     return range;
   }
@@ -237,7 +242,7 @@ class ModelWriter {
   template <typename T>
   std::vector<T> read_back(const DataRange& range) const {
     std::vector<T> values(range.size / sizeof(T));
-    file_.read_at(range.offset, values.data(), range.size);
+    file_->read_at(range.offset, values.data(), range.size);
     return values;
   }
 
@@ -245,6 +250,12 @@ class ModelWriter {
     const std::vector<const LinearRanges*> linears = ranges_.linears();
     for (size_t i = 0; i < linears.size(); ++i) {
       const LinearRanges& linear = *linears[i];
+      if (options_.is_dry_run && !linear.tiles) {
+        end_ += packed_size(linear);
+        report_.packed_size += packed_size(linear);
+        finish_step();
+        continue;
+      }
       if (linear.tiles) {
         ranges_.packed->weights[i] = append(nullptr, 0);
         finish_step();
@@ -284,8 +295,8 @@ class ModelWriter {
     header.metadata_size = bytes.size();
     header.metadata_checksum = xxhash64(bytes.data(), bytes.size());
     header.header_checksum = xxhash64(&header, offsetof(FileHeader, header_checksum));
-    file_.write_at(0, &header, sizeof header);
-    file_.write_at(sizeof header, bytes.data(), bytes.size());
+    store(0, &header, sizeof header);
+    store(sizeof header, bytes.data(), bytes.size());
   }
 
   void finish_step() {
@@ -302,7 +313,7 @@ class ModelWriter {
   std::vector<SmallTensor> kept_;      // for readers of packed weights to use
   std::vector<SmallTensor> verified_;  // for readers of packed weights only to verify
   std::optional<VocabularyData> vocabulary_;
-  OutputFile file_;
+  std::optional<OutputFile> file_;  // nullopt in a dry run
   WriteReport report_;
   uint64_t end_ = 0;  // end of the bytes written so far
   size_t step_ = 0;

@@ -9,6 +9,7 @@
 #include "converters/readers/hugging_face.h"
 #include "converters/readers/llm_c.h"
 #include "converters/readers/megatron.h"
+#include "converters/readers/model_file.h"
 #include "converters/readers/nanogpt.h"
 #include "converters/readers/tensorflow.h"
 #include "converters/tensors/pytorch.h"
@@ -84,6 +85,7 @@ std::string describe_other(const std::filesystem::path& path) {
 [[noreturn]] void reject(const std::filesystem::path& path) {
   const std::string where = path.string();
   if (!std::filesystem::exists(path)) throw std::runtime_error(where + ": no such file or directory");
+  if (is_model_file(path)) throw std::runtime_error(where + ": is a .sotto file already; --export reads it");
   std::vector<std::filesystem::path> files = {path};
   if (std::filesystem::is_directory(path)) {
     files.clear();
@@ -115,6 +117,13 @@ std::string activation_names() {
   std::string names;
   for (const auto& [name, activation] : kActivations) names += (names.empty() ? "" : ", ") + std::string(name);
   return names;
+}
+
+std::string_view activation_name(Activation activation) {
+  for (const auto& [name, known] : kActivations) {
+    if (known == activation) return name;
+  }
+  return "";
 }
 
 std::unique_ptr<Checkpoint> open_checkpoint(const std::filesystem::path& path, const ReadOptions& options) {

@@ -28,6 +28,8 @@ enum class Activation : uint8_t { kGeluTanh = 0, kGeluErf = 1 };
 std::optional<Activation> find_activation(std::string_view name);
 // Returns the names that find_activation() knows, for messages.
 std::string activation_names();
+// Returns the first of the names of an activation.
+std::string_view activation_name(Activation activation);
 
 // A linear layer y = x W^T + b.
 struct FloatLinear {

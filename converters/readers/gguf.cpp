@@ -19,22 +19,6 @@ constexpr char kTokenEmbedding[] = "token_embd.weight";
 constexpr char kPositions[] = "position_embd.weight";
 constexpr char kLayers[] = "blk.";
 
-TensorMapping gguf_mapping(const std::filesystem::path& configuration) {
-  TensorMapping mapping;
-  mapping.token_embedding = kTokenEmbedding;
-  mapping.positions = kPositions;
-  mapping.attention_norm = "blk.{}.attn_norm";
-  mapping.attention_qkv = {"blk.{}.attn_qkv"};
-  mapping.attention_output = "blk.{}.attn_output";
-  mapping.feed_forward_norm = "blk.{}.ffn_norm";
-  mapping.feed_forward_up = "blk.{}.ffn_up";
-  mapping.feed_forward_down = "blk.{}.ffn_down";
-  mapping.final_norm = "output_norm";
-  mapping.head = "output";
-  mapping.configuration = configuration;
-  return mapping;
-}
-
 // Returns the number of rows of a matrix.
 uint32_t row_count(const Tensors& tensors, const std::string& name) {
   const TensorEntry& entry = tensors.entry(name);
@@ -97,10 +81,27 @@ std::unique_ptr<Checkpoint> open_gguf(const std::filesystem::path& path, const R
   if (end_of_text < shape.vocabulary_size) info.end_of_text_token = static_cast<int32_t>(end_of_text);
   std::vector<std::string> notes;
   note_lost_scale(info.name, notes);
-  return std::make_unique<NamedCheckpoint>(std::move(info), std::move(notes), tensors, gguf_mapping(path));
+  TensorMapping mapping = gguf_mapping();
+  mapping.configuration = path;
+  return std::make_unique<NamedCheckpoint>(std::move(info), std::move(notes), tensors, std::move(mapping));
 }
 
 }  // namespace
+
+TensorMapping gguf_mapping() {
+  TensorMapping mapping;
+  mapping.token_embedding = kTokenEmbedding;
+  mapping.positions = kPositions;
+  mapping.attention_norm = "blk.{}.attn_norm";
+  mapping.attention_qkv = {"blk.{}.attn_qkv"};
+  mapping.attention_output = "blk.{}.attn_output";
+  mapping.feed_forward_norm = "blk.{}.ffn_norm";
+  mapping.feed_forward_up = "blk.{}.ffn_up";
+  mapping.feed_forward_down = "blk.{}.ffn_down";
+  mapping.final_norm = "output_norm";
+  mapping.head = "output";
+  return mapping;
+}
 
 const CheckpointFormat kGgufFormat = {is_gguf, open_gguf};
 

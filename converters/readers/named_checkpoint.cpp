@@ -20,28 +20,6 @@ constexpr struct {
      "supported"},
 };
 
-// Replaces "{}" by the number of a layer.
-std::string layer_name(const std::string& part, uint32_t index) {
-  std::string name = part;
-  return name.replace(name.find("{}"), 2, std::to_string(index));
-}
-
-// Transposes (rows, columns) to (columns, rows) in square blocks that stay in the cache.
-std::vector<float> transpose(const std::vector<float>& in, size_t rows, size_t columns) {
-  constexpr size_t kSquare = 32;
-  std::vector<float> out(in.size());
-  for (size_t row = 0; row < rows; row += kSquare) {
-    for (size_t column = 0; column < columns; column += kSquare) {
-      const size_t row_end = std::min(row + kSquare, rows);
-      const size_t column_end = std::min(column + kSquare, columns);
-      for (size_t c = column; c < column_end; ++c) {
-        for (size_t r = row; r < row_end; ++r) out[c * rows + r] = in[r * columns + c];
-      }
-    }
-  }
-  return out;
-}
-
 // Returns the rows of a fused layer in the order of QkvOrder::kWhole. A row has `width` values.
 std::vector<float> reorder_qkv(const std::vector<float>& in, QkvOrder order, size_t heads, size_t head_size,
                                size_t width) {
@@ -62,6 +40,26 @@ std::vector<float> reorder_qkv(const std::vector<float>& in, QkvOrder order, siz
 }
 
 }  // namespace
+
+std::string layer_name(const std::string& part, uint32_t index) {
+  std::string name = part;
+  return name.replace(name.find("{}"), 2, std::to_string(index));
+}
+
+std::vector<float> transpose(const std::vector<float>& in, size_t rows, size_t columns) {
+  constexpr size_t kSquare = 32;
+  std::vector<float> out(in.size());
+  for (size_t row = 0; row < rows; row += kSquare) {
+    for (size_t column = 0; column < columns; column += kSquare) {
+      const size_t row_end = std::min(row + kSquare, rows);
+      const size_t column_end = std::min(column + kSquare, columns);
+      for (size_t c = column; c < column_end; ++c) {
+        for (size_t r = row; r < row_end; ++r) out[c * rows + r] = in[r * columns + c];
+      }
+    }
+  }
+  return out;
+}
 
 TensorMapping gpt2_mapping(const std::string& prefix) {
   TensorMapping mapping;

@@ -56,6 +56,12 @@ TensorMapping gpt2_mapping(const std::string& prefix);
 // rows.
 void set_vocabulary(uint32_t rows, CheckpointInfo& info, TensorMapping& mapping, std::vector<std::string>& notes);
 
+// Replaces "{}" in the name of a part by the number of a layer.
+std::string layer_name(const std::string& part, uint32_t index);
+
+// Transposes (rows, columns) to (columns, rows) in square blocks that stay in the cache.
+std::vector<float> transpose(const std::vector<float>& in, size_t rows, size_t columns);
+
 class NamedCheckpoint final : public Checkpoint {
  public:
   // Checks that every tensor exists and has the right shape and type. `info` need not have the head's kind.

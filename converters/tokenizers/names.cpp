@@ -40,6 +40,26 @@ std::optional<std::string> bytes_of_name(std::string_view name) {
   return bytes;
 }
 
+std::string name_of_bytes(std::string_view bytes) {
+  static const std::array<std::string, 256> characters = [] {
+    std::array<std::string, 256> result;
+    const std::array<int, kAlphabetEnd> alphabet = make_alphabet();
+    for (uint32_t code_point = 0; code_point < kAlphabetEnd; ++code_point) {
+      if (alphabet[code_point] < 0) continue;
+      std::string& character = result[static_cast<size_t>(alphabet[code_point])];
+      if (code_point < 0x80) {
+        character = static_cast<char>(code_point);
+      } else {
+        character = {static_cast<char>(0xC0 | code_point >> 6), static_cast<char>(0x80 | (code_point & 0x3F))};
+      }
+    }
+    return result;
+  }();
+  std::string name;
+  for (const char byte : bytes) name += characters[static_cast<uint8_t>(byte)];
+  return name;
+}
+
 TokenizerNames::TokenizerNames(uint32_t vocabulary_size) : names_(vocabulary_size) {
   description_.tokens.resize(vocabulary_size);
 }

@@ -16,6 +16,9 @@ namespace sotto {
 // Returns the bytes that `name` stands for, or nullopt if it has other characters.
 std::optional<std::string> bytes_of_name(std::string_view name);
 
+// Returns the name of any bytes.
+std::string name_of_bytes(std::string_view bytes);
+
 // Every function throws std::runtime_error on a contradiction.
 class TokenizerNames {
  public:

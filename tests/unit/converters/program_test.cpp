@@ -64,6 +64,53 @@ TEST_F(ProgramTest, ConvertsAndPrintsASummary) {
   EXPECT_EQ(read_bytes(directory_ / "q.sotto"), read_bytes(directory_ / "j.sotto"));
 }
 
+TEST_F(ProgramTest, ADryRunPrintsTheSizesOfTheRealFile) {
+  for (const std::string options : {"", " --weights int4", " --pack native"}) {
+    ASSERT_EQ(run(". --dry-run --json" + options), 0) << err_;
+    const auto dry = nlohmann::json::parse(out_);
+    ASSERT_EQ(run(". -o m.sotto --json" + options), 0) << err_;
+    auto real = nlohmann::json::parse(out_);
+    EXPECT_EQ(dry["output"], "dry run");
+    real["output"] = "dry run";
+    EXPECT_EQ(dry, real) << options;
+    EXPECT_EQ(dry["file_size"], std::filesystem::file_size(directory_ / "m.sotto"));
+    std::filesystem::remove(directory_ / "m.sotto");
+  }
+  ASSERT_EQ(run(". --dry-run --quiet"), 0);
+  EXPECT_EQ(out_ + err_, "");
+  expect_failure(". --dry-run -o m.sotto", 2, "excludes");
+}
+
+TEST_F(ProgramTest, ExportsAndVerifies) {
+  ASSERT_EQ(run(". -o m.sotto"), 0) << err_;
+  ASSERT_EQ(run(". --verify m.sotto"), 0) << err_;
+  EXPECT_PRED2(contains, out_, "same most likely token at");
+  EXPECT_PRED2(contains, out_, "the file holds the checkpoint's weights");
+
+  ASSERT_EQ(run("m.sotto --export safetensors -o hf"), 0) << err_;
+  ASSERT_EQ(run("m.sotto --export gguf -o m.gguf --name other"), 0) << err_;
+  for (const char* exported : {"hf", "m.gguf"}) {
+    EXPECT_EQ(run(exported + std::string(" --verify m.sotto")), 0) << out_ << err_;
+    EXPECT_PRED2(contains, out_, "error of the logits 0.00%, same most likely token at 100%");
+  }
+  expect_failure("m.sotto --export safetensors -o hf", 1, "hf: exists and is not an empty directory; use --force");
+  EXPECT_EQ(run("m.sotto --export safetensors -o hf --force"), 0) << err_;
+  expect_failure("m.sotto -o n.sotto", 1, "m.sotto: is a .sotto file already; --export reads it");
+  expect_failure("m.sotto --export onnx -o m.onnx", 2, "onnx");
+  expect_failure("m.sotto --export gguf", 2, "--output");
+  expect_failure(". --verify m.sotto --weights int4", 2, "excludes");
+
+  TinyCheckpoint other = make_tiny_checkpoint();
+  for (char& byte : other.tensors.at("transformer.wte.weight").bytes) byte = static_cast<char>(byte ^ 0x80);
+  other.save(directory_.path());
+  EXPECT_EQ(run(". --verify m.sotto"), 1);
+  EXPECT_PRED2(contains, out_, "the file does not hold the checkpoint's weights");
+  other.config["activation_function"] = "gelu";
+  other.save(directory_.path());
+  EXPECT_EQ(run(". --verify m.sotto"), 1);
+  EXPECT_PRED2(contains, out_, "the activation is gelu_new in the file, gelu in the checkpoint");
+}
+
 TEST_F(ProgramTest, MakesSyntheticModels) {
   const std::string shape = "--synthetic custom --layers 1 --embedding 8 --heads 2 --positions 4 --vocabulary-size 5";
   ASSERT_EQ(run(shape + " --json -o a.sotto"), 0) << err_;
@@ -79,7 +126,7 @@ TEST_F(ProgramTest, MakesSyntheticModels) {
 
 TEST_F(ProgramTest, ExplainsWrongUsageAndInput) {
   expect_failure("", 2, "CHECKPOINT or --synthetic is required");
-  expect_failure(".", 2, "--output or --evaluate is required");
+  expect_failure(".", 2, "--output, --dry-run, --evaluate or --verify is required");
   expect_failure(". -o m.sotto --pack mmx", 2, "mmx");
   expect_failure(". -o m.sotto --nonsense", 2, "--nonsense");
   expect_failure(". -o ''", 2, "--output: the name of the file is empty");

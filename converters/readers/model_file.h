@@ -1,0 +1,42 @@
+// Reads the weights of a .sotto file back as float32, for export and verification. They are those that the runtime
+// computes with, which quantization has rounded.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "converters/readers/checkpoint.h"
+#include "runtime/model/model_view.h"
+
+namespace sotto {
+
+// Returns whether a file begins like a .sotto file. False if there is no such file.
+bool is_model_file(const std::filesystem::path& path);
+
+class ModelFile final : public Checkpoint {
+ public:
+  // Checks the whole structure. The checksum of a tensor is verified when it is read.
+  explicit ModelFile(const std::filesystem::path& path);
+
+  const TokenizerView* tokenizer() const { return view_.tokenizer(); }
+
+  std::vector<float> positions() const override;
+  std::vector<float> token_embedding() const override;
+  FloatLayer layer(uint32_t index) const override;
+  FloatNorm final_norm() const override;
+  FloatLinear head() const override;
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const;
+  void verify(const ByteRange& range, const std::string& what) const;
+  FloatLinear dequantize(const LinearWeights& linear, const ByteRange& range, const std::string& what) const;
+  FloatNorm read_norm(const NormView& norm) const;
+
+  std::filesystem::path path_;
+  std::string bytes_;
+  ModelView view_;
+};
+
+}  // namespace sotto
