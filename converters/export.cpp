@@ -111,7 +111,7 @@ std::string merge_text(const TokenizerView& tokenizer, const TokenMerge& merge) 
 
 ordered_json config_json(const CheckpointInfo& info) {
   const auto end_of_text = info.end_of_text_token < 0 ? ordered_json() : ordered_json(info.end_of_text_token);
-  return {{"architectures", {"GPT2LMHeadModel"}},
+  return {{"architectures", ordered_json::array({"GPT2LMHeadModel"})},
           {"model_type", "gpt2"},
           {"_name_or_path", info.name},
           {"vocab_size", info.shape.vocabulary_size},
@@ -120,7 +120,7 @@ ordered_json config_json(const CheckpointInfo& info) {
           {"n_layer", info.shape.layer_count},
           {"n_head", info.shape.head_count},
           {"n_inner", info.shape.feed_forward_size},
-          {"activation_function", activation_name(info.activation)},
+          {"activation_function", std::string(activation_name(info.activation))},
           {"layer_norm_epsilon", info.norm_epsilon},
           {"tie_word_embeddings", info.head_kind == HeadKind::kTied},
           {"bos_token_id", end_of_text},

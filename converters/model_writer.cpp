@@ -251,6 +251,7 @@ class ModelWriter {
     for (size_t i = 0; i < linears.size(); ++i) {
       const LinearRanges& linear = *linears[i];
       if (options_.is_dry_run && !linear.tiles) {
+        align_end(kDataAlignment);
         end_ += packed_size(linear);
         report_.packed_size += packed_size(linear);
         finish_step();

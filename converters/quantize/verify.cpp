@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <numeric>
 #include <span>
+#include <string_view>
+#include <type_traits>
 
 #include "converters/quantize/float_forward.h"
 #include "runtime/base/random.h"

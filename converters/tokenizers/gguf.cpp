@@ -54,11 +54,13 @@ TokenizerNames read_names(const Config& config, uint32_t vocabulary_size) {
   if (types != nullptr && (!types->is_array() || types->size() != tokens.size())) {
     config.fail(kTypes, "is not an array of as many types as there are tokens");
   }
+  const auto type_at = [&](size_t i) -> int64_t {
+    const bool has_type = types != nullptr && (*types)[i].is_number_integer();
+    return has_type ? (*types)[i].get<int64_t>() : int64_t{kNormal};
+  };
   TokenizerNames names(vocabulary_size);
   for (size_t i = 0; i < tokens.size(); ++i) {
-    const bool has_type = types != nullptr && (*types)[i].is_number_integer();
-    const int64_t type = has_type ? (*types)[i].get<int64_t>() : int64_t{kNormal};
-    add_token(config, text_at(config, kTokens, tokens, i), static_cast<int64_t>(i), type, &names);
+    add_token(config, text_at(config, kTokens, tokens, i), static_cast<int64_t>(i), type_at(i), &names);
   }
   const json& merges = array_member(config, kMerges);
   for (size_t i = 0; i < merges.size(); ++i) {
@@ -72,7 +74,8 @@ TokenizerNames read_names(const Config& config, uint32_t vocabulary_size) {
   // Old files give all tokens the type of normal ones.
   for (const char* key : {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id"}) {
     const uint32_t id = config.count(key, nullptr, vocabulary_size);
-    if (id < tokens.size()) names.add_literal(text_at(config, kTokens, tokens, id), id, TokenKind::kSpecial);
+    if (id >= tokens.size() || type_at(id) == kUnused) continue;
+    names.add_literal(text_at(config, kTokens, tokens, id), id, TokenKind::kSpecial);
   }
   return names;
 }
