@@ -78,7 +78,7 @@ TEST_F(ProgramTest, ADryRunPrintsTheSizesOfTheRealFile) {
   }
   ASSERT_EQ(run(". --dry-run --quiet"), 0);
   EXPECT_EQ(out_ + err_, "");
-  expect_failure(". --dry-run -o m.sotto", 2, "excludes");
+  expect_failure(". --dry-run -o m.sotto", 2, "cannot be combined with --output");
 }
 
 TEST_F(ProgramTest, ExportsAndVerifies) {
@@ -98,7 +98,7 @@ TEST_F(ProgramTest, ExportsAndVerifies) {
   expect_failure("m.sotto -o n.sotto", 1, "m.sotto: is a .sotto file already; --export reads it");
   expect_failure("m.sotto --export onnx -o m.onnx", 2, "onnx");
   expect_failure("m.sotto --export gguf", 2, "--output");
-  expect_failure(". --verify m.sotto --weights int4", 2, "excludes");
+  expect_failure(". --verify m.sotto --weights int4", 2, "cannot be combined with --weights");
 
   TinyCheckpoint other = make_tiny_checkpoint();
   for (char& byte : other.tensors.at("transformer.wte.weight").bytes) byte = static_cast<char>(byte ^ 0x80);
