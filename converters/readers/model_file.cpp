@@ -1,7 +1,6 @@
 #include "converters/readers/model_file.h"
 
 #include <cstring>
-#include <limits>
 #include <stdexcept>
 
 #include "converters/file.h"
@@ -63,10 +62,12 @@ bool is_model_file(const std::filesystem::path& path) {
   return std::memcmp(magic, FileHeader::kMagic, sizeof magic) == 0;
 }
 
-ModelFile::ModelFile(const std::filesystem::path& path)
-    : Checkpoint({}), path_(path), bytes_(read_text_file(path, std::numeric_limits<uint64_t>::max())) {
+ModelFile::ModelFile(const std::filesystem::path& path) : Checkpoint({}), path_(path) {
+  const InputFile file(path);
+  lines_.resize((file.size() + sizeof(Line) - 1) / sizeof(Line));
+  file.read_at(0, lines_.data(), file.size());
   Error error;
-  if (view_.open(bytes_.data(), bytes_.size(), &error) != Status::kOk || view_.verify_contents(&error) != Status::kOk ||
+  if (view_.open(lines_.data(), file.size(), &error) != Status::kOk || view_.verify_contents(&error) != Status::kOk ||
       view_.verify_small_tensors(&error) != Status::kOk) {
     fail(error.message);
   }

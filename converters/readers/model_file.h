@@ -34,8 +34,13 @@ class ModelFile final : public Checkpoint {
   FloatLinear dequantize(const LinearWeights& linear, const ByteRange& range, const std::string& what) const;
   FloatNorm read_norm(const NormView& norm) const;
 
+  // The unit of alignment of the runtime's memory.
+  struct alignas(64) Line {
+    uint8_t bytes[64];
+  };
+
   std::filesystem::path path_;
-  std::string bytes_;
+  std::vector<Line> lines_;  // the file
   ModelView view_;
 };
 
