@@ -1,5 +1,5 @@
-// Writes a model in the formats of other programs, so that nobody depends on .sotto files. The weights of a .sotto file
-// keep the values that quantization gave them.
+// Writes a model in the formats of other programs. The weights of a .sotto file keep the values that quantization gave
+// them.
 #pragma once
 
 #include <filesystem>
