@@ -87,7 +87,7 @@ class NamedCheckpoint final : public Checkpoint {
   HeadKind find_head_kind();
   bool head_equals_embedding() const;
 
-  std::vector<float> read(const std::string& name, uint64_t first, uint64_t count, double scale = 1) const;
+  std::vector<float> read(const std::string& name, uint64_t first, uint64_t count, double factor = 1) const;
   std::vector<float> read_bias(const std::string& name, uint32_t size) const;
   FloatLinear read_linear(const std::string& name, uint32_t inputs, uint32_t outputs) const;
   FloatLinear read_qkv(uint32_t index) const;

@@ -91,7 +91,7 @@ std::vector<float> TensorFile::read(const std::string& name, uint64_t first, uin
   if (entry.type == TensorType::kOther) {
     throw std::runtime_error(where + ": its dtype is " + entry.type_name + ", not a float type");
   }
-  const std::vector<float> values = decode(entry, first, count);
+  std::vector<float> values = decode(entry, first, count);
   const auto bad = std::find_if_not(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
   if (bad != values.end()) {
     throw std::runtime_error(where + ": element " +

@@ -37,7 +37,7 @@ void MessageWriter::add(float value) {
   for (; scaled >= 999999.5; scaled /= 10) ++exponent;
   for (; scaled < 99999.95; scaled *= 10) --exponent;
   char digits[6];
-  auto rest = static_cast<uint32_t>(scaled + 0.5);
+  auto rest = static_cast<uint32_t>(scaled + 0.5);  // NOLINT(bugprone-incorrect-roundings): it is positive
   for (int i = 5; i >= 0; --i, rest /= 10) digits[i] = static_cast<char>('0' + rest % 10);
   int count = 6;
   while (count > 1 && digits[count - 1] == '0') --count;

@@ -17,7 +17,7 @@ class Model {
   static Status memory_size(const void* file, size_t file_size, const ModelParams& params, size_t* memory_size,
                             Error* error);
   static Status init(const void* file, size_t file_size, const ModelParams& params, void* memory, size_t memory_size,
-                     Model** model, Error* error);
+                     Model** out, Error* error);
 
   const ModelConfig& config() const { return view_.config(); }
   const ModelView& view() const { return view_; }

@@ -120,8 +120,8 @@ class Ranking {
   float lower_bound_of_rank(size_t k);
 
   // Keys in scratch(). They are valid until the next call of a member that returns keys.
-  std::span<uint64_t> keys_from(float floor);       // of the tokens that reach `floor`, in order of the index
-  std::span<uint64_t> sorted_prefix(size_t count);  // of the first `count` tokens, sorted
+  std::span<uint64_t> keys_from(float floor);      // of the tokens that reach `floor`, in order of the index
+  std::span<uint64_t> sorted_prefix(size_t size);  // of the first `size` tokens, sorted
 
   // Scratch memory for other algorithms, with one element per logit.
   std::span<uint64_t> scratch() { return {keys_, count_}; }

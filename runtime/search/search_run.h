@@ -122,7 +122,7 @@ struct FinishedSequence {
 
 // The arrays of all modes. A generation is one of two copies: this step's or the next step's.
 struct SearchMemory {
-  void layout(Arena& arena, const SearchShape& shape);
+  void layout(Arena& arena, const SearchShape& given);
 
   int32_t* tokens_of(uint32_t generation, uint32_t sequence) {
     return tokens[generation] + size_t{sequence} * shape.sequence_tokens;

@@ -21,14 +21,13 @@ constexpr uint32_t kDefaultSequenceTokens = 128;
 
 Status resolve_overflow(SessionParams* params, Error* error) {
   const bool stops = params->overflow == Overflow::kStop;
-  if (params->sink_tokens == UINT32_MAX) {
-    params->sink_tokens = stops ? 0 : std::min(kDefaultSinkTokens, params->context_tokens / 4);
-  }
+  const uint32_t most = params->context_tokens / 4;
+  if (params->sink_tokens == UINT32_MAX) params->sink_tokens = stops ? 0 : std::min(kDefaultSinkTokens, most);
   if (stops && params->sink_tokens != 0) {
     return fail(error, Status::kInvalidArgument, "sink_tokens is ", params->sink_tokens,
                 "; it must be 0 unless overflow is ring or shift");
   }
-  return check_range("sink_tokens", params->sink_tokens, 0, params->context_tokens / 4, error);
+  return check_range("sink_tokens", params->sink_tokens, 0, most, error);
 }
 
 Status resolve_sequences(const ModelConfig& config, SessionParams* params, Error* error) {

@@ -32,9 +32,9 @@ inline constexpr bool kHasSpeculation = SOTTO_HAS_SPECULATION != 0;
 
 class Session {
  public:
-  static Status memory_size(const Model& model, const SessionParams& params, size_t* size, Error* error);
-  static Status init(const Model& model, const SessionParams& params, void* memory, size_t memory_size,
-                     Session** session, Error* error);
+  static Status memory_size(const Model& model, const SessionParams& given, size_t* size, Error* error);
+  static Status init(const Model& model, const SessionParams& given, void* memory, size_t memory_size, Session** out,
+                     Error* error);
   void deinit();
 
   // Replaces the sampler's parameters. Its state starts again at the end of the stream.

@@ -85,7 +85,7 @@ class Forward {
   struct Batch;
 
   Status evaluate_layers(const Batch& batch, bool overwrites, const std::atomic<uint32_t>& cancelled);
-  Status evaluate_layer(uint32_t layer, bool is_last, const Batch& batch);
+  Status evaluate_layer(uint32_t index, bool is_last, const Batch& batch);
   void embed(const Batch& batch);
   void normalize(const NormView& norm, size_t rows, const float* sublayer_output);
   void attend(uint32_t layer, const Batch& batch);

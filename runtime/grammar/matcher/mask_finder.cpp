@@ -45,11 +45,8 @@ StepResult MaskFinder::find_truncated(const uint32_t* set, uint32_t* pins, uint3
   for (uint32_t depth = kFirstDepth;; depth *= 2) {
     uint32_t* truncated = &pins[0];
     const bool applies = methods_.truncation && depth <= 2 * TrieNode::kMaxDepth && engine_->can_truncate(*set, depth);
-    if (!applies) {
-      *truncated = *set;
-    } else if (const StepResult result = engine_->truncate(set, depth, truncated); result != StepResult::kDone) {
-      *truncated = *set;  // the set itself takes longer, but may fit
-    }
+    const bool is_truncated = applies && engine_->truncate(set, depth, truncated) == StepResult::kDone;
+    if (!is_truncated) *truncated = *set;  // the set itself takes longer, but may fit
     *mask = engine_->store().state_set(*truncated).mask;
     if (*mask == kNoMask) {
       StepResult result = compute(truncated, mask);

@@ -60,7 +60,7 @@ class Matcher {
  public:
   // Checks that the limits, the grammar and the vocabulary are compatible. The message names the limit that is too
   // small or too large.
-  static Status check(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits,
+  static Status check(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given,
                       Error* error);
 
   // Returns the bytes of working memory, or 0 if a limit is too small or the sum exceeds SIZE_MAX. If `vocabulary` is
@@ -116,7 +116,7 @@ class Matcher {
   const MaskFinder& masks() const { return masks_; }
 
  private:
-  bool layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits);
+  bool layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given);
   uint32_t* pin(uint32_t sequence) { return engine_.pins() + 1 + sequence; }
   uint32_t state_set(uint32_t sequence) const { return engine_.pins()[1 + sequence]; }
   uint32_t* start_pin() { return engine_.pins() + 1 + sequence_count_; }

@@ -47,7 +47,7 @@ class RegexGrammar {
   uint32_t characters_between(const CharacterAutomaton& automaton, uint32_t from, uint32_t to);
   void join(Interval characters);
   uint32_t alternative(const RegexTree& tree, uint32_t node, bool search);
-  uint32_t body(const RegexTree& tree, uint32_t node);
+  uint32_t body(const RegexTree& tree, uint32_t root);
   uint32_t anything();
 
   GrammarBuilder& builder_;

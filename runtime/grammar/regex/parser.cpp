@@ -379,7 +379,7 @@ class RegexParser {
     if (in_class && kind == '-') return single('-');
     if (kind == 'c' && is_letter(peek())) return single(static_cast<uint32_t>(text_[at_++]) & 31);
     if (kind == 'x' || kind == 'u') return hexadecimal(begin, kind);
-    if (std::memchr("dDwWsS", kind, 6) != nullptr) {
+    if (kind != '\0' && std::strchr("dDwWsS", kind) != nullptr) {
       *is_set = true;
       const uint32_t first = tree_.intervals.size();
       add_class(static_cast<char>(kind | 0x20), tree_.intervals);

@@ -241,7 +241,7 @@ uint64_t context_seed(const WatermarkParams& params, std::span<const int32_t> co
 }
 
 uint32_t green_threshold(float gamma) {
-  const auto threshold = static_cast<uint32_t>(gamma * 0x1p24f + 0.5f);
+  const auto threshold = static_cast<uint32_t>(gamma * 0x1p24f + 0.5f);  // NOLINT(bugprone-incorrect-roundings)
   return std::clamp<uint32_t>(threshold, 1, (1 << 24) - 1);
 }
 
