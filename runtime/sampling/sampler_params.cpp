@@ -187,7 +187,8 @@ void ListMemory::layout(Arena& arena, size_t list_bytes) {
 Status ListMemory::copy(SamplerParams* params, Error* error) {
   const size_t needed = list_size(*params);
   if (needed > size_) {
-    return fail(error, Status::kInvalidArgument, "list_bytes is ", size_, "; the lists of the sampler need ", needed);
+    return fail(error, Status::kInvalidArgument, "list_bytes is ", size_, "; it must be at least ", needed,
+                " for the lists of the sampler");
   }
   copy_lists(params, needed > 0 ? halves_[1 - current_] : nullptr);
   return Status::kOk;

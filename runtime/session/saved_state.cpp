@@ -12,7 +12,8 @@ namespace sotto {
 namespace {
 
 Status mismatch(const char* name, uint64_t saved, uint64_t own, Error* error) {
-  return fail(error, Status::kInvalidArgument, name, " of the saved state is ", saved, "; the session's is ", own);
+  return fail(error, Status::kInvalidArgument, name, " of the saved state is ", saved, "; it must be the session's, ",
+              own);
 }
 
 Status corrupt(const char* what, uint64_t offset, Error* error) {

@@ -34,7 +34,8 @@ Status resolve_sequences(const ModelConfig& config, SessionParams* params, Error
   const uint32_t most = config.position_count;
   SOTTO_TRY(check_range("sequence_tokens", params->sequence_tokens, 0, most, error));
   if (params->sequence_count == 0 && params->sequence_tokens != 0) {
-    return fail(error, Status::kInvalidArgument, "sequence_tokens requires a sequence_count above 0");
+    return fail(error, Status::kInvalidArgument, "sequence_tokens is ", params->sequence_tokens,
+                "; it must be 0 unless sequence_count is above 0");
   }
   if (params->sequence_count != 0 && params->sequence_tokens == 0) {
     params->sequence_tokens = std::min(kDefaultSequenceTokens, most);
@@ -234,7 +235,7 @@ Status Session::set_guide(Session* guide, const GuideParams& params, Error* erro
       return invalid("guide already guides another session");
     const uint32_t own = stream_.model().config().vocabulary_size;
     const uint32_t other = guide->stream_.model().config().vocabulary_size;
-    if (own != other) return invalid("guide: vocabulary_size is ", other, "; the session's is ", own);
+    if (own != other) return invalid("guide: its vocabulary_size is ", other, "; it must be the session's, ", own);
     if (guide->draft_target_ != nullptr) return invalid("guide drafts for a session");
     SOTTO_TRY(guide->output_.roll_back(error));
   }
@@ -268,7 +269,9 @@ Status Session::set_speculation(const SpeculationParams& params, Error* error) {
     if (draft_target_ != nullptr) return invalid("draft_session: the session drafts for another");
     const uint32_t own = stream_.model().config().vocabulary_size;
     const uint32_t other = drafter->stream_.model().config().vocabulary_size;
-    if (own != other) return invalid("draft_session: vocabulary_size is ", other, "; the session's is ", own);
+    if (own != other) {
+      return invalid("draft_session: its vocabulary_size is ", other, "; it must be the session's, ", own);
+    }
   }
   drop_drafter();
   if (drafter != nullptr) {
@@ -381,13 +384,13 @@ Status Session::require_tokens() {
 Status Session::heal() {
   const Status status = output_.heal();
   if (status != Status::kInvalidState) return status;
-  return fail(&last_error_, status, "token healing has to follow a prefill");
+  return fail(&last_error_, status, "token healing must follow a prefill");
 }
 
 Status Session::rewind(uint64_t count) {
   if (count > token_count()) {
-    return fail(&last_error_, Status::kInvalidArgument, "token_count is ", count, "; the stream has ", token_count(),
-                " tokens");
+    return fail(&last_error_, Status::kInvalidArgument, "token_count is ", count,
+                "; it must be at most that of the stream, ", token_count());
   }
   const Status status = output_.rewind(count);
   if (status != Status::kInvalidState) return status;
