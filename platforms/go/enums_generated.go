@@ -221,9 +221,9 @@ const (
 	// The order of llama.cpp.
 	OrderDefault Order = 0
 	// The order of transformers.
-	OrderHF Order = 1
+	OrderTransformers Order = 1
 	// The order of vLLM.
-	OrderOpenAI Order = 2
+	OrderVLLM Order = 2
 )
 
 // Selection: how one of the remaining tokens is selected.

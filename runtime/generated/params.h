@@ -87,8 +87,8 @@ enum class StageKind : int32_t {
 
 enum class ChainOrder : int32_t {
   kDefault = 0,
-  kHf = 1,
-  kOpenai = 2,
+  kTransformers = 1,
+  kVllm = 2,
 };
 
 enum class Selection : int32_t {

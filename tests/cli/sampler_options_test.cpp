@@ -69,7 +69,7 @@ const std::vector<Case> kEffective = {
     {{"--adaptive-decay", "0.1", "--adaptive-p", "0.2"}, "adaptive_decay", 0.1},
     {{"--dola,--dola-layers", "high"}, "dola", "high"},
     {{"--dola-relative-top", "0.9", "--dola", "high"}, "dola_relative_top", 0.9},
-    {{"--order", "hf", "--top-p", "0.5", "--temp", "2"}, "order", "hf"},
+    {{"--order", "hf", "--top-p", "0.5", "--temp", "2"}, "order", "transformers"},
     {{"--stages", "top_k,temperature"}, "stages", {"top_k", "temperature"}},
     {{"-s,--seed", "77"}, "seed", 77}};
 

@@ -91,7 +91,7 @@ SearchParams search_params(const nlohmann::json& settings) {
 
 SamplerParams sampler_params(const nlohmann::json& settings) {
   SamplerParams params = plain_sampler();
-  params.order = ChainOrder::kHf;
+  params.order = ChainOrder::kTransformers;
   params.repetition_window = kWholeWindow;
   params.repetition_penalty = settings.value("repetition_penalty", 1.0f);
   params.no_repeat_ngram = settings.value("no_repeat_ngram_size", 0u);

@@ -146,7 +146,7 @@ TEST_P(DecodingAllocation, TruncationsDoNotAllocate) {
       {"dynamic temperature", [](auto& p) { p.temperature_range = 0.5f; }},
       {"smoothing", [](auto& p) { p.smoothing_factor = 0.3f; }},
   };
-  for (const sotto_order order : {SOTTO_ORDER_DEFAULT, SOTTO_ORDER_HF, SOTTO_ORDER_OPENAI}) {
+  for (const sotto_order order : {SOTTO_ORDER_DEFAULT, SOTTO_ORDER_TRANSFORMERS, SOTTO_ORDER_VLLM}) {
     for (const auto& [name, adjust] : stages) {
       run(name, [&](auto& p) {
         p.top_k = 0;

@@ -23,7 +23,7 @@ std::vector<StageKind> order_of(const SamplerParams& params, const std::set<Stag
 }
 
 TEST(Chain, PresetsHoldEveryStageOnce) {
-  for (const ChainOrder order : {ChainOrder::kDefault, ChainOrder::kHf, ChainOrder::kOpenai}) {
+  for (const ChainOrder order : {ChainOrder::kDefault, ChainOrder::kTransformers, ChainOrder::kVllm}) {
     SamplerParams params;
     params.order = order;
     const auto stages = stage_order(params);
@@ -37,12 +37,12 @@ TEST(Chain, PresetsAreInTheOrdersOfTheirModels) {
   const std::vector<StageKind> llama = {kBias,    kRepetition, kDry,  kTopNSigma, kTopK,
                                         kTypical, kTopP,       kMinP, kXtc,       kTemperature};
   EXPECT_EQ(order_of(params, {llama.begin(), llama.end()}), llama);
-  params.order = ChainOrder::kHf;
+  params.order = ChainOrder::kTransformers;
   const std::vector<StageKind> hugging_face = {
       kSequenceBias, kRepetition, kNoRepeatNgram, kBadWords, kMinTokens, kForced,  kEndDecay, kSuppress, kTemperature,
       kTopH,         kTopK,       kTopP,          kMinP,     kTypical,   kEpsilon, kEta,      kWatermark};
   EXPECT_EQ(order_of(params, {hugging_face.begin(), hugging_face.end()}), hugging_face);
-  params.order = ChainOrder::kOpenai;
+  params.order = ChainOrder::kVllm;
   const std::vector<StageKind> open_ai = {kAllowed,  kBadWords,    kMinTokens, kBias, kRepetition, kFrequency,
                                           kPresence, kTemperature, kMinP,      kTopK, kTopP};
   EXPECT_EQ(order_of(params, {open_ai.begin(), open_ai.end()}), open_ai);
@@ -60,7 +60,7 @@ TEST(Chain, RunsInTheOrderGiven) {
     return sampler->process(logits, {}, {}, sampler->initial_state()).count();
   };
   EXPECT_EQ(kept(), 2u);
-  params.order = ChainOrder::kHf;
+  params.order = ChainOrder::kTransformers;
   EXPECT_EQ(kept(), 4u);
   const StageKind first_top_p[] = {kTopP, kTemperature};
   params.stages = first_top_p;

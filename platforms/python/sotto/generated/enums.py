@@ -233,9 +233,9 @@ class Order(_Named):
 
     DEFAULT = 0
     """The order of llama.cpp."""
-    HF = 1
+    TRANSFORMERS = 1
     """The order of transformers."""
-    OPENAI = 2
+    VLLM = 2
     """The order of vLLM."""
 
 

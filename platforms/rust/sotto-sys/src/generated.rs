@@ -218,9 +218,9 @@ pub type sotto_order = i32;
 /// The order of llama.cpp.
 pub const SOTTO_ORDER_DEFAULT: i32 = 0;
 /// The order of transformers.
-pub const SOTTO_ORDER_HF: i32 = 1;
+pub const SOTTO_ORDER_TRANSFORMERS: i32 = 1;
 /// The order of vLLM.
-pub const SOTTO_ORDER_OPENAI: i32 = 2;
+pub const SOTTO_ORDER_VLLM: i32 = 2;
 
 /// How one of the remaining tokens is selected.
 pub type sotto_selection = i32;

@@ -247,9 +247,9 @@ pub enum Order {
     /// The order of llama.cpp.
     Default = sys::SOTTO_ORDER_DEFAULT,
     /// The order of transformers.
-    Hf = sys::SOTTO_ORDER_HF,
+    Transformers = sys::SOTTO_ORDER_TRANSFORMERS,
     /// The order of vLLM.
-    Openai = sys::SOTTO_ORDER_OPENAI,
+    Vllm = sys::SOTTO_ORDER_VLLM,
 }
 
 impl Order {
@@ -257,8 +257,8 @@ impl Order {
     pub fn from_value(value: i32) -> Option<Self> {
         Some(match value {
             sys::SOTTO_ORDER_DEFAULT => Order::Default,
-            sys::SOTTO_ORDER_HF => Order::Hf,
-            sys::SOTTO_ORDER_OPENAI => Order::Openai,
+            sys::SOTTO_ORDER_TRANSFORMERS => Order::Transformers,
+            sys::SOTTO_ORDER_VLLM => Order::Vllm,
             _ => return None,
         })
     }

@@ -38,8 +38,8 @@ enum {
 typedef int32_t sotto_order;
 enum {
   SOTTO_ORDER_DEFAULT = 0,
-  SOTTO_ORDER_HF = 1,
-  SOTTO_ORDER_OPENAI = 2
+  SOTTO_ORDER_TRANSFORMERS = 1,
+  SOTTO_ORDER_VLLM = 2
 };
 typedef int32_t sotto_selection;
 enum {

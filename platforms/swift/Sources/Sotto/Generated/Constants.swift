@@ -208,9 +208,9 @@ public enum Order: Int32, Sendable {
   /// The order of llama.cpp.
   case `default` = 0
   /// The order of transformers.
-  case hf = 1
+  case transformers = 1
   /// The order of vLLM.
-  case openai = 2
+  case vllm = 2
 }
 
 /// How one of the remaining tokens is selected.

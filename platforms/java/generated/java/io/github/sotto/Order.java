@@ -6,9 +6,9 @@ public enum Order implements Constant {
     /** The order of llama.cpp. */
     DEFAULT(0),
     /** The order of transformers. */
-    HF(1),
+    TRANSFORMERS(1),
     /** The order of vLLM. */
-    OPENAI(2);
+    VLLM(2);
 
     private final int value;
 
