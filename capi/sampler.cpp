@@ -23,13 +23,6 @@ std::span<const char> bytes_of(const void* model, int32_t token) {
 
 constexpr sotto_sampler_input kNoInput = {sizeof(sotto_sampler_input), 0, nullptr, nullptr, nullptr, 0, 0, 0};
 
-bool any_allowed(const uint64_t* words, size_t vocabulary_size) {
-  for (size_t i = 0; i < vocabulary_size; ++i) {
-    if ((words[i / 64] >> (i % 64) & 1) != 0) return true;
-  }
-  return false;
-}
-
 // The data of one call of sotto_sampler_pick() or sotto_sampler_apply().
 struct StepInput {
   std::span<const float> logits;
@@ -55,11 +48,11 @@ sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_in
                      " tokens"));
   }
   if (given.allowed != nullptr) {
-    if (!any_allowed(given.allowed, vocabulary)) {
+    step->mask = {given.allowed, vocabulary};
+    if (!step->mask.allows_any()) {
       return wrap(
           fail(out->get(), Status::kInvalidArgument, "allowed has no bit set; it must allow at least one token"));
     }
-    step->mask = {given.allowed, vocabulary};
   }
   step->logits = {given.logits, vocabulary};
   step->input.history = sotto::TokenHistory({}, {given.history, given.history_count});

@@ -1,6 +1,7 @@
 // The tokens that are allowed next, one bit per token. A grammar writes the mask, and the sampler reads it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,6 +15,13 @@ struct TokenMask {
 
   bool allows_all() const { return words == nullptr; }
   bool allows(size_t token) const { return words == nullptr || (words[token / 64] >> (token % 64) & 1) != 0; }
+  // Returns whether any token is allowed. Bits beyond the last token may have any value.
+  bool allows_any() const {
+    if (words == nullptr || token_count == 0) return token_count > 0;
+    const size_t last = word_count(token_count) - 1;
+    const uint64_t unused = token_count % 64 == 0 ? 0 : ~uint64_t{0} << token_count % 64;
+    return (words[last] & ~unused) != 0 || std::any_of(words, words + last, [](uint64_t word) { return word != 0; });
+  }
 };
 
 }  // namespace sotto

@@ -34,11 +34,6 @@ void allow_all(uint64_t* words, size_t token_count) {
   if (token_count % 64 != 0) words[count - 1] = (uint64_t{1} << (token_count % 64)) - 1;
 }
 
-bool any(const uint64_t* words, size_t token_count) {
-  const size_t count = TokenMask::word_count(token_count);
-  return std::any_of(words, words + count, [](uint64_t word) { return word != 0; });
-}
-
 }  // namespace
 
 void Decoder::layout(Arena& arena, const Model& model, const SessionParams& params) {
@@ -122,7 +117,7 @@ Status Decoder::find_mask(TokenMask* mask) {
     mask_words_[token / 64] &= ~(uint64_t{1} << (token % 64));
   }
   *mask = {mask_words_, vocabulary};
-  return any(mask_words_, vocabulary) ? Status::kOk : Status::kStopBanned;
+  return TokenMask{mask_words_, vocabulary}.allows_any() ? Status::kOk : Status::kStopBanned;
 }
 
 // Allows the tokens that spell the removed end of the prompt. If a token goes beyond it, the constraint must allow the
@@ -142,7 +137,7 @@ Status Decoder::find_healing_mask() {
       if (!fits) mask_words_[i] &= ~(uint64_t{1} << bit);
     }
   }
-  return any(mask_words_, model_->config().vocabulary_size) ? Status::kOk : Status::kGrammarDeadEnd;
+  return TokenMask{mask_words_, model_->config().vocabulary_size}.allows_any() ? Status::kOk : Status::kGrammarDeadEnd;
 }
 
 SampleInput Decoder::sample_input() const {
