@@ -191,10 +191,9 @@ sotto_status sotto_session_saved_size(const sotto_session* session, size_t* size
 
 sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_t capacity, size_t* size) {
   if (session == nullptr || bytes == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
-  const size_t needed = SavedState::size(*unwrap(session));
-  if (needed > capacity) return SOTTO_BUFFER_TOO_SMALL;
+  *size = SavedState::size(*unwrap(session));
+  if (*size > capacity) return SOTTO_BUFFER_TOO_SMALL;
   SavedState::save(*unwrap(session), static_cast<uint8_t*>(bytes));
-  *size = needed;
   return SOTTO_OK;
 }
 

@@ -386,7 +386,8 @@ SOTTO_API sotto_status sotto_session_saved_size(const sotto_session* session, si
 /* Saves the stream: its tokens, keys and values, the state of the sampler, and withheld text. The
  * random numbers need no state, because they follow from the seed and the positions. Parameters are
  * not saved, so the sampler and the stops have to be set again after a restore. The bytes are the
- * same on every platform. `*size` receives the number of bytes written. Errors: BUFFER_TOO_SMALL. */
+ * same on every platform. `*size` receives the number of bytes needed, even with
+ * SOTTO_BUFFER_TOO_SMALL. */
 SOTTO_API sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_t capacity, size_t* size);
 
 /* Restores a saved stream. The session must have the same model, context_tokens, sink_tokens,

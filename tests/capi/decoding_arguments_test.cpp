@@ -207,6 +207,12 @@ TEST_F(DecodingArguments, NullsAreRejected) {
   EXPECT_EQ(sotto_session_embed(session, &token, 1, 2, embedding), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_session_saved_size(session, nullptr), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_session_save(session, nullptr, 0, &count), SOTTO_INVALID_ARGUMENT);
+  size_t saved_size = 0, needed = 0;
+  ASSERT_EQ(sotto_session_saved_size(session, &saved_size), SOTTO_OK);
+  char byte = 0;
+  EXPECT_EQ(sotto_session_save(session, &byte, 1, &needed), SOTTO_BUFFER_TOO_SMALL);
+  EXPECT_EQ(needed, saved_size);
+  EXPECT_EQ(byte, 0);
 }
 
 }  // namespace
