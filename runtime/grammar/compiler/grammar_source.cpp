@@ -15,65 +15,76 @@ namespace {
 
 constexpr std::span<const char> kDocument{"document", 8};
 
-// A language: its front end adds the rules of a source and defines the start rule.
+// What a front end reads. It defines the rule `start`; GBNF names its start rule itself.
+struct Source {
+  std::span<const char> text;
+  const GrammarParams& params;
+  std::span<const char> start = kDocument;
+
+  Status require_empty(Error* error) const {
+    if (text.empty()) return Status::kOk;
+    return fail(error, Status::kInvalidArgument, "source must be empty for this language");
+  }
+};
+
+// A language, and the function of its front end that adds the rules of a source.
 struct Language {
   GrammarLanguage language;
-  Status (*build)(std::span<const char> text, const GrammarParams& params, std::span<const char> start,
-                  GrammarBuilder& builder, Error* error);
+  Status (*build)(const Source& source, GrammarBuilder& builder, Error* error);
 };
 
-Status reject_text(std::span<const char> text, Error* error) {
-  if (text.empty()) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, "source must be empty for this language");
-}
-
-// All languages. To add one, add a row here and a value to GrammarLanguage.
+// All languages, by the values of GrammarLanguage. To add one, add a row here and a value there.
 constexpr Language kLanguages[] = {
     {GrammarLanguage::kGbnf,
-     [](std::span<const char> text, const GrammarParams& params, std::span<const char>, GrammarBuilder& builder,
-        Error* error) { return parse_gbnf(text, token_names(params.vocabulary), builder, error); }},
+     [](const Source& source, GrammarBuilder& builder, Error* error) {
+       return parse_gbnf(source.text, token_names(source.params.vocabulary), builder, error);
+     }},
     {GrammarLanguage::kJsonSchema,
-     [](std::span<const char> text, const GrammarParams& params, std::span<const char> start, GrammarBuilder& builder,
-        Error* error) { return build_json_schema(text, params, start, builder, error); }},
+     [](const Source& source, GrammarBuilder& builder, Error* error) {
+       return build_json_schema(source.text, source.params, source.start, builder, error);
+     }},
     {GrammarLanguage::kRegex,
-     [](std::span<const char> text, const GrammarParams&, std::span<const char> start, GrammarBuilder& builder,
-        Error* error) { return build_regex_grammar(text, start, builder, error); }},
+     [](const Source& source, GrammarBuilder& builder, Error* error) {
+       return build_regex_grammar(source.text, source.start, builder, error);
+     }},
     {GrammarLanguage::kJson,
-     [](std::span<const char> text, const GrammarParams& params, std::span<const char> start, GrammarBuilder& builder,
-        Error* error) {
-       SOTTO_TRY(reject_text(text, error));
-       build_json_grammar(params, false, start, builder);
-       return Status::kOk;
+     [](const Source& source, GrammarBuilder& builder, Error* error) {
+       build_json_grammar(source.params, false, source.start, builder);
+       return source.require_empty(error);
      }},
     {GrammarLanguage::kJsonObject,
-     [](std::span<const char> text, const GrammarParams& params, std::span<const char> start, GrammarBuilder& builder,
-        Error* error) {
-       SOTTO_TRY(reject_text(text, error));
-       build_json_grammar(params, true, start, builder);
-       return Status::kOk;
+     [](const Source& source, GrammarBuilder& builder, Error* error) {
+       build_json_grammar(source.params, true, source.start, builder);
+       return source.require_empty(error);
      }},
     {GrammarLanguage::kChoices,
-     [](std::span<const char> text, const GrammarParams&, std::span<const char> start, GrammarBuilder& builder,
-        Error* error) { return build_choice_list(text, start, builder, error); }},
+     [](const Source& source, GrammarBuilder& builder, Error* error) {
+       return build_choice_list(source.text, source.start, builder, error);
+     }},
     {GrammarLanguage::kNumber,
-     [](std::span<const char> text, const GrammarParams&, std::span<const char> start, GrammarBuilder& builder,
-        Error* error) { return build_number_object(text, start, builder, error); }},
+     [](const Source& source, GrammarBuilder& builder, Error* error) {
+       return build_number_object(source.text, source.start, builder, error);
+     }},
     {GrammarLanguage::kTools,
-     [](std::span<const char> text, const GrammarParams& params, std::span<const char> start, GrammarBuilder& builder,
-        Error* error) { return build_tool_calls(text, params, start, builder, error); }},
+     [](const Source& source, GrammarBuilder& builder, Error* error) {
+       return build_tool_calls(source.text, source.params, source.start, builder, error);
+     }},
 };
 
-const Language& find_language(GrammarLanguage language) {
-  return *std::find_if(std::begin(kLanguages), std::end(kLanguages),
-                       [&](const Language& known) { return known.language == language; });
+constexpr bool languages_are_in_order() {
+  for (size_t i = 0; i < std::size(kLanguages); ++i) {
+    if (static_cast<size_t>(kLanguages[i].language) != i) return false;
+  }
+  return std::size(kLanguages) == static_cast<size_t>(GrammarLanguage::kTools) + 1;
 }
+static_assert(languages_are_in_order());
 
 // Adds the rules of the source and stores its start rule in `*root`.
 Status read_source(std::span<const char> text, const GrammarParams& params, GrammarBuilder& builder, uint32_t* root,
                    Error* error) {
   const bool names_its_root = params.language == GrammarLanguage::kGbnf;
   const std::span<const char> root_name = names_its_root ? std::span(params.root.text, params.root.size) : kDocument;
-  SOTTO_TRY(find_language(params.language).build(text, params, kDocument, builder, error));
+  SOTTO_TRY(kLanguages[static_cast<size_t>(params.language)].build({text, params}, builder, error));
   *root = builder.find_rule(root_name);
   if (*root != kNoIndex) return Status::kOk;
   if (!names_its_root) return fail_too_large(error);

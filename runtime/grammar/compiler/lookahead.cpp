@@ -5,7 +5,7 @@
 namespace sotto {
 namespace {
 
-// Each set contains the next one, so the sets of two states always have one in common.
+// The sets are nested, so those of any two states can be compared by inclusion.
 constexpr uint8_t kClassChain[] = {kAllClasses, kAllClasses & ~kOtherClass, kLowerClass | kUpperClass | kDigitClass,
                                    kLowerClass | kDigitClass, kLowerClass};
 constexpr uint32_t kMostSweeps = 32;

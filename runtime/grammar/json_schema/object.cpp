@@ -190,11 +190,11 @@ Status ObjectBuilder::read_names() {
     if (atom.kind == LiteralKind::kGroup) members = schema_.assertion(atom.node, Keyword::kProperties);
     if (members == kNoIndex) continue;
     if (document_.kind(members) != JsonKind::kObject) return schema_.reject(members, "must be an object");
+    if (document_[members].count > 4096) return schema_.unsupported(members, "too many properties");
     const bool required = atom.kind == LiteralKind::kEquals;
     for (const uint32_t m : document_.children(members)) {
       mention(document_.name(m), required, false);
     }
-    if (document_[members].count > 4096) return schema_.unsupported(members, "too many properties");
   }
   for (const Literal& atom : atoms_) {
     if (atom.kind == LiteralKind::kProperty) mention(document_.name(atom.node), false, false);

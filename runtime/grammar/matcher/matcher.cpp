@@ -266,26 +266,27 @@ Status Matcher::forced_bytes(uint32_t sequence, std::span<char> forced, size_t* 
 
 TokenConstraint Matcher::constraint(Matcher* matcher) {
   return {
-      matcher,
-      [](void* self, uint32_t sequence, TokenMask* mask) { return static_cast<Matcher*>(self)->mask(sequence, mask); },
-      [](void* self, uint32_t sequence, int32_t token) {
-        return static_cast<Matcher*>(self)->accept_token(sequence, token);
-      },
-      [](void* self, uint32_t sequence) { return static_cast<Matcher*>(self)->complete(sequence); },
-      [](void* self, uint64_t count) { return static_cast<Matcher*>(self)->rewind(count); },
-      [](void* self, uint32_t from, uint32_t to) { static_cast<Matcher*>(self)->fork(from, to); },
-      [](void* self) { static_cast<Matcher*>(self)->mark_start(); },
-      [](void* self) { static_cast<Matcher*>(self)->restart(); },
-      [](void* self, uint32_t sequence, std::span<const char> text, bool* fits) {
-        bool matches = false;
-        return static_cast<Matcher*>(self)->test_bytes(sequence, text, fits, &matches);
-      },
-      [](void* self, uint32_t sequence, std::span<const char> text) {
-        return static_cast<Matcher*>(self)->accept_bytes(sequence, text);
-      },
-      [](void* self, uint32_t sequence, std::span<char> text, size_t* size) {
-        return static_cast<Matcher*>(self)->forced_bytes(sequence, text, size);
-      },
+      .self = matcher,
+      .mask = [](void* self, uint32_t sequence,
+                 TokenMask* mask) { return static_cast<Matcher*>(self)->mask(sequence, mask); },
+      .accept = [](void* self, uint32_t sequence,
+                   int32_t token) { return static_cast<Matcher*>(self)->accept_token(sequence, token); },
+      .is_complete = [](void* self, uint32_t sequence) { return static_cast<Matcher*>(self)->complete(sequence); },
+      .rewind = [](void* self, uint64_t count) { return static_cast<Matcher*>(self)->rewind(count); },
+      .fork = [](void* self, uint32_t from, uint32_t to) { static_cast<Matcher*>(self)->fork(from, to); },
+      .mark_start = [](void* self) { static_cast<Matcher*>(self)->mark_start(); },
+      .restart = [](void* self) { static_cast<Matcher*>(self)->restart(); },
+      .test_text =
+          [](void* self, uint32_t sequence, std::span<const char> text, bool* fits) {
+            bool matches = false;
+            return static_cast<Matcher*>(self)->test_bytes(sequence, text, fits, &matches);
+          },
+      .accept_text =
+          [](void* self, uint32_t sequence, std::span<const char> text) {
+            return static_cast<Matcher*>(self)->accept_bytes(sequence, text);
+          },
+      .forced_text = [](void* self, uint32_t sequence, std::span<char> text,
+                        size_t* size) { return static_cast<Matcher*>(self)->forced_bytes(sequence, text, size); },
   };
 }
 

@@ -9,8 +9,8 @@
 //   search. If no new set appears, strings of any length are possible; if some character is impossible, strings up to
 //   that length are. The search takes the whole stack into account: strings that leave a rule and continue in its
 //   caller, and several stacks that accept different characters. It is needed rarely but bounds the slowest masks:
-//   without it, the slowest mask of the measured schemas takes five times as long. What needs too much time or memory
-//   counts as impossible.
+//   without it, the slowest mask of the measured schemas takes five times as long. A search that exceeds its budget
+//   reports that nothing may follow, which is always safe.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ class PrefilterFinder {
   // Gives the finder kPinCount pins to use until the next call.
   void use_pins(uint32_t* pins) { boundaries_ = pins; }
 
-  // Returns n if, among the tokens whose characters all have a class, the mask allows exactly those of at most n
-  // characters. Returns kUnknownCount if no such n is known.
+  // Returns the n for which the mask allows, of the tokens whose characters all have a class, exactly those of at most
+  // n characters, or kUnknownCount if no such n is known.
   uint32_t exact_count(uint32_t set) const;
   // Returns the largest prefilter that the first set of the trail contains. If there is none, the result has no
   // classes.
@@ -69,6 +69,7 @@ class PrefilterFinder {
   // Some of the boundaries, indexed by their numbers modulo kMetCount. A collection invalidates them.
   static constexpr uint32_t kMetCount = 128;
   uint16_t met_[kMetCount] = {};
+  static_assert(kMaxStateSets <= UINT16_MAX);
   uint64_t met_collection_ = 0;
 };
 

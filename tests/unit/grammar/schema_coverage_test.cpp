@@ -134,5 +134,13 @@ TEST(SchemaCoverage, UnsupportedKeywordsAreNamed) {
   }
 }
 
+TEST(SchemaCoverage, TooManyPropertiesAreRejected) {
+  std::string schema = R"({"type":"object","properties":{)";
+  for (int i = 0; i <= 4096; ++i) schema += (i > 0 ? ",\"p" : "\"p") + std::to_string(i) + "\":true";
+  const BuiltGrammar grammar = BuiltGrammar::schema(schema + "}}");
+  EXPECT_EQ(grammar.status(), Status::kGrammarUnsupported);
+  EXPECT_NE(grammar.message().find("too many properties"), std::string::npos) << grammar.message();
+}
+
 }  // namespace
 }  // namespace sotto::test
