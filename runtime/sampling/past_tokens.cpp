@@ -94,7 +94,7 @@ std::span<const int32_t> PastTokens::reversed() {
 std::span<const uint32_t> PastTokens::repeats() {
   const std::span<const int32_t> r = reversed();
   if (has_repeats_) return {repeats_, r.size()};
-  // [first, end) is the match found so far that ends last; inside it, r[first + i] = r[i].
+  // This is the Z-algorithm. [first, end) is the rightmost match found so far: in it, r[first + i] = r[i].
   size_t first = 0, end = 0;
   for (size_t k = 1; k < r.size(); ++k) {
     size_t length = k < end ? std::min<size_t>(repeats_[k - first], end - k) : 0;

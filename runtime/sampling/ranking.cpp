@@ -152,7 +152,7 @@ std::span<uint64_t> Ranking::keys_from(float floor) {
     const bool uses_below = below_squares <= all_squares - below_squares;
     const double variance = 9 * std::max(0.0, std::min(below_squares, all_squares - below_squares));
     const double sum = uses_below ? below : above;
-    if (!(sum > 0 && sum * sum > variance)) continue;  // fewer than nine equal weights prove nothing
+    if (!(sum > 0 && sum * sum > variance)) continue;  // the sum is below three standard deviations
     const double distance = below_wanted - (uses_below ? below : all - above);
     const float top = highest - static_cast<float>(bucket) * width;
     if (distance >= 0 && distance * distance >= variance) range.floor = top;
