@@ -181,7 +181,8 @@ case $command in
     case $preset in
       consumer) ;;
       release|debug) packages="$packages abigail-tools" ;;
-      asan|tsan|bindings|small|bare) ;;
+      asan) packages="$packages clang libclang-rt-dev" ;;
+      tsan|bindings|small|bare) ;;
       rpi-aarch64|rpi-aarch64-cpus|rpi-aarch64-small) packages="$packages g++-aarch64-linux-gnu qemu-user" ;;
       baremetal) packages="$packages gcc-arm-none-eabi libnewlib-arm-none-eabi
 libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;

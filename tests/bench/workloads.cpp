@@ -48,7 +48,7 @@ void add_limits(const LoadedModel& model, uint32_t thread_count, Plan* plan) {
   for (const auto& [name, loop] : loops) {
     if (loop.run == nullptr) continue;
     const std::string series = name + threads_suffix(thread_count);
-    plan->probes.push_back({name, [series, loop, thread_count](Recorder& recorder) {
+    plan->probes.push_back({name, [series, loop = loop, thread_count](Recorder& recorder) {
                               recorder.record(series, macs_per_second(loop, thread_count, kLimitSeconds));
                             }});
   }
