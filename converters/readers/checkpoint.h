@@ -109,7 +109,7 @@ struct Adapter {
 // What the user adds to a checkpoint.
 struct ReadOptions {
   std::optional<Activation> activation;  // nullopt: what the checkpoint says, or else the default of its format
-  std::vector<Adapter> adapters;         // in the order of merging; only for checkpoints of transformers
+  std::vector<Adapter> adapters = {};    // in the order of merging; only for checkpoints of transformers
 };
 
 // A format of checkpoints. To add one, write its reader and add a row to kFormats in checkpoint.cpp.
