@@ -51,7 +51,10 @@ ModelRanges empty_ranges(const CheckpointInfo& info, const WriteOptions& options
   layer.feed_forward_down = empty_linear(shape.feed_forward_size, embedding, true, kind);
 
   ModelRanges ranges;
-  ranges.token_embedding = empty_linear(embedding, shape.vocabulary_size, false, options.head);
+  // Calibration gives a tied head a bias.
+  const bool is_tied = info.head_kind == HeadKind::kTied;
+  ranges.token_embedding =
+      empty_linear(embedding, shape.vocabulary_size, is_tied && !options.calibration.empty(), options.head);
   ranges.layers.assign(shape.layer_count, layer);
   if (info.head_kind != HeadKind::kTied) {
     ranges.head = empty_linear(embedding, shape.vocabulary_size, info.head_kind == HeadKind::kBiased, options.head);
@@ -79,6 +82,7 @@ class ModelWriter {
       : checkpoint_(checkpoint), options_(options), ranges_(empty_ranges(checkpoint.info(), options)) {
     if (!options.is_dry_run) file_.emplace(path);
     prepare_vocabulary();
+    if (!options.calibration.empty()) calibration_.emplace(checkpoint, options.calibration, options.thread_count);
     step_count_ = 3 + ranges_.layers.size() + (ranges_.packed ? ranges_.packed->weights.size() : 0);
   }
 
@@ -164,23 +168,24 @@ class ModelWriter {
     report(group, layer, {static_cast<uint32_t>(norm.gain.size())}, 0, ranges.gain.size + ranges.bias.size, kExact);
   }
 
+  // `feedback` may be null.
   void write_linear(const char* group, size_t layer, const std::vector<float>& weights, std::vector<float> bias,
-                    LinearRanges& ranges) {
+                    const ErrorFeedback* feedback, LinearRanges& ranges) {
     const bool is_embedding = &ranges == &ranges_.token_embedding;
     if (ranges.tiles) {
-      const QuantizedInt4 quantized = quantize_int4(weights, ranges.inputs, ranges.outputs);
+      const QuantizedInt4 quantized = quantize_int4(weights, ranges.inputs, ranges.outputs, feedback);
       ranges.tiles = append(build_int4_tiles(quantized, bias));
       report(group, layer, {ranges.outputs, ranges.inputs}, 4, ranges.tiles->size,
              signal_to_noise_db(quantized.signal, quantized.noise));
       return;
     }
-    QuantizedLinear quantized = quantize(weights, ranges.inputs, ranges.outputs);
+    QuantizedLinear quantized = quantize(weights, ranges.inputs, ranges.outputs, feedback);
     ranges.weights = append(quantized.weights);
     defer(std::move(quantized.scales), ranges.scales, is_embedding ? kept_ : verified_);
     uint64_t size = ranges.weights.size + ranges.scales.size;
     if (ranges.bias) {
       bias.resize(ranges.outputs);
-      defer(std::move(bias), *ranges.bias, verified_);
+      defer(std::move(bias), *ranges.bias, is_embedding ? kept_ : verified_);
       size += ranges.bias->size;
     }
     report(group, layer, {ranges.outputs, ranges.inputs}, 8, size,
@@ -188,17 +193,40 @@ class ModelWriter {
   }
 
   void write_layer(size_t index) {
-    FloatLayer layer = checkpoint_.layer(static_cast<uint32_t>(index));
+    std::optional<CalibratedLayer> calibrated;
+    if (calibration_) calibrated = calibration_->next_layer();
+    FloatLayer layer = calibrated ? std::move(calibrated->layer) : checkpoint_.layer(static_cast<uint32_t>(index));
     LayerRanges& ranges = ranges_.layers[index];
-    const auto linear = [&](const char* group, FloatLinear& from, LinearRanges& to) {
-      write_linear(group, index, from.weights, std::move(from.bias), to);
+    const auto linear = [&](const char* group, FloatLinear& from, ErrorFeedback CalibratedLayer::*feedback,
+                            LinearRanges& to) {
+      write_linear(group, index, from.weights, std::move(from.bias), calibrated ? &((*calibrated).*feedback) : nullptr,
+                   to);
     };
     write_norm("attention_norm", index, layer.attention_norm, ranges.attention_norm);
-    linear("attention_qkv", layer.attention_qkv, ranges.attention_qkv);
-    linear("attention_output", layer.attention_output, ranges.attention_output);
+    linear("attention_qkv", layer.attention_qkv, &CalibratedLayer::qkv, ranges.attention_qkv);
+    linear("attention_output", layer.attention_output, &CalibratedLayer::output, ranges.attention_output);
     write_norm("feed_forward_norm", index, layer.feed_forward_norm, ranges.feed_forward_norm);
-    linear("feed_forward_up", layer.feed_forward_up, ranges.feed_forward_up);
-    linear("feed_forward_down", layer.feed_forward_down, ranges.feed_forward_down);
+    linear("feed_forward_up", layer.feed_forward_up, &CalibratedLayer::up, ranges.feed_forward_up);
+    linear("feed_forward_down", layer.feed_forward_down, &CalibratedLayer::down, ranges.feed_forward_down);
+  }
+
+  // Writes the final norm, the token embeddings and the head, if that is not tied.
+  void write_ends() {
+    std::optional<CalibratedHead> calibrated;
+    if (calibration_) calibrated = calibration_->head();
+    const ErrorFeedback* feedback = calibrated ? &calibrated->feedback : nullptr;
+    write_norm("final_norm", kNoLayer, calibrated ? calibrated->final_norm : checkpoint_.final_norm(),
+               ranges_.final_norm);
+    if (ranges_.head) {
+      FloatLinear head = calibrated ? std::move(calibrated->head) : checkpoint_.head();
+      write_linear("head", kNoLayer, head.weights, std::move(head.bias), feedback, *ranges_.head);
+    }
+    if (ranges_.head || !calibrated) {
+      write_linear("token_embedding", kNoLayer, checkpoint_.token_embedding(), {}, nullptr, ranges_.token_embedding);
+    } else {
+      write_linear("token_embedding", kNoLayer, calibrated->head.weights, std::move(calibrated->head.bias), feedback,
+                   ranges_.token_embedding);
+    }
   }
 
   void write_tensors() {
@@ -207,17 +235,12 @@ class ModelWriter {
         write_floats("positions", {shape.position_count, shape.embedding_size}, checkpoint_.positions());
     if (ranges_.vocabulary) ranges_.vocabulary->arrays = append(vocabulary_->arrays);
     finish_step();
-    write_linear("token_embedding", kNoLayer, checkpoint_.token_embedding(), {}, ranges_.token_embedding);
-    finish_step();
     for (size_t i = 0; i < ranges_.layers.size(); ++i) {
       write_layer(i);
       finish_step();
     }
-    write_norm("final_norm", kNoLayer, checkpoint_.final_norm(), ranges_.final_norm);
-    if (ranges_.head) {
-      FloatLinear head = checkpoint_.head();
-      write_linear("head", kNoLayer, head.weights, std::move(head.bias), *ranges_.head);
-    }
+    write_ends();
+    finish_step();
     write_deferred(verified_);
     if (packed_size() >= WriteOptions::kLeastPages * options_.page_size) {
       align_end(options_.page_size);
@@ -314,6 +337,7 @@ class ModelWriter {
   std::vector<SmallTensor> kept_;      // for readers of packed weights to use
   std::vector<SmallTensor> verified_;  // for readers of packed weights only to verify
   std::optional<VocabularyData> vocabulary_;
+  std::optional<Calibration> calibration_;
   std::optional<OutputFile> file_;  // nullopt in a dry run
   WriteReport report_;
   uint64_t end_ = 0;  // end of the bytes written so far

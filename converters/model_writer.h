@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "converters/quantize/calibration.h"
 #include "converters/readers/checkpoint.h"
 
 namespace sotto {
@@ -37,7 +39,11 @@ enum class WeightKind { kInt8, kInt4 };
 struct WriteOptions {
   // Layers with fewer than 32 inputs always have int8 weights.
   WeightKind layers = WeightKind::kInt8;
-  WeightKind head = WeightKind::kInt8;       // also of the token embeddings
+  WeightKind head = WeightKind::kInt8;  // also of the token embeddings
+  // Tokens on which weights are calibrated (quantize/calibration.h). If there are none, every weight is rounded by
+  // itself.
+  std::span<const TokenWindow> calibration;
+  unsigned thread_count = 1;                 // of calibration; does not change the file
   const TokenizerData* tokenizer = nullptr;  // null if the file gets none
   // May be null for a file without a packed section. Files whose weights all have 4 bits have none either.
   const Packer* packer = nullptr;

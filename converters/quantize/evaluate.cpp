@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
-#include <sotto.hpp>
 #include <stdexcept>
 
 #include "converters/quantize/float_forward.h"
+#include "converters/quantize/open_file.h"
 
 namespace sotto {
 namespace {
@@ -94,14 +93,6 @@ QuantizedEvaluation summarize(const std::string& name, const FloatSums& all, con
           .max_error = sums.max_error};
 }
 
-// Opens a copy of `file` that is aligned as the runtime requires.
-Model open_model(const QuantizedFile& file) {
-  Memory memory(file.bytes.size());
-  if (memory.data() == nullptr) throw std::bad_alloc();
-  std::memcpy(memory.data(), file.bytes.data(), file.bytes.size());
-  return Model::from_memory(std::move(memory));
-}
-
 }  // namespace
 
 double Evaluation::float_perplexity() const { return std::exp(float_loss); }
@@ -112,7 +103,7 @@ Evaluation evaluate(const FloatModel& model, std::span<const QuantizedFile> quan
   std::vector<Session> sessions;
   std::vector<sotto_token> all_tokens;
   for (const QuantizedFile& file : quantized) {
-    const Model other = open_model(file);
+    const Model other = open_file(file.bytes);
     if (other.info().vocabulary_size != model.shape.vocabulary_size) {
       throw std::runtime_error("the models do not share a vocabulary");
     }

@@ -1,5 +1,6 @@
 // GPT-2 in float32 (Radford et al. 2019), the reference for quantized models. All arrays are row-major, with one row
-// per token.
+// per token. Every sum has a fixed order and elementary functions are those of kernels/, so that all machines and any
+// number of threads give the same bits.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,20 @@ struct FloatActivations {
   std::vector<FloatBlockActivations> blocks;
   std::vector<float> final_norm;  // (token, embedding)
 };
+
+// Returns the input of the first layer, (token, embedding). Throws std::invalid_argument unless `tokens` are 1 to
+// position_count tokens of the vocabulary.
+std::vector<float> float_embedding(const FloatModel& model, std::span<const int32_t> tokens);
+
+// Computes y = (x - mean) / sqrt(variance + epsilon) * gain + bias for each row (Ba et al. 2016).
+std::vector<float> float_layer_norm(const std::vector<float>& x, const FloatNorm& norm, float epsilon);
+
+// Returns the causal attention of queries, keys and values (token, 3 embedding) of a window: (token, embedding).
+std::vector<float> float_attention(const std::vector<float>& qkv, const ModelShape& shape, unsigned thread_count);
+
+// Computes one layer for a window x (token, embedding). Only the configuration of `model` is used.
+FloatBlockActivations float_block(const FloatModel& model, const FloatLayer& layer, const std::vector<float>& x,
+                                  unsigned thread_count);
 
 // Returns the logits (token, vocabulary) of a window that starts at position 0. Throws std::invalid_argument unless the
 // window holds 1 to position_count tokens of the vocabulary. `activations` may be null.

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "converters/quantize/error_feedback.h"
 #include "kernels/linear/int4.h"
 
 namespace sotto {
@@ -35,7 +36,8 @@ struct Choice {
   float error = 0;  // squared error
 };
 
-Choice round_block(const Block& block, int scale) {
+// `importance` holds the cost of the squared error of each weight.
+Choice round_block(const Block& block, const Block& importance, int scale) {
   Choice choice = {scale, {}, 0};
   const auto value = static_cast<float>(scale);
   const float inverse = scale == 0 ? 0.0f : 1.0f / value;
@@ -45,25 +47,25 @@ Choice round_block(const Block& block, int scale) {
     const float low = rounded < kLowest ? static_cast<float>(kLowest) : rounded;
     choice.weights[i] = low > kHighest ? static_cast<float>(kHighest) : low;
     const float error = block[i] - choice.weights[i] * value;
-    squares[i] = error * error;
+    squares[i] = importance[i] * error * error;
   }
   choice.error = sum_of(squares);
   return choice;
 }
 
 // Returns the block scale with the least squared error for given quantized weights.
-int fit_scale(const Block& block, const Block& weights) {
+int fit_scale(const Block& block, const Block& importance, const Block& weights) {
   Block products, squares;
   for (size_t i = 0; i < kInt4Block; ++i) {
-    products[i] = block[i] * weights[i];
-    squares[i] = weights[i] * weights[i];
+    products[i] = importance[i] * block[i] * weights[i];
+    squares[i] = importance[i] * weights[i] * weights[i];
   }
-  const float best = sum_of(products) / std::max(sum_of(squares), 1.0f);
+  const float best = sum_of(products) / std::max(sum_of(squares), std::numeric_limits<float>::min());
   const auto limit = static_cast<float>(kMaxBlockScale);
   return static_cast<int>(std::nearbyint(std::clamp(best, -limit, limit)));
 }
 
-Choice choose_block(const Block& block, int max_scale) {
+Choice choose_block(const Block& block, const Block& importance, int max_scale) {
   float extreme = 0;
   for (const float value : block) {
     if (std::fabs(value) > std::fabs(extreme)) extreme = value;
@@ -72,9 +74,9 @@ Choice choose_block(const Block& block, int max_scale) {
   const int low = static_cast<int>(std::floor(suggested * 0.7f));
   const int high = std::min(static_cast<int>(std::ceil(suggested * 1.2f)), max_scale);
   const int step = std::max(1, (high - low) / 16);
-  Choice best = round_block(block, 0);
+  Choice best = round_block(block, importance, 0);
   const auto consider = [&](int scale) {
-    const Choice choice = round_block(block, scale);
+    const Choice choice = round_block(block, importance, scale);
     if (choice.error >= best.error) return false;
     best = choice;
     return true;
@@ -84,33 +86,63 @@ Choice choose_block(const Block& block, int max_scale) {
     consider(-scale);
   }
   for (int rounds = 0; rounds < 3; ++rounds) {
-    const int fitted = fit_scale(block, best.weights);
+    const int fitted = fit_scale(block, importance, best.weights);
     if (std::abs(fitted) > max_scale || !consider(fitted)) break;
   }
   return best;
 }
 
-// Quantizes one row with block scales up to `max_scale`. Returns the largest sum that int8 activations can produce.
-int64_t quantize_row(const float* row, float max, int max_scale, QuantizedInt4& result, size_t output) {
+float row_scale(const float* row, size_t inputs, int max_scale) {
+  float max = 0;
+  for (size_t i = 0; i < inputs; ++i) max = std::max(max, std::fabs(row[i]));
+  return max == 0 ? 1.0f : std::max(max / static_cast<float>(kHighest * max_scale), std::numeric_limits<float>::min());
+}
+
+void round_row(const float* row, int max_scale, QuantizedInt4& result, size_t output) {
   const size_t inputs = result.inputs, blocks = int4_block_count(inputs);
-  const float scale =
-      max == 0 ? 1.0f : std::max(max / static_cast<float>(kHighest * max_scale), std::numeric_limits<float>::min());
-  int64_t largest = 0;
+  const float scale = result.scales[output];
+  Block importance;
+  importance.fill(1);
   for (size_t b = 0; b < blocks; ++b) {
     const size_t first = b * kInt4Block;
     const size_t count = std::min(kInt4Block, inputs - first);
     Block block = {};
     for (size_t i = 0; i < count; ++i) block[i] = row[first + i] / scale;
-    const Choice choice = choose_block(block, max_scale);
+    const Choice choice = choose_block(block, importance, max_scale);
     result.block_scales[output * blocks + b] = static_cast<int8_t>(choice.scale);
     for (size_t i = 0; i < count; ++i) {
-      const int weight = static_cast<int>(choice.weights[i]);
-      result.weights[output * inputs + first + i] = static_cast<int8_t>(weight);
-      largest += int64_t{255} * std::abs(weight * choice.scale);
+      result.weights[output * inputs + first + i] = static_cast<int8_t>(static_cast<int>(choice.weights[i]));
     }
   }
-  result.scales[output] = scale;
-  return largest;
+}
+
+void round_rows(std::span<const float> weights, const ErrorFeedback& feedback, std::span<const int> max_scales,
+                QuantizedInt4& result) {
+  static_assert(ErrorFeedback::kBlock == kInt4Block);
+  const size_t blocks = int4_block_count(result.inputs);
+  const auto choose_scale = [&](size_t output, size_t b, std::span<const float> targets,
+                                std::span<const float> importance) {
+    Block block = {}, costs = {};
+    for (size_t i = 0; i < targets.size(); ++i) {
+      block[i] = targets[i] / result.scales[output];
+      costs[i] = importance[i];
+    }
+    const int scale = choose_block(block, costs, max_scales[output]).scale;
+    result.block_scales[output * blocks + b] = static_cast<int8_t>(scale);
+    return static_cast<float>(scale) * result.scales[output];
+  };
+  feedback.round(weights, result.outputs, kLowest, kHighest, choose_scale, result.weights.data());
+}
+
+// Returns whether int8 activations cannot make the int32 sum of an output overflow.
+bool sum_fits(const QuantizedInt4& result, size_t output) {
+  const size_t inputs = result.inputs, blocks = int4_block_count(inputs);
+  int64_t largest = 0;
+  for (size_t i = 0; i < inputs; ++i) {
+    const int weight = result.weights[output * inputs + i];
+    largest += int64_t{255} * std::abs(weight * result.block_scales[output * blocks + i / kInt4Block]);
+  }
+  return largest <= std::numeric_limits<int32_t>::max();
 }
 
 void add_noise(const float* row, size_t output, QuantizedInt4& result) {
@@ -126,7 +158,8 @@ void add_noise(const float* row, size_t output, QuantizedInt4& result) {
 
 }  // namespace
 
-QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uint32_t outputs) {
+QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uint32_t outputs,
+                            const ErrorFeedback* feedback) {
   assert(weights.size() == size_t{inputs} * outputs);
   QuantizedInt4 result;
   result.inputs = inputs;
@@ -134,16 +167,22 @@ QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uin
   result.weights.resize(weights.size());
   result.block_scales.resize(outputs * int4_block_count(inputs));
   result.scales.resize(outputs);
-  for (size_t output = 0; output < outputs; ++output) {
-    const float* row = weights.data() + output * inputs;
-    float max = 0;
-    for (size_t i = 0; i < inputs; ++i) max = std::max(max, std::fabs(row[i]));
-    int max_scale = kMaxBlockScale;
-    while (quantize_row(row, max, max_scale, result, output) > std::numeric_limits<int32_t>::max()) {
-      max_scale /= 2;  // needed only in very wide layers with nearly equal weights
+  std::vector<int> max_scales(outputs, kMaxBlockScale);
+  for (bool fits = false; !fits;) {
+    for (size_t output = 0; output < outputs; ++output) {
+      const float* row = weights.data() + output * inputs;
+      result.scales[output] = row_scale(row, inputs, max_scales[output]);
+      if (feedback == nullptr) round_row(row, max_scales[output], result, output);
     }
-    add_noise(row, output, result);
+    if (feedback != nullptr) round_rows(weights, *feedback, max_scales, result);
+    fits = true;
+    for (size_t output = 0; output < outputs; ++output) {
+      if (sum_fits(result, output)) continue;
+      max_scales[output] /= 2;  // needed only in very wide layers with nearly equal weights
+      fits = false;
+    }
   }
+  for (size_t output = 0; output < outputs; ++output) add_noise(weights.data() + output * inputs, output, result);
   return result;
 }
 

@@ -8,6 +8,8 @@
 
 namespace sotto {
 
+class ErrorFeedback;
+
 struct QuantizedInt4 {
   uint32_t inputs = 0;
   uint32_t outputs = 0;
@@ -21,8 +23,10 @@ struct QuantizedInt4 {
 // Quantizes w to q * block_scale * scale. The scale of a row is chosen so that its largest weight has the block scale
 // 127 and the quantized weight 8, or -8 with a block scale of the other sign. Each block tries several block scales
 // around the one that its largest weight suggests, refines each by least squares, and uses the one with the least
-// squared error. The int32 sums of a layer stay below 2^31. `weights` is (outputs, inputs) and finite.
-QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uint32_t outputs);
+// squared error. The int32 sums of a layer stay below 2^31. `weights` is (outputs, inputs) and finite. With `feedback`
+// rounding compensates errors (error_feedback.h), and blocks choose their scales by the error of the outputs.
+QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uint32_t outputs,
+                            const ErrorFeedback* feedback = nullptr);
 
 // Returns the layer's tiles. `bias` is (outputs), or empty for zero.
 std::vector<uint8_t> build_int4_tiles(const QuantizedInt4& layer, std::span<const float> bias);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "converters/quantize/error_feedback.h"
+
 namespace sotto {
 namespace {
 
@@ -63,7 +65,8 @@ void add_energies(const float* row, const int8_t* q, size_t count, float scale, 
 
 }  // namespace
 
-QuantizedLinear quantize(std::span<const float> weights, uint32_t inputs, uint32_t outputs) {
+QuantizedLinear quantize(std::span<const float> weights, uint32_t inputs, uint32_t outputs,
+                         const ErrorFeedback* feedback) {
   assert(weights.size() == size_t{inputs} * outputs);
   QuantizedLinear result;
   result.inputs = inputs;
@@ -72,11 +75,18 @@ QuantizedLinear quantize(std::span<const float> weights, uint32_t inputs, uint32
   result.scales.resize(outputs);
   for (size_t row = 0; row < outputs; ++row) {
     const float* values = weights.data() + row * inputs;
-    int8_t* q = result.weights.data() + row * inputs;
-    const float scale = row_scale(max_magnitude(values, inputs));
-    round_row(values, inputs, scale, q);
-    add_energies(values, q, inputs, scale, result);
-    result.scales[row] = scale;
+    result.scales[row] = row_scale(max_magnitude(values, inputs));
+    if (feedback == nullptr) round_row(values, inputs, result.scales[row], result.weights.data() + row * inputs);
+  }
+  if (feedback != nullptr) {
+    const auto scale_of_row = [&](size_t row, size_t, std::span<const float>, std::span<const float>) {
+      return result.scales[row];
+    };
+    feedback->round(weights, outputs, -127, 127, scale_of_row, result.weights.data());
+  }
+  for (size_t row = 0; row < outputs; ++row) {
+    const size_t first = row * inputs;
+    add_energies(weights.data() + first, result.weights.data() + first, inputs, result.scales[row], result);
   }
   return result;
 }

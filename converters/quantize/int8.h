@@ -7,6 +7,8 @@
 
 namespace sotto {
 
+class ErrorFeedback;
+
 struct QuantizedLinear {
   uint32_t inputs = 0;
   uint32_t outputs = 0;
@@ -18,8 +20,10 @@ struct QuantizedLinear {
 
 // Quantizes w to q * scale with scale = max |w| / 127 over the row, so that no weight differs by more than half a
 // scale. A row of zeros has scale 1. Scales are normal floats. Rows are not clipped below their maximum, which would
-// gain less than 0.1 dB on real checkpoints. `weights` is (outputs, inputs) and finite.
-QuantizedLinear quantize(std::span<const float> weights, uint32_t inputs, uint32_t outputs);
+// gain less than 0.1 dB on real checkpoints. `weights` is (outputs, inputs) and finite. With `feedback` rounding
+// compensates errors (error_feedback.h), and a weight may differ by more than half a scale.
+QuantizedLinear quantize(std::span<const float> weights, uint32_t inputs, uint32_t outputs,
+                         const ErrorFeedback* feedback = nullptr);
 
 // Returns 10 log10(signal / noise), or infinity without noise.
 double signal_to_noise_db(double signal, double noise);

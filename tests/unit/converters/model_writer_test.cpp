@@ -281,9 +281,9 @@ TEST_F(ModelWriterTest, ReportsEveryTensor) {
   EXPECT_EQ(json["parameter_count"], 2944);
   ASSERT_EQ(json["tensors"].size(), 3 + 2 * 6u);
   EXPECT_EQ(json["tensors"][0]["signal_to_noise_db"], nullptr);
-  EXPECT_EQ(json["tensors"][3]["name"], "layers.0.attention_qkv");
-  EXPECT_EQ(json["tensors"][3]["shape"], (std::vector<int>{36, 12}));
-  EXPECT_GT(json["tensors"][3]["signal_to_noise_db"], 40.0);
+  EXPECT_EQ(json["tensors"][2]["name"], "layers.0.attention_qkv");
+  EXPECT_EQ(json["tensors"][2]["shape"], (std::vector<int>{36, 12}));
+  EXPECT_GT(json["tensors"][2]["signal_to_noise_db"], 40.0);
 
   const std::string table = summary_table(summary);
   EXPECT_NE(table.find("layers.attention_qkv"), std::string::npos);

@@ -1,0 +1,159 @@
+#include "converters/quantize/calibration.h"
+
+#include <cassert>
+#include <cmath>
+#include <random>
+#include <utility>
+
+#include "converters/quantize/float_forward.h"
+#include "converters/quantize/matrix.h"
+#include "converters/quantize/migration.h"
+
+namespace sotto {
+namespace {
+
+// The damping of the feedback (error_feedback.h). The weights of a tied head are also embeddings, where compensation
+// only adds errors.
+constexpr float kDamping = 0.01f;
+constexpr float kTiedDamping = 0.1f;
+
+void append(std::vector<float>& to, const std::vector<float>& values) {
+  to.insert(to.end(), values.begin(), values.end());
+}
+
+void apply(const ChannelMap& map, std::vector<float>& x) {
+  const size_t channels = map.scales.size();
+  for (size_t i = 0; i < x.size(); ++i) x[i] = (x[i] - map.shifts[i % channels]) / map.scales[i % channels];
+}
+
+// Estimates the cost of the squared error of each query, key and value by adding noise to all queries, keys or values
+// of a window and measuring what it changes in the output of each head.
+std::vector<float> importance_of_qkv(const std::vector<float>& qkv, const ModelShape& shape, const FloatLinear& output,
+                                     unsigned thread_count) {
+  constexpr float kNoise = 0.02f;  // relative to the root mean square
+  const size_t width = shape.embedding_size, head_size = width / shape.head_count;
+  const size_t rows = qkv.size() / (3 * width);
+  const std::vector<float> expected = float_attention(qkv, shape, thread_count);
+  std::vector<double> output_powers(shape.head_count);
+  for (size_t i = 0; i < output.weights.size(); ++i) {
+    output_powers[i % width / head_size] += static_cast<double>(output.weights[i]) * output.weights[i];
+  }
+  std::mt19937 random(1);
+  std::vector<float> importance(3 * width);
+  for (size_t part = 0; part < 3; ++part) {
+    std::vector<double> powers(shape.head_count);
+    for (size_t row = 0; row < rows; ++row) {
+      for (size_t i = 0; i < width; ++i) {
+        const double value = qkv[(row * 3 + part) * width + i];
+        powers[i / head_size] += value * value;
+      }
+    }
+    std::vector<float> noisy = qkv;
+    for (size_t row = 0; row < rows; ++row) {
+      for (size_t i = 0; i < width; ++i) {
+        const double rms = std::sqrt(powers[i / head_size] / static_cast<double>(rows * head_size));
+        noisy[(row * 3 + part) * width + i] += static_cast<float>(random() % 2 == 0 ? kNoise * rms : -kNoise * rms);
+      }
+    }
+    const std::vector<float> changed = float_attention(noisy, shape, thread_count);
+    std::vector<double> changes(shape.head_count);
+    for (size_t i = 0; i < changed.size(); ++i) {
+      const double change = static_cast<double>(changed[i]) - expected[i];
+      changes[i % width / head_size] += change * change;
+    }
+    for (size_t i = 0; i < width; ++i) {
+      const size_t head = i / head_size;
+      importance[part * width + i] =
+          powers[head] > 0 ? static_cast<float>(changes[head] * output_powers[head] / powers[head]) : 0;
+    }
+  }
+  return importance;
+}
+
+// The optimizer of migration.h needs fewer rows than the second moments.
+std::vector<float> some_rows(const std::vector<float>& x, size_t width) {
+  constexpr size_t kRows = 1024;
+  const size_t rows = x.size() / width;
+  if (rows <= kRows) return x;
+  std::vector<float> some;
+  for (size_t i = 0; i < kRows; ++i) {
+    const auto row = x.begin() + static_cast<ptrdiff_t>(i * rows / kRows * width);
+    some.insert(some.end(), row, row + static_cast<ptrdiff_t>(width));
+  }
+  return some;
+}
+
+// Folds outliers of a norm's output into the layer that reads it, and changes x, the layer's inputs, accordingly.
+void migrate(FloatNorm& norm, FloatLinear& layer, std::vector<float>& x, std::span<const float> importance) {
+  const ChannelMap map = find_channel_map(some_rows(x, layer.inputs), layer, importance);
+  fold(map, norm, layer);
+  apply(map, x);
+}
+
+}  // namespace
+
+Calibration::Calibration(const Checkpoint& checkpoint, std::span<const TokenWindow> windows, unsigned thread_count)
+    : checkpoint_(checkpoint), thread_count_(thread_count) {
+  const CheckpointInfo& info = checkpoint.info();
+  model_.shape = info.shape;
+  model_.activation = info.activation;
+  model_.norm_epsilon = info.norm_epsilon;
+  model_.positions = checkpoint.positions();
+  model_.token_embedding = checkpoint.token_embedding();
+  for (const TokenWindow& window : windows) states_.push_back(float_embedding(model_, window));
+  model_.positions = {};
+  model_.token_embedding = {};
+}
+
+CalibratedLayer Calibration::next_layer() {
+  FloatLayer layer = checkpoint_.layer(next_layer_++);
+  const ModelShape& shape = model_.shape;
+  std::vector<float> qkv_inputs, output_inputs, up_inputs, down_inputs, qkv_importance;
+  for (std::vector<float>& state : states_) {
+    FloatBlockActivations block = float_block(model_, layer, state, thread_count_);
+    state = std::move(block.output);
+    append(qkv_inputs, block.attention_input);
+    append(output_inputs, block.attention);
+    append(up_inputs, block.feed_forward_input);
+    append(down_inputs, block.feed_forward_hidden);
+    if (qkv_importance.empty()) {
+      qkv_importance = importance_of_qkv(block.queries_keys_values, shape, layer.attention_output, thread_count_);
+    }
+  }
+  migrate(layer.attention_norm, layer.attention_qkv, qkv_inputs, qkv_importance);
+  const std::vector<float> up_importance(shape.feed_forward_size, 1);
+  migrate(layer.feed_forward_norm, layer.feed_forward_up, up_inputs, up_importance);
+  const auto feedback = [&](const std::vector<float>& inputs, size_t width) {
+    return ErrorFeedback(second_moments(inputs, width, thread_count_), width, kDamping, thread_count_);
+  };
+  const size_t width = shape.embedding_size;
+  return {std::move(layer), feedback(qkv_inputs, width), feedback(output_inputs, width), feedback(up_inputs, width),
+          feedback(down_inputs, shape.feed_forward_size)};
+}
+
+CalibratedHead Calibration::head() {
+  assert(next_layer_ == model_.shape.layer_count);
+  const bool is_tied = checkpoint_.info().head_kind == HeadKind::kTied;
+  const size_t width = model_.shape.embedding_size;
+  FloatNorm norm = checkpoint_.final_norm();
+  FloatLinear head;
+  if (is_tied) {
+    head = {model_.shape.embedding_size, model_.shape.vocabulary_size, checkpoint_.token_embedding(), {}};
+  } else {
+    head = checkpoint_.head();
+  }
+  std::vector<float> inputs;
+  for (const std::vector<float>& state : states_) append(inputs, float_layer_norm(state, norm, model_.norm_epsilon));
+  if (is_tied) {
+    const ChannelMap map = {std::vector<float>(width, 1), middles_of_channels(inputs, width)};
+    fold(map, norm, head);
+    apply(map, inputs);
+  } else {
+    migrate(norm, head, inputs, std::vector<float>(head.outputs, 1));
+  }
+  ErrorFeedback feedback(second_moments(inputs, width, thread_count_), width, is_tied ? kTiedDamping : kDamping,
+                         thread_count_);
+  return {std::move(norm), std::move(head), std::move(feedback)};
+}
+
+}  // namespace sotto

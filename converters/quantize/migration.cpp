@@ -1,0 +1,206 @@
+#include "converters/quantize/migration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace sotto {
+namespace {
+
+// The squared error of one rounding with step 1.
+constexpr double kRoundingError = 1.0 / 12;
+constexpr double kActivationSteps = 255;
+constexpr double kWeightSteps = 127;
+
+// The error of a layer as a function of the scales of its inputs' channels, and its derivatives.
+class ErrorModel {
+ public:
+  ErrorModel(std::span<const float> x, std::span<const float> shifts, const FloatLinear& layer,
+             std::span<const float> importance)
+      : x_(x),
+        shifts_(shifts),
+        weights_(layer.weights),
+        importance_(importance),
+        channels_(layer.inputs),
+        powers_(channels_),
+        weight_powers_(channels_) {
+    const size_t rows = x.size() / channels_;
+    for (size_t row = 0; row < rows; ++row) {
+      for (size_t c = 0; c < channels_; ++c) {
+        const double value = x[row * channels_ + c] - shifts[c];
+        powers_[c] += value * value / static_cast<double>(rows);
+      }
+    }
+    for (size_t o = 0; o < layer.outputs; ++o) {
+      for (size_t c = 0; c < channels_; ++c) {
+        const double weight = weights_[o * channels_ + c];
+        weight_powers_[c] += importance[o] * weight * weight;
+      }
+    }
+  }
+
+  const std::vector<double>& weight_powers() const { return weight_powers_; }
+
+  // Writes the derivative of the error by the logarithm of each scale, up to a constant factor.
+  double error(std::span<const float> scales, std::vector<double>& slopes) const {
+    std::vector<float> inverses(channels_);
+    for (size_t c = 0; c < channels_; ++c) inverses[c] = 1 / scales[c];
+    std::vector<double> activation_slopes(channels_), weight_slopes(channels_);
+    const double step = activation_step(inverses, activation_slopes);
+    const double weight_step = weight_step_of(scales, weight_slopes);
+    double gain = 0, power = 0;
+    for (size_t c = 0; c < channels_; ++c) {
+      gain += weight_powers_[c] * scales[c] * scales[c];
+      power += powers_[c] * inverses[c] * inverses[c];
+    }
+    const double activation_error = kRoundingError * step * gain;
+    const double weight_error = kRoundingError * weight_step * power;
+    for (size_t c = 0; c < channels_; ++c) {
+      const double own_gain = weight_powers_[c] * scales[c] * scales[c] / gain;
+      const double own_power = powers_[c] * inverses[c] * inverses[c] / power;
+      slopes[c] = activation_error * (own_gain - activation_slopes[c]) + weight_error * (weight_slopes[c] - own_power);
+    }
+    return activation_error + weight_error;
+  }
+
+ private:
+  // Returns the mean square of the steps of rows. slopes[c] is the part that the extremes in channel c have in it.
+  double activation_step(std::span<const float> inverses, std::vector<double>& slopes) const {
+    double sum = 0;
+    for (size_t first = 0; first < x_.size(); first += channels_) {
+      float low = 0, high = 0;
+      size_t lowest = 0, highest = 0;
+      for (size_t c = 0; c < channels_; ++c) {
+        const float value = (x_[first + c] - shifts_[c]) * inverses[c];
+        if (value < low) {
+          low = value;
+          lowest = c;
+        }
+        if (value > high) {
+          high = value;
+          highest = c;
+        }
+      }
+      const double range = static_cast<double>(high) - low;
+      sum += range * range;
+      slopes[highest] += range * high;
+      slopes[lowest] -= range * low;
+    }
+    for (double& slope : slopes) slope /= std::max(sum, std::numeric_limits<double>::min());
+    return sum * static_cast<double>(channels_) / static_cast<double>(x_.size()) /
+           (kActivationSteps * kActivationSteps);
+  }
+
+  // Returns the sum of the squared steps of outputs, and the parts of channels as above.
+  double weight_step_of(std::span<const float> scales, std::vector<double>& slopes) const {
+    double sum = 0;
+    for (size_t o = 0; o < importance_.size(); ++o) {
+      float most = 0;
+      size_t where = 0;
+      for (size_t c = 0; c < channels_; ++c) {
+        const float value = std::fabs(weights_[o * channels_ + c]) * scales[c];
+        if (value > most) {
+          most = value;
+          where = c;
+        }
+      }
+      const double square = importance_[o] * static_cast<double>(most) * most;
+      sum += square;
+      slopes[where] += square;
+    }
+    for (double& slope : slopes) slope /= std::max(sum, std::numeric_limits<double>::min());
+    return sum / (kWeightSteps * kWeightSteps);
+  }
+
+  std::span<const float> x_;
+  std::span<const float> shifts_;
+  std::span<const float> weights_;
+  std::span<const float> importance_;
+  size_t channels_;
+  std::vector<double> powers_;         // mean squares of the shifted inputs
+  std::vector<double> weight_powers_;  // sums of squares of the weights of a channel
+};
+
+// Returns the square root of the ratio of a channel's range and the size of its weights, which makes both equal. Values
+// that are nearly 0 are limited, so that channels without use get a finite scale.
+std::vector<float> balanced_scales(std::span<const float> x, std::span<const float> shifts,
+                                   const std::vector<double>& weight_powers) {
+  const size_t channels = shifts.size();
+  std::vector<float> ranges(channels);
+  for (size_t i = 0; i < x.size(); ++i) {
+    float& range = ranges[i % channels];
+    range = std::max(range, std::fabs(x[i] - shifts[i % channels]));
+  }
+  constexpr float kLeast = 1e-6f;
+  const float least_range = std::max(kLeast * *std::max_element(ranges.begin(), ranges.end()), kLeast);
+  const double most_power = *std::max_element(weight_powers.begin(), weight_powers.end());
+  const float least_weight = std::max(kLeast * static_cast<float>(std::sqrt(most_power)), kLeast);
+  std::vector<float> scales(channels);
+  for (size_t c = 0; c < channels; ++c) {
+    const auto weight = static_cast<float>(std::sqrt(weight_powers[c]));
+    scales[c] = std::sqrt(std::max(ranges[c], least_range) / std::max(weight, least_weight));
+  }
+  return scales;
+}
+
+}  // namespace
+
+std::vector<float> middles_of_channels(std::span<const float> x, size_t channels) {
+  std::vector<float> lows(x.begin(), x.begin() + static_cast<ptrdiff_t>(channels));
+  std::vector<float> highs = lows;
+  for (size_t i = channels; i < x.size(); ++i) {
+    const size_t c = i % channels;
+    lows[c] = std::min(lows[c], x[i]);
+    highs[c] = std::max(highs[c], x[i]);
+  }
+  for (size_t c = 0; c < channels; ++c) lows[c] = (lows[c] + highs[c]) / 2;
+  return lows;
+}
+
+// Descends along the signs and relative sizes of the slopes, with steps that shrink to 0, and keeps the best scales.
+ChannelMap find_channel_map(std::span<const float> x, const FloatLinear& layer, std::span<const float> importance) {
+  constexpr int kSteps = 100;
+  constexpr double kFirstStep = 0.15;
+  ChannelMap map;
+  map.shifts = middles_of_channels(x, layer.inputs);
+  const ErrorModel model(x, map.shifts, layer, importance);
+  std::vector<float> scales = balanced_scales(x, map.shifts, model.weight_powers());
+  map.scales = scales;
+  std::vector<double> slopes(scales.size());
+  double least = std::numeric_limits<double>::infinity();
+  for (int step = 0; step < kSteps; ++step) {
+    const double error = model.error(scales, slopes);
+    if (error < least) {
+      least = error;
+      map.scales = scales;
+    }
+    double squares = 0;
+    for (const double slope : slopes) squares += slope * slope;
+    if (!(squares > 0)) break;
+    const double size = kFirstStep * (kSteps - step) / kSteps / std::sqrt(squares / static_cast<double>(slopes.size()));
+    for (size_t c = 0; c < scales.size(); ++c) {
+      const double change = 1 + std::fabs(slopes[c]) * size;
+      scales[c] = static_cast<float>(slopes[c] > 0 ? scales[c] / change : scales[c] * change);
+    }
+  }
+  return map;
+}
+
+void fold(const ChannelMap& map, FloatNorm& norm, FloatLinear& layer) {
+  layer.bias.resize(layer.outputs);
+  for (size_t o = 0; o < layer.outputs; ++o) {
+    double bias = layer.bias[o];
+    for (size_t c = 0; c < layer.inputs; ++c) {
+      float& weight = layer.weights[o * layer.inputs + c];
+      bias += static_cast<double>(weight) * map.shifts[c];
+      weight *= map.scales[c];
+    }
+    layer.bias[o] = static_cast<float>(bias);
+  }
+  for (size_t c = 0; c < layer.inputs; ++c) {
+    norm.gain[c] /= map.scales[c];
+    norm.bias[c] = (norm.bias[c] - map.shifts[c]) / map.scales[c];
+  }
+}
+
+}  // namespace sotto

@@ -1,0 +1,34 @@
+// Outlier migration: moves the differences in range between the channels of a layer's inputs into its weights.
+//
+// At run time a row of activations has one scale and one zero point, so that a few channels of large values cost the
+// others their precision. A norm before a linear layer can produce (x - shift) / scale for every channel instead, if
+// the weights that read the channel are multiplied by its scale and the layer's bias takes the shift. The function of
+// the model does not change (Xiao et al. 2023, "SmoothQuant"; Wei et al. 2023, "Outlier Suppression+", for the shifts).
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "converters/readers/checkpoint.h"
+
+namespace sotto {
+
+struct ChannelMap {
+  std::vector<float> scales;
+  std::vector<float> shifts;
+};
+
+// Returns the middle of the range of each channel of `x` (row, channel).
+std::vector<float> middles_of_channels(std::span<const float> x, size_t channels);
+
+// Returns the map that minimizes the expected squared error of the layer's outputs: that of activations rounded to 8
+// bits per row plus that of weights rounded to 8 bits per output. `x` is (row, input), and importance[o] is the cost of
+// the squared error of output o. Multiplying a channel of x by a factor and dividing its weights by it changes only
+// that channel's scale, by the same factor.
+ChannelMap find_channel_map(std::span<const float> x, const FloatLinear& layer, std::span<const float> importance);
+
+// Changes a norm and the layer that reads it so that the layer's inputs become (x - shift) / scale.
+void fold(const ChannelMap& map, FloatNorm& norm, FloatLinear& layer);
+
+}  // namespace sotto

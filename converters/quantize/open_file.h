@@ -1,0 +1,22 @@
+// Opens converted files in the runtime. Must not be included together with the runtime's own headers, whose names are
+// those of the C++ binding.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <sotto.hpp>
+#include <span>
+#include <utility>
+
+namespace sotto {
+
+// Opens a copy of `file`, which is aligned as the runtime requires.
+inline Model open_file(std::span<const uint8_t> file) {
+  Memory memory(file.size());
+  if (memory.data() == nullptr) throw std::bad_alloc();
+  std::memcpy(memory.data(), file.data(), file.size());
+  return Model::from_memory(std::move(memory));
+}
+
+}  // namespace sotto

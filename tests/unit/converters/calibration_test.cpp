@@ -1,0 +1,179 @@
+// Folding of outliers and compensated rounding, on inputs whose channels are correlated and differ in range.
+#include "converters/quantize/calibration.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "converters/model_writer.h"
+#include "converters/quantize/float_forward.h"
+#include "converters/quantize/int4.h"
+#include "converters/quantize/int8.h"
+#include "converters/quantize/matrix.h"
+#include "converters/quantize/migration.h"
+#include "converters/readers/synthetic.h"
+#include "kernels/linear/int4.h"
+
+namespace sotto {
+namespace {
+
+constexpr size_t kRows = 200, kInputs = 70, kOutputs = 21;
+
+std::vector<float> draw(size_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random() % 4096) / 2048 - 1;
+  return values;
+}
+
+FloatLinear draw_layer(uint32_t seed) {
+  return {kInputs, kOutputs, draw(kInputs * kOutputs, seed), draw(kOutputs, seed + 1)};
+}
+
+// Each row follows a few common directions, as hidden states do, and has means that are not 0.
+std::vector<float> draw_inputs() {
+  const std::vector<float> x = multiply(draw(kRows * 8, 1), kRows, draw(kInputs * 8, 2), {}, 1);
+  std::vector<float> inputs = draw(x.size(), 3);
+  for (size_t i = 0; i < x.size(); ++i) inputs[i] = x[i] + 0.2f * inputs[i] + static_cast<float>(i % kInputs % 5);
+  return inputs;
+}
+
+double squared_distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += std::pow(static_cast<double>(a[i]) - b[i], 2);
+  return sum;
+}
+
+std::vector<float> outputs_of(const std::vector<float>& x, const FloatLinear& layer) {
+  return multiply(x, kRows, layer.weights, layer.bias, 1);
+}
+
+void add(const std::vector<float>& changes, std::vector<float>& bias) {
+  for (size_t i = 0; i < changes.size(); ++i) bias[i] += changes[i];
+}
+
+FloatLinear dequantize(const QuantizedLinear& q, std::vector<float> bias) {
+  FloatLinear layer = {q.inputs, q.outputs, {}, std::move(bias)};
+  for (size_t i = 0; i < q.weights.size(); ++i) layer.weights.push_back(q.weights[i] * q.scales[i / q.inputs]);
+  add(q.bias_changes, layer.bias);
+  return layer;
+}
+
+FloatLinear dequantize(const QuantizedInt4& q, std::vector<float> bias) {
+  FloatLinear layer = {q.inputs, q.outputs, {}, std::move(bias)};
+  for (size_t i = 0; i < q.weights.size(); ++i) {
+    const size_t output = i / q.inputs, block = i % q.inputs / kInt4Block;
+    const int scale = q.block_scales[output * int4_block_count(q.inputs) + block];
+    layer.weights.push_back(static_cast<float>(q.weights[i] * scale) * q.scales[output]);
+  }
+  add(q.bias_changes, layer.bias);
+  return layer;
+}
+
+TEST(ErrorFeedbackTest, OutputsChangeLessThanWithPlainRounding) {
+  const std::vector<float> x = draw_inputs();
+  const FloatLinear layer = draw_layer(10);
+  const std::vector<float> expected = outputs_of(x, layer);
+  const ErrorFeedback feedback(x, kInputs, 0.01f, 1);
+  const auto error = [&](const auto& quantized) {
+    return squared_distance(outputs_of(x, dequantize(quantized, layer.bias)), expected);
+  };
+  EXPECT_LT(error(quantize(layer.weights, kInputs, kOutputs, &feedback)),
+            error(quantize(layer.weights, kInputs, kOutputs)) / 4);
+  EXPECT_LT(error(quantize_int4(layer.weights, kInputs, kOutputs, &feedback)),
+            error(quantize_int4(layer.weights, kInputs, kOutputs)) / 4);
+}
+
+TEST(ErrorFeedbackTest, InputsThatNeverVaryCostNothing) {
+  const std::vector<float> x(kRows * kInputs, 2);
+  const FloatLinear layer = draw_layer(10);
+  const ErrorFeedback feedback(x, kInputs, 0.01f, 1);
+  const FloatLinear rounded = dequantize(quantize_int4(layer.weights, kInputs, kOutputs, &feedback), layer.bias);
+  EXPECT_LT(squared_distance(outputs_of(x, rounded), outputs_of(x, layer)), 1e-4);
+}
+
+TEST(ErrorFeedbackTest, ThreadsDoNotChangeTheWeights) {
+  const std::vector<float> x = draw_inputs();
+  const FloatLinear layer = draw_layer(10);
+  const ErrorFeedback one(x, kInputs, 0.01f, 1), three(x, kInputs, 0.01f, 3);
+  EXPECT_EQ(quantize(layer.weights, kInputs, kOutputs, &one).weights,
+            quantize(layer.weights, kInputs, kOutputs, &three).weights);
+}
+
+FloatNorm draw_norm() { return {draw(kInputs, 20), draw(kInputs, 21)}; }
+
+TEST(MigrationTest, FoldingKeepsTheOutputs) {
+  const std::vector<float> hidden = draw_inputs();
+  FloatNorm norm = draw_norm();
+  FloatLinear layer = draw_layer(10);
+  const std::vector<float> x = float_layer_norm(hidden, norm, 1e-5f);
+  const std::vector<float> expected = outputs_of(x, layer);
+  const ChannelMap map = find_channel_map(x, layer, std::vector<float>(kOutputs, 1));
+  fold(map, norm, layer);
+  const std::vector<float> folded = outputs_of(float_layer_norm(hidden, norm, 1e-5f), layer);
+  EXPECT_LT(squared_distance(folded, expected), 1e-6 * kRows * kOutputs);
+}
+
+// A channel whose values are multiplied and whose weights are divided by 64, which is exact, gets a scale that is 64
+// times as large, and the model is the same after folding.
+TEST(MigrationTest, OutliersVanishExactly) {
+  const std::vector<float> x = draw_inputs();
+  const FloatLinear layer = draw_layer(10);
+  std::vector<float> outlying_x = x;
+  FloatLinear outlying_layer = layer;
+  for (size_t i = 5; i < x.size(); i += kInputs) outlying_x[i] *= 64;
+  for (size_t i = 5; i < layer.weights.size(); i += kInputs) outlying_layer.weights[i] /= 64;
+  const std::vector<float> importance(kOutputs, 1);
+  const ChannelMap map = find_channel_map(x, layer, importance);
+  const ChannelMap outlying = find_channel_map(outlying_x, outlying_layer, importance);
+  for (size_t c = 0; c < kInputs; ++c) {
+    const float factor = c == 5 ? 64.0f : 1.0f;
+    EXPECT_NEAR(outlying.scales[c] / map.scales[c], factor, 1e-3f * factor) << c;
+    EXPECT_EQ(outlying.shifts[c], map.shifts[c] * factor) << c;
+  }
+}
+
+TEST(CalibrationTest, CalibratedLayersKeepTheFunctionOfTheModel) {
+  const ModelShape shape = {.vocabulary_size = 50,
+                            .position_count = 24,
+                            .embedding_size = 24,
+                            .head_count = 3,
+                            .feed_forward_size = 40,
+                            .layer_count = 2};
+  const SyntheticCheckpoint checkpoint("tiny", shape, 5);
+  TokenWindow window;
+  for (int32_t i = 0; i < 24; ++i) window.push_back(i * 7 % 50);
+  const std::vector<TokenWindow> windows = {window, {3, 1, 4}};
+  Calibration calibration(checkpoint, windows, 2);
+  FloatModel model = load_float_model(checkpoint);
+  const std::vector<float> expected = float_forward(model, window);
+  for (FloatLayer& layer : model.layers) layer = calibration.next_layer().layer;
+  CalibratedHead head = calibration.head();
+  model.final_norm = head.final_norm;
+  model.head = head.head;
+  EXPECT_LT(squared_distance(float_forward(model, window), expected), 1e-9 * static_cast<double>(expected.size()));
+}
+
+TEST(CalibrationTest, FilesAreEqualForAnyNumberOfThreads) {
+  const ModelShape shape = {.vocabulary_size = 50,
+                            .position_count = 24,
+                            .embedding_size = 48,
+                            .head_count = 3,
+                            .feed_forward_size = 40,
+                            .layer_count = 2};
+  const SyntheticCheckpoint checkpoint("tiny", shape, 5);
+  const std::vector<TokenWindow> windows = {{3, 1, 4, 1, 5, 9, 2, 6}, {5, 3, 5}};
+  WriteOptions options;
+  options.calibration = windows;
+  for (const WeightKind kind : {WeightKind::kInt8, WeightKind::kInt4}) {
+    options.layers = options.head = kind;
+    options.thread_count = 1;
+    const std::vector<uint8_t> one = convert_to_bytes(checkpoint, options);
+    options.thread_count = 3;
+    EXPECT_EQ(one, convert_to_bytes(checkpoint, options));
+  }
+}
+
+}  // namespace
+}  // namespace sotto
