@@ -51,13 +51,13 @@ ModelRanges empty_ranges(const CheckpointInfo& info, const WriteOptions& options
   layer.feed_forward_down = empty_linear(shape.feed_forward_size, embedding, true, kind);
 
   ModelRanges ranges;
-  // Calibration gives a tied head a bias.
+  // Calibration gives every head a bias.
   const bool is_tied = info.head_kind == HeadKind::kTied;
-  ranges.token_embedding =
-      empty_linear(embedding, shape.vocabulary_size, is_tied && !options.calibration.empty(), options.head);
+  const bool is_biased = info.head_kind == HeadKind::kBiased || !options.calibration.empty();
+  ranges.token_embedding = empty_linear(embedding, shape.vocabulary_size, is_tied && is_biased, options.head);
   ranges.layers.assign(shape.layer_count, layer);
-  if (info.head_kind != HeadKind::kTied) {
-    ranges.head = empty_linear(embedding, shape.vocabulary_size, info.head_kind == HeadKind::kBiased, options.head);
+  if (!is_tied) {
+    ranges.head = empty_linear(embedding, shape.vocabulary_size, is_biased, options.head);
   }
   const std::vector<const LinearRanges*> linears = ranges.linears();
   const bool packs =
@@ -168,12 +168,19 @@ class ModelWriter {
     report(group, layer, {static_cast<uint32_t>(norm.gain.size())}, 0, ranges.gain.size + ranges.bias.size, kExact);
   }
 
+  // `changes` may be empty.
+  static void add_biases(const std::vector<float>& changes, std::vector<float>& bias) {
+    bias.resize(std::max(bias.size(), changes.size()));
+    for (size_t i = 0; i < changes.size(); ++i) bias[i] += changes[i];
+  }
+
   // `feedback` may be null.
   void write_linear(const char* group, size_t layer, const std::vector<float>& weights, std::vector<float> bias,
                     const ErrorFeedback* feedback, LinearRanges& ranges) {
     const bool is_embedding = &ranges == &ranges_.token_embedding;
     if (ranges.tiles) {
       const QuantizedInt4 quantized = quantize_int4(weights, ranges.inputs, ranges.outputs, feedback);
+      add_biases(quantized.bias_changes, bias);
       ranges.tiles = append(build_int4_tiles(quantized, bias));
       report(group, layer, {ranges.outputs, ranges.inputs}, 4, ranges.tiles->size,
              signal_to_noise_db(quantized.signal, quantized.noise));
@@ -185,6 +192,7 @@ class ModelWriter {
     uint64_t size = ranges.weights.size + ranges.scales.size;
     if (ranges.bias) {
       bias.resize(ranges.outputs);
+      add_biases(quantized.bias_changes, bias);
       defer(std::move(bias), *ranges.bias, is_embedding ? kept_ : verified_);
       size += ranges.bias->size;
     }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "converters/quantize/float_forward.h"
-#include "converters/quantize/matrix.h"
 #include "converters/quantize/migration.h"
 
 namespace sotto {
@@ -123,8 +122,8 @@ CalibratedLayer Calibration::next_layer() {
   migrate(layer.attention_norm, layer.attention_qkv, qkv_inputs, qkv_importance);
   const std::vector<float> up_importance(shape.feed_forward_size, 1);
   migrate(layer.feed_forward_norm, layer.feed_forward_up, up_inputs, up_importance);
-  const auto feedback = [&](const std::vector<float>& inputs, size_t width) {
-    return ErrorFeedback(second_moments(inputs, width, thread_count_), width, kDamping, thread_count_);
+  const auto feedback = [&](std::vector<float>& inputs, size_t width) {
+    return ErrorFeedback(std::move(inputs), width, kDamping, thread_count_);
   };
   const size_t width = shape.embedding_size;
   return {std::move(layer), feedback(qkv_inputs, width), feedback(output_inputs, width), feedback(up_inputs, width),
@@ -151,8 +150,7 @@ CalibratedHead Calibration::head() {
   } else {
     migrate(norm, head, inputs, std::vector<float>(head.outputs, 1));
   }
-  ErrorFeedback feedback(second_moments(inputs, width, thread_count_), width, is_tied ? kTiedDamping : kDamping,
-                         thread_count_);
+  ErrorFeedback feedback(std::move(inputs), width, is_tied ? kTiedDamping : kDamping, thread_count_);
   return {std::move(norm), std::move(head), std::move(feedback)};
 }
 

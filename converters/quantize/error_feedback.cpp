@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "converters/quantize/matrix.h"
 #include "converters/quantize/parallel.h"
 
 namespace sotto {
@@ -17,9 +18,9 @@ using Lanes [[gnu::vector_size(kLanes * sizeof(float))]] = float;
 // Adding and subtracting this rounds to the nearest integer, ties to even.
 constexpr float kRoundToInteger = 12582912.0f;
 
-// Returns the inputs by decreasing moments: the blocks by their sums, and the inputs of each block.
-std::vector<uint32_t> rounding_order(const std::vector<float>& moments, size_t inputs) {
-  const auto moment = [&](uint32_t input) { return moments[input * inputs + input]; };
+// Returns the inputs by decreasing variance: the blocks by their sums, and the inputs of each block.
+std::vector<uint32_t> rounding_order(const std::vector<float>& covariance, size_t inputs) {
+  const auto variance = [&](uint32_t input) { return covariance[input * inputs + input]; };
   struct Block {
     double sum = 0;
     std::vector<uint32_t> inputs;
@@ -28,13 +29,13 @@ std::vector<uint32_t> rounding_order(const std::vector<float>& moments, size_t i
   for (uint32_t i = 0; i < inputs; ++i) {
     Block& block = blocks[i / ErrorFeedback::kBlock];
     block.inputs.push_back(i);
-    block.sum += moment(i);
+    block.sum += variance(i);
   }
   std::stable_sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) { return a.sum > b.sum; });
   std::vector<uint32_t> order;
   for (Block& block : blocks) {
     std::stable_sort(block.inputs.begin(), block.inputs.end(),
-                     [&](uint32_t a, uint32_t b) { return moment(a) > moment(b); });
+                     [&](uint32_t a, uint32_t b) { return variance(a) > variance(b); });
     order.insert(order.end(), block.inputs.begin(), block.inputs.end());
   }
   return order;
@@ -51,17 +52,30 @@ float dot(const float* a, const float* b, size_t count) {
   return std::accumulate(lanes, lanes + kLanes, 0.0f);
 }
 
+// Subtracts the mean of each column of x (row, column) and returns the means.
+std::vector<float> center(std::vector<float>& x, size_t columns) {
+  std::vector<double> sums(columns);
+  for (size_t i = 0; i < x.size(); ++i) sums[i % columns] += x[i];
+  std::vector<float> means(columns);
+  for (size_t c = 0; c < columns; ++c) {
+    means[c] = static_cast<float>(sums[c] * static_cast<double>(columns) / static_cast<double>(x.size()));
+  }
+  for (size_t i = 0; i < x.size(); ++i) x[i] -= means[i % columns];
+  return means;
+}
+
 }  // namespace
 
-ErrorFeedback::ErrorFeedback(const std::vector<float>& moments, size_t inputs, float damping, unsigned thread_count)
-    : inputs_(inputs),
-      thread_count_(thread_count),
-      order_(rounding_order(moments, inputs)),
-      feedback_(inputs * inputs),
-      importance_(inputs) {
-  assert(moments.size() == inputs * inputs);
+ErrorFeedback::ErrorFeedback(std::vector<float> x, size_t inputs, float damping, unsigned thread_count)
+    : inputs_(inputs), thread_count_(thread_count), means_(inputs), feedback_(inputs * inputs), importance_(inputs) {
+  const std::vector<float> means = center(x, inputs);
+  const std::vector<float> covariance = second_moments(x, inputs, thread_count);
+  order_ = rounding_order(covariance, inputs);
   double trace = 0;
-  for (size_t i = 0; i < inputs; ++i) trace += moments[i * inputs + i];
+  for (size_t i = 0; i < inputs; ++i) {
+    means_[i] = means[order_[i]];
+    trace += covariance[i * inputs + i];
+  }
   const auto added = static_cast<float>(std::max(damping * trace / static_cast<double>(inputs), 1e-30));
   // The rows of the factor are kept from the last input to the first, so that the factorization is the usual one of
   // Cholesky, from the top left.
@@ -69,7 +83,7 @@ ErrorFeedback::ErrorFeedback(const std::vector<float>& moments, size_t inputs, f
     const uint32_t row = order_[inputs - 1 - i];
     for (size_t j = 0; j <= i; ++j) {
       const uint32_t column = order_[inputs - 1 - j];
-      feedback_[i * inputs + j] = moments[std::max(row, column) * inputs + std::min(row, column)];
+      feedback_[i * inputs + j] = covariance[std::max(row, column) * inputs + std::min(row, column)];
     }
     feedback_[i * inputs + i] += added;
   }
@@ -104,16 +118,19 @@ void ErrorFeedback::factorize(float smallest_pivot) {
   }
 }
 
-void ErrorFeedback::round(std::span<const float> weights, size_t outputs, float lowest, float highest,
-                          const ChooseScale& choose_scale, int8_t* q) const {
+std::vector<float> ErrorFeedback::round(std::span<const float> weights, size_t outputs, float lowest, float highest,
+                                        const ChooseScale& choose_scale, int8_t* q) const {
+  std::vector<float> bias_changes(outputs);
   for_each_index((outputs + kLanes - 1) / kLanes, thread_count_, [&](size_t group) {
     const size_t first = group * kLanes;
-    round_outputs(weights.data(), first, std::min(kLanes, outputs - first), lowest, highest, choose_scale, q);
+    round_outputs(weights.data(), first, std::min(kLanes, outputs - first), lowest, highest, choose_scale, q,
+                  bias_changes.data());
   });
+  return bias_changes;
 }
 
 void ErrorFeedback::round_outputs(const float* weights, size_t first_output, size_t count, float lowest, float highest,
-                                  const ChooseScale& choose_scale, int8_t* q) const {
+                                  const ChooseScale& choose_scale, int8_t* q, float* bias_changes) const {
   std::vector<Lanes> errors(inputs_);
   for (size_t first = 0; first < inputs_; first += kBlock) {
     const size_t end = std::min(first + kBlock, inputs_);
@@ -151,6 +168,9 @@ void ErrorFeedback::round_outputs(const float* weights, size_t first_output, siz
       errors[j] = originals[j - first] - rounded * scales;
     }
   }
+  Lanes changes = {};
+  for (size_t j = 0; j < inputs_; ++j) changes += errors[j] * means_[j];
+  for (size_t lane = 0; lane < count; ++lane) bias_changes[first_output + lane] = changes[lane];
 }
 
 }  // namespace sotto

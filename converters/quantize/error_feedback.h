@@ -1,12 +1,12 @@
 // Rounding of weights with error feedback: the error of one weight is compensated by the weights of the same output
 // that are rounded after it, so that the outputs for typical inputs change least.
 //
-// With the inputs x of a layer, the squared error of an output is d H d^T for errors d of its weights and the second
-// moments H = E[x x^T]. The factorization H = (I + A) D (I + A)^T, with A strictly upper triangular, makes it
-// sum_j D_j (d_j + sum_{k<j} d_k A_kj)^2. So weight j is rounded to the number nearest to w_j + sum_{k<j} d_k A_kj.
-// This is GPTQ (Frantar et al. 2022, "GPTQ: Accurate Post-Training Quantization for Generative Pre-trained
-// Transformers") in the form of LDLQ (Chee et al. 2023, "QuIP"), which needs no inverse of H. Inputs with the largest
-// moments come first: their errors can still be compensated by many other weights.
+// With the inputs x of a layer, the squared error of an output is d H d^T for errors d of its weights and the
+// covariance H of x; the bias compensates d E[x]. The factorization H = (I + A) D (I + A)^T, with A strictly upper
+// triangular, makes it sum_j D_j (d_j + sum_{k<j} d_k A_kj)^2. So weight j is rounded to the number nearest to w_j +
+// sum_{k<j} d_k A_kj. This is GPTQ (Frantar et al. 2022, "GPTQ: Accurate Post-Training Quantization for Generative
+// Pre-trained Transformers") in the form of LDLQ (Chee et al. 2023, "QuIP"), which needs no inverse of H. Inputs with
+// the largest moments come first: their errors can still be compensated by many other weights.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@ class ErrorFeedback {
   // Inputs are rounded in blocks of this size, which share a scale in layers of 4-bit weights.
   static constexpr size_t kBlock = 32;
 
-  // `moments` is H, (inputs, inputs), of which only the lower triangle is read. `damping` times the mean of its
-  // diagonal is added to the diagonal: it limits what compensation adds to the weights themselves.
-  ErrorFeedback(const std::vector<float>& moments, size_t inputs, float damping, unsigned thread_count);
+  // `x` is (row, input). `damping` times the mean variance is added to every variance: it limits what compensation adds
+  // to the errors of the weights themselves.
+  ErrorFeedback(std::vector<float> x, size_t inputs, float damping, unsigned thread_count);
 
   // Chooses the scale of one block of one output. `targets` are the weights that compensate earlier blocks best, and
   // importance[i] is the cost of the squared error of targets[i]. The inputs of a block may come in any order.
@@ -32,18 +32,20 @@ class ErrorFeedback {
                                           std::span<const float> importance)>;
 
   // Writes q (outputs, inputs): integers from `lowest` to `highest` that approximate weights / scale. A block with
-  // scale 0 becomes zeros. choose_scale is called from several threads, for different outputs.
-  void round(std::span<const float> weights, size_t outputs, float lowest, float highest,
-             const ChooseScale& choose_scale, int8_t* q) const;
+  // scale 0 becomes zeros. choose_scale is called from several threads, for different outputs. Returns what the biases
+  // must grow by, (outputs).
+  std::vector<float> round(std::span<const float> weights, size_t outputs, float lowest, float highest,
+                           const ChooseScale& choose_scale, int8_t* q) const;
 
  private:
   void factorize(float smallest_pivot);
   void round_outputs(const float* weights, size_t first_output, size_t count, float lowest, float highest,
-                     const ChooseScale& choose_scale, int8_t* q) const;
+                     const ChooseScale& choose_scale, int8_t* q, float* bias_changes) const;
 
   size_t inputs_;
   unsigned thread_count_;
   std::vector<uint32_t> order_;    // the inputs in the order of rounding, whole blocks
+  std::vector<float> means_;       // (j): of the inputs
   std::vector<float> feedback_;    // (j, k): A_kj for k < j
   std::vector<float> importance_;  // (j): D_j
 };

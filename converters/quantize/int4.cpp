@@ -131,7 +131,7 @@ void round_rows(std::span<const float> weights, const ErrorFeedback& feedback, s
     result.block_scales[output * blocks + b] = static_cast<int8_t>(scale);
     return static_cast<float>(scale) * result.scales[output];
   };
-  feedback.round(weights, result.outputs, kLowest, kHighest, choose_scale, result.weights.data());
+  result.bias_changes = feedback.round(weights, result.outputs, kLowest, kHighest, choose_scale, result.weights.data());
 }
 
 // Returns whether int8 activations cannot make the int32 sum of an output overflow.

@@ -16,6 +16,7 @@ struct QuantizedInt4 {
   std::vector<int8_t> weights;       // (outputs, inputs), -7 ... 8
   std::vector<int8_t> block_scales;  // (outputs, blocks), -127 ... 127
   std::vector<float> scales;         // (outputs)
+  std::vector<float> bias_changes;   // (outputs): what rounding must add to the biases; empty without feedback
   double signal = 0;                 // sum of w^2
   double noise = 0;                  // sum of (w - q * block_scale * scale)^2
 };

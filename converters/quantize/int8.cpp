@@ -82,7 +82,7 @@ QuantizedLinear quantize(std::span<const float> weights, uint32_t inputs, uint32
     const auto scale_of_row = [&](size_t row, size_t, std::span<const float>, std::span<const float>) {
       return result.scales[row];
     };
-    feedback->round(weights, outputs, -127, 127, scale_of_row, result.weights.data());
+    result.bias_changes = feedback->round(weights, outputs, -127, 127, scale_of_row, result.weights.data());
   }
   for (size_t row = 0; row < outputs; ++row) {
     const size_t first = row * inputs;

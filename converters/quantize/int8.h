@@ -12,10 +12,11 @@ class ErrorFeedback;
 struct QuantizedLinear {
   uint32_t inputs = 0;
   uint32_t outputs = 0;
-  std::vector<int8_t> weights;  // (outputs, inputs), in [-127, 127]
-  std::vector<float> scales;    // (outputs)
-  double signal = 0;            // sum of w^2
-  double noise = 0;             // sum of (w - q * scale)^2
+  std::vector<int8_t> weights;      // (outputs, inputs), in [-127, 127]
+  std::vector<float> scales;        // (outputs)
+  std::vector<float> bias_changes;  // (outputs): what rounding must add to the biases; empty without feedback
+  double signal = 0;                // sum of w^2
+  double noise = 0;                 // sum of (w - q * scale)^2
 };
 
 // Quantizes w to q * scale with scale = max |w| / 127 over the row, so that no weight differs by more than half a
