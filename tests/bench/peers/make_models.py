@@ -51,18 +51,19 @@ def make_checkpoint(folder):
     (folder / "config.json").write_text(json.dumps(config, indent=2))
 
 
-def write_gguf(tensors, path):
-    """Every tensor as float32; a linear layer's weights as (outputs, inputs), as llama.cpp has them."""
+def write_gguf(tensors, path, config):
+    """Every tensor as float32; a linear layer's weights as (outputs, inputs), as llama.cpp has them. `config` is that of
+    transformers."""
     writer = gguf.GGUFWriter(path, "gpt2")
-    writer.add_block_count(LAYERS)
-    writer.add_context_length(POSITIONS)
-    writer.add_embedding_length(WIDTH)
-    writer.add_feed_forward_length(4 * WIDTH)
-    writer.add_head_count(HEADS)
-    writer.add_layer_norm_eps(EPSILON)
+    writer.add_block_count(config["n_layer"])
+    writer.add_context_length(config["n_positions"])
+    writer.add_embedding_length(config["n_embd"])
+    writer.add_feed_forward_length(4 * config["n_embd"])
+    writer.add_head_count(config["n_head"])
+    writer.add_layer_norm_eps(config["layer_norm_epsilon"])
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
     writer.add_tokenizer_model("no_vocab")
-    writer.add_vocab_size(VOCABULARY)
+    writer.add_vocab_size(config["vocab_size"])
     names = {"wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm", "ln_1": "attn_norm",
              "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output", "ln_2": "ffn_norm", "mlp.c_fc": "ffn_up",
              "mlp.c_proj": "ffn_down"}
@@ -141,8 +142,9 @@ def main():
     llama.llama_log_set(silent, None)
     complete(directory / "checkpoint", make_checkpoint)
     tensors = load_file(directory / "checkpoint" / "model.safetensors")
+    config = json.loads((directory / "checkpoint" / "config.json").read_text())
     whole = directory / "gpt2-f32.gguf"
-    complete(whole, lambda path: write_gguf(tensors, path))
+    complete(whole, lambda path: write_gguf(tensors, path, config))
     for name, kind in (("q8_0", llama.LLAMA_FTYPE_MOSTLY_Q8_0), ("q4_0", llama.LLAMA_FTYPE_MOSTLY_Q4_0)):
         complete(directory / f"gpt2-{name}.gguf", lambda path, kind=kind: quantize_gguf(whole, path, kind))
     complete(directory / "ctranslate2", lambda path: write_ctranslate2(tensors, path))
