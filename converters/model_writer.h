@@ -42,7 +42,7 @@ struct WriteOptions {
   WeightKind head = WeightKind::kInt8;  // also of the token embeddings
   // Tokens on which weights are calibrated (quantize/calibration.h). If there are none, every weight is rounded by
   // itself.
-  std::span<const TokenWindow> calibration;
+  std::span<const TokenWindow> calibration = {};
   unsigned thread_count = 1;                 // of calibration; does not change the file
   const TokenizerData* tokenizer = nullptr;  // null if the file gets none
   // May be null for a file without a packed section. Files whose weights all have 4 bits have none either.
