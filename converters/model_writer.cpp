@@ -188,12 +188,12 @@ class ModelWriter {
     }
     QuantizedLinear quantized = quantize(weights, ranges.inputs, ranges.outputs, feedback);
     ranges.weights = append(quantized.weights);
-    defer(std::move(quantized.scales), ranges.scales, is_embedding ? kept_ : verified_);
+    defer(std::move(quantized.scales), ranges.scales, is_embedding ? embedding_ : verified_);
     uint64_t size = ranges.weights.size + ranges.scales.size;
     if (ranges.bias) {
       bias.resize(ranges.outputs);
       add_biases(quantized.bias_changes, bias);
-      defer(std::move(bias), *ranges.bias, is_embedding ? kept_ : verified_);
+      defer(std::move(bias), *ranges.bias, is_embedding ? embedding_ : verified_);
       size += ranges.bias->size;
     }
     report(group, layer, {ranges.outputs, ranges.inputs}, 8, size,
@@ -253,6 +253,7 @@ class ModelWriter {
     if (packed_size() >= WriteOptions::kLeastPages * options_.page_size) {
       align_end(options_.page_size);
     }
+    write_deferred(embedding_);
     write_deferred(kept_);
     finish_step();
   }
@@ -342,8 +343,9 @@ class ModelWriter {
   const Checkpoint& checkpoint_;
   const WriteOptions& options_;
   ModelRanges ranges_;
-  std::vector<SmallTensor> kept_;      // for readers of packed weights to use
-  std::vector<SmallTensor> verified_;  // for readers of packed weights only to verify
+  std::vector<SmallTensor> embedding_;  // of the token embeddings, before those of kept_
+  std::vector<SmallTensor> kept_;       // for readers of packed weights to use
+  std::vector<SmallTensor> verified_;   // for readers of packed weights only to verify
   std::optional<VocabularyData> vocabulary_;
   std::optional<Calibration> calibration_;
   std::optional<OutputFile> file_;  // nullopt in a dry run
