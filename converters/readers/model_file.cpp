@@ -83,7 +83,12 @@ ModelFile::ModelFile(const std::filesystem::path& path) : Checkpoint({}), path_(
   info_.activation = static_cast<Activation>(config.activation);
   info_.norm_epsilon = config.norm_epsilon;
   info_.end_of_text_token = config.end_of_text_token;
-  if (!view_.has_tied_head()) info_.head_kind = has_bias(view_.head()) ? HeadKind::kBiased : HeadKind::kPlain;
+  // A tied head with a bias is a head of its own with equal weights.
+  if (has_bias(view_.head())) {
+    info_.head_kind = HeadKind::kBiased;
+  } else if (!view_.has_tied_head()) {
+    info_.head_kind = HeadKind::kPlain;
+  }
 }
 
 void ModelFile::fail(const std::string& what) const { throw std::runtime_error(path_.string() + ": " + what); }
