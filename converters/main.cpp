@@ -52,7 +52,7 @@ struct Arguments {
   ReadOptions reading;
   WeightKind weights = WeightKind::kInt8;
   WeightKind head = WeightKind::kInt8;
-  std::string calibration = "model";  // "none", "model", or a file of text
+  std::string calibration = "none";  // "none", "model", or a file of text
   std::string pack = "none";
   std::string export_format;       // empty, "safetensors" or "gguf"
   std::filesystem::path verified;  // the .sotto file to verify, or empty
@@ -89,9 +89,9 @@ constexpr char kFooter[] =
     "the speed of generation, and some loss of quality, most of it in the head, which --head\n"
     "int8 keeps at 8 bits. Every CPU uses these weights in place, without packing.\n"
     "\n"
-    "Weights are calibrated: outliers of activations are folded into the weights, and rounding\n"
-    "errors are compensated on text that the model writes. --calibrate FILE takes better text,\n"
-    "--calibrate none is faster and less exact.\n"
+    "--calibrate model folds outliers of activations into the weights and compensates rounding\n"
+    "errors on text that the model writes; --calibrate FILE does so on a text. Both take longer\n"
+    "and are more exact. A calibrated file cannot be exported to GGUF if its head is tied.\n"
     "\n"
     "--evaluate converts in memory and runs the float32 and the quantized model over the text,\n"
     "in windows of the whole context: perplexity, KL divergence, agreement and error of the\n"

@@ -94,7 +94,7 @@ def compare_llama(whole, quantized, windows):
 
 
 def compare_sotto(convert, checkpoint, text, windows, options):
-    command = [convert, checkpoint, "--evaluate", text, "--windows", str(windows), "--json", *options]
+    command = [convert, checkpoint, "--evaluate", text, "--windows", str(windows), "--json", "--calibrate", "model", *options]
     result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     figures = result["int4" if options else "int8"]
     return figures["mean_kl"], figures["perplexity_ratio"], figures["top1_agreement"]

@@ -27,6 +27,6 @@ CMAKE_ARGS="$options" "$directory/venv/bin/pip" install --quiet --no-cache-dir -
   -r "$here/requirements.txt"
 "$directory/venv/bin/python3" "$here/make_models.py" "$directory"
 if [ ! -f "$directory/gpt2.sotto" ]; then
-  "$convert" "$directory/checkpoint" -o "$directory/gpt2.sotto" --pack native --quiet --calibrate none
+  "$convert" "$directory/checkpoint" -o "$directory/gpt2.sotto" --pack native --quiet
 fi
 echo "Now: $root/build/release/bin/sotto-bench --peers $directory"
