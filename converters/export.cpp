@@ -97,6 +97,14 @@ std::string text_of(const TokenizerView& tokenizer, uint32_t token) {
   return {bytes.begin(), bytes.end()};
 }
 
+// Throws if the tokenizer is not GPT-2's, because the file has forgotten what its pattern and its names were.
+void check_tokenizer(const TokenizerView* tokenizer) {
+  if (tokenizer == nullptr) return;
+  const bool is_gpt2 = tokenizer->model == TokenizerModel::kByteBpe && tokenizer->split_steps.empty() &&
+                       tokenizer->removed_characters.empty() && tokenizer->replaced_characters.empty();
+  if (!is_gpt2) throw std::runtime_error("only tokenizers with byte-level BPE and GPT-2's pattern can be exported");
+}
+
 // Returns the name of a token in files: in GPT-2's alphabet of bytes for those that BPE makes, and the text of others.
 std::string name_of(const TokenizerView& tokenizer, uint32_t token) {
   const std::string text = text_of(tokenizer, token);
@@ -145,7 +153,7 @@ json tokenizer_json(const TokenizerView& tokenizer) {
   }
   for (const TokenMerge& merge : tokenizer.merges) merges.push_back(merge_text(tokenizer, merge));
   const json byte_level = {{"type", "ByteLevel"},
-                           {"add_prefix_space", tokenizer.add_prefix_space},
+                           {"add_prefix_space", tokenizer.prefix_space != PrefixSpace::kNever},
                            {"trim_offsets", true},
                            {"use_regex", true}};
   return {{"version", "1.0"},
@@ -275,6 +283,7 @@ std::vector<uint8_t> quantize_q8(const std::vector<float>& values) {
 
 void export_safetensors(const Checkpoint& checkpoint, const std::filesystem::path& directory,
                         const ExportOptions& options) {
+  check_tokenizer(options.tokenizer);
   TensorMapping names = gpt2_mapping("transformer.");
   names.inputs_first = true;
   ordered_json header = {{"__metadata__", {{"format", "pt"}}}};
@@ -305,6 +314,7 @@ void export_safetensors(const Checkpoint& checkpoint, const std::filesystem::pat
 }
 
 void export_gguf(const Checkpoint& checkpoint, const std::filesystem::path& path, const ExportOptions& options) {
+  check_tokenizer(options.tokenizer);
   const CheckpointInfo& info = checkpoint.info();
   if (info.activation != Activation::kGeluTanh) {
     throw std::runtime_error("GGUF has no activation for GPT-2 but " +

@@ -1,5 +1,8 @@
 #include "converters/metadata.h"
 
+#include <type_traits>
+#include <vector>
+
 #include "runtime/model/model_generated.h"
 
 namespace sotto {
@@ -68,6 +71,19 @@ Offset<format::Tokenizer> put(FlatBufferBuilder& builder, const TokenizerData& t
   const auto token_merges = builder.CreateVector(tokenizer.token_merges);
   const auto sorted_tokens = builder.CreateVector(tokenizer.sorted_tokens);
   const auto added_tokens = builder.CreateVector(tokenizer.added_tokens);
+  // What the tokenizer does not use is absent.
+  const auto put_some = [&builder](const auto& values) {
+    using Value = typename std::decay_t<decltype(values)>::value_type;
+    return values.empty() ? Offset<flatbuffers::Vector<Value>>() : builder.CreateVector(values);
+  };
+  const auto split_steps = put_some(tokenizer.split_steps);
+  const auto removed = put_some(tokenizer.removed_characters);
+  const auto replaced = put_some(tokenizer.replaced_characters);
+  const bool has_replacements = !tokenizer.replaced_characters.empty();
+  const auto offsets = put_some(has_replacements ? tokenizer.replacement_offsets : std::vector<uint32_t>());
+  const auto replacement_bytes =
+      put_some(std::vector<uint8_t>(tokenizer.replacement_bytes.begin(), tokenizer.replacement_bytes.end()));
+  const auto scores = put_some(tokenizer.token_scores);
 
   format::TokenizerBuilder table(builder);
   table.add_token_offsets(token_offsets);
@@ -79,7 +95,19 @@ Offset<format::Tokenizer> put(FlatBufferBuilder& builder, const TokenizerData& t
   table.add_token_merges(token_merges);
   table.add_sorted_tokens(sorted_tokens);
   table.add_added_tokens(added_tokens);
-  table.add_add_prefix_space(tokenizer.add_prefix_space);
+  table.add_prefix_space(static_cast<format::PrefixSpace>(tokenizer.prefix_space));
+  table.add_split_steps(split_steps);
+  table.add_model(static_cast<format::TokenizerModel>(tokenizer.model));
+  table.add_word_space(static_cast<format::WordSpace>(tokenizer.word_space));
+  table.add_removed_characters(removed);
+  table.add_replaced_characters(replaced);
+  table.add_replacement_offsets(offsets);
+  table.add_replacement_bytes(replacement_bytes);
+  table.add_token_scores(scores);
+  table.add_unknown_score(tokenizer.unknown_score);
+  table.add_unknown_token(tokenizer.unknown_token);
+  table.add_max_word_characters(tokenizer.max_word_characters);
+  table.add_fuse_unknown(tokenizer.fuse_unknown);
   return table.Finish();
 }
 

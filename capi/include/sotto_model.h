@@ -140,14 +140,14 @@ enum {
   SOTTO_TOKENIZE_SPECIAL = 1
 };
 
-/* Encodes UTF-8 text with the model's byte-level BPE. `*count` receives the number of tokens
- * written. There is at most one token per byte, or two for the rare vocabulary that puts a space
- * before the text. With SOTTO_BUFFER_TOO_SMALL, `*count` receives a sufficient capacity, which
- * never exceeds that bound; it exceeds the final count only if the text has words of more than 256
- * bytes, whose encoding may need one entry per byte. `tokens` may be NULL when `capacity` is 0. The
- * time is nearly linear in text_size. Errors: TEXT_INVALID (error->offset is the invalid byte),
- * TOKENIZER_MISSING, BUFFER_TOO_SMALL, INVALID_ARGUMENT (invalid flags, or a byte that the
- * vocabulary lacks, at error->offset). */
+/* Encodes UTF-8 text with the model's tokenizer. `*count` receives the number of tokens written.
+ * With SOTTO_BUFFER_TOO_SMALL, it receives a sufficient capacity. For byte-level BPE that is at
+ * most one token per byte, or two for the rare vocabulary that puts a space before the text. The
+ * capacity exceeds the final count only if the text has words of more than 256 bytes, or is
+ * normalized and longer than 1024 bytes, because the encoding then works in the buffer. `tokens`
+ * may be NULL when `capacity` is 0. The time is nearly linear in text_size. Errors: TEXT_INVALID
+ * (error->offset is the invalid byte), TOKENIZER_MISSING, BUFFER_TOO_SMALL, INVALID_ARGUMENT
+ * (invalid flags, or text that the vocabulary cannot spell, at error->offset). */
 SOTTO_API sotto_status sotto_tokenize(const sotto_model* model, const char* text, size_t text_size, uint32_t flags,
                                       sotto_token* tokens, size_t capacity, size_t* count, sotto_error* error);
 
@@ -155,9 +155,10 @@ SOTTO_API sotto_status sotto_tokenize(const sotto_model* model, const char* text
  * character. Errors: INVALID_ARGUMENT (no such token), TOKENIZER_MISSING. */
 SOTTO_API sotto_status sotto_token_bytes(const sotto_model* model, sotto_token token, const char** bytes, size_t* size);
 
-/* Decodes tokens: writes their bytes one after the other, which gives exactly the text that was
- * encoded. `*size` receives the number of bytes needed, even with SOTTO_BUFFER_TOO_SMALL. `bytes`
- * may be NULL when `capacity` is 0. */
+/* Decodes tokens: writes their bytes one after the other. With byte-level BPE that is exactly the
+ * text that was encoded; other tokenizers put spaces before words or normalize the text. `*size`
+ * receives the number of bytes needed, even with SOTTO_BUFFER_TOO_SMALL. `bytes` may be NULL when
+ * `capacity` is 0. */
 SOTTO_API sotto_status sotto_detokenize(const sotto_model* model, const sotto_token* tokens, size_t count, char* bytes,
                                         size_t capacity, size_t* size);
 

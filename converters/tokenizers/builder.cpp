@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "runtime/grammar/vocabulary/model_vocabulary.h"
+#include "runtime/text/bpe.h"
 
 namespace sotto {
 namespace {
@@ -41,6 +42,8 @@ class Builder {
 
  private:
   bool is_produced(uint32_t token, uint32_t* last_rank) const;
+  bool is_text(uint32_t token) const;
+  void find_units();
   void find_produced_tokens();
   void keep_live_merges();
   void put_tokens();
@@ -49,6 +52,7 @@ class Builder {
 
   const TokenizerDescription& description_;
   const std::unordered_map<uint64_t, uint32_t> ranks_;
+  std::unordered_map<std::string, uint32_t> units_;
   std::vector<uint32_t> original_merges_;  // for each token, the rank in the description of the merge that makes it
   TokenizerData data_;
 };
@@ -58,9 +62,13 @@ class Builder {
 // crosses its ends.
 bool Builder::is_produced(uint32_t token, uint32_t* last_rank) const {
   std::vector<uint32_t> tokens;
-  for (const char byte : description_.tokens[token].bytes) {
-    tokens.push_back(description_.byte_tokens[static_cast<uint8_t>(byte)]);
-    if (tokens.back() == kNoToken) return false;
+  const std::string& bytes = description_.tokens[token].bytes;
+  for (size_t at = 0; at < bytes.size();) {
+    const size_t size = unit_size(description_.model, description_.word_space, {bytes}, at);
+    const auto unit = units_.find(bytes.substr(at, size));
+    if (unit == units_.end()) return false;
+    tokens.push_back(unit->second);
+    at += size;
   }
   *last_rank = kNoMerge;
   while (tokens.size() > 1) {
@@ -80,16 +88,43 @@ bool Builder::is_produced(uint32_t token, uint32_t* last_rank) const {
   return tokens.size() == 1 && tokens[0] == token;
 }
 
-void Builder::find_produced_tokens() {
-  std::vector<bool> candidates(description_.tokens.size());
-  for (const uint32_t token : description_.byte_tokens) {
-    if (token != kNoToken) candidates.at(token) = true;
+// Finds the tokens of bytes or characters, from which BPE starts.
+void Builder::find_units() {
+  if (description_.model == TokenizerModel::kByteBpe) {
+    for (size_t byte = 0; byte < 256; ++byte) {
+      const uint32_t token = description_.byte_tokens[byte];
+      if (token != kNoToken) units_.emplace(std::string(1, static_cast<char>(byte)), token);
+    }
+  } else if (description_.model == TokenizerModel::kCharacterBpe) {
+    for (uint32_t token = 0; token < description_.tokens.size(); ++token) {
+      const std::string& bytes = description_.tokens[token].bytes;
+      if (!is_text(token) || bytes.empty()) continue;
+      if (unit_size(description_.model, description_.word_space, {bytes}, 0) == bytes.size()) {
+        units_.emplace(bytes, token);
+      }
+    }
   }
-  for (const TokenMerge& merge : description_.merges) candidates[merge.result] = true;
+}
+
+bool Builder::is_text(uint32_t token) const {
+  const auto& bytes = description_.byte_tokens;
+  return description_.tokens[token].kind == TokenKind::kNormal && description_.tokens[token].is_found &&
+         std::find(bytes.begin(), bytes.end(), token) == bytes.end();
+}
+
+void Builder::find_produced_tokens() {
+  find_units();
   original_merges_.assign(description_.tokens.size(), kNoMerge);
-  for (uint32_t token = 0; token < candidates.size(); ++token) {
+  const bool merges = description_.model <= TokenizerModel::kCharacterBpe;
+  std::vector<bool> candidates(description_.tokens.size());
+  for (const auto& [bytes, token] : units_) candidates.at(token) = true;
+  for (const TokenMerge& merge : description_.merges) candidates[merge.result] = true;
+  for (uint32_t token = 0; token < description_.tokens.size(); ++token) {
     uint32_t rank = kNoMerge;
-    if (!candidates[token] || !is_produced(token, &rank)) continue;
+    if (merges ? !candidates[token] || !is_produced(token, &rank)
+               : !is_text(token) || description_.tokens[token].bytes.empty()) {
+      continue;
+    }
     original_merges_[token] = rank;
     data_.sorted_tokens.push_back(token);
   }
@@ -118,7 +153,22 @@ void Builder::put_tokens() {
     }
   }
   data_.byte_tokens.assign(description_.byte_tokens.begin(), description_.byte_tokens.end());
-  data_.add_prefix_space = description_.add_prefix_space;
+  data_.split_steps = description_.split_steps;
+  data_.removed_characters = description_.removed_characters;
+  for (const auto& [character, text] : description_.replacements) {
+    data_.replaced_characters.push_back(character);
+    data_.replacement_offsets.push_back(static_cast<uint32_t>(data_.replacement_bytes.size()));
+    data_.replacement_bytes.insert(data_.replacement_bytes.end(), text.begin(), text.end());
+  }
+  data_.replacement_offsets.push_back(static_cast<uint32_t>(data_.replacement_bytes.size()));
+  data_.token_scores = description_.token_scores;
+  data_.unknown_score = description_.unknown_score;
+  data_.unknown_token = description_.unknown_token;
+  data_.max_word_characters = description_.max_word_characters;
+  data_.fuse_unknown = description_.fuse_unknown;
+  data_.model = description_.model;
+  data_.prefix_space = description_.prefix_space;
+  data_.word_space = description_.word_space;
   sort_by_bytes(&data_.added_tokens);
 }
 
@@ -160,7 +210,7 @@ TokenizerData Builder::build() {
 
 }  // namespace
 
-TokenizerView TokenizerData::view() const {
+TokenizerView TokenizerData::unverified_view() const {
   TokenizerView view;
   view.token_count = static_cast<uint32_t>(token_kinds.size());
   view.token_offsets = token_offsets;
@@ -172,7 +222,24 @@ TokenizerView TokenizerData::view() const {
   view.token_merges = token_merges;
   view.sorted_tokens = sorted_tokens;
   view.added_tokens = added_tokens;
-  view.add_prefix_space = add_prefix_space;
+  view.split_steps = split_steps;
+  view.removed_characters = removed_characters;
+  view.replaced_characters = replaced_characters;
+  view.replacement_offsets = replacement_offsets;
+  view.replacement_bytes = replacement_bytes;
+  view.token_scores = token_scores;
+  view.unknown_score = unknown_score;
+  view.unknown_token = unknown_token;
+  view.max_word_characters = max_word_characters;
+  view.fuse_unknown = fuse_unknown;
+  view.model = model;
+  view.prefix_space = prefix_space;
+  view.word_space = word_space;
+  return view;
+}
+
+TokenizerView TokenizerData::view() const {
+  TokenizerView view = unverified_view();
   Error error;
   if (verify_tokenizer(&view, view.token_count, &error) != Status::kOk) {
     throw std::runtime_error(error.message);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,14 +16,25 @@ struct TokenizerDescription {
   struct Token {
     std::string bytes;
     TokenKind kind = TokenKind::kUnused;
+    bool is_found = true;  // whether text can become this token, if it is a normal one
   };
 
   TokenizerDescription() { byte_tokens.fill(kNoToken); }
 
   std::vector<Token> tokens;              // indexed by id
-  std::array<uint32_t, 256> byte_tokens;  // kNoToken if no token is this byte
+  std::array<uint32_t, 256> byte_tokens;  // kNoToken if no token is this byte, or none is for unknown characters
   std::vector<TokenMerge> merges;         // in rank order; of equal pairs the last one is used
-  bool add_prefix_space = false;
+  std::vector<uint32_t> split_steps;
+  std::vector<uint32_t> removed_characters;
+  std::map<uint32_t, std::string> replacements;  // by code point
+  std::vector<double> token_scores;              // kUnigram: one per token
+  double unknown_score = 0;
+  uint32_t unknown_token = kNoToken;
+  uint32_t max_word_characters = 0;
+  bool fuse_unknown = false;
+  TokenizerModel model = TokenizerModel::kByteBpe;
+  PrefixSpace prefix_space = PrefixSpace::kNever;
+  WordSpace word_space = WordSpace::kNone;
 };
 
 // The arrays that TokenizerView refers to.
@@ -36,10 +48,23 @@ struct TokenizerData {
   std::vector<uint32_t> token_merges;
   std::vector<uint32_t> sorted_tokens;
   std::vector<uint32_t> added_tokens;
-  bool add_prefix_space = false;
+  std::vector<uint32_t> split_steps;
+  std::vector<uint32_t> removed_characters;
+  std::vector<uint32_t> replaced_characters;
+  std::vector<uint32_t> replacement_offsets;
+  std::vector<char> replacement_bytes;
+  std::vector<double> token_scores;
+  double unknown_score = 0;
+  uint32_t unknown_token = kNoToken;
+  uint32_t max_word_characters = 0;
+  bool fuse_unknown = false;
+  TokenizerModel model = TokenizerModel::kByteBpe;
+  PrefixSpace prefix_space = PrefixSpace::kNever;
+  WordSpace word_space = WordSpace::kNone;
   std::vector<std::string> notes;  // remarks for the user, not part of the view
 
-  TokenizerView view() const;  // returns a verified view
+  TokenizerView view() const;             // throws std::runtime_error if verify_tokenizer() fails
+  TokenizerView unverified_view() const;  // only for verify_tokenizer()
 };
 
 // Builds the arrays, without the merges that no text can trigger. Throws std::runtime_error if the description

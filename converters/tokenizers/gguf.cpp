@@ -94,7 +94,7 @@ std::optional<TokenizerData> read_gguf_tokenizer(const std::filesystem::path& pa
     config.fail("tokenizer.ggml.pre", "is " + in_quotes(pre) + "; only \"gpt-2\" is supported");
   }
   try {
-    return read_names(config, vocabulary_size).build(false);
+    return read_names(config, vocabulary_size).build();
   } catch (const std::runtime_error& error) {
     const std::string what = error.what();
     throw std::runtime_error(what.starts_with(path.string()) ? what : path.string() + ": " + what);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <utility>
 
 #include "converters/file.h"
 #include "runtime/base/utf8.h"
@@ -23,6 +24,16 @@ std::array<int, kAlphabetEnd> make_alphabet() {
     bytes[printable ? static_cast<uint32_t>(byte) : next++] = byte;
   }
   return bytes;
+}
+
+// Returns the byte that a name such as <0x0A> stands for.
+std::optional<char> byte_of_name(std::string_view name) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  if (name.size() != 6 || !name.starts_with("<0x") || name[5] != '>') return std::nullopt;
+  const size_t high = kDigits.find(name[3]);
+  const size_t low = kDigits.find(name[4]);
+  if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
+  return static_cast<char>(high << 4 | low);
 }
 
 }  // namespace
@@ -60,8 +71,34 @@ std::string name_of_bytes(std::string_view bytes) {
   return name;
 }
 
-TokenizerNames::TokenizerNames(uint32_t vocabulary_size) : names_(vocabulary_size) {
+TokenizerNames::TokenizerNames(uint32_t vocabulary_size, NameStyle style)
+    : style_(std::move(style)), names_(vocabulary_size) {
   description_.tokens.resize(vocabulary_size);
+  description_.word_space = style_.word_space;
+}
+
+// Returns the token for a name that is not in the byte alphabet.
+TokenizerDescription::Token TokenizerNames::read_name(const std::string& name) const {
+  TokenizerDescription::Token token = {name, TokenKind::kNormal};
+  if (!style_.space.empty()) {
+    token.is_found = name.find(' ') == std::string::npos;
+    for (size_t at = 0; (at = token.bytes.find(style_.space, at)) != std::string::npos; ++at) {
+      token.bytes.replace(at, style_.space.size(), 1, ' ');
+    }
+  }
+  if (style_.word_space == WordSpace::kNone) return token;
+  const bool continues = !style_.continuing_prefix.empty() && name.starts_with(style_.continuing_prefix);
+  if (continues) token.bytes.erase(0, style_.continuing_prefix.size());
+  const Utf8Character first = decode_utf8(token.bytes.data(), token.bytes.size());
+  if (first.size == token.bytes.size() && contains(style_.bare_characters, first.code_point)) {
+    token.is_found = !continues;
+  } else if (style_.word_space == WordSpace::kBefore && !continues) {
+    token.bytes.insert(token.bytes.begin(), ' ');
+  } else if (style_.word_space == WordSpace::kAfter && name.ends_with(style_.word_suffix)) {
+    token.bytes.resize(token.bytes.size() - style_.word_suffix.size());
+    token.bytes += ' ';
+  }
+  return token;
 }
 
 uint32_t TokenizerNames::check_id(const std::string& name, int64_t id) const {
@@ -82,6 +119,14 @@ void TokenizerNames::add_token(const std::string& name, int64_t id) {
   const auto [entry, is_new] = ids_.emplace(name, token);
   if (!is_new) throw std::runtime_error("token " + in_quotes(name) + " occurs twice");
   names_[token] = &entry->first;
+  if (!style_.is_byte_alphabet) {
+    description_.tokens[token] = read_name(name);
+    if (const std::optional<char> byte = byte_of_name(name); byte && style_.has_byte_tokens) {
+      description_.tokens[token].bytes = *byte;
+      description_.byte_tokens[static_cast<uint8_t>(*byte)] = token;
+    }
+    return;
+  }
   const std::optional<std::string> bytes = bytes_of_name(name);
   description_.tokens[token] = {bytes.value_or(name), TokenKind::kNormal};
   if (bytes && bytes->size() == 1) {
@@ -90,7 +135,9 @@ void TokenizerNames::add_token(const std::string& name, int64_t id) {
 }
 
 void TokenizerNames::add_merge(const std::string& left, const std::string& right) {
-  description_.merges.push_back({token_of(left), token_of(right), token_of(left + right)});
+  const bool continues = !style_.continuing_prefix.empty() && right.starts_with(style_.continuing_prefix);
+  const std::string joined = left + right.substr(continues ? style_.continuing_prefix.size() : 0);
+  description_.merges.push_back({token_of(left), token_of(right), token_of(joined)});
 }
 
 void TokenizerNames::add_literal(const std::string& text, std::optional<int64_t> id, TokenKind kind) {
@@ -103,7 +150,7 @@ void TokenizerNames::add_literal(const std::string& text, std::optional<int64_t>
                              std::to_string(token));
   }
   TokenizerDescription::Token& entry = description_.tokens[token];
-  if (known && entry.bytes != text) {
+  if (known && style_.is_byte_alphabet && entry.bytes != text) {
     throw std::runtime_error("token " + in_quotes(text) + " means other bytes in the vocabulary than as added text");
   }
   names_[token] = &ids_.emplace(text, token).first->first;
@@ -135,8 +182,7 @@ uint32_t TokenizerNames::token_of(const std::string& name) const {
   throw std::runtime_error("the merge's token " + in_quotes(name) + " is not in the vocabulary");
 }
 
-TokenizerData TokenizerNames::build(bool add_prefix_space) {
-  description_.add_prefix_space = add_prefix_space;
+TokenizerData TokenizerNames::build() {
   TokenizerData data = build_tokenizer(description_);
   data.notes = notes_;
   return data;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "converters/tokenizers/builder.h"
+#include "converters/tokenizers/characters.h"
 
 namespace sotto {
 
@@ -19,10 +20,21 @@ std::optional<std::string> bytes_of_name(std::string_view name);
 // Returns the name of any bytes.
 std::string name_of_bytes(std::string_view bytes);
 
+// How the names of tokens stand for their bytes. By default they are written in the byte alphabet.
+struct NameStyle {
+  bool is_byte_alphabet = true;
+  bool has_byte_tokens = false;   // names such as <0x0A> stand for one byte of unknown characters
+  std::string space;              // a character that stands for a space, or empty
+  std::string continuing_prefix;  // begins the names of tokens that do not begin a word, or empty
+  std::string word_suffix;        // ends the names of tokens that end a word, or empty
+  WordSpace word_space = WordSpace::kNone;
+  CharacterSet bare_characters;  // words of one character that have no space
+};
+
 // Every function throws std::runtime_error on a contradiction.
 class TokenizerNames {
  public:
-  explicit TokenizerNames(uint32_t vocabulary_size);
+  explicit TokenizerNames(uint32_t vocabulary_size, NameStyle style = {});
 
   void add_token(const std::string& name, int64_t id);
   // Adds the next merge in rank order. Its parts and its result must be in the vocabulary.
@@ -32,14 +44,18 @@ class TokenizerNames {
   void add_literal(const std::string& text, std::optional<int64_t> id, TokenKind kind);
 
   std::optional<uint32_t> find(const std::string& name) const;
-  TokenizerData build(bool add_prefix_space);
+  // What names do not say: the pre-tokenizer and the normalizer, scores, the unknown token.
+  TokenizerDescription& description() { return description_; }
+  TokenizerData build();
 
  private:
+  TokenizerDescription::Token read_name(const std::string& name) const;
   uint32_t check_id(const std::string& name, int64_t id) const;
   uint32_t token_of(const std::string& name) const;
   bool is_byte_token(uint32_t token) const;
   void note(const std::string& text);
 
+  NameStyle style_;
   TokenizerDescription description_;
   std::vector<const std::string*> names_;  // names indexed by id; null if an id is free
   std::unordered_map<std::string, uint32_t> ids_;

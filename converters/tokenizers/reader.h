@@ -11,7 +11,7 @@
 namespace sotto {
 
 // Returns nullopt if the directory has no tokenizer. Throws std::runtime_error, which names the file, if the tokenizer
-// is damaged or is not a byte-level BPE that the runtime can reproduce.
+// is damaged or the runtime cannot reproduce it.
 std::optional<TokenizerData> read_tokenizer_directory(const std::filesystem::path& directory, uint32_t vocabulary_size);
 
 // Reads the tokenizer of a checkpoint: that of a GGUF file if it has one, or else that of the directory.

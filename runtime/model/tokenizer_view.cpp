@@ -2,16 +2,22 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <functional>
 
 #include "runtime/base/utf8.h"
 #include "runtime/model/model_generated.h"
+#include "runtime/model/split_step.h"
 
 namespace sotto {
 namespace {
 
 static_assert(sizeof(format::Merge) == sizeof(TokenMerge));
 static_assert(sizeof(format::TokenKind) == sizeof(TokenKind));
+static_assert(static_cast<int>(format::TokenizerModel::MAX) == static_cast<int>(TokenizerModel::kWordLevel));
+static_assert(static_cast<int>(format::PrefixSpace::MAX) == static_cast<int>(PrefixSpace::kAlways));
+static_assert(static_cast<int>(format::WordSpace::MAX) == static_cast<int>(WordSpace::kAfter));
 
 std::span<const uint32_t> view_of(const flatbuffers::Vector<uint32_t>* vector) {
   return {reinterpret_cast<const uint32_t*>(vector->Data()), vector->size()};
@@ -126,6 +132,39 @@ Status verify_added_tokens(const TokenizerView& view, Error* error) {
   return Status::kOk;
 }
 
+Status verify_normalization(const TokenizerView& view, Error* error) {
+  const auto ascend = [](std::span<const uint32_t> numbers) {
+    return std::adjacent_find(numbers.begin(), numbers.end(), std::greater_equal<>()) == numbers.end();
+  };
+  if (!ascend(view.removed_characters)) return corrupt("removed_characters are out of order", error);
+  if (!ascend(view.replaced_characters)) return corrupt("replaced_characters are out of order", error);
+  const size_t count = view.replaced_characters.size();
+  if (count == 0) return Status::kOk;
+  const auto offsets = view.replacement_offsets;
+  if (offsets.size() != count + 1 || offsets[0] != 0 || offsets[count] != view.replacement_bytes.size() ||
+      !std::is_sorted(offsets.begin(), offsets.end())) {
+    return corrupt("replacement_offsets do not span replacement_bytes", error);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const auto bytes = view.replacement_of(i);
+    if (find_invalid_utf8(bytes) != bytes.size()) return corrupt("not UTF-8: replacement", i, error);
+  }
+  return Status::kOk;
+}
+
+Status verify_scores(const TokenizerView& view, Error* error) {
+  if (view.model != TokenizerModel::kUnigram) return Status::kOk;
+  if (view.token_scores.size() != view.token_count) return corrupt("token_scores and vocabulary_size differ", error);
+  // The sums of larger numbers could become infinite.
+  constexpr double kLargest = 1e100;
+  const auto is_valid = [](double score) { return std::abs(score) <= kLargest; };
+  const auto bad = std::find_if_not(view.token_scores.begin(), view.token_scores.end(), is_valid);
+  if (bad != view.token_scores.end()) {
+    return corrupt("bad score of token", static_cast<size_t>(bad - view.token_scores.begin()), error);
+  }
+  return is_valid(view.unknown_score) ? Status::kOk : corrupt("bad unknown_score", error);
+}
+
 bool merges_ascend(const TokenizerView& view) {
   for (const uint32_t rank : view.token_merges) {
     if (rank == kNoMerge) continue;
@@ -150,7 +189,23 @@ void read_tokenizer(const format::Tokenizer& table, TokenizerView* view) {
   view->token_merges = view_of(table.token_merges());
   view->sorted_tokens = view_of(table.sorted_tokens());
   view->added_tokens = view_of(table.added_tokens());
-  view->add_prefix_space = table.add_prefix_space();
+  if (table.split_steps() != nullptr) view->split_steps = view_of(table.split_steps());
+  if (table.removed_characters() != nullptr) view->removed_characters = view_of(table.removed_characters());
+  if (table.replaced_characters() != nullptr) view->replaced_characters = view_of(table.replaced_characters());
+  if (table.replacement_offsets() != nullptr) view->replacement_offsets = view_of(table.replacement_offsets());
+  if (const auto* bytes = table.replacement_bytes(); bytes != nullptr) {
+    view->replacement_bytes = {reinterpret_cast<const char*>(bytes->Data()), bytes->size()};
+  }
+  if (const auto* scores = table.token_scores(); scores != nullptr) {
+    view->token_scores = {reinterpret_cast<const double*>(scores->Data()), scores->size()};
+  }
+  view->unknown_score = table.unknown_score();
+  view->unknown_token = table.unknown_token();
+  view->max_word_characters = table.max_word_characters();
+  view->fuse_unknown = table.fuse_unknown();
+  view->model = static_cast<TokenizerModel>(table.model());
+  view->prefix_space = static_cast<PrefixSpace>(table.prefix_space());
+  view->word_space = static_cast<WordSpace>(table.word_space());
 }
 
 Status verify_tokenizer(TokenizerView* view, uint32_t vocabulary_size, Error* error) {
@@ -166,11 +221,20 @@ Status verify_tokenizer(TokenizerView* view, uint32_t vocabulary_size, Error* er
   }
   if (view->byte_tokens.size() != 256) return corrupt("byte_tokens are not 256", error);
   if (view->merges.size() >= kNoMerge) return corrupt("too many merges", error);
+  if (view->model > TokenizerModel::kWordLevel) return corrupt("unknown model", error);
+  if (view->prefix_space > PrefixSpace::kAlways) return corrupt("unknown prefix_space", error);
+  if (view->word_space > WordSpace::kAfter) return corrupt("unknown word_space", error);
+  if (!verify_split_steps(view->split_steps)) return corrupt("split_steps are damaged", error);
   SOTTO_TRY(verify_tokens(*view, error));
   SOTTO_TRY(verify_merges(*view, error));
   SOTTO_TRY(verify_merge_index(*view, error));
   SOTTO_TRY(verify_sorted(*view, view->sorted_tokens, "sorted_tokens", error));
   SOTTO_TRY(verify_added_tokens(*view, error));
+  SOTTO_TRY(verify_normalization(*view, error));
+  SOTTO_TRY(verify_scores(*view, error));
+  if (view->unknown_token != kNoToken && view->unknown_token >= vocabulary_size) {
+    return corrupt("bad unknown_token", error);
+  }
 
   view->max_token_bytes = 0;
   for (size_t i = 0; i < vocabulary_size; ++i) {

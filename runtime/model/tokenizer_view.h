@@ -15,6 +15,16 @@ struct Tokenizer;
 
 enum class TokenKind : uint8_t { kNormal = 0, kAdded = 1, kSpecial = 2, kUnused = 3 };
 
+// How the pieces of a text become tokens (runtime/text/README.md).
+enum class TokenizerModel : uint8_t { kByteBpe = 0, kCharacterBpe = 1, kUnigram = 2, kWordPiece = 3, kWordLevel = 4 };
+
+// Whether encoding puts a space before the text between added tokens: never, if there is none, if there is none and it
+// is the beginning of the text, or always.
+enum class PrefixSpace : uint8_t { kNever = 0, kIfMissing = 1, kIfMissingAtStart = 2, kAlways = 3 };
+
+// Where a word has a space if the pre-tokenizer removes white space.
+enum class WordSpace : uint8_t { kNone = 0, kBefore = 1, kAfter = 2 };
+
 // A BPE merge of two tokens. Its rank is its index in the list of merges.
 struct TokenMerge {
   uint32_t left;
@@ -31,14 +41,31 @@ struct TokenizerView {
   std::span<const uint32_t> token_offsets;  // token_count + 1 offsets into token_bytes
   std::span<const char> token_bytes;
   std::span<const TokenKind> token_kinds;  // one per token
-  std::span<const uint32_t> byte_tokens;   // one per byte value; kNoToken if no token is that byte
-  std::span<const TokenMerge> merges;      // in rank order
+  // One per byte value, or kNoToken. For models other than kByteBpe, the tokens of the bytes of unknown characters.
+  std::span<const uint32_t> byte_tokens;
+  std::span<const TokenMerge> merges;  // in rank order
   // A hash table with a power of two of slots. Each contains rank + 1, or 0 if it is empty.
   std::span<const uint32_t> merge_index;
   std::span<const uint32_t> token_merges;   // for each token, the rank of the merge that produces it, or kNoMerge
-  std::span<const uint32_t> sorted_tokens;  // all tokens that BPE can produce, in byte order
+  std::span<const uint32_t> sorted_tokens;  // all tokens that encoding pieces can produce, in byte order
   std::span<const uint32_t> added_tokens;   // tokens of kind kAdded and kSpecial, in byte order
-  bool add_prefix_space = false;
+  // The steps of the pre-tokenizer (runtime/text/splitter.h). Without steps, kByteBpe splits as GPT-2 does, and the
+  // other models do not split.
+  std::span<const uint32_t> split_steps;
+  // Normalization: characters to remove, as the code points at which such ranges begin and end in turn, and characters
+  // to replace, in order, with their replacements.
+  std::span<const uint32_t> removed_characters;
+  std::span<const uint32_t> replaced_characters;
+  std::span<const uint32_t> replacement_offsets;  // replaced_characters.size() + 1, into replacement_bytes
+  std::span<const char> replacement_bytes;
+  std::span<const double> token_scores;  // kUnigram: one per token
+  double unknown_score = 0;              // kUnigram: of a character that no token spells
+  uint32_t unknown_token = kNoToken;
+  uint32_t max_word_characters = 0;  // kWordPiece: longer words are unknown
+  bool fuse_unknown = false;         // whether neighbouring unknown characters become one unknown token
+  TokenizerModel model = TokenizerModel::kByteBpe;
+  PrefixSpace prefix_space = PrefixSpace::kNever;
+  WordSpace word_space = WordSpace::kNone;
 
   // These fields are not in the file. verify_tokenizer() computes them.
   uint32_t max_token_bytes = 0;
@@ -46,6 +73,10 @@ struct TokenizerView {
 
   std::span<const char> bytes_of(uint32_t token) const {
     return token_bytes.subspan(token_offsets[token], token_offsets[token + 1] - token_offsets[token]);
+  }
+  std::span<const char> replacement_of(size_t index) const {
+    return replacement_bytes.subspan(replacement_offsets[index],
+                                     replacement_offsets[index + 1] - replacement_offsets[index]);
   }
 };
 

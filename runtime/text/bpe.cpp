@@ -21,33 +21,15 @@ uint32_t byte_token(const TokenizerView& tokenizer, char byte) {
   return tokenizer.byte_tokens[static_cast<uint8_t>(byte)];
 }
 
-// Merges `count` tokens in place and returns how many remain.
-size_t merge_tokens(const TokenizerView& tokenizer, uint32_t* tokens, size_t count) {
-  assert(count >= 1 && count <= kShortWordBytes);
-  uint32_t ranks[kShortWordBytes];  // ranks[i] is the rank of the pair (tokens[i], tokens[i + 1])
-  for (size_t i = 0; i + 1 < count; ++i) {
-    ranks[i] = find_merge(tokenizer, tokens[i], tokens[i + 1]);
-  }
-  while (count > 1) {
-    const auto best = static_cast<size_t>(std::min_element(ranks, ranks + count - 1) - ranks);
-    if (ranks[best] == kNoMerge) break;
-    tokens[best] = tokenizer.merges[ranks[best]].result;
-    --count;
-    for (size_t i = best + 1; i < count; ++i) tokens[i] = tokens[i + 1];
-    for (size_t i = best + 1; i + 1 < count; ++i) ranks[i] = ranks[i + 1];
-    if (best > 0) ranks[best - 1] = find_merge(tokenizer, tokens[best - 1], tokens[best]);
-    if (best + 1 < count) ranks[best] = find_merge(tokenizer, tokens[best], tokens[best + 1]);
-  }
-  return count;
-}
-
 bool compatible_by_merging(const TokenizerView& tokenizer, uint32_t left, uint32_t right) {
-  static_assert(2 * kMaxUnorderedTokenBytes <= kShortWordBytes);
-  uint32_t tokens[kShortWordBytes];
-  size_t count = 0;
+  static_assert(2 * kMaxUnorderedTokenBytes <= kShortWordUnits);
+  uint32_t tokens[kShortWordUnits];
+  char bytes[kShortWordUnits];
+  size_t size = 0;
   for (const uint32_t token : {left, right}) {
-    for (const char byte : tokenizer.bytes_of(token)) tokens[count++] = byte_token(tokenizer, byte);
+    for (const char byte : tokenizer.bytes_of(token)) bytes[size++] = byte;
   }
+  const size_t count = unit_tokens(tokenizer, {{bytes, size}}, tokens);
   return merge_tokens(tokenizer, tokens, count) == 2 && tokens[0] == left && tokens[1] == right;
 }
 
@@ -77,36 +59,65 @@ bool compatible(const TokenizerView& tokenizer, uint32_t left, uint32_t right) {
 }
 
 // Returns the length of the common prefix of `bytes` and the first `size` bytes of the word.
-size_t common_size(std::span<const char> bytes, Word word, size_t size) {
+size_t common_size(std::span<const char> bytes, const Word& word, size_t size) {
   size = std::min(size, bytes.size());
-  size_t skip = 0;
-  if (word.space_before && size > 0) {
-    if (bytes[0] != ' ') return 0;
-    skip = 1;
-  }
-  const auto end = std::mismatch(bytes.begin() + static_cast<ptrdiff_t>(skip),
-                                 bytes.begin() + static_cast<ptrdiff_t>(size), word.bytes.begin());
-  return static_cast<size_t>(end.first - bytes.begin());
+  const size_t lead = word.space_before ? 1 : 0;
+  if (lead > 0 && size > 0 && bytes[0] != ' ') return 0;
+  const size_t text_end = std::min(size, lead + word.bytes.size());
+  if (text_end <= lead) return text_end;
+  const auto end = std::mismatch(bytes.begin() + static_cast<ptrdiff_t>(lead),
+                                 bytes.begin() + static_cast<ptrdiff_t>(text_end), word.bytes.begin());
+  const auto same = static_cast<size_t>(end.first - bytes.begin());
+  return same == text_end && text_end < size && bytes[text_end] == ' ' ? size : same;
 }
-
-char byte_at(Word word, size_t at) {
-  if (!word.space_before) return word.bytes[at];
-  return at == 0 ? ' ' : word.bytes[at - 1];
-}
-
-// Returns what remains of a word after its first `size` > 0 bytes.
-Word after(Word word, size_t size) { return {word.bytes.subspan(word.space_before ? size - 1 : size)}; }
 
 }  // namespace
 
-size_t merge_word(const TokenizerView& tokenizer, Word word, uint32_t* tokens) {
-  size_t count = 0;
-  if (word.space_before) tokens[count++] = byte_token(tokenizer, ' ');
-  for (const char byte : word.bytes) tokens[count++] = byte_token(tokenizer, byte);
-  return merge_tokens(tokenizer, tokens, count);
+size_t unit_size(TokenizerModel model, WordSpace word_space, const Word& word, size_t at) {
+  if (model == TokenizerModel::kByteBpe) return 1;
+  size_t end = at;
+  if (word_space == WordSpace::kBefore && at == 0 && word.size() > 1 && word.at(0) == ' ') ++end;
+  end += word.character_at(end).size;
+  if (word_space == WordSpace::kAfter && end + 1 == word.size() && word.at(end) == ' ') ++end;
+  return end - at;
 }
 
-uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t> sorted, Word word, size_t limit) {
+size_t unit_tokens(const TokenizerView& tokenizer, const Word& word, uint32_t* tokens) {
+  size_t count = 0;
+  if (tokenizer.model == TokenizerModel::kByteBpe) {
+    if (word.space_before) tokens[count++] = byte_token(tokenizer, ' ');
+    for (const char byte : word.bytes) tokens[count++] = byte_token(tokenizer, byte);
+    return count;
+  }
+  for (size_t at = 0; at < word.size();) {
+    const size_t size = unit_size(tokenizer.model, tokenizer.word_space, word, at);
+    tokens[count++] = find_token(tokenizer, word.slice(at, at + size));
+    at += size;
+  }
+  return count;
+}
+
+size_t merge_tokens(const TokenizerView& tokenizer, uint32_t* tokens, size_t count) {
+  assert(count >= 1 && count <= kShortWordUnits);
+  uint32_t ranks[kShortWordUnits];  // ranks[i] is the rank of the pair (tokens[i], tokens[i + 1])
+  for (size_t i = 0; i + 1 < count; ++i) {
+    ranks[i] = find_merge(tokenizer, tokens[i], tokens[i + 1]);
+  }
+  while (count > 1) {
+    const auto best = static_cast<size_t>(std::min_element(ranks, ranks + count - 1) - ranks);
+    if (ranks[best] == kNoMerge) break;
+    tokens[best] = tokenizer.merges[ranks[best]].result;
+    --count;
+    for (size_t i = best + 1; i < count; ++i) tokens[i] = tokens[i + 1];
+    for (size_t i = best + 1; i + 1 < count; ++i) ranks[i] = ranks[i + 1];
+    if (best > 0) ranks[best - 1] = find_merge(tokenizer, tokens[best - 1], tokens[best]);
+    if (best + 1 < count) ranks[best] = find_merge(tokenizer, tokens[best], tokens[best + 1]);
+  }
+  return count;
+}
+
+uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t> sorted, const Word& word,
+                       size_t limit) {
   size_t size = std::min(limit, word.size());
   while (size > 0) {
     // Find the last token that does not sort after the first `size` bytes of the word. Its common prefix with them is
@@ -115,7 +126,7 @@ uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t>
       const auto bytes = tokenizer.bytes_of(token);
       const size_t common = common_size(bytes, word, limit_size);
       if (common == bytes.size()) return false;
-      return common == limit_size || static_cast<uint8_t>(bytes[common]) > static_cast<uint8_t>(byte_at(word, common));
+      return common == limit_size || static_cast<uint8_t>(bytes[common]) > static_cast<uint8_t>(word.at(common));
     };
     const auto next = std::upper_bound(sorted.begin(), sorted.end(), size, is_after);
     if (next == sorted.begin()) return kNoToken;
@@ -128,10 +139,15 @@ uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t>
   return kNoToken;
 }
 
+uint32_t find_token(const TokenizerView& tokenizer, const Word& word) {
+  const uint32_t token = longest_token(tokenizer, tokenizer.sorted_tokens, word, word.size());
+  return token != kNoToken && tokenizer.bytes_of(token).size() == word.size() ? token : kNoToken;
+}
+
 // The first tokens of an encoding, any number of them, are the encoding of their own bytes. Hence only one token can
 // end the encoding of a given prefix, and the encodings of all prefixes form a tree with one node per position. This
 // function walks the tree to the end of the word, depth first, trying the longest token first.
-SearchResult search_word(const TokenizerView& tokenizer, Word word, std::span<int32_t> tokens, size_t* count) {
+SearchResult search_word(const TokenizerView& tokenizer, const Word& word, std::span<int32_t> tokens, size_t* count) {
   size_t used = 0;  // number of tokens on the current path
   size_t limit = word.size();
   Word rest = word;
@@ -145,15 +161,15 @@ SearchResult search_word(const TokenizerView& tokenizer, Word word, std::span<in
       if (++steps > word.size()) return SearchResult::kInconsistent;
       if (used == tokens.size()) return SearchResult::kNoSpace;
       tokens[used++] = static_cast<int32_t>(token);
-      rest = after(rest, tokenizer.bytes_of(token).size());
+      rest = rest.from(tokenizer.bytes_of(token).size());
       limit = rest.size();
       continue;
     }
-    // No token continues the path, so the last one on it was wrong.
+    // This is a dead end: the previous token was wrong.
     if (used == 0) return SearchResult::kInconsistent;
     const size_t size = tokenizer.bytes_of(static_cast<uint32_t>(tokens[--used])).size();
     const size_t position = word.size() - rest.size() - size;
-    rest = position == 0 ? word : after(word, position);
+    rest = word.from(position);
     limit = size - 1;
   }
   *count = used;

@@ -1,8 +1,8 @@
 // Byte pair encoding (Sennrich et al. 2016) of one word: merge the adjacent pair with the lowest rank, the leftmost one
-// among equals, until no pair can be merged.
+// among equals, until no pair can be merged. It starts from units, which are bytes or characters.
 //
-// There are two implementations with the same result. merge_word() follows the definition. It takes quadratic time, but
-// is faster for short words. search_word() takes linear time. It relies on a property of the result: a sequence of
+// There are two implementations with the same result. merge_tokens() follows the definition. It takes quadratic time,
+// but is faster for short words. search_word() takes linear time. It relies on a property of the result: a sequence of
 // tokens is the encoding of its bytes if and only if every two neighbours are compatible, which means that encoding
 // their joined bytes gives these two tokens again. It searches for the sequence of compatible tokens that spells the
 // word, trying the longest token first (as in van Antwerpen and Neubeck's bpe, 2023).
@@ -13,30 +13,33 @@
 #include <span>
 
 #include "runtime/model/tokenizer_view.h"
+#include "runtime/text/word.h"
 
 namespace sotto {
 
-inline constexpr size_t kShortWordBytes = 256;
+inline constexpr size_t kShortWordUnits = 256;
 
-// A word of text. Each of its bytes has a token.
-struct Word {
-  std::span<const char> bytes;
-  bool space_before = false;  // whether the word begins with a space that is not in `bytes`
+// Returns the size of the unit at `at`: a byte or a character, with the space of its word (WordSpace) if it is the
+// first or the last one.
+size_t unit_size(TokenizerModel model, WordSpace word_space, const Word& word, size_t at);
 
-  size_t size() const { return bytes.size() + (space_before ? 1 : 0); }
-};
+// Stores the tokens of the units of a word and returns their number. Every unit must have a token.
+size_t unit_tokens(const TokenizerView& tokenizer, const Word& word, uint32_t* tokens);
 
-// Encodes a word of 1 to kShortWordBytes bytes and returns the number of tokens. `tokens` must have at least one
-// element per byte.
-size_t merge_word(const TokenizerView& tokenizer, Word word, uint32_t* tokens);
+// Merges the tokens of 1 to kShortWordUnits units in place. Returns how many tokens are left.
+size_t merge_tokens(const TokenizerView& tokenizer, uint32_t* tokens, size_t count);
 
 enum class SearchResult { kFound, kNoSpace, kInconsistent };
 
 // Encodes a word of any size. Returns kNoSpace if `tokens` might be too small, which it never is with word.size()
 // elements. Returns kInconsistent if sorted_tokens is not what the merges produce.
-SearchResult search_word(const TokenizerView& tokenizer, Word word, std::span<int32_t> tokens, size_t* count);
+SearchResult search_word(const TokenizerView& tokenizer, const Word& word, std::span<int32_t> tokens, size_t* count);
 
 // Returns the longest of the sorted tokens that is a prefix of the word and has at most `limit` bytes, or kNoToken.
-uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t> sorted, Word word, size_t limit);
+uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t> sorted, const Word& word,
+                       size_t limit);
+
+// Returns the sorted token that spells the word, or kNoToken.
+uint32_t find_token(const TokenizerView& tokenizer, const Word& word);
 
 }  // namespace sotto

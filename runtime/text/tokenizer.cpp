@@ -8,7 +8,10 @@
 #include "runtime/base/utf8.h"
 #include "runtime/model/tokenizer_view.h"
 #include "runtime/text/bpe.h"
+#include "runtime/text/normalizer.h"
 #include "runtime/text/pre_tokenizer.h"
+#include "runtime/text/splitter.h"
+#include "runtime/text/unigram.h"
 
 namespace sotto {
 namespace {
@@ -94,6 +97,7 @@ class Encoder {
   Encoder(const TokenizerView& tokenizer, std::span<const char> text, std::span<int32_t> tokens, Error* error)
       : tokenizer_(tokenizer), text_(text), tokens_(tokens), error_(error) {}
 
+  // Encodes text between added tokens.
   Status encode_segment(size_t start, size_t end);
   void put(uint32_t token) {
     if (count_ < tokens_.size()) tokens_[count_] = static_cast<int32_t>(token);
@@ -105,47 +109,182 @@ class Encoder {
   size_t count() const { return count_; }
 
  private:
-  Status encode_word(Word word);
-  Status encode_long_word(Word word);
-  Status check_bytes(Word word);
+  Status normalize_segment(std::span<const char> segment, uint64_t size);
+  Status encode_text(std::span<const char> text);
+  bool needs_prefix(std::span<const char> text) const;
+  Status encode_gpt2_words(const Word& segment);
+  Status split(std::span<const uint32_t> steps, const Word& word, bool is_bare);
+  Status encode_piece(Word word, bool is_bare);
+  Status encode_bytes(const Word& word);
+  Status encode_characters(const Word& word);
+  Status merge_units(const Word& word, uint32_t* tokens, size_t count);
+  Status encode_long_word(const Word& word);
+  Status encode_unigram(const Word& word);
+  Status encode_word_piece(const Word& word);
+  Status check_bytes(const Word& word);
+  void put_known(uint32_t token) {
+    put(token);
+    after_unknown_ = false;
+  }
+  Status put_unknown(const Word& part);
+  uint64_t offset_of(const char* at) const;
+  size_t capacity_left() const { return tokens_.size() - std::min(count_, tokens_.size()); }
 
   const TokenizerView& tokenizer_;
   std::span<const char> text_;
   std::span<int32_t> tokens_;
   Error* error_;
   size_t count_ = 0;
+  size_t segment_start_ = 0;
+  bool after_unknown_ = false;  // whether the newest token of the word is the unknown token
 };
 
-// Encodes the text between two added tokens.
 Status Encoder::encode_segment(size_t start, size_t end) {
-  if (start == end) return Status::kOk;
+  segment_start_ = start;
   const auto segment = text_.subspan(start, end - start);
-  size_t at = 0;
-  if (tokenizer_.add_prefix_space && segment[0] != ' ') {
-    at = word_end_after_space(segment);
-    SOTTO_TRY(encode_word({segment.first(at), true}));
+  const NormalizedSize normalized = measure_normalized(tokenizer_, segment);
+  return normalized.is_changed ? normalize_segment(segment, normalized.size) : encode_text(segment);
+}
+
+// The normalized text is at the end of the token buffer if it is long. Its tokens, and the working memory of one per
+// byte that a long word needs, must not reach it.
+Status Encoder::normalize_segment(std::span<const char> segment, uint64_t size) {
+  constexpr size_t kLocalSize = 1024;
+  if (size <= kLocalSize) {
+    char local[kLocalSize];
+    normalize(tokenizer_, segment, local);
+    return encode_text({local, static_cast<size_t>(size)});
   }
-  while (at < segment.size()) {
+  const uint64_t text_tokens = (size + sizeof(int32_t) - 1) / sizeof(int32_t);
+  const uint64_t needed = text_tokens + size + 2;
+  if (needed > capacity_left()) {
+    count_ += static_cast<size_t>(needed);
+    return Status::kOk;
+  }
+  auto* text = reinterpret_cast<char*>(tokens_.data() + tokens_.size() - text_tokens);
+  normalize(tokenizer_, segment, text);
+  return encode_text({text, static_cast<size_t>(size)});
+}
+
+Status Encoder::encode_text(std::span<const char> text) {
+  if (text.empty()) return Status::kOk;
+  const Word segment{text, needs_prefix(text)};
+  const bool is_gpt2 = tokenizer_.model == TokenizerModel::kByteBpe && tokenizer_.split_steps.empty();
+  return is_gpt2 ? encode_gpt2_words(segment) : split(tokenizer_.split_steps, segment, false);
+}
+
+bool Encoder::needs_prefix(std::span<const char> text) const {
+  switch (tokenizer_.prefix_space) {
+    case PrefixSpace::kNever:
+      return false;
+    case PrefixSpace::kIfMissing:
+      return text[0] != ' ';
+    case PrefixSpace::kIfMissingAtStart:
+      return segment_start_ == 0 && text[0] != ' ';
+    case PrefixSpace::kAlways:
+      return true;
+  }
+  return false;
+}
+
+Status Encoder::encode_gpt2_words(const Word& segment) {
+  const auto text = segment.bytes;
+  size_t at = 0;
+  if (segment.space_before) {
+    at = word_end_after_space(text);
+    SOTTO_TRY(encode_bytes({text.first(at), true}));
+  }
+  while (at < text.size()) {
     const size_t word_start = at;
-    at = word_end(segment, word_start);
-    SOTTO_TRY(encode_word({segment.subspan(word_start, at - word_start)}));
+    at = word_end(text, word_start);
+    SOTTO_TRY(encode_bytes({text.subspan(word_start, at - word_start)}));
   }
   return Status::kOk;
 }
 
-Status Encoder::encode_word(Word word) {
+// Applies the remaining steps of the pre-tokenizer to a piece of text. There are at most kMaxSplitSteps.
+Status Encoder::split(std::span<const uint32_t> steps, const Word& word, bool is_bare) {
+  if (steps.empty()) return encode_piece(word, is_bare);
+  const SplitStep step = read_split_step(&steps);
+  const uint32_t flags = step.header.flags;
+  FailedSearches failed;
+  for (size_t at = 0; at < word.size();) {
+    const Piece piece = next_piece(step, word, at, &failed);
+    const bool becomes_bare = is_bare || (piece.is_match && (flags & SplitStep::kBareMatches) != 0);
+    if ((flags & (piece.is_match ? SplitStep::kKeepMatches : SplitStep::kKeepGaps)) != 0) {
+      SOTTO_TRY(split(steps, word.slice(at, piece.end), becomes_bare));
+    }
+    at = piece.end;
+  }
+  return Status::kOk;
+}
+
+Status Encoder::encode_piece(Word word, bool is_bare) {
+  if (!is_bare) {
+    word.space_before |= tokenizer_.word_space == WordSpace::kBefore;
+    word.space_after |= tokenizer_.word_space == WordSpace::kAfter;
+  }
+  after_unknown_ = false;
+  switch (tokenizer_.model) {
+    case TokenizerModel::kByteBpe:
+      return encode_bytes(word);
+    case TokenizerModel::kCharacterBpe:
+      return encode_characters(word);
+    case TokenizerModel::kUnigram:
+      return encode_unigram(word);
+    case TokenizerModel::kWordPiece:
+      return encode_word_piece(word);
+    case TokenizerModel::kWordLevel:
+      break;
+  }
+  const uint32_t token = find_token(tokenizer_, word);
+  if (token == kNoToken) return put_unknown(word);
+  put_known(token);
+  return Status::kOk;
+}
+
+Status Encoder::encode_bytes(const Word& word) {
   SOTTO_TRY(check_bytes(word));
-  if (word.size() > kShortWordBytes) return encode_long_word(word);
-  uint32_t tokens[kShortWordBytes];
-  const size_t count = merge_word(tokenizer_, word, tokens);
+  if (word.size() > kShortWordUnits) return encode_long_word(word);
+  uint32_t tokens[kShortWordUnits];
+  return merge_units(word, tokens, unit_tokens(tokenizer_, word, tokens));
+}
+
+// Encodes the text between unknown characters.
+Status Encoder::encode_characters(const Word& word) {
+  uint32_t tokens[kShortWordUnits];
+  size_t count = 0;  // number of known units before `at`
+  size_t start = 0;  // where they begin
+  for (size_t at = 0; at < word.size();) {
+    const size_t end = at + unit_size(tokenizer_.model, tokenizer_.word_space, word, at);
+    const uint32_t token = find_token(tokenizer_, word.slice(at, end));
+    if (token != kNoToken) {
+      if (count < kShortWordUnits) tokens[count] = token;
+      ++count;
+    } else {
+      if (count > 0) SOTTO_TRY(merge_units(word.slice(start, at), tokens, count));
+      SOTTO_TRY(put_unknown(word.slice(at, end)));
+      count = 0;
+      start = end;
+    }
+    at = end;
+  }
+  return count > 0 ? merge_units(word.slice(start, word.size()), tokens, count) : Status::kOk;
+}
+
+// `tokens` holds those of all units if the word has at most kShortWordUnits.
+Status Encoder::merge_units(const Word& word, uint32_t* tokens, size_t count) {
+  after_unknown_ = false;
+  if (count > kShortWordUnits) return encode_long_word(word);
+  count = merge_tokens(tokenizer_, tokens, count);
   for (size_t i = 0; i < count; ++i) put(tokens[i]);
   return Status::kOk;
 }
 
-Status Encoder::encode_long_word(Word word) {
+Status Encoder::encode_long_word(const Word& word) {
   auto result = SearchResult::kNoSpace;
   size_t count = 0;
-  if (count_ < tokens_.size()) {
+  if (capacity_left() > 0) {
     result = search_word(tokenizer_, word, tokens_.subspan(count_), &count);
   }
   if (result == SearchResult::kInconsistent) {
@@ -155,15 +294,85 @@ Status Encoder::encode_long_word(Word word) {
   return Status::kOk;
 }
 
-Status Encoder::check_bytes(Word word) {
+Status Encoder::encode_unigram(const Word& word) {
+  uint32_t local[kShortWordUnits];
+  std::span<uint32_t> tokens(local);
+  if (word.size() > kShortWordUnits) {
+    if (capacity_left() < word.size()) {
+      count_ += word.size();
+      return Status::kOk;
+    }
+    // Every token is read before the places from its beginning on are overwritten.
+    tokens = {reinterpret_cast<uint32_t*>(tokens_.data() + count_), word.size()};
+  }
+  find_best_tokens(tokenizer_, word, tokens);
+  for (size_t at = 0; at < word.size();) {
+    const uint32_t token = tokens[at];
+    if (token == kNoToken) {
+      const size_t end = at + word.character_at(at).size;
+      SOTTO_TRY(put_unknown(word.slice(at, end)));
+      at = end;
+    } else {
+      put_known(token);
+      at += tokenizer_.bytes_of(token).size();
+    }
+  }
+  return Status::kOk;
+}
+
+// Wu et al. 2016 ("Google's Neural Machine Translation System"): takes the longest token again and again. If the rest
+// of the word begins with none, the whole word is unknown.
+Status Encoder::encode_word_piece(const Word& word) {
+  size_t characters = 0;
+  for (size_t at = 0; at < word.bytes.size() && characters <= tokenizer_.max_word_characters; ++characters) {
+    at += Word{word.bytes}.character_at(at).size;
+  }
+  if (characters > tokenizer_.max_word_characters) return put_unknown(word);
+  const size_t count = count_;
+  for (Word rest = word; rest.size() > 0;) {
+    const uint32_t token = longest_token(tokenizer_, tokenizer_.sorted_tokens, rest, rest.size());
+    if (token == kNoToken) {
+      count_ = count;
+      return put_unknown(word);
+    }
+    put_known(token);
+    rest = rest.from(tokenizer_.bytes_of(token).size());
+  }
+  return Status::kOk;
+}
+
+// Returns the place of a byte in the text, or that of its segment if it is in normalized text.
+uint64_t Encoder::offset_of(const char* at) const {
+  const bool is_inside = at >= text_.data() && at <= text_.data() + text_.size();
+  return is_inside ? static_cast<uint64_t>(at - text_.data()) : segment_start_;
+}
+
+// Encodes text that the vocabulary does not spell as the tokens of its bytes, or else as the unknown token.
+Status Encoder::put_unknown(const Word& part) {
+  const auto byte_token = [&](size_t at) { return tokenizer_.byte_tokens[static_cast<uint8_t>(part.at(at))]; };
+  bool has_bytes = true;
+  for (size_t at = 0; at < part.size() && has_bytes; ++at) has_bytes = byte_token(at) != kNoToken;
+  if (has_bytes) {
+    for (size_t at = 0; at < part.size(); ++at) put_known(byte_token(at));
+    return Status::kOk;
+  }
+  if (tokenizer_.unknown_token == kNoToken) {
+    return fail_at(error_, Status::kInvalidArgument, offset_of(part.bytes.data()),
+                   "the vocabulary has no token for this text");
+  }
+  if (!after_unknown_ || !tokenizer_.fuse_unknown) put(tokenizer_.unknown_token);
+  after_unknown_ = true;
+  return Status::kOk;
+}
+
+Status Encoder::check_bytes(const Word& word) {
   const auto lacks_token = [this](char byte) { return tokenizer_.byte_tokens[static_cast<uint8_t>(byte)] == kNoToken; };
   const auto bad = std::find_if(word.bytes.begin(), word.bytes.end(), lacks_token);
   const bool bad_space = word.space_before && lacks_token(' ');
   if (bad == word.bytes.end() && !bad_space) return Status::kOk;
   const char* at = word.bytes.data() + (bad_space ? 0 : bad - word.bytes.begin());
   const auto byte = static_cast<uint8_t>(bad_space ? ' ' : *at);
-  return fail_at(error_, Status::kInvalidArgument, static_cast<uint64_t>(at - text_.data()),
-                 "the vocabulary has no token for byte ", byte);
+  return fail_at(error_, Status::kInvalidArgument, offset_of(at), "the vocabulary has no token for byte ", byte);
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
-// Byte-level BPE as GPT-2 defines it (Radford et al. 2019), from text to token ids. It works on the arrays of the model
-// file in place, allocates nothing, and may be called from several threads.
-//
-// The text is cut at added tokens, which are matched as literal text. The parts between them are split into words
-// (pre_tokenizer.h), and each word is encoded separately (bpe.h).
+// Tokenization: from text to token ids. It works on the arrays of the model file in place, allocates nothing, and may
+// be called from several threads. README.md has the steps.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +16,10 @@ struct EncodeOptions {
   bool parse_special = false;  // whether the text of a special token becomes that token
 };
 
-// Encodes UTF-8 `text` into `tokens` and stores the number of tokens in `*count`. On kBufferTooSmall, `*count` is a
-// sufficient capacity: at most text.size(), or twice that with add_prefix_space. It can exceed the actual number of
-// tokens only if a word has more than 256 bytes, because the search for its tokens may need one entry per byte.
+// Encodes UTF-8 `text` into `tokens` and stores their number in `*count`. On kBufferTooSmall, `*count` is a sufficient
+// capacity: for kByteBpe at most text.size(), or twice that with a prefix_space. It can exceed the actual number of
+// tokens only if a word has more than 256 bytes or a normalized text more than 1024, because these are worked on in the
+// buffer.
 Status encode(const TokenizerView& tokenizer, std::span<const char> text, EncodeOptions options,
               std::span<int32_t> tokens, size_t* count, Error* error);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "converters/tokenizers/builder.h"
+#include "converters/tokenizers/pattern.h"
 #include "runtime/text/tokenizer.h"
 
 namespace {
@@ -38,6 +39,33 @@ TokenizerDescription describe(const std::vector<TokenMerge>& merges) {
   return description;
 }
 
+// Describes a tokenizer of another model, with a normalizer and two steps of splitting.
+TokenizerDescription describe_model(TokenizerModel model, WordSpace word_space) {
+  TokenizerDescription description = describe({{1, 2, 5}, {5, 3, 6}, {1, 1, 7}});
+  if (word_space != WordSpace::kNone) {
+    description.merges.clear();
+    for (const uint32_t token : {1u, 2u, 5u}) {
+      std::string& bytes = description.tokens[token].bytes;
+      bytes = word_space == WordSpace::kBefore ? " " + bytes : bytes + " ";
+    }
+  }
+  description.byte_tokens.fill(kNoToken);
+  description.model = model;
+  description.word_space = word_space;
+  description.prefix_space = word_space == WordSpace::kNone ? PrefixSpace::kAlways : PrefixSpace::kNever;
+  description.unknown_token = 8;
+  description.fuse_unknown = word_space == WordSpace::kNone;
+  description.max_word_characters = 10;
+  description.token_scores = {-1, -2, -3, -4, -5, -2.5, -3.5, -1.5, 0, 0, 0, 0};
+  description.unknown_score = -15;
+  description.removed_characters = {0x300, 0x370};
+  description.replacements = {{'e', "dddd"}, {0xE8, "ab"}};
+  const bool keep_spaces = word_space == WordSpace::kNone;
+  append_split_step({.pattern = R"(\s+)", .keep_matches = keep_spaces}, &description.split_steps);
+  append_split_step({.pattern = "a*b|[cd]{1,3}(?!c)", .bare_matches = true}, &description.split_steps);
+  return description;
+}
+
 const std::vector<TokenizerData>& tokenizers() {
   static const std::vector<TokenizerData> all = [] {
     const std::vector<TokenMerge> words = {{1, 2, 5}, {0, 5, 6}, {5, 3, 7}, {7, 4, 8}, {0, 1, 9}};
@@ -46,6 +74,12 @@ const std::vector<TokenizerData>& tokenizers() {
     for (size_t i = 0; i < 2; ++i) {  // with merges out of order as well
       descriptions.push_back(descriptions[i]);
       std::swap(descriptions.back().merges[0], descriptions.back().merges[3]);
+    }
+    for (const TokenizerModel model : {TokenizerModel::kCharacterBpe, TokenizerModel::kUnigram,
+                                       TokenizerModel::kWordPiece, TokenizerModel::kWordLevel}) {
+      for (const WordSpace word_space : {WordSpace::kNone, WordSpace::kBefore, WordSpace::kAfter}) {
+        descriptions.push_back(describe_model(model, word_space));
+      }
     }
     std::vector<TokenizerData> built;
     for (const auto& description : descriptions) built.push_back(build_tokenizer(description));
@@ -65,7 +99,7 @@ void edit(std::vector<T>* array, size_t index, uint16_t value) {
 }
 
 void edit(TokenizerData* data, uint8_t array, size_t index, uint16_t value) {
-  switch (array % 10) {
+  switch (array % 18) {
     case 0:
       return edit(&data->token_offsets, index, value);
     case 1:
@@ -83,7 +117,26 @@ void edit(TokenizerData* data, uint8_t array, size_t index, uint16_t value) {
     case 7:
       return edit(&data->added_tokens, index, value);
     case 8:
-      data->add_prefix_space = value % 2 == 1;
+      data->prefix_space = static_cast<PrefixSpace>(value);
+      return;
+    case 9:
+      return edit(&data->split_steps, index, value);
+    case 10:
+      return edit(&data->split_steps, 256 + index, value);
+    case 11:
+      return edit(&data->removed_characters, index, value);
+    case 12:
+      return edit(&data->replaced_characters, index, value);
+    case 13:
+      return edit(&data->replacement_offsets, index, value);
+    case 14:
+      return edit(&data->replacement_bytes, index, value);
+    case 15:
+      return edit(&data->token_scores, index, value);
+    case 16:
+      data->model = static_cast<TokenizerModel>(value);
+      data->word_space = static_cast<WordSpace>(index);
+      data->unknown_token = static_cast<uint32_t>(value >> 8);
       return;
     default: {
       if (index >= 3 * data->merges.size()) return data->merges.resize(value % 16);
@@ -95,34 +148,20 @@ void edit(TokenizerData* data, uint8_t array, size_t index, uint16_t value) {
   }
 }
 
-TokenizerView unverified_view(const TokenizerData& data) {
-  TokenizerView view;
-  view.token_count = static_cast<uint32_t>(data.token_kinds.size());
-  view.token_offsets = data.token_offsets;
-  view.token_bytes = data.token_bytes;
-  view.token_kinds = data.token_kinds;
-  view.byte_tokens = data.byte_tokens;
-  view.merges = data.merges;
-  view.merge_index = data.merge_index;
-  view.token_merges = data.token_merges;
-  view.sorted_tokens = data.sorted_tokens;
-  view.added_tokens = data.added_tokens;
-  view.add_prefix_space = data.add_prefix_space;
-  return view;
-}
-
 void check_encoding(const TokenizerView& tokenizer, const std::string& text, bool parse_special) {
   Error error;
   size_t needed = 0;
   const Status status = encode(tokenizer, text, {parse_special}, {}, &needed, &error);
   if (status != Status::kOk && status != Status::kBufferTooSmall) return;
-  require(needed <= 2 * text.size());
+  const bool is_plain = tokenizer.model == TokenizerModel::kByteBpe && tokenizer.split_steps.empty() &&
+                        tokenizer.removed_characters.empty() && tokenizer.replaced_characters.empty();
+  require(!is_plain || needed <= 2 * text.size());
   std::vector<int32_t> tokens(needed);
   size_t count = 0;
   const Status second = encode(tokenizer, text, {parse_special}, tokens, &count, &error);
   if (second == Status::kModelCorrupt) return;  // detected only when a long word is searched
   require(second == Status::kOk && count <= needed);
-  if (tokenizer.add_prefix_space) return;
+  if (!is_plain || tokenizer.prefix_space != PrefixSpace::kNever) return;
   std::string decoded;
   for (size_t i = 0; i < count; ++i) {
     require(tokens[i] >= 0 && static_cast<uint32_t>(tokens[i]) < tokenizer.token_count);
@@ -142,7 +181,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (size_t i = 0; i < data[2] % 8u && size - at >= 4; ++i, at += 4) {
     edit(&damaged, data[at], data[at + 1], static_cast<uint16_t>(data[at + 2] | data[at + 3] << 8));
   }
-  TokenizerView view = unverified_view(damaged);
+  TokenizerView view = damaged.unverified_view();
   Error error;
   if (verify_tokenizer(&view, view.token_count, &error) != Status::kOk) return 0;
   const std::string_view piece(reinterpret_cast<const char*>(data + at), size - at);

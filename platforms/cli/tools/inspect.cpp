@@ -50,9 +50,8 @@ void print_text(const LoadedModel& model) {
   print_row("feed-forward", with_thousands(info.feed_forward_size));
   print_row("vocabulary", with_thousands(info.vocabulary_size) + " tokens");
   print_row("context", with_thousands(info.max_context_tokens) + " tokens");
-  print_row("tokenizer", info.has_tokenizer != 0
-                             ? "byte-level BPE, tokens of up to " + std::to_string(info.max_token_bytes) + " bytes"
-                             : "none");
+  print_row("tokenizer",
+            info.has_tokenizer != 0 ? "tokens of up to " + std::to_string(info.max_token_bytes) + " bytes" : "none");
   if (info.has_tokenizer != 0) {
     print_row("for grammars", info.vocabulary_bytes != 0 ? byte_size(info.vocabulary_bytes) + " prepared in the file"
                                                          : "prepared in memory");

@@ -197,7 +197,7 @@ TEST_F(ModelWriterTest, WritesTheTokenizer) {
   tokenizer.token_merges.assign(kShape.vocabulary_size, kNoMerge);
   tokenizer.sorted_tokens = {5, 4};
   tokenizer.added_tokens = {9};
-  tokenizer.add_prefix_space = true;
+  tokenizer.prefix_space = PrefixSpace::kIfMissing;
   const WriteReport report = write_model(checkpoint, output(), {.tokenizer = &tokenizer});
 
   WrittenModel written(output());
@@ -231,7 +231,7 @@ TEST_F(ModelWriterTest, WritesTheTokenizer) {
   ASSERT_EQ(table->merges()->size(), 1u);
   EXPECT_EQ(table->merges()->Get(0)->right(), 2u);
   EXPECT_EQ(table->merges()->Get(0)->result(), 3u);
-  EXPECT_TRUE(table->add_prefix_space());
+  EXPECT_EQ(table->prefix_space(), format::PrefixSpace::IfMissing);
 }
 
 TEST_F(ModelWriterTest, GivesEqualBytesForEqualInput) {

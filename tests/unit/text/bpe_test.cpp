@@ -15,7 +15,7 @@ using Tokens = std::vector<int32_t>;
 
 Tokens merge(const TokenizerView& tokenizer, Word word) {
   std::vector<uint32_t> tokens(word.size());
-  tokens.resize(merge_word(tokenizer, word, tokens.data()));
+  tokens.resize(merge_tokens(tokenizer, tokens.data(), unit_tokens(tokenizer, word, tokens.data())));
   return {tokens.begin(), tokens.end()};
 }
 
@@ -156,7 +156,7 @@ TEST(Bpe, MergingAndSearchingAgreeOnGpt2) {
       const size_t start = random.below(static_cast<uint32_t>(bytes.size()));
       word.append(bytes.begin() + static_cast<ptrdiff_t>(start), bytes.end());
     }
-    word.resize(std::min<size_t>(word.size(), kShortWordBytes));
+    word.resize(std::min<size_t>(word.size(), kShortWordUnits));
     ASSERT_EQ(search(tokenizer, {word}), merge(tokenizer, {word})) << word;
   }
 }

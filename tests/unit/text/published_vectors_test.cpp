@@ -26,7 +26,7 @@ std::optional<TokenizerData> read_whitespace_gpt2(bool add_prefix_space = false)
   const TemporaryDirectory directory;
   std::filesystem::copy_file(*file, directory.path() / "tokenizer.json");
   auto data = read_tokenizer_directory(directory.path(), 50295);
-  data->add_prefix_space = add_prefix_space;
+  if (add_prefix_space) data->prefix_space = PrefixSpace::kIfMissing;
   return data;
 }
 

@@ -56,7 +56,7 @@ TEST(Encode, SmallBufferReportsTheExactCountForShortWords) {
 TEST(Encode, SmallBufferReportsASufficientCapacityForLongWords) {
   auto description = small_description();
   add_token(&description, "<x>", TokenKind::kAdded);
-  description.add_prefix_space = true;
+  description.prefix_space = PrefixSpace::kIfMissing;
   const TokenizerData data = build_tokenizer(description);
   std::string text = "ab <x>";
   for (int i = 0; i < 300; ++i) text += "ab";
@@ -76,7 +76,7 @@ TEST(Encode, SmallBufferReportsASufficientCapacityForLongWords) {
 TEST(Encode, WritesAtMostOneTokenPerByteOrTwoWithPrefixSpaces) {
   auto description = small_description();
   add_token(&description, "|", TokenKind::kAdded);
-  description.add_prefix_space = true;
+  description.prefix_space = PrefixSpace::kIfMissing;
   const TokenizerData data = build_tokenizer(description);
   for (const std::string_view text : {"b", "b|b|b|b", "|", "||||", "\n|\n|\n"}) {
     const Call result = call(data.view(), text, 2 * text.size());
@@ -107,7 +107,7 @@ TEST(Encode, ByteWithoutATokenIsRejectedWithItsOffset) {
 
 TEST(Encode, PrefixSpaceWithoutATokenIsRejected) {
   auto description = describe("ab", {});
-  description.add_prefix_space = true;
+  description.prefix_space = PrefixSpace::kIfMissing;
   const TokenizerData data = build_tokenizer(description);
   const Call result = call(data.view(), "ab", 4);
   EXPECT_EQ(result.status, Status::kInvalidArgument);
@@ -154,7 +154,7 @@ TEST(Encode, AnAddedTokenEndsTheTextBeforeIt) {
 TEST(Encode, PrefixSpaceBeforeEveryPieceThatLacksOne) {
   auto description = small_description();
   const auto bar = static_cast<int32_t>(add_token(&description, "|", TokenKind::kAdded));
-  description.add_prefix_space = true;
+  description.prefix_space = PrefixSpace::kIfMissing;
   const TokenizerData data = build_tokenizer(description);
   EXPECT_EQ(encode_all(data.view(), "a|a| a|"), (Tokens{257, bar, 257, bar, 257, bar}));
   EXPECT_EQ(encode_all(data.view(), "\n"), (Tokens{' ', '\n'}));

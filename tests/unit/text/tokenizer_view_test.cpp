@@ -23,21 +23,6 @@ struct Damage {
   std::function<void(TokenizerData&)> apply;
 };
 
-TokenizerView raw_view(const TokenizerData& data) {
-  TokenizerView view;
-  view.token_count = static_cast<uint32_t>(data.token_kinds.size());
-  view.token_offsets = data.token_offsets;
-  view.token_bytes = data.token_bytes;
-  view.token_kinds = data.token_kinds;
-  view.byte_tokens = data.byte_tokens;
-  view.merges = data.merges;
-  view.merge_index = data.merge_index;
-  view.token_merges = data.token_merges;
-  view.sorted_tokens = data.sorted_tokens;
-  view.added_tokens = data.added_tokens;
-  return view;
-}
-
 // The tokens are 0 a, 1 b, 2 c, 3 ab, 4 abc, 5 abab, 6 <x>, 7 <y>, 8 unused.
 const Damage kDamages[] = {
     {"token_kinds and vocabulary_size differ", [](auto& d) { d.token_kinds.pop_back(); }},
@@ -92,7 +77,7 @@ TEST(VerifyTokenizer, DetectsEveryDamage) {
   for (const Damage& damage : kDamages) {
     TokenizerData data = valid_data();
     damage.apply(data);
-    TokenizerView view = raw_view(data);
+    TokenizerView view = data.unverified_view();
     Error error;
     EXPECT_EQ(verify_tokenizer(&view, 9, &error), Status::kModelCorrupt) << damage.message;
     EXPECT_EQ(std::string(error.message), std::string("tokenizer: ") + damage.message);
@@ -101,7 +86,7 @@ TEST(VerifyTokenizer, DetectsEveryDamage) {
 
 TEST(VerifyTokenizer, FillsInWhatTheFileLacks) {
   const TokenizerData data = valid_data();
-  TokenizerView view = raw_view(data);
+  TokenizerView view = data.unverified_view();
   Error error;
   ASSERT_EQ(verify_tokenizer(&view, 9, &error), Status::kOk) << error.message;
   EXPECT_EQ(view.max_token_bytes, 4u);

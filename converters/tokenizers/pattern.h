@@ -1,0 +1,23 @@
+// Compiles the regular expressions of pre-tokenizers to automata (runtime/text/splitter.h).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace sotto {
+
+struct SplitRule {
+  std::string_view pattern;
+  bool keep_matches = true;
+  bool keep_gaps = true;
+  bool bare_matches = false;
+};
+
+// Appends the step of a rule. The dialect is Oniguruma's, which the `tokenizers` package uses: sequences, choices,
+// groups, (?i:...) around ASCII letters, classes, properties, greedy, lazy and possessive repetitions, and look-ahead
+// at one character. Throws std::runtime_error, which names the construct, if the automaton cannot find exactly the
+// matches of that engine in linear time.
+void append_split_step(const SplitRule& rule, std::vector<uint32_t>* steps);
+
+}  // namespace sotto

@@ -1,0 +1,31 @@
+// The pre-tokenizer of tokenizer.json as steps of the runtime (runtime/text/splitter.h).
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "converters/tokenizers/characters.h"
+#include "runtime/model/tokenizer_view.h"
+
+namespace sotto {
+
+struct PreTokenizer {
+  bool is_byte_level = false;    // tokens have names in the byte alphabet
+  bool removes_space = false;    // white space is not part of any piece
+  std::string space;             // what stands for a space in the names of tokens, or empty
+  CharacterSet bare_characters;  // words of one character that have no space before or after them
+  PrefixSpace prefix_space = PrefixSpace::kNever;
+  std::vector<uint32_t> split_steps;
+};
+
+struct PreTokenizerOptions {
+  bool isolates_chinese = false;  // what BertNormalizer does with handle_chinese_chars
+  bool has_bare_words = false;    // whether Chinese characters and .,!? have no space before them
+};
+
+// Throws std::runtime_error, which names the component, if the runtime cannot split as this component does.
+PreTokenizer read_pre_tokenizer(const nlohmann::json& component, const PreTokenizerOptions& options);
+
+}  // namespace sotto

@@ -1,0 +1,44 @@
+// The steps of a pre-tokenizer: each finds the matches of a regular expression in a piece of text, and keeps the
+// matches, the gaps between them, or both as smaller pieces.
+//
+// The converter compiles an expression (converters/tokenizers/pattern.h) to a deterministic automaton over classes of
+// characters. It finds the match that a backtracking engine prefers, not the longest one, because its states are lists
+// of positions in the order of preference (as in RE2). A transition says whether a match ends before the character, so
+// that an automaton can look one character ahead, as \s+(?!\S) does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/model/split_step.h"
+#include "runtime/text/word.h"
+
+namespace sotto {
+
+struct Piece {
+  size_t end;
+  bool is_match;
+};
+
+// Where the search for a longer match is known to fail: if the automaton is in this state at a place from `begin` to
+// before `end`. A state that reads any number of characters without a match would otherwise make the search quadratic
+// (Reps 1998, "Maximal-Munch Tokenization in Linear Time"). An automaton has at most kMaxLoopStates of them.
+class FailedSearches {
+ public:
+  bool contains(uint32_t state, size_t at) const;
+  void add(uint32_t state, size_t begin, size_t end);
+
+ private:
+  struct Range {
+    uint32_t state = SplitStep::kDead;
+    size_t begin = 0;
+    size_t end = 0;
+  };
+  Range ranges_[kMaxLoopStates];
+};
+
+// Returns the match or the gap that begins at `start` < word.size(). `failed` belongs to the
+// word.
+Piece next_piece(const SplitStep& step, const Word& word, size_t start, FailedSearches* failed);
+
+}  // namespace sotto

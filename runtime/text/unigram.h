@@ -1,0 +1,17 @@
+// Unigram language model tokenization (Kudo 2018): the tokens that spell a word with the largest sum of scores, found
+// with Viterbi's algorithm (1967).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "runtime/model/tokenizer_view.h"
+#include "runtime/text/word.h"
+
+namespace sotto {
+
+// Stores each token of the best way at the place of its first byte. kNoToken stands for a character that no token
+// spells. `tokens` has word.size() elements; the others are undefined.
+void find_best_tokens(const TokenizerView& tokenizer, const Word& word, std::span<uint32_t> tokens);
+
+}  // namespace sotto

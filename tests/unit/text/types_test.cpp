@@ -1,0 +1,173 @@
+// Tests every type of tokenizer against ids that tests/tools/compare_tokenizers.py --goldens has made with the Python
+// package `tokenizers`, and the properties that all types share.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "converters/tokenizers/tokenizer_json.h"
+#include "tests/unit/text/text_support.h"
+
+namespace sotto::test {
+namespace {
+
+using nlohmann::json;
+using Tokens = std::vector<int32_t>;
+
+const json& goldens() {
+  static const json parsed =
+      json::parse(read_file(std::filesystem::path(SOTTO_SOURCE_DIR) / "tests/data/tokenizer/types.json"));
+  return parsed;
+}
+
+TokenizerData read(const json& type) { return read_tokenizer_json(type["tokenizer"], type["size"].get<uint32_t>()); }
+
+const json& tokenizer_named(const std::string& name) {
+  for (const json& type : goldens()["types"]) {
+    if (type["name"] == name) return type;
+  }
+  throw std::runtime_error("no golden tokenizer " + name);
+}
+
+struct Call {
+  Status status;
+  Tokens tokens;
+  size_t count = 0;
+};
+
+Call call(const TokenizerView& tokenizer, std::string_view text, size_t capacity) {
+  Call result{Status::kOk, Tokens(capacity), 0};
+  Error error;
+  result.status = encode(tokenizer, text, {true}, result.tokens, &result.count, &error);
+  if (result.status == Status::kOk) result.tokens.resize(result.count);
+  return result;
+}
+
+TEST(TokenizerTypes, IdsEqualThoseOfTheReference) {
+  for (const json& type : goldens()["types"]) {
+    const TokenizerData data = read(type);
+    const TokenizerView tokenizer = data.view();
+    for (size_t i = 0; i < goldens()["texts"].size(); ++i) {
+      const auto text = goldens()["texts"][i].get<std::string>();
+      const Call small = call(tokenizer, text, 0);
+      const Call result = call(tokenizer, text, small.count);
+      EXPECT_EQ(result.status, Status::kOk) << type["name"] << text;
+      EXPECT_EQ(result.tokens, type["ids"][i].get<Tokens>()) << type["name"] << text;
+    }
+  }
+}
+
+TEST(TokenizerTypes, ASmallBufferReportsASufficientCapacity) {
+  std::string text = "  Hello \u2581w\u00D6rld, don't 12345 ";
+  for (int i = 0; i < 7; ++i) text += text;
+  for (const std::string& word : {std::string(700, 'a'), std::string(700, 'Q'), std::string("\u00C9\u4F60")})
+    text += word;
+  for (const json& type : goldens()["types"]) {
+    const TokenizerData data = read(type);
+    const TokenizerView tokenizer = data.view();
+    const size_t bound = call(tokenizer, text, 0).count;
+    const Call whole = call(tokenizer, text, 4 * text.size());
+    ASSERT_EQ(whole.status, Status::kOk) << type["name"];
+    for (size_t capacity = 0; capacity <= bound; capacity += 97) {
+      const Call result = call(tokenizer, text, capacity);
+      if (result.status == Status::kOk) {
+        ASSERT_EQ(result.tokens, whole.tokens) << type["name"] << capacity;
+        continue;
+      }
+      ASSERT_EQ(result.status, Status::kBufferTooSmall) << type["name"] << capacity;
+      ASSERT_GT(result.count, capacity);
+      ASSERT_EQ(call(tokenizer, text, result.count).tokens, whole.tokens) << type["name"] << capacity;
+    }
+  }
+}
+
+std::string decoded(const char* name, std::string_view text) {
+  const TokenizerData data = read(tokenizer_named(name));
+  return decode_all(data.view(), call(data.view(), text, 1000).tokens);
+}
+
+TEST(TokenizerTypes, TokensSpellTheTextWithTheSpacesOfTheirWords) {
+  EXPECT_EQ(decoded("cl100k", "don't  stop\n\u4F60"), "don't  stop\n\u4F60");
+  EXPECT_EQ(decoded("characters", "a  b,"), "a  b,");
+  EXPECT_EQ(decoded("bpe-metaspace", "to  be"), " to  be");
+  EXPECT_EQ(decoded("llama", "to \u4F60\n"), " to \u4F60\n");
+  EXPECT_EQ(decoded("unigram-bytes", "to \u4F60\n"), " to \u4F60\n");
+  EXPECT_EQ(decoded("bpe-suffix", "To  b\u00E9."), "to be . ");
+  EXPECT_EQ(decoded("bpe-prefix", "to  be."), " to be .");
+  EXPECT_EQ(decoded("bert-uncased", "To  B\u00E9, (or)."), " to be, ( or ).");
+}
+
+TEST(TokenizerTypes, TextWithoutATokenIsRejectedIfThereIsNoUnknownToken) {
+  json tokenizer = tokenizer_named("characters")["tokenizer"];
+  tokenizer["model"]["unk_token"] = "absent";
+  const TokenizerData data = read_tokenizer_json(tokenizer, 150);
+  Error error;
+  size_t count = 0;
+  EXPECT_EQ(encode(data.view(), "ab\u4F60", {}, {}, &count, &error), Status::kInvalidArgument);
+  EXPECT_EQ(error.offset, 2u);
+}
+
+TEST(TokenizerTypes, ThePatternSearchIsLinear) {
+  json tokenizer = tokenizer_named("characters")["tokenizer"];
+  tokenizer["pre_tokenizer"]["pattern"]["Regex"] = "a*b|a";
+  const TokenizerData data = read_tokenizer_json(tokenizer, 150);
+  // A quadratic search would take minutes.
+  const std::string text(1000000, 'a');
+  EXPECT_EQ(call(data.view(), text, text.size()).tokens, Tokens(text.size(), call(data.view(), "a", 1).tokens.at(0)));
+}
+
+// Returns the message with which tokenizer.json is rejected.
+std::string rejection(const char* name, const char* place, const json& value) {
+  json tokenizer = tokenizer_named(name)["tokenizer"];
+  tokenizer[json::json_pointer(place)] = value;
+  try {
+    (void)read_tokenizer_json(tokenizer, 600);
+    return "";
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+}
+
+json split(const char* pattern) {
+  return {{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Isolated"}, {"invert", false}};
+}
+
+TEST(TokenizerTypes, RejectsPatternsThatTheRuntimeCannotFindExactly) {
+  const auto message = [](const char* pattern) { return rejection("characters", "/pre_tokenizer", split(pattern)); };
+  EXPECT_EQ(message("a|bc{1,3}(?!d)"), "");
+  for (const auto& [pattern, part] :
+       std::vector<std::pair<const char*, const char*>>{{"a*", "matches the empty text"},
+                                                        {"(?:aa)*b|(?:aa)*aac", "reads far beyond its match"},
+                                                        {"(?<=a)b", "this kind of group"},
+                                                        {"(?!ab)c", "look-ahead at more than one"},
+                                                        {"a++a", "possessive"},
+                                                        {"(?i:fi)", "(?i:fi)"},
+                                                        {"\\bword", "escape \\b"},
+                                                        {"^a", "'^'"},
+                                                        {"(a", "not closed"},
+                                                        {"a)", "unbalanced"},
+                                                        {"\\p{Klingon}", "Klingon"},
+                                                        {"a{2000}", "more than 1000"}}) {
+    EXPECT_NE(message(pattern).find(part), std::string::npos) << pattern << ": " << message(pattern);
+  }
+}
+
+TEST(TokenizerTypes, RejectsOtherComponentsByName) {
+  const auto expect = [](const char* name, const char* place, const json& value, const char* part) {
+    const std::string message = rejection(name, place, value);
+    EXPECT_NE(message.find(part), std::string::npos) << part << ": " << message;
+  };
+  expect("unigram", "/normalizer", {{"type", "NFKC"}}, "normalizer NFKC");
+  expect("unigram", "/normalizer", {{"type", "NFD"}}, "NFD without StripAccents");
+  expect("unigram", "/pre_tokenizer", {{"type", "WhitespaceSplit"}}, "does not mark where words begin");
+  expect("unigram", "/pre_tokenizer", {{"type", "UnicodeScripts"}}, "UnicodeScripts");
+  expect("unigram", "/decoder", {{"type", "CTC"}}, "decoder CTC");
+  expect("unigram", "/model/vocab/3", 5, "piece 3");
+  expect("bert-cased", "/pre_tokenizer", nullptr, "handle_chinese_chars");
+  expect("llama", "/normalizer/normalizers/1/content", "xy", "normalizer Replace");
+  expect("llama", "/model/vocab/<0x41>", nullptr, "the id of token");
+  expect("bpe-suffix", "/model/continuing_subword_prefix", "##", "with end_of_word_suffix");
+  expect("words", "/model/type", "Other", "model Other");
+}
+
+}  // namespace
+}  // namespace sotto::test
