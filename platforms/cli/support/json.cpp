@@ -2,18 +2,20 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "platforms/cli/support/failure.h"
 #include "platforms/cli/support/text.h"
 
 namespace sotto::cli {
 namespace {
+
+using Library = nlohmann::ordered_json;
 
 [[noreturn]] void reject_value(const std::string& name, const Json& value, const char* what) {
   std::string text = value.dump();
@@ -55,29 +57,7 @@ std::string lower(std::string text) {
 constexpr std::string_view kSpace = " \t\r\n";
 constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-// Returns whether `text` is a number as JSON writes it.
-bool is_json_number(std::string_view text) {
-  const auto skip_digits = [&text] {
-    const size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
-    text.remove_prefix(count);
-    return count;
-  };
-  if (text.starts_with('-')) text.remove_prefix(1);
-  const bool begins_with_zero = text.starts_with('0');
-  const size_t whole = skip_digits();
-  if (whole == 0 || (begins_with_zero && whole > 1)) return false;
-  if (text.starts_with('.')) {
-    text.remove_prefix(1);
-    if (skip_digits() == 0) return false;
-  }
-  if (text.starts_with('e') || text.starts_with('E')) {
-    text.remove_prefix(1);
-    if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
-    if (skip_digits() == 0) return false;
-  }
-  return text.empty();
-}
-
+// Separates the parts of a list or an object. nlohmann::json keeps neither the digits of numbers nor repeated names.
 class PartReader {
  public:
   explicit PartReader(std::string_view text) : text_(text) { skip_space(); }
@@ -118,59 +98,7 @@ class PartReader {
     return value;
   }
 
-  // Parses a value. Lists and objects may contain each other up to a depth that the stack allows.
-  Json json(int depth = 0) {
-    constexpr int kMaxDepth = 1000;
-    if (depth > kMaxDepth) fail("lists and objects are nested too deeply");
-    if (take('{')) {
-      Json object = Json::object();
-      if (take('}')) return object;
-      do {
-        const std::string name = text_of(value());
-        expect(':');
-        object[name] = json(depth + 1);
-      } while (take(','));
-      expect('}');
-      return object;
-    }
-    if (take('[')) {
-      Json list = Json::array();
-      if (take(']')) return list;
-      do list.push_back(json(depth + 1));
-      while (take(','));
-      expect(']');
-      return list;
-    }
-    const size_t begin = at_;
-    const std::string_view word = value();
-    if (word.starts_with('"')) {
-      std::string text = text_of(word);
-      if (is_utf8(text)) return text;
-      at_ = begin;
-      fail("a string that is not UTF-8");
-    }
-    if (word == "null") return nullptr;
-    if (word == "true" || word == "false") return word == "true";
-    at_ = begin + (is_json_number(word) ? word.size() : 0);
-    if (!is_json_number(word)) fail(in_quotes(word.substr(0, 20)) + " is not a value");
-    skip_space();
-    return number(word);
-  }
-
  private:
-  Json number(std::string_view word) const {
-    const char* end = word.data() + word.size();
-    const auto fits = [&](auto& value) {
-      const auto result = std::from_chars(word.data(), end, value);
-      return result.ec == std::errc() && result.ptr == end;
-    };
-    if (int64_t value = 0; fits(value)) return value;
-    if (uint64_t value = 0; fits(value)) return value;
-    const double value = std::strtod(std::string(word).c_str(), nullptr);
-    if (std::isinf(value)) fail("a number that is out of range ends");
-    return value;
-  }
-
   void skip_string() {
     for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
       if (text_[at_] == '\\') ++at_;
@@ -243,34 +171,50 @@ uint32_t escaped_code(std::string_view string, size_t& at) {
   return 0x10000 + ((high & 0x3ff) << 10 | (low & 0x3ff));
 }
 
-void write_string(const std::string& bytes, std::string& text) {
-  constexpr std::string_view kEscaped = "\"\\\b\f\n\r\t";
-  constexpr std::string_view kNames = "\"\\bfnrt";
-  text += '"';
-  for (const char c : is_utf8(bytes) ? bytes : to_utf8(bytes)) {
-    const size_t escape = kEscaped.find(c);
-    if (escape != std::string_view::npos) {
-      text += {'\\', kNames[escape]};
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      text += "\\u00" + hexadecimal({&c, 1});
-    } else {
-      text += c;
+Json from_library(const Library& value) {
+  switch (value.type()) {
+    case Library::value_t::object: {
+      Json object = Json::object();
+      for (const auto& [name, member] : value.items()) object.add(name, from_library(member));
+      return object;
     }
+    case Library::value_t::array: {
+      Json list = Json::array();
+      for (const Library& element : value) list.push_back(from_library(element));
+      return list;
+    }
+    case Library::value_t::string:
+      return value.get<std::string>();
+    case Library::value_t::boolean:
+      return value.get<bool>();
+    case Library::value_t::number_integer:
+      return value.get<int64_t>();
+    case Library::value_t::number_unsigned:
+      return value.get<uint64_t>();
+    case Library::value_t::number_float:
+      return value.get<double>();
+    default:
+      return nullptr;
   }
-  text += '"';
 }
 
-// Writes the shortest digits that determine the number, with a point so that readers see that it is not an integer.
-void write_number(double value, std::string& text) {
-  if (!std::isfinite(value)) {
-    text += "null";
-    return;
+Library to_library(const Json& value) {
+  if (value.is_object()) {
+    Library::object_t object;
+    for (const auto& [name, member] : value.members()) object.emplace_back(to_utf8(name), to_library(member));
+    return object;
   }
-  char digits[32];
-  const char* end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  const std::string_view word(digits, static_cast<size_t>(end - digits));
-  text += word;
-  if (word.find_first_of(".e") == std::string_view::npos) text += ".0";
+  if (value.is_array()) {
+    Library::array_t list;
+    for (const Json& element : value.list()) list.push_back(to_library(element));
+    return list;
+  }
+  if (value.is_string()) return to_utf8(value.text());
+  if (value.is_boolean()) return value.boolean();
+  if (value.signed_integer()) return *value.signed_integer();
+  if (value.unsigned_integer()) return *value.unsigned_integer();
+  if (value.is_number()) return value.number();
+  return nullptr;
 }
 
 // Returns false at the end. The last line may lack a line end.
@@ -405,46 +349,7 @@ void Json::push_back(Json value) {
 }
 
 std::string Json::dump(size_t indent) const {
-  std::string text;
-  write(indent, 0, text);
-  return text;
-}
-
-void Json::write(size_t indent, size_t level, std::string& text) const {
-  const auto begin_line = [&](size_t depth) {
-    if (indent > 0) text += '\n' + std::string(indent * depth, ' ');
-  };
-  if (is_object()) {
-    for (size_t i = 0; i < members().size(); ++i) {
-      text += i == 0 ? '{' : ',';
-      begin_line(level + 1);
-      write_string(members()[i].first, text);
-      text += indent > 0 ? ": " : ":";
-      members()[i].second.write(indent, level + 1, text);
-    }
-    if (members().empty()) text += '{';
-    if (!members().empty()) begin_line(level);
-    text += '}';
-  } else if (is_array()) {
-    for (size_t i = 0; i < list().size(); ++i) {
-      text += i == 0 ? '[' : ',';
-      begin_line(level + 1);
-      list()[i].write(indent, level + 1, text);
-    }
-    if (list().empty()) text += '[';
-    if (!list().empty()) begin_line(level);
-    text += ']';
-  } else if (is_string()) {
-    write_string(this->text(), text);
-  } else if (is_boolean()) {
-    text += boolean() ? "true" : "false";
-  } else if (is_integer()) {
-    text += signed_integer() ? std::to_string(*signed_integer()) : std::to_string(*unsigned_integer());
-  } else if (is_number()) {
-    write_number(number(), text);
-  } else {
-    text += "null";
-  }
+  return to_library(*this).dump(indent == 0 ? -1 : static_cast<int>(indent));
 }
 
 double shortest(float value) {
@@ -468,10 +373,22 @@ Json text_json(const std::string& bytes) {
 }
 
 Json parse_json(std::string_view text) {
-  PartReader reader(text);
-  Json value = reader.json();
-  reader.expect_end();
-  return value;
+  constexpr int kMaxDepth = 1000;
+  const auto check_depth = [](int depth, Library::parse_event_t, const Library&) {
+    if (depth > kMaxDepth) throw Failure("not JSON: lists and objects are nested too deeply");
+    return true;
+  };
+  // The parser treats a zero byte as the end of the text.
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    throw Failure("not JSON: byte " + std::to_string(zero) + " is a zero");
+  }
+  try {
+    return from_library(Library::parse(text, check_depth));
+  } catch (const Library::exception& exception) {
+    // The message begins with a code in brackets.
+    const std::string_view message = exception.what();
+    throw Failure("not JSON: " + std::string(message.substr(message.find("] ") + 2)));
+  }
 }
 
 std::optional<Json> try_parse_json(std::string_view text) {

@@ -82,8 +82,6 @@ class Json {
   std::string dump(size_t indent = 0) const;
 
  private:
-  void write(size_t indent, size_t level, std::string& text) const;
-
   // Integers that fit are stored as int64_t.
   std::variant<std::nullptr_t, bool, int64_t, uint64_t, double, std::string, List, Members> value_;
 };
