@@ -1,7 +1,10 @@
-// The files of a tokenizer on disk: tokenizer.json, or vocab.json and merges.txt with the files that name added tokens.
+// The files of a tokenizer on disk: tokenizer.json, vocab.json and merges.txt with the files that name added tokens, or
+// vocab.txt.
 #include "converters/tokenizers/reader.h"
 
+#include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -135,6 +138,57 @@ TokenizerData read_vocabulary_and_merges(const std::filesystem::path& vocabulary
   return with_path(vocabulary, [&] { return names.build(); });
 }
 
+// Returns the text of a special token in tokenizer_config.json, or `otherwise`.
+std::string special_text(const json& settings, const char* key, const char* otherwise) {
+  const json& token = find_member(settings, key);
+  if (token.is_null()) return otherwise;
+  return token.is_object() ? text_member(token, "content") : text_member(settings, key);
+}
+
+// Reads vocab.txt, the list of tokens of BertTokenizer, which many Chinese and Japanese models have. The same tokenizer
+// in the form of tokenizer.json is then read.
+TokenizerData read_bert_vocabulary(const std::filesystem::path& path, uint32_t vocabulary_size) {
+  json settings = json::object();
+  read_if_present(path.parent_path() / "tokenizer_config.json", [&](const json& found) { settings = found; });
+  return with_path(path, [&] {
+    const std::string tokenizer_class = special_text(settings, "tokenizer_class", "BertTokenizer");
+    if (tokenizer_class != "BertTokenizer" && tokenizer_class != "BertTokenizerFast") reject(tokenizer_class);
+    json vocabulary = json::object();
+    const std::string text = read_text_file(path, kLargestFile);
+    uint32_t count = 0;
+    for (size_t at = 0; at < text.size(); ++count) {
+      const size_t end = std::min(text.find('\n', at), text.size());
+      const size_t size = end - at - (end > at && text[end - 1] == '\r' ? 1 : 0);
+      vocabulary[text.substr(at, size)] = count;
+      at = end + 1;
+    }
+    json added = json::array();
+    for (const auto& [key, otherwise] :
+         std::initializer_list<std::pair<const char*, const char*>>{{"unk_token", "[UNK]"},
+                                                                    {"sep_token", "[SEP]"},
+                                                                    {"pad_token", "[PAD]"},
+                                                                    {"cls_token", "[CLS]"},
+                                                                    {"mask_token", "[MASK]"}}) {
+      const std::string special = special_text(settings, key, otherwise);
+      if (!vocabulary.contains(special)) continue;
+      added.push_back({{"id", vocabulary[special]}, {"content", special}, {"special", true}});
+    }
+    const std::string unknown = special_text(settings, "unk_token", "[UNK]");
+    if (!vocabulary.contains(unknown)) throw std::runtime_error("token " + in_quotes(unknown) + " is missing");
+    return read_tokenizer_json(
+        {{"added_tokens", added},
+         {"normalizer",
+          {{"type", "BertNormalizer"},
+           {"handle_chinese_chars", flag_member(settings, "tokenize_chinese_chars", true)},
+           {"strip_accents", find_member(settings, "strip_accents")},
+           {"lowercase", flag_member(settings, "do_lower_case", true)}}},
+         {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+         {"model",
+          {{"type", "WordPiece"}, {"unk_token", unknown}, {"continuing_subword_prefix", "##"}, {"vocab", vocabulary}}}},
+        vocabulary_size);
+  });
+}
+
 struct FilePair {
   const char* vocabulary;
   const char* merges;
@@ -160,6 +214,8 @@ std::optional<TokenizerData> read_tokenizer_directory(const std::filesystem::pat
     }
     return read_vocabulary_and_merges(vocabulary, merges, vocabulary_size);
   }
+  const std::filesystem::path list = directory / "vocab.txt";
+  if (std::filesystem::exists(list)) return read_bert_vocabulary(list, vocabulary_size);
   return std::nullopt;
 }
 

@@ -186,6 +186,19 @@ TEST(TokenizerReader, WholeTokenizer) {
   EXPECT_TRUE(read(with("/post_processor", nullptr)));
 }
 
+TEST(TokenizerReader, ReadsTheListOfBertTokenizer) {
+  const char* list = "[PAD]\n[UNK]\nhe\n##he\n\u4F60\n##\u4F60\n,\n";
+  const auto data = read({{"vocab.txt", list}});
+  ASSERT_TRUE(data);
+  EXPECT_EQ(encode_all(data->view(), "HeHE,\u4F60\u4F60[PAD] h\u00E9", true), (Tokens{2, 3, 6, 4, 4, 0, 2}));
+  EXPECT_EQ(encode_all(data->view(), "xhe", true), Tokens{1});
+  const auto cased = read({{"vocab.txt", list}, {"tokenizer_config.json", R"({"do_lower_case": false})"}});
+  EXPECT_EQ(encode_all(cased->view(), "HeHE he"), (Tokens{1, 2}));
+  EXPECT_ERROR((Files{{"vocab.txt", "he\n"}}), "vocab.txt: token \"[UNK]\" is missing");
+  EXPECT_ERROR((Files{{"vocab.txt", list}, {"tokenizer_config.json", R"({"tokenizer_class": "EsmTokenizer"})"}}),
+               "vocab.txt: EsmTokenizer is not supported");
+}
+
 TEST(TokenizerReader, RejectsFeaturesThatGpt2Lacks) {
   const json sequence = json::parse(R"({"type": "Sequence", "pretokenizers": [
       {"type": "ByteLevel", "add_prefix_space": false}, {"type": "Digits"}]})");
