@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Large enough for small models; sotto_model_memory_size and sotto_session_memory_size return the exact sizes. */
+/* For model files of less than 8 MiB. sotto_model_memory_size and sotto_session_memory_size return exact sizes. */
 alignas(SOTTO_MEMORY_ALIGNMENT) static char file[8 << 20], model_memory[8 << 20], session_memory[8 << 20];
 static sotto_token tokens[1024];
 
@@ -17,10 +17,10 @@ int main(int argc, char** argv) {
   sotto_error error = {sizeof error, SOTTO_OK, 0, ""};
   sotto_model* model;
   sotto_session* session;
-  size_t count;
-  FILE* input = argc == 3 ? fopen(argv[1], "rb") : NULL;
-  if (input == NULL) return fprintf(stderr, "usage: generate MODEL PROMPT\n"), 2;
-  size_t file_size = fread(file, 1, sizeof file, input);
+  if (argc != 3) return fprintf(stderr, "usage: generate MODEL PROMPT\n"), 2;
+  FILE* input = fopen(argv[1], "rb");
+  if (input == NULL) return perror(argv[1]), 1;
+  size_t count, file_size = fread(file, 1, sizeof file, input);
   if (sotto_model_init(file, file_size, NULL, model_memory, sizeof model_memory, &model, &error) < 0 ||
       sotto_session_init(model, NULL, session_memory, sizeof session_memory, &session, &error) < 0 ||
       sotto_tokenize(model, argv[2], strlen(argv[2]), 0, tokens, 1024, &count, &error) < 0)

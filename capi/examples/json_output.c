@@ -27,12 +27,13 @@ static int32_t print(void* stream, const sotto_piece* piece) {
 }
 
 int main(int argc, char** argv) {
-  FILE* file = argc == 3 ? fopen(argv[1], "rb") : NULL;
-  if (!file || fseek(file, 0, SEEK_END) != 0) return fprintf(stderr, "usage: json_output MODEL PROMPT\n"), 2;
+  if (argc != 3) return fprintf(stderr, "usage: json_output MODEL PROMPT\n"), 2;
+  FILE* file = fopen(argv[1], "rb");
+  if (!file || fseek(file, 0, SEEK_END) != 0) return perror(argv[1]), 1;
   size_t file_size = (size_t)ftell(file), size, count;
   void* bytes = block(file_size);
   rewind(file);
-  if (!bytes || fread(bytes, 1, file_size, file) != file_size) return 2;
+  if (!bytes || fread(bytes, 1, file_size, file) != file_size) return perror(argv[1]), 1;
 
   sotto_model* model;
   check(sotto_model_memory_size(bytes, file_size, NULL, &size, &error));

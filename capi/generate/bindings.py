@@ -17,9 +17,11 @@ def camel(name: str, words: dict[str, str]) -> str:
 
 
 def wrap(text: str, prefix: str, width: int = 120) -> list[str]:
-    """Wraps text into lines of at most `width` characters, each of which starts with `prefix`."""
-    return textwrap.wrap(text, width, initial_indent=prefix, subsequent_indent=prefix, break_long_words=False,
-                         break_on_hyphens=False)
+    """Wraps text into lines of at most `width` characters, each of which starts with `prefix`. No line starts with an
+    operator of a formula, which Markdown would take for the mark of a list."""
+    lines = textwrap.wrap(re.sub(r" ([-+*]) ", "\0\\1 ", text), width, initial_indent=prefix, subsequent_indent=prefix,
+                          break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in lines]
 
 
 def documentation(field: Field, null: str, true: str, false: str) -> str:

@@ -40,7 +40,7 @@ def check_layout(prefix, libdir):
             raise SystemExit(f"{name} is not a symbolic link")
     program = prefix / "bin/sotto"
     if program.exists():  # a build with tools
-        commands = re.findall(r"^  (\w+)  ", run(program, "--help").split("Subcommands:")[1], flags=re.M)
+        commands = re.findall(r"^  (\w+)  ", run(program, "--help").split("Commands:")[1], flags=re.M)
         page = (prefix / "share/man/man1/sotto.1").read_text()
         missing = [name for name in commands if f".B {name}\n" not in page]
         if missing or len(commands) < 5:

@@ -559,12 +559,13 @@ impl Pooling {
 pub enum GuideMode {
     /// No guide.
     Off = sys::SOTTO_GUIDE_OFF,
-    /// Classifier-free guidance (Sanchez et al. 2023): the logits become scale (ln p - ln p_guide)
-    /// + ln p_guide. The guide runs the same model and has been prefilled with the negative prompt.
+    /// Classifier-free guidance (Sanchez et al. 2023): the logits become scale (ln p - ln
+    /// p_guide) + ln p_guide. The guide runs the same model and has been prefilled with the
+    /// negative prompt.
     Cfg = sys::SOTTO_GUIDE_CFG,
-    /// Contrastive decoding (Li et al. 2022; O'Brien and Lewis 2023): the logits become (1+beta) l
-    /// - beta l_guide for tokens with p >= alpha max p, and all other tokens are removed. The guide
-    /// runs a weaker model with the same vocabulary over the same prompt.
+    /// Contrastive decoding (Li et al. 2022; O'Brien and Lewis 2023): the logits become (1+beta)
+    /// l - beta l_guide for tokens with p >= alpha max p, and all other tokens are removed. The
+    /// guide runs a weaker model with the same vocabulary over the same prompt.
     Contrast = sys::SOTTO_GUIDE_CONTRAST,
 }
 
