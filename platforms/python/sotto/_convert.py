@@ -24,7 +24,10 @@ def array_of(kind, values):
 
 def integers_in(kind, values, name: str):
     """Like array_of for integers, but rejects values that are out of range, which ctypes would wrap."""
-    values = [operator.index(value) for value in values]
+    try:
+        values = [operator.index(value) for value in values]
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
     array, count = array_of(kind, values)
     for value, kept in zip(values, array):
         if value != kept:
@@ -71,6 +74,8 @@ class Filler:
         return abi.SequenceBias(listed.tokens, listed.count, bias, 0)
 
     def array(self, struct, field, kind, values) -> None:
+        if isinstance(values, (str, bytes)):
+            raise TypeError(f"{field} is {values!r}; it must be a list")
         if kind in _INTEGERS:
             array, count = integers_in(kind, values, field)
         else:
@@ -101,7 +106,10 @@ class Filler:
             elif c_type in _INTEGERS:
                 setattr(struct, field.name, integer(c_type, value, field.name))
             else:
-                setattr(struct, field.name, value)
+                try:
+                    setattr(struct, field.name, value)
+                except TypeError as error:
+                    raise TypeError(f"{field.name}: {error}") from None
         for field, value in special.items():
             if value is not None:
                 setattr(struct, field, self.keep(value))

@@ -1,4 +1,4 @@
-"""Integers that are out of range for C are rejected, not wrapped."""
+"""Values that do not fit their parameter are rejected: integers that are out of range for C, and wrong types."""
 import unittest
 
 from support import MODEL
@@ -66,6 +66,13 @@ class IntegerTest(unittest.TestCase):
             for call in (lambda: session.prefill([1.0]), lambda: session.set_sampler(top_k=1.0),
                          lambda: session.set_sampler(stages=[1.0])):
                 self.assertRaises(TypeError, call)
+
+    def test_wrong_types_name_their_parameter(self):
+        self.assertRaisesRegex(TypeError, "^overflow: ", lambda: MODEL.session(overflow="ring"))
+        with MODEL.session(context_tokens=64) as session:
+            self.assertRaisesRegex(TypeError, "^temperature: ", lambda: session.set_sampler(temperature="high"))
+            self.assertRaisesRegex(TypeError, "^stop_strings is 'end'; it must be a list",
+                                   lambda: session.set_stops(stop_strings="end"))
 
 
 if __name__ == "__main__":
