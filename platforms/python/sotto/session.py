@@ -99,7 +99,8 @@ class Session(Resource):
             self.stop_reason = None
 
     def set_grammar(self, grammar: Grammar | None, **changes: Unpack[MatcherFields]) -> None:
-        """Sets the grammar of the generated text, and makes a matcher for it. None removes it."""
+        """Sets the grammar of the generated text, and makes a matcher for it. None removes it. After a complete text, set
+        the grammar again, or call reset(), to generate another one."""
         if grammar is None:
             return self.set_matcher(None)
         if not isinstance(grammar, Grammar):
