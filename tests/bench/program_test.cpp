@@ -78,8 +78,8 @@ TEST(Program, MeasuresEverythingOnce) {
   EXPECT_GT(json.at("model").at("kv_bytes"), 0);
   EXPECT_EQ(json.at("settings").at("runs"), 1);
   // 512 does not fit 128 positions.
-  EXPECT_EQ(json.at("settings").at("contexts"), nlohmann::json({0}));
-  EXPECT_EQ(json.at("settings").at("prompt_lengths"), nlohmann::json({32, 128}));
+  EXPECT_EQ(json.at("settings").at("contexts"), nlohmann::json::array({0}));
+  EXPECT_EQ(json.at("settings").at("prompt_lengths"), nlohmann::json::array({32, 128}));
 
   std::map<std::string, size_t> counts;
   for (const auto& figure : json.at("figures")) {

@@ -125,7 +125,7 @@ TEST(GrammarJsonl, BadLinesDoNotEndTheRun) {
     EXPECT_EQ(answers[2 * i]["valid"], false) << bad[i].substr(0, 80);
     EXPECT_EQ(answers[2 * i].value("line", size_t{0}), 2 * i + 1);
     EXPECT_EQ(answers[2 * i]["accepted"], json::array());
-    EXPECT_EQ(answers[2 * i + 1]["accepted"], json({true}));
+    EXPECT_EQ(answers[2 * i + 1]["accepted"], json::array({true}));
   }
 }
 

@@ -36,7 +36,7 @@ TEST(Stops, Strings) {
   const json quoted = generated({"-n", "200", "--seed", "3", "--stop", "\"\\n\""});
   EXPECT_EQ(quoted["stop"], "stop_string");
   EXPECT_FALSE(has(quoted, "\n"));
-  EXPECT_EQ(generated({"-n", "4", "--stop", "[END]"})["parameters"]["stop"], json({"[END]"}));
+  EXPECT_EQ(generated({"-n", "4", "--stop", "[END]"})["parameters"]["stop"], json::array({"[END]"}));
 }
 
 TEST(Stops, TokensTimeAndRepetition) {
