@@ -20,17 +20,14 @@ using generic::Whole;
 // Returns the distance between the score rows, in floats.
 size_t score_stride(const AttentionRowsArgs& args) { return args.slots_of(args.row_count - 1); }
 
-// Four dimensions of a query, which are multiplied with the same dimensions of 16 keys. The multiplication is written
-// in assembly, because GCC 12 broadcasts the argument of the intrinsic through a general register.
-struct Four {
-  int8_t q[4];
-};
-inline void multiply_add(__m512i& sums, __m512i keys, const Four& four) {
-  asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sums) : "v"(keys), "m"(four));
+// Multiplies four dimensions of a query with the same dimensions of 16 keys. This is written in assembly, because GCC
+// 12 broadcasts the argument of the intrinsic through a general register.
+inline void multiply_add(__m512i& sums, __m512i keys, const int8_t* q) {
+  asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sums) : "v"(keys), "m"(*reinterpret_cast<const int8_t(*)[4]>(q)));
 }
 
 struct FewQueries {
-  alignas(64) Four q[kFewRows][kMaxHeadSize / 4];
+  alignas(64) int8_t q[kFewRows][kMaxHeadSize];
   float scales[kFewRows];
   int32_t excess[16];  // 128 times the sum of q
 };
@@ -39,7 +36,7 @@ struct FewQueries {
 void quantize_queries(const AttentionRowsArgs& args, FewQueries* queries) {
   const size_t padded = (args.row_stride + 63) / 64 * 64;
   for (size_t r = 0; r < args.row_count; ++r) {
-    int8_t* q = queries->q[r]->q;
+    int8_t* q = queries->q[r];
     for (size_t d = 0; d < padded; d += 64) _mm512_store_si512(q + d, _mm512_setzero_si512());
     const float s = generic::quantize_symmetric<Vector>(args.queries + r * args.query_stride, args.head_size, q);
     queries->scales[r] = s * args.score_scale;
@@ -49,7 +46,7 @@ void quantize_queries(const AttentionRowsArgs& args, FewQueries* queries) {
   for (size_t r = 0; r < 16; ++r) sums[r] = _mm512_setzero_si512();
   for (size_t r = 0; r < args.row_count; ++r) {
     for (size_t d = 0; d < padded; d += 64) {
-      sums[r] = _mm512_dpbusd_epi32(sums[r], _mm512_set1_epi8(1), _mm512_load_si512(queries->q[r]->q + d));
+      sums[r] = _mm512_dpbusd_epi32(sums[r], _mm512_set1_epi8(1), _mm512_load_si512(queries->q[r] + d));
     }
   }
   _mm512_storeu_si512(queries->excess, _mm512_slli_epi32(avx512::sum_rows(sums), 7));
@@ -70,12 +67,12 @@ void load_keys(const AttentionRowsArgs& args, size_t first, size_t count, size_t
 }
 
 // Adds the products of one group of dimensions of a query with 16 keys.
-inline __m512i multiply_add(__m512i sums, const __m512i (&keys)[16], const Four* q) {
+inline __m512i multiply_add(__m512i sums, const __m512i (&keys)[16], const int8_t* q) {
   __m512i odd = _mm512_setzero_si512();
 #pragma GCC unroll 8
   for (size_t j = 0; j < 16; j += 2) {
-    multiply_add(sums, keys[j], q[j]);
-    multiply_add(odd, keys[j + 1], q[j + 1]);
+    multiply_add(sums, keys[j], q + 4 * j);
+    multiply_add(odd, keys[j + 1], q + 4 * (j + 1));
   }
   return _mm512_add_epi32(sums, odd);
 }
@@ -89,7 +86,7 @@ void score_keys(const AttentionRowsArgs& args, const FewQueries& queries, size_t
     load_keys(args, first, count, group, keys);
     for (size_t r = 0; r < args.row_count; ++r) {
       const __m512i before = group == 0 ? _mm512_setzero_si512() : sums[r];
-      sums[r] = multiply_add(before, keys, queries.q[r] + group * 16);
+      sums[r] = multiply_add(before, keys, queries.q[r] + group * 64);
     }
   }
   const Part part = {count};
