@@ -90,6 +90,18 @@ struct Split {
   size_t collected;
 };
 
+// The activation functions of feed-forward layers, as kernels/math.h defines them. Model files contain these numbers.
+enum class Activation : uint8_t {
+  kGeluTanh = 0,     // Hendrycks and Gimpel 2016: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+  kGeluErf = 1,      // x/2 (1 + erf(x/sqrt 2))
+  kRelu = 2,         // max(x, 0)
+  kSilu = 3,         // x / (1 + exp(-x))
+  kTanh = 4,         // tanh(x)
+  kQuickGelu = 5,    // x / (1 + exp(-1.702 x))
+  kSquaredRelu = 6,  // max(x, 0)^2
+};
+inline constexpr size_t kActivationCount = 7;
+
 // The operations of one instruction set.
 struct Kernels {
   Isa isa;
@@ -112,10 +124,9 @@ struct Kernels {
   // If m = 0, all q and the result are 0.
   float (*quantize_symmetric)(const float* x, size_t n, int8_t* q);
 
-  // Replace x by gelu(x). The tanh form (Hendrycks and Gimpel 2016) is x / (1 + exp(-2u)) with u = sqrt(2/pi)
-  // (x + 0.044715 x^3). The erf form is x/2 (1 + erf(x/sqrt 2)).
-  void (*gelu_tanh)(float* x, size_t n);
-  void (*gelu_erf)(float* x, size_t n);
+  // Replaces x by its activation. NaN stays NaN.
+  void activate(Activation activation, float* x, size_t n) const { activations[static_cast<size_t>(activation)](x, n); }
+  void (*activations[kActivationCount])(float* x, size_t n);
 
   // Computes y += x.
   void (*add)(const float* x, size_t n, float* y);

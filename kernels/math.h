@@ -23,6 +23,15 @@
 //   e = (p * t) * exp((x * x) * -0.5)
 //   gelu = (x > 0 ? x : 0) - (a * 0.5) * e
 //
+// silu(x) = x / (1 + exp_or_infinity(-x)); quick_gelu(x) = x / (1 + exp_or_infinity(x * kQuickGeluFactor))
+//
+// tanh(x), with a = |x|:
+//   if a >= kTanhLimit: t = 1 - 2 / (1 + exp_or_infinity(a + a)); tanh = x >= 0 ? t : 0 - t
+//   otherwise: s = x * x; p = kTanhRatio[4]; then for k = 3 ... 0: p = fma(p, s, kTanhRatio[k])
+//     tanh = x * fma(p, s, 1)
+//
+// relu(x) = 0 > x ? 0 : x; squared_relu(x) = relu(x) * relu(x)
+//
 // clamp(x, low, high) is y = x > low ? x : low; y < high ? y : high. It maps NaN to low. The max of an array starts
 // with m = -infinity and takes m = x > m ? x : m for each element. At the end it adds 0, so that -0 becomes 0.
 #pragma once
@@ -69,6 +78,14 @@ inline constexpr float kExp[7] = {
 
 inline constexpr float kGeluLinear = -1.5957691216f;  // -2 sqrt(2/pi)
 inline constexpr float kGeluCubic = -1.5957691216f * 0.044715f;
+
+inline constexpr float kQuickGeluFactor = -1.702f;
+
+// The minimax polynomial of (tanh(x)/x - 1) / x^2 in x^2 below the limit, with a relative error of tanh of 5e-9.
+inline constexpr float kTanhLimit = 0.625f;
+inline constexpr float kTanhRatio[5] = {
+    -0x1.555532p-2f, 0x1.110726p-3f, -0x1.b83c5ap-5f, 0x1.52269cp-6f, -0x1.75e1cep-8f,
+};
 
 // The minimax polynomial of erfc(a / sqrt 2) exp(a^2 / 2) / t on a in [0, 13.4], with a relative error of 8e-8.
 inline constexpr float kErfcSlope = 0.28125f;

@@ -68,9 +68,9 @@ void attend(const Rows& rows, const std::vector<float>& qkv, size_t head, size_t
 
 std::vector<float> activate(const Rows& rows, std::vector<float> x, Activation activation) {
   const Kernels& kernels = elementary_functions();
-  const auto function = activation == Activation::kGeluErf ? kernels.gelu_erf : kernels.gelu_tanh;
   const size_t width = x.size() / rows.count;
-  for_each_index(rows.count, rows.thread_count, [&](size_t row) { function(&x[row * width], width); });
+  for_each_index(rows.count, rows.thread_count,
+                 [&](size_t row) { kernels.activate(activation, &x[row * width], width); });
   return x;
 }
 

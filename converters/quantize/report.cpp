@@ -125,7 +125,7 @@ std::string summary_json(const ConversionSummary& summary) {
       {"name", summary.info.name},
       {"source", summary.info.source},
       {"shape", shape_json(summary.info)},
-      {"activation", summary.info.activation == Activation::kGeluErf ? "gelu_erf" : "gelu_tanh"},
+      {"activation", std::string(activation_name(summary.info.activation))},
       {"tied_head", summary.info.head_kind == HeadKind::kTied},
       {"end_of_text_token", summary.info.end_of_text_token},
       {"tokenizer", summary.has_tokenizer},

@@ -32,7 +32,10 @@ void check_count(uint32_t value, uint32_t limit, const char* what, const std::st
 constexpr std::pair<std::string_view, Activation> kActivations[] = {
     {"gelu_new", Activation::kGeluTanh},   {"gelu_pytorch_tanh", Activation::kGeluTanh},
     {"gelu_fast", Activation::kGeluTanh},  {"gelu", Activation::kGeluErf},
-    {"gelu_python", Activation::kGeluErf},
+    {"gelu_python", Activation::kGeluErf}, {"relu", Activation::kRelu},
+    {"silu", Activation::kSilu},           {"swish", Activation::kSilu},
+    {"tanh", Activation::kTanh},           {"quick_gelu", Activation::kQuickGelu},
+    {"relu2", Activation::kSquaredRelu},
 };
 
 constexpr char kLoadInPython[] =

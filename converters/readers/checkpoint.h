@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/kernels.h"
+
 namespace sotto {
 
 struct ModelShape {
@@ -21,8 +23,6 @@ struct ModelShape {
   uint32_t feed_forward_size = 0;
   uint32_t layer_count = 0;
 };
-
-enum class Activation : uint8_t { kGeluTanh = 0, kGeluErf = 1 };
 
 // Returns the activation that transformers calls `name`, or nullopt.
 std::optional<Activation> find_activation(std::string_view name);

@@ -66,7 +66,6 @@ const std::pair<const char*, nlohmann::json> kSettings[] = {
     {"position_embedding_type", "learned_absolute"},
     {"normalization", "LayerNorm"},
     {"swiglu", false},
-    {"squared_relu", false},
     {"group_query_attention", false},
     {"apply_layernorm_1p", false},
     {"apply_residual_connection_post_layernorm", false},
@@ -129,7 +128,9 @@ std::unique_ptr<Checkpoint> open_megatron(const std::filesystem::path& path, con
   set_vocabulary(config.count("padded_vocab_size", nullptr, 0), info, mapping, notes);
   info.norm_epsilon = config.epsilon("layernorm_epsilon", 1e-5f);
   const bool is_tanh = config.flag("bias_gelu_fusion", true) || config.flag("openai_gelu", false);
-  info.activation = options.activation.value_or(is_tanh ? Activation::kGeluTanh : Activation::kGeluErf);
+  const Activation gelu = is_tanh ? Activation::kGeluTanh : Activation::kGeluErf;
+  const bool is_squared_relu = config.flag("squared_relu", false);
+  info.activation = options.activation.value_or(is_squared_relu ? Activation::kSquaredRelu : gelu);
   return std::make_unique<NamedCheckpoint>(std::move(info), std::move(notes), std::move(tensors), std::move(mapping));
 }
 

@@ -1,5 +1,5 @@
-// The operations of a transformer layer other than attention and linear layers: layer normalization, GELU, quantization
-// of activations, residual sums, and the embedding of a token.
+// The operations of a transformer layer other than attention and linear layers: layer normalization, activation
+// functions, quantization of rows, residual sums, and the embedding of a token.
 #pragma once
 
 #include "kernels/generic/vector.h"
@@ -81,6 +81,49 @@ inline void gelu_erf(float* x, size_t n) {
     p = fma(p, t, V::broadcast(kErfc[0]));
     const V e = (p * t) * exp((v * v) * V::broadcast(-0.5f));
     (max(v, V::zero()) - (a * V::broadcast(0.5f)) * e).store(x + i, extent);
+  });
+}
+
+// Calls y = function(x) for each block of x and stores y.
+template <class V, class Function>
+inline void replace_each(float* x, size_t n, Function&& function) {
+  for_each_block<V>(n, [&](size_t i, auto extent) { function(V::load(x + i, extent)).store(x + i, extent); });
+}
+
+template <class V>
+inline void relu(float* x, size_t n) {
+  replace_each<V>(x, n, [](V v) { return max(V::zero(), v); });
+}
+
+template <class V>
+inline void squared_relu(float* x, size_t n) {
+  replace_each<V>(x, n, [](V v) { return max(V::zero(), v) * max(V::zero(), v); });
+}
+
+template <class V>
+inline void silu(float* x, size_t n) {
+  replace_each<V>(x, n, [](V v) { return v / (V::broadcast(1.0f) + exp_or_infinity(v * V::broadcast(-1.0f))); });
+}
+
+template <class V>
+inline void quick_gelu(float* x, size_t n) {
+  replace_each<V>(x, n,
+                  [](V v) { return v / (V::broadcast(1.0f) + exp_or_infinity(v * V::broadcast(kQuickGeluFactor))); });
+}
+
+template <class V>
+inline void tanh(float* x, size_t n) {
+  replace_each<V>(x, n, [](V v) {
+    const V one = V::broadcast(1.0f), a = abs(v);
+    const V t = one - V::broadcast(2.0f) / (one + exp_or_infinity(a + a));
+    const V s = v * v;
+    V p = V::broadcast(kTanhRatio[4]);
+    p = fma(p, s, V::broadcast(kTanhRatio[3]));
+    p = fma(p, s, V::broadcast(kTanhRatio[2]));
+    p = fma(p, s, V::broadcast(kTanhRatio[1]));
+    p = fma(p, s, V::broadcast(kTanhRatio[0]));
+    const V large = select_ge(v, V::zero(), t, V::zero() - t);
+    return select_ge(a, V::broadcast(kTanhLimit), large, v * fma(p, s, one));
   });
 }
 

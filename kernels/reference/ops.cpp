@@ -88,6 +88,41 @@ void gelu_erf(float* x, size_t n) {
   }
 }
 
+// Rectified linear units (Nair and Hinton 2010).
+void relu(float* x, size_t n) {
+  for (size_t i = 0; i < n; ++i) x[i] = 0.0f > x[i] ? 0.0f : x[i];
+}
+
+// Primer's squared ReLU (So et al. 2021).
+void squared_relu(float* x, size_t n) {
+  relu(x, n);
+  for (size_t i = 0; i < n; ++i) x[i] = x[i] * x[i];
+}
+
+// Sigmoid linear units (Elfwing et al. 2017), also called swish.
+void silu(float* x, size_t n) {
+  for (size_t i = 0; i < n; ++i) x[i] = x[i] / (1.0f + exp_or_infinity(-x[i]));
+}
+
+void quick_gelu(float* x, size_t n) {
+  for (size_t i = 0; i < n; ++i) x[i] = x[i] / (1.0f + exp_or_infinity(x[i] * kQuickGeluFactor));
+}
+
+void tanh(float* x, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    const float a = std::fabs(x[i]);
+    if (a >= kTanhLimit) {
+      const float t = 1.0f - 2.0f / (1.0f + exp_or_infinity(a + a));
+      x[i] = x[i] >= 0.0f ? t : 0.0f - t;
+    } else {
+      const float s = x[i] * x[i];
+      float p = kTanhRatio[4];
+      for (int k = 3; k >= 0; --k) p = std::fma(p, s, kTanhRatio[k]);
+      x[i] = x[i] * std::fma(p, s, 1.0f);
+    }
+  }
+}
+
 void add(const float* x, size_t n, float* y) {
   for (size_t i = 0; i < n; ++i) y[i] = y[i] + x[i];
 }

@@ -12,6 +12,11 @@ void quantize_row(const float* x, size_t n, int8_t* q, RowQuantization* quantiza
 float quantize_symmetric(const float* x, size_t n, int8_t* q);
 void gelu_tanh(float* x, size_t n);
 void gelu_erf(float* x, size_t n);
+void relu(float* x, size_t n);
+void silu(float* x, size_t n);
+void tanh(float* x, size_t n);
+void quick_gelu(float* x, size_t n);
+void squared_relu(float* x, size_t n);
 void add(const float* x, size_t n, float* y);
 void embed(const int8_t* q, float scale, const float* position, size_t n, float* y);
 void attention(const AttentionArgs& args);
@@ -37,8 +42,7 @@ inline constexpr Kernels kTable = {
     .layer_norm = layer_norm,
     .quantize_row = quantize_row,
     .quantize_symmetric = quantize_symmetric,
-    .gelu_tanh = gelu_tanh,
-    .gelu_erf = gelu_erf,
+    .activations = {gelu_tanh, gelu_erf, relu, silu, tanh, quick_gelu, squared_relu},
     .add = add,
     .embed = embed,
     .attention = attention,

@@ -99,7 +99,7 @@ Status read_config(const format::Model& model, ModelConfig* config, Error* error
              head_size,
              model.feed_forward_size(),
              model.layers()->size(),
-             static_cast<ActivationKind>(model.activation()),
+             static_cast<Activation>(model.activation()),
              model.norm_epsilon(),
              model.end_of_text_token()};
   return Status::kOk;

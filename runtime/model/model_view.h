@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/kernels.h"
 #include "kernels/linear/linear.h"
 #include "runtime/base/status.h"
 #include "runtime/model/tokenizer_view.h"
@@ -17,8 +18,6 @@ struct Norm;
 
 namespace sotto {
 
-enum class ActivationKind : uint8_t { kGeluTanh = 0, kGeluErf = 1 };
-
 // The dimensions of a model.
 struct ModelConfig {
   uint32_t vocabulary_size = 0;
@@ -28,7 +27,7 @@ struct ModelConfig {
   uint32_t head_size = 0;
   uint32_t feed_forward_size = 0;
   uint32_t layer_count = 0;
-  ActivationKind activation = ActivationKind::kGeluTanh;
+  Activation activation = Activation::kGeluTanh;
   float norm_epsilon = 0;
   int32_t end_of_text_token = -1;
 };

@@ -294,15 +294,14 @@ void Forward::attend_row(uint32_t layer, uint32_t head, const Batch& batch, size
                sublayer_output_ + row * width + head * config.head_size);
 }
 
-// Computes quantized = gelu(scratch).
+// Computes quantized = activation(scratch).
 void Forward::activate(size_t rows) {
   const ModelConfig& config = model_->config();
   const Kernels& kernels = model_->kernels();
   const size_t inner = config.feed_forward_size;
-  const auto gelu = config.activation == ActivationKind::kGeluTanh ? kernels.gelu_tanh : kernels.gelu_erf;
   parallel_for(pool_, rows, [&](size_t row) {
     float* x = scratch_ + row * inner;
-    gelu(x, inner);
+    kernels.activate(config.activation, x, inner);
     kernels.quantize_row(x, inner, quantized_ + row * inner, &quantization_[row]);
   });
 }

@@ -93,8 +93,7 @@ void RingOracle::evaluate(int32_t token) {
     kernels_.add(linear(layer.attention_output, attention).data(), n, x.data());
 
     std::vector<float> up = linear(layer.feed_forward_up, norm(layer.feed_forward_norm, x));
-    const auto gelu = config.activation == ActivationKind::kGeluErf ? kernels_.gelu_erf : kernels_.gelu_tanh;
-    gelu(up.data(), up.size());
+    kernels_.activate(config.activation, up.data(), up.size());
     kernels_.add(linear(layer.feed_forward_down, up).data(), n, x.data());
   }
   hidden_ = x;

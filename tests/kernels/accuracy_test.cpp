@@ -56,7 +56,7 @@ TEST(Accuracy, ExpEndsWhereResultsWouldBeDenormal) {
 TEST(Accuracy, GeluTanh) {
   const std::vector<float> x = sweep(40.0f, 4999);
   std::vector<float> y = x;
-  reference().gelu_tanh(y.data(), y.size());
+  reference().activate(Activation::kGeluTanh, y.data(), y.size());
   for (size_t i = 0; i < x.size(); ++i) {
     const double v = x[i];
     const double u = std::sqrt(2.0 / M_PI) * (v + 0.044715 * v * v * v);
@@ -70,7 +70,7 @@ TEST(Accuracy, GeluTanh) {
 TEST(Accuracy, GeluErf) {
   const std::vector<float> x = sweep(40.0f, 4999);
   std::vector<float> y = x;
-  reference().gelu_erf(y.data(), y.size());
+  reference().activate(Activation::kGeluErf, y.data(), y.size());
   for (size_t i = 0; i < x.size(); ++i) {
     const double v = x[i];
     const double exact = 0.5 * v * std::erfc(-v / std::sqrt(2.0));
@@ -83,12 +83,75 @@ TEST(Accuracy, GeluErf) {
 TEST(Accuracy, GeluOfHugeNumbersIsTheNumberOrZero) {
   for (const float magnitude : {15.0f, 1e3f, 1e13f, 1e20f, 3.4028235e38f}) {
     float y[] = {magnitude, -magnitude, magnitude, -magnitude};
-    reference().gelu_tanh(y, 2);
-    reference().gelu_erf(y + 2, 2);
+    reference().activate(Activation::kGeluTanh, y, 2);
+    reference().activate(Activation::kGeluErf, y + 2, 2);
     EXPECT_EQ(y[0], magnitude);
     EXPECT_EQ(y[1], 0.0f);
     EXPECT_EQ(y[2], magnitude);
     EXPECT_EQ(y[3], 0.0f);
+  }
+}
+
+// Returns the largest error of an activation in units in the last place, divided by allowed(x), over all bfloat16 from
+// low to high. Below FLT_MIN the unit is that of FLT_MIN.
+template <typename Exact, typename Allowed>
+double worst_error(Activation activation, float low, float high, const Exact& exact, const Allowed& allowed) {
+  std::vector<float> x = all_bfloat16();
+  std::erase_if(x, [&](float v) { return !(v >= low && v <= high); });
+  std::vector<float> y = x;
+  reference().activate(activation, y.data(), y.size());
+  double worst = 0.0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double value = exact(static_cast<double>(x[i]));
+    constexpr double kLeast = std::numeric_limits<float>::min();
+    const double error = std::fabs(y[i] - value) / ulp_of(std::max(std::fabs(value), kLeast));
+    worst = std::max(worst, error / allowed(x[i]));
+  }
+  return worst;
+}
+
+constexpr float kLargest = std::numeric_limits<float>::max();
+
+TEST(Accuracy, SiluIsWithinTwoUlps) {
+  const auto silu = [](double x) { return x / (1.0 + std::exp(-x)); };
+  EXPECT_LT(worst_error(Activation::kSilu, -kExpMax, kLargest, silu, [](float) { return 2.0; }), 1.0);
+}
+
+TEST(Accuracy, QuickGelu) {
+  const auto quick_gelu = [](double x) { return x / (1.0 + std::exp(-1.702 * x)); };
+  // The argument of exp and the factor 1.702 are rounded, so the error grows with |x| in the left tail.
+  const auto allowed = [](float x) { return 2.0 + 2.0 * std::max(0.0f, -x); };
+  EXPECT_LT(worst_error(Activation::kQuickGelu, -51.0f, kLargest, quick_gelu, allowed), 1.0);
+}
+
+TEST(Accuracy, SigmoidsOfHugeNumbersAreZero) {
+  for (const Activation activation : {Activation::kSilu, Activation::kQuickGelu}) {
+    for (const float x : {-89.0f, -1e3f, -1e20f, -kLargest}) {
+      float y = x;
+      reference().activate(activation, &y, 1);
+      EXPECT_EQ(y, 0.0f) << x;
+    }
+  }
+}
+
+TEST(Accuracy, TanhIsWithinTwoUlps) {
+  const auto tanh = [](double x) { return std::tanh(x); };
+  EXPECT_LT(worst_error(Activation::kTanh, -kLargest, kLargest, tanh, [](float) { return 2.0; }), 1.0);
+}
+
+TEST(Accuracy, ReluIsCorrectlyRounded) {
+  const auto relu = [](double x) { return std::max(x, 0.0); };
+  const auto squared_relu = [relu](double x) { return relu(x) * relu(x); };
+  const auto half = [](float) { return 0.5000001; };
+  EXPECT_EQ(worst_error(Activation::kRelu, -kLargest, kLargest, relu, half), 0.0);
+  EXPECT_LT(worst_error(Activation::kSquaredRelu, -kLargest, 1.8e19f, squared_relu, half), 1.0);
+}
+
+TEST(Accuracy, ActivationsOfNanAreNan) {
+  for (const Activation activation : kActivations) {
+    float y = std::numeric_limits<float>::quiet_NaN();
+    reference().activate(activation, &y, 1);
+    EXPECT_TRUE(std::isnan(y)) << static_cast<int>(activation);
   }
 }
 

@@ -90,12 +90,25 @@ TEST_P(Golden, Gelu) {
   const uint64_t hash = hash_of([&](Inputs& inputs, size_t n, Hash& sink) {
     std::vector<float> x = inputs.floats(n);
     std::vector<float> y = x;
-    kernels_->gelu_tanh(x.data(), n);
-    kernels_->gelu_erf(y.data(), n);
+    kernels_->activate(Activation::kGeluTanh, x.data(), n);
+    kernels_->activate(Activation::kGeluErf, y.data(), n);
     sink.add(x.data(), n);
     sink.add(y.data(), n);
   });
   EXPECT_EQ(hash, 0xf032ff0f4d992857u);
+}
+
+TEST_P(Golden, OtherActivations) {
+  const uint64_t hash = hash_of([&](Inputs& inputs, size_t n, Hash& sink) {
+    const std::vector<float> x = inputs.floats(n);
+    for (const Activation activation : kActivations) {
+      if (activation == Activation::kGeluTanh || activation == Activation::kGeluErf) continue;
+      std::vector<float> y = x;
+      kernels_->activate(activation, y.data(), n);
+      sink.add(y.data(), n);
+    }
+  });
+  EXPECT_EQ(hash, 0x74d8e6e87fcde3e7u);
 }
 
 TEST_P(Golden, AddAndEmbed) {

@@ -57,18 +57,17 @@ TEST_P(Ops, QuantizeSymmetric) {
   });
 }
 
-TEST_P(Ops, GeluTanh) {
-  for_each_case([&](Numbers numbers, size_t n, Placement placement) {
-    expect_same_in_place(make_floats(numbers, n, random_), placement,
-                         [n](const Kernels& kernels, float* x) { kernels.gelu_tanh(x, n); });
-  });
-}
-
-TEST_P(Ops, GeluErf) {
-  for_each_case([&](Numbers numbers, size_t n, Placement placement) {
-    expect_same_in_place(make_floats(numbers, n, random_), placement,
-                         [n](const Kernels& kernels, float* x) { kernels.gelu_erf(x, n); });
-  });
+TEST_P(Ops, Activations) {
+  for (const Activation activation : kActivations) {
+    SCOPED_TRACE(testing::Message() << "activation " << static_cast<int>(activation));
+    const auto compare = [&](const std::vector<float>& x, Placement placement) {
+      expect_same_in_place(x, placement,
+                           [&](const Kernels& kernels, float* data) { kernels.activate(activation, data, x.size()); });
+    };
+    for_each_case(
+        [&](Numbers numbers, size_t n, Placement placement) { compare(make_floats(numbers, n, random_), placement); });
+    compare(all_bfloat16(), Placement::kBeforeGuard);
+  }
 }
 
 TEST_P(Ops, Add) {
@@ -169,8 +168,8 @@ TEST_P(Ops, GeluWhereItsExpOverflows) {
   std::vector<float> x;
   for (float v = -8.0f; v > -12.0f; v = std::nextafter(v * 1.00001f, -13.0f)) x.push_back(v);
   std::vector<float> expected = x;
-  reference_->gelu_tanh(expected.data(), expected.size());
-  kernels_->gelu_tanh(x.data(), x.size());
+  reference_->activate(Activation::kGeluTanh, expected.data(), expected.size());
+  kernels_->activate(Activation::kGeluTanh, x.data(), x.size());
   EXPECT_EQ(difference(expected, x), "");
 }
 

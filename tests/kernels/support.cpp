@@ -106,6 +106,12 @@ uint64_t test_seed() {
   return std::random_device{}();
 }
 
+std::vector<float> all_bfloat16() {
+  std::vector<float> values;
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) values.push_back(std::bit_cast<float>(bits << 16));
+  return values;
+}
+
 std::vector<size_t> edge_lengths() {
   std::vector<size_t> lengths;
   for (size_t n = 1; n <= 70; ++n) lengths.push_back(n);

@@ -63,6 +63,15 @@ enum class Numbers {
 };
 inline constexpr Numbers kFiniteNumbers[] = {Numbers::kActivations, Numbers::kWide, Numbers::kTiny, Numbers::kConstant};
 
+inline constexpr Activation kActivations[] = {
+    Activation::kGeluTanh, Activation::kGeluErf,   Activation::kRelu,        Activation::kSilu,
+    Activation::kTanh,     Activation::kQuickGelu, Activation::kSquaredRelu,
+};
+static_assert(std::size(kActivations) == kActivationCount);
+
+// Returns all floats whose low 16 bits are 0: every bfloat16, with infinities and NaN.
+std::vector<float> all_bfloat16();
+
 using Random = std::mt19937_64;
 std::vector<float> make_floats(Numbers kind, size_t n, Random& random);
 std::vector<int8_t> make_int8(size_t n, Random& random);  // all of [-128, 127]

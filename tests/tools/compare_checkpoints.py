@@ -4,7 +4,8 @@
 
 Needs torch, transformers, peft and safetensors; not run by the tests. The same weights must give the same bytes from
 every format. Each PYTHON is an interpreter with another version of torch, which writes the same files. A merged adapter
-may differ in the last bit of a weight from PEFT's, so a few of the quantized bytes may differ.
+may differ in the last bit of a weight from PEFT's, so a few of the quantized bytes may differ. The program `sotto`,
+which must be next to sotto-convert, scores a model for each activation.
 """
 import json
 import pathlib
@@ -146,7 +147,7 @@ def gpt2_like(config, state, prefix, final_norm, embedding_scale):
     """Returns a GPT-2 with the weights of an OPT or BioGPT."""
     result = transformers.GPT2LMHeadModel(transformers.GPT2Config(
         vocab_size=97, n_positions=32, n_embd=48, n_head=4, n_layer=3, n_inner=64, eos_token_id=2,
-        activation_function="gelu", tie_word_embeddings=embedding_scale == 1))
+        activation_function="relu" if config.model_type == "opt" else "gelu", tie_word_embeddings=embedding_scale == 1))
     tensors = {"wte.weight": (state[prefix + "embed_tokens.weight"].double() * embedding_scale).float(),
                "wpe.weight": state[prefix + "embed_positions.weight"][2:]}
     for kind in "weight", "bias":
@@ -169,8 +170,7 @@ def compare_fairseq(root):
     torch.manual_seed(2)
     common = dict(vocab_size=97, hidden_size=48, num_hidden_layers=3, num_attention_heads=4,
                   max_position_embeddings=32)
-    opt = transformers.OPTForCausalLM(transformers.OPTConfig(ffn_dim=64, activation_function="gelu",
-                                                             word_embed_proj_dim=48, **common))
+    opt = transformers.OPTForCausalLM(transformers.OPTConfig(ffn_dim=64, word_embed_proj_dim=48, **common))
     biogpt = transformers.BioGptForCausalLM(transformers.BioGptConfig(intermediate_size=64, **common))
     for model, prefix, final_norm, scale in ((opt, "model.decoder.", "final_layer_norm", 1),
                                              (biogpt, "biogpt.", "layer_norm", 48 ** 0.5)):
@@ -187,6 +187,28 @@ def compare_fairseq(root):
         check_equal(name, convert(root / (name + "_gpt2")), convert(root / name))
         save_torch(root / (name + "_bin"), model, model.state_dict())
         check_equal(name + ": zip", convert(root / name), convert(root / (name + "_bin")))
+
+
+def compare_activations(root):
+    """Converts one model per activation; transformers' model with the same one must have the nearest probabilities."""
+    names = "gelu_new", "gelu", "relu", "silu", "tanh", "quick_gelu", "relu2"
+    tokens = torch.randint(0, 97, (1, 32), generator=torch.Generator().manual_seed(4))
+    exact = {}
+    for name in names:
+        model = tiny_gpt2(activation_function=name)
+        model.save_pretrained(root / name)
+        with torch.no_grad():
+            ln_p = model(tokens).logits.log_softmax(-1)
+        exact[name] = ln_p[0, :-1].gather(1, tokens[0, 1:, None])[:, 0]
+    for name in names:
+        file = root / (name + ".sotto")
+        subprocess.run([CONVERT, root / name, "-o", file, "--quiet"], check=True)
+        run = subprocess.run([CONVERT.parent / "sotto", "score", "-m", file, "--json", "--context", "32", "--ids",
+                              *map(str, tokens[0].tolist())], capture_output=True, text=True, check=True)
+        scores = torch.tensor(json.loads(run.stdout)["log_probabilities"][1:])
+        errors = {other: (scores - exact[other]).abs().mean().item() for other in names}
+        nearest = min(errors, key=errors.get)
+        check("activation " + name, nearest == name and errors[name] < 0.05, f"{errors}")
 
 
 def compare_adapters(root):
@@ -239,6 +261,7 @@ def main():
             compare_other_torch(root, python)
         compare_nanogpt(root)
         compare_fairseq(root)
+        compare_activations(root)
         compare_adapters(root)
     sys.exit(f"{len(failures)} failed" if failures else 0)
 

@@ -183,14 +183,23 @@ TEST_F(HuggingFaceTest, FoldsAttentionScalesIntoQueries) {
   EXPECT_ERROR(load(), "h.0.attn.c_attn.bias\": a value is too large for the factor 2.0");
 }
 
-TEST_F(HuggingFaceTest, ReadsBothFormsOfGelu) {
-  for (const char* name : {"gelu_new", "gelu_pytorch_tanh", "gelu_fast"}) {
+TEST_F(HuggingFaceTest, ReadsTheActivation) {
+  const std::pair<const char*, Activation> activations[] = {{"gelu_new", Activation::kGeluTanh},
+                                                            {"gelu_pytorch_tanh", Activation::kGeluTanh},
+                                                            {"gelu_fast", Activation::kGeluTanh},
+                                                            {"gelu", Activation::kGeluErf},
+                                                            {"relu", Activation::kRelu},
+                                                            {"silu", Activation::kSilu},
+                                                            {"swish", Activation::kSilu},
+                                                            {"tanh", Activation::kTanh},
+                                                            {"quick_gelu", Activation::kQuickGelu},
+                                                            {"relu2", Activation::kSquaredRelu}};
+  for (const auto& [name, activation] : activations) {
     tiny_.config["activation_function"] = name;
-    EXPECT_EQ(open()->info().activation, Activation::kGeluTanh) << name;
+    EXPECT_EQ(open()->info().activation, activation) << name;
   }
-  tiny_.config["activation_function"] = "gelu";
-  EXPECT_EQ(open()->info().activation, Activation::kGeluErf);
-  EXPECT_NE(config_error("activation_function", "relu").find("is \"relu\"; supported are"), std::string::npos);
+  EXPECT_PRED2(contains, config_error("activation_function", "leaky_relu"),
+               "is \"leaky_relu\"; supported are gelu_new");
 }
 
 // Returns the tensors of a GPT-2 with the names and shapes that OPT and BioGPT have.
@@ -251,6 +260,8 @@ TEST_F(HuggingFaceTest, OptIsAGpt2WithOtherNames) {
   EXPECT_ERROR(open(), "\"decoder.layers.0.fc1.bias\": is missing");
   tiny_.config["enable_bias"] = false;
   EXPECT_EQ(load().layers[0].feed_forward_up.bias, std::vector<float>(16));
+  tiny_.config.erase("activation_function");
+  EXPECT_EQ(load().activation, Activation::kRelu);
 }
 
 TEST_F(HuggingFaceTest, BioGptScalesItsEmbeddings) {

@@ -168,7 +168,7 @@ TEST_F(ProgramTest, AdaptersAreNamedWithTheirScale) {
 
 TEST_F(ProgramTest, TheActivationCanBeGiven) {
   ASSERT_EQ(run(". -o m.sotto --json --activation gelu"), 0) << err_;
-  EXPECT_EQ(nlohmann::json::parse(out_)["activation"], "gelu_erf");
+  EXPECT_EQ(nlohmann::json::parse(out_)["activation"], "gelu");
   expect_failure(". -o m.sotto --activation glu", 2, "\"glu\" is not one of gelu_new, gelu_pytorch_tanh");
   expect_failure("--synthetic gpt2 --activation gelu -o c.sotto", 2, "cannot be combined with");
 }

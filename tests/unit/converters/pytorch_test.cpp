@@ -395,6 +395,13 @@ TEST_F(MegatronTest, EveryVersionEqualsSafetensors) {
   }
 }
 
+TEST_F(MegatronTest, SquaredReluReplacesGelu) {
+  const std::vector<uint8_t> bytes = expected("relu2");
+  transpose_linears(tiny_.tensors);
+  save(3, true, {{"squared_relu", std::string("\x88")}});
+  EXPECT_EQ(convert(path()), bytes);
+}
+
 TEST_F(MegatronTest, OtherModelsAreNamed) {
   transpose_linears(tiny_.tensors);
   save(3, true, {{"tensor_model_parallel_size", pickle_integer(2)}});
