@@ -105,7 +105,7 @@ Status Expansion::apply_schema(Branch& branch, Literal literal) {
     if ((kind == JsonKind::kTrue) == literal.negated) branch.dead = true;
     return Status::kOk;
   }
-  if (kind != JsonKind::kObject) return schema_.reject(literal.node, "a schema must be an object or a boolean");
+  if (kind != JsonKind::kObject) return schema_.reject(literal.node, "must be a schema: an object or a boolean");
   // The schema is the conjunction of the keywords whose verdict for this type is open.
   GrowingArray<Literal> open(workspace_);
   for (const uint32_t m : document_.children(literal.node)) {

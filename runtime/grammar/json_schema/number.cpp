@@ -202,7 +202,7 @@ class NumberBuilder {
     const Keyword keyword = schema_.keyword(node);
     CharacterAutomaton other;
     if (keyword == Keyword::kMultipleOf) {
-      if (number.negative() || number.is_zero()) return schema_.reject(node, "must be above 0");
+      if (number.negative() || number.is_zero()) return schema_.reject(node, "must be greater than 0");
       if (!automaton_of_multiples(number, workspace_, &other)) return too_large(node);
       return intersect(other, atom.negated, node);
     }

@@ -162,6 +162,26 @@ uint32_t index_of(std::string_view token) {
 
 constexpr uint32_t kMaxReferences = 32;
 
+// Returns a value in the form in which messages show it.
+std::string_view quoted_value(const JsonDocument& document, uint32_t node) {
+  switch (document.kind(node)) {
+    case JsonKind::kString:
+    case JsonKind::kNumber:
+      return document.text(node);
+    case JsonKind::kArray:
+      return document[node].count == 0 ? "an empty array" : "an array";
+    case JsonKind::kObject:
+      return "an object";
+    case JsonKind::kTrue:
+      return "true";
+    case JsonKind::kFalse:
+      return "false";
+    case JsonKind::kNull:
+      return "null";
+  }
+  return "";
+}
+
 }  // namespace
 
 Keyword find_keyword(std::string_view name, bool modern) {
@@ -201,6 +221,28 @@ Status Schema::fail_at_node(Status status, uint32_t node, const char* what) cons
   char pointer[120];
   const size_t size = document_.pointer(node, pointer, sizeof pointer);
   return fail_at(error_, status, document_[node].offset, std::span<const char>(pointer, size), ": ", what);
+}
+
+Status Schema::fail_at_value(Status status, uint32_t node, const char* subject, const char* what) const {
+  constexpr size_t kShown = 40;
+  char pointer[120];
+  const size_t size = document_.pointer(node, pointer, sizeof pointer);
+  const JsonKind kind = document_.kind(node);
+  const char* const quote = kind == JsonKind::kString ? "\"" : "";
+  const std::string_view value = quoted_value(document_, node);
+  return fail_at(error_, status, document_[node].offset, std::span<const char>(pointer, size), " is ", quote,
+                 first(value, kShown), value.size() > kShown ? "..." : "", quote, "; ", subject, what);
+}
+
+Status Schema::unsupported(uint32_t node, const char* what) const {
+  const JsonKind kind = document_.kind(node);
+  const bool is_short = kind == JsonKind::kString || kind == JsonKind::kNumber;
+  if (is_short) return fail_at_value(Status::kGrammarUnsupported, node, "", what);
+  return fail_at_node(Status::kGrammarUnsupported, node, what);
+}
+
+Status Schema::reject(uint32_t node, const char* what) const {
+  return fail_at_value(Status::kGrammarSyntax, node, "it ", what);
 }
 
 Status Schema::check_memory() const {
@@ -389,14 +431,14 @@ Status Schema::resolve(uint32_t member, uint32_t* target) const {
   const std::string_view path = without_fragment(uri);
   if (!path.empty()) {
     resource = find_identifier(path, resource);
-    if (resource == kNoIndex) return unsupported(member, "reference to another document");
+    if (resource == kNoIndex) return unsupported(member, "references to other documents are not supported");
   }
   *target = resource;
   if (uri.size() > path.size() + 1) {
     const std::string_view fragment(uri.data() + path.size() + 1, uri.size() - path.size() - 1);
     *target = fragment[0] == '/' ? follow_pointer(resource, fragment) : find_anchor(resource, fragment);
   }
-  if (*target == kNoIndex) return reject(member, "reference to nothing in this document");
+  if (*target == kNoIndex) return reject(member, "must refer to a place in this document");
   return Status::kOk;
 }
 
@@ -427,7 +469,7 @@ Status TypeVerdicts::of_schema(uint32_t schema, Verdict* verdict) const {
     case JsonKind::kObject:
       break;
     default:
-      return schema_.reject(schema, "a schema must be an object or a boolean");
+      return schema_.reject(schema, "must be a schema: an object or a boolean");
   }
   for (const uint32_t m : document_.children(schema)) {
     Verdict one = Verdict::kTrue;
@@ -520,7 +562,8 @@ Status TypeVerdicts::of_type_keyword(uint32_t member, Verdict* verdict) const {
   bool integers = false;
   const bool is_list = document_.kind(member) == JsonKind::kArray;
   for (const uint32_t name : document_.values(member, is_list)) {
-    if (document_.kind(name) != JsonKind::kString) return schema_.reject(name, "must be the name of a type");
+    if (document_.kind(name) != JsonKind::kString)
+      return schema_.reject(name, "must be null, boolean, integer, number, string, array or object");
     const std::string_view text = document_.text(name);
     constexpr std::string_view kNames[] = {"null", "boolean", "boolean", "number", "string", "array", "object"};
     bool known = text == "integer";
@@ -530,7 +573,7 @@ Status TypeVerdicts::of_type_keyword(uint32_t member, Verdict* verdict) const {
       mask |= 1u << i;
       known = true;
     }
-    if (!known) return schema_.reject(name, "must be the name of a type");
+    if (!known) return schema_.reject(name, "must be null, boolean, integer, number, string, array or object");
   }
   *verdict = (mask >> static_cast<uint32_t>(type_) & 1) != 0 ? Verdict::kTrue : Verdict::kFalse;
   if (type_ == JsonType::kNumber && *verdict == Verdict::kFalse && integers) *verdict = Verdict::kOpen;

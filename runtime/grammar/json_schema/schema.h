@@ -83,12 +83,10 @@ class Schema {
   Workspace& workspace() const { return workspace_; }
   Error* error() const { return error_; }
 
-  // Both functions fail: unsupported() because no exact grammar is known for the keyword, and reject() because the
-  // keyword is not valid.
-  Status unsupported(uint32_t node, const char* what) const {
-    return fail_at_node(Status::kGrammarUnsupported, node, what);
-  }
-  Status reject(uint32_t node, const char* what) const { return fail_at_node(Status::kGrammarSyntax, node, what); }
+  // Both functions fail: unsupported() because no exact grammar is known for the keyword, and reject() because its
+  // value is not valid, where `what` is the rest of a sentence that begins with "it".
+  Status unsupported(uint32_t node, const char* what) const;
+  Status reject(uint32_t node, const char* what) const;
   Status fail_at_node(Status status, uint32_t node, const char* what) const;
   Status check_memory() const;
 
@@ -120,6 +118,7 @@ class Schema {
   Status skip_references(uint32_t* schema) const;
 
  private:
+  Status fail_at_value(Status status, uint32_t node, const char* subject, const char* what) const;
   uint32_t resource_of(uint32_t node) const;
   uint32_t identifier_of(uint32_t node) const;
   bool is_schema_place(uint32_t node) const;
