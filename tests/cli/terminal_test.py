@@ -1,9 +1,11 @@
-"""Types into the program sotto on a pseudo terminal: one Ctrl-D at the start of a line ends a text, and the program says
-that it waits for one."""
+"""Uses the program sotto on a pseudo terminal: one Ctrl-D at the start of a line ends a text, the program says that it
+waits for one, and it shows how far it is in a long prompt."""
 import argparse
 import os
 import pty
+import re
 import subprocess
+import tempfile
 
 CTRL_D = b"\x04"
 
@@ -27,6 +29,24 @@ def typed(program, arguments, line="hello there"):
     return out
 
 
+def progress(program, arguments):
+    """Runs a command with a prompt of a million tokens, and returns what it first shows on standard error."""
+    terminal, standard_error = pty.openpty()
+    with tempfile.TemporaryFile() as prompt:
+        prompt.write(b"word " * 1_000_000)
+        prompt.seek(0)
+        with subprocess.Popen([program, *arguments], stdin=prompt, stdout=subprocess.DEVNULL,
+                              stderr=standard_error) as process:
+            os.close(standard_error)
+            try:
+                return os.read(terminal, 1000).decode()
+            except OSError:  # it has ended
+                return ""
+            finally:
+                process.kill()
+                os.close(terminal)
+
+
 def expect(condition, what):
     if not condition:
         raise SystemExit(what)
@@ -46,6 +66,8 @@ def main():
     expect(text.startswith("hello there"), f"generate printed {text!r}")
     kept = typed(args.program, ["sample"], '{"probs":[1]}')
     expect(kept == '{"kept":{"0":1.0}}\n', f"sample printed {kept!r}")
+    shown = progress(args.program, ["generate", *model, "-p", "-", "--overflow", "ring", "-q"])
+    expect(re.search(r"standard input: [\d,]+ of [\d,]+ tokens", shown), f"generate showed {shown!r}")
 
 
 main()
