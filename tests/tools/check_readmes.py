@@ -1,6 +1,7 @@
 """Runs the commands and programs that README.md and the READMEs of the bindings print, against a fresh installation of a
 build. Blocks in a language whose tools are missing are skipped. A new block of commands must be added here."""
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -115,15 +116,23 @@ class Readmes:
 
     def go(self):
         [commands] = self.blocks("platforms/go/README.md", "sh")
-        [block] = self.blocks("platforms/go/README.md", "go")
+        [block, grammar] = self.blocks("platforms/go/README.md", "go")
         folder = self.work / "go"
         folder.mkdir()
-        (folder / "main.go").write_text('package main\n\nimport (\n"context"\n"fmt"\n"os"\n'
-                                        'sotto "github.com/sotto-runtime/sotto/platforms/go"\n)\n\n'
-                                        f"func main() {{\n{block}}}\n\n"
-                                        "func check(err error) {\nif err != nil {\npanic(err)\n}\n}\n")
-        program = f"go mod init program\n{commands}\ngo run . ../demo.sotto {PROMPT}"
-        self.expect_text("platforms/go", program, folder, SOTTO=str(self.tree), GOPROXY="off", GOFLAGS="-buildvcs=false")
+
+        def expect_text(what, body, commands):
+            (folder / "main.go").write_text('package main\n\nimport (\n"context"\n"fmt"\n"os"\n'
+                                            'sotto "github.com/sotto-runtime/sotto/platforms/go"\n)\n\n'
+                                            f"func main() {{\n{body}}}\n\n"
+                                            "func check(err error) {\nif err != nil {\npanic(err)\n}\n}\n")
+            self.expect_text(what, f"{commands}\ngo run . ../demo.sotto {PROMPT}", folder, SOTTO=str(self.tree),
+                             GOPROXY="off", GOFLAGS="-buildvcs=false")
+
+        expect_text("platforms/go", block, f"go mod init program\n{commands}")
+        schema = json.dumps({"properties": {"text": {"type": "string", "minLength": 20}}, "required": ["text"]})
+        head, stream = block.split("for text", 1)
+        exports = commands[commands.index("export"):]
+        expect_text("platforms/go, grammar", f"{head}schema := `{schema}`\n{grammar}for text{stream}", exports)
 
     def java(self):
         [commands] = self.blocks("platforms/java/README.md", "sh")
