@@ -76,6 +76,14 @@ sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piec
   return status;
 }
 
+sotto_status sotto_session_set_limit(sotto_session* session, size_t max_tokens) {
+  if (session == nullptr) return SOTTO_INVALID_ARGUMENT;
+  return call(session, [&](Session& s) {
+    s.set_limit(max_tokens);
+    return Status::kOk;
+  });
+}
+
 sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
                                     size_t max_tokens, sotto_piece_fn on_piece, void* user_data) {
   if (session == nullptr || (prompt == nullptr && prompt_count != 0)) {

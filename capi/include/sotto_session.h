@@ -203,10 +203,17 @@ SOTTO_API sotto_status sotto_session_prefill(sotto_session* session, const sotto
 
 /* Generates one token, sets `*piece` and returns SOTTO_OK. When generation ends, it returns the
  * reason instead, and `*piece` has the token -1 and the text that was withheld. An end-of-text or
- * stop token does not become part of the stream. Errors: INVALID_STATE (nothing was prefilled). */
+ * stop token does not become part of the stream. Errors: INVALID_STATE (nothing was prefilled,
+ * or the text of the grammar was already complete at the last prefill). */
 SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece);
 
-/* Prefills the prompt, then generates tokens and calls `on_piece` for each of them, until a stop
+/* Limits the number of tokens that sotto_session_next generates from now on (0: none; SIZE_MAX: no
+ * limit). After that many, or when max_tokens of sotto_stop_params is reached, generation ends with
+ * SOTTO_STOP_MAX_TOKENS. The limit applies until the next call of this function, of
+ * sotto_session_generate or of one that evaluates a prompt. */
+SOTTO_API sotto_status sotto_session_set_limit(sotto_session* session, size_t max_tokens);
+
+/* Prefills the prompt unless it is empty, then generates tokens and calls `on_piece` for each of them, until a stop
  * applies or max_tokens tokens have been generated (0: none; SIZE_MAX: no limit). It is equivalent
  * to sotto_session_prefill followed by a loop over sotto_session_next. Returns the SOTTO_STOP_
  * value that says why generation ended, or an error of these two functions. `prompt` may be NULL

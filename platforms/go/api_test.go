@@ -66,6 +66,38 @@ func TestLimitsOfTokens(t *testing.T) {
 	equal(t, must[SessionInfo](t)(session.Info()).TokenCount, 2)
 }
 
+func TestALimitCountsFromItsCall(t *testing.T) {
+	model := openModel(t)
+	session, other := openSession(t, model, nil), openSession(t, model, nil)
+	whole := collect(t, other, "It was", 5)
+	must[Status](t)(session.Prefill(must[[]Token](t)(model.Tokenize("It was"))))
+	text := ""
+	for _, limit := range []int{3, 2} {
+		noError(t, session.SetLimit(limit))
+		for status := OK; status == OK; {
+			piece, stop, err := session.Next()
+			noError(t, err)
+			text, status = text+piece.Text, stop
+		}
+		equal(t, session.StopReason(), StopMaxTokens)
+	}
+	equal(t, text, whole)
+}
+
+func TestASecondTextNeedsTheGrammarAgain(t *testing.T) {
+	session := openSession(t, openModel(t), nil)
+	noError(t, session.SetGrammar(must[*Grammar](t)(ChoicesGrammar("yes", "no"))))
+	for i := 0; i < 2; i++ {
+		if text := collect(t, session, "He said ", NoLimit); text != "yes" && text != "no" {
+			t.Errorf("%q is no choice", text)
+		}
+		for _, err := range session.Stream(context.Background(), "She said ", NoLimit) {
+			isError(t, err, InvalidState)
+		}
+		noError(t, session.Reset())
+	}
+}
+
 func TestProbabilities(t *testing.T) {
 	model := openModel(t)
 	session := openSession(t, model, nil)

@@ -16,8 +16,6 @@ type sessionCore struct {
 	callbacks *callbacks
 	uses      map[string]*resource // guide, draft and matcher, by what they are for
 	matched   uint32               // sequences that a matcher of this session needs
-	stops     *StopParams
-	limit     uint64 // the stops' max_tokens in force
 	stop      Status
 }
 
@@ -31,7 +29,7 @@ func sessionParams(params *SessionParams) C.sotto_session_params {
 
 // NewSession creates a session; nil parameters are the defaults.
 func (m *Model) NewSession(params *SessionParams) (*Session, error) {
-	core := &sessionCore{model: m.core, uses: map[string]*resource{}, stops: DefaultStopParams()}
+	core := &sessionCore{model: m.core, uses: map[string]*resource{}}
 	err := m.call(func(handle *C.sotto_model) (err error) {
 		given, details, size := sessionParams(params), newError(), C.size_t(0)
 		core.matched = 2*uint32(given.sequence_count) + 1
@@ -172,40 +170,13 @@ func (s *Session) SetSampler(params *SamplerParams) error {
 
 // SetStops replaces the stops.
 func (s *Session) SetStops(params *StopParams) error {
-	stops := *orDefaults(params, DefaultStopParams)
-	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
-		status, details := setStops(handle, &stops)
-		if status >= 0 {
-			s.core.stops, s.core.limit = &stops, stops.MaxTokens
-		}
-		return status, details
-	})
-	return err
-}
-
-func setStops(handle *C.sotto_session, params *StopParams) (C.sotto_status, *C.sotto_error) {
+	params = orDefaults(params, DefaultStopParams)
 	var a arena
 	defer a.free()
-	given, details := defaultStopParamsC(), newError()
-	params.fill(&given, &a)
-	return C.sotto_session_set_stops(handle, &given, &details), &details
-}
-
-// setLimit sets the token limit of one text; 0 and NoLimit restore that of SetStops.
-func (s *Session) setLimit(maxTokens int) error {
 	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
-		params := *s.core.stops
-		if maxTokens != 0 && maxTokens != NoLimit {
-			params.MaxTokens = uint64(maxTokens)
-		}
-		if params.MaxTokens == s.core.limit {
-			return C.SOTTO_OK, nil
-		}
-		status, details := setStops(handle, &params)
-		if status >= 0 {
-			s.core.limit = params.MaxTokens
-		}
-		return status, details
+		given, details := defaultStopParamsC(), newError()
+		params.fill(&given, &a)
+		return C.sotto_session_set_stops(handle, &given, &details), &details
 	})
 	return err
 }
@@ -262,6 +233,7 @@ func (s *Session) SetMatcher(matcher *Matcher) error {
 }
 
 // SetGrammar sets the grammar of the generated text, and makes a matcher for it. nil removes it.
+// Before another text, set it again or call Reset.
 func (s *Session) SetGrammar(grammar *Grammar) error {
 	if grammar == nil {
 		return s.SetMatcher(nil)

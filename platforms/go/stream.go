@@ -49,15 +49,28 @@ func (s *Session) StopReason() Status {
 // NoLimit as maxTokens lets a text continue until another stop.
 const NoLimit = math.MaxInt
 
-func checkLimit(maxTokens int) error {
-	if maxTokens >= 0 {
-		return nil
+func limit(maxTokens int) (C.size_t, error) {
+	if maxTokens < 0 {
+		return 0, &Error{InvalidArgument, fmt.Sprintf("maxTokens is %d; it must be at least 0", maxTokens), -1}
 	}
-	return &Error{InvalidArgument, fmt.Sprintf("maxTokens is %d; it must be at least 0", maxTokens), -1}
+	if maxTokens == NoLimit {
+		return ^C.size_t(0), nil
+	}
+	return C.size_t(maxTokens), nil
+}
+
+// SetLimit limits the number of tokens that Next generates from now on, until the next prompt.
+func (s *Session) SetLimit(maxTokens int) error {
+	size, err := limit(maxTokens)
+	if err != nil {
+		return err
+	}
+	_, err = s.plain(func(handle *C.sotto_session) C.sotto_status { return C.sotto_session_set_limit(handle, size) })
+	return err
 }
 
 // Pieces evaluates a prompt and yields what follows it, until a stop or after maxTokens. It yields an error last, such
-// as ctx.Err(). StopReason returns how the text ended. An empty prompt continues the stream.
+// as ctx.Err(). StopReason returns how the text ended. An empty prompt continues the text.
 func (s *Session) Pieces(ctx context.Context, prompt []Token, maxTokens int) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
 		if err := s.run(ctx, prompt, maxTokens, func(piece Piece) bool { return yield(piece, nil) }); err != nil {
@@ -96,10 +109,7 @@ func (s *Session) run(ctx context.Context, prompt []Token, maxTokens int, yield 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := checkLimit(maxTokens); err != nil {
-		return err
-	}
-	if err := s.setLimit(maxTokens); err != nil {
+	if _, err := limit(maxTokens); err != nil {
 		return err
 	}
 	isCancelled := false // the library has reported it
@@ -119,8 +129,8 @@ func (s *Session) run(ctx context.Context, prompt []Token, maxTokens int, yield 
 		})
 	}()
 	status, err := s.Prefill(prompt)
-	if status == OK && maxTokens == 0 {
-		status = StopMaxTokens
+	if err == nil {
+		err = s.SetLimit(maxTokens)
 	}
 	for err == nil && status == OK {
 		var piece Piece
@@ -151,15 +161,9 @@ func (s *Session) setStop(status Status) {
 // Generate generates inside the library: onPiece, which may be nil, receives the pieces and ends the text by
 // returning true.
 func (s *Session) Generate(prompt []Token, maxTokens int, onPiece func(Piece) (stop bool)) (Status, error) {
-	if err := checkLimit(maxTokens); err != nil {
+	size, err := limit(maxTokens)
+	if err != nil {
 		return 0, err
-	}
-	if err := s.setLimit(NoLimit); err != nil {
-		return 0, err
-	}
-	limit := C.size_t(maxTokens)
-	if maxTokens == NoLimit {
-		limit = ^C.size_t(0)
 	}
 	return s.plain(func(handle *C.sotto_session) C.sotto_status {
 		tokens, count := tokensOf(prompt)
@@ -167,9 +171,9 @@ func (s *Session) Generate(prompt []Token, maxTokens int, onPiece func(Piece) (s
 		defer func() { s.core.callbacks.piece = nil }()
 		var status C.sotto_status
 		if onPiece == nil {
-			status = C.sotto_session_generate(handle, tokens, count, limit, nil, nil)
+			status = C.sotto_session_generate(handle, tokens, count, size, nil, nil)
 		} else {
-			status = C.sotto_go_generate(handle, tokens, count, limit, s.core.callbacks.pointer())
+			status = C.sotto_go_generate(handle, tokens, count, size, s.core.callbacks.pointer())
 		}
 		s.core.stop = Status(max(status, 0))
 		return status

@@ -28,7 +28,7 @@ class Decoder {
   Sampler& sampler() { return sampler_; }
   void set_guide_params(const GuideParams& params) { guide_params_ = params; }
 
-  // Returns the token limit of the generate() call in progress, or UINT64_MAX.
+  // Returns the limit on the tokens of the answer that the caller has set in addition to the stops, or UINT64_MAX.
   uint64_t call_limit() const { return call_limit_; }
   void set_call_limit(uint64_t limit) { call_limit_ = limit; }
   // Returns the smallest of all limits on the tokens of the answer, or UINT64_MAX if there is none.

@@ -321,6 +321,7 @@ Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evalua
     status = evaluate(first);
   }
   stream_.begin_answer(first, output_.emitted_count(), decoder_.sampler().initial_state());
+  decoder_.set_call_limit(UINT64_MAX);
   return cancellation_.consume(status);
 }
 
@@ -345,22 +346,28 @@ Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* e
                          [&](uint64_t) { return embed_tokens(tokens, pooling, &stream_, &cancellation_, embedding); });
 }
 
+void Session::set_limit(uint64_t max_tokens) {
+  // The limit did not apply when the buffered tokens were drawn.
+  output_.try_roll_back();
+  output_.forget_stop(Status::kStopMaxTokens);
+  const uint64_t generated = output_.emitted_count() - stream_.answer_start();
+  decoder_.set_call_limit(generated + std::min(max_tokens, UINT64_MAX - generated));
+}
+
 Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece,
                          void* user_data) {
   if (!prompt.empty()) SOTTO_TRY(prefill(prompt));
-  // The limit of this call did not apply when the buffered tokens were drawn.
-  output_.try_roll_back();
-  const uint64_t outer_limit = decoder_.call_limit();  // limit of the outer call if calls are nested
-  const uint64_t generated = output_.emitted_count() - stream_.answer_start();
-  decoder_.set_call_limit(generated + std::min(max_tokens, UINT64_MAX - generated));
+  set_limit(max_tokens);
+  const uint64_t limit = decoder_.call_limit();
   Status status = Status::kOk;
   while (status == Status::kOk) {
+    decoder_.set_call_limit(limit);  // on_piece may have changed it
     status = next();
     if (is_failure(status) || on_piece == nullptr) continue;
     if (status != Status::kOk && piece_.text_size == 0) continue;
     if (on_piece(user_data, &piece_) != 0 && status == Status::kOk) status = Status::kStopCallback;
   }
-  decoder_.set_call_limit(outer_limit);
+  decoder_.set_call_limit(UINT64_MAX);
   output_.forget_stop(Status::kStopMaxTokens);  // tokens that are still buffered may continue after this call
   return status;
 }
@@ -378,7 +385,7 @@ Status Session::require_space(uint64_t used, size_t count) {
 
 Status Session::require_tokens() {
   if (token_count() > 0) return Status::kOk;
-  return fail(&last_error_, Status::kInvalidState, "nothing was prefilled: give a prompt, or the end-of-text token");
+  return fail(&last_error_, Status::kInvalidState, "nothing was prefilled: begin the text with a prompt");
 }
 
 Status Session::heal() {
@@ -420,6 +427,11 @@ Status Session::next() {
     const Status status = decode_token();
     if (status == Status::kInvalidState && guide_ != nullptr && guide_->token_count() == 0) {
       return fail(&last_error_, status, "nothing was prefilled into the guide");
+    }
+    if (status == Status::kStopGrammar && stream_.generated_count() == 0 && stream_.is_constrained()) {
+      return fail(
+          &last_error_, Status::kInvalidState,
+          "the text of the grammar is complete: before another text, set the grammar again or reset the session");
     }
     if (is_failure(status)) return status;
     if (status == Status::kStopCancelled) return output_.flush(status, &piece_);

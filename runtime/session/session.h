@@ -61,6 +61,8 @@ class Session {
   // Returns kOk and sets piece() to a token, or returns a stop and sets piece() to the withheld text.
   Status next();
   const Piece& piece() const { return piece_; }
+  // Limits the number of tokens that next() generates from now on, until the next prefill, set_limit() or generate().
+  void set_limit(uint64_t max_tokens);
   // Calls prefill(), then next() until a stop, for at most max_tokens tokens.
   Status generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece, void* user_data);
   Status rewind(uint64_t token_count);

@@ -146,6 +146,8 @@ class TokenStream {
   Status follow(std::span<const int32_t> text, uint64_t first, Cancellation* cancellation);
 
   const TokenConstraint& constraint() const { return constraint_; }
+  // Returns whether the constraint has accepted a token since it was set.
+  bool is_constrained() const { return constrained_count_ > 0; }
   // An empty constraint removes the current one.
   void set_constraint(const TokenConstraint& constraint);
   TokenStream* guide() const { return guide_; }

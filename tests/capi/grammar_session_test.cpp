@@ -127,7 +127,14 @@ TEST(GrammarSession, EndsWithAnAnswerAndBeginsWithTheNextOne) {
   session.set(&matcher);
   EXPECT_EQ(session.write().end, SOTTO_STOP_GRAMMAR);
   session.prefill(" And now another one: ");
-  EXPECT_EQ(session.write().token_count, 0u);  // the grammar's text is still complete
+  const Written none = session.write();
+  EXPECT_EQ(none.token_count, 0u);
+  EXPECT_EQ(none.end, SOTTO_INVALID_STATE);
+  sotto_error error = {};
+  error.struct_size = sizeof error;
+  ASSERT_EQ(sotto_session_get_error(session.get(), &error), SOTTO_OK);
+  EXPECT_STREQ(error.message,
+               "the text of the grammar is complete: before another text, set the grammar again or reset the session");
   ASSERT_EQ(sotto_matcher_reset(matcher.get(), 0), SOTTO_OK);
   session.set(&matcher);
   const Written second = session.write();

@@ -156,11 +156,38 @@ TEST_F(Sessions, SizeMaxTokensAreNoLimitAndZeroAreNone) {
   EXPECT_TRUE(end == SOTTO_STOP_CONTEXT_FULL || end == SOTTO_STOP_END_OF_TEXT) << end;
 }
 
+TEST_F(Sessions, ALimitAppliesToNextUntilThePrefill) {
+  OpenSession session(model_.get());
+  const auto prompt = random_tokens(4, 300, 4);
+  sotto_status end;
+  EXPECT_EQ(sotto_session_set_limit(nullptr, 1), SOTTO_INVALID_ARGUMENT);
+  ASSERT_EQ(sotto_session_prefill(session.get(), prompt.data(), prompt.size()), SOTTO_OK);
+  const auto whole = session.generate(12);
+  ASSERT_EQ(whole.size(), 12u);
+  sotto_session_reset(session.get());
+  ASSERT_EQ(sotto_session_prefill(session.get(), prompt.data(), prompt.size()), SOTTO_OK);
+  std::vector<sotto_token> found;
+  for (const size_t limit : {3, 0, 5}) {  // counted from each call
+    ASSERT_EQ(sotto_session_set_limit(session.get(), limit), SOTTO_OK);
+    const auto part = session.generate(8, &end);
+    EXPECT_EQ(part.size(), limit);
+    EXPECT_EQ(end, SOTTO_STOP_MAX_TOKENS);
+    found.insert(found.end(), part.begin(), part.end());
+  }
+  ASSERT_EQ(sotto_session_set_limit(session.get(), SIZE_MAX), SOTTO_OK);
+  const auto rest = session.generate(4, &end);
+  found.insert(found.end(), rest.begin(), rest.end());
+  EXPECT_EQ(found, whole);
+  ASSERT_EQ(sotto_session_set_limit(session.get(), 1), SOTTO_OK);
+  ASSERT_EQ(sotto_session_prefill(session.get(), nullptr, 0), SOTTO_OK);
+  EXPECT_EQ(session.generate(4, &end).size(), 4u);
+}
+
 TEST_F(Sessions, ErrorsSayWhatIsMissing) {
   OpenSession session(model_.get());
   EXPECT_EQ(sotto_session_get_error(session.get(), nullptr), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_session_generate(session.get(), nullptr, 0, 5, nullptr, nullptr), SOTTO_INVALID_STATE);
-  const std::string nothing = "nothing was prefilled: give a prompt, or the end-of-text token";
+  const std::string nothing = "nothing was prefilled: begin the text with a prompt";
   EXPECT_EQ(error_of(session.get(), SOTTO_INVALID_STATE), nothing);
   const float* floats;
   size_t count;

@@ -161,6 +161,48 @@ TEST(StreamTest, EndsAtItsLimitOfTokens) {
   EXPECT_NE(stream.status(), Status::max_tokens);
 }
 
+TEST(StreamTest, GivesWithheldTextAtItsLimit) {
+  auto model = demo();
+  Session session = session_of(model);
+  const auto text = [&] {
+    std::string text;
+    for (const sotto::Piece& piece : session.stream("It was", 4)) text += piece.text();
+    return text;
+  };
+  const std::string whole = text();
+  session.reset();
+  sotto::StopParams stops;
+  stops.stop_strings = {whole + "?"};
+  session.set_stops(stops);
+  EXPECT_EQ(text(), whole);
+}
+
+TEST(SessionTest, ALimitCountsFromItsCall) {
+  auto model = demo();
+  Session session = session_of(model);
+  prefill(session, "It was");
+  sotto::Piece piece;
+  for (const size_t limit : {3, 2}) {
+    session.set_limit(limit);
+    for (size_t i = 0; i < limit; ++i) EXPECT_EQ(session.next(piece), Status::ok);
+    EXPECT_EQ(session.next(piece), Status::max_tokens);
+  }
+}
+
+TEST(SessionTest, ASecondTextNeedsTheGrammarAgain) {
+  auto model = demo();
+  Session session = session_of(model);
+  session.set_grammar(sotto::Grammar::compile(R"(root ::= "yes" | "no")"));
+  for (int i = 0; i < 2; ++i) {
+    std::string text;
+    for (const sotto::Piece& piece : session.stream("He said ")) text += piece.text();
+    EXPECT_TRUE(text == "yes" || text == "no") << text;
+    auto second = session.stream("She said ");
+    EXPECT_THROW(second.begin(), sotto::Error);
+    session.reset();
+  }
+}
+
 TEST(StreamTest, IsEmptyIfThePromptWasCancelled) {
   auto model = demo();
   Session session = session_of(model);

@@ -168,15 +168,19 @@ NATIVE(jobject, sessionNext)(JNIEnv* env, jclass, jlong session) {
   return check_call(env, session, status) ? new_piece(env, *piece, status) : nullptr;
 }
 
+NATIVE(void, sessionSetLimit)(JNIEnv* env, jclass, jlong session, jlong max_tokens) {
+  check_call(env, session, sotto_session_set_limit(session_of(session), static_cast<size_t>(max_tokens)));
+}
+
 NATIVE(jint, sessionGenerate)
 (JNIEnv* env, jclass, jlong session, jintArray from, jlong max_tokens, jboolean calls) {
   Arena arena;
   const sotto_token* tokens;
   size_t count;
   if (!read_tokens(env, from, &arena, &tokens, &count)) return 0;
-  const size_t limit = max_tokens < 0 ? SIZE_MAX : static_cast<size_t>(max_tokens);
-  const sotto_status status = sotto_session_generate(session_of(session), tokens, count, limit,
-                                                     calls ? on_piece : nullptr, as<Session>(session)->callbacks);
+  const sotto_status status =
+      sotto_session_generate(session_of(session), tokens, count, static_cast<size_t>(max_tokens),
+                             calls ? on_piece : nullptr, as<Session>(session)->callbacks);
   check_call(env, session, status);
   return status;
 }

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
-import dataclasses
 import math
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -27,7 +26,9 @@ if TYPE_CHECKING:
                                    SpeculationFields, StopFields)
 
 
-_NO_LIMIT = ctypes.c_size_t(-1).value
+def _limit(max_tokens: int | None) -> int:
+    """Returns a limit of tokens in the form of the library."""
+    return ctypes.c_size_t(-1).value if max_tokens is None else integer(abi.size, max_tokens, "max_tokens")
 
 
 class Session(Resource):
@@ -50,7 +51,6 @@ class Session(Resource):
         self._memory, self._handle = memory, handle
         self._callbacks, self._kept, self._attachments = Callbacks(), {}, {}
         self._embedding_size = model.info.embedding_size
-        self._stops, self._limit = StopParams(), None
         self._matched_sequences = 2 * given.sequence_count + 1
         self.stop_reason: Status | None = None
         super().__init__()
@@ -74,7 +74,7 @@ class Session(Resource):
         """Replaces the stops: `session.set_stops(stop_strings=["\\n\\n"], max_tokens=200)`."""
         params = changed(StopParams, params, changes)
         self._set("stops", lib.sotto_session_set_stops, abi.StopParams, params)
-        self._stops, self._limit, self.stop_reason = params, None, None
+        self.stop_reason = None
 
     def set_speculation(self, params: SpeculationParams | None = None, **changes: Unpack[SpeculationFields]) -> None:
         """Sets speculative decoding: `session.set_speculation(sources=DraftSource.LOOKUP)`."""
@@ -99,8 +99,8 @@ class Session(Resource):
             self.stop_reason = None
 
     def set_grammar(self, grammar: Grammar | None, **changes: Unpack[MatcherFields]) -> None:
-        """Sets the grammar of the generated text, and makes a matcher for it. None removes it. After a complete text, set
-        the grammar again, or call reset(), to generate another one."""
+        """Sets the grammar of the generated text, and makes a matcher for it. None removes it. Before another text, set
+        it again or call reset."""
         if grammar is None:
             return self.set_matcher(None)
         if not isinstance(grammar, Grammar):
@@ -148,18 +148,25 @@ class Session(Resource):
             has_piece = status == Status.OK or piece.contents.text_size > 0
             return Piece.of(piece.contents) if has_piece else None
 
+    def set_limit(self, max_tokens: int | None) -> None:
+        """Limits the number of tokens that `next` generates from now on, until the next prefill. None: no limit."""
+        limit = _limit(max_tokens)
+        with Exclusive(self) as handle:
+            lib.sotto_session_set_limit(handle, limit)
+            self.stop_reason = None
+
     def pieces(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
                heal: bool = False) -> Iterator[Piece]:
         """Evaluates the prompt and yields pieces until a stop, or after `max_tokens`. `heal` applies token healing to
-        the end of the prompt. An empty prompt continues the stream."""
-        self._set_limit(max_tokens or None)
+        the end of the prompt. An empty prompt continues the text."""
+        _limit(max_tokens)
         status = self.prefill(prompt)
-        if status != Status.OK:
+        if status == Status.OK:
+            self.set_limit(max_tokens)
+            if heal:
+                self.heal()
+        else:
             self.stop_reason = status
-        elif max_tokens == 0:
-            self.stop_reason = Status.STOP_MAX_TOKENS
-        elif heal:
-            self.heal()
         while self.stop_reason is None and (piece := self.next()) is not None:
             yield piece
 
@@ -195,9 +202,8 @@ class Session(Resource):
     def generate(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
                  on_piece: Callable[[Piece], object] | None = None) -> Status:
         """Generates inside the library. `on_piece` receives the pieces and ends the text by returning a true value."""
-        limit = _NO_LIMIT if max_tokens is None else integer(abi.size, max_tokens, "max_tokens")
+        limit = _limit(max_tokens)
         tokens, count = tokens_in(self._tokens(prompt))
-        self._set_limit(None)
         callback = self._callbacks.piece(on_piece) if on_piece else abi.PieceFn()
         with Exclusive(self) as handle:
             self.stop_reason = None
@@ -211,14 +217,6 @@ class Session(Resource):
             return prompt
         with Shared(self):  # the session keeps its model alive, closed or not
             return self.model._tokenize(prompt, is_held=True)
-
-    def _set_limit(self, max_tokens) -> None:
-        """Sets the token limit of one text. The other stops stay in effect."""
-        if max_tokens == self._limit:
-            return
-        params = self._stops if max_tokens is None else dataclasses.replace(self._stops, max_tokens=max_tokens)
-        self._set("stops", lib.sotto_session_set_stops, abi.StopParams, params)
-        self._limit = max_tokens
 
     def heal(self) -> None:
         """Applies token healing, for a prompt that ends inside a word. Call it after prefill."""

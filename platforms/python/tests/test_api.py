@@ -125,6 +125,31 @@ class SessionTest(unittest.TestCase):
         self.assertEqual("".join(session.stream()), texts[0])
         self.assertEqual(session.info.token_count, len(MODEL.tokenize("It was")) + 3)
 
+    def test_a_limit_counts_from_its_call(self):
+        session = self.session()
+        session.set_sampler(ignore_end=True)
+        whole = [piece.token for piece in session.pieces("It was", 9)]
+        session.reset()
+        session.prefill("It was")
+        found = [session.next().token for _ in range(4)]
+        for limit in (3, 2):
+            session.set_limit(limit)
+            while (piece := session.next()) is not None:
+                found.append(piece.token)
+            self.assertEqual(session.stop_reason, sotto.Status.STOP_MAX_TOKENS)
+        self.assertEqual(found, whole)
+        session.set_limit(None)
+        self.assertIsNotNone(session.next())
+
+    def test_a_second_text_needs_the_grammar_again(self):
+        session = self.session()
+        session.set_grammar(sotto.Grammar.choices(["yes", "no"]))
+        for _ in range(2):
+            self.assertIn("".join(session.stream("He said ")), ("yes", "no"))
+            with self.assertRaisesRegex(sotto.SottoError, "set the grammar again or reset the session"):
+                list(session.stream("She said "))
+            session.reset()
+
     def test_what_lets_a_text_go_on(self):
         session = self.session(context_tokens=256)
         session.set_sampler(ignore_end=True)
@@ -137,6 +162,7 @@ class SessionTest(unittest.TestCase):
 
         ways = {"generate": fail_to_generate, "score": lambda: session.score([11]),
                 "embed": lambda: session.embed([11]), "set_stops": session.set_stops,
+                "set_limit": lambda: session.set_limit(5),
                 "set_grammar": lambda: session.set_grammar(sotto.Grammar.regex("[a-z ]*")),
                 "set_matcher": lambda: session.set_matcher(None)}
         for name, go_on in ways.items():

@@ -124,7 +124,7 @@ class Session {
   }
 
   // Constrains the generated text by a grammar, with a new matcher over the model's vocabulary. clear_matcher() removes
-  // it.
+  // it. Before another text, set it again or call reset().
   Result<void> set_grammar(const Grammar& grammar) {
     MatcherParams params;
     params.sequence_count = 2 * state_->params.sequence_count + 1;
@@ -196,8 +196,13 @@ class Session {
     return Status{status};
   }
 
+  // Limits the number of tokens that next() generates from now on, until the next prefill. std::nullopt: no limit.
+  void set_limit(std::optional<size_t> max_tokens) {
+    sotto_session_set_limit(c_session(), max_tokens.value_or(SIZE_MAX));
+  }
+
   // Evaluates a prompt and returns the pieces that follow it, as a range for use in a for loop. If `max_tokens` is
-  // given, it limits their number. An empty prompt continues the stream.
+  // given, it limits their number. An empty prompt continues the text.
   Stream stream(std::string_view prompt, std::optional<size_t> max_tokens = std::nullopt);
   Stream stream(Tokens prompt, std::optional<size_t> max_tokens = std::nullopt);
 

@@ -49,8 +49,7 @@ class Stream {
  private:
   friend class Session;
 
-  Stream(std::shared_ptr<detail::SessionState> session, std::optional<size_t> max_tokens)
-      : session_(std::move(session)), left_(max_tokens) {}
+  explicit Stream(std::shared_ptr<detail::SessionState> session) : session_(std::move(session)) {}
 
   // Stores the status of a call. Without exceptions, a failure ends the range.
   void take(const Result<Status>& result) {
@@ -67,34 +66,30 @@ class Stream {
   }
 
   void pull() {
-    if (status_ == Status::ok && left_ == 0) status_ = Status::max_tokens;
     if (status_ != Status::ok) is_over_ = true;
     if (is_over_) return;
     take(session_.next(piece_));
-    if (status_ != Status::ok) {
-      is_over_ = piece_.text().empty();
-    } else if (left_) {
-      --*left_;
-    }
+    if (status_ != Status::ok) is_over_ = piece_.text().empty();
   }
 
   Session session_;
   Piece piece_;
-  std::optional<size_t> left_;  // number of tokens until the limit
   Status status_ = Status::ok;
   std::optional<Error> error_;
   bool is_over_ = false;
 };
 
 inline Stream Session::stream(std::string_view prompt, std::optional<size_t> max_tokens) {
-  Stream stream(state_, max_tokens);
-  if (!prompt.empty()) stream.take(prefill(prompt));
+  Stream stream(state_);
+  stream.take(prefill(prompt));
+  set_limit(max_tokens);
   return stream;
 }
 
 inline Stream Session::stream(Tokens prompt, std::optional<size_t> max_tokens) {
-  Stream stream(state_, max_tokens);
-  if (!prompt.empty()) stream.take(prefill(prompt));
+  Stream stream(state_);
+  stream.take(prefill(prompt));
+  set_limit(max_tokens);
   return stream;
 }
 

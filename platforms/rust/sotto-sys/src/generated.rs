@@ -1477,6 +1477,7 @@ extern "C" {
         session: *mut sotto_session,
         piece: *mut *const sotto_piece,
     ) -> sotto_status;
+    pub fn sotto_session_set_limit(session: *mut sotto_session, max_tokens: usize) -> sotto_status;
     pub fn sotto_session_generate(
         session: *mut sotto_session,
         prompt: *const sotto_token,

@@ -157,7 +157,16 @@ impl Session {
     }
 
     /// Sets a grammar for the generated text, with a new matcher over the model's vocabulary, which
-    /// [`Session::take_matcher`] removes.
+    /// [`Session::take_matcher`] removes. Before another text, set it again or call
+    /// [`reset`](Session::reset).
+    ///
+    /// ```
+    /// use sotto::{Grammar, GrammarLanguage, GrammarParams};
+    /// # fn example(mut session: sotto::Session, schema: &str) -> sotto::Result<()> {
+    /// let params = GrammarParams::new(GrammarLanguage::JsonSchema).forbid_additional(true);
+    /// session.set_grammar(&Grammar::compile(schema, &params)?)?;
+    /// # Ok(()) }
+    /// ```
     pub fn set_grammar(&mut self, grammar: &Grammar) -> Result<()> {
         let params = MatcherParams::default().sequence_count(self.matched_sequences);
         let vocabulary = Vocabulary::new(&self.model)?;
@@ -253,24 +262,27 @@ impl Session {
         })
     }
 
+    /// Limits the number of tokens that `next_piece` generates from now on, until the next prefill;
+    /// `None` sets no limit.
+    pub fn set_limit(&mut self, max_tokens: impl Into<Option<usize>>) {
+        let limit = max_tokens.into().unwrap_or(usize::MAX);
+        // SAFETY: the session is valid.
+        unsafe { sys::sotto_session_set_limit(self.raw(), limit) };
+    }
+
     /// Evaluates a prompt and returns an iterator over the tokens that follow, at most `max_tokens` of
-    /// them; `None` sets no limit. An empty prompt continues the stream.
+    /// them; `None` sets no limit. An empty prompt continues the text.
     pub fn stream(
         &mut self,
         prompt: impl Prompt,
         max_tokens: impl Into<Option<usize>>,
     ) -> Result<Stream<'_>> {
-        let tokens = prompt.tokens(&self.model)?;
-        let stop = match tokens.is_empty() {
-            true => None,
-            false => match self.prefill(&*tokens) {
-                Ok(()) => None,
-                Err(error) => {
-                    Some(error.stop().filter(|&stop| stop == Stop::Cancelled).ok_or(error)?)
-                }
-            },
+        let stop = match self.prefill(prompt) {
+            Ok(()) => None,
+            Err(error) => Some(error.stop().filter(|&stop| stop == Stop::Cancelled).ok_or(error)?),
         };
-        Ok(Stream::new(self, max_tokens.into(), stop))
+        self.set_limit(max_tokens);
+        Ok(Stream::new(self, stop))
     }
 
     /// Continues the stream and calls `on_piece` for each token until it breaks or another stop occurs.

@@ -146,14 +146,13 @@ impl fmt::Display for Chunk {
 #[derive(Debug)]
 pub struct Stream<'s> {
     session: &'s mut Session,
-    left: Option<usize>,
     stop: Option<Stop>,
     failed: bool,
 }
 
 impl<'s> Stream<'s> {
-    pub(crate) fn new(session: &'s mut Session, left: Option<usize>, stop: Option<Stop>) -> Self {
-        Stream { session, left, stop, failed: false }
+    pub(crate) fn new(session: &'s mut Session, stop: Option<Stop>) -> Self {
+        Stream { session, stop, failed: false }
     }
 
     /// Returns why the stream ended, or `None` before that.
@@ -169,19 +168,12 @@ impl Iterator for Stream<'_> {
         if self.failed || self.stop.is_some() {
             return None;
         }
-        if self.left == Some(0) {
-            self.stop = Some(Stop::MaxTokens);
-            return None;
-        }
         match self.session.next_piece() {
-            Ok(Step::Piece(piece)) => {
-                self.left = self.left.map(|left| left - 1);
-                Some(Ok(Chunk {
-                    text: piece.text().to_string(),
-                    token: piece.token(),
-                    log_probability: piece.log_probability(),
-                }))
-            }
+            Ok(Step::Piece(piece)) => Some(Ok(Chunk {
+                text: piece.text().to_string(),
+                token: piece.token(),
+                log_probability: piece.log_probability(),
+            })),
             Ok(Step::Stop(stop, text)) => {
                 self.stop = Some(stop);
                 if text.is_empty() {

@@ -117,6 +117,56 @@ fn streams_end_at_their_limit_of_tokens() {
 }
 
 #[test]
+fn a_limit_counts_from_its_call() {
+    let model = demo();
+    let (mut whole, mut parts) = (session(&model), session(&model));
+    let whole: String =
+        whole.stream("It was", 5).unwrap().map(|chunk| chunk.unwrap().text).collect();
+    parts.prefill("It was").unwrap();
+    let mut text = String::new();
+    for limit in [3, 2] {
+        parts.set_limit(limit);
+        loop {
+            match parts.next_piece().unwrap() {
+                Step::Piece(piece) => text += piece.text(),
+                Step::Stop(stop, rest) => {
+                    text += rest;
+                    assert_eq!(stop, Stop::MaxTokens);
+                    break;
+                }
+            }
+        }
+    }
+    assert_eq!(text, whole);
+}
+
+#[test]
+fn withheld_text_is_given_at_the_limit() {
+    let mut session = session(&demo());
+    let mut text = || -> String {
+        let text = session.stream("It was", 4).unwrap().map(|chunk| chunk.unwrap().text).collect();
+        session.reset();
+        session.set_stops(&StopParams::default().stop_strings([format!("{text}?")])).unwrap();
+        text
+    };
+    assert_eq!(text(), text());
+}
+
+#[test]
+fn a_second_text_needs_the_grammar_again() {
+    let mut session = session(&demo());
+    session.set_grammar(&Grammar::gbnf("root ::= \"yes\" | \"no\"").unwrap()).unwrap();
+    for _ in 0..2 {
+        let text: String =
+            session.stream("He said ", None).unwrap().map(|chunk| chunk.unwrap().text).collect();
+        assert!(text == "yes" || text == "no", "{text}");
+        let error = session.stream("She said ", None).unwrap().next().unwrap().unwrap_err();
+        assert!(error.to_string().contains("set the grammar again"), "{error}");
+        session.reset();
+    }
+}
+
+#[test]
 fn a_prompt_that_is_cancelled_ends_its_stream() {
     let mut session = session(&demo());
     session.canceller().cancel();

@@ -21,11 +21,13 @@ public struct Pieces: AsyncSequence, Sendable {
         isPrefilled = true
         let (used, tokens, limit) = (session, prompt, maxTokens)
         let status = try await session.cancellable { () -> Status in
-          try used.setLimit(limit)
-          return try used.prefill(tokens)
+          _ = try used.size(ofLimit: limit)
+          let status = try used.prefill(tokens)
+          if status == .ok { try used.setLimit(limit) }
+          return status
         }
-        if status != .ok || maxTokens == 0 {
-          try session.setStopReason(status == .ok ? .stopMaxTokens : status)
+        if status != .ok {
+          try session.setStopReason(status)
           return nil
         }
       }
@@ -80,7 +82,7 @@ private final class Cancellation: @unchecked Sendable {
 
 extension Session {
   /// Returns the pieces that follow a prompt, until a stop or after maxTokens. Without it there is no limit. An empty
-  /// prompt continues the stream.
+  /// prompt continues the text.
   public func pieces(_ prompt: [Token], maxTokens: Int? = nil) -> Pieces {
     Pieces(session: self, prompt: prompt, maxTokens: maxTokens)
   }

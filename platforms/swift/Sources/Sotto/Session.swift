@@ -15,8 +15,6 @@ public final class Session: @unchecked Sendable {
 
   /// The state that calls change while they hold the resource.
   private final class State {
-    var stops = StopParameters()
-    var limit: UInt64 = 0
     var stopReason = Status.ok
     var uses: [String: Resource] = [:]  // guide, draft and matcher, by what they are for
   }
@@ -87,36 +85,13 @@ public final class Session: @unchecked Sendable {
 
   /// Replaces the stops.
   public func setStops(_ parameters: StopParameters) throws {
-    try run { session in
-      try setStops(session, parameters)
-      state.stops = parameters
-    }
-  }
-
-  private func setStops(_ session: OpaquePointer, _ parameters: StopParameters) throws {
     let arena = Arena()
-    var given = parameters.filled(arena)
-    var details = newError()
-    try check(sotto_session_set_stops(session, &given, &details), details)
-    state.limit = parameters.maxTokens
-    withExtendedLifetime(arena) {}
-  }
-
-  /// Throws for a negative limit.
-  private func checkLimit(_ maxTokens: Int?) throws {
-    if let maxTokens, maxTokens < 0 {
-      throw SottoError(.invalidArgument, "maxTokens is \(maxTokens); it must be at least 0")
-    }
-  }
-
-  /// Sets the token limit of one text; nil and 0 restore that of setStops. The other stops stay.
-  func setLimit(_ maxTokens: Int?) throws {
-    try checkLimit(maxTokens)
     try run { session in
-      var stops = state.stops
-      if let maxTokens, maxTokens != 0 { stops.maxTokens = UInt64(maxTokens) }
-      if stops.maxTokens != state.limit { try setStops(session, stops) }
+      var given = parameters.filled(arena)
+      var details = newError()
+      try check(sotto_session_set_stops(session, &given, &details), details)
     }
+    withExtendedLifetime(arena) {}
   }
 
   /// Sets the parameters of speculative decoding.
@@ -152,6 +127,7 @@ public final class Session: @unchecked Sendable {
   }
 
   /// Sets the grammar of the generated text, and makes a matcher for it. nil removes it.
+  /// Before another text, set it again or call `reset`.
   public func setGrammar(_ grammar: Grammar?) throws {
     guard let grammar else { return try setMatcher(nil) }
     var parameters = MatcherParameters()
@@ -224,14 +200,29 @@ public final class Session: @unchecked Sendable {
     }
   }
 
+  /// Returns a limit of tokens in the form of the library. Throws for a negative one.
+  func size(ofLimit maxTokens: Int?) throws -> Int {
+    guard let maxTokens else { return Int(bitPattern: UInt.max) }
+    if maxTokens >= 0 { return maxTokens }
+    throw SottoError(.invalidArgument, "maxTokens is \(maxTokens); it must be at least 0")
+  }
+
+  /// Limits the number of tokens that `next` generates from now on, until the next prompt. nil: no limit.
+  public func setLimit(_ maxTokens: Int?) throws {
+    let limit = try size(ofLimit: maxTokens)
+    try run { session in
+      try check(sotto_session_set_limit(session, limit), of: session)
+      state.stopReason = .ok
+    }
+  }
+
   /// Evaluates a prompt and calls `onPiece` with the pieces that follow, until a stop or until it returns true.
   /// Without maxTokens there is no limit. Runs on the calling thread.
   @discardableResult
   public func generate(
     _ prompt: [Token], maxTokens: Int? = nil, onPiece receive: ((Piece) throws -> Bool)? = nil
   ) throws -> Status {
-    try checkLimit(maxTokens)
-    try setLimit(nil)
+    let limit = try size(ofLimit: maxTokens)
     return try run { session in
       callbacks.piece = receive
       defer { callbacks.piece = nil }
@@ -239,7 +230,7 @@ public final class Session: @unchecked Sendable {
       if receive != nil { callback = onPiece }
       state.stopReason = try check(
         sotto_session_generate(
-          session, prompt, prompt.count, maxTokens ?? Int(bitPattern: UInt.max), callback,
+          session, prompt, prompt.count, limit, callback,
           callbacks.pointer), of: session)
       return state.stopReason
     }

@@ -79,6 +79,7 @@ final class Native {
     static native void sessionSetMatcher(long session, long matcher);
     static native int sessionPrefill(long session, int[] tokens);
     static native Piece sessionNext(long session);
+    static native void sessionSetLimit(long session, long maxTokens);
     static native int sessionGenerate(long session, int[] tokens, long maxTokens, boolean calls);
     static native void sessionHeal(long session);
     static native void sessionRewind(long session, long tokenCount);

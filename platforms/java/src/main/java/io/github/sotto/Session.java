@@ -23,8 +23,6 @@ public final class Session extends Owned {
     private final Map<String, Resource> uses; // guide, draft and matcher, by what they are for
     private final int embeddingSize;
     private final int matchedSequences;
-    private StopParams stops = new StopParams();
-    private long limit;
     private volatile Status stopReason = Status.OK;
 
     private Session(Resource resource, Model model, Callbacks callbacks, SessionParams params) {
@@ -67,12 +65,10 @@ public final class Session extends Owned {
         });
     }
 
-    /** Replaces the stops. The object is read again when a text sets a token limit of its own. */
+    /** Replaces the stops. */
     public void setStops(StopParams params) {
         resource.act(session -> {
             Native.sessionSetStops(session, params);
-            stops = params;
-            limit = params.maxTokens;
             stopReason = Status.OK;
         });
     }
@@ -105,7 +101,10 @@ public final class Session extends Owned {
         });
     }
 
-    /** Sets the grammar of the generated text, and makes a matcher for it. null removes it. */
+    /**
+     * Sets the grammar of the generated text, and makes a matcher for it. null removes it. Before another text, set it
+     * again or call reset.
+     */
     public void setGrammar(Grammar grammar) {
         if (grammar == null) {
             setMatcher(null);
@@ -213,15 +212,15 @@ public final class Session extends Owned {
 
     /**
      * Evaluates a prompt and returns the pieces that follow, until a stop or after maxTokens. An empty prompt continues
-     * the stream.
+     * the text.
      */
     public Iterator<Piece> pieces(int[] prompt, long maxTokens) {
-        setLimit(maxTokens);
+        checkLimit(maxTokens);
         Status status = prefill(prompt);
-        if (status != Status.OK) {
+        if (status == Status.OK) {
+            setLimit(maxTokens);
+        } else {
             stopReason = status;
-        } else if (maxTokens == 0) {
-            stopReason = Status.STOP_MAX_TOKENS;
         }
         return new Pieces();
     }
@@ -259,7 +258,6 @@ public final class Session extends Owned {
     /** Generates inside the library. onPiece may be null. */
     public Status generate(int[] prompt, long maxTokens, Callbacks.Pieces onPiece) {
         checkLimit(maxTokens);
-        setLimit(NO_LIMIT);
         return resource.run(session -> {
             callbacks.pieces = onPiece;
             stopReason = Status.OK;
@@ -278,22 +276,12 @@ public final class Session extends Owned {
         }
     }
 
-    /** Sets the token limit of one text; 0 and NO_LIMIT restore that of setStops. The other stops stay. */
-    private void setLimit(long maxTokens) {
+    /** Limits the number of tokens that next generates from now on, until the next prompt. */
+    public void setLimit(long maxTokens) {
         checkLimit(maxTokens);
-        long wanted = maxTokens == 0 || maxTokens == NO_LIMIT ? stops.maxTokens : maxTokens;
         resource.act(session -> {
-            if (wanted == limit) {
-                return;
-            }
-            long own = stops.maxTokens;
-            stops.maxTokens = wanted;
-            try {
-                Native.sessionSetStops(session, stops);
-                limit = wanted;
-            } finally {
-                stops.maxTokens = own;
-            }
+            Native.sessionSetLimit(session, maxTokens);
+            stopReason = Status.OK;
         });
     }
 

@@ -86,6 +86,34 @@ final class ApiTest {
         }
     }
 
+    static void testALimitCountsFromItsCall() {
+        try (Session session = MODEL.session(shape()); Session other = MODEL.session(shape())) {
+            String whole = text(other, "It was", 5);
+            session.prefill("It was");
+            StringBuilder found = new StringBuilder();
+            for (int limit : new int[] {3, 2}) {
+                session.setLimit(limit);
+                for (Piece piece = session.next(); piece != null; piece = session.next()) {
+                    found.append(piece.text);
+                }
+                same(session.stopReason(), Status.STOP_MAX_TOKENS);
+            }
+            same(found.toString(), whole);
+        }
+    }
+
+    static void testASecondTextNeedsTheGrammarAgain() {
+        try (Session session = MODEL.session(shape())) {
+            session.setGrammar(Grammar.choices("[\"yes\", \"no\"]"));
+            for (int i = 0; i < 2; ++i) {
+                check(text(session, "He said ", Session.NO_LIMIT).matches("yes|no"), "a choice");
+                same(fails(SottoException.class, () -> text(session, "She said ", Session.NO_LIMIT)).status(),
+                        Status.INVALID_STATE);
+                session.reset();
+            }
+        }
+    }
+
     static void testProbabilities() {
         try (Session session = MODEL.session(shape())) {
             SamplerParams params = new SamplerParams();
