@@ -42,7 +42,7 @@ struct AttentionArgs {
   const float* key_scales;    // (slot)
   const int8_t* values;       // (slot, row_stride), zero beyond head_size
   const float* value_scales;  // (slot)
-  size_t head_size;           // 1 ... 256
+  size_t head_size;           // 1 ... kMaxHeadSize
   size_t row_stride;          // head_size rounded up to kHeadAlignment
   float score_scale;          // 1/sqrt(head_size)
   const SlotSpan* spans;      // in the order of the tokens, oldest first
@@ -54,6 +54,7 @@ struct AttentionArgs {
 };
 
 inline constexpr size_t kHeadAlignment = 16;
+inline constexpr size_t kMaxHeadSize = 256;
 
 // Queries of one head for consecutive tokens. Row r attends to slots 0 ... slot_count - 1 + r.
 struct AttentionRowsArgs {

@@ -12,9 +12,7 @@
 #include "kernels/generic/softmax.h"
 #include "kernels/kernels.h"
 
-namespace sotto::generic {
-
-inline constexpr size_t kMaxHeadSize = 256;
+namespace sotto::SOTTO_ISA::generic {
 
 // Number of slots that are prefetched together.
 inline constexpr size_t kSlotGroup = 16;
@@ -196,24 +194,4 @@ inline void attention(const AttentionArgs& args) {
   }
 }
 
-// Computes the attention of consecutive queries, one after the other.
-template <void (*kAttention)(const AttentionArgs& args)>
-void attention_rows(const AttentionRowsArgs& args) {
-  for (size_t row = 0; row < args.row_count; ++row) {
-    const SlotSpan span = {0, static_cast<uint32_t>(args.slots_of(row))};
-    kAttention({.query = args.queries + row * args.query_stride,
-                .keys = args.keys,
-                .key_scales = args.key_scales,
-                .values = args.values,
-                .value_scales = args.value_scales,
-                .head_size = args.head_size,
-                .row_stride = args.row_stride,
-                .score_scale = args.score_scale,
-                .spans = &span,
-                .span_count = 1,
-                .scores = args.scores,
-                .output = args.outputs + row * args.output_stride});
-  }
-}
-
-}  // namespace sotto::generic
+}  // namespace sotto::SOTTO_ISA::generic

@@ -16,7 +16,7 @@
 #include "kernels/linear/int4.h"
 #include "kernels/linear/row_blocks.h"
 
-namespace sotto::generic {
+namespace sotto::SOTTO_ISA::generic {
 
 // Fills args.grouped and args.starts for a group of rows, as multiply_int4() needs them.
 template <class V>
@@ -131,4 +131,4 @@ constexpr Int4Kernels make_int4_kernels() {
   return {V::kMaxRows, prepare_int4<V>, multiply_int4<V>};
 }
 
-}  // namespace sotto::generic
+}  // namespace sotto::SOTTO_ISA::generic

@@ -9,7 +9,7 @@
 #include "kernels/linear/int8.h"
 #include "kernels/linear/row_blocks.h"
 
-namespace sotto::generic {
+namespace sotto::SOTTO_ISA::generic {
 
 template <class V>
 class Int8Tiles {
@@ -176,4 +176,4 @@ class Int8Tiles {
   size_t step_;  // step of the prefetcher
 };
 
-}  // namespace sotto::generic
+}  // namespace sotto::SOTTO_ISA::generic

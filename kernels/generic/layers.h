@@ -5,7 +5,7 @@
 #include "kernels/generic/vector.h"
 #include "kernels/reference/row_mapping.h"
 
-namespace sotto::generic {
+namespace sotto::SOTTO_ISA::generic {
 
 // Layer normalization (Ba et al. 2016).
 template <class V>
@@ -195,4 +195,4 @@ inline void embed(const int8_t* q, float scale, const float* position, size_t n,
   });
 }
 
-}  // namespace sotto::generic
+}  // namespace sotto::SOTTO_ISA::generic

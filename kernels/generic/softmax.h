@@ -7,7 +7,7 @@
 #include "kernels/generic/vector.h"
 #include "kernels/kernels.h"
 
-namespace sotto::generic {
+namespace sotto::SOTTO_ISA::generic {
 
 // Returns the maximum of each lane, computed in four chains that hide latency. Their order affects only the sign of
 // zero.
@@ -239,4 +239,4 @@ inline Split split(const float* x, float floor, float ceiling, const float* weig
   return {sum.total(), collected};
 }
 
-}  // namespace sotto::generic
+}  // namespace sotto::SOTTO_ISA::generic

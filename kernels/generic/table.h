@@ -5,7 +5,7 @@
 #include "kernels/generic/softmax.h"
 #include "kernels/kernels.h"
 
-namespace sotto::generic {
+namespace sotto::SOTTO_ISA::generic {
 
 template <class V>
 constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& args),
@@ -29,4 +29,4 @@ constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& arg
   };
 }
 
-}  // namespace sotto::generic
+}  // namespace sotto::SOTTO_ISA::generic

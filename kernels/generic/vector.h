@@ -2,16 +2,18 @@
 // a block.
 //
 // In this folder, `V` is the vector of 16 floats of an instruction set, for example that of kernels/x86/avx2/vector.h.
-// Its types are local to the file that includes the header, so that files compiled for different instruction sets never
-// share an instance of a template. If they did, the linker would keep only one copy of the instance, perhaps one that
-// the CPU cannot run. For the same reason, headers that several instruction sets include use unnamed namespaces.
+//
+// Files compiled for different instruction sets must never share a function. If they did, the linker would keep only
+// one copy, perhaps one that the CPU cannot run. Therefore a header that is compiled for several instruction sets puts
+// everything into the namespace SOTTO_ISA, which is a macro with the name of the instruction set that the including
+// file is compiled for. The vectors are also in unnamed namespaces, so that their functions are local to each file.
 #pragma once
 
 #include <cstddef>
 
 #include "kernels/math.h"
 
-namespace sotto::generic {
+namespace sotto::SOTTO_ISA::generic {
 
 struct Whole {};  // a block of 16 elements
 
@@ -54,4 +56,4 @@ inline V clamp(V x, V low, V high) {
   return min(max(x, low), high);
 }
 
-}  // namespace sotto::generic
+}  // namespace sotto::SOTTO_ISA::generic

@@ -189,7 +189,6 @@ Split split(const float* x, float floor, float ceiling, const float* weights, in
 }
 
 // Attention of one query over the int8 KV ring (Vaswani et al. 2017, equation 1).
-static constexpr size_t kMaxHeadSize = 256;
 
 // Computes the scores of all slots in order and returns their number.
 static size_t score_slots(const AttentionArgs& args) {

@@ -1,9 +1,9 @@
 // The operations in scalar code, which defines their results, and the kernel table for CPUs without other kernels.
 #pragma once
 
-#include "kernels/generic/attention.h"
 #include "kernels/kernels.h"
 #include "kernels/linear/linear.h"
+#include "kernels/reference/attention_rows.h"
 
 namespace sotto::reference {
 
@@ -46,7 +46,7 @@ inline constexpr Kernels kTable = {
     .add = add,
     .embed = embed,
     .attention = attention,
-    .attention_rows = generic::attention_rows<attention>,
+    .attention_rows = attention_rows<attention>,
     .max = max,
     .argmax = argmax,
     .exp_shifted = exp_shifted,

@@ -3,7 +3,7 @@
 
 #include <immintrin.h>
 
-namespace sotto {
+namespace sotto::SOTTO_ISA {
 namespace {
 
 // Makes the CPU treat denormals as zero as long as it exists, as XNNPACK does.
@@ -19,4 +19,4 @@ class FlushDenormals {
 };
 
 }  // namespace
-}  // namespace sotto
+}  // namespace sotto::SOTTO_ISA

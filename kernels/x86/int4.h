@@ -5,7 +5,7 @@
 
 #include "kernels/linear/int4.h"
 
-namespace sotto::avx2 {
+namespace sotto::SOTTO_ISA {
 namespace {
 
 // Returns -7 times the sum of 32 activations as two int16: one for the first two of every four inputs, and one for the
@@ -29,4 +29,4 @@ inline void prefetch_block(const uint8_t* nibbles) {
 }
 
 }  // namespace
-}  // namespace sotto::avx2
+}  // namespace sotto::SOTTO_ISA

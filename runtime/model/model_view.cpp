@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/kernels.h"
 #include "runtime/base/arena.h"
 #include "runtime/base/byte_stream.h"
 #include "runtime/base/xxhash64.h"
@@ -20,7 +21,6 @@ constexpr uint32_t kMaxPositions = 1u << 20;
 constexpr uint32_t kMaxWidth = 1u << 16;
 constexpr uint32_t kMaxFeedForward = 1u << 18;
 constexpr uint32_t kMaxLayers = 1u << 10;
-constexpr uint32_t kMaxHeadSize = 256;
 
 Status verify_header(const uint8_t* file, size_t size, FileHeader* header, Error* error) {
   constexpr auto kCorrupt = Status::kModelCorrupt;
@@ -64,24 +64,24 @@ Status verify_metadata(const uint8_t* metadata, const FileHeader& header, Error*
   return Status::kOk;
 }
 
-Status check_range(const char* what, uint64_t value, uint64_t low, uint64_t high, Error* error) {
+Status check_field(const char* what, uint64_t value, uint64_t low, uint64_t high, Error* error) {
   if (value >= low && value <= high) return Status::kOk;
   return fail(error, Status::kModelCorrupt, what, " is ", value, "; it must be from ", low, " to ", high);
 }
 
 Status read_config(const format::Model& model, ModelConfig* config, Error* error) {
-  SOTTO_TRY(check_range("vocabulary_size", model.vocabulary_size(), 1, kMaxVocabulary, error));
-  SOTTO_TRY(check_range("position_count", model.position_count(), 1, kMaxPositions, error));
-  SOTTO_TRY(check_range("embedding_size", model.embedding_size(), 1, kMaxWidth, error));
-  SOTTO_TRY(check_range("feed_forward_size", model.feed_forward_size(), 1, kMaxFeedForward, error));
-  SOTTO_TRY(check_range("layer_count", model.layers()->size(), 1, kMaxLayers, error));
-  SOTTO_TRY(check_range("head_count", model.head_count(), 1, model.embedding_size(), error));
+  SOTTO_TRY(check_field("vocabulary_size", model.vocabulary_size(), 1, kMaxVocabulary, error));
+  SOTTO_TRY(check_field("position_count", model.position_count(), 1, kMaxPositions, error));
+  SOTTO_TRY(check_field("embedding_size", model.embedding_size(), 1, kMaxWidth, error));
+  SOTTO_TRY(check_field("feed_forward_size", model.feed_forward_size(), 1, kMaxFeedForward, error));
+  SOTTO_TRY(check_field("layer_count", model.layers()->size(), 1, kMaxLayers, error));
+  SOTTO_TRY(check_field("head_count", model.head_count(), 1, model.embedding_size(), error));
   if (model.embedding_size() % model.head_count() != 0) {
     return fail(error, Status::kModelCorrupt, "embedding_size ", model.embedding_size(),
                 "; it must be a multiple of head_count ", model.head_count());
   }
   const uint32_t head_size = model.embedding_size() / model.head_count();
-  SOTTO_TRY(check_range("head size", head_size, 1, kMaxHeadSize, error));
+  SOTTO_TRY(check_field("head size", head_size, 1, uint32_t{kMaxHeadSize}, error));
   if (!(model.norm_epsilon() > 0.0f) || !std::isfinite(model.norm_epsilon())) {
     return fail(error, Status::kModelCorrupt, "norm_epsilon is ", model.norm_epsilon());
   }
@@ -201,7 +201,7 @@ Status ModelView::open(const void* file, size_t file_size, Error* error) {
   const uint32_t sections = model.packed() == nullptr ? 0 : model.packed()->size();
   for (uint32_t section = 0; section < sections; ++section) {
     const auto& ranges = *model.packed()->Get(section)->weights();
-    SOTTO_TRY(check_range("count of packed weights", ranges.size(), 4u * config.layer_count + 1,
+    SOTTO_TRY(check_field("count of packed weights", ranges.size(), 4u * config.layer_count + 1,
                           4u * config.layer_count + 1, error));
     for (const format::DataRange* range : ranges) {
       SOTTO_TRY(verify_placement(file_bytes, *range, {-1, "packed", "weights"}, error));
@@ -223,7 +223,7 @@ Status ModelView::verify_contents(Error* error) {
   SOTTO_TRY(visit_tensors(*model_, [&](const TensorSpec& spec) { return verify_numbers(file_, spec, error); }));
   if (!has_tokenizer_) return Status::kOk;
   SOTTO_TRY(verify_tokenizer(&tokenizer_, config_.vocabulary_size, error));
-  return check_range("longest token", tokenizer_.max_token_bytes, 0, kMaxTokenBytes, error);
+  return check_field("longest token", tokenizer_.max_token_bytes, 0, kMaxTokenBytes, error);
 }
 
 const char* ModelView::name() const { return model_->name() ? model_->name()->c_str() : ""; }

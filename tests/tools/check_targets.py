@@ -14,9 +14,9 @@ import tempfile
 
 COMMON = ["kernels/*.cpp", "kernels/linear/*.cpp", "kernels/reference/*.cpp", "runtime/base/*.cpp",
           "runtime/generated/*.cpp", "runtime/session/session.cpp", "runtime/model/*.cpp", "capi/*.cpp"]
-ARM64 = [("kernels/dispatch/*.cpp", []), ("kernels/arm/neon/*.cpp", []),
-         ("kernels/arm/neon_dotprod/*.cpp", ["-march=armv8.2-a+dotprod"])]
-X86 = [("kernels/dispatch/*.cpp", []), ("kernels/x86/avx2/*.cpp", ["-mavx2", "-mfma"])]
+ARM64 = [("kernels/dispatch/*.cpp", []), ("kernels/arm/neon/*.cpp", ["-DSOTTO_ISA=neon"]),
+         ("kernels/arm/neon_dotprod/*.cpp", ["-DSOTTO_ISA=neon_dotprod", "-march=armv8.2-a+dotprod"])]
+X86 = [("kernels/dispatch/*.cpp", []), ("kernels/x86/avx2/*.cpp", ["-DSOTTO_ISA=avx2", "-mavx2", "-mfma"])]
 # triple: patterns and flags of its own files, and whether those that all share are checked for it. They ask for nothing
 # by which a simulator or another processor differs.
 TARGETS = {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace sotto::neon {
+namespace sotto::SOTTO_ISA {
 
 template <class Step>
 class Dots {
@@ -43,4 +43,4 @@ class Dots {
   size_t row_stride_;
 };
 
-}  // namespace sotto::neon
+}  // namespace sotto::SOTTO_ISA

@@ -6,7 +6,7 @@
 
 #include "kernels/generic/int4.h"
 
-namespace sotto::neon {
+namespace sotto::SOTTO_ISA {
 
 template <class Dot>
 struct Int4Vector {
@@ -60,4 +60,4 @@ struct Int4Vector {
   }
 };
 
-}  // namespace sotto::neon
+}  // namespace sotto::SOTTO_ISA

@@ -5,6 +5,7 @@
 #include "kernels/dispatch/tables.h"
 #include "kernels/generic/attention.h"
 #include "kernels/generic/table.h"
+#include "kernels/reference/attention_rows.h"
 
 namespace sotto::neon {
 namespace {
@@ -22,10 +23,11 @@ struct WideningStep {
 
 void attention(const AttentionArgs& args) { generic::attention<Vector, Dots<WideningStep>>(args); }
 
-constinit const Kernels kTable = generic::make_table<Vector>(Isa::kNeon, attention, generic::attention_rows<attention>);
+constinit const Kernels kTable =
+    generic::make_table<Vector>(Isa::kNeon, attention, reference::attention_rows<attention>);
 constinit const Kernels kDotprodTable = generic::make_table<Vector>(Isa::kNeonDotprod, neon_dotprod::attention,
-                                                                    generic::attention_rows<neon_dotprod::attention>);
+                                                                    reference::attention_rows<neon_dotprod::attention>);
 constinit const Kernels kI8mmTable = generic::make_table<Vector>(Isa::kNeonI8mm, neon_dotprod::attention,
-                                                                 generic::attention_rows<neon_dotprod::attention>);
+                                                                 reference::attention_rows<neon_dotprod::attention>);
 
 }  // namespace sotto::neon

@@ -8,7 +8,7 @@
 
 #include "kernels/generic/vector.h"
 
-namespace sotto::neon {
+namespace sotto::SOTTO_ISA {
 namespace {
 
 using generic::Part;
@@ -227,4 +227,4 @@ inline float fold_add(Vector a) {
 inline float fold_max(Vector a) { return vmaxvq_f32(max(max(a.v[0], a.v[2]), max(a.v[1], a.v[3]))); }
 
 }  // namespace
-}  // namespace sotto::neon
+}  // namespace sotto::SOTTO_ISA

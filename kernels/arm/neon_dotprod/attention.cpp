@@ -14,6 +14,6 @@ struct DotStep {
 
 }  // namespace
 
-void attention(const AttentionArgs& args) { generic::attention<neon::Vector, neon::Dots<DotStep>>(args); }
+void attention(const AttentionArgs& args) { generic::attention<Vector, Dots<DotStep>>(args); }
 
 }  // namespace sotto::neon_dotprod

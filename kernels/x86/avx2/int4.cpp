@@ -9,7 +9,7 @@
 namespace sotto::avx2 {
 namespace {
 
-struct Vector {
+struct Int4Vector {
   static constexpr size_t kColumns = 8;
   static constexpr size_t kMaxRows = 4;
   static constexpr size_t kMaxRowsOfWholeTile = 2;
@@ -65,6 +65,6 @@ struct Vector {
 
 }  // namespace
 
-constinit const Int4Kernels kInt4 = generic::make_int4_kernels<Vector>();
+constinit const Int4Kernels kInt4 = generic::make_int4_kernels<Int4Vector>();
 
 }  // namespace sotto::avx2

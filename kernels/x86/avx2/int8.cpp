@@ -9,7 +9,7 @@
 namespace sotto::avx2 {
 namespace {
 
-struct Vector {
+struct Int8Vector {
   static constexpr size_t kColumns = TileFrame::kColumns;
   static constexpr size_t kTileVectors = 4;
   static constexpr size_t kMaxRows = 6;
@@ -51,12 +51,12 @@ struct Vector {
   static void store(float* y, size_t columns, __m256 values) { store_columns(y, columns, values); }
 };
 
-using Tiles = generic::Int8Tiles<Vector>;
+using Tiles = generic::Int8Tiles<Int8Vector>;
 
 }  // namespace
 
 constinit const Int8Kernels kInt8 = {
-    Vector::kColumns,
+    Int8Vector::kColumns,
     {Tiles::prepare, Tiles::multiply, 16},
     {Tiles::prepare, Tiles::multiply, 16, 2},
 };

@@ -2,6 +2,7 @@
 #include "kernels/dispatch/tables.h"
 #include "kernels/generic/attention.h"
 #include "kernels/generic/table.h"
+#include "kernels/reference/attention_rows.h"
 #include "kernels/x86/avx2/vector.h"
 
 namespace sotto::avx2 {
@@ -73,13 +74,14 @@ class Dots {
   }
 
   size_t row_stride_;
-  __m256i query_[generic::kMaxHeadSize / 16];
+  __m256i query_[kMaxHeadSize / 16];
 };
 
 }  // namespace
 
 void attention(const AttentionArgs& args) { generic::attention<Vector, Dots>(args); }
 
-constinit const Kernels kTable = generic::make_table<Vector>(Isa::kAvx2, attention, generic::attention_rows<attention>);
+constinit const Kernels kTable =
+    generic::make_table<Vector>(Isa::kAvx2, attention, reference::attention_rows<attention>);
 
 }  // namespace sotto::avx2

@@ -6,7 +6,7 @@
 
 #include "kernels/linear/int8.h"
 
-namespace sotto::avx2 {
+namespace sotto::SOTTO_ISA {
 namespace {
 
 class TileFrame {
@@ -45,4 +45,4 @@ inline void store_columns(float* y, size_t columns, __m256 values) {
 }
 
 }  // namespace
-}  // namespace sotto::avx2
+}  // namespace sotto::SOTTO_ISA

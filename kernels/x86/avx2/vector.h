@@ -8,7 +8,7 @@
 
 #include "kernels/generic/vector.h"
 
-namespace sotto::avx2 {
+namespace sotto::SOTTO_ISA {
 namespace {
 
 using generic::Part;
@@ -203,4 +203,4 @@ inline float fold_max(Vector a) {
 }
 
 }  // namespace
-}  // namespace sotto::avx2
+}  // namespace sotto::SOTTO_ISA

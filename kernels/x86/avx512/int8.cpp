@@ -8,7 +8,7 @@
 namespace sotto::avx512 {
 namespace {
 
-struct Vector {
+struct Int8Vector {
   static constexpr size_t kColumns = 16;
   static constexpr size_t kTileVectors = 4;
   static constexpr size_t kMaxRows = 6;
@@ -78,12 +78,12 @@ struct Vector {
   }
 };
 
-using Tiles = generic::Int8Tiles<Vector>;
+using Tiles = generic::Int8Tiles<Int8Vector>;
 
 }  // namespace
 
 constinit const Int8Kernels kInt8 = {
-    Vector::kColumns,
+    Int8Vector::kColumns,
     {Tiles::prepare, Tiles::multiply, 8},
     {Tiles::prepare, Tiles::multiply, 8, 2},
 };

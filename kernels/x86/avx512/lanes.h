@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace sotto::avx512 {
+namespace sotto::SOTTO_ISA {
 namespace {
 
 // Combine the halves of two registers.
@@ -80,4 +80,4 @@ inline void transpose(__m512i (&rows)[16]) {
 }
 
 }  // namespace
-}  // namespace sotto::avx512
+}  // namespace sotto::SOTTO_ISA

@@ -3,6 +3,7 @@
 #include "kernels/dispatch/tables.h"
 #include "kernels/generic/attention.h"
 #include "kernels/generic/table.h"
+#include "kernels/reference/attention_rows.h"
 #include "kernels/x86/avx512/lanes.h"
 #include "kernels/x86/avx512/vector.h"
 
@@ -83,7 +84,7 @@ class Dots {
   }
 
   size_t row_stride_;
-  __m512i query_[generic::kMaxHeadSize / 32];
+  __m512i query_[kMaxHeadSize / 32];
 };
 
 }  // namespace
@@ -91,7 +92,7 @@ class Dots {
 void attention(const AttentionArgs& args) { generic::attention<Vector, Dots>(args); }
 
 constinit const Kernels kTable =
-    generic::make_table<Vector>(Isa::kAvx512, attention, generic::attention_rows<attention>);
+    generic::make_table<Vector>(Isa::kAvx512, attention, reference::attention_rows<attention>);
 constinit const Kernels kVnniTable =
     generic::make_table<Vector>(Isa::kAvx512vnni, avx512vnni::attention, avx512vnni::attention_rows);
 constinit const Kernels kAmxTable =

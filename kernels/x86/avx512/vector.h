@@ -8,7 +8,7 @@
 
 #include "kernels/generic/vector.h"
 
-namespace sotto::avx512 {
+namespace sotto::SOTTO_ISA {
 namespace {
 
 using generic::Part;
@@ -179,4 +179,4 @@ template <size_t kCount>
 }
 
 }  // namespace
-}  // namespace sotto::avx512
+}  // namespace sotto::SOTTO_ISA

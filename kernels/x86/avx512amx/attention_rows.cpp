@@ -131,7 +131,7 @@ class Scorer {
   size_t count_;
   size_t groups_;
   size_t steps_;
-  alignas(64) int8_t last_[kKeys][generic::kMaxHeadSize];
+  alignas(64) int8_t last_[kKeys][kMaxHeadSize];
 };
 
 void score(const AttentionRowsArgs& args, Queries* queries) { Scorer(args, queries).score(); }

@@ -82,7 +82,7 @@ class Dots {
         sums[i] = _mm512_dpbusd_epi32(sums[i], _mm512_xor_si512(k, offset), query_[j]);
       }
     }
-    const __m512i dots = _mm512_sub_epi32(avx512::sum_rows(sums), _mm512_set1_epi32(excess_));
+    const __m512i dots = _mm512_sub_epi32(sum_rows(sums), _mm512_set1_epi32(excess_));
     _mm512_storeu_ps(scores, _mm512_cvtepi32_ps(dots));
   }
 
@@ -90,11 +90,11 @@ class Dots {
   size_t whole_blocks_;
   __mmask16 tail_mask_;
   int32_t excess_;
-  __m512i query_[generic::kMaxHeadSize / 64];
+  __m512i query_[kMaxHeadSize / 64];
 };
 
 }  // namespace
 
-void attention(const AttentionArgs& args) { generic::attention<avx512::Vector, Dots>(args); }
+void attention(const AttentionArgs& args) { generic::attention<Vector, Dots>(args); }
 
 }  // namespace sotto::avx512vnni

@@ -12,8 +12,6 @@
 namespace sotto::avx512vnni {
 namespace {
 
-using avx512::Vector;
-using generic::kMaxHeadSize;
 using generic::Part;
 using generic::Whole;
 
@@ -49,7 +47,7 @@ void quantize_queries(const AttentionRowsArgs& args, FewQueries* queries) {
       sums[r] = _mm512_dpbusd_epi32(sums[r], _mm512_set1_epi8(1), _mm512_load_si512(queries->q[r] + d));
     }
   }
-  _mm512_storeu_si512(queries->excess, _mm512_slli_epi32(avx512::sum_rows(sums), 7));
+  _mm512_storeu_si512(queries->excess, _mm512_slli_epi32(sum_rows(sums), 7));
 }
 
 // Loads dimensions [64 group, 64 group + 64) of up to 16 keys as unsigned bytes. Each register contains four dimensions
@@ -63,7 +61,7 @@ void load_keys(const AttentionRowsArgs& args, size_t first, size_t count, size_t
     const int8_t* key = at + std::min(i, count - 1) * args.row_stride;
     keys[i] = _mm512_xor_si512(_mm512_maskz_loadu_epi32(mask, key), _mm512_set1_epi8(-128));
   }
-  avx512::transpose(keys);
+  transpose(keys);
 }
 
 // Adds the products of one group of dimensions of a query with 16 keys.

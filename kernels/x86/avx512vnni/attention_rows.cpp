@@ -15,8 +15,6 @@
 namespace sotto::avx512vnni {
 namespace {
 
-using avx512::Vector;
-using generic::kMaxHeadSize;
 using generic::Part;
 using generic::Whole;
 
@@ -55,7 +53,7 @@ void quantize_queries(const AttentionRowsArgs& args, size_t group, Queries* quer
     });
     magnitudes[r] = _mm512_castps_si512(magnitude.v);
   }
-  const __m512 m = avx512::max_rows(magnitudes);
+  const __m512 m = max_rows(magnitudes);
   const __mmask16 some = _mm512_cmp_ps_mask(m, _mm512_setzero_ps(), _CMP_NEQ_UQ);
   const __m512 largest = _mm512_set1_ps(127.0f);
   alignas(64) float inverses[kLanes];
@@ -69,7 +67,7 @@ void quantize_queries(const AttentionRowsArgs& args, size_t group, Queries* quer
       const size_t count = d < args.head_size ? args.head_size - d : 0;
       q[r] = quantize_64(rows[r] + d, count, Vector::broadcast(inverses[r]));
     }
-    avx512::transpose(q);
+    transpose(q);
 #pragma GCC unroll 16
     for (size_t j = 0; j < 16; ++j) _mm512_store_si512(queries->q[group][d / 4 + j], q[j]);
   }
@@ -259,12 +257,12 @@ void weigh(const AttentionRowsArgs& args, size_t group, __m512 maximum, float* i
     const auto weigh_slots = [&](size_t t, auto all_see) {
       later.prefetch();
       Vector e[kStep];
-      avx512::for_all<kStep>([&](size_t j) {
+      for_all<kStep>([&](size_t j) {
         const size_t slot = all_see ? t + j : std::min(t + j, count - 1);
         e[j] = Vector::load(scores + slot * kLanes, Whole{}) - m;
       });
-      avx512::exp_each(e);
-      avx512::for_all<kStep>([&](size_t j) {
+      exp_each(e);
+      for_all<kStep>([&](size_t j) {
         if (!all_see) e[j].v = _mm512_maskz_mov_ps(lanes_that_see(args, group, t + j), e[j].v);
         some[j] = some[j] + e[j];
         if (!all_see && t + j >= count) return;

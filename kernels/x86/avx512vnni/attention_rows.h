@@ -10,7 +10,7 @@
 namespace sotto::avx512vnni {
 
 inline constexpr size_t kGroups = kAttentionRows / kAttentionGroupRows;
-inline constexpr size_t kMaxFours = generic::kMaxHeadSize / 4;
+inline constexpr size_t kMaxFours = kMaxHeadSize / 4;
 
 // The quantized queries of a head, in groups.
 struct Queries {

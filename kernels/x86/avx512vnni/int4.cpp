@@ -9,7 +9,7 @@
 namespace sotto::avx512vnni {
 namespace {
 
-struct Vector {
+struct Int4Vector {
   static constexpr size_t kColumns = 16;
   static constexpr size_t kMaxRows = 16;
   static constexpr size_t kMaxRowsOfWholeTile = kMaxRows;
@@ -38,9 +38,9 @@ struct Vector {
   };
 
   static int32_t start(const int8_t* q) {
-    return _mm_cvtsi128_si32(_mm_madd_epi16(avx2::start_halves(q), _mm_set1_epi16(1)));
+    return _mm_cvtsi128_si32(_mm_madd_epi16(start_halves(q), _mm_set1_epi16(1)));
   }
-  static void prefetch(const uint8_t* nibbles) { avx2::prefetch_block(nibbles); }
+  static void prefetch(const uint8_t* nibbles) { prefetch_block(nibbles); }
 
   static void add_block(Sums& sums, const Weights& weights, const Scales& scales, const int8_t* q,
                         const int32_t* start) {
@@ -68,6 +68,6 @@ struct Vector {
 
 }  // namespace
 
-constinit const Int4Kernels kInt4 = generic::make_int4_kernels<Vector>();
+constinit const Int4Kernels kInt4 = generic::make_int4_kernels<Int4Vector>();
 
 }  // namespace sotto::avx512vnni

@@ -12,8 +12,8 @@
 namespace sotto::avxvnni {
 namespace {
 
-struct Vector {
-  static constexpr size_t kColumns = avx2::TileFrame::kColumns;
+struct Int8Vector {
+  static constexpr size_t kColumns = TileFrame::kColumns;
   static constexpr size_t kTileVectors = 2;
   static constexpr size_t kMaxRows = 6;
   static constexpr size_t pass_vectors(size_t) { return kTileVectors; }
@@ -39,21 +39,21 @@ struct Vector {
     asm volatile("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(activations), "x"(weights));
   }
 
-  using Frame = avx2::TileFrame;
+  using Frame = TileFrame;
   // Converts sums to outputs. Two adjacent parts contain the sum of a column.
   static __m256 finish(const Ints (&sums)[kTileVectors], const Frame& frame, const RowQuantization& quantization) {
     const __m256i columns = _mm256_permute4x64_epi64(_mm256_hadd_epi32(sums[0], sums[1]), _MM_SHUFFLE(3, 1, 2, 0));
     return frame.finish(columns, 128, quantization);
   }
-  static void store(float* y, size_t columns, __m256 values) { avx2::store_columns(y, columns, values); }
+  static void store(float* y, size_t columns, __m256 values) { store_columns(y, columns, values); }
 };
 
-using Tiles = generic::Int8Tiles<Vector>;
+using Tiles = generic::Int8Tiles<Int8Vector>;
 
 }  // namespace
 
 constinit const Int8Kernels kInt8 = {
-    Vector::kColumns,
+    Int8Vector::kColumns,
     {Tiles::prepare, Tiles::multiply, 16},
     {Tiles::prepare, Tiles::multiply, 16},
 };
