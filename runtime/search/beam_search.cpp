@@ -11,13 +11,13 @@
 namespace sotto {
 namespace {
 
-constexpr double kLowest = -std::numeric_limits<double>::infinity();
+constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 
 // Returns Gumbel noise for one token of a beam's draw. The k tokens with the largest ln p + noise are a sample of k
 // tokens without replacement (Kool et al. 2019, "Stochastic Beams and Where to Find Them: The Gumbel-Top-k Trick").
 double gumbel(uint64_t seed, uint64_t draw, uint32_t beam, int32_t token) {
-  constexpr uint32_t kLanes = uint32_t{1} << 31;  // so that the lanes differ from those of single draws
-  const uint64_t bits = random_bits(seed, draw, beam, kLanes | static_cast<uint32_t>(token));
+  constexpr uint32_t kBeamLanes = uint32_t{1} << 31;  // so that the lanes differ from those of single draws
+  const uint64_t bits = random_bits(seed, draw, beam, kBeamLanes | static_cast<uint32_t>(token));
   const double uniform = (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
   return -ln(-ln(uniform));
 }
@@ -200,7 +200,7 @@ void BeamSearch::scan_likeliest(uint32_t beam, Candidates& candidates) {
 
 void BeamSearch::scan_drawn(uint32_t beam, Candidates& candidates) {
   const double max = candidates.max();
-  if (max == kLowest) return;
+  if (max == kImpossible) return;
   const double scale = candidates.inverse_temperature();
   const double log_sum = ln(candidates.total());
   const uint64_t draw = run_.input.token_count + depth_;
@@ -221,7 +221,7 @@ void BeamSearch::scan_phrases(uint32_t beam, Candidates& candidates) {
     if (index == candidates.count()) return;
     const int32_t token = candidates.id(index);
     const double log_probability = candidates.logit(index);
-    if (!(log_probability > kLowest) || run_.stop_of(token) != Status::kOk) return;
+    if (!(log_probability > kImpossible) || run_.stop_of(token) != Status::kOk) return;
     const double score = running.score + log_probability;
     const BeamCandidate candidate = {score, score, running.log_probability + log_probability, token, beam, 0};
     const auto same = [&](const BeamCandidate& other) { return other.token == token && other.beam == beam; };
@@ -232,7 +232,7 @@ void BeamSearch::scan_phrases(uint32_t beam, Candidates& candidates) {
 }
 
 void BeamSearch::offer(uint32_t beam, int32_t token, double log_probability, double noise) {
-  if (!(log_probability > kLowest)) return;
+  if (!(log_probability > kImpossible)) return;
   const RunningSequence& running = run_.memory.running[generation_][beam];
   const double score = running.score + log_probability;
   const double key = score + noise;

@@ -10,8 +10,8 @@
 namespace sotto {
 namespace {
 
-constexpr float kLowest = -std::numeric_limits<float>::infinity();
-constexpr float kHighest = std::numeric_limits<float>::infinity();
+constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
@@ -44,12 +44,12 @@ double length_score(const SearchParams& params, double log_probability, uint32_t
 
 void log_softmax(const Kernels& kernels, std::span<float> logits) {
   float max = kernels.max(logits.data(), logits.size());
-  if (max == kLowest || max == kHighest) {
+  if (max == kMinusInfinity || max == kInfinity) {
     // If the maximum is infinite, the tokens that have it are equally likely.
-    for (float& l : logits) l = (l == max || max == kLowest) ? 0.0f : kLowest;
+    for (float& l : logits) l = (l == max || max == kMinusInfinity) ? 0.0f : kMinusInfinity;
     max = 0;
   }
-  for (float& l : logits) l = (l >= kLowest ? l : kLowest) - max;
+  for (float& l : logits) l = (l >= kMinusInfinity ? l : kMinusInfinity) - max;
   const float sum = kernels.exp_shifted(logits.data(), logits.size(), 0.0f, nullptr);
   const auto shift = static_cast<float>(ln(sum));
   for (float& l : logits) l -= shift;
@@ -58,12 +58,12 @@ void log_softmax(const Kernels& kernels, std::span<float> logits) {
 double log_probability_of(const Kernels& kernels, std::span<const float> logits, int32_t token) {
   const float max = kernels.max(logits.data(), logits.size());
   const float logit = logits[static_cast<size_t>(token)];
-  if (max == kLowest || max == kHighest) {
-    const auto equal = [&](float l) { return l == max || max == kLowest; };
+  if (max == kMinusInfinity || max == kInfinity) {
+    const auto equal = [&](float l) { return l == max || max == kMinusInfinity; };
     const auto count = std::count_if(logits.begin(), logits.end(), equal);
-    return equal(logit) ? -ln(static_cast<double>(count)) : kLowest;
+    return equal(logit) ? -ln(static_cast<double>(count)) : kMinusInfinity;
   }
-  if (!(logit >= kLowest)) return kLowest;
+  if (!(logit >= kMinusInfinity)) return kMinusInfinity;
   const float sum = kernels.exp_shifted(logits.data(), logits.size(), max, nullptr);
   return static_cast<double>(logit) - max - ln(sum);
 }

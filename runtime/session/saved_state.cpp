@@ -16,7 +16,7 @@ Status mismatch(const char* name, uint64_t saved, uint64_t own, Error* error) {
               own);
 }
 
-Status corrupt(const char* what, uint64_t offset, Error* error) {
+Status corrupt_at(const char* what, uint64_t offset, Error* error) {
   return fail_at(error, Status::kStateCorrupt, offset, what);
 }
 
@@ -175,20 +175,20 @@ SavedState::Header SavedState::make_header(const Session& session) {
 // Verifies the checksum and compares the header with `expected`.
 Status SavedState::check_header(std::span<const uint8_t> bytes, const Header& expected, Error* error) {
   if (bytes.size() < kHeaderSize + Header::kChecksumSize) {
-    return corrupt("shorter than a saved state's header", bytes.size(), error);
+    return corrupt_at("shorter than a saved state's header", bytes.size(), error);
   }
   ByteReader reader(bytes);
   uint8_t magic[sizeof Header::kMagic];
   reader.get_array(magic, sizeof magic);
   if (std::memcmp(magic, Header::kMagic, sizeof magic) != 0) {
-    return corrupt("not a saved state: its first bytes are not SOTTOSES", 0, error);
+    return corrupt_at("not a saved state: its first bytes are not SOTTOSES", 0, error);
   }
   const auto version = reader.get<uint32_t>();
   if (version != Header::kVersion) {
     return fail_at(error, Status::kStateCorrupt, sizeof magic, "version ", version, "; this library reads version ",
                    Header::kVersion);
   }
-  if (reader.get<uint32_t>() != 0) return corrupt("the header is damaged", 12, error);
+  if (reader.get<uint32_t>() != 0) return corrupt_at("the header is damaged", 12, error);
   const auto size = reader.get<uint64_t>();
   if (size != bytes.size()) {
     return fail_at(error, Status::kStateCorrupt, bytes.size(), "has ", bytes.size(), " bytes; it must have ", size);
@@ -196,7 +196,7 @@ Status SavedState::check_header(std::span<const uint8_t> bytes, const Header& ex
   const size_t hashed = bytes.size() - Header::kChecksumSize;
   ByteReader tail(bytes.subspan(hashed));
   if (tail.get<uint64_t>() != xxhash64(bytes.data(), hashed)) {
-    return corrupt("has a wrong checksum", hashed, error);
+    return corrupt_at("has a wrong checksum", hashed, error);
   }
   if (reader.get<uint64_t>() != expected.fingerprint) {
     return fail(error, Status::kInvalidArgument, "the saved state is of another model");

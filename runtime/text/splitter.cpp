@@ -52,7 +52,7 @@ void FailedSearches::add(uint32_t state, size_t begin, size_t end) {
   }
 }
 
-Piece next_piece(const SplitStep& step, const Word& word, size_t start, FailedSearches* failed) {
+SplitPiece next_piece(const SplitStep& step, const Word& word, size_t start, FailedSearches* failed) {
   const size_t end = match_end(step, word, start, failed);
   if (end != start) return {end, true};
   size_t at = start;

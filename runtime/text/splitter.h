@@ -15,7 +15,7 @@
 
 namespace sotto {
 
-struct Piece {
+struct SplitPiece {
   size_t end;
   bool is_match;
 };
@@ -39,6 +39,6 @@ class FailedSearches {
 
 // Returns the match or the gap that begins at `start` < word.size(). `failed` belongs to the
 // word.
-Piece next_piece(const SplitStep& step, const Word& word, size_t start, FailedSearches* failed);
+SplitPiece next_piece(const SplitStep& step, const Word& word, size_t start, FailedSearches* failed);
 
 }  // namespace sotto

@@ -209,7 +209,7 @@ Status Encoder::split(std::span<const uint32_t> steps, const Word& word, bool is
   const uint32_t flags = step.header.flags;
   FailedSearches failed;
   for (size_t at = 0; at < word.size();) {
-    const Piece piece = next_piece(step, word, at, &failed);
+    const SplitPiece piece = next_piece(step, word, at, &failed);
     const bool becomes_bare = is_bare || (piece.is_match && (flags & SplitStep::kBareMatches) != 0);
     if ((flags & (piece.is_match ? SplitStep::kKeepMatches : SplitStep::kKeepGaps)) != 0) {
       SOTTO_TRY(split(steps, word.slice(at, piece.end), becomes_bare));

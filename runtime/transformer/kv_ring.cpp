@@ -6,14 +6,14 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/math.h"
+
 namespace sotto {
 namespace {
 
 // While one slot is being filled, the cache lines of the slots after it are prefetched, because a prefill fills them
 // next.
 constexpr size_t kSlotsAhead = 3;
-
-constexpr size_t kLanes = 16;
 
 // Sums in 16 lanes that are folded in halves, as kernels/kernels.h does, so that the bits are the same everywhere.
 float dot(const float* a, const float* b, size_t n) {

@@ -15,6 +15,7 @@ struct Interval {
 };
 
 inline constexpr uint32_t kMaxCodePoint = 0x10FFFF;
+inline constexpr Interval kAllCodePoints[] = {{0, kMaxCodePoint}};
 
 inline bool is_scalar_value(uint32_t code_point) {
   return code_point <= kMaxCodePoint && (code_point < 0xD800 || code_point > 0xDFFF);

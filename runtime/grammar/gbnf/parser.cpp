@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/base/ascii.h"
 #include "runtime/base/utf8.h"
 
 namespace sotto {
@@ -10,18 +11,7 @@ namespace {
 
 constexpr uint32_t kMaxNesting = 512;
 
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-}
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-int hex_value(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
+bool is_name_character(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-'; }
 
 // A cursor over GBNF source: white space, comments, names, numbers and characters.
 class GbnfLexer {

@@ -7,7 +7,7 @@
 namespace sotto {
 namespace {
 
-constexpr uint32_t kMaxStates = 20000;
+constexpr uint32_t kMaxArrayStates = 20000;
 constexpr uint32_t kMaxTuple = 4096;
 
 class ArrayBuilder {
@@ -238,7 +238,8 @@ class ArrayBuilder {
       return Status::kOk;
     }
     const uint64_t states = (last + 2ull) * (last_wanted + 1ull);
-    if (states > kMaxStates) return schema_.unsupported(wanted_.node, "too many elements to count \"contains\" among");
+    if (states > kMaxArrayStates)
+      return schema_.unsupported(wanted_.node, "too many elements to count \"contains\" among");
     // There is one more row, so that only the first element has no comma before it.
     const uint32_t rows = bounded || last > 0 ? last + 1 : 2;
     auto* rules = schema_.workspace().take<uint32_t>(size_t{rows} * (last_wanted + 1));

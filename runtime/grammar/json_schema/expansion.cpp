@@ -6,7 +6,7 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kMaxAlternatives = 512;
-constexpr uint32_t kMaxSteps = 200000;  // limit for one goal and type
+constexpr uint32_t kMaxGoalSteps = 200000;  // limit for one goal and type
 constexpr uint64_t kMaxStepsInAll = 10000000;
 
 }  // namespace
@@ -38,7 +38,7 @@ Status Expansion::expand(std::span<const Literal> goal, JsonType type, Alternati
     branches_.pop();
     while (branch.pending != kNoIndex && !branch.dead) {
       SOTTO_TRY(schema_.check_memory());
-      if (++steps > kMaxSteps || ++steps_ > kMaxStepsInAll)
+      if (++steps > kMaxGoalSteps || ++steps_ > kMaxStepsInAll)
         return schema_.unsupported(goal[0].node, "too many combinations of alternatives");
       const Literal literal = cells_[branch.pending].literal;
       branch.pending = cells_[branch.pending].next;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/base/ascii.h"
 #include "runtime/base/utf8.h"
 
 namespace sotto {
@@ -32,7 +33,7 @@ class JsonReader {
     ++at_;
     return true;
   }
-  bool at_digit() const { return at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; }
+  bool at_digit() const { return at_ < text_.size() && is_digit(text_[at_]); }
   void skip_space() {
     while (at(' ') || at('\t') || at('\n') || at('\r')) ++at_;
   }
@@ -215,15 +216,9 @@ class JsonReader {
     if (text_.size() - at_ < 5) return false;
     *value = 0;
     for (uint32_t i = 1; i <= 4; ++i) {
-      const char c = text_[at_ + i];
-      const char lower = static_cast<char>(c | 0x20);
-      if (c >= '0' && c <= '9') {
-        *value = *value << 4 | static_cast<uint32_t>(c - '0');
-      } else if (lower >= 'a' && lower <= 'f') {
-        *value = *value << 4 | static_cast<uint32_t>(lower - 'a' + 10);
-      } else {
-        return false;
-      }
+      const int digit = hex_value(text_[at_ + i]);
+      if (digit < 0) return false;
+      *value = *value << 4 | static_cast<uint32_t>(digit);
     }
     at_ += 5;
     return true;

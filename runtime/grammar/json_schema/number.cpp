@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kMaxExponent = 1000000;
 constexpr uint32_t kMaxDigits = 400;
-constexpr uint32_t kDead = CharacterAutomaton::kDead;
+constexpr uint32_t kNoState = CharacterAutomaton::kDead;
 
 // Character classes: 0 for other characters, then '-', '.', and the ten digits.
 constexpr uint32_t kMinus = 1;
@@ -66,7 +66,7 @@ class Magnitudes {
     const uint32_t overflow = table_.add(greater_);
     table_.set_digits(overflow, overflow);
     table_.set(overflow, kPoint, above_);
-    uint32_t previous[3] = {kDead, state, kDead};
+    uint32_t previous[3] = {kNoState, state, kNoState};
     for (uint32_t count = 1; count <= whole; ++count) {
       uint32_t states[3];
       for (int relation = -1; relation <= 1; ++relation) {
@@ -77,7 +77,7 @@ class Magnitudes {
       }
       for (int relation = -1; relation <= 1; ++relation) {
         const uint32_t from = previous[relation + 1];
-        for (uint32_t digit = count == 1 ? 1 : 0; digit < 10 && from != kDead; ++digit) {
+        for (uint32_t digit = count == 1 ? 1 : 0; digit < 10 && from != kNoState; ++digit) {
           const uint32_t own = bound_.digit(count - 1);
           const int after = relation != 0 ? relation : digit < own ? -1 : digit > own ? 1 : 0;
           table_.set_digit(from, digit, states[after + 1]);
@@ -86,7 +86,7 @@ class Magnitudes {
       std::copy(states, states + 3, previous);
     }
     for (const uint32_t from : previous) {
-      for (uint32_t digit = from == state ? 1 : 0; digit < 10 && from != kDead; ++digit) {
+      for (uint32_t digit = from == state ? 1 : 0; digit < 10 && from != kNoState; ++digit) {
         table_.set_digit(from, digit, overflow);
       }
     }
@@ -110,11 +110,11 @@ class Magnitudes {
   void build_fraction() {
     const uint32_t whole = bound_.whole_digits();
     const uint32_t count = bound_.fraction_digits();
-    uint32_t last = kDead;
+    uint32_t last = kNoState;
     for (uint32_t i = 0; i <= count; ++i) {
       const uint32_t state = table_.add(i < count ? less_ : equal_);
       if (i == 0) equal_states_ = state;
-      if (last != kDead) table_.set_digit(last, bound_.digit(whole + i - 1), state);
+      if (last != kNoState) table_.set_digit(last, bound_.digit(whole + i - 1), state);
       last = state;
       const uint32_t own = i < count ? bound_.digit(whole + i) : 0;
       for (uint32_t digit = 0; digit < 10; ++digit) {
@@ -129,9 +129,9 @@ class Magnitudes {
   bool less_;
   bool equal_;
   bool greater_;
-  uint32_t below_ = kDead;
-  uint32_t above_ = kDead;
-  uint32_t equal_states_ = kDead;  // states after the decimal point in which all digits have been equal so far
+  uint32_t below_ = kNoState;
+  uint32_t above_ = kNoState;
+  uint32_t equal_states_ = kNoState;  // states after the decimal point in which all digits have been equal so far
 };
 
 // Builds the numbers that satisfy bounds, multiples and lists of values together, as one automaton over their digits.

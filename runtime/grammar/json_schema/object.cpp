@@ -6,7 +6,7 @@
 namespace sotto {
 namespace {
 
-constexpr uint32_t kMaxStates = 40000;
+constexpr uint32_t kMaxObjectStates = 40000;
 constexpr uint32_t kMaxViolations = 3;
 // Number of names that are written into one rule, so that states share what follows.
 constexpr uint32_t kRunLength = 32;
@@ -420,7 +420,7 @@ Status ObjectBuilder::build_content(uint32_t* content) {
   }
   last_count_ = maximum_ != kUnbounded ? maximum_ : std::max(1u, minimum_);
   const uint64_t states = (count + 1ull) * (last_count_ + 1ull) << violations_.size();
-  if (states > kMaxStates) return schema_.unsupported(atoms_[0].node, "too many properties to count");
+  if (states > kMaxObjectStates) return schema_.unsupported(atoms_[0].node, "too many properties to count");
   rules_ = schema_.workspace().take<uint32_t>(states);
   if (rules_ == nullptr) return schema_.check_memory();
   std::fill_n(rules_, states, kNoIndex);

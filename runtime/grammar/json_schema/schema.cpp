@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/base/ascii.h"
 #include "runtime/grammar/json_schema/format.h"
 #include "runtime/grammar/json_schema/number.h"
 
@@ -70,12 +71,6 @@ constexpr Entry kKeywords[] = {
 };
 
 constexpr std::string_view kIdentifiers[] = {"$id", "id"};  // "id" is that of draft 4
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char lower = static_cast<char>(c | 0x20);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
 
 // Returns the first `size` characters, or all of them if there are fewer. Replaces substr(), which can throw.
 std::string_view first(std::string_view text, size_t size) { return {text.data(), std::min(size, text.size())}; }

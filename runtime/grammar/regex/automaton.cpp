@@ -8,8 +8,6 @@ namespace {
 constexpr uint32_t kMaxNfaStates = 60000;
 constexpr uint32_t kMaxSetMembers = 3000000;
 constexpr uint64_t kMaxClassWork = 50000000;
-constexpr Interval kAll[] = {{0, kMaxCodePoint}};
-
 // Thompson's construction ("Regular Expression Search Algorithm", CACM 1968), without recursion. Anchors become edges
 // that can be taken only at the ends of the text.
 class RegexNfa {
@@ -45,7 +43,8 @@ class RegexNfa {
 
   uint32_t set_count() const { return set_nodes_.size(); }
   std::span<const Interval> set(uint32_t set) const {
-    return set_nodes_[set] == kNoIndex ? std::span<const Interval>(kAll) : tree_.characters(tree_[set_nodes_[set]]);
+    return set_nodes_[set] == kNoIndex ? std::span<const Interval>(kAllCodePoints)
+                                       : tree_.characters(tree_[set_nodes_[set]]);
   }
 
   Nfa nfa;

@@ -10,8 +10,6 @@ namespace {
 
 constexpr char kShortEscapes[] = "\"\\bfnrt";
 constexpr char kShortEscaped[] = "\"\\\b\f\n\r\t";
-constexpr Interval kAll[] = {{0, kMaxCodePoint}};
-
 bool contains(std::span<const Interval> intervals, uint32_t code_point) {
   return std::any_of(intervals.begin(), intervals.end(),
                      [&](Interval i) { return i.first <= code_point && code_point <= i.last; });
@@ -62,7 +60,7 @@ uint32_t RegexGrammar::never() {
   return builder_.reference(never_);
 }
 
-uint32_t RegexGrammar::anything() { return builder_.repeat(characters(kAll), 0, kUnbounded); }
+uint32_t RegexGrammar::anything() { return builder_.repeat(characters(kAllCodePoints), 0, kUnbounded); }
 
 uint32_t RegexGrammar::characters(std::span<const Interval> intervals) {
   if (intervals.empty()) return never();

@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/base/ascii.h"
 #include "runtime/base/utf8.h"
 #include "runtime/grammar/regex/property_tables.h"
 
 namespace sotto {
 namespace {
 
-constexpr uint32_t kMaxNesting = 512;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+constexpr uint32_t kMaxGroupNesting = 512;
 
 // Adds the intervals of a property, which are stored as gaps and lengths with 7 bits per byte.
 void add_property(const RegexProperty& property, GrowingArray<Interval>& intervals) {
@@ -233,7 +231,7 @@ class RegexParser {
 
   Status open() {
     const size_t begin = at_++;
-    if (groups_.size() > kMaxNesting) return fail(begin, "groups nested deeper than 512");
+    if (groups_.size() > kMaxGroupNesting) return fail(begin, "groups nested deeper than 512");
     Group group;
     group.begin = begin;
     if (take('?')) {
@@ -412,11 +410,9 @@ class RegexParser {
     uint32_t count = 0;
     *value = 0;
     for (; count < most; ++count, ++at_) {
-      const char c = peek();
-      const char lower = static_cast<char>(c | 0x20);
-      if (!is_digit(c) && (lower < 'a' || lower > 'f')) break;
-      if (*value > kMaxCodePoint) continue;
-      *value = *value << 4 | static_cast<uint32_t>(is_digit(c) ? c - '0' : lower - 'a' + 10);
+      const int digit = hex_value(peek());
+      if (digit < 0) break;
+      if (*value <= kMaxCodePoint) *value = *value << 4 | static_cast<uint32_t>(digit);
     }
     return count >= least;
   }

@@ -141,7 +141,7 @@ class TrieCheck {
   Open open_[TrieNode::kMaxDepth + 1] = {};  // open nodes by depth; depth 0 is the empty text
 };
 
-Status corrupt(Error* error, const char* what) {
+Status corrupt_section(Error* error, const char* what) {
   return fail(error, Status::kModelCorrupt, "vocabulary section: ", what);
 }
 
@@ -177,20 +177,20 @@ Status open_prepared_vocabulary(const VocabularySource& source, const PreparedVo
   const uint32_t token_count = source.token_count();
   if (prepared.text_count != text_count || prepared.node_count > TrieNode::kMaxIndex ||
       prepared.arrays.size() != prepared_vocabulary_size(token_count, text_count, prepared.node_count)) {
-    return corrupt(error, "its size is not that of this tokenizer");
+    return corrupt_section(error, "its size is not that of this tokenizer");
   }
   // The memory is only read, although the type of the pointer is not const.
   Arena arena(const_cast<uint8_t*>(prepared.arrays.data()));
   const VocabularyArrays arrays = layout_vocabulary(arena, token_count, text_count, prepared.node_count);
   TrieCheck check(source, arrays, prepared.node_count, text_count);
   if (!check.run() || check.longest() != prepared.longest) {
-    return corrupt(error, "it is not the tree of this tokenizer's tokens");
+    return corrupt_section(error, "it is not the tree of this tokenizer's tokens");
   }
   const std::span<const TextSummary> summaries{arrays.token_summaries, token_summary_count(token_count)};
   const auto inside = std::count_if(summaries.begin(), summaries.end(),
                                     [](TextSummary summary) { return summary != kOutsidePrefilters; });
   if (static_cast<uint32_t>(inside) != check.inside_count()) {
-    return corrupt(error, "a special token has a text summary");
+    return corrupt_section(error, "a special token has a text summary");
   }
   *vocabulary = {token_count,
                  prepared.longest,
