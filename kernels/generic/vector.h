@@ -7,6 +7,9 @@
 // one copy, perhaps one that the CPU cannot run. Therefore a header that is compiled for several instruction sets puts
 // everything into the namespace SOTTO_ISA, which is a macro with the name of the instruction set that the including
 // file is compiled for. The vectors are also in unnamed namespaces, so that their functions are local to each file.
+//
+// Constructors that use intrinsics are written out, because platforms/amalgamation has a region of the file per
+// instruction set, and functions that the compiler generates belong to none.
 #pragma once
 
 #include <cstddef>

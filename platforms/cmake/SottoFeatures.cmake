@@ -1,5 +1,5 @@
 # Features of the library. The functions of a disabled feature stay, but fail with SOTTO_UNSUPPORTED and name the option.
-# sotto_build_text() reports the features of a build.
+# The C function sotto_build_text() reports the features of a build.
 
 option(SOTTO_WITH_GRAMMAR "Grammars, vocabularies and matchers" ON)
 option(SOTTO_WITH_SEARCH "Beam search, n continuations, contrastive search" ON)
@@ -13,24 +13,17 @@ if(NOT SOTTO_WITH_SAMPLERS MATCHES "^(full|basic)$")
   message(FATAL_ERROR "SOTTO_WITH_SAMPLERS=${SOTTO_WITH_SAMPLERS}: must be full or basic")
 endif()
 
-set(sotto_build_text "${SOTTO_WITH_SAMPLERS}-samplers")
-foreach(feature IN ITEMS GRAMMAR SEARCH SPECULATION WATERMARK INT4)
-  if(SOTTO_WITH_${feature})
-    string(TOLOWER "${feature}" name)
-    string(APPEND sotto_build_text " ${name}")
+set(sotto_has_all_features ON)
+set(sotto_has_no_feature ON)
+foreach(has_feature IN ITEMS SOTTO_WITH_GRAMMAR SOTTO_WITH_SEARCH SOTTO_WITH_SPECULATION SOTTO_WITH_WATERMARK
+                             SOTTO_WITH_INT4 "SOTTO_WITH_SAMPLERS STREQUAL full")
+  separate_arguments(has_feature)
+  if(${has_feature})
+    set(sotto_has_no_feature OFF)
+  else()
+    set(sotto_has_all_features OFF)
   endif()
 endforeach()
-if(sotto_build_text STREQUAL "full-samplers grammar search speculation watermark int4")
-  set(sotto_has_all_features ON)
-else()
-  set(sotto_has_all_features OFF)
-endif()
-if(SOTTO_THREADS)
-  string(APPEND sotto_build_text " threads")
-endif()
-if(NOT sotto_architecture STREQUAL "other")
-  string(APPEND sotto_build_text " simd")
-endif()
 # A library that lacks a feature is tested by tests/features alone, without models of the tools; the tools need
 # exceptions and std::filesystem, which WASI's C++ library lacks.
 set(sotto_builds_tools OFF)

@@ -75,7 +75,7 @@ def main():
     ours += [option for path in args.include if os.path.realpath(path) not in paths
              for option in ("-isystem", path)]
     defined = ["SOTTO_THREADS=1", "SOTTO_HAS_INT4=1", "SOTTO_HAS_GRAMMAR=1", "SOTTO_HAS_SEARCH=1",
-               "SOTTO_HAS_SPECULATION=1", "SOTTO_HAS_ALL_SAMPLERS=1", "SOTTO_HAS_WATERMARK=1", 'SOTTO_BUILD_TEXT=""']
+               "SOTTO_HAS_SPECULATION=1", "SOTTO_HAS_ALL_SAMPLERS=1", "SOTTO_HAS_WATERMARK=1"]
     ours += [f"-D{name}" for name in args.define + defined]
 
     def check(job):

@@ -98,8 +98,9 @@ struct Vector {
 
   // Sums the bits of each lane as integers, modulo 2^32.
   struct BitSums {
-    __m256i low = _mm256_setzero_si256();
-    __m256i high = _mm256_setzero_si256();
+    __m256i low;
+    __m256i high;
+    BitSums() : low(_mm256_setzero_si256()), high(_mm256_setzero_si256()) {}
     void add(Vector x) {
       low = _mm256_add_epi32(low, _mm256_castps_si256(x.low));
       high = _mm256_add_epi32(high, _mm256_castps_si256(x.high));

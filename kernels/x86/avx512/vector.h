@@ -53,7 +53,8 @@ struct Vector {
 
   // Sums the bits of each lane as integers, modulo 2^32.
   struct BitSums {
-    __m512i v = _mm512_setzero_si512();
+    __m512i v;
+    BitSums() : v(_mm512_setzero_si512()) {}
     void add(Vector x) { v = _mm512_add_epi32(v, _mm512_castps_si512(x.v)); }
     void store(uint32_t* p) const { _mm512_storeu_si512(p, v); }
   };
