@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(_WIN32) && defined(SOTTO_SHARED)
+/* Declares a function of the interface. A program that includes the source file of the library defines it as
+ * static. */
+#if defined(SOTTO_API)
+#elif defined(_WIN32) && defined(SOTTO_SHARED)
 #  if defined(SOTTO_BUILD)
 #    define SOTTO_API __declspec(dllexport)
 #  else

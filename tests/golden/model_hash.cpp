@@ -1,5 +1,6 @@
-// model_hash MODEL [HASH] computes the same hash of a model's logits as logits_hash, but only through the C interface,
-// for systems without the converters or file streams. It fails if the result is not HASH.
+// model_hash MODEL [HASH [ISA]] computes the same hash of a model's logits as logits_hash, but only through the C
+// interface, for systems without the converters or file streams. It fails if the result is not HASH, and returns 77 if
+// the instruction set with the name ISA is not available.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +20,15 @@ void check(sotto_status status) {
   if (status >= 0) return;
   std::printf("%s: %s\n", sotto_status_text(status), error.message);
   std::exit(1);
+}
+
+// Returns the instruction set with a name.
+sotto_isa find_isa(const char* name) {
+  sotto_isa isa = SOTTO_ISA_AUTO;
+  for (; std::strcmp(sotto_isa_text(isa), name) != 0; ++isa) {
+    if (std::strcmp(sotto_isa_text(isa), "unknown") == 0) std::exit(2);
+  }
+  return isa;
 }
 
 constexpr std::align_val_t kAlignment{SOTTO_MEMORY_ALIGNMENT};
@@ -85,10 +95,15 @@ int main(int argc, char** argv) {
   if (argc < 2) return 2;
   size_t file_size = 0, size = 0;
   const Memory file = read_file(argv[1], &file_size);
-  check(sotto_model_memory_size(file.get(), file_size, nullptr, &size, &error));
+  sotto_model_params params;
+  sotto_model_params_init(&params, sizeof params);
+  if (argc > 3) params.isa = find_isa(argv[3]);
+  const sotto_status status = sotto_model_memory_size(file.get(), file_size, &params, &size, &error);
+  if (status == SOTTO_CPU_UNSUPPORTED) return 77;
+  check(status);
   const Memory memory = allocate(size);
   sotto_model* model = nullptr;
-  check(sotto_model_init(file.get(), file_size, nullptr, memory.get(), size, &model, &error));
+  check(sotto_model_init(file.get(), file_size, &params, memory.get(), size, &model, &error));
   int wrong_count = 0;
   for (const uint32_t batch : {1u, 7u, 64u}) {
     char hash[17];
