@@ -23,6 +23,7 @@ usage: sh platforms/run.sh COMMAND
                               small or rpi-aarch64-small: the library with basic sampling only;
                               bare: the same in scalar code that needs no system;
                               consumer: a project that includes the library, per build type;
+                              amalgamation: the library as two files, compiled with a compiler alone;
                               style or tidy: formatting and the API reference, or clang-tidy;
                               baremetal: firmware for a Cortex-M7, run by QEMU (Debian's compiler
                               for it takes 2.5 GB);
@@ -179,7 +180,7 @@ case $command in
   test)
     preset=${1-release}
     case $preset in
-      consumer) ;;
+      consumer|amalgamation) ;;
       release|debug) packages="$packages abigail-tools" ;;
       asan) packages="$packages clang libclang-rt-dev" ;;
       tsan|bindings|small|bare) ;;
@@ -197,6 +198,10 @@ libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;
       install_packages
       cd "$root"
       exec python3 -B tests/consumer/check_build_types.py . --output build/consumer --deps build/deps
+    fi
+    if [ "$preset" = amalgamation ]; then
+      install_packages
+      exec python3 -B "$root/platforms/amalgamation/check.py"
     fi
     build "$preset"
     case $preset in

@@ -230,7 +230,7 @@ NAME = re.compile(r"~?[A-Za-z_]\w*(::~?\w+)*(\(\))?")
 COMPOUND_NAME = re.compile(r"k[A-Z]|[A-Z][a-z]+[A-Z]|.*(_|::|\()")
 # Build output, placeholders in recipes, and names that belong to other programs.
 NOT_IN_TREE = re.compile(r"(\.\./)*build/.*|.*(NAME|my_language).*|arch_prctl|PascalCase|snake_case|member_|sotto_noun_verb|"
-                         r"platforms/go/v[\d.]+")
+                         r"sotto\.cpp|platforms/go/v[\d.]+")
 NAMES_OLD_VERSIONS = "capi/CHANGELOG.md"
 
 

@@ -1,0 +1,230 @@
+"""Writes the library as two files: sotto.h, all public headers, and sotto.cpp, all sources.
+
+The lists of sources, their definitions and their instruction sets are those of CMake (compile_commands.json). The order
+of the files follows from them and from the #include lines. README.md of this folder describes the result.
+"""
+import argparse
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TARGETS = ("sotto_kernels", "sotto_runtime", "sotto_capi")
+OPTIONS = ("SOTTO_THREADS=OFF", "SOTTO_BUILD_TOOLS=OFF", "SOTTO_BUILD_TESTS=OFF", "CMAKE_EXPORT_COMPILE_COMMANDS=ON")
+# Definitions that follow from the compiler's target, with the condition in which they are 1.
+ARCHITECTURES = {"SOTTO_X86_64": "defined(__x86_64__)", "SOTTO_ARM64": "0"}
+DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)")
+
+
+class Source:
+    """A source file and what its compile command says."""
+
+    def __init__(self, command):
+        arguments = shlex.split(command["command"])
+        self.path = pathlib.Path(command["file"])
+        self.target = next((t for t in TARGETS if f"{t}.dir/" in command["command"].split(" -o ")[1]), None)
+        defined = [a[2:].partition("=") for a in arguments if a.startswith("-DSOTTO_")]
+        self.definitions = {name: value for name, _, value in defined}
+        self.isa = self.definitions.pop("SOTTO_ISA", None)
+        self.flags = [a[2:] for a in arguments if a.startswith("-m")]
+
+
+def read_sources(build):
+    """Returns the sources of the library, those for an instruction set last, because they include the others' headers."""
+    commands = json.loads((build / "compile_commands.json").read_text())
+    sources = [Source(c) for c in commands]
+    sources = [s for s in sources if s.target and s.path.is_relative_to(ROOT) and s.path.suffix == ".cpp"]
+    sources.sort(key=lambda s: TARGETS.index(s.target))  # stable: within a target, the order of CMake
+    return [s for s in sources if not s.isa], [s for s in sources if s.isa]
+
+
+class Text:
+    """The text of source files with every header in the place of its first #include."""
+
+    def __init__(self, directories, flatbuffers, included=(), system=()):
+        self.directories = directories
+        self.flatbuffers = flatbuffers  # whose directory may be that of all system headers
+        self.included = set(included)  # headers that are not included again
+        self.known = set(system)  # system headers that are not included again
+        self.system = []  # system headers that have to be included before the text
+        self.lines = []
+
+    def find(self, quoted, directory):
+        """Returns the path of a header of the tree or of FlatBuffers, or None for a system header."""
+        if not quoted.startswith('"'):
+            return None
+        name = quoted.split('"')[1]
+        places = [directory, *self.directories, *([self.flatbuffers] if name.startswith("flatbuffers/") else [])]
+        return next((place / name for place in places if (place / name).is_file()), None)
+
+    def add(self, path):
+        text = path.read_text()
+        guard = re.search(r"^#ifndef (\w+)\n#\s*define \1\b", text, re.MULTILINE)
+        depth = -1 if guard else 0  # of conditions
+        self.lines.append(f"// ---- {self.name(path)}")
+        macros = []
+        for line in text.splitlines():
+            match = DIRECTIVE.match(line)
+            directive, rest = match.groups() if match else ("", "")
+            if directive in ("if", "ifdef", "ifndef"):
+                depth += 1
+            elif directive == "endif":
+                depth -= 1
+            elif directive == "define":
+                macros.append(re.match(r"\w+", rest)[0])
+            if directive == "include":
+                self.include(rest, path, line, depth > 0)
+            elif not (directive == "pragma" and rest == "once"):
+                self.lines.append(line)
+        if path.suffix == ".cpp":
+            self.lines += [f"#undef {name}" for name in dict.fromkeys(macros)]
+
+    def include(self, quoted, path, line, is_conditional):
+        header = self.find(quoted, path.parent)
+        if header:
+            if header not in self.included:
+                if not is_conditional:
+                    self.included.add(header)
+                self.add(header)
+        elif is_conditional:
+            self.lines += ["#pragma GCC visibility push(default)", line, "#pragma GCC visibility pop"]
+        elif quoted not in self.known:
+            self.known.add(quoted)
+            self.system.append(quoted)
+
+    def name(self, path):
+        for place in (*self.directories, self.flatbuffers):
+            if path.is_relative_to(place):
+                return path.relative_to(place).as_posix()
+        raise ValueError(path)
+
+
+def configuration(sources):
+    """Returns the definitions of the sources as macros that a user can define otherwise."""
+    lines = []
+    values = {}
+    for source in sources:
+        for name, value in source.definitions.items():
+            if values.setdefault(name, value) != value:
+                raise SystemExit(f"{source.path} defines {name} as {value}, another source as {values[name]}")
+    for name, value in sorted(values.items()):
+        lines.append(f"#ifndef {name}")
+        if name in ARCHITECTURES:
+            lines += [f"#  if {ARCHITECTURES[name]}", f"#    define {name} 1", "#  else", f"#    define {name} 0", "#  endif"]
+        else:
+            lines.append(f"#  define {name} {value}")
+        lines.append("#endif")
+    return lines
+
+
+def region(isa, sources, text):
+    """Returns the text of the sources for an instruction set, for which the compiler may use its instructions."""
+    flags = ",".join(dict.fromkeys(f for s in sources for f in s.flags))
+    common = ",".join(f for f in flags.split(",") if not f.startswith("prefer-"))
+    condition = next(name for name in ARCHITECTURES if sources[0].definitions[name] == "1")
+    return condition, [
+        f"#if {condition}",
+        "#if defined(__clang__)",
+        f'#pragma clang attribute push(__attribute__((target("{common}"))), apply_to = function)',
+        "#else",
+        "#pragma GCC push_options",
+        f'#pragma GCC target("{flags}")',
+        "#endif",
+        f"#define SOTTO_ISA {isa}",
+        *text.lines,
+        "#undef SOTTO_ISA",
+        "#if defined(__clang__)",
+        "#pragma clang attribute pop",
+        "#else",
+        "#pragma GCC pop_options",
+        "#endif",
+        "#endif",
+    ]
+
+
+HEAD = """\
+// Sotto {version}, all sources in one file. Made by platforms/amalgamation from the source tree, which has its licence,
+// its documentation and its tests. Compile it as C++20 with GCC or Clang; it needs no flags and no other files than sotto.h.
+
+// Results must not depend on whether the compiler fuses multiplications and additions.
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#else
+#pragma GCC optimize("fp-contract=off")
+#pragma GCC diagnostic ignored "-Wpsabi"  // conversions of lambdas to functions, which nothing calls, lack the target
+#endif
+#if !defined(NDEBUG) && !defined(SOTTO_DEBUG)
+#define NDEBUG
+#endif
+
+// Several copies can be in one program if each has its own SOTTO_NAMESPACE and SOTTO_API is static.
+#ifndef SOTTO_NAMESPACE
+#define SOTTO_NAMESPACE sotto
+#endif
+"""
+
+NAMESPACES = """\
+#define SOTTO_JOIN_NAMES(a, b) a##_##b
+#define SOTTO_INNER_NAMESPACE(outer, inner) SOTTO_JOIN_NAMES(outer, inner)
+#define sotto SOTTO_NAMESPACE
+#define flatbuffers SOTTO_INNER_NAMESPACE(SOTTO_NAMESPACE, flatbuffers)
+#pragma GCC visibility push(hidden)
+"""
+
+
+def amalgamate(build):
+    plain, special = read_sources(build)
+    cache = (build / "CMakeCache.txt").read_text()
+    flatbuffers = pathlib.Path(re.search(r"^FLATBUFFERS_INCLUDE_DIR:PATH=(.*)$", cache, re.MULTILINE)[1])
+    public = ROOT / "capi/include"
+
+    header = Text([public], flatbuffers)
+    for path in [public / "sotto.h", *sorted(public.glob("*.h"))]:
+        if path not in header.included:
+            header.included.add(path)
+            header.add(path)
+
+    directories = [ROOT, public, build / "generated"]
+    text = Text(directories, flatbuffers, header.included, header.known)
+    for source in plain:
+        text.add(source.path)
+    regions = []
+    includes = []
+    included, known = set(text.included), set(text.known)
+    for isa in dict.fromkeys(s.isa for s in special):
+        part = Text(directories, flatbuffers, included, known)
+        sources = [s for s in special if s.isa == isa]
+        for source in sources:
+            part.add(source.path)
+        condition, lines = region(isa, sources, part)
+        regions += lines
+        known |= part.known
+        includes += [f"#if {condition}", *(f"#include {name}" for name in part.system), "#endif"]
+        included |= {path for path in part.included if "SOTTO_ISA" not in path.read_text()}
+    version = (ROOT / "capi/VERSION").read_text().strip()
+    lines = [HEAD.format(version=version), *configuration(plain + special), '#include "sotto.h"',
+             *(f"#include {name}" for name in sorted(text.system)), *includes,
+             NAMESPACES, *text.lines, *regions, "#pragma GCC visibility pop"]
+    header_lines = [*(f"#include {name}" for name in header.system), *header.lines]
+    return "\n".join(header_lines) + "\n", "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/amalgamation", help="build directory of CMake")
+    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build/amalgamation")
+    args = parser.parse_args()
+    build = args.build.resolve()
+    subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *(f"-D{o}" for o in OPTIONS)], check=True,
+                   stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", build, "--target", "sotto_model_format_header", "sotto_grammar_format_header"],
+                   check=True, stdout=subprocess.DEVNULL)
+    args.output.mkdir(parents=True, exist_ok=True)
+    for name, text in zip(("sotto.h", "sotto.cpp"), amalgamate(build)):
+        (args.output / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()
