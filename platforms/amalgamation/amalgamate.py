@@ -16,6 +16,7 @@ OPTIONS = ("SOTTO_THREADS=OFF", "SOTTO_BUILD_TOOLS=OFF", "SOTTO_BUILD_TESTS=OFF"
 # Definitions that follow from the compiler's target, with the condition in which they are 1.
 ARCHITECTURES = {"SOTTO_X86_64": "defined(__x86_64__)", "SOTTO_ARM64": "0"}
 DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)")
+INCLUDE_GUARD = re.compile(r"(?:(?!#).*\n)*#ifndef (\w+)\n#\s*define \1\b")
 
 
 class Source:
@@ -32,12 +33,15 @@ class Source:
 
 
 def read_sources(build):
-    """Returns the sources of the library, those for an instruction set last, because they include the others' headers."""
+    """Returns the sources of the library: those for every CPU, and those for an instruction set."""
     commands = json.loads((build / "compile_commands.json").read_text())
     sources = [Source(c) for c in commands]
     sources = [s for s in sources if s.target and s.path.is_relative_to(ROOT) and s.path.suffix == ".cpp"]
     sources.sort(key=lambda s: TARGETS.index(s.target))  # stable: within a target, the order of CMake
-    return [s for s in sources if not s.isa], [s for s in sources if s.isa]
+    special = [s for s in sources if s.isa]
+    if not special:
+        raise SystemExit("this machine is not x86-64, whose instruction sets CMake lists only there")
+    return [s for s in sources if not s.isa], special
 
 
 class Text:
@@ -61,8 +65,7 @@ class Text:
 
     def add(self, path):
         text = path.read_text()
-        guard = re.search(r"^#ifndef (\w+)\n#\s*define \1\b", text, re.MULTILINE)
-        depth = -1 if guard else 0  # of conditions
+        depth = -1 if INCLUDE_GUARD.match(text) else 0  # of conditions
         self.lines.append(f"// ---- {self.name(path)}")
         macros = []
         for line in text.splitlines():
@@ -112,7 +115,8 @@ def configuration(sources):
     for name, value in sorted(values.items()):
         lines.append(f"#ifndef {name}")
         if name in ARCHITECTURES:
-            lines += [f"#  if {ARCHITECTURES[name]}", f"#    define {name} 1", "#  else", f"#    define {name} 0", "#  endif"]
+            lines += [f"#  if {ARCHITECTURES[name]}", f"#    define {name} 1",
+                      "#  else", f"#    define {name} 0", "#  endif"]
         else:
             lines.append(f"#  define {name} {value}")
         lines.append("#endif")
@@ -122,7 +126,7 @@ def configuration(sources):
 def region(isa, sources, text):
     """Returns the text of the sources for an instruction set, for which the compiler may use its instructions."""
     flags = ",".join(dict.fromkeys(f for s in sources for f in s.flags))
-    common = ",".join(f for f in flags.split(",") if not f.startswith("prefer-"))
+    common = ",".join(f for f in flags.split(",") if not f.startswith("prefer-"))  # Clang has these for no region
     condition = next(name for name in ARCHITECTURES if sources[0].definitions[name] == "1")
     return condition, [
         f"#if {condition}",
@@ -144,9 +148,17 @@ def region(isa, sources, text):
     ]
 
 
+HEADER_HEAD = """\
+/* Sotto {version}, all public headers in one file, made from the source tree.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+"""
+
 HEAD = """\
-// Sotto {version}, all sources in one file. Made by platforms/amalgamation from the source tree, which has its licence,
-// its documentation and its tests. Compile it as C++20 with GCC or Clang; it needs no flags and no other files than sotto.h.
+// Sotto {version}, all sources in one file, made from the source tree. Compile it as C++20 with GCC or Clang. It needs
+// no other file than sotto.h, and no flags.
+// SPDX-License-Identifier: Apache-2.0
+// The headers of FlatBuffers in this file, Copyright Google Inc., have the same licence and keep their notices.
 
 // Results must not depend on whether the compiler fuses multiplications and additions.
 #if defined(__clang__)
@@ -175,7 +187,7 @@ NAMESPACES = """\
 
 
 def amalgamate(build):
-    plain, special = read_sources(build)
+    plain, special = read_sources(build)  # in this order, because the latter also include headers of the former
     cache = (build / "CMakeCache.txt").read_text()
     flatbuffers = pathlib.Path(re.search(r"^FLATBUFFERS_INCLUDE_DIR:PATH=(.*)$", cache, re.MULTILINE)[1])
     public = ROOT / "capi/include"
@@ -207,13 +219,13 @@ def amalgamate(build):
     lines = [HEAD.format(version=version), *configuration(plain + special), '#include "sotto.h"',
              *(f"#include {name}" for name in sorted(text.system)), *includes,
              NAMESPACES, *text.lines, *regions, "#pragma GCC visibility pop"]
-    header_lines = [*(f"#include {name}" for name in header.system), *header.lines]
+    header_lines = [HEADER_HEAD.format(version=version), *(f"#include {name}" for name in header.system), *header.lines]
     return "\n".join(header_lines) + "\n", "\n".join(lines) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/amalgamation", help="build directory of CMake")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/amalgamation", help="directory for CMake")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build/amalgamation")
     args = parser.parse_args()
     build = args.build.resolve()
