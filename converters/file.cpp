@@ -38,6 +38,52 @@ void read_fully(int descriptor, const std::filesystem::path& path, uint64_t offs
   }
 }
 
+// Throws if a text is not JSON, repeats a key, or is nested deeply. A callback of json::parse() could check the same,
+// but with a callback the library searches the whole parent after each object, which takes quadratic time.
+class JsonChecker final : public nlohmann::json_sax<json> {
+ public:
+  explicit JsonChecker(const std::string& where) : where_(where) {}
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(size_t) override { return enter(); }
+  bool start_array(size_t) override { return enter(); }
+  bool end_object() override { return leave(); }
+  bool end_array() override { return leave(); }
+
+  bool key(string_t& key) override {
+    if (keys_.back().insert(key).second) return true;
+    throw std::runtime_error(where_ + ": the key " + in_quotes(key) + " occurs twice");
+  }
+
+  bool parse_error(size_t, const std::string&, const json::exception& error) override {
+    const std::string_view message = error.what();
+    const size_t prefix = message.find("] ");
+    throw std::runtime_error(
+        where_ + ": not valid JSON: " + std::string(message.substr(prefix == std::string_view::npos ? 0 : prefix + 2)));
+  }
+
+ private:
+  bool enter() {
+    constexpr size_t kDepthLimit = 64;
+    if (keys_.size() == kDepthLimit) throw std::runtime_error(where_ + ": nested too deeply");
+    keys_.emplace_back();
+    return true;
+  }
+  bool leave() {
+    keys_.pop_back();
+    return true;
+  }
+
+  const std::string& where_;
+  std::vector<std::set<std::string>> keys_;  // of the objects and arrays that are open
+};
+
 }  // namespace
 
 InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
@@ -106,40 +152,13 @@ std::string read_text_file(const std::filesystem::path& path, uint64_t limit) {
 }
 
 json parse_strict_json(std::string_view text, const std::string& where) {
-  constexpr size_t kDepthLimit = 64;
-  std::vector<std::set<std::string>> keys;  // keys of the objects and arrays that are open
-  const auto check = [&](int, json::parse_event_t event, json& value) {
-    switch (event) {
-      case json::parse_event_t::object_start:
-      case json::parse_event_t::array_start:
-        if (keys.size() == kDepthLimit) throw std::runtime_error(where + ": nested too deeply");
-        keys.emplace_back();
-        break;
-      case json::parse_event_t::object_end:
-      case json::parse_event_t::array_end:
-        keys.pop_back();
-        break;
-      case json::parse_event_t::key:
-        if (const auto& key = value.get_ref<const std::string&>(); !keys.back().insert(key).second)
-          throw std::runtime_error(where + ": the key " + in_quotes(key) + " occurs twice");
-        break;
-      case json::parse_event_t::value:
-        break;
-    }
-    return true;
-  };
   // The parser treats a zero byte as the end of the text.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
     throw std::runtime_error(where + ": not valid JSON: byte " + std::to_string(zero) + " is a zero");
   }
-  try {
-    return json::parse(text, check);
-  } catch (const json::exception& error) {
-    const std::string_view message = error.what();
-    const size_t prefix = message.find("] ");
-    throw std::runtime_error(
-        where + ": not valid JSON: " + std::string(message.substr(prefix == std::string_view::npos ? 0 : prefix + 2)));
-  }
+  JsonChecker checker(where);
+  json::sax_parse(text, &checker);
+  return json::parse(text);
 }
 
 std::string in_quotes(std::string_view text) { return json(text).dump(-1, ' ', false, json::error_handler_t::replace); }

@@ -99,6 +99,16 @@ TEST_F(SafetensorsTest, RejectsEveryTruncation) {
   EXPECT_ERROR(open(whole.substr(0, whole.size() - 1)), "damaged or incomplete");
 }
 
+// Quadratic time, which a callback of the JSON parser takes, would be minutes.
+TEST_F(SafetensorsTest, TheHeaderIsReadInLinearTime) {
+  constexpr size_t kCount = 50000;
+  json header;
+  for (size_t i = 0; i < kCount; ++i) {
+    header["t" + std::to_string(i)] = {{"dtype", "F32"}, {"shape", {1}}, {"data_offsets", {4 * i, 4 * i + 4}}};
+  }
+  EXPECT_EQ(open(safetensors_bytes(header.dump(), std::string(4 * kCount, '\0'))).tensors().size(), kCount);
+}
+
 TEST_F(SafetensorsTest, RejectsWrongHeaders) {
   EXPECT_ERROR(open(std::string("\xff\xff\xff\xff\xff\xff\xff\xff{}", 10)), "said to have 1844674");
   EXPECT_ERROR(open(std::string("\x01\xe1\xf5\x05\0\0\0\0{}", 10)), "said to have 100000001");
