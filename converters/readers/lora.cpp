@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "converters/readers/config.h"
+#include "converters/readers/named_checkpoint.h"
 
 namespace sotto {
 namespace {
@@ -93,14 +94,6 @@ struct LowRank {
   }
 };
 
-std::vector<float> transposed(const std::vector<float>& in, uint64_t rows, uint64_t columns) {
-  std::vector<float> out(in.size());
-  for (uint64_t row = 0; row < rows; ++row) {
-    for (uint64_t column = 0; column < columns; ++column) out[column * rows + row] = in[row * columns + column];
-  }
-  return out;
-}
-
 class AdapterMerger {
  public:
   AdapterMerger(const Adapter& adapter, const std::function<bool(const std::string& name)>& inputs_first,
@@ -173,8 +166,8 @@ class AdapterMerger {
     product->where = trained_.where(a);
     const std::vector<float> a_values = trained_.read(a, 0, rank * a_shape[1]);
     const std::vector<float> b_values = trained_.read(b, 0, rank * b_shape[0]);
-    product->left = inputs_first ? transposed(a_values, rank, a_shape[1]) : b_values;
-    product->right = inputs_first ? transposed(b_values, b_shape[0], rank) : a_values;
+    product->left = inputs_first ? transpose(a_values, rank, a_shape[1]) : b_values;
+    product->right = inputs_first ? transpose(b_values, b_shape[0], rank) : a_values;
     tensors_.change(weight, [product](uint64_t first, std::span<float> values) { product->add(first, values); });
   }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
 
 #include "converters/tensors/ggml_types.h"
 
@@ -13,10 +12,6 @@ using nlohmann::json;
 
 constexpr char kMagic[4] = {'G', 'G', 'U', 'F'};
 constexpr uint64_t kHeaderLimit = 100'000'000;
-
-[[noreturn]] void fail_at(const std::string& where, const std::string& what) {
-  throw std::runtime_error(where + ": " + what);
-}
 
 // The types of values.
 enum ValueType : uint32_t {

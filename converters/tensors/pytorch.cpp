@@ -4,7 +4,6 @@
 #include <cstring>
 #include <limits>
 #include <span>
-#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -83,10 +82,6 @@ bool has(std::span<const std::string_view> names, std::string_view name) {
 bool allows(std::string_view global) {
   return find_type(global) != nullptr || has(kTensors, global) || has(kParameters, global) || has(kData, global) ||
          global.starts_with("megatron.");
-}
-
-[[noreturn]] void fail_at(const std::string& where, const std::string& what) {
-  throw std::runtime_error(where + ": " + what);
 }
 
 // Returns the values of a tuple of sizes or strides.

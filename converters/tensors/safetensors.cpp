@@ -1,7 +1,6 @@
 #include "converters/tensors/safetensors.h"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "converters/file.h"
 
@@ -29,10 +28,6 @@ const TypeInfo* find_type(const std::string& name) {
     if (name == type.name) return &type;
   }
   return nullptr;
-}
-
-[[noreturn]] void fail_at(const std::string& where, const std::string& what) {
-  throw std::runtime_error(where + ": " + what);
 }
 
 const json& member(const json& object, const char* key, const std::string& where) {

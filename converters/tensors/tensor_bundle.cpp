@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -17,10 +16,6 @@ constexpr uint64_t kIndexLimit = 100'000'000;
 constexpr uint64_t kFooterSize = 48;
 constexpr uint64_t kTableMagic = 0xDB4775248B80FB57;
 constexpr uint32_t kShardLimit = 1 << 16;
-
-[[noreturn]] void fail_at(const std::string& where, const std::string& what) {
-  throw std::runtime_error(where + ": " + what);
-}
 
 // Takes numbers from the front of a string of bytes. Messages begin with `where`.
 class Bytes {

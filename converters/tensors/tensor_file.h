@@ -49,6 +49,9 @@ class TensorFile {
   std::map<std::string, TensorEntry> tensors_;
 };
 
+// Throws std::runtime_error.
+[[noreturn]] void fail_at(const std::string& where, const std::string& what);
+
 // Returns the name of the file and of the tensor, for messages.
 std::string tensor_label(const std::filesystem::path& path, const std::string& name);
 

@@ -1,6 +1,5 @@
 #include "converters/tensors/tensors.h"
 
-#include <stdexcept>
 #include <utility>
 
 #include "converters/tensors/pytorch.h"
@@ -12,10 +11,6 @@ namespace {
 using nlohmann::json;
 
 constexpr uint64_t kIndexLimit = 100'000'000;
-
-[[noreturn]] void fail_at(const std::string& where, const std::string& what) {
-  throw std::runtime_error(where + ": " + what);
-}
 
 }  // namespace
 
