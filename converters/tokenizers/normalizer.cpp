@@ -45,14 +45,17 @@ CodePoints mapped(std::span<const CharacterMapping> table, uint32_t character) {
   return decode(found->text);
 }
 
+constexpr uint32_t kHangulVowels = 21, kHangulTrails = 28;
+constexpr uint32_t kHangulFirst = 0xAC00, kHangulEnd = kHangulFirst + 19 * kHangulVowels * kHangulTrails;
+
 // The canonical decomposition. That of Hangul syllables is computed (Unicode 3.12).
 CodePoints decompose(uint32_t character) {
-  constexpr uint32_t kFirst = 0xAC00, kLead = 0x1100, kVowel = 0x1161, kTrail = 0x11A7;
-  constexpr uint32_t kVowelCount = 21, kTrailCount = 28, kCount = 19 * kVowelCount * kTrailCount;
-  if (character < kFirst || character >= kFirst + kCount) return mapped(kDecompositions, character);
-  const uint32_t syllable = character - kFirst;
-  CodePoints result = {kLead + syllable / (kVowelCount * kTrailCount), kVowel + syllable / kTrailCount % kVowelCount};
-  if (syllable % kTrailCount != 0) result.push_back(kTrail + syllable % kTrailCount);
+  constexpr uint32_t kLead = 0x1100, kVowel = 0x1161, kTrail = 0x11A7;
+  if (character < kHangulFirst || character >= kHangulEnd) return mapped(kDecompositions, character);
+  const uint32_t syllable = character - kHangulFirst;
+  CodePoints result = {kLead + syllable / (kHangulVowels * kHangulTrails),
+                       kVowel + syllable / kHangulTrails % kHangulVowels};
+  if (syllable % kHangulTrails != 0) result.push_back(kTrail + syllable % kHangulTrails);
   return result;
 }
 
@@ -82,7 +85,7 @@ class Reader {
       add_lower_case();
     } else if (type == "NFD") {
       is_decomposed_ = true;
-      steps_.emplace_back(decompose);
+      add_decomposition();
     } else if (type == "StripAccents") {
       is_decomposed_ = false;
       add_removal(set_of([](uint32_t properties) { return (properties & kAccentBit) != 0; }));
@@ -100,24 +103,36 @@ class Reader {
     const bool lower_case = flag_member(component, "lowercase", true);
     if (flag_member(component, "clean_text", true)) {
       add_removal(set_of([](uint32_t properties) { return (properties & kBertControlBit) != 0; }));
-      steps_.emplace_back([spaces = set_of([](uint32_t p) { return (p & kBertSpaceBit) != 0; })](uint32_t c) {
-        return CodePoints{contains(spaces, c) ? ' ' : c};
-      });
+      add_step(set_of([](uint32_t properties) { return (properties & kBertSpaceBit) != 0; }), CodePoints{' '});
     }
     result_.isolates_chinese |= flag_member(component, "handle_chinese_chars", true);
     if (flag_member(component, "strip_accents", lower_case)) {
-      steps_.emplace_back(decompose);
+      add_decomposition();
       add_removal(set_of([](uint32_t properties) { return (properties & kBertAccentBit) != 0; }));
     }
     if (lower_case) add_lower_case();
   }
 
+  void add_edges(const CharacterSet& set) { edges_.insert(edges_.end(), set.begin(), set.end()); }
+  void add_edges(std::span<const CharacterMapping> table) {
+    for (const CharacterMapping& mapping : table) add_edges(range_set(mapping.code_point, mapping.code_point));
+  }
+  void add_decomposition() {
+    add_edges(kDecompositions);
+    add_edges({kHangulFirst, kHangulEnd});
+    steps_.emplace_back(decompose);
+  }
   void add_lower_case() {
+    add_edges(kLowerCase);
     steps_.emplace_back([](uint32_t character) { return mapped(kLowerCase, character); });
   }
-  void add_removal(CharacterSet set) {
-    steps_.emplace_back(
-        [removed = std::move(set)](uint32_t c) { return contains(removed, c) ? CodePoints() : CodePoints{c}; });
+  void add_removal(CharacterSet set) { add_step(std::move(set), {}); }
+  // Adds a step that replaces each character of a set by the same text.
+  void add_step(CharacterSet set, CodePoints text) {
+    add_edges(set);
+    steps_.emplace_back([changed = std::move(set), to = std::move(text)](uint32_t c) {
+      return contains(changed, c) ? to : CodePoints{c};
+    });
   }
 
   // Replacing every space with a symbol is how SentencePiece marks words.
@@ -131,40 +146,54 @@ class Reader {
       reject("normalizer Prepend of another text than that of Replace");
   }
 
+  // Returns the text that replaces a character. `symbol` is written as a space, which tokens have in its place.
+  CodePoints normalize(uint32_t character, uint32_t symbol, const CharacterSet& chinese) const {
+    CodePoints text = {character};
+    for (const Step& step : steps_) {
+      CodePoints next;
+      for (const uint32_t each : text) {
+        const CodePoints part = step(each);
+        next.insert(next.end(), part.begin(), part.end());
+      }
+      text = std::move(next);
+    }
+    std::replace(text.begin(), text.end(), symbol, uint32_t{' '});
+    if (contains(chinese, character) && !(text.size() == 1 && contains(chinese, text[0]))) {
+      text.insert(text.begin(), ' ');
+      text.push_back(' ');
+    }
+    return text;
+  }
+
   void make_table() {
     if (!prepended_.empty() && result_.space.empty()) reject("normalizer Prepend without Replace");
     result_.prepends_space = !prepended_.empty();
     const uint32_t symbol = result_.space.empty() ? uint32_t{' '} : decode(result_.space).front();
     const CharacterSet chinese = result_.isolates_chinese ? chinese_characters() : CharacterSet();
+    add_edges({0, ' ', ' ' + 1, symbol, symbol + 1});
+    add_edges(chinese);
+    std::sort(edges_.begin(), edges_.end());
+    edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
     bool is_removing = false;
-    for (uint32_t character = 0; character < kCodePointEnd; ++character) {
-      CodePoints text = {character};
-      for (const Step& step : steps_) {
-        CodePoints next;
-        for (const uint32_t each : text) {
-          const CodePoints part = step(each);
-          next.insert(next.end(), part.begin(), part.end());
+    for (size_t i = 0; i < edges_.size() && edges_[i] < kCodePointEnd; ++i) {
+      const uint32_t first = edges_[i];
+      const uint32_t end = i + 1 < edges_.size() ? edges_[i + 1] : kCodePointEnd;
+      for (uint32_t character = first; character < end; ++character) {
+        const CodePoints text = normalize(character, symbol, chinese);
+        if (text.empty() != is_removing) {
+          is_removing = !is_removing;
+          result_.removed.push_back(character);
         }
-        text = std::move(next);
+        if (text.empty() || text == CodePoints{character}) break;  // as are all others up to the next edge
+        if (is_scalar_value(character)) result_.replacements.emplace(character, encode(text));
       }
-      // The symbol is written as a space, which tokens have in its place.
-      std::replace(text.begin(), text.end(), symbol, uint32_t{' '});
-      if (contains(chinese, character) && !(text.size() == 1 && contains(chinese, text[0]))) {
-        text.insert(text.begin(), ' ');
-        text.push_back(' ');
-      }
-      if (text.empty() != is_removing) {
-        is_removing = !is_removing;
-        result_.removed.push_back(character);
-      }
-      if (text.empty() || text == CodePoints{character} || !is_scalar_value(character)) continue;
-      result_.replacements.emplace(character, encode(text));
     }
     if (is_removing) result_.removed.push_back(kCodePointEnd);
   }
 
   Normalizer result_;
   std::vector<Step> steps_;
+  std::vector<uint32_t> edges_;  // code points that the steps may treat otherwise than the ones before them
   std::string prepended_;
   bool is_decomposed_ = false;
 };
