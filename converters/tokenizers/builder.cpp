@@ -70,20 +70,23 @@ bool Builder::is_produced(uint32_t token, uint32_t* last_rank) const {
     tokens.push_back(unit->second);
     at += size;
   }
+  const auto rank_at = [&](size_t i) {
+    const auto found = ranks_.find(pair_key(tokens[i], tokens[i + 1]));
+    return found == ranks_.end() ? kNoMerge : found->second;
+  };
+  std::vector<uint32_t> ranks;  // of the pairs
+  for (size_t i = 0; i + 1 < tokens.size(); ++i) ranks.push_back(rank_at(i));
   *last_rank = kNoMerge;
-  while (tokens.size() > 1) {
-    uint32_t best = kNoMerge;
-    size_t best_at = 0;
-    for (size_t i = 0; i + 1 < tokens.size(); ++i) {
-      const auto found = ranks_.find(pair_key(tokens[i], tokens[i + 1]));
-      if (found == ranks_.end() || found->second >= best) continue;
-      best = found->second;
-      best_at = i;
-    }
-    if (best == kNoMerge) return false;
-    tokens[best_at] = description_.merges[best].result;
-    tokens.erase(tokens.begin() + static_cast<ptrdiff_t>(best_at) + 1);
-    *last_rank = best;
+  while (!ranks.empty()) {
+    const auto best = std::min_element(ranks.begin(), ranks.end());
+    if (*best == kNoMerge) return false;
+    *last_rank = *best;
+    const auto at = static_cast<size_t>(best - ranks.begin());
+    tokens[at] = description_.merges[*best].result;
+    tokens.erase(tokens.begin() + static_cast<ptrdiff_t>(at) + 1);
+    ranks.erase(best);
+    if (at > 0) ranks[at - 1] = rank_at(at - 1);
+    if (at < ranks.size()) ranks[at] = rank_at(at);
   }
   return tokens.size() == 1 && tokens[0] == token;
 }

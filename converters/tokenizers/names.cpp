@@ -102,6 +102,11 @@ TokenizerDescription::Token TokenizerNames::read_name(const std::string& name) c
 }
 
 uint32_t TokenizerNames::check_id(const std::string& name, int64_t id) const {
+  constexpr size_t kNameLimit = 4 * kMaxTokenBytes;  // a character of a name stands for a byte or more
+  if (name.size() > kNameLimit) {
+    throw std::runtime_error("token " + std::to_string(id) + " has a name of " + std::to_string(name.size()) +
+                             " bytes; at most " + std::to_string(kNameLimit) + " are supported");
+  }
   if (id < 0 || id >= static_cast<int64_t>(names_.size())) {
     throw std::runtime_error("token " + in_quotes(name) + " has id " + std::to_string(id) + ", but the model has " +
                              std::to_string(names_.size()) + " tokens");

@@ -135,7 +135,8 @@ class Parser {
   }
 
   NodePointer repeated(NodePointer item) {
-    for (;;) {
+    constexpr size_t kMost = 10;  // of repetitions of a repetition
+    for (size_t count = 0;; ++count) {
       uint32_t minimum = 0;
       uint32_t maximum = kUnlimited;
       bool is_interval = false;
@@ -152,6 +153,7 @@ class Parser {
       } else if (!take("*")) {
         return item;
       }
+      if (count == kMost) fail("a repetition of repetitions more than 10 times");
       NodePointer repeat = make_node(Node::kRepeat);
       repeat->minimum = minimum;
       repeat->maximum = maximum;
@@ -391,7 +393,11 @@ class Program {
 
   uint32_t repeat(const Node& node, uint32_t at) {
     const Node& body = *node.children[0];
-    for (uint32_t i = 0; i < node.minimum; ++i) at = compile(body, at);
+    for (uint32_t i = 0; i < node.minimum; ++i) {
+      const uint32_t end = compile(body, at);
+      if (end == at) break;  // the body is empty, and repeating it could take forever
+      at = end;
+    }
     if (node.maximum == node.minimum) return at;
     const uint32_t end = add({Instruction::kFork});
     const auto fork = [&](uint32_t from, uint32_t into) {
@@ -455,11 +461,11 @@ class Determinizer {
       }
       const auto [entry, is_new] = numbers.try_emplace(membership, static_cast<uint32_t>(numbers.size()));
       if (is_new) class_sets_.push_back(membership);
+      if (class_sets_.size() > kMaxSplitClasses) throw std::runtime_error("the pattern has too many character classes");
       if (!range_classes.empty() && range_classes.back() == entry->second) continue;
       range_starts.push_back(point);
       range_classes.push_back(entry->second);
     }
-    if (class_sets_.size() > kMaxSplitClasses) throw std::runtime_error("the pattern has too many character classes");
   }
 
   bool allows(uint32_t set, uint32_t symbol) const {

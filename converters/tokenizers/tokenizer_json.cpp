@@ -1,6 +1,7 @@
 #include "converters/tokenizers/tokenizer_json.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -45,14 +46,16 @@ void add_merges(const json& merges, TokenizerNames* names) {
   }
 }
 
-// Returns whether a text can have `outer` at some place and `inner` at a later one that is still within `outer`.
-bool can_start_within(std::string_view inner, std::string_view outer) {
+// Returns one of `texts` that can begin within `outer` in some text, or null. `texts` are sorted, and none begins with
+// another.
+const std::string* find_overlap(const std::vector<std::string>& texts, std::string_view outer) {
   for (size_t at = 0; at < outer.size(); ++at) {
     const std::string_view rest = outer.substr(at);
-    const size_t size = std::min(rest.size(), inner.size());
-    if (rest.substr(0, size) == inner.substr(0, size)) return true;
+    const auto next = std::upper_bound(texts.begin(), texts.end(), rest);
+    if (next != texts.begin() && rest.starts_with(*std::prev(next))) return &*std::prev(next);
+    if (next != texts.end() && next->starts_with(rest)) return &*next;
   }
-  return false;
+  return nullptr;
 }
 
 // Adds the tokens that are matched as literal text. The tokenizers library searches for those with "normalized" only in
@@ -70,11 +73,12 @@ void add_added_tokens(const json& tokens, bool has_normalizer, TokenizerNames* n
     names->add_literal(text, token_id(find_member(token, "id"), text),
                        flag_member(token, "special") ? TokenKind::kSpecial : TokenKind::kAdded);
   }
-  for (const std::string& inner : first) {
-    for (const std::string& outer : second) {
-      if (can_start_within(inner, outer)) {
-        reject("overlap of added tokens " + in_quotes(inner) + " and, normalized, " + in_quotes(outer));
-      }
+  std::sort(first.begin(), first.end());
+  const auto begins_with = [](const std::string& kept, const std::string& next) { return next.starts_with(kept); };
+  first.erase(std::unique(first.begin(), first.end(), begins_with), first.end());
+  for (const std::string& outer : second) {
+    if (const std::string* inner = find_overlap(first, outer)) {
+      reject("overlap of added tokens " + in_quotes(*inner) + " and, normalized, " + in_quotes(outer));
     }
   }
 }

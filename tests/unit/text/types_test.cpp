@@ -134,6 +134,7 @@ json split(const char* pattern) {
 TEST(TokenizerTypes, RejectsPatternsThatTheRuntimeCannotFindExactly) {
   const auto message = [](const char* pattern) { return rejection("characters", "/pre_tokenizer", split(pattern)); };
   EXPECT_EQ(message("a|bc{1,3}(?!d)"), "");
+  EXPECT_EQ(message("(?:){1000}{1000}{1000}{1000}a"), "");
   for (const auto& [pattern, part] :
        std::vector<std::pair<const char*, const char*>>{{"a*", "matches the empty text"},
                                                         {"(?:aa)*b|(?:aa)*aac", "reads far beyond its match"},
@@ -146,9 +147,30 @@ TEST(TokenizerTypes, RejectsPatternsThatTheRuntimeCannotFindExactly) {
                                                         {"(a", "not closed"},
                                                         {"a)", "unbalanced"},
                                                         {"\\p{Klingon}", "Klingon"},
-                                                        {"a{2000}", "more than 1000"}}) {
+                                                        {"a{2000}", "more than 1000"},
+                                                        {"a???????????????????????", "repetition of repetitions"}}) {
     EXPECT_NE(message(pattern).find(part), std::string::npos) << pattern << ": " << message(pattern);
   }
+}
+
+json added_token(const std::string& text, int id, bool is_normalized) {
+  return {{"id", id}, {"content", text}, {"special", true}, {"normalized", is_normalized}};
+}
+
+TEST(TokenizerTypes, RejectsAddedTokensThatOverlapInTheOtherOrder) {
+  const auto message = [](const std::vector<std::string>& plain, const char* normalized) {
+    json tokens = json::array({added_token(normalized, 500, true)});
+    for (size_t i = 0; i < plain.size(); ++i) tokens.push_back(added_token(plain[i], 501 + static_cast<int>(i), false));
+    return rejection("characters", "/added_tokens", tokens);
+  };
+  EXPECT_EQ(message({"<xy>", "<a>", "<ab>", "yy"}, "[z]<b"), "");
+  EXPECT_NE(message({"<xy>", "<a>", "<ab>"}, "[z]<x").find("overlap"), std::string::npos);  // ends in its beginning
+  EXPECT_NE(message({"<x", "<xy>", "aa"}, "[<xyz>").find("overlap"), std::string::npos);    // contains it
+}
+
+TEST(TokenizerTypes, RejectsLongNames) {
+  const json tokens = json::array({added_token(std::string(5000, 'a'), 500, false)});
+  EXPECT_NE(rejection("characters", "/added_tokens", tokens).find("a name of 5000 bytes"), std::string::npos);
 }
 
 TEST(TokenizerTypes, RejectsOtherComponentsByName) {
