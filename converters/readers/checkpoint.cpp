@@ -168,19 +168,13 @@ void check_info(const CheckpointInfo& info, const std::string& where) {
 }
 
 FloatModel load_float_model(const Checkpoint& checkpoint) {
-  const CheckpointInfo& info = checkpoint.info();
   FloatModel model;
-  model.name = info.name;
-  model.source = info.source;
-  model.shape = info.shape;
-  model.activation = info.activation;
-  model.norm_epsilon = info.norm_epsilon;
-  model.end_of_text_token = info.end_of_text_token;
+  static_cast<CheckpointInfo&>(model) = checkpoint.info();
   model.positions = checkpoint.positions();
   model.token_embedding = checkpoint.token_embedding();
-  for (uint32_t i = 0; i < info.shape.layer_count; ++i) model.layers.push_back(checkpoint.layer(i));
+  for (uint32_t i = 0; i < model.shape.layer_count; ++i) model.layers.push_back(checkpoint.layer(i));
   model.final_norm = checkpoint.final_norm();
-  if (info.head_kind != HeadKind::kTied) model.head = checkpoint.head();
+  if (model.head_kind != HeadKind::kTied) model.head = checkpoint.head();
   return model;
 }
 

@@ -128,13 +128,7 @@ std::filesystem::path directory_of(const std::filesystem::path& path);
 std::string directory_name(const std::filesystem::path& path);
 
 // A whole checkpoint in memory.
-struct FloatModel {
-  std::string name;
-  std::string source;
-  ModelShape shape;
-  Activation activation = Activation::kGeluTanh;
-  float norm_epsilon = 1e-5f;
-  int32_t end_of_text_token = -1;
+struct FloatModel : CheckpointInfo {
   std::vector<float> positions;        // (position, embedding)
   std::vector<float> token_embedding;  // (vocabulary, embedding)
   std::vector<FloatLayer> layers;

@@ -165,13 +165,7 @@ void Builder::put_tokens() {
   }
   data_.replacement_offsets.push_back(static_cast<uint32_t>(data_.replacement_bytes.size()));
   data_.token_scores = description_.token_scores;
-  data_.unknown_score = description_.unknown_score;
-  data_.unknown_token = description_.unknown_token;
-  data_.max_word_characters = description_.max_word_characters;
-  data_.fuse_unknown = description_.fuse_unknown;
-  data_.model = description_.model;
-  data_.prefix_space = description_.prefix_space;
-  data_.word_space = description_.word_space;
+  static_cast<TokenizerSettings&>(data_) = description_;
   sort_by_bytes(&data_.added_tokens);
 }
 

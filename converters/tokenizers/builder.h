@@ -12,7 +12,18 @@
 
 namespace sotto {
 
-struct TokenizerDescription {
+// What the description and the arrays of a tokenizer have in common.
+struct TokenizerSettings {
+  double unknown_score = 0;
+  uint32_t unknown_token = kNoToken;
+  uint32_t max_word_characters = 0;
+  bool fuse_unknown = false;
+  TokenizerModel model = TokenizerModel::kByteBpe;
+  PrefixSpace prefix_space = PrefixSpace::kNever;
+  WordSpace word_space = WordSpace::kNone;
+};
+
+struct TokenizerDescription : TokenizerSettings {
   struct Token {
     std::string bytes;
     TokenKind kind = TokenKind::kUnused;
@@ -28,17 +39,10 @@ struct TokenizerDescription {
   std::vector<uint32_t> removed_characters;
   std::map<uint32_t, std::string> replacements;  // by code point
   std::vector<double> token_scores;              // kUnigram: one per token
-  double unknown_score = 0;
-  uint32_t unknown_token = kNoToken;
-  uint32_t max_word_characters = 0;
-  bool fuse_unknown = false;
-  TokenizerModel model = TokenizerModel::kByteBpe;
-  PrefixSpace prefix_space = PrefixSpace::kNever;
-  WordSpace word_space = WordSpace::kNone;
 };
 
 // The arrays that TokenizerView refers to.
-struct TokenizerData {
+struct TokenizerData : TokenizerSettings {
   std::vector<uint32_t> token_offsets;
   std::vector<char> token_bytes;
   std::vector<TokenKind> token_kinds;
@@ -54,13 +58,6 @@ struct TokenizerData {
   std::vector<uint32_t> replacement_offsets;
   std::vector<char> replacement_bytes;
   std::vector<double> token_scores;
-  double unknown_score = 0;
-  uint32_t unknown_token = kNoToken;
-  uint32_t max_word_characters = 0;
-  bool fuse_unknown = false;
-  TokenizerModel model = TokenizerModel::kByteBpe;
-  PrefixSpace prefix_space = PrefixSpace::kNever;
-  WordSpace word_space = WordSpace::kNone;
   std::vector<std::string> notes;  // remarks for the user, not part of the view
 
   TokenizerView view() const;             // throws std::runtime_error if verify_tokenizer() fails
