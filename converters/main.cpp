@@ -21,15 +21,15 @@
 #include "converters/export.h"
 #include "converters/file.h"
 #include "converters/model_writer.h"
+#include "converters/packing.h"
 #include "converters/quantize/calibration_text.h"
 #include "converters/quantize/evaluate.h"
-#include "converters/quantize/packing.h"
-#include "converters/quantize/report.h"
-#include "converters/quantize/verify.h"
 #include "converters/readers/checkpoint.h"
 #include "converters/readers/model_file.h"
 #include "converters/readers/synthetic.h"
+#include "converters/report.h"
 #include "converters/tokenizers/reader.h"
+#include "converters/verify.h"
 #include "platforms/cli/options/help.h"
 
 namespace sotto {

@@ -12,9 +12,9 @@
 
 #include "converters/file.h"
 #include "converters/metadata.h"
+#include "converters/packing.h"
 #include "converters/quantize/int4.h"
 #include "converters/quantize/int8.h"
-#include "converters/quantize/packing.h"
 #include "converters/tokenizers/builder.h"
 #include "kernels/linear/int4.h"
 #include "runtime/base/arena.h"

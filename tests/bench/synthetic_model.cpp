@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "converters/model_writer.h"
-#include "converters/quantize/packing.h"
+#include "converters/packing.h"
 #include "converters/readers/synthetic.h"
 #include "tests/bench/synthetic_tokenizer.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "converters/model_writer.h"
-#include "converters/quantize/packing.h"
+#include "converters/packing.h"
 #include "converters/readers/synthetic.h"
 #include "converters/tokenizers/builder.h"
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "converters/quantize/int8.h"
-#include "converters/quantize/report.h"
 #include "converters/readers/checkpoint.h"
 #include "converters/readers/synthetic.h"
+#include "converters/report.h"
 #include "converters/tokenizers/builder.h"
 #include "runtime/base/xxhash64.h"
 #include "runtime/grammar/vocabulary/model_vocabulary.h"

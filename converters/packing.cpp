@@ -1,4 +1,4 @@
-#include "converters/quantize/packing.h"
+#include "converters/packing.h"
 
 #include <stdexcept>
 #include <string_view>

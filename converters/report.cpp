@@ -1,4 +1,4 @@
-#include "converters/quantize/report.h"
+#include "converters/report.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "converters/quantize/verify.h"
+#include "converters/verify.h"
 
 #include <algorithm>
 #include <cmath>
