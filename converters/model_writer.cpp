@@ -138,16 +138,30 @@ class ModelWriter {
     return range;
   }
 
-  void report(const std::string& group, size_t layer, std::vector<uint32_t> shape, uint32_t bits, uint64_t size,
-              double signal_to_noise) {
+  TensorReport& report(const std::string& group, size_t layer, std::vector<uint32_t> shape, uint32_t bits,
+                       uint64_t size) {
     const bool in_layer = layer != kNoLayer;
-    report_.tensors.push_back({in_layer ? "layers." + std::to_string(layer) + "." + group : group,
-                               in_layer ? "layers." + group : group, std::move(shape), bits, size, signal_to_noise});
+    report_.tensors.push_back({.name = in_layer ? "layers." + std::to_string(layer) + "." + group : group,
+                               .group = in_layer ? "layers." + group : group,
+                               .shape = std::move(shape),
+                               .bits = bits,
+                               .size = size,
+                               .signal_to_noise_db = std::numeric_limits<double>::infinity()});
+    return report_.tensors.back();
+  }
+
+  // Reports a QuantizedLinear or QuantizedInt4.
+  template <typename Quantized>
+  void report_weights(const char* group, size_t layer, uint32_t bits, uint64_t size, const Quantized& quantized) {
+    TensorReport& entry = report(group, layer, {quantized.outputs, quantized.inputs}, bits, size);
+    entry.signal_to_noise_db = signal_to_noise_db(quantized.signal, quantized.noise);
+    entry.mean_squared_error = quantized.noise / static_cast<double>(quantized.weights.size());
+    entry.largest_error = quantized.largest_error;
   }
 
   DataRange write_floats(const char* group, std::vector<uint32_t> shape, const std::vector<float>& values) {
     const DataRange range = append(values);
-    report(group, kNoLayer, std::move(shape), 0, range.size, kExact);
+    report(group, kNoLayer, std::move(shape), 0, range.size);
     return range;
   }
 
@@ -182,8 +196,7 @@ class ModelWriter {
       const QuantizedInt4 quantized = quantize_int4(weights, ranges.inputs, ranges.outputs, feedback);
       add_biases(quantized.bias_changes, bias);
       ranges.tiles = append(build_int4_tiles(quantized, bias));
-      report(group, layer, {ranges.outputs, ranges.inputs}, 4, ranges.tiles->size,
-             signal_to_noise_db(quantized.signal, quantized.noise));
+      report_weights(group, layer, 4, ranges.tiles->size, quantized);
       return;
     }
     QuantizedLinear quantized = quantize(weights, ranges.inputs, ranges.outputs, feedback);
@@ -196,8 +209,7 @@ class ModelWriter {
       defer(std::move(bias), *ranges.bias, is_embedding ? embedding_ : verified_);
       size += ranges.bias->size;
     }
-    report(group, layer, {ranges.outputs, ranges.inputs}, 8, size,
-           signal_to_noise_db(quantized.signal, quantized.noise));
+    report_weights(group, layer, 8, size, quantized);
   }
 
   void write_layer(size_t index) {
@@ -338,7 +350,6 @@ class ModelWriter {
   }
 
   static constexpr size_t kNoLayer = std::numeric_limits<size_t>::max();
-  static constexpr double kExact = std::numeric_limits<double>::infinity();
 
   const Checkpoint& checkpoint_;
   const WriteOptions& options_;

@@ -21,9 +21,12 @@ struct TensorReport {
   std::string name;   // for example "layers.3.attention_qkv"
   std::string group;  // the name without the layer's number
   std::vector<uint32_t> shape;
-  uint32_t bits = 0;              // 8 or 4 bits per weight; 0 for unchanged float32
-  uint64_t size = 0;              // bytes in the file for weights, scales and bias
+  uint32_t bits = 0;  // 8 or 4 bits per weight; 0 for unchanged float32
+  uint64_t size = 0;  // bytes in the file for weights, scales and bias
+  // Of the rounded weights.
   double signal_to_noise_db = 0;  // infinity if the values are exact
+  double mean_squared_error = 0;
+  double largest_error = 0;
 };
 
 struct WriteReport {

@@ -118,7 +118,9 @@ std::string summary_json(const ConversionSummary& summary) {
                        {"shape", tensor.shape},
                        {"type", type_text(tensor.bits)},
                        {"size", tensor.size},
-                       {"signal_to_noise_db", snr_json(tensor.signal_to_noise_db)}});
+                       {"signal_to_noise_db", snr_json(tensor.signal_to_noise_db)},
+                       {"mean_squared_error", tensor.mean_squared_error},
+                       {"largest_error", tensor.largest_error}});
   }
   const ordered_json root = {
       {"output", summary.output},

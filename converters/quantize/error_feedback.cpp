@@ -15,9 +15,6 @@ namespace {
 constexpr size_t kLanes = 16;
 using Lanes [[gnu::vector_size(kLanes * sizeof(float))]] = float;
 
-// Adding and subtracting this rounds to the nearest integer, ties to even.
-constexpr float kRoundToInteger = 12582912.0f;
-
 // Returns the inputs by decreasing variance: the blocks by their sums, and the inputs of each block.
 std::vector<uint32_t> rounding_order(const std::vector<float>& covariance, size_t inputs) {
   const auto variance = [&](uint32_t input) { return covariance[input * inputs + input]; };
@@ -161,8 +158,7 @@ void ErrorFeedback::round_outputs(const float* weights, size_t first_output, siz
       const Lanes units = target * inverses;
       Lanes rounded = {};
       for (size_t lane = 0; lane < count; ++lane) {
-        const float clamped = std::clamp(units[lane], lowest, highest);
-        rounded[lane] = (clamped + kRoundToInteger) - kRoundToInteger;
+        rounded[lane] = round_to_integer(std::clamp(units[lane], lowest, highest));
         q[(first_output + lane) * inputs_ + order_[j]] = static_cast<int8_t>(static_cast<int32_t>(rounded[lane]));
       }
       errors[j] = originals[j - first] - rounded * scales;

@@ -17,6 +17,12 @@
 
 namespace sotto {
 
+// Rounds to the nearest integer, ties to even, in a way that compilers vectorize. |x| is below 2^22.
+inline float round_to_integer(float x) {
+  constexpr float kShift = 12582912.0f;  // 1.5 * 2^23
+  return (x + kShift) - kShift;
+}
+
 class ErrorFeedback {
  public:
   // Inputs are rounded in blocks of this size, which share a scale in layers of 4-bit weights.

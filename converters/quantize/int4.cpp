@@ -17,9 +17,6 @@ constexpr int kLowest = -kInt4Zero;
 constexpr int kHighest = 15 - kInt4Zero;
 constexpr int kMaxBlockScale = 127;
 
-// Adding and subtracting this rounds to the nearest integer, ties to even, as in int8.cpp.
-constexpr float kRoundToInteger = 12582912.0f;
-
 using Block = std::array<float, kInt4Block>;  // values in units of the row's scale, padded with zeros after the inputs
 
 // Sums as a tree, which compilers can vectorize.
@@ -43,7 +40,7 @@ Choice round_block(const Block& block, const Block& importance, int scale) {
   const float inverse = scale == 0 ? 0.0f : 1.0f / value;
   Block squares;
   for (size_t i = 0; i < kInt4Block; ++i) {
-    const float rounded = (block[i] * inverse + kRoundToInteger) - kRoundToInteger;
+    const float rounded = round_to_integer(block[i] * inverse);
     const float low = rounded < kLowest ? static_cast<float>(kLowest) : rounded;
     choice.weights[i] = low > kHighest ? static_cast<float>(kHighest) : low;
     const float error = block[i] - choice.weights[i] * value;
@@ -153,6 +150,7 @@ void add_noise(const float* row, size_t output, QuantizedInt4& result) {
     const double error = value - weight * static_cast<double>(result.scales[output]);
     result.signal += value * value;
     result.noise += error * error;
+    result.largest_error = std::max(result.largest_error, std::abs(error));
   }
 }
 

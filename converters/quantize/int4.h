@@ -19,6 +19,7 @@ struct QuantizedInt4 {
   std::vector<float> bias_changes;   // (outputs): what rounding must add to the biases; empty without feedback
   double signal = 0;                 // sum of w^2
   double noise = 0;                  // sum of (w - q * block_scale * scale)^2
+  double largest_error = 0;          // largest |w - q * block_scale * scale|
 };
 
 // Quantizes w to q * block_scale * scale. The scale of a row is chosen so that its largest weight has the block scale

@@ -12,9 +12,6 @@ namespace {
 
 constexpr size_t kLanes = 16;  // independent sums, so that compilers can vectorize them
 
-// 1.5 * 2^23. Adding and subtracting it rounds to the nearest integer, ties to even.
-constexpr float kRounding = 12582912.0f;
-
 float max_magnitude(const float* row, size_t count) {
   float lanes[kLanes] = {};
   size_t i = 0;
@@ -36,20 +33,22 @@ float row_scale(float max) {
 
 void round_row(const float* row, size_t count, float scale, int8_t* q) {
   for (size_t i = 0; i < count; ++i) {
-    const float rounded = (row[i] / scale + kRounding) - kRounding;
-    q[i] = static_cast<int8_t>(static_cast<int32_t>(std::clamp(rounded, -127.0f, 127.0f)));
+    q[i] = static_cast<int8_t>(static_cast<int32_t>(std::clamp(round_to_integer(row[i] / scale), -127.0f, 127.0f)));
   }
 }
 
-// Adds signal and noise in units of scale^2, so that neither overflows.
-void add_energies(const float* row, const int8_t* q, size_t count, float scale, QuantizedLinear& result) {
+// Adds signal and noise in units of scale^2, so that neither overflows, and finds the largest error.
+void add_errors(const float* row, const int8_t* q, size_t count, float scale, QuantizedLinear& result) {
   float signal[kLanes] = {};
   float noise[kLanes] = {};
+  float largest[kLanes] = {};
   const auto add = [&](size_t i, size_t lane) {
     const float value = row[i] / scale;
     const float error = value - static_cast<float>(q[i]);
     signal[lane] += value * value;
     noise[lane] += error * error;
+    const float magnitude = std::fabs(error);
+    largest[lane] = magnitude > largest[lane] ? magnitude : largest[lane];
   };
   size_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
@@ -60,6 +59,7 @@ void add_energies(const float* row, const int8_t* q, size_t count, float scale, 
   for (size_t lane = 0; lane < kLanes; ++lane) {
     result.signal += signal[lane] * energy_scale;
     result.noise += noise[lane] * energy_scale;
+    result.largest_error = std::max(result.largest_error, static_cast<double>(largest[lane]) * scale);
   }
 }
 
@@ -86,7 +86,7 @@ QuantizedLinear quantize(std::span<const float> weights, uint32_t inputs, uint32
   }
   for (size_t row = 0; row < outputs; ++row) {
     const size_t first = row * inputs;
-    add_energies(weights.data() + first, result.weights.data() + first, inputs, result.scales[row], result);
+    add_errors(weights.data() + first, result.weights.data() + first, inputs, result.scales[row], result);
   }
   return result;
 }

@@ -17,6 +17,7 @@ struct QuantizedLinear {
   std::vector<float> bias_changes;  // (outputs): what rounding must add to the biases; empty without feedback
   double signal = 0;                // sum of w^2
   double noise = 0;                 // sum of (w - q * scale)^2
+  double largest_error = 0;         // largest |w - q * scale|
 };
 
 // Quantizes w to q * scale with scale = max |w| / 127 over the row, so that no weight differs by more than half a

@@ -68,6 +68,7 @@ TEST(QuantizeTest, MeasuresSignalAndNoise) {
 
   const QuantizedLinear rounded = quantize(std::vector<float>{127, 1.25f, -3.5f}, 3, 1);
   EXPECT_DOUBLE_EQ(rounded.noise, 0.25 * 0.25 + 0.5 * 0.5);
+  EXPECT_DOUBLE_EQ(rounded.largest_error, 0.5);
   EXPECT_DOUBLE_EQ(signal_to_noise_db(1000, 1), 30);
 }
 
