@@ -52,7 +52,7 @@ struct Arguments {
   ReadOptions reading;
   WeightKind weights = WeightKind::kInt8;
   WeightKind head = WeightKind::kInt8;
-  std::string calibration = "none";  // "none", "model", or a file of text
+  std::string calibration = "outliers";  // "outliers", "model", "none", or a file of text
   std::string pack = "none";
   std::string export_format;       // empty, "safetensors" or "gguf"
   std::filesystem::path verified;  // the .sotto file to verify, or empty
@@ -89,9 +89,12 @@ constexpr char kFooter[] =
     "the speed of generation, and some loss of quality, most of it in the head, which --head\n"
     "int8 keeps at 8 bits. Every CPU uses these weights in place, without packing.\n"
     "\n"
-    "--calibrate model folds outliers of activations into the weights and compensates rounding\n"
-    "errors on text that the model writes; --calibrate FILE does so on a text. Both take longer\n"
-    "and are more exact. A calibrated file cannot be exported to GGUF if its head is tied.\n"
+    "Channels of activations that are far larger than the others are folded into the weights,\n"
+    "which changes no output, so that quantization keeps the precision of the others.\n"
+    "--calibrate model also compensates rounding errors, on text that the model writes, and\n"
+    "--calibrate FILE on a text. Both are more exact and take about 100 times as long; their\n"
+    "files cannot be exported to GGUF if the head is tied. --calibrate none rounds the weights\n"
+    "as they are.\n"
     "\n"
     "--evaluate converts in memory and runs the float32 and the quantized model over the text,\n"
     "in windows of the whole context: perplexity, KL divergence, agreement and error of the\n"
@@ -201,7 +204,9 @@ void add_options(cli::Command& command, Arguments& arguments) {
   add_kind("--weights", arguments.weights, "int8 (default), or int4: smaller and faster");
   add_kind("--head", arguments.head, "kind of the head and token embeddings (default: --weights)");
   cli::add_value(command, "--calibrate", arguments.calibration,
-                 "text to calibrate the weights on: a file, model (text that the model writes), or none", "TEXT");
+                 "what to calibrate the weights for: outliers, model (rounding, on text that the model writes), a file "
+                 "of text, or none",
+                 "TEXT");
   cli::add_value(command, "--pack", arguments.pack, "instruction set to pack the weights for: native, none, or a name",
                  "ISA")
       .check(cli::one_of(pack_choices()));
@@ -323,10 +328,12 @@ std::optional<TokenizerData> read_tokenizer(const Arguments& arguments, const Ch
   return tokenizer;
 }
 
-// Returns the tokens to calibrate on. Random weights have nothing to calibrate.
+// Returns the tokens to calibrate on, and sets the effort. Random weights have nothing to calibrate.
 std::vector<TokenWindow> calibration_windows(const Arguments& arguments, const Checkpoint& checkpoint,
-                                             const WriteOptions& options) {
+                                             WriteOptions& options) {
   if (arguments.calibration == "none" || !arguments.synthetic.empty()) return {};
+  options.effort = arguments.calibration == "outliers" ? CalibrationEffort::kOutliers : CalibrationEffort::kFull;
+  if (options.effort == CalibrationEffort::kOutliers) return {random_tokens(checkpoint.info())};
   if (arguments.calibration == "model") return write_calibration_text(checkpoint, options);
   if (options.tokenizer == nullptr) throw std::runtime_error("--calibrate TEXT needs the checkpoint's tokenizer");
   return cut_calibration_text(checkpoint, options, read_text_file(arguments.calibration, kTextLimit));

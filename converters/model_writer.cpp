@@ -51,9 +51,9 @@ ModelRanges empty_ranges(const CheckpointInfo& info, const WriteOptions& options
   layer.feed_forward_down = empty_linear(shape.feed_forward_size, embedding, true, kind);
 
   ModelRanges ranges;
-  // Calibration gives every head a bias.
   const bool is_tied = info.head_kind == HeadKind::kTied;
-  const bool is_biased = info.head_kind == HeadKind::kBiased || !options.calibration.empty();
+  const bool is_calibrated = !options.calibration.empty() && options.effort == CalibrationEffort::kFull;
+  const bool is_biased = info.head_kind == HeadKind::kBiased || is_calibrated;
   ranges.token_embedding = empty_linear(embedding, shape.vocabulary_size, is_tied && is_biased, options.head);
   ranges.layers.assign(shape.layer_count, layer);
   if (!is_tied) {
@@ -82,7 +82,9 @@ class ModelWriter {
       : checkpoint_(checkpoint), options_(options), ranges_(empty_ranges(checkpoint.info(), options)) {
     if (!options.is_dry_run) file_.emplace(path);
     prepare_vocabulary();
-    if (!options.calibration.empty()) calibration_.emplace(checkpoint, options.calibration, options.thread_count);
+    if (!options.calibration.empty()) {
+      calibration_.emplace(checkpoint, options.calibration, options.effort, options.thread_count);
+    }
     step_count_ = 3 + ranges_.layers.size() + (ranges_.packed ? ranges_.packed->weights.size() : 0);
   }
 
@@ -179,7 +181,11 @@ class ModelWriter {
   void write_norm(const char* group, size_t layer, const FloatNorm& norm, NormRanges& ranges) {
     defer(norm.gain, ranges.gain, kept_);
     defer(norm.bias, ranges.bias, kept_);
-    report(group, layer, {static_cast<uint32_t>(norm.gain.size())}, 0, ranges.gain.size + ranges.bias.size, kExact);
+    report(group, layer, {static_cast<uint32_t>(norm.gain.size())}, 0, ranges.gain.size + ranges.bias.size);
+  }
+
+  static const ErrorFeedback* pointer_to(const std::optional<ErrorFeedback>& feedback) {
+    return feedback ? &*feedback : nullptr;
   }
 
   // `changes` may be empty.
@@ -217,10 +223,10 @@ class ModelWriter {
     if (calibration_) calibrated = calibration_->next_layer();
     FloatLayer layer = calibrated ? std::move(calibrated->layer) : checkpoint_.layer(static_cast<uint32_t>(index));
     LayerRanges& ranges = ranges_.layers[index];
-    const auto linear = [&](const char* group, FloatLinear& from, ErrorFeedback CalibratedLayer::*feedback,
-                            LinearRanges& to) {
-      write_linear(group, index, from.weights, std::move(from.bias), calibrated ? &((*calibrated).*feedback) : nullptr,
-                   to);
+    const auto linear = [&](const char* group, FloatLinear& from,
+                            std::optional<ErrorFeedback> CalibratedLayer::*feedback, LinearRanges& to) {
+      write_linear(group, index, from.weights, std::move(from.bias),
+                   calibrated ? pointer_to((*calibrated).*feedback) : nullptr, to);
     };
     write_norm("attention_norm", index, layer.attention_norm, ranges.attention_norm);
     linear("attention_qkv", layer.attention_qkv, &CalibratedLayer::qkv, ranges.attention_qkv);
@@ -234,7 +240,7 @@ class ModelWriter {
   void write_ends() {
     std::optional<CalibratedHead> calibrated;
     if (calibration_) calibrated = calibration_->head();
-    const ErrorFeedback* feedback = calibrated ? &calibrated->feedback : nullptr;
+    const ErrorFeedback* feedback = calibrated ? pointer_to(calibrated->feedback) : nullptr;
     write_norm("final_norm", kNoLayer, calibrated ? calibrated->final_norm : checkpoint_.final_norm(),
                ranges_.final_norm);
     if (ranges_.head) {

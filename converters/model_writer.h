@@ -46,6 +46,7 @@ struct WriteOptions {
   // Tokens on which weights are calibrated (quantize/calibration.h). If there are none, every weight is rounded by
   // itself.
   std::span<const TokenWindow> calibration = {};
+  CalibrationEffort effort = CalibrationEffort::kFull;
   unsigned thread_count = 1;                 // of calibration; does not change the file
   const TokenizerData* tokenizer = nullptr;  // null if the file gets none
   // May be null for a file without a packed section. Files whose weights all have 4 bits have none either.

@@ -1,5 +1,6 @@
 #include "converters/quantize/calibration.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <random>
@@ -82,26 +83,43 @@ std::vector<float> some_rows(const std::vector<float>& x, size_t width) {
   return some;
 }
 
-// Folds outliers of a norm's output into the layer that reads it, and changes x, the layer's inputs, accordingly.
-void migrate(FloatNorm& norm, FloatLinear& layer, std::vector<float>& x, std::span<const float> importance) {
-  const ChannelMap map = find_channel_map(some_rows(x, layer.inputs), layer, importance);
-  fold(map, norm, layer);
-  apply(map, x);
-}
-
 }  // namespace
 
-Calibration::Calibration(const Checkpoint& checkpoint, std::span<const TokenWindow> windows, unsigned thread_count)
-    : checkpoint_(checkpoint), thread_count_(thread_count) {
-  const CheckpointInfo& info = checkpoint.info();
-  model_.shape = info.shape;
-  model_.activation = info.activation;
-  model_.norm_epsilon = info.norm_epsilon;
+TokenWindow random_tokens(const CheckpointInfo& info) {
+  constexpr uint32_t kTokens = 64;
+  std::mt19937 random(1);
+  TokenWindow tokens;
+  if (info.end_of_text_token >= 0) tokens.push_back(info.end_of_text_token);
+  while (tokens.size() < std::min(kTokens, info.shape.position_count)) {
+    tokens.push_back(static_cast<int32_t>(random() % info.shape.vocabulary_size));
+  }
+  return tokens;
+}
+
+Calibration::Calibration(const Checkpoint& checkpoint, std::span<const TokenWindow> windows, CalibrationEffort effort,
+                         unsigned thread_count)
+    : checkpoint_(checkpoint), effort_(effort), thread_count_(thread_count) {
+  static_cast<CheckpointInfo&>(model_) = checkpoint.info();
   model_.positions = checkpoint.positions();
   model_.token_embedding = checkpoint.token_embedding();
   for (const TokenWindow& window : windows) states_.push_back(float_embedding(model_, window));
   model_.positions = {};
   model_.token_embedding = {};
+}
+
+// Folds outliers of a norm's output into the layer that reads it, and changes x, the layer's inputs, accordingly.
+void Calibration::migrate(FloatNorm& norm, FloatLinear& layer, std::vector<float>& x,
+                          std::span<const float> importance) const {
+  const ChannelMap map = effort_ == CalibrationEffort::kFull
+                             ? optimize_channels(some_rows(x, layer.inputs), layer, importance)
+                             : balance_channels(x, middles_of_channels(x, layer.inputs), layer, importance);
+  fold(map, norm, layer);
+  apply(map, x);
+}
+
+std::optional<ErrorFeedback> Calibration::feedback(std::vector<float>& inputs, size_t width, float damping) const {
+  if (effort_ != CalibrationEffort::kFull) return std::nullopt;
+  return std::optional<ErrorFeedback>(std::in_place, std::move(inputs), width, damping, thread_count_);
 }
 
 CalibratedLayer Calibration::next_layer() {
@@ -115,19 +133,17 @@ CalibratedLayer Calibration::next_layer() {
     append(output_inputs, block.attention);
     append(up_inputs, block.feed_forward_input);
     append(down_inputs, block.feed_forward_hidden);
-    if (qkv_importance.empty()) {
+    if (qkv_importance.empty() && effort_ == CalibrationEffort::kFull) {
       qkv_importance = importance_of_qkv(block.queries_keys_values, shape, layer.attention_output, thread_count_);
     }
   }
+  qkv_importance.resize(layer.attention_qkv.outputs, 1);
   migrate(layer.attention_norm, layer.attention_qkv, qkv_inputs, qkv_importance);
   const std::vector<float> up_importance(shape.feed_forward_size, 1);
   migrate(layer.feed_forward_norm, layer.feed_forward_up, up_inputs, up_importance);
-  const auto feedback = [&](std::vector<float>& inputs, size_t width) {
-    return ErrorFeedback(std::move(inputs), width, kDamping, thread_count_);
-  };
   const size_t width = shape.embedding_size;
-  return {std::move(layer), feedback(qkv_inputs, width), feedback(output_inputs, width), feedback(up_inputs, width),
-          feedback(down_inputs, shape.feed_forward_size)};
+  return {std::move(layer), feedback(qkv_inputs, width, kDamping), feedback(output_inputs, width, kDamping),
+          feedback(up_inputs, width, kDamping), feedback(down_inputs, shape.feed_forward_size, kDamping)};
 }
 
 CalibratedHead Calibration::head() {
@@ -143,15 +159,17 @@ CalibratedHead Calibration::head() {
   }
   std::vector<float> inputs;
   for (const std::vector<float>& state : states_) append(inputs, float_layer_norm(state, norm, model_.norm_epsilon));
-  if (is_tied) {
+  const std::vector<float> importance(head.outputs, 1);
+  if (effort_ == CalibrationEffort::kFull && !is_tied) {
+    migrate(norm, head, inputs, importance);
+  } else if (effort_ == CalibrationEffort::kFull) {
     const ChannelMap map = {std::vector<float>(width, 1), middles_of_channels(inputs, width)};
     fold(map, norm, head);
     apply(map, inputs);
-  } else {
-    migrate(norm, head, inputs, std::vector<float>(head.outputs, 1));
+  } else if (!is_tied) {
+    fold(balance_channels(inputs, std::vector<float>(width), head, importance), norm, head);
   }
-  ErrorFeedback feedback(std::move(inputs), width, is_tied ? kTiedDamping : kDamping, thread_count_);
-  return {std::move(norm), std::move(head), std::move(feedback)};
+  return {std::move(norm), std::move(head), feedback(inputs, width, is_tied ? kTiedDamping : kDamping)};
 }
 
 }  // namespace sotto

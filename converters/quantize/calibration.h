@@ -1,9 +1,11 @@
 // Calibration: runs the float32 model over windows of tokens, layer by layer, and prepares each layer for quantization.
-// Outliers of the inputs are folded into the weights (migration.h), and the inputs' second moments serve the
-// compensation of rounding errors (error_feedback.h). Memory holds one layer and the hidden states of the windows.
+// Outliers of the inputs are folded into the weights (migration.h). If more effort is wanted, the inputs' second
+// moments serve the compensation of rounding errors (error_feedback.h). Memory holds one layer and the hidden states of
+// the windows.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,32 +17,47 @@ namespace sotto {
 // Tokens that the model evaluates together, from position 0.
 using TokenWindow = std::vector<int32_t>;
 
+enum class CalibrationEffort : uint8_t {
+  kOutliers,  // only folds outliers, by a formula; a short window of any tokens suffices, and no head gets a bias
+  kFull,      // also compensates rounding, and optimizes what is folded; every head gets a bias
+};
+
+// Without feedback, weights are rounded by themselves.
 struct CalibratedLayer {
   FloatLayer layer;
-  ErrorFeedback qkv;
-  ErrorFeedback output;
-  ErrorFeedback up;
-  ErrorFeedback down;
+  std::optional<ErrorFeedback> qkv;
+  std::optional<ErrorFeedback> output;
+  std::optional<ErrorFeedback> up;
+  std::optional<ErrorFeedback> down;
 };
 
 struct CalibratedHead {
   FloatNorm final_norm;
   FloatLinear head;
-  ErrorFeedback feedback;
+  std::optional<ErrorFeedback> feedback;
 };
+
+// Returns a short window of random tokens for CalibrationEffort::kOutliers, which needs no text: outliers are channels
+// that are large for nearly all tokens. It begins with the end-of-text token if the model has one.
+TokenWindow random_tokens(const CheckpointInfo& info);
 
 class Calibration {
  public:
   // `windows` has at least one window, and each has at least one token of the vocabulary.
-  Calibration(const Checkpoint& checkpoint, std::span<const TokenWindow> windows, unsigned thread_count);
+  Calibration(const Checkpoint& checkpoint, std::span<const TokenWindow> windows, CalibrationEffort effort,
+              unsigned thread_count);
 
   // Returns the layers in order, once each.
   CalibratedLayer next_layer();
-  // Must follow the last layer. A tied head keeps its weights, which are also the token embeddings, and gets a bias.
+  // Must follow the last layer. A tied head keeps its weights, which are also the token embeddings.
   CalibratedHead head();
 
  private:
+  void migrate(FloatNorm& norm, FloatLinear& layer, std::vector<float>& x, std::span<const float> importance) const;
+  std::optional<ErrorFeedback> feedback(std::vector<float>& inputs, size_t width, float damping) const;
+
   const Checkpoint& checkpoint_;
+  CalibrationEffort effort_;
   unsigned thread_count_;
   FloatModel model_;  // without weights
   uint32_t next_layer_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace sotto {
 namespace {
@@ -11,6 +12,18 @@ namespace {
 constexpr double kRoundingError = 1.0 / 12;
 constexpr double kActivationSteps = 255;
 constexpr double kWeightSteps = 127;
+
+// Returns the sums of the squares of the weights of each channel.
+std::vector<double> weight_powers(const FloatLinear& layer, std::span<const float> importance) {
+  std::vector<double> powers(layer.inputs);
+  for (size_t o = 0; o < layer.outputs; ++o) {
+    for (size_t c = 0; c < layer.inputs; ++c) {
+      const double weight = layer.weights[o * layer.inputs + c];
+      powers[c] += importance[o] * weight * weight;
+    }
+  }
+  return powers;
+}
 
 // The error of a layer as a function of the scales of its inputs' channels, and its derivatives.
 class ErrorModel {
@@ -23,7 +36,7 @@ class ErrorModel {
         importance_(importance),
         channels_(layer.inputs),
         powers_(channels_),
-        weight_powers_(channels_) {
+        weight_powers_(weight_powers(layer, importance)) {
     const size_t rows = x.size() / channels_;
     for (size_t row = 0; row < rows; ++row) {
       for (size_t c = 0; c < channels_; ++c) {
@@ -31,15 +44,7 @@ class ErrorModel {
         powers_[c] += value * value / static_cast<double>(rows);
       }
     }
-    for (size_t o = 0; o < layer.outputs; ++o) {
-      for (size_t c = 0; c < channels_; ++c) {
-        const double weight = weights_[o * channels_ + c];
-        weight_powers_[c] += importance[o] * weight * weight;
-      }
-    }
   }
-
-  const std::vector<double>& weight_powers() const { return weight_powers_; }
 
   // Writes the derivative of the error by the logarithm of each scale, up to a constant factor.
   double error(std::span<const float> scales, std::vector<double>& slopes) const {
@@ -121,28 +126,6 @@ class ErrorModel {
   std::vector<double> weight_powers_;  // sums of squares of the weights of a channel
 };
 
-// Returns the square root of the ratio of a channel's range and the size of its weights, which makes both equal. Values
-// that are nearly 0 are limited, so that channels without use get a finite scale.
-std::vector<float> balanced_scales(std::span<const float> x, std::span<const float> shifts,
-                                   const std::vector<double>& weight_powers) {
-  const size_t channels = shifts.size();
-  std::vector<float> ranges(channels);
-  for (size_t i = 0; i < x.size(); ++i) {
-    float& range = ranges[i % channels];
-    range = std::max(range, std::fabs(x[i] - shifts[i % channels]));
-  }
-  constexpr float kLeast = 1e-6f;
-  const float least_range = std::max(kLeast * *std::max_element(ranges.begin(), ranges.end()), kLeast);
-  const double most_power = *std::max_element(weight_powers.begin(), weight_powers.end());
-  const float least_weight = std::max(kLeast * static_cast<float>(std::sqrt(most_power)), kLeast);
-  std::vector<float> scales(channels);
-  for (size_t c = 0; c < channels; ++c) {
-    const auto weight = static_cast<float>(std::sqrt(weight_powers[c]));
-    scales[c] = std::sqrt(std::max(ranges[c], least_range) / std::max(weight, least_weight));
-  }
-  return scales;
-}
-
 }  // namespace
 
 std::vector<float> middles_of_channels(std::span<const float> x, size_t channels) {
@@ -157,15 +140,35 @@ std::vector<float> middles_of_channels(std::span<const float> x, size_t channels
   return lows;
 }
 
+// Values that are nearly 0 are limited, so that channels without use get a finite scale.
+ChannelMap balance_channels(std::span<const float> x, std::vector<float> shifts, const FloatLinear& layer,
+                            std::span<const float> importance) {
+  const size_t channels = layer.inputs;
+  std::vector<float> ranges(channels);
+  for (size_t i = 0; i < x.size(); ++i) {
+    float& range = ranges[i % channels];
+    range = std::max(range, std::fabs(x[i] - shifts[i % channels]));
+  }
+  const std::vector<double> powers = weight_powers(layer, importance);
+  constexpr float kLeast = 1e-6f;
+  const float least_range = std::max(kLeast * *std::max_element(ranges.begin(), ranges.end()), kLeast);
+  const double most_power = *std::max_element(powers.begin(), powers.end());
+  const float least_weight = std::max(kLeast * static_cast<float>(std::sqrt(most_power)), kLeast);
+  std::vector<float> scales(channels);
+  for (size_t c = 0; c < channels; ++c) {
+    const auto weight = static_cast<float>(std::sqrt(powers[c]));
+    scales[c] = std::sqrt(std::max(ranges[c], least_range) / std::max(weight, least_weight));
+  }
+  return {std::move(scales), std::move(shifts)};
+}
+
 // Descends along the signs and relative sizes of the slopes, with steps that shrink to 0, and keeps the best scales.
-ChannelMap find_channel_map(std::span<const float> x, const FloatLinear& layer, std::span<const float> importance) {
+ChannelMap optimize_channels(std::span<const float> x, const FloatLinear& layer, std::span<const float> importance) {
   constexpr int kSteps = 100;
   constexpr double kFirstStep = 0.15;
-  ChannelMap map;
-  map.shifts = middles_of_channels(x, layer.inputs);
+  ChannelMap map = balance_channels(x, middles_of_channels(x, layer.inputs), layer, importance);
   const ErrorModel model(x, map.shifts, layer, importance);
-  std::vector<float> scales = balanced_scales(x, map.shifts, model.weight_powers());
-  map.scales = scales;
+  std::vector<float> scales = map.scales;
   std::vector<double> slopes(scales.size());
   double least = std::numeric_limits<double>::infinity();
   for (int step = 0; step < kSteps; ++step) {

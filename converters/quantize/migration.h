@@ -22,11 +22,16 @@ struct ChannelMap {
 // Returns the middle of the range of each channel of `x` (row, channel).
 std::vector<float> middles_of_channels(std::span<const float> x, size_t channels);
 
+// Returns the map with these shifts and the scales that make the range of each channel equal to the size of its
+// weights, which is SmoothQuant's formula with alpha 1/2. `x` is (row, input), and importance[o] is the cost of the
+// squared error of output o.
+ChannelMap balance_channels(std::span<const float> x, std::vector<float> shifts, const FloatLinear& layer,
+                            std::span<const float> importance);
+
 // Returns the map that minimizes the expected squared error of the layer's outputs: that of activations rounded to 8
-// bits per row plus that of weights rounded to 8 bits per output. `x` is (row, input), and importance[o] is the cost of
-// the squared error of output o. Multiplying a channel of x by a factor and dividing its weights by it changes only
-// that channel's scale, by the same factor.
-ChannelMap find_channel_map(std::span<const float> x, const FloatLinear& layer, std::span<const float> importance);
+// bits per row plus that of weights rounded to 8 bits per output. Multiplying a channel of x by a factor and dividing
+// its weights by it changes only that channel's scale, by the same factor.
+ChannelMap optimize_channels(std::span<const float> x, const FloatLinear& layer, std::span<const float> importance);
 
 // Changes a norm and the layer that reads it so that the layer's inputs become (x - shift) / scale.
 void fold(const ChannelMap& map, FloatNorm& norm, FloatLinear& layer);

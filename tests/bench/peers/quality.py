@@ -5,8 +5,9 @@
 Needs the packages of requirements.txt; setup.sh installs them. CHECKPOINT is a directory of transformers. For every
 factor K of --outliers the model gets outlier channels that keep its function: in each layer the gain and bias of a few
 channels of both norms are multiplied by K, and the weights that read these channels are divided by K. llama.cpp
-quantizes the result with its own program, and sotto-convert as its options say. The table has the Kullback-Leibler
-divergence from float32 in nats, the change of perplexity, and how often the most likely token is the same.
+quantizes the result with its own program, and sotto-convert as usual and with --calibrate model. The table has the
+Kullback-Leibler divergence from float32 in nats, the change of perplexity, and how often the most likely token is the
+same.
 """
 import argparse
 import ctypes
@@ -26,7 +27,10 @@ from make_models import quantize_gguf, write_gguf
 CHANNELS = (7, 101, 190)
 LLAMA_KINDS = {"Q8_0": llama.LLAMA_FTYPE_MOSTLY_Q8_0, "Q4_0": llama.LLAMA_FTYPE_MOSTLY_Q4_0,
                "Q4_K_M": llama.LLAMA_FTYPE_MOSTLY_Q4_K_M}
-SOTTO_KINDS = {"int8": [], "int4": ["--weights", "int4"], "int4, int8 head": ["--weights", "int4", "--head", "int8"]}
+FULL = ["--calibrate", "model"]
+INT4 = ["--weights", "int4"]
+SOTTO_KINDS = {"int8": [], "int8, model": FULL, "int4": INT4, "int4, model": INT4 + FULL,
+               "int4, int8 head": INT4 + ["--head", "int8"] + FULL}
 
 
 def read_tensors(checkpoint):
@@ -94,9 +98,9 @@ def compare_llama(whole, quantized, windows):
 
 
 def compare_sotto(convert, checkpoint, text, windows, options):
-    command = [convert, checkpoint, "--evaluate", text, "--windows", str(windows), "--json", "--calibrate", "model", *options]
+    command = [convert, checkpoint, "--evaluate", text, "--windows", str(windows), "--json", *options]
     result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    figures = result["int4" if options else "int8"]
+    figures = result["int4" if "int4" in options else "int8"]
     return figures["mean_kl"], figures["perplexity_ratio"], figures["top1_agreement"]
 
 

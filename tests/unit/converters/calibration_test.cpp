@@ -109,7 +109,7 @@ TEST(MigrationTest, FoldingKeepsTheOutputs) {
   FloatLinear layer = draw_layer(10);
   const std::vector<float> x = float_layer_norm(hidden, norm, 1e-5f);
   const std::vector<float> expected = outputs_of(x, layer);
-  const ChannelMap map = find_channel_map(x, layer, std::vector<float>(kOutputs, 1));
+  const ChannelMap map = optimize_channels(x, layer, std::vector<float>(kOutputs, 1));
   fold(map, norm, layer);
   const std::vector<float> folded = outputs_of(float_layer_norm(hidden, norm, 1e-5f), layer);
   EXPECT_LT(squared_distance(folded, expected), 1e-6 * kRows * kOutputs);
@@ -125,12 +125,16 @@ TEST(MigrationTest, OutliersVanishExactly) {
   for (size_t i = 5; i < x.size(); i += kInputs) outlying_x[i] *= 64;
   for (size_t i = 5; i < layer.weights.size(); i += kInputs) outlying_layer.weights[i] /= 64;
   const std::vector<float> importance(kOutputs, 1);
-  const ChannelMap map = find_channel_map(x, layer, importance);
-  const ChannelMap outlying = find_channel_map(outlying_x, outlying_layer, importance);
+  const ChannelMap map = optimize_channels(x, layer, importance);
+  const ChannelMap outlying = optimize_channels(outlying_x, outlying_layer, importance);
+  const std::vector<float> no_shifts(kInputs);
+  const ChannelMap balanced = balance_channels(x, no_shifts, layer, importance);
+  const ChannelMap outlying_balanced = balance_channels(outlying_x, no_shifts, outlying_layer, importance);
   for (size_t c = 0; c < kInputs; ++c) {
     const float factor = c == 5 ? 64.0f : 1.0f;
     EXPECT_NEAR(outlying.scales[c] / map.scales[c], factor, 1e-3f * factor) << c;
     EXPECT_EQ(outlying.shifts[c], map.shifts[c] * factor) << c;
+    EXPECT_EQ(outlying_balanced.scales[c], balanced.scales[c] * factor) << c;
   }
 }
 
@@ -145,14 +149,17 @@ TEST(CalibrationTest, CalibratedLayersKeepTheFunctionOfTheModel) {
   TokenWindow window;
   for (int32_t i = 0; i < 24; ++i) window.push_back(i * 7 % 50);
   const std::vector<TokenWindow> windows = {window, {3, 1, 4}};
-  Calibration calibration(checkpoint, windows, 2);
-  FloatModel model = load_float_model(checkpoint);
-  const std::vector<float> expected = float_forward(model, window);
-  for (FloatLayer& layer : model.layers) layer = calibration.next_layer().layer;
-  CalibratedHead head = calibration.head();
-  model.final_norm = head.final_norm;
-  model.head = head.head;
-  EXPECT_LT(squared_distance(float_forward(model, window), expected), 1e-9 * static_cast<double>(expected.size()));
+  for (const CalibrationEffort effort : {CalibrationEffort::kOutliers, CalibrationEffort::kFull}) {
+    Calibration calibration(checkpoint, windows, effort, 2);
+    FloatModel model = load_float_model(checkpoint);
+    const std::vector<float> expected = float_forward(model, window);
+    for (FloatLayer& layer : model.layers) layer = calibration.next_layer().layer;
+    CalibratedHead head = calibration.head();
+    EXPECT_EQ(head.head.bias.empty(), effort == CalibrationEffort::kOutliers);
+    model.final_norm = head.final_norm;
+    model.head = head.head;
+    EXPECT_LT(squared_distance(float_forward(model, window), expected), 1e-9 * static_cast<double>(expected.size()));
+  }
 }
 
 TEST(CalibrationTest, FilesAreEqualForAnyNumberOfThreads) {
