@@ -53,17 +53,24 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cxx", default="g++")
     parser.add_argument("--flags", default="-O1", help="options of the compiler, separated by spaces")
+    parser.add_argument("--syntax", action="store_true", help="check only that the file has no errors, such as names "
+                        "that clash; takes seconds")
     parser.add_argument("--emulator", default="", help="a program that runs the compiled programs")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build/amalgamation")
     args = parser.parse_args()
     cxx = [*args.cxx.split(), "-std=c++20", *args.flags.split()]
     emulator = args.emulator.split()
+    args.output = args.output.resolve()
 
     for name in ("first", "second"):
-        run(ROOT, sys.executable, "-B", "platforms/amalgamation/amalgamate.py", "--output", args.output / name)
+        run(ROOT, sys.executable, "-B", "platforms/amalgamation/amalgamate.py", "--build", args.output, "--output",
+            args.output / name)
     for name in ("sotto.h", "sotto.cpp"):
         if not filecmp.cmp(args.output / "first" / name, args.output / "second" / name, shallow=False):
             raise SystemExit(f"{name} differs between two runs")
+    if args.syntax:
+        run(args.output / "first", *cxx, "-fsyntax-only", "sotto.cpp")
+        return
     with tempfile.TemporaryDirectory() as empty:
         directory = pathlib.Path(empty)
         for path in (*args.output.glob("first/sotto.*"), ROOT / "capi/examples/generate.c"):
