@@ -203,11 +203,9 @@ sotto_status sotto_matcher_init(const sotto_grammar* grammar, const sotto_vocabu
   const Status usable = sotto::check_memory(memory, memory_size, needed, out.get());
   if (usable != Status::kOk) return wrap(usable);
   auto* made = new (memory) Matcher;
-  const Status started =
-      made->init(*unwrap(grammar), unwrap(vocabulary), read, static_cast<uint8_t*>(memory) + kMatcherBytes);
-  if (started != Status::kOk) {
-    return wrap(fail(out.get(), started, "the beginning of the grammar exceeds the matcher's capacities"));
-  }
+  const Status started = made->init(*unwrap(grammar), unwrap(vocabulary), read,
+                                    static_cast<uint8_t*>(memory) + kMatcherBytes, {}, out.get());
+  if (started != Status::kOk) return wrap(started);
   *matcher = reinterpret_cast<sotto_matcher*>(made);
   return SOTTO_OK;
 }

@@ -46,6 +46,7 @@ sotto_status read_params(const sotto_matcher_params* given, const char* name, Ma
   params->state_count = c.state_count;
   params->work_count = c.work_count;
   params->mask_bytes = c.mask_bytes;
+  params->finish_within = c.finish_within;
   params->step_budget = c.step_budget;
   return SOTTO_OK;
 }

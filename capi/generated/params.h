@@ -49,7 +49,7 @@ inline constexpr sotto_matcher_params kMatcherDefaults = {
     .state_count = 0,
     .work_count = 0,
     .mask_bytes = 0,
-    .reserved = 0,
+    .finish_within = 0,
     .step_budget = 20000000,
 };
 

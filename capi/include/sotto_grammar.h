@@ -213,7 +213,11 @@ typedef struct sotto_matcher_params {
   uint32_t work_count;
   /* Bytes of cached masks. Default: 0 (automatic). */
   uint32_t mask_bytes;
-  uint32_t reserved;
+  /* Number of tokens after which each sequence is complete. Masks contain only the tokens after
+   * which the text can still be completed within this number of tokens, counted from the reset of
+   * the sequence, without the end token. Text that is appended counts as one token. The grammar
+   * alone decides: bans and filters of a sampler may leave no token. Default: 0 (no limit). */
+  uint32_t finish_within;
   /* Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time
    * of a call. Default: 20000000. Range: at least 1. */
   uint64_t step_budget;

@@ -109,6 +109,11 @@ type MatcherParams struct {
 	WorkCount uint32
 	// Bytes of cached masks. Default: 0 (automatic).
 	MaskBytes uint32
+	// Number of tokens after which each sequence is complete. Masks contain only the tokens after which the text can
+	// still be completed within this number of tokens, counted from the reset of the sequence, without the end token.
+	// Text that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no
+	// token. Default: 0 (no limit).
+	FinishWithin uint32
 	// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
 	// Default: 20000000. Range: at least 1.
 	StepBudget uint64
@@ -126,6 +131,7 @@ func DefaultMatcherParams() *MatcherParams {
 	p.StateCount = uint32(c.state_count)
 	p.WorkCount = uint32(c.work_count)
 	p.MaskBytes = uint32(c.mask_bytes)
+	p.FinishWithin = uint32(c.finish_within)
 	p.StepBudget = uint64(c.step_budget)
 	return &p
 }
@@ -145,6 +151,7 @@ func (p *MatcherParams) fill(c *C.sotto_matcher_params) {
 	c.state_count = C.uint32_t(p.StateCount)
 	c.work_count = C.uint32_t(p.WorkCount)
 	c.mask_bytes = C.uint32_t(p.MaskBytes)
+	c.finish_within = C.uint32_t(p.FinishWithin)
 	c.step_budget = C.uint64_t(p.StepBudget)
 }
 

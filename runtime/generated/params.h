@@ -319,6 +319,7 @@ struct MatcherParams {
   uint32_t state_count = 0;
   uint32_t work_count = 0;
   uint32_t mask_bytes = 0;
+  uint32_t finish_within = 0;
   uint64_t step_budget = 20000000;
 };
 

@@ -133,6 +133,21 @@ TEST(GrammarGenerate, ReportsTheGrammar) {
   EXPECT_NE(people.err.find("stopped by   grammar"), std::string::npos) << people.err;
 }
 
+TEST(GrammarGenerate, HotTextsAreCompleteWithinTheirTokens) {
+  const std::string schema = R"({"type": "object", "properties": {"name": {"type": "string"},
+      "tags": {"type": "array", "items": {"type": "string"}}}, "required": ["name", "tags"]})";
+  for (const Words& mode : {Words{"--temp", "2", "--seed", "1"}, Words{"--temp", "2", "--seed", "2"},
+                            Words{"--n", "5", "--temp", "2"}, Words{"--num-beams", "3"}}) {
+    for (const std::string& text : texts_of({"--json-schema", schema, "--finish-within", "24", "-n", "25"}, mode)) {
+      EXPECT_TRUE(json::accept(text)) << text;
+    }
+  }
+  const Words few = {"-p", kPrompt, "--json-schema", schema, "--finish-within", "3"};
+  expect_refused(run_on_demo("generate", few), 1, "--finish-within is 3; it must be at least");
+  expect_usage_error({"--regex", "a", "--finish-within", "9", "-n", "8"}, "--max-tokens");
+  expect_usage_error({"--finish-within", "9"}, "--finish-within");
+}
+
 TEST(GrammarGenerate, TextBeforeTriggersIsFree) {
   const json free = generated({"-n", "30", "--greedy"});
   const std::string text = free["text"];

@@ -107,7 +107,8 @@ Matcher GrowingMatcher::create() {
       return Matcher::create(grammar_, vocabulary_, params_);
     } catch (const Error& error) {
       if (error.status() != SOTTO_GRAMMAR_TOO_LARGE || doubling_count_ == kMaxDoublings) {
-        throw failure_of("matcher", error);
+        const std::string message = with_option_name(error.what());
+        throw message == error.what() ? failure_of("matcher", error) : Failure(message);
       }
     }
     enlarge();

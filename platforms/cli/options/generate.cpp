@@ -482,6 +482,12 @@ void validate_generate_options(const Command& command, GenerateOptions& options)
   validate_sampler_options(command, options.sampler);
   validate_stop_options(command, options.stops);
   validate_grammar_options(command, options.grammar);
+  const uint32_t finish_within = options.grammar.matcher.finish_within;
+  if (finish_within != 0 && !is_given(command, "--max-tokens")) options.token_limit = finish_within;
+  if (options.token_limit >= 0 && options.token_limit < finish_within) {
+    reject("--finish-within", "is " + std::to_string(finish_within) + "; it must be at most --max-tokens, " +
+                                  std::to_string(options.token_limit));
+  }
   validate_guide_options(command, options.guide);
   validate_search_options(command, options);
   validate_draft_options(command, options);

@@ -157,6 +157,7 @@ void add_grammar_options(Command& command, GrammarOptions& options) {
     if (option.metavar == std::string_view("FILE")) added.check(check_file_name);
   }
   add_grammar_settings(command, options);
+  add_parameters(command, kMatcherParameters, &options.matcher);
   add_value(command, "--grammar-memory", options.memory_mebibytes, "Memory for matching the text with the grammar",
             "MIB")
       .shown_default("about 2")
@@ -176,7 +177,8 @@ void validate_grammar_options(const Command& command, GrammarOptions& options) {
       !(options.memory_mebibytes > 0.0 && options.memory_mebibytes <= 65536.0)) {
     reject("--grammar-memory", "must be greater than 0 and at most 65536 MiB");
   }
-  const std::string option = first_given(command, {"--trigger", "--trigger-token", "--grammar-memory"});
+  const std::string option =
+      first_given(command, {"--trigger", "--trigger-token", "--finish-within", "--grammar-memory"});
   if (!option.empty() && given.empty()) reject(option, "has no effect without a grammar");
 }
 
@@ -227,7 +229,7 @@ SessionGrammar compile_for_session(const GrammarOptions& options, const LoadedMo
                                    uint32_t rollback_count) {
   const Vocabulary vocabulary = model_vocabulary(model);
   LoadedGrammar compiled = compile_grammar(read_grammar(options), options.params, &vocabulary);
-  MatcherParams params;
+  MatcherParams params = options.matcher;
   params.sequence_count = sequence_count;
   params.rollback_count = rollback_count;
   if (options.memory_mebibytes != 0.0) {
@@ -247,6 +249,9 @@ Json grammar_json(const GrammarOptions& options) {
   if (language == SOTTO_GRAMMAR_NUMBER) object["integer"] = options.whole_numbers;
   for (const Parameter& parameter : kGrammarParameters) {
     if (uses(language, parameter)) object[parameter.json_name()] = parameter_json(parameter, &params);
+  }
+  for (const Parameter& parameter : kMatcherParameters) {
+    object[parameter.json_name()] = parameter_json(parameter, &options.matcher);
   }
   if (!options.params.triggers.empty()) object["triggers"] = options.params.triggers;
   if (!options.params.trigger_tokens.empty()) object["trigger_tokens"] = options.params.trigger_tokens;

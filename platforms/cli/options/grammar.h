@@ -18,6 +18,7 @@ struct GrammarOptions {
   bool whole_numbers = false;                      // --integer
   GrammarParams params;
   std::vector<std::string> trigger_tokens;  // as given on the command line
+  MatcherParams matcher;
   double memory_mebibytes = 0.0;            // memory of a session's matcher; 0 for the library's defaults
   std::string compile_option;               // an option that was given and that only compiling uses, or an empty string
 

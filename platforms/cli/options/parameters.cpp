@@ -146,7 +146,7 @@ static std::string option_of(const std::string& parameter_name) {
   if (parameter_name == "alternative_count") return "--logprobs";
   if (parameter_name == "thread_count") return "--threads";
   constexpr Parameters kTables[] = {kSamplerParameters, kWatermarkParameters,   kSessionParameters, kStopParameters,
-                                    kSearchParameters,  kSpeculationParameters, kGuideParameters};
+                                    kSearchParameters,  kSpeculationParameters, kGuideParameters,   kMatcherParameters};
   for (const Parameters table : kTables) {
     const Parameter* parameter = find_parameter(table, parameter_name);
     if (parameter == nullptr) continue;

@@ -29,11 +29,12 @@ void LazyAutomaton::layout(Arena& arena, const CompiledGrammar& grammar, const M
   }
 }
 
-StepResult LazyAutomaton::init(const CompiledGrammar& grammar, const MatcherParams& limits, uint32_t longest) {
+StepResult LazyAutomaton::init(const CompiledGrammar& grammar, const MatcherParams& limits, uint32_t longest,
+                               const Completions* completions) {
   grammar_ = &grammar;
   step_budget_ = limits.step_budget;
   std::fill_n(pins_, pin_count_, kNotComputed);
-  store_.init(grammar);
+  store_.init(grammar, completions);
   stepper_.init(grammar, store_, budget_);
   truncation_.init(grammar, store_, budget_, longest);
   renew_budget();

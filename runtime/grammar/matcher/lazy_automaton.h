@@ -27,7 +27,9 @@ class LazyAutomaton {
   void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits, uint32_t pin_count,
               uint32_t trail_count);
   // Writes the set before the first byte to the first pin.
-  StepResult init(const CompiledGrammar& grammar, const MatcherParams& limits, uint32_t longest);
+  // `completions` is null without finish_within.
+  StepResult init(const CompiledGrammar& grammar, const MatcherParams& limits, uint32_t longest,
+                  const Completions* completions);
 
   const CompiledGrammar& grammar() const { return *grammar_; }
   StackStore& store() { return store_; }
@@ -43,6 +45,8 @@ class LazyAutomaton {
   // Returns the number of collections so far. As long as it does not change, numbers of sets are valid outside of pins
   // too.
   uint64_t collection_count() const { return collection_count_; }
+  // Returns the tokens of the shortest completion of a set, or 0 without finish_within. A dead set has none.
+  uint32_t completion(uint32_t set) const { return set == kDeadSet ? kNoCompletion : store_.completion(set); }
   bool accepts(uint32_t set) const { return (store_.state_set(set).flags & StateSet::kAccepts) != 0; }
 
   // The functions below read and write pins. `to` must differ from `from`.

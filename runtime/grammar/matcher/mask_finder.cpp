@@ -38,6 +38,48 @@ StepResult MaskFinder::find(const uint32_t* set, uint32_t* pins, const uint64_t*
   return StepResult::kDone;
 }
 
+// Stacks are not truncated, because the completion depends on all of them, but counts are replaced where the completion
+// stays the same.
+StepResult MaskFinder::find_within(const uint32_t* set, uint32_t left, uint32_t* pins, const uint64_t** words) {
+  uint32_t* equal = &pins[0];
+  const bool applies = methods_.truncation && engine_->can_truncate(*set, StackNode::kMaxDepth);
+  const bool is_replaced = applies && engine_->truncate(set, StackNode::kMaxDepth, equal) == StepResult::kDone;
+  if (!is_replaced) *equal = *set;
+  if (engine_->store().most_after_token(*equal) < left) return find(set, pins, words);
+  progress_ = {};
+  progress_.left = left;
+  progress_.has_begun = true;
+  draft_ = cache_.begin_draft();
+  engine_->trail()[0] = *equal;
+  bool cut_off = false;
+  StepResult result = walk(&cut_off);
+  if (result == StepResult::kDone) result = add_literals(&cut_off);
+  if (result != StepResult::kDone) return result;
+  engine_->store().most_after_token(*equal) = progress_.most_needed;
+  engine_->store().state_set(*equal).is_shared = true;
+  engine_->store().state_set(*equal).was_used = true;
+  add_end_tokens(*equal);
+  const bool is_empty =
+      std::all_of(draft_, draft_ + vocabulary_->word_count(), [](uint64_t word) { return word == 0; });
+  *words = is_empty ? nullptr : draft_;
+  return StepResult::kDone;
+}
+
+// Returns whether enough tokens remain after a token that leads to the set.
+bool MaskFinder::leaves_enough(uint32_t set) {
+  if (progress_.left == kUnlimited) return true;
+  const uint32_t needed = engine_->completion(set);
+  progress_.most_needed = std::max(progress_.most_needed, needed);
+  return needed < progress_.left;
+}
+
+// Returns whether all tokens of a subtree of the trie lead back to the set of its root. Characters of the last class
+// may be incomplete at the end of a token.
+bool MaskFinder::leads_back(uint32_t set, TextSummary summary) const {
+  const uint8_t classes = engine_->store().state_set(set).repeated_classes & static_cast<uint8_t>(~kOtherClass);
+  return methods_.prefilters && TokenPrefilter{classes, kLengthCount - 1}.holds(summary);
+}
+
 // Finds the mask through a truncated set, which pins[0] receives.
 StepResult MaskFinder::find_truncated(const uint32_t* set, uint32_t* pins, uint32_t* mask) {
   progress_ = {};
@@ -83,7 +125,7 @@ void MaskFinder::begin(const uint32_t* set) {
     const TokenPrefilter all = prefilter.classes != 0 ? prefilter : guess;
     if (all.classes != 0) fill_mask(all, vocabulary_->token_summaries, draft_);
   }
-  progress_ = {prefilter, guess, 0, true};
+  progress_ = {.prefilter = prefilter, .guess = guess, .has_begun = true};
 }
 
 // Adds the tokens that have at most this number of characters, of any class.
@@ -119,11 +161,14 @@ StepResult MaskFinder::compute(const uint32_t* set, uint32_t* mask) {
     *mask = kMaskCutOff;
     return result;
   }
-  if (engine_->accepts(*set)) {
-    for (const int32_t token : vocabulary_->source.end_tokens) add(static_cast<uint32_t>(token));
-  }
+  add_end_tokens(*set);
   *mask = store();
   return StepResult::kDone;
+}
+
+void MaskFinder::add_end_tokens(uint32_t set) {
+  if (!engine_->accepts(set)) return;
+  for (const int32_t token : vocabulary_->source.end_tokens) add(static_cast<uint32_t>(token));
 }
 
 void MaskFinder::add_run(uint32_t first, uint32_t end) {
@@ -174,6 +219,12 @@ StepResult MaskFinder::walk(bool* cut_off) {
       i = node.next();
       continue;
     }
+    if (progress_.left != kUnlimited) {
+      const bool is_same = leads_back(*next, summaries[i]);
+      if (leaves_enough(*next)) add_run(node.first_token(), is_same ? end : nodes[i + 1].first_token());
+      i = is_same ? node.next() : i + 1;
+      continue;
+    }
     // A large subtree is possible as a whole if all strings over its characters may follow.
     if (tries_below && node.next() - i >= kLargeSubtree) {
       const TokenPrefilter below{prefilters_.endless_classes(next), kLengthCount - 1};
@@ -215,7 +266,7 @@ StepResult MaskFinder::add_literals(bool* cut_off) {
   for (const TokenRange& range : grammar.token_ranges()) {
     const StepResult result = engine_->step(&trail[0], range.symbol_class, &trail[1]);
     if (result != StepResult::kDone) return result;
-    if (trail[1] == kDeadSet) continue;
+    if (trail[1] == kDeadSet || !leaves_enough(trail[1])) continue;
     *cut_off |= trail[1] == kUnknownSet;
     for (uint32_t token = range.first; token <= range.last; ++token) add(token);
   }

@@ -13,6 +13,10 @@
 //
 // If the walk pops a rule below the cut, the set was truncated too early. The draft of the mask is correct up to that
 // node of the trie, so the search continues from there with stacks of twice the depth.
+//
+// If a budget of tokens remains for the rest of the text (finish_within), a token also has to leave enough of it for
+// the shortest completion after the token. The finder remembers the most that any token needs after a set. While more
+// than that remains, masks are those without a budget; otherwise the walk compares the completion at every node.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +48,8 @@ class MaskFinder {
   // Returns the words of the mask of a pinned set, which are valid until the next call, or null if no token is
   // possible.
   StepResult find(const uint32_t* set, uint32_t* pins, const uint64_t** words);
+  // Does the same for a text that must be complete within `left` tokens.
+  StepResult find_within(const uint32_t* set, uint32_t left, uint32_t* pins, const uint64_t** words);
   const MaskCache& cache() const { return cache_; }
   uint64_t walk_count() const { return walk_count_; }  // number of masks that have been computed
 
@@ -53,17 +59,24 @@ class MaskFinder {
     TokenPrefilter prefilter;  // all of its tokens are possible and in the draft
     TokenPrefilter guess;      // all of its tokens were in the draft at the start
     uint32_t node = 0;
+    uint32_t left = kUnlimited;  // tokens that remain for the rest of the text
+    uint32_t most_needed = 0;    // the longest completion after a token so far
     bool has_begun = false;
   };
+
+  static constexpr uint32_t kUnlimited = UINT32_MAX;
 
   StepResult find_truncated(const uint32_t* set, uint32_t* pins, uint32_t* mask);
   StepResult compute(const uint32_t* set, uint32_t* mask);
   void begin(const uint32_t* set);
   void fill_exactly(uint32_t characters);
   StepResult walk(bool* cut_off);
+  bool leaves_enough(uint32_t set);
+  bool leads_back(uint32_t set, TextSummary summary) const;
   StepResult retrace(uint32_t node);
   StepResult add_literals(bool* cut_off);
   void add(uint32_t token) { draft_[token / 64] |= uint64_t{1} << token % 64; }
+  void add_end_tokens(uint32_t set);
   void add_run(uint32_t first, uint32_t end);
   void remove_run(uint32_t first, uint32_t end);
   uint32_t store();

@@ -17,6 +17,10 @@ MatcherParams resolve(const CompiledGrammar& grammar, const Vocabulary* vocabula
 Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given,
                       Error* error) {
   SOTTO_TRY(check_ranges(given, error));
+  if (vocabulary == nullptr && given.finish_within != 0) {
+    return fail(error, Status::kInvalidArgument, "finish_within is ", given.finish_within,
+                "; it must be 0 without a vocabulary");
+  }
   if (vocabulary == nullptr) return Status::kOk;
   const auto tokens = grammar.token_ranges();
   if (!tokens.empty() && tokens.back().last >= vocabulary->token_count) {
@@ -37,12 +41,21 @@ bool Matcher::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabul
   const MatcherParams limits = resolve(grammar, vocabulary, given);
   sequence_count_ = limits.sequence_count;
   rollback_count_ = limits.rollback_count;
+  finish_within_ = limits.finish_within;
+  // The search for completions ends before the rest of the memory is used.
+  Arena search;
+  if (finish_within_ != 0) {
+    used_ = arena.take<uint32_t>(size_t{sequence_count_} + 1);
+    search = completions_.layout(arena, grammar);
+  }
   const uint32_t trail = vocabulary == nullptr ? 2 : MaskFinder::trail_count(*vocabulary);
   const uint32_t pins = 2 + limits.sequence_count + limits.rollback_count + kScratchPins + trail;
   engine_.layout(arena, grammar, limits, pins, trail);
   if (vocabulary == nullptr) return true;
   steps_.layout(arena);
-  return masks_.layout(arena, grammar, *vocabulary, limits);
+  const bool fits = masks_.layout(arena, grammar, *vocabulary, limits);
+  if (search.overflowed() || (!arena.overflowed() && search.size() > arena.size())) arena = search;
+  return fits;
 }
 
 size_t Matcher::memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits) {
@@ -53,13 +66,16 @@ size_t Matcher::memory_size(const CompiledGrammar& grammar, const Vocabulary* vo
 }
 
 Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits,
-                     void* memory, const MaskMethods& methods) {
+                     void* memory, const MaskMethods& methods, Error* error) {
   vocabulary_ = vocabulary;
   Arena arena(memory);
   if (!layout(arena, grammar, vocabulary, limits)) return Status::kInvalidArgument;
   const uint32_t longest = vocabulary == nullptr ? 0 : vocabulary->longest;
-  const StepResult result = engine_.init(grammar, limits, longest);
-  if (result != StepResult::kDone) return status_of(result);
+  if (finish_within_ != 0) completions_.init(grammar, *vocabulary);
+  const StepResult result = engine_.init(grammar, limits, longest, finish_within_ == 0 ? nullptr : &completions_);
+  if (result != StepResult::kDone) {
+    return fail(error, status_of(result), "the beginning of the grammar exceeds the matcher's capacities");
+  }
   // The compiler rejects grammars that match nothing, but an image may contain one.
   if (engine_.pins()[0] == kDeadSet) return Status::kGrammarCorrupt;
   if (vocabulary != nullptr) {
@@ -76,12 +92,22 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
   }
   for (uint32_t sequence = 0; sequence < sequence_count_; ++sequence) reset(sequence);
   mark_start();
+  const uint32_t shortest = engine_.completion(engine_.pins()[0]);
+  if (shortest == kNoCompletion) {
+    return fail(error, Status::kInvalidArgument,
+                "finish_within: every text has bytes that are no tokens of the vocabulary by themselves");
+  }
+  if (shortest > finish_within_ && finish_within_ != 0) {
+    return fail(error, Status::kInvalidArgument, "finish_within is ", finish_within_, "; it must be at least ",
+                shortest, ", the number of tokens of the shortest text");
+  }
   return Status::kOk;
 }
 
 void Matcher::reset(uint32_t sequence) {
   assert(sequence < sequence_count_);
   *pin(sequence) = engine_.pins()[0];
+  if (finish_within_ != 0) used_[sequence] = 0;
   if (sequence != 0) return;
   accepted_ = 0;
   forget_history();
@@ -91,11 +117,23 @@ Status Matcher::mask(uint32_t sequence, TokenMask* mask) {
   assert(sequence < sequence_count_ && vocabulary_ != nullptr);
   engine_.renew_budget();
   const uint64_t* words = nullptr;
-  const StepResult result = masks_.find(pin(sequence), scratch(), &words);
+  const StepResult result = finish_within_ == 0
+                                ? masks_.find(pin(sequence), scratch(), &words)
+                                : masks_.find_within(pin(sequence), tokens_left(sequence), scratch(), &words);
   if (result != StepResult::kDone) return status_of(result);
   if (words == nullptr) return Status::kGrammarDeadEnd;
   *mask = {words, vocabulary_->token_count};
   return Status::kOk;
+}
+
+// Returns the number of tokens that may still follow, with finish_within.
+uint32_t Matcher::tokens_left(uint32_t sequence) const {
+  return finish_within_ - std::min(used_[sequence], finish_within_);
+}
+
+// Returns whether the text can be completed within finish_within tokens after a token that leads to the set.
+bool Matcher::leaves_enough(uint32_t sequence, uint32_t to) const {
+  return finish_within_ == 0 || engine_.completion(to) < tokens_left(sequence);
 }
 
 // Returns whether each character of the token leads back to the set of the sequence, as with most tokens inside a
@@ -156,6 +194,7 @@ StepResult Matcher::step_token(uint32_t sequence, uint32_t token, uint32_t* to) 
 Status Matcher::advance(uint32_t sequence, StepResult result, uint32_t* to) {
   if (result != StepResult::kDone) return status_of(result);
   if (*to == kDeadSet) return Status::kInvalidArgument;
+  if (finish_within_ != 0 && used_[sequence] < UINT32_MAX) ++used_[sequence];
   if (sequence == 0) {
     if (rollback_count_ > 0) {
       history()[accepted_ % rollback_count_] = *pin(0);
@@ -174,10 +213,18 @@ Status Matcher::accept_token(uint32_t sequence, int32_t token) {
   }
   engine_.renew_budget();
   uint32_t* to = scratch() + MaskFinder::kPinCount + 2;
-  if (stays(sequence, static_cast<uint32_t>(token))) {
+  const auto id = static_cast<uint32_t>(token);
+  if (stays(sequence, id)) {
+    if (!leaves_enough(sequence, *pin(sequence))) return Status::kInvalidArgument;
     return advance(sequence, StepResult::kDone, pin(sequence));
   }
-  return advance(sequence, find_step(sequence, static_cast<uint32_t>(token), to), to);
+  StepResult result = find_step(sequence, id, to);
+  if (result == StepResult::kDone && !leaves_enough(sequence, *to)) {
+    // An end token needs no budget.
+    if (!accepts(sequence) || !vocabulary_->source.is_end_token(id)) return Status::kInvalidArgument;
+    result = engine_.make_end(to);
+  }
+  return advance(sequence, result, to);
 }
 
 Status Matcher::accept_bytes(uint32_t sequence, std::span<const char> bytes) {
@@ -185,7 +232,9 @@ Status Matcher::accept_bytes(uint32_t sequence, std::span<const char> bytes) {
   engine_.renew_budget();
   uint32_t* to = scratch() + MaskFinder::kPinCount + 2;
   *to = *pin(sequence);
-  return advance(sequence, engine_.step_bytes(bytes, to), to);
+  const StepResult result = engine_.step_bytes(bytes, to);
+  if (result == StepResult::kDone && !leaves_enough(sequence, *to)) return Status::kInvalidArgument;
+  return advance(sequence, result, to);
 }
 
 Status Matcher::test_bytes(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches) {
@@ -195,7 +244,7 @@ Status Matcher::test_bytes(uint32_t sequence, std::span<const char> bytes, bool*
   *to = *pin(sequence);
   const StepResult result = engine_.step_bytes(bytes, to);
   if (result != StepResult::kDone) return status_of(result);
-  *begins = *to != kDeadSet;
+  *begins = *to != kDeadSet && leaves_enough(sequence, *to);
   *matches = *begins && engine_.accepts(*to);
   return Status::kOk;
 }
@@ -208,11 +257,13 @@ void Matcher::forget_history() {
 void Matcher::mark_start() {
   *start_pin() = *pin(0);
   accepted_at_start_ = accepted_;
+  if (finish_within_ != 0) used_[sequence_count_] = used_[0];
 }
 
 void Matcher::restart() {
   *pin(0) = *start_pin();
   accepted_ = accepted_at_start_;
+  if (finish_within_ != 0) used_[0] = used_[sequence_count_];
   forget_history();
 }
 
@@ -221,6 +272,7 @@ Status Matcher::rewind(uint64_t count) {
   if (count == 0) return Status::kOk;
   accepted_ -= count;
   rewindable_ -= count;
+  if (finish_within_ != 0) used_[0] -= static_cast<uint32_t>(count);
   *pin(0) = history()[accepted_ % rollback_count_];
   return Status::kOk;
 }
@@ -229,13 +281,16 @@ void Matcher::fork(uint32_t from, uint32_t to) {
   assert(from < sequence_count_ && to < sequence_count_);
   if (from == to) return;
   *pin(to) = *pin(from);
+  if (finish_within_ != 0) used_[to] = used_[from];
   if (to == 0) forget_history();
 }
 
 bool Matcher::accepts(uint32_t sequence) const { return engine_.accepts(state_set(sequence)); }
 
 bool Matcher::complete(uint32_t sequence) const {
-  return accepts(sequence) && engine_.store().states(state_set(sequence)).empty();
+  const bool must_end =
+      engine_.store().states(state_set(sequence)).empty() || (finish_within_ != 0 && tokens_left(sequence) == 0);
+  return must_end && accepts(sequence);
 }
 
 Status Matcher::forced_bytes(uint32_t sequence, std::span<char> forced, size_t* size) {
@@ -256,9 +311,11 @@ Status Matcher::forced_bytes(uint32_t sequence, std::span<char> forced, size_t* 
       only = c;
     }
     if (only == CompiledGrammar::kNoClass) return Status::kOk;
-    forced[(*size)++] = static_cast<char>(class_bytes_[only]);
     const StepResult result = engine_.step(from, only, to);
     if (result != StepResult::kDone) return status_of(result);
+    // The caller may read each byte with a token of its own.
+    if (finish_within_ != 0 && engine_.completion(*to) + *size >= tokens_left(sequence)) return Status::kOk;
+    forced[(*size)++] = static_cast<char>(class_bytes_[only]);
     *from = *to;
   }
   return Status::kOk;

@@ -68,9 +68,9 @@ class Matcher {
   static size_t memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits);
 
   // Builds a matcher whose sequences are all empty. `memory` must have memory_size() bytes and be aligned to 64. The
-  // grammar and the vocabulary must outlive the matcher.
+  // grammar and the vocabulary must outlive the matcher. Fails if no text can be completed within finish_within tokens.
   Status init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits, void* memory,
-              const MaskMethods& methods = {});
+              const MaskMethods& methods = {}, Error* error = nullptr);
 
   // Makes a sequence empty again.
   void reset(uint32_t sequence);
@@ -99,10 +99,10 @@ class Matcher {
 
   // Returns whether the text may end here.
   bool accepts(uint32_t sequence) const;
-  // Returns whether nothing may follow.
+  // Returns whether nothing may follow, or no tokens remain of finish_within.
   bool complete(uint32_t sequence) const;
-  // Writes bytes as long as exactly one is possible and the text may not end. If `forced` is full, it stops without an
-  // error.
+  // Writes bytes as long as exactly one is possible, the text may not end, and finish_within allows a token for each.
+  // If `forced` is full, it stops without an error.
   Status forced_bytes(uint32_t sequence, std::span<char> forced, size_t* size);
 
   uint32_t sequence_count() const { return sequence_count_; }
@@ -123,6 +123,8 @@ class Matcher {
   uint32_t* history() { return start_pin() + 1; }
   uint32_t* scratch() { return history() + rollback_count_; }
   void forget_history();
+  uint32_t tokens_left(uint32_t sequence) const;
+  bool leaves_enough(uint32_t sequence, uint32_t to) const;
   bool stays(uint32_t sequence, uint32_t token) const;
   StepResult find_step(uint32_t sequence, uint32_t token, uint32_t* to);
   StepResult step_token(uint32_t sequence, uint32_t token, uint32_t* to);
@@ -132,6 +134,7 @@ class Matcher {
 
   LazyAutomaton engine_;
   MaskFinder masks_;
+  Completions completions_;
   TokenStepCache steps_;
   uint64_t steps_collection_ = 0;  // the collection count at which steps_ is valid
   const Vocabulary* vocabulary_ = nullptr;
@@ -140,12 +143,14 @@ class Matcher {
   uint64_t accepted_ = 0;    // number of tokens that sequence 0 has accepted
   uint64_t rewindable_ = 0;  // how many of them can be rolled back
   uint64_t accepted_at_start_ = 0;
+  uint32_t finish_within_ = 0;
+  uint32_t* used_ = nullptr;       // with finish_within, the number of tokens of each sequence, and of the start
   bool is_single_[256] = {};       // for each class, whether it has exactly one byte
   uint8_t class_bytes_[256] = {};  // for each class, its last byte
 };
 
 // Bytes reserved for the object itself. They are the same on every platform, because memory sizes are part of the API.
-inline constexpr size_t kMatcherBytes = 1792;
+inline constexpr size_t kMatcherBytes = 1920;
 static_assert(sizeof(Matcher) <= kMatcherBytes);
 
 }  // namespace sotto

@@ -80,6 +80,9 @@ void StackStore::layout(Arena& arena, const CompiledGrammar& grammar, const Matc
   wide_rows_ = arena.take<uint16_t>(has_narrow_rows_ ? 0 : cells);
   node_index_.layout(arena, limits.node_count);
   set_index_.layout(arena, limits.state_set_count);
+  const bool completes = limits.finish_within != 0;
+  node_completions_ = arena.take<uint32_t>(completes ? limits.node_count : 0);
+  set_completions_ = arena.take<SetCompletion>(completes ? limits.state_set_count : 0);
 }
 
 void StackStore::layout_collection(Arena& arena, const MatcherParams& limits) {
@@ -88,8 +91,9 @@ void StackStore::layout_collection(Arena& arena, const MatcherParams& limits) {
   stack_ = arena.take<uint32_t>(limits.node_count);
 }
 
-void StackStore::init(const CompiledGrammar& grammar) {
+void StackStore::init(const CompiledGrammar& grammar, const Completions* completions) {
   grammar_ = &grammar;
+  completions_ = completions;
   node_index_.clear();
   set_index_.clear();
   nodes_[0].first = 0;
@@ -102,7 +106,9 @@ void StackStore::init(const CompiledGrammar& grammar) {
     assert(fits);
     nodes_[node].depth = 0;
     nodes_[node].is_cyclic = false;
+    if (completions_ != nullptr) node_completions_[node] = 0;
   }
+  if (completions_ != nullptr) std::fill_n(set_completions_, kFirstSet, SetCompletion{0, kNoCompletion});
   for (uint32_t set = 0; set <= kFirstSet; ++set) sets_[set] = {};
 }
 
@@ -180,6 +186,7 @@ bool StackStore::intern_component(FrameSpan frames, std::span<const uint32_t> en
   }
   node_index_.insert(index_hash, *first);
   measure(*first);
+  if (completions_ != nullptr) complete_nodes(*first);
   return true;
 }
 
@@ -199,6 +206,35 @@ void StackStore::measure(uint32_t first) {
     nodes_[member].depth = depth == StackNode::kMaxDepth ? depth : static_cast<uint16_t>(depth + 1);
     nodes_[member].counts = counts;
   }
+}
+
+// The nodes of a component may refer to each other, so their completions decrease until they agree (Bellman 1958).
+void StackStore::complete_nodes(uint32_t first) {
+  const uint32_t end = first + nodes_[first].component_size;
+  std::fill(node_completions_ + first, node_completions_ + end, kNoCompletion);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t node = first; node < end; ++node) {
+      for (const StackFrame frame : frames(node)) {
+        const uint32_t tokens = add_completions(completions_->after_call(frame.state, frame.loop, frame.count),
+                                                node_completions_[frame.parent]);
+        if (tokens >= node_completions_[node]) continue;
+        node_completions_[node] = tokens;
+        changed = end - first > 1;
+      }
+    }
+  }
+}
+
+// A state in which its rule may end has no part in it, because the set also contains the states after the rule.
+uint32_t StackStore::completion_of(std::span<const StackTop> states, uint8_t flags) const {
+  if ((flags & StateSet::kAccepts) != 0) return 0;
+  uint32_t shortest = kNoCompletion;
+  for (const StackTop& top : states) {
+    const uint32_t tokens = add_completions(completions_->of_state(top.state), node_completions_[top.node]);
+    shortest = std::min(shortest, tokens);
+  }
+  return shortest;
 }
 
 bool StackStore::intern_set(std::span<const StackTop> states, uint8_t flags, uint32_t* set) {
@@ -222,6 +258,7 @@ bool StackStore::intern_set(std::span<const StackTop> states, uint8_t flags, uin
   *set = set_count_++;
   const uint8_t repeated = flags == 0 ? repeated_classes(states) : uint8_t{0};
   sets_[*set] = {state_count_, hash, 0, flags, false, false, false, StateSet::kUnknownClasses, repeated};
+  if (completions_ != nullptr) set_completions_[*set] = {completion_of(states, flags), kNoCompletion};
   std::copy(states.begin(), states.end(), states_ + state_count_);
   state_count_ += static_cast<uint32_t>(states.size());
   sets_[set_count_].first = state_count_;
@@ -319,6 +356,7 @@ void StackStore::move_nodes() {
           frame.parent = new_nodes_[frame.parent];
           frames_.set(kept_frames++, frame);
         }
+        if (completions_ != nullptr) node_completions_[kept] = node_completions_[first + i];
         nodes_[kept++] = node;
       }
     }
@@ -344,6 +382,7 @@ void StackStore::move_sets() {
     copy.first = kept_states;
     for (const StackTop& top : moving) states_[kept_states++] = {top.state, new_nodes_[top.node]};
     move_row(set, moved);
+    if (completions_ != nullptr) set_completions_[moved] = set_completions_[set];
     sets_[moved] = copy;
   }
   set_count_ = kept;

@@ -23,6 +23,7 @@
 #include "runtime/base/hash_index.h"
 #include "runtime/base/status.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
+#include "runtime/grammar/matcher/completions.h"
 #include "runtime/grammar/matcher/matcher_limits.h"
 
 namespace sotto {
@@ -170,12 +171,20 @@ inline constexpr uint32_t kUnknownNode = 1;  // stands for the part of a stack t
 // Marks a parent that is given by its index in the component that is being interned.
 inline constexpr uint32_t kInternal = 1u << 31;
 
+// For a set, with finish_within: the tokens of its shortest completion, and the most that a token needs after it, or
+// kNoCompletion if that has not been computed.
+struct SetCompletion {
+  uint32_t shortest;
+  uint32_t most_after_token;
+};
+
 class StackStore {
  public:
   void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits);
   // Takes the memory that only collect() needs.
   void layout_collection(Arena& arena, const MatcherParams& limits);
-  void init(const CompiledGrammar& grammar);
+  // `completions` is null without finish_within.
+  void init(const CompiledGrammar& grammar, const Completions* completions);
 
   const StackNode& node(uint32_t index) const { return nodes_[index]; }
   FrameSpan frames(uint32_t node) const { return frames_.span(nodes_[node].first, frame_count(node)); }
@@ -198,6 +207,10 @@ class StackStore {
       wide_rows_[cell] = static_cast<uint16_t>(next);
     }
   }
+  // Returns the tokens of the shortest completion of a set, or 0 without finish_within.
+  uint32_t completion(uint32_t set) const { return completions_ == nullptr ? 0 : set_completions_[set].shortest; }
+  // Only with finish_within.
+  uint32_t& most_after_token(uint32_t set) { return set_completions_[set].most_after_token; }
   uint32_t set_count() const { return set_count_; }
   uint32_t node_count() const { return node_count_; }
   uint32_t frame_count() const { return frame_count_; }
@@ -224,6 +237,8 @@ class StackStore {
   bool component_equals(uint32_t first, FrameSpan frames, std::span<const uint32_t> ends) const;
   uint32_t hash_component(uint32_t first) const;
   void measure(uint32_t first);
+  void complete_nodes(uint32_t first);
+  uint32_t completion_of(std::span<const StackTop> states, uint8_t flags) const;
   uint8_t repeated_classes(std::span<const StackTop> states) const;
   void begin_row(uint32_t set);
   void mark(std::span<const uint32_t> pins, Keep keep);
@@ -235,6 +250,7 @@ class StackStore {
   void rebuild_indices();
 
   const CompiledGrammar* grammar_ = nullptr;
+  const Completions* completions_ = nullptr;
   MatcherParams limits_;
   uint32_t class_count_ = 0;
   StackNode* nodes_ = nullptr;  // all nodes, followed by one whose first frame is the end of all frames
@@ -247,6 +263,9 @@ class StackStore {
   uint16_t* wide_rows_ = nullptr;
   HashIndex node_index_;  // index of the components, by their first nodes
   HashIndex set_index_;
+  // With finish_within, the tokens from the end of each node's rule to the end of the text, and those of each set.
+  uint32_t* node_completions_ = nullptr;
+  SetCompletion* set_completions_ = nullptr;
   uint32_t* new_nodes_ = nullptr;  // during a collection, the new numbers of nodes and sets
   uint16_t* new_sets_ = nullptr;
   uint32_t* stack_ = nullptr;

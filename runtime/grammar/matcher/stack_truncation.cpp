@@ -42,6 +42,7 @@ bool StackTruncation::applies(uint32_t set, uint32_t depth) const {
 
 StepResult StackTruncation::apply(uint32_t set, uint32_t depth, uint32_t* truncated) {
   entry_count_ = stack_size_ = 0;
+  keeps_completions_ = depth == StackNode::kMaxDepth;
   const StepResult result = make_set(set, depth, truncated);
   for (uint32_t i = entry_count_; i-- > 0;) {
     index_.erase_newest(hash_key(entries_[i].key.node, entries_[i].key.depth), i);
@@ -136,7 +137,7 @@ uint32_t StackTruncation::representative_count(const StackFrame& frame) const {
   const GrammarLoop& loop = grammar_->loop(frame.loop);
   if (loop.set != kNoSet) return frame.count;
   const uint64_t reach = uint64_t{frame.count} + longest_;
-  if (reach < loop.minimum) return 0;
+  if (reach < loop.minimum) return keeps_completions_ ? frame.count : 0;
   const bool is_free = loop.maximum == UINT32_MAX || reach < loop.maximum;
   return frame.count >= loop.minimum && is_free ? loop.minimum : frame.count;
 }

@@ -26,7 +26,8 @@ class StackTruncation {
 
   // Returns whether truncation at this depth would change the set.
   bool applies(uint32_t set, uint32_t depth) const;
-  // Makes the set whose stacks are cut off at `depth` and whose counts are replaced by representatives.
+  // Makes the set whose stacks are cut off at `depth` and whose counts are replaced by representatives. Nothing is cut
+  // off at StackNode::kMaxDepth, and only counts with the same completions are replaced.
   StepResult apply(uint32_t set, uint32_t depth, uint32_t* truncated);
 
  private:
@@ -55,6 +56,7 @@ class StackTruncation {
   StackStore* store_ = nullptr;
   StepBudget* budget_ = nullptr;
   uint32_t longest_ = 0;
+  bool keeps_completions_ = false;
   uint32_t capacity_ = 0;
   uint32_t entry_count_ = 0;
   uint32_t stack_size_ = 0;

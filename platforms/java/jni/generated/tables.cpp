@@ -36,6 +36,7 @@ constexpr Field kMatcherParams[] = {
     FIELD(sotto_matcher_params, state_count, "stateCount", "I"),
     FIELD(sotto_matcher_params, work_count, "workCount", "I"),
     FIELD(sotto_matcher_params, mask_bytes, "maskBytes", "I"),
+    FIELD(sotto_matcher_params, finish_within, "finishWithin", "I"),
     FIELD(sotto_matcher_params, step_budget, "stepBudget", "J"),
 };
 

@@ -48,6 +48,7 @@ class MatcherFields(TypedDict, total=False):
     state_count: int | None
     work_count: int | None
     mask_bytes: int | None
+    finish_within: int | None
     step_budget: int | None
 
 

@@ -87,6 +87,11 @@ class MatcherParams:
     """Number of states that one step can visit. Default: 0 (automatic). Range: 16 to 268435456."""
     mask_bytes: int | None = None
     """Bytes of cached masks. Default: 0 (automatic)."""
+    finish_within: int | None = None
+    """Number of tokens after which each sequence is complete. Masks contain only the tokens after which the text can
+    still be completed within this number of tokens, counted from the reset of the sequence, without the end token. Text
+    that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no token.
+    Default: 0 (no limit)."""
     step_budget: int | None = None
     """Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
     Default: 20000000. Range: at least 1."""

@@ -547,7 +547,12 @@ pub struct sotto_matcher_params {
     pub work_count: u32,
     /// Bytes of cached masks. Default: 0 (automatic).
     pub mask_bytes: u32,
-    pub reserved: u32,
+    /// Number of tokens after which each sequence is complete. Masks contain only the tokens after
+    /// which the text can still be completed within this number of tokens, counted from the reset
+    /// of the sequence, without the end token. Text that is appended counts as one token. The
+    /// grammar alone decides: bans and filters of a sampler may leave no token. Default: 0
+    /// (no limit).
+    pub finish_within: u32,
     /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the
     /// time of a call. Default: 20000000. Range: at least 1.
     pub step_budget: u64,

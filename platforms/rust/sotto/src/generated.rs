@@ -860,6 +860,12 @@ impl MatcherParams {
         work_count: u32,
         /// Bytes of cached masks. Default: 0 (automatic).
         mask_bytes: u32,
+        /// Number of tokens after which each sequence is complete. Masks contain only the tokens
+        /// after which the text can still be completed within this number of tokens, counted from
+        /// the reset of the sequence, without the end token. Text that is appended counts as one
+        /// token. The grammar alone decides: bans and filters of a sampler may leave no token.
+        /// Default: 0 (no limit).
+        finish_within: u32,
         /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds
         /// the time of a call. Default: 20000000. Range: at least 1.
         step_budget: u64,

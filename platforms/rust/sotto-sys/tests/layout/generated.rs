@@ -17,7 +17,7 @@ macro_rules! each_field {
                 log_user_data any_order }
             sotto_matcher_params {
                 struct_size sequence_count rollback_count node_count frame_count state_set_count
-                state_count work_count mask_bytes reserved step_budget }
+                state_count work_count mask_bytes finish_within step_budget }
             sotto_matcher_info {
                 struct_size may_end must_end reserved token_count }
             sotto_model_params {

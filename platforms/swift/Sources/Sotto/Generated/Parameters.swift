@@ -101,6 +101,11 @@ public struct MatcherParameters {
   public var workCount: UInt32
   /// Bytes of cached masks. Default: 0 (automatic).
   public var maskBytes: UInt32
+  /// Number of tokens after which each sequence is complete. Masks contain only the tokens after which the text can
+  /// still be completed within this number of tokens, counted from the reset of the sequence, without the end token.
+  /// Text that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no
+  /// token. Default: 0 (no limit).
+  public var finishWithin: UInt32
   /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
   /// Default: 20000000. Range: at least 1.
   public var stepBudget: UInt64
@@ -117,6 +122,7 @@ public struct MatcherParameters {
     stateCount = c.state_count
     workCount = c.work_count
     maskBytes = c.mask_bytes
+    finishWithin = c.finish_within
     stepBudget = c.step_budget
   }
 
@@ -131,6 +137,7 @@ public struct MatcherParameters {
     c.state_count = stateCount
     c.work_count = workCount
     c.mask_bytes = maskBytes
+    c.finish_within = finishWithin
     c.step_budget = stepBudget
     return c
   }

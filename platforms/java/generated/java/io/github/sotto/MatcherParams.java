@@ -29,6 +29,13 @@ public final class MatcherParams {
     /** Bytes of cached masks. Default: 0 (automatic). */
     public int maskBytes;
     /**
+     * Number of tokens after which each sequence is complete. Masks contain only the tokens after which the text can
+     * still be completed within this number of tokens, counted from the reset of the sequence, without the end token.
+     * Text that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no
+     * token. Default: 0 (no limit).
+     */
+    public int finishWithin;
+    /**
      * Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
      * Default: 20000000. Range: at least 1.
      */

@@ -1,0 +1,45 @@
+// The shortest completions of a grammar, in tokens. With finish_within, the matcher allows only tokens after which the
+// text can still be completed in the tokens that remain.
+//
+// Each state gets the number of tokens that complete its rule: one for each token on the shortest path of moves, those
+// of the called rule for each call, and those of the repetitions or members that a loop or set still requires. These
+// are the costs of a context-free grammar, which Knuth's generalization of Dijkstra's algorithm finds in the order of
+// their size (A Generalization of Dijkstra's Algorithm, 1977). The costs that the search compares are bytes. Along the
+// shortest path in bytes, consecutive moves are then read by as few tokens of the vocabulary as possible. The result is
+// the length of a real completion, and thus an upper bound of the shortest one. From every state with a completion of n
+// tokens, some token leads to a state with one of at most n - 1, so a text within its budget never gets stuck.
+//
+// The stack store (stack_store.h) adds up the states of a stack.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/base/arena.h"
+#include "runtime/grammar/compiler/compiled_grammar.h"
+#include "runtime/grammar/vocabulary/vocabulary.h"
+
+namespace sotto {
+
+inline constexpr uint32_t kNoCompletion = UINT32_MAX;
+
+constexpr uint32_t add_completions(uint32_t a, uint32_t b) { return a > kNoCompletion - b ? kNoCompletion : a + b; }
+
+class Completions {
+ public:
+  // Returns the arena after the memory that only init() needs. Others may use that memory after init().
+  Arena layout(Arena& arena, const CompiledGrammar& grammar);
+  void init(const CompiledGrammar& grammar, const Vocabulary& vocabulary);
+
+  // Returns the tokens of a non-empty string from the state to the end of its rule, or kNoCompletion.
+  uint32_t of_state(uint32_t state) const { return rests_[state]; }
+  // Returns the tokens between the end of a called rule and the end of the caller's rule, which continues in `state`. A
+  // call by a loop has read `count` repetitions before, or that set of members (GrammarLoop).
+  uint32_t after_call(uint32_t state, uint32_t loop, uint32_t count) const;
+
+ private:
+  const CompiledGrammar* grammar_ = nullptr;
+  uint32_t* rests_ = nullptr;
+  Arena search_memory_;
+};
+
+}  // namespace sotto
