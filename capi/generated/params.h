@@ -37,6 +37,8 @@ inline constexpr sotto_grammar_params kGrammarDefaults = {
     .log = nullptr,
     .log_user_data = nullptr,
     .any_order = 0,
+    .max_digits = 0,
+    .max_string = 0,
 };
 
 inline constexpr sotto_matcher_params kMatcherDefaults = {

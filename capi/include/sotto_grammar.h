@@ -153,6 +153,16 @@ typedef struct sotto_grammar_params {
   /* Whether the members of an object may come in any order. Objects with more than 32 names in the
    * schema, and those whose members are counted, keep the order of the schema. Default: 0. */
   uint32_t any_order;
+
+  /* ---- Bounds for all JSON languages ---- */
+
+  /* Maximum number of digits of a number before the decimal point, after it, and in the exponent.
+   * Values of enum and const may have more. Default: 0 (no limit). Range: 1 to 400. */
+  uint32_t max_digits;
+  /* Maximum number of characters of a string, unless its schema has a pattern, a format or values.
+   * A larger minLength takes precedence. Names of members that the schema does not mention are not
+   * limited where it mentions others. Default: 0 (no limit). Range: 1 to 2147483648. */
+  uint32_t max_string;
 } sotto_grammar_params;
 
 SOTTO_API void sotto_grammar_params_init(sotto_grammar_params* params, size_t params_size);

@@ -43,6 +43,13 @@ type GrammarParams struct {
 	// Whether the members of an object may come in any order. Objects with more than 32 names in the schema, and those
 	// whose members are counted, keep the order of the schema. Default: 0.
 	AnyOrder bool
+	// Maximum number of digits of a number before the decimal point, after it, and in the exponent. Values of enum and
+	// const may have more. Default: 0 (no limit). Range: 1 to 400.
+	MaxDigits uint32
+	// Maximum number of characters of a string, unless its schema has a pattern, a format or values. A larger minLength
+	// takes precedence. Names of members that the schema does not mention are not limited where it mentions others.
+	// Default: 0 (no limit). Range: 1 to 2147483648.
+	MaxString uint32
 }
 
 // DefaultGrammarParams gives the library's defaults.
@@ -60,6 +67,8 @@ func DefaultGrammarParams() *GrammarParams {
 	p.AssumeDistinctNames = c.assume_distinct_names != 0
 	p.ParallelToolCalls = c.parallel_tool_calls != 0
 	p.AnyOrder = c.any_order != 0
+	p.MaxDigits = uint32(c.max_digits)
+	p.MaxString = uint32(c.max_string)
 	return &p
 }
 
@@ -85,6 +94,8 @@ func (p *GrammarParams) fill(c *C.sotto_grammar_params, a *arena) {
 	c.assume_distinct_names = flag(p.AssumeDistinctNames)
 	c.parallel_tool_calls = flag(p.ParallelToolCalls)
 	c.any_order = flag(p.AnyOrder)
+	c.max_digits = C.uint32_t(p.MaxDigits)
+	c.max_string = C.uint32_t(p.MaxString)
 }
 
 // MatcherParams: capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher

@@ -90,18 +90,23 @@ uint32_t JsonGrammar::define_character() {
   return builder_.choice(characters);
 }
 
+// Returns the digits after the first one, or at least one digit.
+uint32_t JsonGrammar::digits(uint32_t minimum) {
+  const uint32_t maximum = params_.max_digits == 0 ? kUnbounded : params_.max_digits - 1 + minimum;
+  return builder_.repeat(set("09"), minimum, maximum);
+}
+
 uint32_t JsonGrammar::integer() {
   GrammarBuilder::List forms;
   builder_.append(forms, text("0"));
-  builder_.append(forms, sequence(set("19"), builder_.repeat(set("09"), 0, kUnbounded)));
+  builder_.append(forms, sequence(set("19"), digits(0)));
   return sequence(builder_.repeat(text("-"), 0, 1), builder_.choice(forms));
 }
 
 uint32_t JsonGrammar::number() {
   const uint32_t whole = integer();
-  const auto digits = [&] { return builder_.repeat(set("09"), 1, kUnbounded); };
-  const uint32_t fraction = builder_.repeat(sequence(text("."), digits()), 0, 1);
-  const uint32_t exponent = sequence(set("eeEE"), builder_.repeat(set("++--"), 0, 1), digits());
+  const uint32_t fraction = builder_.repeat(sequence(text("."), digits(1)), 0, 1);
+  const uint32_t exponent = sequence(set("eeEE"), builder_.repeat(set("++--"), 0, 1), digits(1));
   return sequence(whole, fraction, builder_.repeat(exponent, 0, 1));
 }
 
@@ -137,7 +142,7 @@ uint32_t JsonGrammar::any(JsonType type) {
       body = number();
       break;
     case JsonType::kString:
-      body = quoted(builder_.repeat(define_character(), 0, kUnbounded));
+      body = quoted(builder_.repeat(define_character(), 0, params_.max_string == 0 ? kUnbounded : params_.max_string));
       break;
     case JsonType::kArray:
     case JsonType::kObject:

@@ -23,7 +23,7 @@ class JsonGrammar {
   uint32_t any(JsonType type);
   uint32_t any_value();
   uint32_t string_character();
-  // Returns -?(0|[1-9][0-9]*).
+  // Returns -?(0|[1-9][0-9]*), with at most max_digits digits.
   uint32_t integer();
 
   // Returns a value or member followed by white space. No other rule has white space before a comma or a closing
@@ -50,6 +50,7 @@ class JsonGrammar {
   uint32_t space();
   uint32_t set(std::string_view ranges);
   uint32_t number();
+  uint32_t digits(uint32_t minimum);
   uint32_t define_character();
   uint32_t define_container(bool object);
 

@@ -168,6 +168,11 @@ class NumberBuilder {
       SOTTO_TRY(restrict_by(atom));
     }
     if (listing_ != nullptr) return listed(expression);
+    if (schema_.options().max_digits != 0) {
+      CharacterAutomaton digits;
+      if (!automaton_of_digits(schema_.options().max_digits, workspace_, &digits)) return too_large(atoms_[0].node);
+      SOTTO_TRY(intersect(digits, false, atoms_[0].node));
+    }
     if (automaton_.state_count > 0) *expression = compiler_.json().characters().automaton(automaton_);
     return schema_.check_memory();
   }
@@ -406,6 +411,31 @@ bool automaton_of_shape(NumberShape shape, Workspace& workspace, CharacterAutoma
   const std::string_view expression = kShapes[static_cast<uint32_t>(shape)];
   if (parse_regex(expression, tree, workspace, nullptr) != Status::kOk) return false;
   return automaton_of_regex(tree, false, workspace, automaton);
+}
+
+bool automaton_of_digits(uint32_t count, Workspace& workspace, CharacterAutomaton* automaton) {
+  Table table(workspace);
+  const uint32_t start = table.add(false);
+  const uint32_t minus = table.add(false);
+  table.set(start, kMinus, minus);
+  for (uint32_t i = 0, whole = minus; i < count; ++i) {
+    const uint32_t next = table.add(true);
+    table.set_digits(whole, next);
+    if (i == 0) table.set_digits(start, next);
+    whole = next;
+  }
+  const uint32_t first = minus + 1;
+  const uint32_t point = table.add(false);
+  for (uint32_t i = 0; i < count; ++i) table.set(first + i, kPoint, point);
+  for (uint32_t i = 0, fraction = point; i < count; ++i) {
+    const uint32_t next = table.add(true);
+    table.set_digits(fraction, next);
+    fraction = next;
+  }
+  if (workspace.exhausted()) return false;
+  CharacterAutomaton raw;
+  table.give(&raw);
+  return minimize_automaton(raw, workspace, automaton);
 }
 
 bool automaton_of_bound(const Decimal& bound, bool upper, bool exclusive, Workspace& workspace,

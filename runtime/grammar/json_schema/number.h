@@ -45,6 +45,9 @@ enum class NumberShape : uint8_t { kNumber, kInteger, kFraction };
 // kFraction the fraction is not zero.
 bool automaton_of_shape(NumberShape shape, Workspace& workspace, CharacterAutomaton* automaton);
 
+// Accepts the numbers with at most `count` digits before the decimal point, and at most as many after it.
+bool automaton_of_digits(uint32_t count, Workspace& workspace, CharacterAutomaton* automaton);
+
 // Accepts the numbers that are at most `bound` (upper) or at least `bound`. Returns false if the bound has too many
 // digits.
 bool automaton_of_bound(const Decimal& bound, bool upper, bool exclusive, Workspace& workspace,

@@ -142,5 +142,79 @@ TEST(SchemaCoverage, TooManyPropertiesAreRejected) {
   EXPECT_NE(grammar.message().find("too many properties"), std::string::npos) << grammar.message();
 }
 
+// Members come in the order in which a reader of the schema meets their names in "properties".
+TEST(OrderOfMembers, IsThatOfFirstAppearance) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {R"({"allOf":[{"properties":{"b":true,"a":true}},{"properties":{"c":true,"b":{"type":"integer"}}}]})",
+       R"({"b":1,"a":1,"c":1})"},
+      {R"({"additionalProperties":false,"allOf":[{"properties":{"b":{"type":"integer"}}}],"properties":{"a":{},"b":{}}})",
+       R"({"b":1,"a":1})"},
+      {R"({"properties":{"a":{"type":"integer"}},"allOf":[{"properties":{"b":{"type":"integer"},"a":true}}]})",
+       R"({"a":1,"b":1})"},
+      {R"({"$ref":"#/$defs/base","properties":{"a":{"type":"integer"}},"$defs":{"base":{"properties":{"b":{"type":
+       "integer"}}}}})",
+       R"({"b":1,"a":1})"},
+      {R"({"properties":{"kind":{"type":"string"}},"if":{"properties":{"kind":{"const":"x"}}},
+       "then":{"properties":{"b":{"type":"integer"}}},"else":{"properties":{"c":{"type":"integer"}}}})",
+       R"({"kind":"x","b":1})"},
+      {R"({"anyOf":[{"properties":{"b":{"type":"integer"}},"required":["b"]},{"required":["c"]}],
+       "properties":{"a":{"type":"integer"},"c":{"type":"integer"}}})",
+       R"({"b":1,"a":1})"}};
+  for (const auto& [schema, text] : cases) {
+    BuiltGrammar grammar = BuiltGrammar::schema(schema);
+    ASSERT_TRUE(grammar.valid()) << schema << grammar.message();
+    EXPECT_TRUE(grammar.matches(text)) << schema << text;
+    std::string reversed;
+    const Json members = Json::parse(text);
+    for (auto member = members.rbegin(); member != members.rend(); ++member) {
+      reversed += (reversed.empty() ? "{\"" : ",\"") + member.key() + "\":" + member.value().dump();
+    }
+    EXPECT_FALSE(grammar.matches(reversed + "}")) << schema << reversed;
+  }
+}
+
+// A bound of one parameter: texts that it allows, and texts that it rejects although the schema allows them.
+struct Bound {
+  const char* schema;
+  std::vector<std::string> allowed;
+  std::vector<std::string> rejected;
+};
+
+void expect_bounds(const GrammarParams& params, const std::vector<Bound>& bounds) {
+  for (const Bound& bound : bounds) {
+    BuiltGrammar usual = BuiltGrammar::schema(bound.schema);
+    BuiltGrammar bounded = BuiltGrammar::schema(bound.schema, params);
+    ASSERT_TRUE(bounded.valid()) << bound.schema << bounded.message();
+    for (const std::string& text : bound.allowed) EXPECT_TRUE(bounded.matches(text)) << bound.schema << text;
+    for (const std::string& text : bound.rejected) {
+      EXPECT_TRUE(usual.matches(text)) << bound.schema << text;
+      EXPECT_FALSE(bounded.matches(text)) << bound.schema << text;
+    }
+  }
+}
+
+TEST(Bounds, DigitsAreLimitedOnRequest) {
+  GrammarParams params = BuiltGrammar::compact();
+  params.max_digits = 3;
+  expect_bounds(params, {{"true", {"0", "-999", "999.999e-999", "0.001"}, {"1000", "0.0001", "1e1000", "[-1234]"}},
+                         {R"({"type":"integer"})", {"0", "-999"}, {"1000"}},
+                         {R"({"type":"number","minimum":-5})", {"0", "-4.999", "999.999"}, {"1000", "-4.0001"}},
+                         {R"({"type":"integer","multipleOf":7})", {"994", "-7"}, {"1001"}},
+                         {R"({"not":{"const":1000},"type":"number"})", {"12.5"}, {"10000", "0.1234"}},
+                         {R"({"enum":[12345,0.12345]})", {"12345", "0.12345"}, {}}});
+}
+
+TEST(Bounds, StringsAreLimitedOnRequest) {
+  GrammarParams params = BuiltGrammar::compact();
+  params.max_string = 3;
+  expect_bounds(params, {{"true", {R"("abc")", R"({"abc":"é\"x"})"}, {R"("abcd")", R"({"abcd":1})", R"(["abcd"])"}},
+                         {R"({"type":"string","minLength":2})", {R"("ab")", R"("abc")"}, {R"("abcd")"}},
+                         {R"({"type":"string","minLength":5})", {R"("abcde")"}, {R"("abcdef")"}},
+                         {R"({"type":"string","maxLength":9})", {R"("abc")"}, {R"("abcd")"}},
+                         {R"({"type":"string","maxLength":2})", {R"("ab")"}, {}},
+                         {R"({"type":"string","pattern":"^[a-z]+$"})", {R"("abcd")"}, {}},
+                         {R"({"enum":["abcd"]})", {R"("abcd")"}, {}}});
+}
+
 }  // namespace
 }  // namespace sotto::test

@@ -25,6 +25,8 @@ constexpr Field kGrammarParams[] = {
     FIELD(sotto_grammar_params, assume_distinct_names, "assumeDistinctNames", "Z"),
     FIELD(sotto_grammar_params, parallel_tool_calls, "parallelToolCalls", "Z"),
     FIELD(sotto_grammar_params, any_order, "anyOrder", "Z"),
+    FIELD(sotto_grammar_params, max_digits, "maxDigits", "I"),
+    FIELD(sotto_grammar_params, max_string, "maxString", "I"),
 };
 
 constexpr Field kMatcherParams[] = {

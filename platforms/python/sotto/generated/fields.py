@@ -35,6 +35,8 @@ class GrammarFields(TypedDict, total=False):
     parallel_tool_calls: bool | None
     log: Callable[[LogLevel, str], None] | None
     any_order: bool | None
+    max_digits: int | None
+    max_string: int | None
 
 
 class MatcherFields(TypedDict, total=False):

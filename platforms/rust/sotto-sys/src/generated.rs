@@ -520,6 +520,14 @@ pub struct sotto_grammar_params {
     /// Whether the members of an object may come in any order. Objects with more than 32 names in
     /// the schema, and those whose members are counted, keep the order of the schema. Default: 0.
     pub any_order: u32,
+    /// Maximum number of digits of a number before the decimal point, after it, and in the
+    /// exponent. Values of enum and const may have more. Default: 0 (no limit). Range: 1 to 400.
+    pub max_digits: u32,
+    /// Maximum number of characters of a string, unless its schema has a pattern, a format or
+    /// values. A larger minLength takes precedence. Names of members that the schema does not
+    /// mention are not limited where it mentions others. Default: 0 (no limit). Range: 1
+    /// to 2147483648.
+    pub max_string: u32,
 }
 
 /// Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the

@@ -768,6 +768,15 @@ impl GrammarParams {
         /// in the schema, and those whose members are counted, keep the order of the schema.
         /// Default: 0.
         any_order: bool,
+        /// Maximum number of digits of a number before the decimal point, after it, and in the
+        /// exponent. Values of enum and const may have more. Default: 0 (no limit). Range: 1
+        /// to 400.
+        max_digits: u32,
+        /// Maximum number of characters of a string, unless its schema has a pattern, a format or
+        /// values. A larger minLength takes precedence. Names of members that the schema does not
+        /// mention are not limited where it mentions others. Default: 0 (no limit). Range: 1
+        /// to 2147483648.
+        max_string: u32,
     }
 
     /// Start rule of a GBNF grammar. Default: "root".

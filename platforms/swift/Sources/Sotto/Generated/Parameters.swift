@@ -39,6 +39,13 @@ public struct GrammarParameters {
   /// Whether the members of an object may come in any order. Objects with more than 32 names in the schema, and those
   /// whose members are counted, keep the order of the schema. Default: 0.
   public var anyOrder: Bool
+  /// Maximum number of digits of a number before the decimal point, after it, and in the exponent. Values of enum and
+  /// const may have more. Default: 0 (no limit). Range: 1 to 400.
+  public var maxDigits: UInt32
+  /// Maximum number of characters of a string, unless its schema has a pattern, a format or values. A larger minLength
+  /// takes precedence. Names of members that the schema does not mention are not limited where it mentions others.
+  /// Default: 0 (no limit). Range: 1 to 2147483648.
+  public var maxString: UInt32
 
   /// The defaults of the library.
   public init() {
@@ -55,6 +62,8 @@ public struct GrammarParameters {
     assumeDistinctNames = c.assume_distinct_names != 0
     parallelToolCalls = c.parallel_tool_calls != 0
     anyOrder = c.any_order != 0
+    maxDigits = c.max_digits
+    maxString = c.max_string
   }
 
   func filled(_ arena: Arena) -> sotto_grammar_params {
@@ -75,6 +84,8 @@ public struct GrammarParameters {
     c.assume_distinct_names = assumeDistinctNames ? 1 : 0
     c.parallel_tool_calls = parallelToolCalls ? 1 : 0
     c.any_order = anyOrder ? 1 : 0
+    c.max_digits = maxDigits
+    c.max_string = maxString
     return c
   }
 }

@@ -51,6 +51,17 @@ public final class GrammarParams {
      * whose members are counted, keep the order of the schema. Default: 0.
      */
     public boolean anyOrder;
+    /**
+     * Maximum number of digits of a number before the decimal point, after it, and in the exponent. Values of enum and
+     * const may have more. Default: 0 (no limit). Range: 1 to 400.
+     */
+    public int maxDigits;
+    /**
+     * Maximum number of characters of a string, unless its schema has a pattern, a format or values. A larger minLength
+     * takes precedence. Names of members that the schema does not mention are not limited where it mentions others.
+     * Default: 0 (no limit). Range: 1 to 2147483648.
+     */
+    public int maxString;
 
     /** The defaults of the library. */
     public GrammarParams() {
