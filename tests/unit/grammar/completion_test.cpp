@@ -130,7 +130,9 @@ void expect_complete_texts(const CompiledGrammar& grammar, const TestVocabulary&
     const bool is_allowed = (mask.words[tried / 64] >> tried % 64 & 1) != 0;
     const Status status = matcher.accept_token(0, tried);
     ASSERT_EQ(status == Status::kOk, is_allowed) << name << vocabulary.text(static_cast<uint32_t>(tried));
-    if (status == Status::kOk) ASSERT_EQ(matcher.rewind(1), Status::kOk);
+    if (status == Status::kOk) {
+      ASSERT_EQ(matcher.rewind(1), Status::kOk);
+    }
     ASSERT_EQ(matcher.accept_token(0, allowed[random() % allowed.size()]), Status::kOk);
   }
   EXPECT_TRUE(matcher.accepts(0)) << name << " after " << used;
