@@ -19,8 +19,8 @@ struct GrammarOptions {
   GrammarParams params;
   std::vector<std::string> trigger_tokens;  // as given on the command line
   MatcherParams matcher;
-  double memory_mebibytes = 0.0;            // memory of a session's matcher; 0 for the library's defaults
-  std::string compile_option;               // an option that was given and that only compiling uses, or an empty string
+  double memory_mebibytes = 0.0;  // memory of a session's matcher; 0 for the library's defaults
+  std::string compile_option;     // an option that was given and that only compiling uses, or an empty string
 
   bool is_on() const { return language.has_value(); }
 };
