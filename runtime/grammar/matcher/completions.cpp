@@ -1,7 +1,6 @@
 #include "runtime/grammar/matcher/completions.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace sotto {
 namespace {
@@ -148,7 +147,7 @@ void CompletionSearch::find_edges() {
 void CompletionSearch::find_bytes(const Vocabulary& vocabulary) {
   nodes_ = vocabulary.nodes.data();
   node_count_ = static_cast<uint32_t>(vocabulary.nodes.size() - 1);
-  std::fill(std::begin(roots_), std::end(roots_), kNone);
+  std::fill_n(roots_, 256, kNone);
   for (uint32_t i = 0; i < node_count_; i = nodes_[i].next()) roots_[nodes_[i].byte()] = i;
   const auto is_token = [&](uint32_t byte) {
     const uint32_t node = roots_[byte];
