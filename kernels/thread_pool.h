@@ -1,10 +1,12 @@
-// Worker threads for kernels, created by pthreadpool or provided by the host. In a build without threads
-// (SOTTO_THREADS=OFF), everything runs on the calling thread.
+// Worker threads for kernels, started here or provided by the host. In a build without threads (SOTTO_THREADS=OFF),
+// everything runs on the calling thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+
+struct pthreadpool;
 
 namespace sotto {
 
@@ -20,11 +22,21 @@ struct HostExecutor {
 // Returns whether this build can run more than one thread.
 bool threads_available();
 
-// Creates a pool in which the caller and thread_count - 1 workers run tasks. If `executor` is null, the pool creates
-// its own threads. The pool is allocated by pthreadpool, outside of any arena. Returns null if the threads cannot be
-// created.
-ThreadPool* create_thread_pool(uint32_t thread_count, const HostExecutor* executor);
-void destroy_thread_pool(ThreadPool* pool);  // `pool` may be null
+inline constexpr uint32_t kMaxThreads = 64;
+inline constexpr size_t kThreadPoolBytes = 4096;
+inline constexpr size_t kThreadPoolAlignment = 64;
+
+// Creates a pool in `memory`, of kThreadPoolBytes, in which the caller and thread_count - 1 workers run tasks;
+// thread_count is at least 2. If `host` is null, the pool starts its own threads. pthreadpool allocates a few hundred
+// bytes for it. Returns null if the threads cannot be started.
+ThreadPool* create_thread_pool(void* memory, uint32_t thread_count, const HostExecutor* host);
+
+// Ends the threads. `pool` may be null. In a child process of the one that created the pool, which has none of the
+// threads, this does nothing.
+void destroy_thread_pool(ThreadPool* pool);
+
+// Returns the object of pthreadpool that XNNPACK needs, or null if `pool` is null.
+pthreadpool* pthreadpool_of(ThreadPool* pool);
 
 // Runs task(context, i) for each i in [0, count), in any order, and returns when all of them are done. If `pool` is
 // null, they run on the calling thread.

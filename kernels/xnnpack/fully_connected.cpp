@@ -140,7 +140,7 @@ bool run_fully_connected(FullyConnected* made, const void* packed, size_t row_co
     quantization[row_count + i] = quantization[row_count - 1];
   }
   const Rows rows = {row_count, q, reinterpret_cast<const xnn_quantization_params*>(quantization),
-                     reinterpret_cast<pthreadpool_t>(pool)};
+                     pthreadpool_of(pool)};
   if (row_count <= kMaxRowsOfWhole || made->block == nullptr) {
     return run_operator(made, made->whole, packed, rows, y);
   }

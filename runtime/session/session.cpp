@@ -67,6 +67,18 @@ void layout(Arena& arena, const Model& model, const SessionParams& params, Token
   drafting.layout(arena, params.context_tokens, params.draft_tokens);
 }
 
+// Sets a flag as long as it exists.
+class InStep {
+ public:
+  explicit InStep(bool* flag) : flag_(flag) { *flag_ = true; }
+  ~InStep() { *flag_ = false; }
+  InStep(const InStep&) = delete;
+  InStep& operator=(const InStep&) = delete;
+
+ private:
+  bool* flag_;
+};
+
 bool is_failure(Status status) { return static_cast<int32_t>(status) < 0; }
 
 // The callbacks through which a search uses the stops of the session.
@@ -132,29 +144,15 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
   SOTTO_TRY(check_memory(memory, memory_size, needed, error));
   SessionParams params;
   SOTTO_TRY(resolve(model, given, &params, error));
-  ThreadPool* pool = nullptr;
-  if (params.thread_count > 1) {
-    HostExecutor host;
-    if (const sotto_executor* lent = params.executor) {
-      host = {lent->num_threads, lent->schedule, lent->executor_context};
-    }
-    pool = create_thread_pool(params.thread_count, params.executor == nullptr ? nullptr : &host);
-    if (pool == nullptr) {
-      return fail(error, Status::kThreadsUnavailable,
-                  threads_available() ? "the threads could not be created"
-                                      : "thread_count: this library is built without threads");
-    }
-  }
   Arena arena(memory);
   auto* session = new (arena.take<uint8_t>(kSessionBytes)) Session;
   layout(arena, model, params, session->stream_, session->stops_, session->decoder_, session->drafting_,
          session->beams_, session->search_);
-  const Status status = session->stream_.init(pool, error);
-  if (status != Status::kOk) {
-    destroy_thread_pool(pool);
+  SOTTO_TRY(session->start_threads(params, error));
+  if (const Status status = session->stream_.init(session->pool_, error); status != Status::kOk) {
+    destroy_thread_pool(session->pool_);
     return status;
   }
-  session->pool_ = pool;
   session->memory_bytes_ = needed;
   session->decoder_.init(&session->stops_, &session->stream_, &session->output_, &session->cancellation_);
   session->drafting_.init(&session->decoder_, &session->stream_, &session->output_, &session->cancellation_);
@@ -162,7 +160,28 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
   return Status::kOk;
 }
 
+Status Session::start_threads(const SessionParams& params, Error* error) {
+  if (params.thread_count == 1) return Status::kOk;
+  if (!threads_available()) {
+    return fail(error, Status::kThreadsUnavailable, "thread_count: this library is built without threads");
+  }
+  HostExecutor host;
+  if (const sotto_executor* lent = params.executor) {
+    host = {lent->num_threads, lent->schedule, lent->executor_context};
+    const int32_t count = host.num_threads(host.context);
+    if (count < 0) {
+      return fail(error, Status::kInvalidArgument, "executor->num_threads returned ", count, "; it must be at least 0");
+    }
+    if (count == 0) return Status::kOk;
+  }
+  pool_ = create_thread_pool(pool_memory_, params.thread_count, params.executor == nullptr ? nullptr : &host);
+  if (pool_ != nullptr) return Status::kOk;
+  return fail(error, Status::kThreadsUnavailable, "thread_count is ", params.thread_count,
+              "; the operating system refuses to start that many threads");
+}
+
 void Session::deinit() {
+  if (is_in_step() || generate_depth_ > 0) return;
   if (guide_ != nullptr) guide_->guide_target_ = nullptr;
   if (guide_target_ != nullptr) guide_target_->drop_guide();
   if (draft_target_ != nullptr) draft_target_->drop_drafter();
@@ -196,6 +215,7 @@ SessionTimings Session::timings() const {
 }
 
 void Session::reset_timings() {
+  if (is_in_step()) return;
   *stream_.mutable_timings() = {};
   stream_.kv().reset_timings();
   drafting_.reset_info();
@@ -292,6 +312,7 @@ void Session::drop_drafter() {
 }
 
 void Session::reset() {
+  if (is_in_step()) return;
   stream_.clear();
   output_.clear();
 }
@@ -359,6 +380,7 @@ Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, P
   if (!prompt.empty()) SOTTO_TRY(prefill(prompt));
   set_limit(max_tokens);
   const uint64_t limit = decoder_.call_limit();
+  ++generate_depth_;
   Status status = Status::kOk;
   while (status == Status::kOk) {
     decoder_.set_call_limit(limit);  // on_piece may have changed it
@@ -367,6 +389,7 @@ Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, P
     if (status != Status::kOk && piece_.text_size == 0) continue;
     if (on_piece(user_data, &piece_) != 0 && status == Status::kOk) status = Status::kStopCallback;
   }
+  --generate_depth_;
   decoder_.set_call_limit(UINT64_MAX);
   output_.forget_stop(Status::kStopMaxTokens);  // tokens that are still buffered may continue after this call
   return status;
@@ -422,6 +445,7 @@ Status Session::next() {
     return fail(&last_error_, status, "the guide could not go back with the session: reset it and set it again");
   }
   if (cancellation_.take()) return output_.flush(Status::kStopCancelled, &piece_);
+  const InStep in_step(&in_step_);
   // With banned strings, several tokens may have to be decoded before the oldest one can be emitted.
   while (!output_.is_ready()) {
     const Status status = decode_token();
@@ -501,6 +525,7 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   input.token_count = token_count();
   input.generated_count = next.generated_count;
   input.stops = search_stops(text, output_.mark());
+  const InStep in_step(&in_step_);
   return cancellation_.consume(search_.run(input, params, sequences, error));
 }
 

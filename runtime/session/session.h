@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/thread_pool.h"
 #include "runtime/base/constraint.h"
 #include "runtime/base/status.h"
 #include "runtime/generated/params.h"
@@ -83,9 +84,17 @@ class Session {
   SessionTimings timings() const;
   void reset_timings();
 
+  // Returns whether a callback of the sampler or of a search is running, in this session or in the one that it guides
+  // or drafts for. No function may change the session then.
+  bool is_in_step() const {
+    const auto in_step = [](const Session* session) { return session != nullptr && session->in_step_; };
+    return in_step_ || in_step(guide_target_) || in_step(draft_target_);
+  }
+
   // Runs a function of the session and remembers its failure for last_error().
   template <typename Function>
   Status record_error(Function function) {
+    if (is_in_step()) return Status::kInvalidState;
     last_error_.status = Status::kOk;
     last_error_.message[0] = 0;
     const Status status = function(*this);
@@ -97,6 +106,7 @@ class Session {
  private:
   friend class SavedState;
 
+  Status start_threads(const SessionParams& params, Error* error);
   Status decode_token();
   Status require_tokens();
   Status require_space(uint64_t used, size_t count);
@@ -105,6 +115,7 @@ class Session {
   void drop_guide();
   void drop_drafter();
 
+  alignas(kThreadPoolAlignment) uint8_t pool_memory_[kThreadPoolBytes];
   ThreadPool* pool_ = nullptr;
   size_t memory_bytes_ = 0;  // in use of the caller's memory
   Cancellation cancellation_;
@@ -115,6 +126,8 @@ class Session {
   Drafting drafting_;
   Beams beams_;
   Search search_;
+  bool in_step_ = false;
+  uint32_t generate_depth_ = 0;  // number of calls of generate() that are running
   Piece piece_ = {};
   Error last_error_;
 

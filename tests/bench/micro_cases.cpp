@@ -119,7 +119,8 @@ nlohmann::json run_micro_cases(Isa isa, const MicroShape& shape) {
   run_logits_cases(kernels, shape, cases);
   run_attention_cases(kernels, shape, cases);
   if (shape.thread_count > 1 && threads_available()) {
-    ThreadPool* pool = create_thread_pool(shape.thread_count, nullptr);
+    alignas(kThreadPoolAlignment) uint8_t memory[kThreadPoolBytes];
+    ThreadPool* pool = create_thread_pool(memory, shape.thread_count, nullptr);
     cases.time("fork and join", [&] { parallel_for(pool, shape.thread_count, [](size_t) {}); });
     destroy_thread_pool(pool);
   }

@@ -116,6 +116,63 @@ TEST(Threads, HostsCanProvideThreads) {
   EXPECT_GT(pool.scheduled(), 0u);
 }
 
+// An executor that runs tasks in an unusual way.
+struct OddExecutor {
+  enum Way { kOnTheCallingThread, kTwice, kLate, kNegative };
+  Way way;
+  std::vector<std::thread> threads;
+  std::mutex mutex;
+
+  sotto_executor executor() {
+    return {sizeof(sotto_executor), 0,
+            [](void* self) -> int32_t { return static_cast<OddExecutor*>(self)->way == kNegative ? -4 : 2; },
+            [](void* self, void* context, void (*task)(void*)) {
+              static_cast<OddExecutor*>(self)->schedule(context, task);
+            },
+            this};
+  }
+  void schedule(void* context, void (*task)(void*)) {
+    if (way != kLate) task(context);
+    if (way == kTwice) task(context);
+    if (way != kLate) return;
+    const std::lock_guard lock(mutex);
+    threads.emplace_back([context, task] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      task(context);
+    });
+  }
+  ~OddExecutor() {
+    for (std::thread& thread : threads) thread.join();
+  }
+};
+
+TEST(Threads, OddExecutorsDoNotChangeTheText) {
+  LoadedModel model(make_model_file(kShape, false));
+  const auto expected = run_session(model.get(), 1, 9);
+  for (const auto way : {OddExecutor::kOnTheCallingThread, OddExecutor::kTwice, OddExecutor::kLate}) {
+    OddExecutor odd = {way, {}, {}};
+    const sotto_executor executor = odd.executor();
+    EXPECT_EQ(run_session(model.get(), 3, 9, &executor), expected) << way;
+  }
+}
+
+TEST(Threads, ANegativeNumberOfThreadsIsRejected) {
+  LoadedModel model(make_model_file(kShape, false));
+  OddExecutor odd = {OddExecutor::kNegative, {}, {}};
+  const sotto_executor executor = odd.executor();
+  sotto_session_params params;
+  sotto_session_params_init(&params, sizeof params);
+  params.thread_count = 3;
+  params.executor = &executor;
+  size_t size = 0;
+  ASSERT_EQ(sotto_session_memory_size(model.get(), &params, &size, nullptr), SOTTO_OK);
+  AlignedBytes memory(size);
+  sotto_session* session = nullptr;
+  sotto_error error = {sizeof error, SOTTO_OK, 0, ""};
+  EXPECT_EQ(sotto_session_init(model.get(), &params, memory.data(), size, &session, &error), SOTTO_INVALID_ARGUMENT);
+  EXPECT_NE(std::string_view(error.message).find("num_threads returned -4"), std::string_view::npos) << error.message;
+}
+
 TEST(Threads, CancelFromAnotherThreadEndsGeneration) {
   LoadedModel model(make_model_file(kShape, false));
   OpenSession session(model.get(), [](sotto_session_params& params) {

@@ -151,7 +151,8 @@ TEST_P(Int4Isa, EqualsScalarCodeBitForBit) {
   const uint64_t seed = test_seed();
   SCOPED_TRACE(seed);
   Random random(seed);
-  ThreadPool* two = create_thread_pool(2, nullptr);
+  alignas(kThreadPoolAlignment) uint8_t memory_of_two[kThreadPoolBytes];
+  ThreadPool* two = create_thread_pool(memory_of_two, 2, nullptr);
   for (const auto& [inputs, outputs] : kShapes) {
     for (const Extreme extreme : {Extreme::kNone, Extreme::kLowest, Extreme::kHighest}) {
       const Layer layer(inputs, outputs, extreme, random);

@@ -103,8 +103,10 @@ constexpr size_t kMostRows = std::end(kBatches)[-1];
 
 TEST(Linear, EqualsTheReferenceBitForBit) {
   std::mt19937 random(7);
-  ThreadPool* two = create_thread_pool(2, nullptr);
-  ThreadPool* four = create_thread_pool(4, nullptr);
+  alignas(kThreadPoolAlignment) uint8_t memory_of_two[kThreadPoolBytes];
+  ThreadPool* two = create_thread_pool(memory_of_two, 2, nullptr);
+  alignas(kThreadPoolAlignment) uint8_t memory_of_four[kThreadPoolBytes];
+  ThreadPool* four = create_thread_pool(memory_of_four, 4, nullptr);
   for (const auto& [inputs, outputs] : std::vector<std::pair<uint32_t, uint32_t>>{{1, 1},
                                                                                   {3, 5},
                                                                                   {8, 16},

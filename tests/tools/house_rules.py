@@ -45,11 +45,11 @@ CONFINED = [
 ]
 
 # <functional> for comparison objects; std::function is forbidden below.
-CORE_HEADERS = {"algorithm", "array", "atomic", "bit", "cassert", "cfloat", "cmath", "cstddef", "cstdint", "cstring",
+CORE_HEADERS = {"algorithm", "array", "atomic", "bit", "cassert", "cfloat", "cmath", "concepts", "cstddef", "cstdint", "cstring",
                 "functional", "limits", "new", "span", "string_view", "type_traits", "utility", "stddef.h", "stdint.h", "time.h"}
 # Additionally for kernels: intrinsics and detection of the CPU.
 KERNEL_HEADERS = {"immintrin.h", "arm_neon.h", "cpuid.h", "sys/auxv.h", "sys/sysctl.h", "asm/hwcap.h", "xnnpack.h",
-                  "pthreadpool.h", "cpuinfo.h"}
+                  "pthreadpool.h", "cpuinfo.h", "pthread.h", "unistd.h"}
 FORBIDDEN_IN_CORE = [
     (re.compile(r"\bnew\s+[A-Za-z_:]"), "new that allocates"),
     (re.compile(r"(?<!= )(?<!=)(?<!operator )\bdelete\b"), "delete"),
