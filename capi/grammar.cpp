@@ -302,6 +302,7 @@ sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* mat
   ErrorOut out(error);
   if (handle == nullptr) return out.null_argument("session");
   sotto::Session& session = *unwrap(handle);
+  if (session.is_in_step()) return out.in_step("session");
   if (matcher == nullptr) return wrap(session.set_constraint(nullptr));
   Matcher& used = *unwrap_matcher(matcher);
   const uint32_t own = session.stream().model().config().vocabulary_size;

@@ -32,6 +32,7 @@ struct StepInput {
 
 sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_input* params, StepInput* step,
                         ErrorOut* out) {
+  if (sampler.is_in_step()) return out->in_step("sampler");
   if (params == nullptr) return out->null_argument("input");
   if (params->struct_size == 0) return out->bad_struct("input");
   const sotto_sampler_input given = sotto::capi::read(params, kNoInput);
@@ -68,6 +69,7 @@ sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_in
 sotto_status sotto_session_set_sampler(sotto_session* session, const sotto_sampler_params* params, sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
+  if (unwrap(session)->is_in_step()) return out.in_step("session");
   if (params == nullptr) return out.null_argument("params");
   SamplerParams read;
   if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
@@ -106,6 +108,7 @@ sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_siz
 sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_params* params, sotto_error* error) {
   ErrorOut out(error);
   if (sampler == nullptr) return out.null_argument("sampler");
+  if (unwrap_sampler(sampler)->is_in_step()) return out.in_step("sampler");
   if (params == nullptr) return out.null_argument("params");
   SamplerParams read;
   if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;

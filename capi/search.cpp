@@ -10,6 +10,7 @@ sotto_status sotto_session_search(sotto_session* session, const sotto_search_par
                                   const sotto_sequence** sequences, size_t* count, sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
+  if (unwrap(session)->is_in_step()) return out.in_step("session");
   if (sequences == nullptr) return out.null_argument("sequences");
   if (count == nullptr) return out.null_argument("count");
   sotto::SearchParams read;

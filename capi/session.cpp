@@ -138,6 +138,7 @@ void sotto_session_reset_timings(sotto_session* session) {
 sotto_status sotto_session_set_stops(sotto_session* session, const sotto_stop_params* params, sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
+  if (unwrap(session)->is_in_step()) return out.in_step("session");
   if (params == nullptr) return out.null_argument("params");
   sotto::StopParams stops;
   if (const sotto_status bad = read_params(params, "params", &stops, &out); bad != SOTTO_OK) return bad;
@@ -153,8 +154,10 @@ sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guid
                                      sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
+  if (unwrap(session)->is_in_step()) return out.in_step("session");
   sotto::GuideParams read;
   if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
+  if (guide != nullptr && unwrap(guide)->is_in_step()) return out.in_step("guide");
   return wrap(unwrap(session)->set_guide(unwrap(guide), read, out.get()));
 }
 
@@ -193,12 +196,14 @@ sotto_status sotto_session_embed(sotto_session* session, const sotto_token* toke
 
 sotto_status sotto_session_saved_size(const sotto_session* session, size_t* size) {
   if (session == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
+  if (unwrap(session)->is_in_step()) return SOTTO_INVALID_STATE;
   *size = SavedState::size(*unwrap(session));
   return SOTTO_OK;
 }
 
 sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_t capacity, size_t* size) {
   if (session == nullptr || bytes == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
+  if (unwrap(session)->is_in_step()) return SOTTO_INVALID_STATE;
   *size = SavedState::size(*unwrap(session));
   if (*size > capacity) return SOTTO_BUFFER_TOO_SMALL;
   SavedState::save(*unwrap(session), static_cast<uint8_t*>(bytes));
@@ -208,6 +213,7 @@ sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_
 sotto_status sotto_session_restore(sotto_session* session, const void* bytes, size_t size, sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
+  if (unwrap(session)->is_in_step()) return out.in_step("session");
   if (bytes == nullptr) return out.null_argument("bytes");
   return wrap(SavedState::restore({static_cast<const uint8_t*>(bytes), size}, unwrap(session), out.get()));
 }
@@ -216,5 +222,7 @@ sotto_status sotto_session_fork(const sotto_session* from, sotto_session* to, so
   ErrorOut out(error);
   if (from == nullptr) return out.null_argument("from");
   if (to == nullptr) return out.null_argument("to");
+  if (unwrap(from)->is_in_step()) return out.in_step("from");
+  if (unwrap(to)->is_in_step()) return out.in_step("to");
   return wrap(SavedState::fork(*unwrap(from), unwrap(to), out.get()));
 }

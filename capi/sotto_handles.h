@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "capi/generated/field_ends.h"
 #include "capi/include/sotto.h"
 #include "runtime/base/status.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
@@ -28,12 +29,15 @@ inline const CompiledGrammar* unwrap(const sotto_grammar* grammar) {
 
 inline sotto_status wrap(Status status) { return static_cast<sotto_status>(status); }
 
-// Copies the fields of a struct that both the caller and the library know. Every struct begins with struct_size, which
-// `target` keeps.
+// Copies the fields of a struct that both the caller and the library know as a whole. Every struct begins with
+// struct_size, which `target` keeps.
 template <typename T>
 void copy_known(T* target, uint32_t target_size, const T& source, uint32_t source_size) {
-  const size_t known = target_size < source_size ? target_size : source_size;
-  if (known <= sizeof(uint32_t)) return;
+  const size_t size = target_size < source_size ? target_size : source_size;
+  size_t known = sizeof(uint32_t);
+  for (const size_t end : FieldEnds<T>::kEnds) {
+    if (end <= size) known = end;
+  }
   std::memcpy(reinterpret_cast<char*>(target) + sizeof(uint32_t),
               reinterpret_cast<const char*>(&source) + sizeof(uint32_t), known - sizeof(uint32_t));
 }
@@ -87,6 +91,11 @@ class ErrorOut {
   // Fails because a pointer is null.
   sotto_status null_argument(const char* name) {
     return wrap(fail(&error_, Status::kInvalidArgument, name, " is NULL"));
+  }
+  // Fails because the session is called from a callback of its sampler or search.
+  sotto_status in_step(const char* name) {
+    return wrap(
+        fail(&error_, Status::kInvalidState, name, " is in a step: callbacks of a sampler or a search cannot use it"));
   }
   sotto_status misaligned(const char* name) {
     return wrap(fail(&error_, Status::kMemoryMisaligned, name, " is not aligned to 64 bytes"));

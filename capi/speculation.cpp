@@ -9,6 +9,7 @@ sotto_status sotto_session_set_speculation(sotto_session* session, const sotto_s
                                            sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
+  if (unwrap(session)->is_in_step()) return out.in_step("session");
   SpeculationParams read;
   if (const sotto_status bad = sotto::capi::read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
   if (params == nullptr) read.sources = 0;
@@ -16,6 +17,7 @@ sotto_status sotto_session_set_speculation(sotto_session* session, const sotto_s
     return wrap(fail(out.get(), sotto::Status::kUnsupported,
                      "speculation: this library is built with SOTTO_WITH_SPECULATION=OFF"));
   }
+  if (read.draft_session != nullptr && read.draft_session->is_in_step()) return out.in_step("draft_session");
   return wrap(unwrap(session)->set_speculation(read, out.get()));
 }
 

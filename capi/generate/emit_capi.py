@@ -30,6 +30,36 @@ def defaults_text(struct: t.Struct) -> str:
     return text + f"inline constexpr {struct.name} {defaults_name(struct)} = {{\n{lines}}};\n"
 
 
+def field_ends(struct: t.Struct) -> str:
+    ends = ",\n".join(f"      offsetof({struct.name}, {field.name}) + sizeof({struct.name}::{field.name})"
+                      for field in struct.fields)
+    return f"""template <>
+struct FieldEnds<{struct.name}> {{
+  static constexpr size_t kEnds[] = {{
+{ends}}};
+}};
+"""
+
+
+def field_ends_header(tables: t.Tables) -> str:
+    structs = "\n".join(field_ends(struct) for struct in tables.structs if struct.has_struct_size)
+    return f"""{runtime.HEADER}#pragma once
+
+#include <cstddef>
+
+#include "capi/include/sotto.h"
+
+namespace sotto::capi {{
+
+// The offsets at which the fields of a struct that begins with struct_size end, in ascending order.
+template <typename T>
+struct FieldEnds;
+
+{structs}
+}}  // namespace sotto::capi
+"""
+
+
 def signature(struct: t.Struct) -> str:
     return (f"sotto_status read_params(const {struct.name}* given, const char* name, {struct.camel}* params,\n"
             "                         ErrorOut* out)")
@@ -116,4 +146,4 @@ namespace sotto::capi {{
 
 
 def emit(tables: t.Tables) -> dict[str, str]:
-    return {"capi/generated/params.h": header(tables), "capi/generated/params.cpp": source(tables)}
+    return {"capi/generated/field_ends.h": field_ends_header(tables), "capi/generated/params.h": header(tables), "capi/generated/params.cpp": source(tables)}

@@ -147,11 +147,17 @@ Status StandaloneSampler::set_params(const SamplerParams& params, Error* error) 
 }
 
 int32_t StandaloneSampler::pick(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
-  return sampler_.sample(logits, mask, input, &state_).token;
+  in_step_ = true;
+  const int32_t token = sampler_.sample(logits, mask, input, &state_).token;
+  in_step_ = false;
+  return token;
 }
 
 Candidates& StandaloneSampler::apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
-  return sampler_.process(logits, mask, input, state_);
+  in_step_ = true;
+  Candidates& left = sampler_.process(logits, mask, input, state_);
+  in_step_ = false;
+  return left;
 }
 
 void write_probabilities(Candidates& candidates, float* probabilities) {

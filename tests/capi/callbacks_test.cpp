@@ -1,0 +1,311 @@
+// Tests calls from within callbacks, in all pairs: during a step (callbacks of samplers and searches) every function
+// that needs the session answers INVALID_STATE, and between tokens (the callback of generate) all but deinit work.
+
+#include <functional>
+#include <limits>
+
+#include "tests/capi/open_session.h"
+
+namespace sotto {
+namespace {
+
+constexpr ModelShape kShape = {300, 256, 32, 2, 48, 2};
+constexpr sotto_token kPrompt[] = {1, 2, 3, 4};
+
+void allow_everything(sotto_session_params& params) {
+  params.context_tokens = 64;
+  params.overflow = SOTTO_OVERFLOW_RING;
+  params.sequence_count = 2;
+  params.sequence_tokens = 16;
+  params.draft_tokens = 4;
+  params.features = SOTTO_FEATURE_GUIDE | SOTTO_FEATURE_HIDDEN_HISTORY;
+}
+
+struct Call {
+  const char* name;
+  std::function<sotto_status(sotto_session*)> run;
+};
+
+// Every function that takes a session, apart from those that may always be called.
+std::vector<Call> calls(sotto_session* other) {
+  return {
+      {"prefill", [](auto* s) { return sotto_session_prefill(s, kPrompt, 2); }},
+      {"next",
+       [](auto* s) {
+         const sotto_piece* piece;
+         return sotto_session_next(s, &piece);
+       }},
+      {"set_limit", [](auto* s) { return sotto_session_set_limit(s, 100); }},
+      {"generate", [](auto* s) { return sotto_session_generate(s, nullptr, 0, 1, nullptr, nullptr); }},
+      {"logits",
+       [](auto* s) {
+         const float* logits;
+         size_t count;
+         return sotto_session_logits(s, &logits, &count);
+       }},
+      {"hidden",
+       [](auto* s) {
+         const float* hidden;
+         size_t count;
+         return sotto_session_hidden(s, &hidden, &count);
+       }},
+      {"rewind", [](auto* s) { return sotto_session_rewind(s, 2); }},
+      {"heal", [](auto* s) { return sotto_session_heal(s); }},
+      {"set_sampler",
+       [](auto* s) {
+         sotto_sampler_params params;
+         sotto_sampler_params_init(&params, sizeof params);
+         return sotto_session_set_sampler(s, &params, nullptr);
+       }},
+      {"set_stops",
+       [](auto* s) {
+         sotto_stop_params params;
+         sotto_stop_params_init(&params, sizeof params);
+         return sotto_session_set_stops(s, &params, nullptr);
+       }},
+      {"set_matcher", [](auto* s) { return sotto_session_set_matcher(s, nullptr, nullptr); }},
+      {"set_guide", [other](auto* s) { return sotto_session_set_guide(s, other, nullptr, nullptr); }},
+      {"remove guide", [](auto* s) { return sotto_session_set_guide(s, nullptr, nullptr, nullptr); }},
+      {"set_speculation", [](auto* s) { return sotto_session_set_speculation(s, nullptr, nullptr); }},
+      {"score",
+       [](auto* s) {
+         sotto_score score = {};
+         score.struct_size = sizeof score;
+         return sotto_session_score(s, kPrompt, 2, nullptr, &score);
+       }},
+      {"embed",
+       [](auto* s) {
+         float embedding[kShape.embedding_size];
+         return sotto_session_embed(s, kPrompt, 2, SOTTO_POOL_MEAN, embedding);
+       }},
+      {"search",
+       [](auto* s) {
+         sotto_search_params params;
+         sotto_search_params_init(&params, sizeof params);
+         const sotto_sequence* sequences;
+         size_t count;
+         return sotto_session_search(s, &params, &sequences, &count, nullptr);
+       }},
+      {"saved_size",
+       [](auto* s) {
+         size_t size;
+         return sotto_session_saved_size(s, &size);
+       }},
+      {"save",
+       [](auto* s) {
+         std::vector<uint8_t> bytes(1 << 20);
+         size_t size;
+         return sotto_session_save(s, bytes.data(), bytes.size(), &size);
+       }},
+      {"restore",
+       [](auto* s) {
+         const uint8_t bytes[64] = {};
+         return sotto_session_restore(s, bytes, sizeof bytes, nullptr) == SOTTO_INVALID_STATE ? SOTTO_INVALID_STATE
+                                                                                              : SOTTO_OK;
+       }},
+      {"fork from", [other](auto* s) { return sotto_session_fork(s, other, nullptr); }},
+      {"fork to", [other](auto* s) { return sotto_session_fork(other, s, nullptr); }},
+      {"reset",
+       [](auto* s) {
+         sotto_session_reset(s);
+         return SOTTO_INVALID_STATE;
+       }},
+      {"reset_timings",
+       [](auto* s) {
+         sotto_session_reset_timings(s);
+         return SOTTO_INVALID_STATE;
+       }},
+      {"deinit",
+       [](auto* s) {
+         sotto_session_deinit(s);
+         return SOTTO_INVALID_STATE;
+       }},
+  };
+}
+
+// A call that a callback makes on a session, once.
+struct Attempt {
+  sotto_session* session = nullptr;
+  const Call* call = nullptr;
+  bool made = false;
+  sotto_status status = SOTTO_OK;
+
+  void make() {
+    if (made) return;
+    made = true;
+    status = call->run(session);
+    sotto_session_info info = {};
+    info.struct_size = sizeof info;
+    EXPECT_EQ(sotto_session_get_info(session, &info), SOTTO_OK);
+  }
+};
+
+void set_logits_callback(sotto_session* session, Attempt* attempt) {
+  sotto_sampler_params params;
+  sotto_sampler_params_init(&params, sizeof params);
+  params.logits_callback = [](void* user_data, float*, size_t) { static_cast<Attempt*>(user_data)->make(); };
+  params.logits_user_data = attempt;
+  ASSERT_EQ(sotto_session_set_sampler(session, &params, nullptr), SOTTO_OK);
+}
+
+class Callbacks : public testing::Test {
+ protected:
+  Callbacks() : model_(make_model_file(kShape, true)) {}
+
+  LoadedModel model_;
+};
+
+TEST_F(Callbacks, AStepRejectsCallsOnItsSession) {
+  OpenSession plain(model_.get(), allow_everything);
+  OpenSession other(model_.get(), allow_everything);
+  ASSERT_EQ(sotto_session_prefill(plain.get(), kPrompt, 4), SOTTO_OK);
+  const auto expected = plain.generate(8);
+  for (const Call& call : calls(other.get())) {
+    SCOPED_TRACE(call.name);
+    OpenSession session(model_.get(), allow_everything);
+    Attempt attempt = {session.get(), &call};
+    set_logits_callback(session.get(), &attempt);
+    ASSERT_EQ(sotto_session_prefill(session.get(), kPrompt, 4), SOTTO_OK);
+    EXPECT_EQ(session.generate(8), expected);
+    EXPECT_TRUE(attempt.made);
+    EXPECT_EQ(attempt.status, SOTTO_INVALID_STATE);
+  }
+}
+
+TEST_F(Callbacks, AStepRejectsCallsOnItsGuide) {
+  OpenSession other(model_.get(), allow_everything);
+  for (const Call& call : calls(other.get())) {
+    SCOPED_TRACE(call.name);
+    OpenSession session(model_.get(), allow_everything);
+    OpenSession guide(model_.get(), allow_everything);
+    Attempt attempt = {guide.get(), &call};
+    set_logits_callback(session.get(), &attempt);
+    ASSERT_EQ(sotto_session_set_guide(session.get(), guide.get(), nullptr, nullptr), SOTTO_OK);
+    ASSERT_EQ(sotto_session_prefill(session.get(), kPrompt, 4), SOTTO_OK);
+    ASSERT_EQ(sotto_session_prefill(guide.get(), kPrompt, 2), SOTTO_OK);
+    EXPECT_EQ(session.generate(8).size(), 8u);
+    EXPECT_EQ(attempt.status, SOTTO_INVALID_STATE);
+  }
+}
+
+TEST_F(Callbacks, AStepOfASearchRejectsCallsOnItsSession) {
+  OpenSession other(model_.get(), allow_everything);
+  const auto search = [](sotto_session* session, Attempt* attempt, std::vector<sotto_token>* tokens) {
+    sotto_search_params params;
+    sotto_search_params_init(&params, sizeof params);
+    params.on_step = [](void* user_data, uint32_t, sotto_token) -> int32_t {
+      if (user_data != nullptr) static_cast<Attempt*>(user_data)->make();
+      return 0;
+    };
+    params.step_user_data = attempt;
+    const sotto_sequence* sequences = nullptr;
+    size_t count = 0;
+    const sotto_status status = sotto_session_search(session, &params, &sequences, &count, nullptr);
+    if (status >= 0) tokens->assign(sequences[0].tokens, sequences[0].tokens + sequences[0].token_count);
+    return status;
+  };
+  std::vector<sotto_token> expected;
+  OpenSession plain(model_.get(), allow_everything);
+  ASSERT_EQ(sotto_session_prefill(plain.get(), kPrompt, 4), SOTTO_OK);
+  ASSERT_GE(search(plain.get(), nullptr, &expected), 0);
+  for (const Call& call : calls(other.get())) {
+    SCOPED_TRACE(call.name);
+    OpenSession session(model_.get(), allow_everything);
+    Attempt attempt = {session.get(), &call};
+    ASSERT_EQ(sotto_session_prefill(session.get(), kPrompt, 4), SOTTO_OK);
+    std::vector<sotto_token> found;
+    EXPECT_GE(search(session.get(), &attempt, &found), 0);
+    EXPECT_EQ(found, expected);
+    EXPECT_EQ(attempt.status, SOTTO_INVALID_STATE);
+  }
+}
+
+TEST_F(Callbacks, EverythingMayBeCalledBetweenTokens) {
+  OpenSession other(model_.get(), allow_everything);
+  ASSERT_EQ(sotto_session_prefill(other.get(), kPrompt, 4), SOTTO_OK);
+  for (const Call& call : calls(other.get())) {
+    SCOPED_TRACE(call.name);
+    OpenSession session(model_.get(), allow_everything);
+    Attempt attempt = {session.get(), &call};
+    const sotto_status status = sotto_session_generate(
+        session.get(), kPrompt, 4, 8,
+        [](void* user_data, const sotto_piece*) -> int32_t {
+          static_cast<Attempt*>(user_data)->make();
+          return 0;
+        },
+        &attempt);
+    EXPECT_TRUE(attempt.made);
+    EXPECT_TRUE(status >= 0 || status == SOTTO_INVALID_STATE) << status;
+    sotto_session_reset(session.get());
+    ASSERT_EQ(sotto_session_prefill(session.get(), kPrompt, 4), SOTTO_OK);
+    sotto_session_set_guide(session.get(), nullptr, nullptr, nullptr);
+    EXPECT_EQ(session.generate(4).size(), 4u);
+  }
+}
+
+TEST_F(Callbacks, NumbersThatAreNotFiniteAreHarmless) {
+  for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                            -std::numeric_limits<float>::infinity()}) {
+    OpenSession session(model_.get(), allow_everything);
+    sotto_sampler_params params;
+    sotto_sampler_params_init(&params, sizeof params);
+    params.adaptive_target = 0.5f;
+    float written = value;
+    params.logits_callback = [](void* user_data, float* logits, size_t count) {
+      std::fill_n(logits, count, *static_cast<float*>(user_data));
+    };
+    params.logits_user_data = &written;
+    for (const sotto_selection selection : {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_GUMBEL, SOTTO_SELECT_MIROSTAT,
+                                            SOTTO_SELECT_MIROSTAT_V2, SOTTO_SELECT_ADAPTIVE_P}) {
+      params.selection = selection;
+      ASSERT_EQ(sotto_session_set_sampler(session.get(), &params, nullptr), SOTTO_OK);
+      ASSERT_EQ(sotto_session_prefill(session.get(), kPrompt, 4), SOTTO_OK);
+      EXPECT_EQ(session.generate(4).size(), 4u);
+      size_t size = 0;
+      ASSERT_EQ(sotto_session_saved_size(session.get(), &size), SOTTO_OK);
+      std::vector<uint8_t> saved(size);
+      ASSERT_EQ(sotto_session_save(session.get(), saved.data(), size, &size), SOTTO_OK);
+      EXPECT_EQ(sotto_session_restore(session.get(), saved.data(), size, nullptr), SOTTO_OK) << selection;
+    }
+  }
+}
+
+TEST(SamplerCallbacks, AStepRejectsCallsOnItsSampler) {
+  constexpr size_t kVocabulary = 16;
+  size_t needed = 0;
+  ASSERT_EQ(sotto_sampler_memory_size(kVocabulary, 0, &needed, nullptr), SOTTO_OK);
+  AlignedBytes memory(needed);
+  sotto_sampler* sampler = nullptr;
+  ASSERT_EQ(sotto_sampler_init(nullptr, kVocabulary, 0, memory.data(), needed, &sampler, nullptr), SOTTO_OK);
+  struct Statuses {
+    sotto_sampler* sampler;
+    sotto_status set = SOTTO_OK;
+    sotto_status pick = SOTTO_OK;
+  } statuses = {sampler};
+  sotto_sampler_params params;
+  sotto_sampler_params_init(&params, sizeof params);
+  params.logits_user_data = &statuses;
+  params.logits_callback = [](void* user_data, float* logits, size_t) {
+    auto& found = *static_cast<Statuses*>(user_data);
+    sotto_sampler_params plain;
+    sotto_sampler_params_init(&plain, sizeof plain);
+    found.set = sotto_sampler_set(found.sampler, &plain, nullptr);
+    sotto_sampler_input again = {};
+    again.struct_size = sizeof again;
+    again.logits = logits;
+    sotto_token token;
+    found.pick = sotto_sampler_pick(found.sampler, &again, &token, nullptr);
+  };
+  ASSERT_EQ(sotto_sampler_set(sampler, &params, nullptr), SOTTO_OK);
+  const std::vector<float> logits(kVocabulary, 1.0f);
+  sotto_sampler_input input = {};
+  input.struct_size = sizeof input;
+  input.logits = logits.data();
+  sotto_token token = -1;
+  EXPECT_EQ(sotto_sampler_pick(sampler, &input, &token, nullptr), SOTTO_OK);
+  EXPECT_EQ(statuses.set, SOTTO_INVALID_STATE);
+  EXPECT_EQ(statuses.pick, SOTTO_INVALID_STATE);
+}
+
+}  // namespace
+}  // namespace sotto
