@@ -156,7 +156,8 @@ sotto_status sotto_detokenize(const sotto_model* model, const sotto_token* token
   size_t needed = 0;
   for (size_t i = 0; i < count; ++i) {
     if (static_cast<uint32_t>(tokens[i]) >= tokenizer->token_count) return SOTTO_INVALID_ARGUMENT;
-    needed += tokenizer->bytes_of(static_cast<uint32_t>(tokens[i])).size();
+    const size_t size_of_token = tokenizer->bytes_of(static_cast<uint32_t>(tokens[i])).size();
+    if (__builtin_add_overflow(needed, size_of_token, &needed)) needed = SIZE_MAX;
   }
   *size = needed;
   if (needed > capacity) return SOTTO_BUFFER_TOO_SMALL;

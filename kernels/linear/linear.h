@@ -6,8 +6,11 @@
 // definition of their own (kernels/linear/int4.h).
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "kernels/kernels.h"
 #include "kernels/thread_pool.h"
@@ -38,9 +41,13 @@ inline constexpr size_t kLinearOperatorBytes = 12288;
 
 // Returns an upper bound of packed_size() over all instruction sets, so that memory sizes do not depend on the CPU. It
 // is a multiple of 64:
-//   round_up(outputs, 64) * (round_up(inputs, 32) + 16)
-constexpr size_t packed_size_bound(size_t inputs, size_t outputs) {
-  return (outputs + 63) / 64 * 64 * ((inputs + 31) / 32 * 32 + 16);
+//   round_up(outputs, 64) * (round_up(inputs, 32) + 16),
+// or the largest value of `Size` if that overflows.
+template <std::unsigned_integral Size = size_t>
+constexpr Size packed_size_bound(std::type_identity_t<Size> inputs, std::type_identity_t<Size> outputs) {
+  Size bytes = 0;
+  const bool overflows = __builtin_mul_overflow((outputs + 63) / 64 * 64, (inputs + 31) / 32 * 32 + 16, &bytes);
+  return overflows ? std::numeric_limits<Size>::max() : bytes;
 }
 
 // Selects the instruction set for which this process packs weights, in all models. kReference can always be used in

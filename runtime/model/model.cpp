@@ -108,9 +108,13 @@ Status Model::make_plan(const void* file, size_t file_size, const ModelParams& p
 void Model::layout(Arena& arena, const Plan& plan, Model** model, LayerView** layers, uint8_t** weights) {
   *model = reinterpret_cast<Model*>(arena.take<uint8_t>(kModelBytes));
   *layers = reinterpret_cast<LayerView*>(arena.take<uint8_t>(kLayerBytes * plan.view.config().layer_count));
-  size_t weight_bytes = 0;
-  for (size_t i = 0; i < plan.view.linear_count(); ++i) weight_bytes += plan.memory_of_linear(i);
-  *weights = arena.take<uint8_t>(weight_bytes);
+  *weights = arena.take<uint8_t>(0);
+  for (size_t i = 0; i < plan.view.linear_count(); ++i) arena.take<uint8_t>(plan.memory_of_linear(i));
+}
+
+static Status check_address_space(const Arena& measure, Error* error) {
+  if (!measure.overflowed()) return Status::kOk;
+  return fail(error, Status::kModelUnsupported, "the weights need more memory than the address space");
 }
 
 Status Model::memory_size(const void* file, size_t file_size, const ModelParams& params, size_t* memory_size,
@@ -122,6 +126,7 @@ Status Model::memory_size(const void* file, size_t file_size, const ModelParams&
   uint8_t* weights;
   Arena measure;
   layout(measure, plan, &model, &layers, &weights);
+  SOTTO_TRY(check_address_space(measure, error));
   *memory_size = measure.size();
   return Status::kOk;
 }
@@ -178,6 +183,7 @@ Status Model::init(const void* file, size_t file_size, const ModelParams& params
   uint8_t* weights;
   Arena measure;
   layout(measure, plan, &place, &layers, &weights);
+  SOTTO_TRY(check_address_space(measure, error));
   SOTTO_TRY(check_memory(memory, memory_size, measure.size(), error));
   Arena arena(memory);
   layout(arena, plan, &place, &layers, &weights);

@@ -1,5 +1,6 @@
 #include "runtime/model/model_verifier.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstring>
@@ -159,6 +160,79 @@ Status verify_extent(const FileBytes& file, const TensorSpec& spec, Error* error
                        " bytes before the end of the file");
   }
   return Status::kOk;
+}
+
+namespace {
+
+// Calls visit(range) for all bytes of the file outside its metadata.
+template <typename Visit>
+Status visit_ranges(const format::Model& model, const Visit& visit) {
+  SOTTO_TRY(visit_tensors(model, [&](const TensorSpec& spec) { return visit(*spec.range); }));
+  const uint32_t sections = model.packed() == nullptr ? 0 : model.packed()->size();
+  for (uint32_t section = 0; section < sections; ++section) {
+    for (const format::DataRange* range : *model.packed()->Get(section)->weights()) SOTTO_TRY(visit(*range));
+  }
+  return model.vocabulary() == nullptr ? Status::kOk : visit(*model.vocabulary()->arrays());
+}
+
+// A block of ranges in the order of the file.
+struct RangeBlock {
+  static constexpr uint32_t kCapacity = 128;
+  struct Range {
+    uint64_t begin;
+    uint64_t end;
+  };
+
+  void sort() {
+    std::sort(ranges, ranges + count, [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  }
+  // Returns the first offset that two ranges of the block share, or kNoOffset.
+  uint64_t find_overlap() const {
+    for (uint32_t i = 1; i < count; ++i) {
+      if (ranges[i].begin < ranges[i - 1].end) return ranges[i].begin;
+    }
+    return Error::kNoOffset;
+  }
+  // Returns whether one of the ranges, which are disjoint, shares bytes with another one.
+  bool overlaps(const Range& other) const {
+    const Range* const after =
+        std::lower_bound(ranges, ranges + count, other.end, [](const Range& a, uint64_t end) { return a.begin < end; });
+    return after != ranges && after[-1].end > other.begin;
+  }
+
+  Range ranges[kCapacity];
+  uint32_t count = 0;
+};
+
+}  // namespace
+
+// There is no memory for all ranges, so each block of them is compared with all ranges after it.
+Status verify_disjoint(const format::Model& model, Error* error) {
+  const auto fail_shared = [&](uint64_t offset) {
+    return fail_at(error, Status::kModelCorrupt, offset, "two tensors share the bytes from this offset on");
+  };
+  for (uint64_t first = 0;; first += RangeBlock::kCapacity) {
+    RangeBlock block;
+    uint64_t number = 0;
+    SOTTO_TRY(visit_ranges(model, [&](const format::DataRange& range) {
+      if (range.size() == 0) return Status::kOk;
+      const RangeBlock::Range bytes = {range.offset(), range.offset() + range.size()};
+      const uint64_t position = number++;
+      if (position < first) return Status::kOk;
+      if (position >= first + RangeBlock::kCapacity) {
+        return block.overlaps(bytes) ? fail_shared(range.offset()) : Status::kOk;
+      }
+      block.ranges[block.count++] = bytes;
+      if (block.count < RangeBlock::kCapacity) return Status::kOk;
+      block.sort();
+      const uint64_t shared = block.find_overlap();
+      return shared == Error::kNoOffset ? Status::kOk : fail_shared(shared);
+    }));
+    if (block.count == RangeBlock::kCapacity) continue;
+    block.sort();
+    const uint64_t shared = block.find_overlap();
+    return shared == Error::kNoOffset ? Status::kOk : fail_shared(shared);
+  }
 }
 
 Status verify_numbers(const uint8_t* file, const TensorSpec& spec, Error* error) {

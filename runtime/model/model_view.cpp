@@ -21,6 +21,7 @@ constexpr uint32_t kMaxPositions = 1u << 20;
 constexpr uint32_t kMaxWidth = 1u << 16;
 constexpr uint32_t kMaxFeedForward = 1u << 18;
 constexpr uint32_t kMaxLayers = 1u << 10;
+constexpr uint32_t kMaxPackedSections = 8;  // FlatBuffers can store a section once and name it any number of times
 
 Status verify_header(const uint8_t* file, size_t size, FileHeader* header, Error* error) {
   constexpr auto kCorrupt = Status::kModelCorrupt;
@@ -199,6 +200,7 @@ Status ModelView::open(const void* file, size_t file_size, Error* error) {
                                 sizeof header + static_cast<size_t>(header.metadata_size)};
   SOTTO_TRY(visit_tensors(model, [&](const TensorSpec& spec) { return verify_extent(file_bytes, spec, error); }));
   const uint32_t sections = model.packed() == nullptr ? 0 : model.packed()->size();
+  SOTTO_TRY(check_field("count of packed sections", sections, 0, kMaxPackedSections, error));
   for (uint32_t section = 0; section < sections; ++section) {
     const auto& ranges = *model.packed()->Get(section)->weights();
     SOTTO_TRY(check_field("count of packed weights", ranges.size(), 4u * config.layer_count + 1,
@@ -210,6 +212,7 @@ Status ModelView::open(const void* file, size_t file_size, Error* error) {
   if (model.vocabulary() != nullptr) {
     SOTTO_TRY(verify_placement(file_bytes, *model.vocabulary()->arrays(), {-1, "vocabulary", "arrays"}, error));
   }
+  SOTTO_TRY(verify_disjoint(model, error));
   file_ = bytes;
   file_size_ = file_bytes.size;
   model_ = &model;
@@ -222,8 +225,7 @@ Status ModelView::open(const void* file, size_t file_size, Error* error) {
 Status ModelView::verify_contents(Error* error) {
   SOTTO_TRY(visit_tensors(*model_, [&](const TensorSpec& spec) { return verify_numbers(file_, spec, error); }));
   if (!has_tokenizer_) return Status::kOk;
-  SOTTO_TRY(verify_tokenizer(&tokenizer_, config_.vocabulary_size, error));
-  return check_field("longest token", tokenizer_.max_token_bytes, 0, kMaxTokenBytes, error);
+  return verify_tokenizer(&tokenizer_, config_.vocabulary_size, error);
 }
 
 const char* ModelView::name() const { return model_->name() ? model_->name()->c_str() : ""; }

@@ -42,6 +42,7 @@ Status verify_tokens(const TokenizerView& view, Error* error) {
   }
   for (size_t i = 0; i < view.token_count; ++i) {
     if (offsets[i] > offsets[i + 1]) return corrupt("token_offsets decrease at", i, error);
+    if (offsets[i + 1] - offsets[i] > kMaxTokenBytes) return corrupt("more than 1024 bytes in token", i, error);
   }
   for (size_t i = 0; i < view.token_count; ++i) {
     if (view.token_kinds[i] > TokenKind::kUnused) return corrupt("bad kind of token", i, error);

@@ -140,6 +140,37 @@ TEST(ModelFile, HostileMetadataIsRejectedOrHarmless) {
   EXPECT_GT(refused, kRounds / 4);
 }
 
+// Returns the ranges of a tensor of each layer, which a test may change.
+std::vector<format::DataRange*> ranges_of_layers(std::vector<uint8_t>& bytes) {
+  std::vector<format::DataRange*> ranges;
+  for (const format::Layer* layer : *format::GetModel(bytes.data() + sizeof(FileHeader))->layers()) {
+    ranges.push_back(const_cast<format::DataRange*>(layer->attention_output()->weights()));
+  }
+  return ranges;
+}
+
+TEST(ModelFile, TensorsThatShareBytesAreRejected) {
+  const auto good = make_model_file({300, 32, 32, 2, 48, 40}, true);  // more tensors than one block of the check
+  ASSERT_EQ(try_file(good).status, SOTTO_OK);
+  struct Change {
+    size_t layer;
+    size_t of_layer;
+    int64_t distance;
+  };
+  for (const Change change : {Change{0, 1, 0}, Change{39, 0, 0}, Change{0, 39, 0}, Change{17, 25, 64},
+                              Change{25, 17, -64}, Change{1, 0, 64}}) {
+    auto bytes = good;
+    const auto ranges = ranges_of_layers(bytes);
+    *ranges[change.layer] =
+        format::DataRange(ranges[change.of_layer]->offset() + static_cast<uint64_t>(change.distance),
+                          ranges[change.layer]->size(), ranges[change.of_layer]->checksum());
+    repair_checksums(bytes);
+    const Outcome outcome = try_file(bytes);
+    EXPECT_EQ(outcome.status, SOTTO_MODEL_CORRUPT) << change.layer << ' ' << change.of_layer;
+    EXPECT_NE(outcome.message.find("two tensors share the bytes"), std::string::npos) << outcome.message;
+  }
+}
+
 TEST(ModelFile, OtherKindsAndVersionsAreRejected) {
   auto bytes = make_model_file(kShape, false);
   auto other = bytes;

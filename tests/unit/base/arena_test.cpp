@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "kernels/linear/linear.h"
+
 namespace sotto {
 namespace {
 
@@ -72,6 +74,16 @@ TEST(Arena, RejectsProductsBeyondTheAddressSpace) {
   Arena arena;
   arena.take<char>(saturating_product(root, root + 1));
   EXPECT_TRUE(arena.overflowed());
+}
+
+// The figures of a 32-bit host: 1,024 layers that each need 4,200,000 bytes would wrap to less than 7 MB.
+TEST(Arena, ManySizesDoNotWrap) {
+  Arena measure;
+  for (int layer = 0; layer < 1024; ++layer) measure.take<uint8_t>(SIZE_MAX / 1000);
+  EXPECT_TRUE(measure.overflowed());
+  EXPECT_EQ(packed_size_bound<uint32_t>(65536, 1 << 18), UINT32_MAX);
+  EXPECT_EQ(packed_size_bound<uint32_t>(768, 50257), packed_size_bound(768, 50257));
+  EXPECT_EQ(packed_size_bound<uint64_t>(65536, 1 << 18), (uint64_t{65536} + 16) << 18);
 }
 
 TEST(AlignUp, RoundsToTheNextMultiple) {
