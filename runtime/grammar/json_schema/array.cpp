@@ -41,7 +41,7 @@ class ArrayBuilder {
       SOTTO_TRY(counted(&content));
     }
     *expression = json_.container('[', content);
-    return schema_.check_memory();
+    return schema_.check_limits();
   }
 
  private:
@@ -243,7 +243,7 @@ class ArrayBuilder {
     // There is one more row, so that only the first element has no comma before it.
     const uint32_t rows = bounded || last > 0 ? last + 1 : 2;
     auto* rules = schema_.workspace().take<uint32_t>(size_t{rows} * (last_wanted + 1));
-    if (rules == nullptr) return schema_.check_memory();
+    if (rules == nullptr) return schema_.check_limits();
     const auto rule = [&](uint32_t row, uint32_t count) { return rules[row * (last_wanted + 1) + count]; };
     for (uint32_t i = 0; i < rows * (last_wanted + 1); ++i) rules[i] = builder_.anonymous_rule(kNoIndex);
     for (uint32_t row = 0; row < rows; ++row) {
@@ -264,7 +264,7 @@ class ArrayBuilder {
         }
         const uint32_t body = choices.first == kNoIndex ? json_.never() : builder_.choice(choices);
         builder_.define(rule(row, count), body, 0);
-        SOTTO_TRY(schema_.check_memory());
+        SOTTO_TRY(schema_.check_limits());
       }
     }
     *content = builder_.reference(rule(0, 0));

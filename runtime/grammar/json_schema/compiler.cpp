@@ -31,6 +31,7 @@ SchemaCompiler::Goal SchemaCompiler::normalize(GrowingArray<Literal>& literals) 
       }
     }
     bool is_known = false;
+    schema_.spend(kept);
     for (uint32_t j = 0; j < kept && !is_known; ++j) {
       is_known = literals[j].node == literal.node && literals[j].kind == literal.kind;
       if (is_known && literals[j].negated != literal.negated) return Goal::kNever;
@@ -92,9 +93,9 @@ Status SchemaCompiler::compile(uint32_t schema, uint32_t* expression) {
   const uint32_t document = value(root);
   for (uint32_t goal = 0; goal < goals_.count(); ++goal) {
     uint32_t body = kNoIndex;
-    SOTTO_TRY(schema_.check_memory());
+    SOTTO_TRY(schema_.check_limits());
     SOTTO_TRY(this->body(goal, &body));
-    SOTTO_TRY(schema_.check_memory());
+    SOTTO_TRY(schema_.check_limits());
     builder_.define(goal_rules_[goal].rule, body, 0);
     if (builder_.expression_count() > kMaxExpressions) {
       return fail(schema_.error(), Status::kGrammarUnsupported,
@@ -103,7 +104,7 @@ Status SchemaCompiler::compile(uint32_t schema, uint32_t* expression) {
     }
   }
   *expression = json_.outer(document);
-  return schema_.check_memory();
+  return schema_.check_limits();
 }
 
 // Builds the rule of a goal: a choice between the alternatives of all types.

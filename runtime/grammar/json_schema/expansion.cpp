@@ -28,7 +28,7 @@ Status Expansion::expand(std::span<const Literal> goal, JsonType type, Alternati
   cells_.truncate(0);
   branches_.truncate(0);
   cells_.push({{}, kNoIndex});  // cell 0, whose index push() returns once the workspace is exhausted
-  SOTTO_TRY(schema_.check_memory());
+  SOTTO_TRY(schema_.check_limits());
   Branch start;
   for (size_t i = goal.size(); i > 0; --i) push(&start.pending, goal[i - 1]);
   branches_.push(start);
@@ -37,7 +37,7 @@ Status Expansion::expand(std::span<const Literal> goal, JsonType type, Alternati
     Branch branch = branches_.back();
     branches_.pop();
     while (branch.pending != kNoIndex && !branch.dead) {
-      SOTTO_TRY(schema_.check_memory());
+      SOTTO_TRY(schema_.check_limits());
       if (++steps > kMaxGoalSteps || ++steps_ > kMaxStepsInAll)
         return schema_.unsupported(goal[0].node, "too many combinations of alternatives");
       const Literal literal = cells_[branch.pending].literal;
@@ -56,13 +56,14 @@ Status Expansion::expand(std::span<const Literal> goal, JsonType type, Alternati
     }
     if (alternatives.literals.size() == begin) break;  // every value satisfies the goal
   }
-  return schema_.check_memory();
+  return schema_.check_limits();
 }
 
 // Adds an atom. A branch that contains a literal and its negation is dead.
 void Expansion::add_atom(Branch& branch, Literal literal) {
   const auto names = [](LiteralKind kind) { return kind == LiteralKind::kPresent || kind == LiteralKind::kNamed; };
   for (uint32_t cell = branch.atoms; cell != kNoIndex; cell = cells_[cell].next) {
+    schema_.spend(1);
     const Literal& other = cells_[cell].literal;
     const bool same = names(literal.kind) && names(other.kind)
                           ? name_of(document_, literal) == name_of(document_, other)
@@ -95,6 +96,7 @@ Status Expansion::apply(Branch& branch, Literal literal) {
 // Replaces a schema by its keywords. A negated schema forks one branch per keyword, which negates that keyword.
 Status Expansion::apply_schema(Branch& branch, Literal literal) {
   for (uint32_t cell = branch.seen; cell != kNoIndex; cell = cells_[cell].next) {
+    schema_.spend(1);
     if (cells_[cell].literal.node != literal.node) continue;
     if (cells_[cell].literal.negated != literal.negated) branch.dead = true;
     return Status::kOk;
@@ -244,6 +246,7 @@ Status Expansion::apply_required(Branch& branch, Literal literal) {
     return schema_.reject(literal.node, "must be an array of names");
   for (const uint32_t name : document_.children(literal.node)) {
     if (document_.kind(name) != JsonKind::kString) return schema_.reject(name, "must be a name");
+    SOTTO_TRY(schema_.check_limits());
     const Literal named{name, LiteralKind::kNamed, literal.negated};
     if (literal.negated) {
       fork(branch, {&named, 1});

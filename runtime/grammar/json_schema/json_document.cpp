@@ -1,10 +1,12 @@
 #include "runtime/grammar/json_schema/json_document.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "runtime/base/ascii.h"
 #include "runtime/base/utf8.h"
+#include "runtime/base/xxhash64.h"
 
 namespace sotto {
 
@@ -254,22 +256,44 @@ class JsonReader {
 Status JsonDocument::parse(std::span<const char> text, Error* error) {
   nodes_.truncate(0);
   texts_.truncate(0);
-  return JsonReader(text, *this, error).read();
+  SOTTO_TRY(JsonReader(text, *this, error).read());
+  return build_index(error);
+}
+
+namespace {
+
+uint32_t child_hash(uint32_t object, std::string_view name) {
+  return static_cast<uint32_t>(xxhash64(name.data(), name.size(), object));
+}
+uint32_t child_hash(uint32_t array, uint32_t index) {
+  return static_cast<uint32_t>(xxhash64(&index, sizeof index, array));
+}
+
+}  // namespace
+
+Status JsonDocument::build_index(Error* error) {
+  const uint32_t slot_count = std::bit_ceil(count() + count() / 2 + 1);
+  auto* const slots = workspace_.take<uint32_t>(slot_count);
+  if (slots == nullptr) return fail_too_large(error);
+  children_.use(slots, slot_count);
+  for (uint32_t node = 1; node < count(); ++node) {
+    const uint32_t parent = nodes_[node].parent;
+    const bool is_element = nodes_[parent].kind == JsonKind::kArray;
+    children_.insert(is_element ? child_hash(parent, nodes_[node].index) : child_hash(parent, name(node)), node);
+  }
+  return Status::kOk;
 }
 
 uint32_t JsonDocument::member(uint32_t object, std::string_view name) const {
   if (object == kNoIndex || nodes_[object].kind != JsonKind::kObject) return kNoIndex;
-  for (const uint32_t node : children(object)) {
-    if (this->name(node) == name) return node;
-  }
-  return kNoIndex;
+  return children_.find(child_hash(object, name),
+                        [&](uint32_t node) { return nodes_[node].parent == object && this->name(node) == name; });
 }
 
 uint32_t JsonDocument::element(uint32_t array, uint32_t index) const {
   if (array == kNoIndex || nodes_[array].kind != JsonKind::kArray) return kNoIndex;
-  uint32_t node = nodes_[array].first;
-  while (node != kNoIndex && nodes_[node].index != index) node = nodes_[node].next;
-  return node;
+  return children_.find(child_hash(array, index),
+                        [&](uint32_t node) { return nodes_[node].parent == array && nodes_[node].index == index; });
 }
 
 size_t JsonDocument::pointer(uint32_t node, char* out, size_t capacity) const {

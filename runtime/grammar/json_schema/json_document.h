@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "runtime/base/hash_index.h"
 #include "runtime/base/status.h"
 #include "runtime/base/workspace.h"
 #include "runtime/grammar/compiler/grammar_builder.h"
@@ -84,7 +85,7 @@ class JsonDocument {
   }
   // Returns the member with this name, or kNoIndex if there is none or `object` is not an object.
   uint32_t member(uint32_t object, std::string_view name) const;
-  // Returns the element at this index, or kNoIndex if there is none.
+  // Returns the element at this index, or kNoIndex if there is none or `array` is not an array.
   uint32_t element(uint32_t array, uint32_t index) const;
   // Writes the JSON pointer of `node` as a fragment ("#/a/0"), truncated to `capacity`, and returns its size.
   size_t pointer(uint32_t node, char* out, size_t capacity) const;
@@ -92,9 +93,12 @@ class JsonDocument {
  private:
   friend class JsonReader;
 
+  Status build_index(Error* error);
+
   Workspace& workspace_;
   GrowingArray<JsonNode> nodes_;
   GrowingArray<char> texts_;
+  HashIndex children_;  // all nodes but the root, by parent and name or index
 };
 
 }  // namespace sotto

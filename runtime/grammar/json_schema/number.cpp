@@ -174,7 +174,7 @@ class NumberBuilder {
       SOTTO_TRY(intersect(digits, false, atoms_[0].node));
     }
     if (automaton_.state_count > 0) *expression = compiler_.json().characters().automaton(automaton_);
-    return schema_.check_memory();
+    return schema_.check_limits();
   }
 
  private:
@@ -185,7 +185,7 @@ class NumberBuilder {
   }
 
   Status too_large(uint32_t node) {
-    SOTTO_TRY(schema_.check_memory());
+    SOTTO_TRY(schema_.check_limits());
     return schema_.unsupported(node, "the number has too many digits for an exact grammar");
   }
 
@@ -279,7 +279,7 @@ class NumberBuilder {
       GrowingArray<char> plain(workspace_);
       write(number, plain);
       const std::string_view text(plain.begin(), plain.size());
-      SOTTO_TRY(schema_.check_memory());
+      SOTTO_TRY(schema_.check_limits());
       if (!automaton_.matches(text) || !in_all_lists(value)) continue;
       compiler_.builder().append(choices, compiler_.json().text(text));
       const std::string_view own = document_.text(value);

@@ -120,7 +120,7 @@ Status ObjectBuilder::build(uint32_t* expression) {
     if (name.required) ++required_;
     names_[kept++] = name;
   }
-  if (!possible) return schema_.check_memory();
+  if (!possible) return schema_.check_limits();
   names_.truncate(kept);
   for (uint32_t violated = 0; violated < 1u << violations_.size(); ++violated) {
     uint32_t others = kNoIndex;
@@ -130,7 +130,7 @@ Status ObjectBuilder::build(uint32_t* expression) {
   uint32_t content = kNoIndex;
   SOTTO_TRY(build_content(&content));
   if (content != kNoIndex) *expression = json_.container('{', content);
-  return schema_.check_memory();
+  return schema_.check_limits();
 }
 
 // Collects the groups of properties, the limits on their number and the names that propertyNames allows.
@@ -164,7 +164,7 @@ Status ObjectBuilder::intersect_names(const CharacterAutomaton& names, bool nega
   CharacterAutomaton result;
   const CharacterAutomaton& self = restricted_ ? allowed_ : names;
   if (!intersect_automata(self, !restricted_ && negated, names, negated, schema_.workspace(), &result)) {
-    SOTTO_TRY(schema_.check_memory());
+    SOTTO_TRY(schema_.check_limits());
     return schema_.unsupported(node, "the names of properties are too large to be combined");
   }
   allowed_ = result;
@@ -173,6 +173,7 @@ Status ObjectBuilder::intersect_names(const CharacterAutomaton& names, bool nega
 }
 
 void ObjectBuilder::mention(std::string_view text, bool required, bool absent) {
+  schema_.spend(names_.size());
   for (uint32_t i = 0; i < names_.size(); ++i) {
     if (names_[i].text != text) continue;
     names_[i].required = names_[i].required || required;
@@ -193,15 +194,17 @@ Status ObjectBuilder::read_names() {
     if (document_[members].count > 4096) return schema_.unsupported(members, "too many properties");
     const bool required = atom.kind == LiteralKind::kEquals;
     for (const uint32_t m : document_.children(members)) {
+      SOTTO_TRY(schema_.check_limits());
       mention(document_.name(m), required, false);
     }
   }
   for (const Literal& atom : atoms_) {
+    SOTTO_TRY(schema_.check_limits());
     if (atom.kind == LiteralKind::kProperty) mention(document_.name(atom.node), false, false);
     if (atom.kind != LiteralKind::kPresent && atom.kind != LiteralKind::kNamed) continue;
     mention(name_of(document_, atom), !atom.negated, atom.negated);
   }
-  return schema_.check_memory();
+  return schema_.check_limits();
 }
 
 // Collects the conditions on a property of this name.
@@ -234,7 +237,7 @@ Status ObjectBuilder::collect(std::string_view name, bool* allowed) {
       if (!matched) add_additional(atom.node, allowed);
     }
   }
-  return schema_.check_memory();
+  return schema_.check_limits();
 }
 
 void ObjectBuilder::add_additional(uint32_t group, bool* allowed) {
@@ -277,7 +280,7 @@ Status ObjectBuilder::read_violation(const Literal& atom) {
     }
   }
   violations_.push(violation);
-  SOTTO_TRY(schema_.check_memory());
+  SOTTO_TRY(schema_.check_limits());
   return fits ? Status::kOk : schema_.unsupported(atom.node, "the names of properties are too large to be combined");
 }
 
@@ -327,7 +330,7 @@ Status ObjectBuilder::build_others(uint32_t violated, uint32_t* others) {
   if (none) return Status::kOk;
   CharacterAutomaton named;
   if (!automaton_of_words(mentioned_.span(), schema_.workspace(), &named)) {
-    SOTTO_TRY(schema_.check_memory());
+    SOTTO_TRY(schema_.check_limits());
     return schema_.unsupported(atoms_[0].node, "the names of properties are too large to be combined");
   }
   SOTTO_TRY(intersect_names(named, true, atoms_[0].node));
@@ -341,7 +344,7 @@ Status ObjectBuilder::build_others(uint32_t violated, uint32_t* others) {
     if ((violated >> i & 1) == 0) continue;
     const CharacterAutomaton names = parts[0].names;
     if (!intersect_automata(names, false, violations_[i].names, false, schema_.workspace(), &parts[0].names)) {
-      SOTTO_TRY(schema_.check_memory());
+      SOTTO_TRY(schema_.check_limits());
       return schema_.unsupported(violations_[i].atom.node, "the names of properties are too large to be combined");
     }
   }
@@ -354,7 +357,7 @@ Status ObjectBuilder::build_others(uint32_t violated, uint32_t* others) {
       inside.matched |= 1u << i;
       if (!intersect_automata(parts[j].names, false, pattern, false, schema_.workspace(), &inside.names) ||
           !intersect_automata(parts[j].names, false, pattern, true, schema_.workspace(), &outside.names)) {
-        SOTTO_TRY(schema_.check_memory());
+        SOTTO_TRY(schema_.check_limits());
         return schema_.unsupported(patterns[i], "the patterns of names are too large to be combined");
       }
       parts[j] = outside;
@@ -369,7 +372,7 @@ Status ObjectBuilder::build_others(uint32_t violated, uint32_t* others) {
     SOTTO_TRY(append_others(&part.names, patterns.span(), part.matched, violated, &choice));
     *others = choice;
   }
-  return schema_.check_memory();
+  return schema_.check_limits();
 }
 
 // Adds the pairs whose names match exactly these patterns to the choice.
@@ -422,11 +425,11 @@ Status ObjectBuilder::build_content(uint32_t* content) {
   const uint64_t states = (count + 1ull) * (last_count_ + 1ull) << violations_.size();
   if (states > kMaxObjectStates) return schema_.unsupported(atoms_[0].node, "too many properties to count");
   rules_ = schema_.workspace().take<uint32_t>(states);
-  if (rules_ == nullptr) return schema_.check_memory();
+  if (rules_ == nullptr) return schema_.check_limits();
   std::fill_n(rules_, states, kNoIndex);
   *content = state(0, 0, 0);
   for (uint32_t i = 0; i < due_.size(); ++i) {
-    SOTTO_TRY(schema_.check_memory());
+    SOTTO_TRY(schema_.check_limits());
     const Due due = due_[i];
     SOTTO_TRY(status_);
     builder_.define(rule(due), state(due.position, due.count, due.violated), 0);

@@ -1,6 +1,7 @@
 #include "runtime/grammar/json_schema/schema.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "runtime/base/ascii.h"
@@ -70,7 +71,8 @@ constexpr Entry kKeywords[] = {
     {"unevaluatedProperties", Keyword::kUnevaluatedProperties, kObjects, true},
 };
 
-constexpr std::string_view kIdentifiers[] = {"$id", "id"};  // "id" is that of draft 4
+// Bounds the time of compiling to about a second.
+constexpr uint64_t kMaxSchemaSteps = 100'000'000;
 
 // Returns the first `size` characters, or all of them if there are fewer. Replaces substr(), which can throw.
 std::string_view first(std::string_view text, size_t size) { return {text.data(), std::min(size, text.size())}; }
@@ -131,14 +133,6 @@ char take_unescaped(std::string_view* token) {
   if (kind != '0' && kind != '1') return c;
   *token = rest;
   return kind == '0' ? '~' : '/';
-}
-
-// Returns whether a token of a JSON pointer is the name of the member.
-bool names(std::string_view token, std::string_view name) {
-  for (const char c : name) {
-    if (token.empty() || take_unescaped(&token) != c) return false;
-  }
-  return token.empty();
 }
 
 // Returns the index of an element, or kNoIndex if the token is not an index.
@@ -203,9 +197,11 @@ void Schema::set_root(uint32_t node) {
   }
   keywords_ = workspace_.take<uint8_t>(document_.count());
   if (keywords_ != nullptr) std::memset(keywords_, 0, document_.count());
+  read_names();
 }
 
 Keyword Schema::keyword(uint32_t member) const {
+  spend(1);
   if (keywords_ == nullptr) return find_keyword(document_.name(member), modern_);
   uint8_t& known = keywords_[member];
   if (known == 0) known = static_cast<uint8_t>(1 + static_cast<uint8_t>(find_keyword(document_.name(member), modern_)));
@@ -240,9 +236,10 @@ Status Schema::reject(uint32_t node, const char* what) const {
   return fail_at_value(Status::kGrammarSyntax, node, "it ", what);
 }
 
-Status Schema::check_memory() const {
-  if (!workspace_.exhausted()) return Status::kOk;
-  return fail_too_large(error_);
+Status Schema::check_limits() const {
+  if (workspace_.exhausted()) return fail_too_large(error_);
+  if (steps_ <= kMaxSchemaSteps) return Status::kOk;
+  return fail(error_, Status::kGrammarUnsupported, "the schema takes too many steps to compile");
 }
 
 bool Schema::is_asserting(uint32_t member) const {
@@ -271,6 +268,7 @@ Status Schema::count_of(uint32_t node, uint32_t* count) const {
 }
 
 bool Schema::same_value(uint32_t a, uint32_t b) const {
+  spend(1);
   if (document_.kind(a) != document_.kind(b)) return false;
   switch (document_.kind(a)) {
     case JsonKind::kString:
@@ -314,99 +312,121 @@ bool Schema::is_seen_through(uint32_t schema) const {
   return false;
 }
 
-// Returns the innermost schema with an identifier that contains `node` or is it, or the root.
-uint32_t Schema::resource_of(uint32_t node) const {
-  for (; node != kNoIndex && node != root_; node = document_[node].parent) {
-    if (identifier_of(node) != kNoIndex) return node;
-  }
-  return root_;
-}
-
-// Returns the member of a schema that is its identifier, unless that is only a fragment.
-uint32_t Schema::identifier_of(uint32_t node) const {
-  if (document_.kind(node) != JsonKind::kObject) return kNoIndex;
-  if (!modern_ && document_.member(node, "$ref") != kNoIndex) return kNoIndex;
-  for (const std::string_view name : kIdentifiers) {
-    if (modern_ && name == "id") continue;
-    const uint32_t id = document_.member(node, name);
-    if (id == kNoIndex || document_.kind(id) != JsonKind::kString) continue;
-    if (!document_.text(id).empty() && document_.text(id)[0] != '#') return is_schema_place(node) ? id : kNoIndex;
-  }
-  return kNoIndex;
-}
-
-// Returns whether a schema may be at the place of a node. A node inside enum or const values is no schema.
-bool Schema::is_schema_place(uint32_t node) const {
-  while (node != root_ && node != 0) {
+// Collects the identifiers and anchors of the root schema and those inside it. Only keywords that contain schemas lead
+// to them: the values of enum, const and unknown keywords are not schemas, even if they look like it.
+void Schema::read_names() {
+  uint32_t end = root_ + 1;
+  while (end < document_.count() && document_[end].parent != kNoIndex && document_[end].parent >= root_) ++end;
+  resource_of_ = workspace_.take<uint32_t>(end - root_);
+  auto* const places = workspace_.take<Place>(end - root_);
+  if (resource_of_ == nullptr || places == nullptr) return;
+  resources_.push({root_, without_fragment(identifier_of(root_))});
+  for (uint32_t node = root_; node < end; ++node) {
     const uint32_t parent = document_[node].parent;
-    if (document_.kind(parent) == JsonKind::kArray) {
-      node = parent;
-      continue;
-    }
-    const std::string_view name = document_.name(node);
-    if (name == "const" || name == "enum" || name == "default" || name == "examples") {
-      // Unless it is the name of a property.
-      const uint32_t grandparent = document_[parent].parent;
-      const std::string_view holder = grandparent == kNoIndex ? std::string_view() : document_.name(parent);
-      if (holder != "properties" && holder != "$defs" && holder != "definitions") return false;
-    }
-    node = parent;
-  }
-  return true;
-}
-
-std::string_view Schema::base_uri(uint32_t resource) const {
-  const uint32_t id = identifier_of(resource);
-  return id == kNoIndex ? std::string_view() : without_fragment(document_.text(id));
-}
-
-// Returns the absolute identifier against which relative ones are resolved: the one of the innermost schema around
-// `resource` that has one.
-std::string_view Schema::absolute_base(uint32_t resource) const {
-  while (resource != root_) {
-    if (has_scheme(base_uri(resource))) return base_uri(resource);
-    resource = resource_of(document_[resource].parent);
-  }
-  return base_uri(root_);
-}
-
-uint32_t Schema::find_identifier(std::string_view uri, uint32_t from) const {
-  const Resolved wanted(absolute_base(from), uri);
-  for (uint32_t node = 0; node < document_.count(); ++node) {
-    const uint32_t id = identifier_of(node);
-    if (id == kNoIndex) continue;
-    const std::string_view own = without_fragment(document_.text(id));
-    const std::string_view base =
-        node == root_ ? std::string_view() : absolute_base(resource_of(document_[node].parent));
-    if (Resolved(base, own) == wanted) return node;
-  }
-  return kNoIndex;
-}
-
-uint32_t Schema::find_anchor(uint32_t resource, std::string_view name) const {
-  for (uint32_t node = 0; node < document_.count(); ++node) {
-    if (document_.kind(node) != JsonKind::kObject || resource_of(node) != resource) continue;
-    for (const std::string_view keyword : {"$anchor", "$dynamicAnchor", "$id", "id"}) {
-      const uint32_t anchor = document_.member(node, keyword);
-      if (anchor == kNoIndex || document_.kind(anchor) != JsonKind::kString) continue;
-      std::string_view text = document_.text(anchor);
-      if (keyword == "$id" || keyword == "id") {
-        if (text.empty() || text[0] != '#') continue;
-        text.remove_prefix(1);
+    const bool is_root = node == root_;
+    const Place place = is_root ? Place::kSchema : place_of_child(places[parent - root_], node);
+    uint32_t resource = is_root ? 0 : resource_of_[parent - root_];
+    places[node - root_] = place;
+    if (place == Place::kSchema || place == Place::kSchemaOrList) {
+      const std::string_view identifier = without_fragment(identifier_of(node));
+      if (!identifier.empty()) {
+        const std::string_view base = is_root ? std::string_view() : resources_[resource].base;
+        named_.push({node, 0, false, base, identifier});
+        if (!is_root) resource = resources_.push({node, has_scheme(identifier) ? identifier : base});
       }
-      if (text == name && is_schema_place(node)) return node;
+      for (const std::string_view keyword : {"$anchor", "$dynamicAnchor", "$id", "id"}) {
+        const uint32_t anchor = document_.member(node, keyword);
+        if (anchor == kNoIndex || document_.kind(anchor) != JsonKind::kString) continue;
+        std::string_view name = document_.text(anchor);
+        if (keyword == "$id" || keyword == "id") {
+          if (name.empty() || name[0] != '#') continue;
+          name.remove_prefix(1);
+        }
+        named_.push({node, resource, true, {}, name});
+      }
     }
+    resource_of_[node - root_] = resource;
   }
-  return kNoIndex;
+  const uint32_t slot_count = std::bit_ceil(named_.size() + named_.size() / 2 + 1);
+  auto* const slots = workspace_.take<uint32_t>(slot_count);
+  if (slots == nullptr) return;
+  names_.use(slots, slot_count);
+  for (uint32_t i = 0; i < named_.size() && steps_ <= kMaxSchemaSteps; ++i) names_.insert(hash_of(named_[i]), i);
+}
+
+Schema::Place Schema::place_of(std::string_view keyword) {
+  for (const std::string_view name :
+       {"additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "not", "propertyNames",
+        "then", "unevaluatedItems", "unevaluatedProperties"}) {
+    if (name == keyword) return Place::kSchema;
+  }
+  for (const std::string_view name : {"allOf", "anyOf", "oneOf", "prefixItems"}) {
+    if (name == keyword) return Place::kList;
+  }
+  for (const std::string_view name :
+       {"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}) {
+    if (name == keyword) return Place::kMap;
+  }
+  return keyword == "items" ? Place::kSchemaOrList : Place::kNone;
+}
+
+Schema::Place Schema::place_of_child(Place parent, uint32_t child) const {
+  const bool is_element = document_.kind(document_[child].parent) == JsonKind::kArray;
+  switch (parent) {
+    case Place::kSchemaOrList:
+      return is_element ? Place::kSchema : place_of(document_.name(child));
+    case Place::kSchema:
+      return is_element ? Place::kNone : place_of(document_.name(child));
+    case Place::kList:
+      return is_element ? Place::kSchema : Place::kNone;
+    case Place::kMap:
+      return is_element ? Place::kNone : Place::kSchema;
+    default:
+      return Place::kNone;
+  }
+}
+
+// Returns the identifier of a schema, or an empty text if it has none or it is only a fragment.
+std::string_view Schema::identifier_of(uint32_t schema) const {
+  if (!modern_ && document_.member(schema, "$ref") != kNoIndex) return {};
+  for (const std::string_view name : {"$id", "id"}) {
+    if (modern_ && name == "id") continue;  // the name of draft 4
+    const uint32_t id = document_.member(schema, name);
+    if (id == kNoIndex || document_.kind(id) != JsonKind::kString) continue;
+    if (!document_.text(id).empty() && document_.text(id)[0] != '#') return document_.text(id);
+  }
+  return {};
+}
+
+uint32_t Schema::hash_of(const NamedSchema& named) const {
+  const Resolved name(named.base, named.name);
+  spend(name.size());
+  uint64_t hash = 14695981039346656037u ^ named.resource;  // FNV-1a
+  for (size_t i = 0; i < name.size(); ++i) hash = (hash ^ static_cast<uint8_t>(name.at(i))) * 1099511628211u;
+  return static_cast<uint32_t>(hash ^ hash >> 32);
+}
+
+// Returns the first schema in the document with this name, or kNoIndex.
+uint32_t Schema::find_name(const NamedSchema& wanted) const {
+  const uint32_t found = names_.find(hash_of(wanted), [&](uint32_t i) {
+    const NamedSchema& known = named_[i];
+    spend(1);
+    return known.is_anchor == wanted.is_anchor && known.resource == wanted.resource &&
+           Resolved(known.base, known.name) == Resolved(wanted.base, wanted.name);
+  });
+  return found == HashIndex::kAbsent ? kNoIndex : named_[found].node;
 }
 
 uint32_t Schema::child_of(uint32_t node, std::string_view token) const {
   if (document_.kind(node) == JsonKind::kArray) return document_.element(node, index_of(token));
-  if (document_.kind(node) != JsonKind::kObject) return kNoIndex;
-  for (const uint32_t child : document_.children(node)) {
-    if (names(token, document_.name(child))) return child;
-  }
-  return kNoIndex;
+  const size_t mark = workspace_.size();
+  char* const name = workspace_.take<char>(token.size());
+  if (name == nullptr) return kNoIndex;  // check_limits() reports that the workspace is exhausted
+  size_t size = 0;
+  while (!token.empty()) name[size++] = take_unescaped(&token);
+  const uint32_t child = document_.member(node, {name, size});
+  workspace_.release(mark);
+  return child;
 }
 
 uint32_t Schema::follow_pointer(uint32_t from, std::string_view pointer) const {
@@ -422,19 +442,23 @@ uint32_t Schema::follow_pointer(uint32_t from, std::string_view pointer) const {
 Status Schema::resolve(uint32_t member, uint32_t* target) const {
   if (document_.kind(member) != JsonKind::kString) return reject(member, "must be a string");
   const std::string_view uri = document_.text(member);
-  uint32_t resource = resource_of(member);
+  SOTTO_TRY(check_limits());
+  uint32_t resource = resource_of_[member - root_];
+  *target = resources_[resource].node;
   const std::string_view path = without_fragment(uri);
   if (!path.empty()) {
-    resource = find_identifier(path, resource);
-    if (resource == kNoIndex) return unsupported(member, "references to other documents are not supported");
+    *target = find_name({0, 0, false, resources_[resource].base, path});
+    if (*target == kNoIndex) return unsupported(member, "references to other documents are not supported");
+    resource = resource_of_[*target - root_];
   }
-  *target = resource;
   if (uri.size() > path.size() + 1) {
     const std::string_view fragment(uri.data() + path.size() + 1, uri.size() - path.size() - 1);
-    *target = fragment[0] == '/' ? follow_pointer(resource, fragment) : find_anchor(resource, fragment);
+    const bool is_pointer = fragment[0] == '/';
+    *target = is_pointer ? follow_pointer(*target, fragment) : find_name({0, resource, true, {}, fragment});
   }
-  if (*target == kNoIndex) return reject(member, "must refer to a place in this document");
-  return Status::kOk;
+  if (*target != kNoIndex) return Status::kOk;
+  SOTTO_TRY(check_limits());
+  return reject(member, "must refer to a place in this document");
 }
 
 Status Schema::skip_references(uint32_t* schema) const {
@@ -601,6 +625,7 @@ bool TypeVerdicts::requires_name(uint32_t schema, std::string_view name) const {
   const uint32_t required = schema_.assertion(schema, Keyword::kRequired);
   if (required == kNoIndex || document_.kind(required) != JsonKind::kArray) return false;
   for (const uint32_t n : document_.children(required)) {
+    schema_.spend(1);
     if (document_.kind(n) == JsonKind::kString && document_.text(n) == name) return true;
   }
   return false;
@@ -644,6 +669,7 @@ Status TypeVerdicts::properties_disjoint(uint32_t a, uint32_t b, bool* result) c
 
 Status TypeVerdicts::disjoint(uint32_t a, uint32_t b, bool* result) const {
   *result = false;
+  SOTTO_TRY(schema_.check_limits());
   SOTTO_TRY(schema_.skip_references(&a));
   SOTTO_TRY(schema_.skip_references(&b));
   for (const uint32_t schema : {a, b}) {

@@ -73,7 +73,9 @@ class Schema {
         options_(options),
         workspace_(workspace),
         error_(error),
-        modern_(options.schema_draft == 2020) {}
+        modern_(options.schema_draft == 2020),
+        resources_(workspace),
+        named_(workspace) {}
 
   // Makes a node the root. Its $schema may name the draft.
   void set_root(uint32_t node);
@@ -88,7 +90,10 @@ class Schema {
   Status unsupported(uint32_t node, const char* what) const;
   Status reject(uint32_t node, const char* what) const;
   Status fail_at_node(Status status, uint32_t node, const char* what) const;
-  Status check_memory() const;
+  // Counts steps of work that grow faster than the document.
+  void spend(uint64_t steps) const { steps_ += steps; }
+  // Fails if the workspace is exhausted or too many steps were spent.
+  Status check_limits() const;
 
   Keyword keyword(uint32_t member) const;
   bool is_asserting(uint32_t member) const;
@@ -119,13 +124,29 @@ class Schema {
 
  private:
   Status fail_at_value(Status status, uint32_t node, const char* subject, const char* what) const;
-  uint32_t resource_of(uint32_t node) const;
-  uint32_t identifier_of(uint32_t node) const;
-  bool is_schema_place(uint32_t node) const;
-  std::string_view base_uri(uint32_t resource) const;
-  std::string_view absolute_base(uint32_t resource) const;
-  uint32_t find_identifier(std::string_view uri, uint32_t from) const;
-  uint32_t find_anchor(uint32_t resource, std::string_view name) const;
+  // A schema with an identifier, or the root, with the absolute identifier against which relative ones inside it are
+  // resolved.
+  struct Resource {
+    uint32_t node;
+    std::string_view base;
+  };
+  // A schema that references find by an identifier (relative to `base`) or by an anchor of the resource.
+  struct NamedSchema {
+    uint32_t node;
+    uint32_t resource;
+    bool is_anchor;
+    std::string_view base;
+    std::string_view name;
+  };
+  // What may be at the place of a node: no schema, a schema, or a list or an object of schemas.
+  enum class Place : uint8_t { kNone, kSchema, kSchemaOrList, kList, kMap };
+
+  void read_names();
+  static Place place_of(std::string_view keyword);
+  Place place_of_child(Place parent, uint32_t child) const;
+  std::string_view identifier_of(uint32_t schema) const;
+  uint32_t hash_of(const NamedSchema& named) const;
+  uint32_t find_name(const NamedSchema& wanted) const;
   uint32_t child_of(uint32_t node, std::string_view token) const;
   uint32_t follow_pointer(uint32_t from, std::string_view pointer) const;
 
@@ -134,8 +155,13 @@ class Schema {
   Workspace& workspace_;
   Error* error_;
   uint32_t root_ = 0;
-  bool modern_;                  // whether the draft is later than 7; in earlier drafts, $ref hides its siblings
-  uint8_t* keywords_ = nullptr;  // for each node, 1 + the keyword that its name is, or 0 before it is looked up
+  bool modern_;                      // whether the draft is later than 7; in earlier drafts, $ref hides its siblings
+  uint8_t* keywords_ = nullptr;      // for each node, 1 + the keyword that its name is, or 0 before it is looked up
+  uint32_t* resource_of_ = nullptr;  // for each node of the root schema, the number of the innermost resource around it
+  GrowingArray<Resource> resources_;
+  GrowingArray<NamedSchema> named_;
+  HashIndex names_;  // of named_
+  mutable uint64_t steps_ = 0;
 };
 
 enum class Verdict : uint8_t { kFalse, kTrue, kOpen };

@@ -97,7 +97,7 @@ Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutoma
     CharacterAutomaton result;
     // If the only automaton is negated, it is intersected with itself, negated on both sides.
     if (!intersect_automata(self, *any && negated, other, negated, workspace_, &result)) {
-      SOTTO_TRY(schema_.check_memory());
+      SOTTO_TRY(schema_.check_limits());
       return schema_.unsupported(node, "the keywords of the string are too large to be combined");
     }
     *automaton = result;
@@ -119,7 +119,7 @@ Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutoma
         if (document_.kind(v) == JsonKind::kString) words.push(document_.text(v));
       }
       if (!automaton_of_words(words.span(), workspace_, &other)) {
-        SOTTO_TRY(schema_.check_memory());
+        SOTTO_TRY(schema_.check_limits());
         return schema_.unsupported(atom.node, "the values are too many to be combined with the other keywords");
       }
     }
@@ -139,7 +139,7 @@ Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutoma
     return Status::kOk;
   }
   if (!automaton_of_length(facts.minimum, facts.maximum, workspace_, &length)) {
-    SOTTO_TRY(schema_.check_memory());
+    SOTTO_TRY(schema_.check_limits());
     return schema_.unsupported(atoms[0].node, "the length is too large to be combined with the other keywords");
   }
   return intersect_with(length, false, atoms[0].node);
@@ -192,14 +192,14 @@ Status StringBuilder::build(Atoms atoms, uint32_t* expression) {
     const bool search = schema_.keyword(facts.pattern) == Keyword::kPattern;
     const uint32_t characters = json_.characters().regex(tree, search);
     if (characters != kNoIndex) *expression = json_.quoted(characters);
-    if (characters != kNoIndex) return schema_.check_memory();
+    if (characters != kNoIndex) return schema_.check_limits();
   }
   CharacterAutomaton automaton;
   bool any = true;
   SOTTO_TRY(restrict_by(atoms, true, &automaton, &any));
   if (automaton.state_count == 0) return Status::kOk;
   *expression = json_.quoted(json_.characters().automaton(automaton));
-  return schema_.check_memory();
+  return schema_.check_limits();
 }
 
 }  // namespace
@@ -207,15 +207,15 @@ Status StringBuilder::build(Atoms atoms, uint32_t* expression) {
 Status Patterns::parse(uint32_t node, RegexTree& tree) const {
   const bool is_text = document_.kind(node) == JsonKind::kString;
   if (is_text && schema_.keyword(node) == Keyword::kFormat) {
-    if (parse_format(document_.text(node), tree, workspace_)) return schema_.check_memory();
-    SOTTO_TRY(schema_.check_memory());
+    if (parse_format(document_.text(node), tree, workspace_)) return schema_.check_limits();
+    SOTTO_TRY(schema_.check_limits());
     return schema_.unsupported(node, "the format is not supported");
   }
   // The pattern is the text of a keyword, or the name of a member of patternProperties.
   const std::string_view pattern = is_text ? document_.text(node) : document_.name(node);
   Error inner;
   const Status status = parse_regex(pattern, tree, workspace_, &inner);
-  if (status == Status::kOk) return schema_.check_memory();
+  if (status == Status::kOk) return schema_.check_limits();
   return schema_.fail_at_node(status, node, inner.message);
 }
 
@@ -229,11 +229,11 @@ Status Patterns::automaton(uint32_t node, CharacterAutomaton* automaton) {
   SOTTO_TRY(parse(node, tree));
   const bool search = document_.kind(node) != JsonKind::kString || schema_.keyword(node) != Keyword::kFormat;
   if (!automaton_of_regex(tree, search, workspace_, automaton)) {
-    SOTTO_TRY(schema_.check_memory());
+    SOTTO_TRY(schema_.check_limits());
     return schema_.unsupported(node, "the pattern is too large to be combined with other keywords");
   }
   known_.push({node, *automaton});
-  return schema_.check_memory();
+  return schema_.check_limits();
 }
 
 Status names_automaton(SchemaCompiler& compiler, uint32_t schema, CharacterAutomaton* automaton) {
@@ -244,19 +244,19 @@ Status names_automaton(SchemaCompiler& compiler, uint32_t schema, CharacterAutom
   SOTTO_TRY(compiler.expansion().expand({&goal, 1}, JsonType::kString, alternatives));
   // The union is the complement of the strings that no alternative accepts.
   CharacterAutomaton rejected;
-  if (!automaton_of_length(0, kUnbounded, workspace, &rejected)) return facts.check_memory();
+  if (!automaton_of_length(0, kUnbounded, workspace, &rejected)) return facts.check_limits();
   const CharacterAutomaton all = rejected;
   for (uint32_t i = 0; i < alternatives.size(); ++i) {
     CharacterAutomaton one = all;
     bool any = true;
     if (!alternatives[i].empty()) SOTTO_TRY(StringBuilder(compiler).restrict_by(alternatives[i], true, &one, &any));
     if (!intersect_automata(rejected, false, one, true, workspace, &rejected)) {
-      SOTTO_TRY(facts.check_memory());
+      SOTTO_TRY(facts.check_limits());
       return facts.unsupported(schema, "the names are too many alternatives");
     }
   }
   if (!intersect_automata(all, false, rejected, true, workspace, automaton)) {
-    SOTTO_TRY(facts.check_memory());
+    SOTTO_TRY(facts.check_limits());
     return facts.unsupported(schema, "the names are too many alternatives");
   }
   return Status::kOk;
