@@ -63,7 +63,8 @@ typedef struct sotto_grammar sotto_grammar;
 /* Languages in which a grammar can be written. */
 typedef int32_t sotto_grammar_language;
 enum {
-  /* GBNF, the grammar notation of llama.cpp. */
+  /* GBNF, the grammar notation of llama.cpp. Ranges (<[1-9]>) and complements (!<[5]>) of tokens do
+   * not contain end tokens. */
   SOTTO_GRAMMAR_GBNF = 0,
   /* JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated
    * into an exact grammar is rejected, and the message names the keyword and its JSON pointer. */

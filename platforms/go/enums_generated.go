@@ -89,7 +89,8 @@ const (
 type GrammarLanguage int32
 
 const (
-	// GBNF, the grammar notation of llama.cpp.
+	// GBNF, the grammar notation of llama.cpp. Ranges (<[1-9]>) and complements (!<[5]>) of tokens do not contain end
+	// tokens.
 	LanguageGBNF GrammarLanguage = 0
 	// JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated into an exact
 	// grammar is rejected, and the message names the keyword and its JSON pointer.

@@ -190,6 +190,20 @@ TEST(Matcher, MasksAcceptsAndEnds) {
   EXPECT_EQ(matcher.allowed(kCount), (Tokens{kA, kAb}));
 }
 
+TEST(Matcher, RangesOfTokensDoNotContainEndTokens) {
+  const OpenVocabulary vocabulary({"a", "b", "x", ""}, {0, 0, 0, 1}, {3});
+  const auto allowed_after_a = [&](const std::string& source) {
+    const OpenGrammar grammar(source, [&](auto& params) { params.vocabulary = vocabulary.get(); });
+    OpenMatcher matcher(grammar, &vocabulary);
+    EXPECT_EQ(matcher.take(0), SOTTO_OK);
+    return matcher.allowed(4);
+  };
+  EXPECT_EQ(allowed_after_a("root ::= \"a\" !<[1]> \"b\""), (std::set<sotto_token>{0, 2}));
+  EXPECT_EQ(allowed_after_a("root ::= \"a\" <[1-3]> \"b\""), (std::set<sotto_token>{1, 2}));
+  EXPECT_EQ(allowed_after_a("root ::= \"a\" !<[1]>?"), (std::set<sotto_token>{0, 2, 3}));
+  EXPECT_EQ(allowed_after_a("root ::= \"a\" <[3]>"), (std::set<sotto_token>{3}));
+}
+
 TEST(Matcher, ForksForcesAndTests) {
   OpenGrammar grammar("root ::= \"cabbage\" | \"cab\" [0-9]+");
   OpenMatcher matcher(grammar, &little(), [](auto& p) {

@@ -119,7 +119,7 @@ uint32_t find_token(const void* self, std::span<const char> text) {
 
 TokenNames token_names(const Vocabulary* vocabulary) {
   if (vocabulary == nullptr) return {};
-  return {vocabulary, vocabulary->token_count, find_token};
+  return {vocabulary, vocabulary->token_count, find_token, vocabulary->source.end_tokens};
 }
 
 Status compile_source(std::span<const char> text, const GrammarParams& params, const RuleWarnings& warnings,

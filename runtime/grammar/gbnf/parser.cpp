@@ -389,16 +389,29 @@ class GbnfParser {
       SOTTO_TRY(token_text(&tokens));
     }
     const uint32_t first = builder_.begin_intervals();
-    if (!complement) {
+    if (!complement && tokens.first == tokens.last) {
       builder_.add_interval(tokens);
-      return atom(builder_.tokens(first));
-    }
-    if (tokens.first > 0) builder_.add_interval({0, tokens.first - 1});
-    if (tokens.last + 1 < names_.token_count) {
-      builder_.add_interval({tokens.last + 1, names_.token_count - 1});
+    } else if (!complement) {
+      add_tokens_of_text(tokens.first, tokens.last + 1);
+    } else {
+      add_tokens_of_text(0, tokens.first);
+      add_tokens_of_text(tokens.last + 1, names_.token_count);
     }
     if (builder_.begin_intervals() == first) return lexer_.fail(begin, "no token is left");
     return atom(builder_.tokens(first));
+  }
+
+  // Adds the tokens from `first` to before `end` that do not end a text.
+  void add_tokens_of_text(uint32_t first, uint32_t end) {
+    while (first < end) {
+      uint32_t next = end;
+      for (const int32_t token : names_.end_tokens) {
+        const auto number = static_cast<uint32_t>(token);
+        if (number >= first) next = std::min(next, number);
+      }
+      if (next > first) builder_.add_interval({first, next - 1});
+      first = next + 1;
+    }
   }
 
   Status token_numbers(Interval* tokens) {

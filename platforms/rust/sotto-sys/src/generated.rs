@@ -92,7 +92,8 @@ pub const SOTTO_LOG_INFO: i32 = 3;
 
 /// Languages in which a grammar can be written.
 pub type sotto_grammar_language = i32;
-/// GBNF, the grammar notation of llama.cpp.
+/// GBNF, the grammar notation of llama.cpp. Ranges (<\[1-9\]>) and complements (!<\[5\]>) of tokens
+/// do not contain end tokens.
 pub const SOTTO_GRAMMAR_GBNF: i32 = 0;
 /// JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated
 /// into an exact grammar is rejected, and the message names the keyword and its JSON pointer.
@@ -983,8 +984,8 @@ pub struct sotto_search_params {
     pub step_user_data: *mut c_void,
 }
 
-/// Threads that the host provides instead of the session's own. The session calls both functions
-/// from the thread that uses it. The executor must outlive the session.
+/// Threads that the host provides instead of the session's own. The executor must outlive the
+/// session.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_executor {
@@ -992,8 +993,9 @@ pub struct sotto_executor {
     pub reserved: u32,
     /// Returns the number of tasks that can run at the same time, in addition to the caller.
     pub num_threads: Option<unsafe extern "C" fn(executor_context: *mut c_void) -> i32>,
-    /// Runs task(context) on another thread. The task must start without delay, because the tasks
-    /// wait for each other.
+    /// Runs task(context) once, on another thread. It is called by the thread that uses the session
+    /// and from within tasks. A task that starts late or runs on the calling thread only costs
+    /// time. sotto_session_deinit waits until all tasks have run.
     pub schedule: Option<
         unsafe extern "C" fn(
             executor_context: *mut c_void,

@@ -20,7 +20,8 @@ use std::sync::Arc;
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum GrammarLanguage {
-    /// GBNF, the grammar notation of llama.cpp.
+    /// GBNF, the grammar notation of llama.cpp. Ranges (<\[1-9\]>) and complements (!<\[5\]>) of
+    /// tokens do not contain end tokens.
     Gbnf = sys::SOTTO_GRAMMAR_GBNF,
     /// JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated
     /// into an exact grammar is rejected, and the message names the keyword and its JSON pointer.

@@ -3,7 +3,10 @@ package io.github.sotto;
 
 /** Languages in which a grammar can be written. */
 public enum GrammarLanguage implements Constant {
-    /** GBNF, the grammar notation of llama.cpp. */
+    /**
+     * GBNF, the grammar notation of llama.cpp. Ranges (&lt;[1-9]&gt;) and complements (!&lt;[5]&gt;) of tokens do not
+     * contain end tokens.
+     */
     GBNF(0),
     /**
      * JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated into an exact
