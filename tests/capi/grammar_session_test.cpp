@@ -98,6 +98,62 @@ class GrammarSession : public OpenSession {
   }
 };
 
+// Returns a schema from a member for each number, joined by commas.
+template <typename Member>
+std::string joined(int count, Member member) {
+  std::string list;
+  for (int i = 0; i < count; ++i) list += (i == 0 ? "" : ",") + member(std::to_string(i));
+  return list;
+}
+
+std::string repeated(int count, const std::string& text) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+TEST(GrammarSession, DefaultMatcherMemorySufficesForPlainGrammars) {
+  const auto properties = [](const std::string& i) { return "\"p" + i + "\":{\"type\":\"integer\"}"; };
+  const auto constant = [](const std::string& i) { return "{\"const\":\"value " + i + " of many\"}"; };
+  const auto list = [](const std::string& i) { return "{\"const\":[" + i + ",\"x\"]}"; };
+  const auto object = [](const std::string& i) {
+    return "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},\"k" + i +
+           "\":{\"type\":\"string\"}},\"required\":[\"a\"]}";
+  };
+  const std::string node =
+      R"({"type":"object","properties":{"v":{"type":"string"},"next":{"anyOf":[{"type":"null"},{"$ref":"#"}]}},)"
+      R"("required":["v","next"],"additionalProperties":false})";
+  const struct {
+    sotto_grammar_language language;
+    std::string source;
+    std::string text;
+  } cases[] = {
+      {SOTTO_GRAMMAR_JSON_SCHEMA,
+       "{\"type\":\"object\",\"properties\":{" + joined(300, properties) + "},\"additionalProperties\":false}",
+       "{\"p3\": 1, \"p37\": 22, \"p100\": 333, \"p299\": 4}"},
+      {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"anyOf\":[" + joined(200, object) + "]}", R"({"a": 12, "k150": "text"})"},
+      {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"anyOf\":[" + joined(500, constant) + "]}", "\"value 350 of many\""},
+      {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"anyOf\":[" + joined(500, list) + "]}", "[350, \"x\"]"},
+      {SOTTO_GRAMMAR_JSON_SCHEMA, node, repeated(100, R"({"v": "x", "next": )") + "null" + repeated(100, "}")},
+      {SOTTO_GRAMMAR_JSON, "", repeated(200, "[") + repeated(200, "]")},
+      {SOTTO_GRAMMAR_GBNF, "root ::= x{0,50}\nx ::= \"a\"{0,50}", repeated(2000, "a")},
+  };
+  for (const auto& [language, source, text] : cases) {
+    SCOPED_TRACE(source.substr(0, 60));
+    const sotto_grammar_language written = language;
+    const OpenGrammar grammar(
+        source, [written](auto& params) { params.language = written; }, 8);
+    OpenMatcher matcher(grammar, &words());
+    const uint64_t* mask = nullptr;
+    for (const sotto_token token : tokens_of(text)) {
+      ASSERT_EQ(sotto_matcher_borrow_mask(matcher.get(), 0, &mask), SOTTO_OK);
+      ASSERT_EQ(matcher.take(token), SOTTO_OK);
+    }
+    ASSERT_EQ(sotto_matcher_borrow_mask(matcher.get(), 0, &mask), SOTTO_OK);
+    EXPECT_EQ(matcher.info().may_end, 1u);
+  }
+}
+
 TEST(GrammarSession, GeneratedTextParses) {
   const OpenGrammar grammar = compact(kPerson);
   OpenMatcher matcher(grammar, &words());

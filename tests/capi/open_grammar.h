@@ -66,12 +66,12 @@ class OpenGrammar {
  public:
   using Adjust = std::function<void(sotto_grammar_params&)>;
 
-  explicit OpenGrammar(const std::string& source, const Adjust& adjust = {}) {
+  explicit OpenGrammar(const std::string& source, const Adjust& adjust = {}, size_t memory_factor = 1) {
     error.struct_size = sizeof error;
     sotto_grammar_params params;
     sotto_grammar_params_init(&params, sizeof params);
     if (adjust) adjust(params);
-    const size_t memory = sotto_grammar_typical_memory(source.size());
+    const size_t memory = memory_factor * sotto_grammar_typical_memory(source.size());
     memory_ = std::make_unique<AlignedBytes>(memory, 0xEE);
     status =
         sotto_grammar_compile(source.data(), source.size(), &params, memory_->data(), memory, &grammar_, &size, &error);

@@ -9,8 +9,11 @@ namespace {
 
 constexpr uint32_t kSmallStates = 200;
 constexpr uint32_t kTinyStates = 50;
-constexpr uint32_t kMaxRules = 64;   // maximum number of rules that are followed from one rule
-constexpr uint32_t kMaxCalls = 512;  // if a rule has more calls, it is assumed not to be left-recursive
+constexpr uint32_t kNarrowRules = 32;       // rules that begin at the same place and need no further memory
+constexpr uint32_t kMaxWideRules = 512;     // more of them get no further memory
+constexpr uint32_t kMaxRepeatedCalls = 64;  // more of them get no further memory
+constexpr uint32_t kMaxRules = 64;          // maximum number of rules that are followed from one rule
+constexpr uint32_t kMaxCalls = 512;         // if a rule has more calls, it is assumed not to be left-recursive
 
 // Returns whether a string of the rule may begin with a string of the same rule.
 bool is_left_recursive(const CompiledGrammar& grammar, uint32_t rule_start) {
@@ -37,6 +40,19 @@ bool has_left_recursion(const CompiledGrammar& grammar) {
   return false;
 }
 
+// Returns how many calls of a rule directly follow a call of the same rule. In a text of such a rule's strings, it is
+// often open where one ends and the next begins.
+uint32_t count_repeated_calls(const CompiledGrammar& grammar) {
+  if (grammar.counts().calls > kMaxCalls) return 0;
+  uint32_t count = 0;
+  for (uint32_t state = 0; state < grammar.counts().states; ++state) {
+    for (const GrammarCall& call : grammar.calls(state)) {
+      for (const GrammarCall& next : grammar.calls(call.target)) count += next.rule_start == call.rule_start;
+    }
+  }
+  return count;
+}
+
 // The estimates are fitted to measurements of GBNF files, JSON schemas and random grammars. As long as a text can be
 // parsed in only one way, the memory is proportional to the size of the grammar. A small grammar may have many parses
 // at the same time; the memory for them decreases with the square of the number of states. Left recursion and counting
@@ -45,22 +61,29 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
   const CompiledGrammar::Counts& counts = grammar.counts();
   const uint32_t states = std::min(counts.states, 1u << 14);
   const uint32_t calls = std::min(counts.calls, 1u << 14);
-  // All rules may begin at the same place. Each is visited twice, on a node of its own.
+  // All rules may begin at the same place, as the members of an object do that are all optional. Each is then visited
+  // several times, on nodes of its own, and is part of several sets.
   const uint32_t rules = std::min(grammar.rule_count(), calls);
-  const uint32_t visits = 2 * rules;
+  const uint32_t wide_rules = std::min(rules - std::min(rules, kNarrowRules), kMaxWideRules);
+  const uint32_t visits = 2 * rules + 3 * wide_rules;
   const auto faded = [=](uint32_t most, uint32_t small = kSmallStates) {
     const uint32_t divisor = std::max(states, small);
     return static_cast<uint32_t>(uint64_t{most} * small * small / divisor / divisor);
   };
-  constexpr uint32_t kMax = 1024;
+  constexpr uint32_t kMax = 2048;
+  constexpr uint32_t kMaxSets = 1024;
   MatcherParams limits = given;
   const uint32_t more_calls = calls - std::min(visits, calls);
   limits.work_count = std::min(96 + visits + faded(64 + states / 16 + more_calls), kMax);
-  limits.state_set_count = std::min(40 + (states + calls) / 8 + faded(28), kMax);
-  const uint32_t nodes = std::max(96 + calls / 4, 64 + rules) + faded(128);
+  limits.state_set_count = std::min(40 + (states + calls) / 8 + faded(28), kMaxSets);
+  const uint32_t nodes = std::max(96 + calls / 4, 64 + rules + 3 * wide_rules / 2) + faded(128);
   limits.node_count = calls == 0 ? 32 : std::min(nodes, kMax);
-  limits.frame_count = limits.node_count + limits.node_count / 8 + faded(limits.node_count);
-  limits.state_count = limits.state_set_count * 3 / 2 + 96 + faded(limits.state_set_count * 3 / 2 + 32);
+  limits.frame_count = limits.node_count + limits.node_count / 8 + faded(limits.node_count) + 6 * wide_rules;
+  limits.state_count =
+      limits.state_set_count * 3 / 2 + 96 + faded(limits.state_set_count * 3 / 2 + 32) + 24 * wide_rules;
+  const uint32_t repeated = std::min(count_repeated_calls(grammar), kMaxRepeatedCalls);
+  limits.frame_count += 32 * repeated;
+  limits.state_count += 80 * repeated;
   if (counts.loops > 0) {
     limits.work_count = 2048;
     limits.state_set_count = 768;
