@@ -154,10 +154,10 @@ struct SavedState::Counts {
            static_cast<uint32_t>(pending) < (has_pending != 0 ? vocabulary : 1) && answer_start <= token_count &&
            states_begin <= token_count && token_count - states_begin <= capacity &&
            (token_count == 0 || states_begin < token_count) && healing_place <= token_count &&
-           healing_size <= kMaxTokenBytes && buffered_count <= TokenBuffer::kCapacity &&
-           buffered_count <= token_count - states_begin && (buffered_count == 0 || buffered_count < token_count) &&
-           rejected_count <= RejectedTokens::kCapacity && rejected_attempts <= RejectedTokens::kMaxAttempts &&
-           reject_newest <= 1 && is_end(end);
+           (healing_size > 0 || healing_place == 0) && healing_size <= kMaxTokenBytes &&
+           buffered_count <= TokenBuffer::kCapacity && buffered_count <= token_count - states_begin &&
+           (buffered_count == 0 || buffered_count < token_count) && rejected_count <= RejectedTokens::kCapacity &&
+           rejected_attempts <= RejectedTokens::kMaxAttempts && reject_newest <= 1 && is_end(end);
   }
 };
 

@@ -230,6 +230,28 @@ TEST(SavedState, ForgedStatesAreSafe) {
   EXPECT_GT(refused, 300u);
 }
 
+TEST(SavedState, ForgedStatesThatAreRestoredCanBeSavedAgain) {
+  Small small;
+  const auto open = [](SessionParams& params) { params.context_tokens = 16; };
+  OpenedSession target(text_model(), open);
+  OpenedSession other(text_model(), open);
+  size_t restored = 0;
+  for (size_t from_end = 9; from_end < std::min<size_t>(700, small.bytes.size() - 100); ++from_end) {
+    for (const uint8_t value : {1, 2, 5}) {
+      std::vector<uint8_t> bytes = small.bytes;
+      bytes[bytes.size() - from_end] = value;
+      sign(bytes);
+      if (SavedState::restore(bytes, target.get(), nullptr) != Status::kOk) continue;
+      ++restored;
+      for (const uint64_t count : {target->token_count(), uint64_t{3}, uint64_t{1}}) {
+        (void)target->rewind(count);
+        ASSERT_EQ(SavedState::restore(save(*target.get()), other.get(), nullptr), Status::kOk) << from_end;
+      }
+    }
+  }
+  EXPECT_GT(restored, 100u);
+}
+
 TEST(SavedState, MismatchNamesTheParameter) {
   Small small;
   const auto refuse = [&](const Model& model, const std::string& name, auto change) {
