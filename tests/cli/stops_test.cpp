@@ -188,6 +188,21 @@ TEST(States, KeepTheTextsOfASearchThatDoesNotFit) {
   }
 }
 
+TEST(States, AStateThatCannotBeWrittenKeepsTheOldOne) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("state");
+  generated({"-n", "4", "--save-state", path});
+  const std::string old = read_file(path);
+  ASSERT_GT(old.size(), 1024u);
+  const std::string command = "trap '' XFSZ; ulimit -f 1; exec " + shell_word(SOTTO_CLI) + " generate -m " +
+                              shell_word(SOTTO_DEMO_MODEL) + " -p x -n 2 --save-state " + shell_word(path);
+  const Result result = Program("/bin/sh", {"-c", command}).wait();
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.err.find(path + ": "), std::string::npos) << result.err;
+  EXPECT_TRUE(read_file(path) == old);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.file("")), {}), 1);
+}
+
 TEST(States, WrongStatesAreReported) {
   const TemporaryFolder folder;
   const std::string path = folder.file("state");

@@ -99,6 +99,8 @@ TEST(Tokenize, BadJsonLinesAreReportedAndTheRestIsAnswered) {
                                         "{\"ids\":[18446744073709551615]}",
                                         "{\"text\":7}",
                                         "{\"text\":\"a\",\"ids\":[]}",
+                                        "{\"text\":\"a\",\"special\":true}",
+                                        "{\"text\":" + std::string(200'000, '[') + std::string(200'000, ']') + "}",
                                         "{\"text\":\"\xff\"}",
                                         "{\"text\":\"\\ud800\"}",
                                         "{\"ids\":[1000000]}",

@@ -463,6 +463,12 @@ const Json::List& to_list(const Json& value, const std::string& name) {
   return value.list();
 }
 
+void reject_other_members(const Json& object, std::initializer_list<std::string_view> known) {
+  for (const auto& [name, value] : object.members()) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) throw Failure('"' + name + "\": no such field");
+  }
+}
+
 std::vector<JsonMember> members_of(std::string_view object) {
   PartReader reader(object);
   std::vector<JsonMember> members;

@@ -115,6 +115,9 @@ std::vector<sotto_token> to_tokens(const Json& value, const std::string& name);
 const std::string& to_text(const Json& value, const std::string& name);
 const Json::List& to_list(const Json& value, const std::string& name);
 
+// Throws a Failure if an object has a member with another name.
+void reject_other_members(const Json& object, std::initializer_list<std::string_view> known);
+
 // The parts of an object or a list as they are written. Digits, order and repeated names are kept, which a Json would
 // lose. Values are checked only to find their ends. Each function throws a Failure "not JSON: ...".
 struct JsonMember {

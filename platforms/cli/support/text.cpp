@@ -1,13 +1,16 @@
 // Reading and writing of bytes, UTF-8, quoting, and numbers for people.
 #include "platforms/cli/support/text.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 
 #include "platforms/cli/support/failure.h"
@@ -33,6 +36,16 @@ std::string escaped_byte(char byte) {
   char buffer[8];
   std::snprintf(buffer, sizeof buffer, "\\x%02x", static_cast<unsigned char>(byte));
   return buffer;
+}
+
+// Writes all bytes and closes the file, which may be null. Returns false and sets errno on failure.
+bool write_file(FILE* file, const std::string& bytes) {
+  if (file == nullptr) return false;
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size() && std::fflush(file) == 0;
+  const int error = errno;
+  const bool closed = std::fclose(file) == 0;
+  if (!written) errno = error;
+  return written && closed;
 }
 
 }  // namespace
@@ -64,10 +77,27 @@ std::string read_all(const std::string& path) {
 }
 
 void write_all(const std::string& path, const std::string& bytes) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "wb"), std::fclose);
-  if (!file || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() || std::fflush(file.get()) != 0) {
+  std::error_code ignored;
+  std::filesystem::path target = std::filesystem::weakly_canonical(path, ignored);
+  if (target.empty()) target = path;
+  const std::filesystem::file_status old = std::filesystem::status(target, ignored);
+  if (std::filesystem::exists(old) && !std::filesystem::is_regular_file(old)) {
+    if (write_file(std::fopen(path.c_str(), "wb"), bytes)) return;
     throw Failure(path + ": " + std::strerror(errno));
   }
+  // A temporary file that replaces the old one at the end, so that the old one is whole until the new one is.
+  std::string temporary = target.string() + ".XXXXXX";
+  const int descriptor = mkstemp(temporary.data());
+  if (descriptor == -1) throw Failure(path + ": " + std::strerror(errno));
+  const mode_t masked = umask(0);
+  umask(masked);
+  const mode_t mode = std::filesystem::exists(old) ? static_cast<mode_t>(old.permissions()) : 0666 & ~masked;
+  const bool written = fchmod(descriptor, mode) == 0 && write_file(fdopen(descriptor, "wb"), bytes) &&
+                       std::rename(temporary.c_str(), target.c_str()) == 0;
+  if (written) return;
+  const int error = errno;
+  unlink(temporary.c_str());
+  throw Failure(path + ": " + std::strerror(error));
 }
 
 void flush_output() {

@@ -22,7 +22,7 @@ struct Input {
 // Returns the contents of a file, or of standard input for "-". Throws a Failure that names it.
 std::string read_all(const std::string& path);
 
-// Replaces a file. Throws a Failure that names it.
+// Replaces a file, which keeps its old contents until the new ones are complete. Throws a Failure that names it.
 void write_all(const std::string& path, const std::string& bytes);
 
 // Throws a Failure if standard output did not accept everything that was printed.

@@ -68,11 +68,7 @@ std::vector<uint64_t> read_mask(const Json& value, size_t vocabulary_size) {
 
 void check_names(const Json& object) {
   if (!object.is_object()) throw Failure("a line is an object with \"logits\" or \"probs\"");
-  constexpr const char* kKnown[] = {"logits", "probs", "history", "generated", "mask", "params", "draws", "id"};
-  for (const auto& [name, value] : object.members()) {
-    const bool is_known = std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown);
-    if (!is_known) throw Failure('"' + name + "\": no such field");
-  }
+  reject_other_members(object, {"logits", "probs", "history", "generated", "mask", "params", "draws", "id"});
 }
 
 // The limit belongs to the input, not to the sampler.

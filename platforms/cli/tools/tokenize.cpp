@@ -72,6 +72,7 @@ Json convert_line(const LoadedModel& model, bool special, const std::string& lin
   const Json* text = request.find("text");
   const Json* ids = request.find("ids");
   if ((text == nullptr) == (ids == nullptr)) throw Failure("needs to be an object with \"text\" or with \"ids\"");
+  reject_other_members(request, {"text", "ids"});
   if (ids != nullptr) return text_json(model.detokenize(to_tokens(*ids, "ids")));
   if (!text->is_string()) throw Failure("\"text\" is not a string");
   return {{"ids", model.tokenize(text->text(), special, "text")}};
