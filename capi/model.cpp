@@ -108,11 +108,44 @@ sotto_status sotto_model_get_info(const sotto_model* handle, sotto_model_info* i
   filled.weight_bytes = count_weight_bytes(model);
   filled.layer_weight_bits = most_layer_weight_bits(model);
   filled.head_weight_bits = bits_of(model.head());
+  filled.end_of_text_count = static_cast<uint32_t>(model.view().end_of_text_tokens().size());
+  const sotto::SamplingDefaults& defaults = model.view().sampling_defaults();
+  filled.default_temperature = defaults.temperature;
+  filled.default_top_k = defaults.top_k;
+  filled.default_top_p = defaults.top_p;
+  filled.default_min_p = defaults.min_p;
+  filled.default_typical_p = defaults.typical_p;
+  filled.default_repetition_penalty = defaults.repetition_penalty;
+  filled.default_repetition_window = defaults.repetition_window;
+  filled.default_no_repeat_ngram = defaults.no_repeat_ngram;
   sotto::VocabularySection vocabulary;
   if (model.view().find_vocabulary(&vocabulary) && vocabulary.version == sotto::kPreparedVersion) {
     filled.vocabulary_bytes = vocabulary.arrays.size;
   }
   sotto::capi::fill(info, filled);
+  return SOTTO_OK;
+}
+
+sotto_status sotto_model_text(const sotto_model* handle, sotto_model_text_kind kind, const char** text, size_t* size) {
+  if (handle == nullptr || text == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
+  const sotto::ModelView& view = unwrap(handle)->view();
+  switch (kind) {
+    case SOTTO_MODEL_TEXT_NAME:
+      *text = view.name();
+      break;
+    case SOTTO_MODEL_TEXT_SOURCE:
+      *text = view.source();
+      break;
+    case SOTTO_MODEL_TEXT_LICENSE:
+      *text = view.license();
+      break;
+    case SOTTO_MODEL_TEXT_CHAT_TEMPLATE:
+      *text = view.chat_template();
+      break;
+    default:
+      return SOTTO_INVALID_ARGUMENT;
+  }
+  *size = std::strlen(*text);
   return SOTTO_OK;
 }
 
@@ -142,6 +175,20 @@ sotto_status sotto_token_bytes(const sotto_model* model, sotto_token token, cons
   const auto found = tokenizer->bytes_of(static_cast<uint32_t>(token));
   *bytes = found.data();
   *size = found.size();
+  return SOTTO_OK;
+}
+
+sotto_status sotto_token_flags(const sotto_model* handle, sotto_token token, uint32_t* flags) {
+  if (handle == nullptr || flags == nullptr) return SOTTO_INVALID_ARGUMENT;
+  const Model& model = *unwrap(handle);
+  if (static_cast<uint32_t>(token) >= model.config().vocabulary_size) return SOTTO_INVALID_ARGUMENT;
+  // In the order of TokenKind.
+  constexpr uint32_t kKinds[] = {0, SOTTO_TOKEN_ADDED, SOTTO_TOKEN_SPECIAL, SOTTO_TOKEN_UNUSED};
+  const auto ends = model.view().end_of_text_tokens();
+  *flags = std::find(ends.begin(), ends.end(), token) != ends.end() ? uint32_t{SOTTO_TOKEN_END_OF_TEXT} : 0;
+  if (const TokenizerView* tokenizer = model.tokenizer(); tokenizer != nullptr) {
+    *flags |= kKinds[static_cast<size_t>(tokenizer->token_kinds[static_cast<size_t>(token)])];
+  }
   return SOTTO_OK;
 }
 

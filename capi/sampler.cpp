@@ -89,13 +89,16 @@ sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_siz
   if (memory == nullptr) return out.null_argument("memory");
   if (sampler == nullptr) return out.null_argument("sampler");
   const sotto::Model* model = unwrap(handle);
-  sotto::SamplerShape shape = {vocabulary_size, sotto::kNoTokenId, list_bytes, {}};
+  sotto::SamplerShape shape;
+  shape.vocabulary_size = vocabulary_size;
+  shape.list_bytes = list_bytes;
   if (model != nullptr) {
     if (model->config().vocabulary_size != vocabulary_size) {
       return wrap(fail(out.get(), Status::kInvalidArgument, "vocabulary_size is ", vocabulary_size,
                        "; it must be the model's, ", model->config().vocabulary_size));
     }
-    shape.end_token = model->config().end_of_text_token;
+    shape.end_tokens = model->view().end_of_text_tokens();
+    shape.defaults = &model->view().sampling_defaults();
     if (model->tokenizer() != nullptr) shape.bytes = {model, bytes_of};
   }
   StandaloneSampler* made = nullptr;

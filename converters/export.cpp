@@ -119,6 +119,8 @@ std::string merge_text(const TokenizerView& tokenizer, const TokenMerge& merge) 
 
 ordered_json config_json(const CheckpointInfo& info) {
   const auto end_of_text = info.end_of_text_token < 0 ? ordered_json() : ordered_json(info.end_of_text_token);
+  const bool has_several = !info.other_end_of_text_tokens.empty();
+  const auto ends = has_several ? ordered_json(info.end_of_text_tokens()) : end_of_text;
   return {{"architectures", ordered_json::array({"GPT2LMHeadModel"})},
           {"model_type", "gpt2"},
           {"_name_or_path", info.name},
@@ -132,7 +134,7 @@ ordered_json config_json(const CheckpointInfo& info) {
           {"layer_norm_epsilon", info.norm_epsilon},
           {"tie_word_embeddings", info.head_kind == HeadKind::kTied},
           {"bos_token_id", end_of_text},
-          {"eos_token_id", end_of_text},
+          {"eos_token_id", ends},
           {"torch_dtype", "float32"}};
 }
 
@@ -246,6 +248,7 @@ GgufValues gguf_values(const CheckpointInfo& info, const TokenizerView* tokenize
   GgufValues values;
   values.text("general.architecture", "gpt2");
   values.text("general.name", info.name);
+  if (!info.license.empty()) values.text("general.license", info.license);
   values.number("general.file_type", kMostlyQ8);
   values.number("general.quantization_version", 2);
   values.number("gpt2.vocab_size", info.shape.vocabulary_size);
@@ -260,6 +263,7 @@ GgufValues gguf_values(const CheckpointInfo& info, const TokenizerView* tokenize
   } else {
     put_tokenizer(*tokenizer, values);
   }
+  if (!info.chat_template.empty()) values.text("tokenizer.chat_template", info.chat_template);
   if (info.end_of_text_token >= 0) {
     values.number("tokenizer.ggml.bos_token_id", static_cast<uint32_t>(info.end_of_text_token));
     values.number("tokenizer.ggml.eos_token_id", static_cast<uint32_t>(info.end_of_text_token));

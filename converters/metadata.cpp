@@ -3,6 +3,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "runtime/generated/params.h"
 #include "runtime/model/model_generated.h"
 
 namespace sotto {
@@ -52,6 +53,24 @@ Offset<format::Vocabulary> put(FlatBufferBuilder& builder, const VocabularyRange
   const format::DataRange arrays = put(vocabulary.arrays);
   return format::CreateVocabulary(builder, vocabulary.version, vocabulary.text_count, vocabulary.node_count,
                                   vocabulary.longest, &arrays);
+}
+
+Offset<format::SamplingDefaults> put(FlatBufferBuilder& builder, const RecommendedSampling& sampling) {
+  if (sampling == RecommendedSampling()) return {};
+  format::SamplingDefaultsBuilder table(builder);
+  const auto put_value = [&table](auto add, const auto& value) {
+    if (value) (table.*add)(*value);
+  };
+  using Table = format::SamplingDefaultsBuilder;
+  put_value(&Table::add_temperature, sampling.temperature);
+  put_value(&Table::add_top_k, sampling.top_k);
+  put_value(&Table::add_top_p, sampling.top_p);
+  put_value(&Table::add_min_p, sampling.min_p);
+  put_value(&Table::add_typical_p, sampling.typical_p);
+  put_value(&Table::add_repetition_penalty, sampling.repetition_penalty);
+  if (sampling.repetition_penalty) table.add_repetition_window(kWholeWindow);
+  put_value(&Table::add_no_repeat_ngram, sampling.no_repeat_ngram);
+  return table.Finish();
 }
 
 Offset<format::Tokenizer> put(FlatBufferBuilder& builder, const TokenizerData& tokenizer) {
@@ -143,6 +162,15 @@ std::vector<uint8_t> build_metadata(const CheckpointInfo& info, const TokenizerD
   Offset<format::Vocabulary> vocabulary;
   if (ranges.vocabulary) vocabulary = put(builder, *ranges.vocabulary);
   const format::DataRange positions = put(ranges.positions);
+  // What the model does not have is absent.
+  Offset<flatbuffers::Vector<int32_t>> end_of_text_tokens;
+  if (!info.other_end_of_text_tokens.empty()) end_of_text_tokens = builder.CreateVector(info.end_of_text_tokens());
+  const auto put_text = [&builder](const std::string& text) {
+    return text.empty() ? Offset<flatbuffers::String>() : builder.CreateString(text);
+  };
+  const auto license = put_text(info.license);
+  const auto chat_template = put_text(info.chat_template);
+  const Offset<format::SamplingDefaults> sampling_defaults = put(builder, info.sampling);
 
   format::ModelBuilder model(builder);
   model.add_name(name);
@@ -163,6 +191,10 @@ std::vector<uint8_t> build_metadata(const CheckpointInfo& info, const TokenizerD
   model.add_head(head);
   model.add_packed(packed_vector);
   model.add_vocabulary(vocabulary);
+  model.add_end_of_text_tokens(end_of_text_tokens);
+  model.add_license(license);
+  model.add_chat_template(chat_template);
+  model.add_sampling_defaults(sampling_defaults);
   format::FinishModelBuffer(builder, model.Finish());
   return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }

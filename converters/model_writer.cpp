@@ -110,7 +110,7 @@ class ModelWriter {
 
   void prepare_vocabulary() {
     if (options_.tokenizer == nullptr) return;
-    vocabulary_ = build_vocabulary_data(*options_.tokenizer, checkpoint_.info().end_of_text_token);
+    vocabulary_ = build_vocabulary_data(*options_.tokenizer, checkpoint_.info().end_of_text_tokens());
     if (!vocabulary_) return;
     ranges_.vocabulary = {kPreparedVersion, vocabulary_->text_count, vocabulary_->node_count, vocabulary_->longest, {}};
     report_.vocabulary_size = vocabulary_->arrays.size();

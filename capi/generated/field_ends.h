@@ -117,7 +117,16 @@ struct FieldEnds<sotto_model_info> {
       offsetof(sotto_model_info, weight_bytes) + sizeof(sotto_model_info::weight_bytes),
       offsetof(sotto_model_info, vocabulary_bytes) + sizeof(sotto_model_info::vocabulary_bytes),
       offsetof(sotto_model_info, layer_weight_bits) + sizeof(sotto_model_info::layer_weight_bits),
-      offsetof(sotto_model_info, head_weight_bits) + sizeof(sotto_model_info::head_weight_bits)};
+      offsetof(sotto_model_info, head_weight_bits) + sizeof(sotto_model_info::head_weight_bits),
+      offsetof(sotto_model_info, end_of_text_count) + sizeof(sotto_model_info::end_of_text_count),
+      offsetof(sotto_model_info, default_temperature) + sizeof(sotto_model_info::default_temperature),
+      offsetof(sotto_model_info, default_top_k) + sizeof(sotto_model_info::default_top_k),
+      offsetof(sotto_model_info, default_top_p) + sizeof(sotto_model_info::default_top_p),
+      offsetof(sotto_model_info, default_min_p) + sizeof(sotto_model_info::default_min_p),
+      offsetof(sotto_model_info, default_typical_p) + sizeof(sotto_model_info::default_typical_p),
+      offsetof(sotto_model_info, default_repetition_penalty) + sizeof(sotto_model_info::default_repetition_penalty),
+      offsetof(sotto_model_info, default_repetition_window) + sizeof(sotto_model_info::default_repetition_window),
+      offsetof(sotto_model_info, default_no_repeat_ngram) + sizeof(sotto_model_info::default_no_repeat_ngram)};
 };
 
 template <>
@@ -223,7 +232,7 @@ struct FieldEnds<sotto_sampler_params> {
       offsetof(sotto_sampler_params, dola) + sizeof(sotto_sampler_params::dola),
       offsetof(sotto_sampler_params, dola_relative_top) + sizeof(sotto_sampler_params::dola_relative_top),
       offsetof(sotto_sampler_params, alternative_count) + sizeof(sotto_sampler_params::alternative_count),
-      offsetof(sotto_sampler_params, reserved2) + sizeof(sotto_sampler_params::reserved2)};
+      offsetof(sotto_sampler_params, model_defaults) + sizeof(sotto_sampler_params::model_defaults)};
 };
 
 template <>

@@ -189,6 +189,7 @@ sotto_status read_params(const sotto_sampler_params* given, const char* name, Sa
   if (c.suppressed_tokens == nullptr && c.suppressed_token_count != 0) return out->null_argument("suppressed_tokens");
   if (c.begin_suppressed_tokens == nullptr && c.begin_suppressed_token_count != 0) return out->null_argument("begin_suppressed_tokens");
   if (c.forced_prefix == nullptr && c.forced_prefix_count != 0) return out->null_argument("forced_prefix");
+  if (c.model_defaults > 1) return out->not_bool("model_defaults", c.model_defaults);
   params->temperature = c.temperature;
   params->top_k = c.top_k;
   params->top_p = c.top_p;
@@ -256,6 +257,7 @@ sotto_status read_params(const sotto_sampler_params* given, const char* name, Sa
   params->dola = static_cast<DolaLayers>(c.dola);
   params->dola_relative_top = c.dola_relative_top;
   params->alternative_count = c.alternative_count;
+  params->model_defaults = c.model_defaults != 0;
   return SOTTO_OK;
 }
 

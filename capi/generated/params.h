@@ -155,7 +155,7 @@ inline constexpr sotto_sampler_params kSamplerDefaults = {
     .dola = SOTTO_DOLA_OFF,
     .dola_relative_top = 0.1f,
     .alternative_count = 0,
-    .reserved2 = 0,
+    .model_defaults = 0,
 };
 
 inline constexpr sotto_search_params kSearchDefaults = {

@@ -105,6 +105,26 @@ typedef struct sotto_model_info {
   uint32_t layer_weight_bits;
   /* Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4. */
   uint32_t head_weight_bits;
+  /* Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens
+   * they are. */
+  uint32_t end_of_text_count;
+  /* The sampler's temperature with model_defaults. This and the next fields are those of
+   * sotto_sampler_params: the values that the file recommends, or the sampler's own defaults. */
+  float default_temperature;
+  /* top_k with model_defaults. */
+  uint32_t default_top_k;
+  /* top_p with model_defaults. */
+  float default_top_p;
+  /* min_p with model_defaults. */
+  float default_min_p;
+  /* typical_p with model_defaults. */
+  float default_typical_p;
+  /* repetition_penalty with model_defaults. */
+  float default_repetition_penalty;
+  /* repetition_window with model_defaults. */
+  uint32_t default_repetition_window;
+  /* no_repeat_ngram with model_defaults. */
+  uint32_t default_no_repeat_ngram;
 } sotto_model_info;
 
 /* Sets all parameters to their defaults. Pass sizeof(*params) as the size; it tells the library
@@ -132,12 +152,43 @@ SOTTO_API void sotto_model_deinit(sotto_model* model);
 /* Writes the properties of the model to *info. */
 SOTTO_API sotto_status sotto_model_get_info(const sotto_model* model, sotto_model_info* info);
 
+/* Texts that a model file contains about the model. */
+typedef int32_t sotto_model_text_kind;
+enum {
+  /* The name of the model. */
+  SOTTO_MODEL_TEXT_NAME = 0,
+  /* Where the weights come from. */
+  SOTTO_MODEL_TEXT_SOURCE = 1,
+  /* The licence of the weights, usually an identifier such as mit. */
+  SOTTO_MODEL_TEXT_LICENSE = 2,
+  /* The Jinja template that makes a prompt of a conversation. */
+  SOTTO_MODEL_TEXT_CHAT_TEMPLATE = 3
+};
+
+/* Returns a text that the file contains about the model, with a size of 0 if there is none. It is
+ * followed by a NUL and belongs to the file. The licence and the chat template are UTF-8. Errors:
+ * INVALID_ARGUMENT (no such kind). */
+SOTTO_API sotto_status sotto_model_text(const sotto_model* model, sotto_model_text_kind kind, const char** text,
+                                        size_t* size);
+
 /* ---- Tokens --------------------------------------------------------------- */
 
 /* Flags of sotto_tokenize. */
 enum {
   /* Text such as <|endoftext|> becomes its special token. */
   SOTTO_TOKENIZE_SPECIAL = 1
+};
+
+/* Flags of sotto_token_flags. */
+enum {
+  /* Literal text that is found before the rest of a text is tokenized. */
+  SOTTO_TOKEN_ADDED = 1,
+  /* A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL. */
+  SOTTO_TOKEN_SPECIAL = 2,
+  /* An id without text. */
+  SOTTO_TOKEN_UNUSED = 4,
+  /* The token ends a text. */
+  SOTTO_TOKEN_END_OF_TEXT = 8
 };
 
 /* Encodes UTF-8 text with the model's tokenizer. `*count` receives the number of tokens written.
@@ -154,6 +205,9 @@ SOTTO_API sotto_status sotto_tokenize(const sotto_model* model, const char* text
 /* Returns the bytes of one token, which belong to the model. They may begin or end inside a
  * character. Errors: INVALID_ARGUMENT (no such token), TOKENIZER_MISSING. */
 SOTTO_API sotto_status sotto_token_bytes(const sotto_model* model, sotto_token token, const char** bytes, size_t* size);
+
+/* Writes the SOTTO_TOKEN_ flags of one token. Errors: INVALID_ARGUMENT (no such token). */
+SOTTO_API sotto_status sotto_token_flags(const sotto_model* model, sotto_token token, uint32_t* flags);
 
 /* Decodes tokens: writes their bytes one after the other. With byte-level BPE that is exactly the
  * text that was encoded; other tokenizers put spaces before words or normalize the text. `*size`

@@ -149,6 +149,21 @@ std::string directory_name(const std::filesystem::path& path) {
   return std::filesystem::weakly_canonical(directory_of(path)).filename().string();
 }
 
+std::vector<int32_t> CheckpointInfo::end_of_text_tokens() const {
+  std::vector<int32_t> tokens = other_end_of_text_tokens;
+  if (end_of_text_token >= 0) tokens.insert(tokens.begin(), end_of_text_token);
+  return tokens;
+}
+
+void CheckpointInfo::add_end_of_text(int32_t token) {
+  std::vector<int32_t>& others = other_end_of_text_tokens;
+  if (end_of_text_token < 0) {
+    end_of_text_token = token;
+  } else if (token != end_of_text_token && std::find(others.begin(), others.end(), token) == others.end()) {
+    others.push_back(token);
+  }
+}
+
 void check_info(const CheckpointInfo& info, const std::string& where) {
   const ModelShape& shape = info.shape;
   check_count(shape.vocabulary_size, kCountLimit, "the vocabulary size", where);

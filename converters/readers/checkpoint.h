@@ -60,6 +60,19 @@ enum class HeadKind : uint8_t {
   kBiased  // separate or tied weights, and a bias
 };
 
+// The sampling parameters that the authors of a model recommend.
+struct RecommendedSampling {
+  std::optional<float> temperature = {};
+  std::optional<uint32_t> top_k = {};
+  std::optional<float> top_p = {};
+  std::optional<float> min_p = {};
+  std::optional<float> typical_p = {};
+  std::optional<float> repetition_penalty = {};  // of all tokens of the text
+  std::optional<uint32_t> no_repeat_ngram = {};
+
+  bool operator==(const RecommendedSampling&) const = default;
+};
+
 struct CheckpointInfo {
   std::string name;
   std::string source;  // where the weights come from, for people
@@ -68,6 +81,14 @@ struct CheckpointInfo {
   HeadKind head_kind = HeadKind::kTied;
   float norm_epsilon = 1e-5f;
   int32_t end_of_text_token = -1;
+  std::vector<int32_t> other_end_of_text_tokens;  // tokens that end a text too
+  std::string license;
+  std::string chat_template;  // in Jinja
+  RecommendedSampling sampling;
+
+  std::vector<int32_t> end_of_text_tokens() const;
+  // Adds an end-of-text token unless it is one already.
+  void add_end_of_text(int32_t token);
 };
 
 // Throws std::runtime_error if the runtime cannot run such a model. The message begins with `where`.

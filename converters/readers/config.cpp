@@ -82,21 +82,19 @@ Activation Config::activation(const char* key, const char* otherwise) const {
   fail(key, "is " + in_quotes(name) + "; supported are " + activation_names());
 }
 
-int32_t Config::end_of_text(int32_t otherwise, uint32_t vocabulary_size, std::vector<std::string>& notes) const {
+bool Config::read_end_of_text(CheckpointInfo& info, std::vector<std::string>& notes) const {
   constexpr const char* kKey = "eos_token_id";
   const json* value = find(kKey);
-  if (value == nullptr) return otherwise < static_cast<int64_t>(vocabulary_size) ? otherwise : -1;
-  if (value->is_array()) {
-    if (value->empty()) return -1;
-    if (value->size() > 1) notes.push_back("only the first of several end-of-text tokens is kept");
-    value = &value->front();
+  if (value == nullptr) return false;
+  for (const json& token : value->is_array() ? *value : json::array({*value})) {
+    if (!token.is_number_integer()) fail(kKey, "is not a token id");
+    if (token < 0 || token >= info.shape.vocabulary_size) {
+      notes.push_back("the end-of-text token " + token.dump() + " is outside the vocabulary and is ignored");
+      continue;
+    }
+    info.add_end_of_text(token.get<int32_t>());
   }
-  if (!value->is_number_integer()) fail(kKey, "is not a token id");
-  if (*value < 0 || *value >= vocabulary_size) {
-    notes.push_back("the end-of-text token " + value->dump() + " is outside the vocabulary and is ignored");
-    return -1;
-  }
-  return value->get<int32_t>();
+  return true;
 }
 
 }  // namespace sotto

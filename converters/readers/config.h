@@ -37,9 +37,9 @@ class Config {
   float epsilon(const char* key, float otherwise) const;
   // Returns the activation that transformers calls by the member's name.
   Activation activation(const char* key, const char* otherwise) const;
-  // Returns a token id, or the first of a list, because the runtime has only one end-of-text token. Adds remarks for
-  // the user to `notes`. Returns -1 if there is none in the vocabulary.
-  int32_t end_of_text(int32_t otherwise, uint32_t vocabulary_size, std::vector<std::string>& notes) const;
+  // Adds the end-of-text token, or the tokens of a list, to `info`, whose vocabulary size must be known. Those outside
+  // the vocabulary become remarks in `notes`. Returns whether the member is present.
+  bool read_end_of_text(CheckpointInfo& info, std::vector<std::string>& notes) const;
 
  private:
   std::string where_;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "converters/readers/config.h"
+#include "converters/readers/description.h"
 #include "converters/readers/named_checkpoint.h"
 #include "converters/tensors/gguf.h"
 
@@ -77,8 +78,7 @@ std::unique_ptr<Checkpoint> open_gguf(const std::filesystem::path& path, const R
   shape.feed_forward_size = row_count(tensors, "blk.0.ffn_up.weight");
   info.activation = options.activation.value_or(Activation::kGeluTanh);
   info.norm_epsilon = config.epsilon("gpt2.attention.layer_norm_epsilon", 1e-5f);
-  const uint32_t end_of_text = config.count("tokenizer.ggml.eos_token_id", nullptr, shape.vocabulary_size);
-  if (end_of_text < shape.vocabulary_size) info.end_of_text_token = static_cast<int32_t>(end_of_text);
+  read_gguf_description(config, info);
   std::vector<std::string> notes;
   note_lost_scale(info.name, notes);
   TensorMapping mapping = gguf_mapping();

@@ -7,6 +7,7 @@
 
 #include "converters/file.h"
 #include "converters/readers/config.h"
+#include "converters/readers/description.h"
 #include "converters/readers/lora.h"
 #include "converters/readers/named_checkpoint.h"
 
@@ -23,6 +24,12 @@ struct Description {
   TensorMapping mapping;
   std::vector<std::string> notes;
 };
+
+// `otherwise` is the end-of-text token of a configuration that names none.
+void read_end_of_text(const Config& config, int32_t otherwise, Description& model) {
+  if (config.read_end_of_text(model.info, model.notes)) return;
+  if (otherwise < static_cast<int64_t>(model.info.shape.vocabulary_size)) model.info.add_end_of_text(otherwise);
+}
 
 Description describe_gpt2(const Config& config, const Tensors& tensors) {
   constexpr int32_t kEndOfText = 50256;
@@ -41,7 +48,7 @@ Description describe_gpt2(const Config& config, const Tensors& tensors) {
   shape.feed_forward_size = config.count("n_inner", nullptr, 4 * shape.embedding_size);
   model.info.activation = config.activation("activation_function", "gelu_new");
   model.info.norm_epsilon = config.epsilon("layer_norm_epsilon", 1e-5f);
-  model.info.end_of_text_token = config.end_of_text(kEndOfText, shape.vocabulary_size, model.notes);
+  read_end_of_text(config, kEndOfText, model);
 
   model.mapping = gpt2_mapping(tensors.contains("transformer.wte.weight") ? "transformer." : "");
   model.mapping.inputs_first = true;  // transformers' Conv1D
@@ -93,7 +100,7 @@ Description describe_opt(const Config& config, const Tensors& tensors) {
     config.fail("word_embed_proj_dim", "differs from \"hidden_size\"; projected embeddings are not supported");
   }
   model.info.activation = config.activation("activation_function", "relu");
-  model.info.end_of_text_token = config.end_of_text(2, shape.vocabulary_size, model.notes);
+  read_end_of_text(config, 2, model);
 
   const std::string decoder = tensors.contains("decoder.embed_tokens.weight") ? "decoder." : "model.decoder.";
   model.mapping = fairseq_mapping(decoder);
@@ -114,7 +121,7 @@ Description describe_biogpt(const Config& config, const Tensors& tensors) {
   shape.layer_count = config.count("num_hidden_layers", nullptr, 24);
   shape.feed_forward_size = config.count("intermediate_size", nullptr, 4096);
   model.info.activation = config.activation("hidden_act", "gelu");
-  model.info.end_of_text_token = config.end_of_text(2, shape.vocabulary_size, model.notes);
+  read_end_of_text(config, 2, model);
 
   const std::string prefix = tensors.contains("embed_tokens.weight") ? "" : "biogpt.";
   model.mapping = fairseq_mapping(prefix);
@@ -195,6 +202,7 @@ std::unique_ptr<Checkpoint> open_hugging_face(const std::filesystem::path& path,
   Description model = describe(Config(configuration), tensors);
   model.info.name = directory_name(path);
   model.info.source = "Hugging Face checkpoint " + model.info.name;
+  read_description(weights.parent_path(), model.info, model.notes);
   if (options.activation) model.info.activation = *options.activation;
   model.mapping.configuration = configuration;
   if (!options.adapters.empty()) merge_adapters(options.adapters, model, tensors);

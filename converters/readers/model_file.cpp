@@ -80,9 +80,11 @@ ModelFile::ModelFile(const std::filesystem::path& path) : Checkpoint({}), path_(
                  .head_count = config.head_count,
                  .feed_forward_size = config.feed_forward_size,
                  .layer_count = config.layer_count};
-  info_.activation = static_cast<Activation>(config.activation);
+  info_.activation = config.activation;
   info_.norm_epsilon = config.norm_epsilon;
-  info_.end_of_text_token = config.end_of_text_token;
+  for (const int32_t token : view_.end_of_text_tokens()) info_.add_end_of_text(token);
+  info_.license = view_.license();
+  info_.chat_template = view_.chat_template();
   // A tied head with a bias is a head of its own with equal weights.
   if (has_bias(view_.head())) {
     info_.head_kind = HeadKind::kBiased;

@@ -254,12 +254,13 @@ struct AlignedDelete {
 
 }  // namespace
 
-std::optional<VocabularyData> build_vocabulary_data(const TokenizerData& tokenizer, int32_t end_token) {
+std::optional<VocabularyData> build_vocabulary_data(const TokenizerData& tokenizer,
+                                                    std::span<const int32_t> end_tokens) {
   TokenizerView tokens;
   tokens.token_offsets = tokenizer.token_offsets;
   tokens.token_bytes = tokenizer.token_bytes;
   tokens.token_kinds = tokenizer.token_kinds;
-  const VocabularySource source = vocabulary_source(tokens, end_token);
+  const VocabularySource source = vocabulary_source(tokens, end_tokens);
   std::vector<uint32_t> order(source.token_count());
   uint32_t text_count = 0;
   if (sort_tokens(source, order.data(), &text_count, nullptr) != Status::kOk) return std::nullopt;

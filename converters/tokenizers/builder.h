@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,7 @@ struct VocabularyData {
 };
 
 // Returns nullopt if grammars cannot use these tokens because one is longer than 255 bytes.
-std::optional<VocabularyData> build_vocabulary_data(const TokenizerData& tokenizer, int32_t end_token);
+std::optional<VocabularyData> build_vocabulary_data(const TokenizerData& tokenizer,
+                                                    std::span<const int32_t> end_tokens);
 
 }  // namespace sotto

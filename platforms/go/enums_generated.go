@@ -149,6 +149,34 @@ const (
 	ISAAVX512AMX ISA = 8
 )
 
+// ModelTextKind: texts that a model file contains about the model.
+type ModelTextKind int32
+
+const (
+	// The name of the model.
+	ModelTextName ModelTextKind = 0
+	// Where the weights come from.
+	ModelTextSource ModelTextKind = 1
+	// The licence of the weights, usually an identifier such as mit.
+	ModelTextLicense ModelTextKind = 2
+	// The Jinja template that makes a prompt of a conversation.
+	ModelTextChatTemplate ModelTextKind = 3
+)
+
+// TokenFlag: flags of sotto_token_flags.
+type TokenFlag uint32
+
+const (
+	// Literal text that is found before the rest of a text is tokenized.
+	TokenAdded TokenFlag = 1
+	// A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL.
+	TokenSpecial TokenFlag = 2
+	// An id without text.
+	TokenUnused TokenFlag = 4
+	// The token ends a text.
+	TokenEndOfText TokenFlag = 8
+)
+
 // Stage: stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the probabilities of the
 // remaining tokens, H = -sum p ln p for their entropy, and c(t) for the number of times that token t occurs in the
 // penalty window. Tokens that a grammar does not allow are removed before the first stage and never return. A

@@ -59,6 +59,25 @@ type ModelInfo struct {
 	LayerWeightBits uint32
 	// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
 	HeadWeightBits uint32
+	// Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens they are.
+	EndOfTextCount uint32
+	// The sampler's temperature with model_defaults. This and the next fields are those of sotto_sampler_params: the
+	// values that the file recommends, or the sampler's own defaults.
+	DefaultTemperature float32
+	// top_k with model_defaults.
+	DefaultTopK uint32
+	// top_p with model_defaults.
+	DefaultTopP float32
+	// min_p with model_defaults.
+	DefaultMinP float32
+	// typical_p with model_defaults.
+	DefaultTypicalP float32
+	// repetition_penalty with model_defaults.
+	DefaultRepetitionPenalty float32
+	// repetition_window with model_defaults.
+	DefaultRepetitionWindow uint32
+	// no_repeat_ngram with model_defaults.
+	DefaultNoRepeatNGram uint32
 }
 
 func newModelInfo(c *C.sotto_model_info) ModelInfo {
@@ -79,6 +98,15 @@ func newModelInfo(c *C.sotto_model_info) ModelInfo {
 	info.VocabularyBytes = uint64(c.vocabulary_bytes)
 	info.LayerWeightBits = uint32(c.layer_weight_bits)
 	info.HeadWeightBits = uint32(c.head_weight_bits)
+	info.EndOfTextCount = uint32(c.end_of_text_count)
+	info.DefaultTemperature = float32(c.default_temperature)
+	info.DefaultTopK = uint32(c.default_top_k)
+	info.DefaultTopP = float32(c.default_top_p)
+	info.DefaultMinP = float32(c.default_min_p)
+	info.DefaultTypicalP = float32(c.default_typical_p)
+	info.DefaultRepetitionPenalty = float32(c.default_repetition_penalty)
+	info.DefaultRepetitionWindow = uint32(c.default_repetition_window)
+	info.DefaultNoRepeatNGram = uint32(c.default_no_repeat_ngram)
 	return info
 }
 

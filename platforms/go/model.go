@@ -185,6 +185,31 @@ func (m *Model) TokenBytes(token Token) (data []byte, err error) {
 	return data, err
 }
 
+// TokenFlags returns what kind of token a token is.
+func (m *Model) TokenFlags(token Token) (flags TokenFlag, err error) {
+	err = m.call(func(handle *C.sotto_model) error {
+		var bits C.uint32_t
+		status := C.sotto_token_flags(handle, C.sotto_token(token), &bits)
+		flags = TokenFlag(bits)
+		return check(status, nil)
+	})
+	return flags, err
+}
+
+// Text returns a text about the model, or an empty text.
+func (m *Model) Text(kind ModelTextKind) (text string, err error) {
+	err = m.call(func(handle *C.sotto_model) error {
+		var chars *C.char
+		var size C.size_t
+		status := C.sotto_model_text(handle, C.sotto_model_text_kind(kind), &chars, &size)
+		if status == C.SOTTO_OK {
+			text = C.GoStringN(chars, C.int(size))
+		}
+		return check(status, nil)
+	})
+	return text, err
+}
+
 // Detokenize returns the bytes of tokens, which are exactly those that were encoded.
 func (m *Model) Detokenize(tokens []Token) (data []byte, err error) {
 	err = m.call(func(handle *C.sotto_model) error {

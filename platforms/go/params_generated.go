@@ -396,6 +396,10 @@ type SamplerParams struct {
 	DolaRelativeTop float32
 	// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
 	AlternativeCount uint32
+	// Whether temperature, top_k, top_p, min_p, typical_p, repetition_penalty, repetition_window and no_repeat_ngram
+	// take the values that the model file recommends (default_temperature and others of sotto_model_info) where they
+	// have their defaults. A sampler of its own then needs a model. Default: 0.
+	ModelDefaults bool
 }
 
 // DefaultSamplerParams gives the library's defaults.
@@ -454,6 +458,7 @@ func DefaultSamplerParams() *SamplerParams {
 	p.Dola = Dola(c.dola)
 	p.DolaRelativeTop = float32(c.dola_relative_top)
 	p.AlternativeCount = uint32(c.alternative_count)
+	p.ModelDefaults = c.model_defaults != 0
 	return &p
 }
 
@@ -525,6 +530,7 @@ func (p *SamplerParams) fill(c *C.sotto_sampler_params, a *arena) {
 	c.dola = C.sotto_dola(p.Dola)
 	c.dola_relative_top = C.float(p.DolaRelativeTop)
 	c.alternative_count = C.uint32_t(p.AlternativeCount)
+	c.model_defaults = flag(p.ModelDefaults)
 }
 
 // SearchParams: parameters of a search.

@@ -54,6 +54,13 @@ enum class JsonSpace : int32_t {
   kOneSpace = 2,
 };
 
+enum class ModelTextKind : int32_t {
+  kName = 0,
+  kSource = 1,
+  kLicense = 2,
+  kChatTemplate = 3,
+};
+
 enum class StageKind : int32_t {
   kLogitsCallback = 1,
   kBias = 2,
@@ -498,6 +505,7 @@ struct SamplerParams {
   DolaLayers dola = DolaLayers::kOff;
   float dola_relative_top = 0.1f;
   uint32_t alternative_count = 0;
+  bool model_defaults = false;
 };
 
 // Rejects the first parameter that is outside its range, where that does not depend on other values.

@@ -8,6 +8,7 @@
 #include "kernels/kernels.h"
 #include "runtime/base/arena.h"
 #include "runtime/base/byte_stream.h"
+#include "runtime/base/utf8.h"
 #include "runtime/base/xxhash64.h"
 #include "runtime/model/file_header.h"
 #include "runtime/model/model_generated.h"
@@ -22,6 +23,7 @@ constexpr uint32_t kMaxWidth = 1u << 16;
 constexpr uint32_t kMaxFeedForward = 1u << 18;
 constexpr uint32_t kMaxLayers = 1u << 10;
 constexpr uint32_t kMaxPackedSections = 8;  // FlatBuffers can store a section once and name it any number of times
+constexpr uint32_t kMaxEndTokens = 64;
 
 Status verify_header(const uint8_t* file, size_t size, FileHeader* header, Error* error) {
   constexpr auto kCorrupt = Status::kModelCorrupt;
@@ -106,6 +108,26 @@ Status read_config(const format::Model& model, ModelConfig* config, Error* error
   return Status::kOk;
 }
 
+Status check_end_of_text(const format::Model& model, Error* error) {
+  const auto* tokens = model.end_of_text_tokens();
+  if (tokens == nullptr) return Status::kOk;
+  SOTTO_TRY(check_field("count of end_of_text_tokens", tokens->size(), 1, kMaxEndTokens, error));
+  for (const int32_t token : *tokens) {
+    if (token >= 0 && static_cast<uint32_t>(token) < model.vocabulary_size()) continue;
+    return fail(error, Status::kModelCorrupt, "end_of_text_tokens: ", static_cast<uint32_t>(token),
+                " is outside the vocabulary");
+  }
+  if (tokens->Get(0) == model.end_of_text_token()) return Status::kOk;
+  return fail(error, Status::kModelCorrupt, "end_of_text_tokens does not begin with end_of_text_token");
+}
+
+Status check_text(const char* what, const flatbuffers::String* text, Error* error) {
+  if (text == nullptr) return Status::kOk;
+  const size_t valid = find_invalid_utf8({text->c_str(), text->size()});
+  if (valid == text->size()) return Status::kOk;
+  return fail(error, Status::kModelCorrupt, what, " is not UTF-8 at byte ", valid);
+}
+
 Status check_shape(const format::Linear& linear, int64_t layer, const char* owner, uint32_t inputs, uint32_t outputs,
                    Error* error) {
   if (linear.inputs() == inputs && linear.outputs() == outputs) {
@@ -171,6 +193,8 @@ const format::Linear& find_linear(const format::Model& model, size_t index) {
   }
 }
 
+const char* text_of(const flatbuffers::String* text) { return text == nullptr ? "" : text->c_str(); }
+
 ByteRange view_range(const uint8_t* file, const format::DataRange& range) {
   return {file + range.offset(), static_cast<size_t>(range.size()), range.checksum()};
 }
@@ -195,6 +219,11 @@ Status ModelView::open(const void* file, size_t file_size, Error* error) {
   ModelConfig config;
   SOTTO_TRY(read_config(model, &config, error));
   SOTTO_TRY(check_shapes(model, error));
+  SOTTO_TRY(check_end_of_text(model, error));
+  SOTTO_TRY(check_text("license", model.license(), error));
+  SOTTO_TRY(check_text("chat_template", model.chat_template(), error));
+  SamplingDefaults sampling_defaults;
+  SOTTO_TRY(read_sampling_defaults(model, &sampling_defaults, error));
 
   const FileBytes file_bytes = {bytes, static_cast<size_t>(header.file_size),
                                 sizeof header + static_cast<size_t>(header.metadata_size)};
@@ -217,6 +246,7 @@ Status ModelView::open(const void* file, size_t file_size, Error* error) {
   file_size_ = file_bytes.size;
   model_ = &model;
   config_ = config;
+  sampling_defaults_ = sampling_defaults;
   has_tokenizer_ = model.tokenizer() != nullptr;
   if (has_tokenizer_) read_tokenizer(*model.tokenizer(), &tokenizer_);
   return Status::kOk;
@@ -228,9 +258,18 @@ Status ModelView::verify_contents(Error* error) {
   return verify_tokenizer(&tokenizer_, config_.vocabulary_size, error);
 }
 
-const char* ModelView::name() const { return model_->name() ? model_->name()->c_str() : ""; }
+const char* ModelView::name() const { return text_of(model_->name()); }
 
-const char* ModelView::source() const { return model_->source() ? model_->source()->c_str() : ""; }
+const char* ModelView::source() const { return text_of(model_->source()); }
+
+const char* ModelView::license() const { return text_of(model_->license()); }
+
+const char* ModelView::chat_template() const { return text_of(model_->chat_template()); }
+
+std::span<const int32_t> ModelView::end_of_text_tokens() const {
+  if (const auto* tokens = model_->end_of_text_tokens(); tokens != nullptr) return {tokens->data(), tokens->size()};
+  return {&config_.end_of_text_token, config_.end_of_text_token < 0 ? size_t{0} : size_t{1}};
+}
 
 const float* ModelView::positions() const { return floats(file_, model_->positions()); }
 

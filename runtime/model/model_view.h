@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "kernels/kernels.h"
 #include "kernels/linear/linear.h"
 #include "runtime/base/status.h"
+#include "runtime/model/sampling_defaults.h"
 #include "runtime/model/tokenizer_view.h"
 
 namespace sotto::format {
@@ -74,8 +76,12 @@ class ModelView {
 
   const ModelConfig& config() const { return config_; }
   const TokenizerView* tokenizer() const { return has_tokenizer_ ? &tokenizer_ : nullptr; }
-  const char* name() const;    // empty if the file has none
-  const char* source() const;  // empty if the file has none
+  const char* name() const;           // empty if the file has none
+  const char* source() const;         // empty if the file has none
+  const char* license() const;        // empty if the file has none
+  const char* chat_template() const;  // empty if the file has none
+  std::span<const int32_t> end_of_text_tokens() const;
+  const SamplingDefaults& sampling_defaults() const { return sampling_defaults_; }
 
   // Returns a hash of the shapes and values of all tensors. It does not depend on packed sections.
   uint64_t fingerprint() const;
@@ -118,6 +124,7 @@ class ModelView {
   size_t file_size_ = 0;
   const format::Model* model_ = nullptr;
   ModelConfig config_;
+  SamplingDefaults sampling_defaults_;
   TokenizerView tokenizer_;
   bool has_tokenizer_ = false;
 };

@@ -22,7 +22,7 @@ namespace {
 using enum StageKind;
 
 void ban_early_end(Candidates& candidates, const StageInput& input) {
-  if (input.input.generated_count < input.params.min_new_tokens) ban(candidates, input.shape.end_token);
+  if (input.input.generated_count < input.params.min_new_tokens) ban(candidates, input.shape.end_tokens);
 }
 
 void add_watermark(Candidates& candidates, const StageInput& input) {
@@ -32,13 +32,13 @@ void add_watermark(Candidates& candidates, const StageInput& input) {
 void suppress(Candidates& candidates, const StageInput& input) {
   ban(candidates, input.params.suppressed_tokens);
   if (input.input.generated_count == 0) ban(candidates, input.params.begin_suppressed_tokens);
-  if (input.params.ignore_end) ban(candidates, input.shape.end_token);
+  if (input.params.ignore_end) ban(candidates, input.shape.end_tokens);
 }
 
 void decay_to_end(Candidates& candidates, const StageInput& input) {
   const uint64_t count = input.input.generated_count, start = input.params.end_decay_start;
   if (count <= start) return;
-  raise_end(candidates, input.shape.end_token, input.params.end_decay_factor, count - start);
+  raise_end(candidates, input.shape.end_tokens, input.params.end_decay_factor, count - start);
 }
 
 std::span<const PastToken> penalty_window(const StageInput& input) {
@@ -105,7 +105,7 @@ constexpr Stage kStages[] = {
     {kSuppress, kBansTokens, suppress},
     {kBadWords, kBansTokens,
      [](Candidates& c, const StageInput& in) {
-       ban_bad_words(c, in.params.bad_words, in.input.history, in.shape.end_token);
+       ban_bad_words(c, in.params.bad_words, in.input.history, in.shape.end_tokens);
      }},
     {kMinTokens, kBansTokens, ban_early_end},
     {kForced, kReweighs,

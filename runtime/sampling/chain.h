@@ -8,6 +8,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/generated/params.h"
+#include "runtime/model/sampling_defaults.h"
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/sample_input.h"
 
@@ -31,7 +32,8 @@ inline constexpr size_t kDefaultHistoryCapacity = 2048;
 // The fixed properties of a sampler.
 struct SamplerShape {
   size_t vocabulary_size = 0;
-  int32_t end_token = kNoTokenId;
+  std::span<const int32_t> end_tokens;
+  const SamplingDefaults* defaults = nullptr;  // null without a model
   size_t list_bytes = 0;
   TokenBytes bytes;
   size_t history_capacity = kDefaultHistoryCapacity;  // number of recent tokens that stages consider

@@ -42,7 +42,12 @@ void Sampler::init(const Kernels& kernels, const SamplerShape& shape, void* memo
   breakers_.layout(arena, shape.vocabulary_size);
 }
 
-Status Sampler::set_params(const SamplerParams& params, Error* error) {
+Status Sampler::set_params(const SamplerParams& given, Error* error) {
+  SamplerParams params = given;
+  if (given.model_defaults) {
+    if (shape_.defaults == nullptr) return fail(error, Status::kInvalidArgument, "model_defaults needs a model");
+    shape_.defaults->apply(&params);
+  }
   SOTTO_TRY(check_sampler(params, shape_, error));
   SOTTO_TRY(check_stages(params, error));
   SamplerParams copied = params;

@@ -61,7 +61,7 @@ Status check_phrases(const SearchParams& params, const SearchInput& input, uint3
                     vocabulary_size, " tokens");
       }
       const SearchStops& stops = input.stops;
-      if (token == input.end_token || (stops.is_token != nullptr && stops.is_token(stops.self, token))) {
+      if (input.is_end_token(token) || (stops.is_token != nullptr && stops.is_token(stops.self, token))) {
         return fail(error, Status::kInvalidArgument, "phrases[", i, "]: token ", k, " ends the text");
       }
     }

@@ -93,7 +93,7 @@ Status SearchRun::interruption() const {
 }
 
 Status SearchRun::stop_of(int32_t token) const {
-  if (token == input.end_token) return Status::kStopEndOfText;
+  if (input.is_end_token(token)) return Status::kStopEndOfText;
   const SearchStops& stops = input.stops;
   const bool is_stop = stops.is_token != nullptr && stops.is_token(stops.self, token);
   return is_stop ? Status::kStopToken : Status::kOk;

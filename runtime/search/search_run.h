@@ -1,6 +1,7 @@
 // What all modes of search have in common: the model and the stream that they continue, their memory, and SearchRun.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -86,11 +87,15 @@ struct SearchInput {
   SamplerState sampler_state;
   const TokenConstraint* constraint = nullptr;  // null if there is no constraint
   const std::atomic<uint32_t>* cancelled = nullptr;
-  int32_t end_token = -1;
+  std::span<const int32_t> end_tokens;
   SearchStops stops;
   TokenHistory history;          // history of the stream; its third piece is empty
   uint64_t token_count = 0;      // number of tokens of the stream
   uint64_t generated_count = 0;  // number of tokens at its end that were generated
+
+  bool is_end_token(int32_t token) const {
+    return std::find(end_tokens.begin(), end_tokens.end(), token) != end_tokens.end();
+  }
 };
 
 // Returns how many sequences a constraint needs for a search with `sequence_count` sequences, including the session's

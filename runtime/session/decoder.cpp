@@ -21,7 +21,8 @@ std::span<const char> token_bytes(const void* tokenizer, int32_t token) {
 SamplerShape sampler_shape(const Model& model, const SessionParams& params) {
   SamplerShape shape;
   shape.vocabulary_size = model.config().vocabulary_size;
-  shape.end_token = model.config().end_of_text_token;
+  shape.end_tokens = model.view().end_of_text_tokens();
+  shape.defaults = &model.view().sampling_defaults();
   shape.list_bytes = params.list_bytes;
   shape.history_capacity = params.context_tokens;
   if (model.tokenizer() != nullptr) shape.bytes = {model.tokenizer(), token_bytes};
@@ -76,7 +77,8 @@ Status Decoder::check_limits() const {
 }
 
 Status Decoder::check_end(int32_t token) const {
-  if (token == model_->config().end_of_text_token) return Status::kStopEndOfText;
+  const std::span<const int32_t> ends = model_->view().end_of_text_tokens();
+  if (std::find(ends.begin(), ends.end(), token) != ends.end()) return Status::kStopEndOfText;
   return stops_->is_stop_token(token) ? Status::kStopToken : Status::kOk;
 }
 

@@ -512,7 +512,7 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   input.sampler = &decoder_.sampler();
   input.constraint = stream_.constraint().mask == nullptr ? nullptr : &stream_.constraint();
   input.cancelled = &cancellation_.flag();
-  input.end_token = model.config().end_of_text_token;
+  input.end_tokens = model.view().end_of_text_tokens();
   input.stops = search_stops(text, output_.mark());
   input.token_count = token_count();
   SearchParams params;

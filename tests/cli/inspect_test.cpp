@@ -29,6 +29,23 @@ TEST(Inspect, JsonAndTextAgree) {
   EXPECT_NE(text.out.find(object["isa"].get<std::string>()), std::string::npos);
 }
 
+TEST(Inspect, ShowsWhatTheFileSaysAboutTheModel) {
+  const json object = json_of(run_sotto({"inspect", "--json", SOTTO_DEMO_MODEL}));
+  const json end = json::array({json::object({{"id", object["end_of_text_token"]}, {"text", "<|endoftext|>"}})});
+  EXPECT_EQ(object["end_of_text_tokens"], end);
+  EXPECT_EQ(object["special_tokens"], end);
+  EXPECT_EQ(object["added_tokens"], json::array());
+  EXPECT_EQ(object["license"], nullptr);
+  EXPECT_EQ(object["chat_template"], nullptr);
+  EXPECT_EQ(object["sampling_defaults"], json::object());
+  const std::string text = run_sotto({"inspect", SOTTO_DEMO_MODEL}).out;
+  EXPECT_NE(text.find("end of text      " + object["end_of_text_token"].dump() + " \"<|endoftext|>\"\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\nname             " + object["name"].get<std::string>() + "\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nsampling         no recommended values\n"), std::string::npos) << text;
+}
+
 TEST(Inspect, SessionMemoryGrowsWithTheContext) {
   const json object = json_of(run_sotto({"inspect", "--json", SOTTO_DEMO_MODEL}));
   const json& rows = object["session_memory"];

@@ -64,6 +64,31 @@ TEST(OtherModels, WithoutATokenizerReadAndWriteIds) {
   expect_refused(run_sotto({"generate", "-m", path, "-p", "hi", "--ids", "1"}), 2, "cannot be combined with");
 }
 
+TEST(OtherModels, RecommendedValuesApplyOnlyIfAsked) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("described.sotto");
+  const std::vector<uint8_t> bytes = make_described_file({300, 32, 16, 1, 16, 1}, [](CheckpointInfo& info) {
+    info.license = "mit";
+    info.chat_template = "{{ messages }}";
+    info.sampling.temperature = 0.0f;
+  });
+  write_file(path, {bytes.begin(), bytes.end()});
+  const json info = json_of(run_sotto({"inspect", path, "--json"}));
+  EXPECT_EQ(info["license"], "mit");
+  EXPECT_EQ(info["chat_template"], "{{ messages }}");
+  EXPECT_EQ(info["sampling_defaults"], json::object({{"temperature", 0.0}}));
+  const auto tokens = [&](const Words& more) {
+    Words words = {"generate", "-m", path, "--ids", "5", "-n", "8", "--ignore-eos", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return json_of(run_sotto(words))["tokens"];
+  };
+  const json plain = tokens({}), cold = tokens({"--temp", "0"});
+  EXPECT_NE(plain, cold);
+  EXPECT_EQ(tokens({"--model-defaults"}), cold);
+  // Also a value that is the default replaces the recommended one.
+  EXPECT_EQ(tokens({"--model-defaults", "--temp", "0.8"}), plain);
+}
+
 TEST(OtherModels, WithAnotherVocabularyAreRejectedAsGuides) {
   const TemporaryFolder folder;
   const std::string path = write_other_model(folder, {300, 32, 16, 1, 16, 1}, true);

@@ -45,6 +45,23 @@ TokenizerData byte_tokenizer(uint32_t vocabulary_size) {
   return build_tokenizer(description);
 }
 
+// Random weights with any description.
+class DescribedCheckpoint final : public Checkpoint {
+ public:
+  DescribedCheckpoint(const ModelShape& shape, const std::function<void(CheckpointInfo&)>& describe)
+      : Checkpoint(SyntheticCheckpoint("described", shape, 1).info()), plain_("described", shape, 1) {
+    describe(info_);
+  }
+  std::vector<float> positions() const override { return plain_.positions(); }
+  std::vector<float> token_embedding() const override { return plain_.token_embedding(); }
+  FloatLayer layer(uint32_t index) const override { return plain_.layer(index); }
+  FloatNorm final_norm() const override { return plain_.final_norm(); }
+  FloatLinear head() const override { return plain_.head(); }
+
+ private:
+  SyntheticCheckpoint plain_;
+};
+
 }  // namespace
 
 static std::vector<uint8_t> write_file(const ModelShape& shape, bool with_tokenizer, WriteOptions options) {
@@ -76,6 +93,11 @@ std::vector<uint8_t> make_int4_model_file(const ModelShape& shape, bool with_tok
   options.layers = WeightKind::kInt4;
   options.head = int8_head ? WeightKind::kInt8 : WeightKind::kInt4;
   return write_file(shape, with_tokenizer, options);
+}
+
+std::vector<uint8_t> make_described_file(const ModelShape& shape,
+                                         const std::function<void(CheckpointInfo&)>& describe) {
+  return convert_to_bytes(DescribedCheckpoint(shape, describe), {});
 }
 
 LoadedModel::LoadedModel(const std::vector<uint8_t>& file, sotto_isa isa) : file_(file) {

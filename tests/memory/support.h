@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -45,6 +46,9 @@ class GuardedBytes {
 std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenizer, bool packed = false);
 // Returns the same with 4-bit weights, and optionally 8-bit weights in the head.
 std::vector<uint8_t> make_int4_model_file(const ModelShape& shape, bool with_tokenizer, bool int8_head = false);
+
+// Returns a file without a tokenizer whose description `describe` has changed.
+std::vector<uint8_t> make_described_file(const ModelShape& shape, const std::function<void(CheckpointInfo&)>& describe);
 
 // A model in memory of its own. The test fails if it cannot be created.
 class LoadedModel {

@@ -5,7 +5,7 @@
 Needs torch, transformers, peft and safetensors; not run by the tests. The same weights must give the same bytes from
 every format. Each PYTHON is an interpreter with another version of torch, which writes the same files. A merged adapter
 may differ in the last bit of a weight from PEFT's, so a few of the quantized bytes may differ. The program `sotto`,
-which must be next to sotto-convert, scores a model for each activation.
+which must be next to sotto-convert, scores a model for each activation, and inspects files.
 """
 import json
 import pathlib
@@ -120,6 +120,7 @@ def compare_nanogpt(root):
     config = json.loads((root / "gelu/config.json").read_text())
     config["eos_token_id"] = []
     (root / "gelu/config.json").write_text(json.dumps(config))
+    (root / "gelu/generation_config.json").unlink(missing_ok=True)
     check_equal("nanoGPT", convert(root / "gelu"), convert(folder))
     check_equal("nanoGPT: gelu_new", convert(root / "gelu", "--activation", "gelu_new"),
                 convert(folder, "--activation", "gelu_new"))
@@ -190,7 +191,8 @@ def compare_fairseq(root):
 
 
 def compare_activations(root):
-    """Converts one model per activation; transformers' model with the same one must have the nearest probabilities."""
+    """Converts one model per activation. Its probabilities must be those of transformers' model with the same one, as far
+    as int8 allows. The forms of GELU differ by less than that."""
     names = "gelu_new", "gelu", "relu", "silu", "tanh", "quick_gelu", "relu2"
     tokens = torch.randint(0, 97, (1, 32), generator=torch.Generator().manual_seed(4))
     exact = {}
@@ -203,12 +205,29 @@ def compare_activations(root):
     for name in names:
         file = root / (name + ".sotto")
         subprocess.run([CONVERT, root / name, "-o", file, "--quiet"], check=True)
-        run = subprocess.run([CONVERT.parent / "sotto", "score", "-m", file, "--json", "--context", "32", "--ids",
+        run = subprocess.run([CONVERT.parent / "sotto", "score", "-m", file, "--json", "--ids",
                               *map(str, tokens[0].tolist())], capture_output=True, text=True, check=True)
         scores = torch.tensor(json.loads(run.stdout)["log_probabilities"][1:])
         errors = {other: (scores - exact[other]).abs().mean().item() for other in names}
-        nearest = min(errors, key=errors.get)
-        check("activation " + name, nearest == name and errors[name] < 0.05, f"{errors}")
+        others = [errors[other] for other in names if "gelu" not in name or "gelu" not in other if other != name]
+        check("activation " + name, errors[name] < 0.02 and 4 * errors[name] < min(others), f"{errors}")
+
+
+def compare_description(root):
+    model = tiny_gpt2()
+    model.generation_config = transformers.GenerationConfig(
+        do_sample=True, temperature=0.7, top_p=0.9, repetition_penalty=1.3, no_repeat_ngram_size=3,
+        bos_token_id=96, eos_token_id=[96, 95])
+    model.save_pretrained(root / "described")
+    (root / "described/README.md").write_text("---\nlanguage: en\nlicense: mit\n---\n")
+    file = root / "described.sotto"
+    subprocess.run([CONVERT, root / "described", "-o", file, "--quiet"], check=True)
+    shown = json.loads(subprocess.run([CONVERT.parent / "sotto", "inspect", "--json", file], capture_output=True,
+                                      check=True).stdout)
+    found = [token["id"] for token in shown["end_of_text_tokens"]], shown["license"], shown["sampling_defaults"]
+    expected = [95, 96], "mit", {"temperature": 0.7, "top_k": 50, "top_p": 0.9, "min_p": 0.0, "repetition_penalty": 1.3,
+                                 "repetition_window": 2**32 - 1, "no_repeat_ngram": 3}
+    check("description", found == expected, f"{found}")
 
 
 def compare_adapters(root):
@@ -262,6 +281,7 @@ def main():
         compare_nanogpt(root)
         compare_fairseq(root)
         compare_activations(root)
+        compare_description(root)
         compare_adapters(root)
     sys.exit(f"{len(failures)} failed" if failures else 0)
 

@@ -21,7 +21,7 @@ INCLUDES = {
     "runtime/model/": ["runtime/base/", "runtime/generated/", "runtime/model/", "kernels/*.h", "kernels/linear/*.h"],
     "runtime/text/": ["runtime/base/", "runtime/text/", "runtime/model/", "kernels/*.h", "kernels/linear/*.h"],
     "runtime/grammar/": ["runtime/base/", "runtime/generated/", "runtime/grammar/", "runtime/model/", "kernels/*.h", "kernels/linear/*.h"],
-    "runtime/sampling/": ["runtime/base/", "runtime/generated/", "runtime/sampling/", "kernels/*.h", "kernels/linear/*.h"],
+    "runtime/sampling/": ["runtime/base/", "runtime/generated/", "runtime/sampling/", "runtime/model/sampling_defaults.h", "kernels/*.h", "kernels/linear/*.h"],
     "runtime/transformer/": ["runtime/base/", "runtime/generated/", "runtime/transformer/", "runtime/model/", "kernels/*.h", "kernels/linear/*.h"],
     "runtime/search/": ["runtime/base/", "runtime/generated/", "runtime/sampling/", "runtime/transformer/", "runtime/search/", "kernels/*.h", "kernels/linear/*.h"],
     "kernels/": ["kernels/"],

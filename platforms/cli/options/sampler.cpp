@@ -233,6 +233,17 @@ void read_breakers(const SamplerOptions& options, SamplerParams& params) {
   }
 }
 
+// The library would also replace parameters that were given with their default value.
+void read_model_defaults(SamplerOptions& options, const ModelInfo& info) {
+  const SamplerParams fallback;
+  SamplerParams& params = options.params;
+  visit_recommended([&](const char* name, auto parameter, auto recommended) {
+    const bool keeps = std::find(options.given.begin(), options.given.end(), name) != options.given.end();
+    if (!keeps && params.*parameter == fallback.*parameter) params.*parameter = info.*recommended;
+  });
+  params.model_defaults = 0;
+}
+
 // JSON, under the names that other programs use
 
 Token id_of_key(const std::string& key, const std::string& name) {
@@ -449,6 +460,10 @@ void validate_sampler_options(const Command& command, SamplerOptions& options) {
   if (options.watermark.scheme != SOTTO_WATERMARK_NONE) options.params.watermark = options.watermark;
   validate_selection(command, options.params);
   switch_replaced_defaults_off(command, options.params);
+  visit_recommended([&](const char* name, auto, auto) {
+    const std::string option = find_parameter(kSamplerParameters, name)->option();
+    if (is_given(command, option.c_str())) options.given.emplace_back(name);
+  });
 }
 
 void read_sampler_texts(SamplerOptions& options, const LoadedModel& model) {
@@ -468,6 +483,7 @@ void read_sampler_texts(SamplerOptions& options, const LoadedModel& model) {
     member<int32_t>(*parameter, &c_params) = reader.token(text, parameter->option().c_str());
   }
   read_breakers(options, params);
+  if (params.model_defaults != 0) read_model_defaults(options, model.info());
 }
 
 void add_watermark_options(Command& command, WatermarkParams& params) {

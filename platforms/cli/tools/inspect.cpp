@@ -4,12 +4,15 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "platforms/cli/commands.h"
 #include "platforms/cli/grammar/matching.h"
 #include "platforms/cli/options/command_line.h"
 #include "platforms/cli/options/common.h"
+#include "platforms/cli/options/sampler.h"
+#include "platforms/cli/support/json.h"
 #include "platforms/cli/support/text.h"
 
 namespace sotto::cli {
@@ -38,11 +41,65 @@ std::vector<SessionMemory> session_memory(const LoadedModel& model) {
   }
 }
 
+std::string model_text(const LoadedModel& model, sotto_model_text_kind kind) {
+  return std::string(call(model.path(), [&] { return model.get().text(kind); }));
+}
+
+// Returns the tokens that have one of `flags`.
+TokenList tokens_with(const LoadedModel& model, uint32_t flags) {
+  TokenList tokens;
+  for (uint32_t id = 0; id < model.info().vocabulary_size; ++id) {
+    const auto token = static_cast<Token>(id);
+    if ((call(model.path(), [&] { return model.get().token_flags(token); }) & flags) != 0) tokens.push_back(token);
+  }
+  return tokens;
+}
+
+// Returns the sampling parameters that the file recommends, where they differ from the sampler's defaults.
+Json recommended_sampling(const ModelInfo& info) {
+  const SamplerParams params;
+  Json object = Json::object();
+  visit_recommended([&](const char* name, auto parameter, auto recommended) {
+    const auto value = info.*recommended;
+    if (value == params.*parameter) return;
+    if constexpr (std::is_same_v<decltype(value), const float>) {
+      object.add(name, number_json(value));
+    } else {
+      object.add(name, value);
+    }
+  });
+  return object;
+}
+
+// Returns for example `50256 "<|endoftext|>", 50257 "<|im_end|>"`, with at most eight tokens.
+std::string listed(const LoadedModel& model, const TokenList& tokens) {
+  constexpr size_t kMost = 8;
+  std::string text = tokens.empty() ? "none" : "";
+  for (size_t i = 0; i < std::min(tokens.size(), kMost); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(tokens[i]);
+    if (const std::string bytes = model.text_of({tokens[i]}); !bytes.empty()) text += ' ' + in_quotes(bytes);
+  }
+  return tokens.size() > kMost ? text + ", and " + std::to_string(tokens.size() - kMost) + " more" : text;
+}
+
+Json tokens_json(const LoadedModel& model, const TokenList& tokens) {
+  Json list = Json::array();
+  for (const Token token : tokens) list.push_back({{"id", token}, {"text", to_utf8(model.text_of({token}))}});
+  return list;
+}
+
 void print_row(const char* name, const std::string& value) { std::printf("%-16s %s\n", name, value.c_str()); }
 
 void print_text(const LoadedModel& model) {
   const ModelInfo& info = model.info();
   print_row("file", model.path() + ", " + byte_size(model.file_size()));
+  const auto print_some = [&](const char* name, sotto_model_text_kind kind) {
+    const std::string text = model_text(model, kind);
+    if (!text.empty()) print_row(name, for_terminal(to_utf8(text)));
+  };
+  print_some("name", SOTTO_MODEL_TEXT_NAME);
+  print_some("source", SOTTO_MODEL_TEXT_SOURCE);
+  print_some("licence", SOTTO_MODEL_TEXT_LICENSE);
   print_row("parameters", with_thousands(info.parameter_count));
   print_row("layers", std::to_string(info.layer_count));
   print_row("heads", std::to_string(info.head_count) + " of " + std::to_string(info.embedding_size / info.head_count));
@@ -56,7 +113,16 @@ void print_text(const LoadedModel& model) {
     print_row("for grammars", info.vocabulary_bytes != 0 ? byte_size(info.vocabulary_bytes) + " prepared in the file"
                                                          : "prepared in memory");
   }
-  print_row("end of text", info.end_of_text_token < 0 ? "none" : "token " + std::to_string(info.end_of_text_token));
+  print_row("end of text", listed(model, tokens_with(model, SOTTO_TOKEN_END_OF_TEXT)));
+  if (info.has_tokenizer != 0) {
+    print_row("special tokens", listed(model, tokens_with(model, SOTTO_TOKEN_SPECIAL)));
+    print_row("added tokens", listed(model, tokens_with(model, SOTTO_TOKEN_ADDED)));
+  }
+  const std::string chat_template = model_text(model, SOTTO_MODEL_TEXT_CHAT_TEMPLATE);
+  print_row("chat template", chat_template.empty() ? "none" : byte_size(chat_template.size()) + ", shown by --json");
+  const Json sampling = recommended_sampling(info);
+  print_row("sampling",
+            sampling.members().empty() ? "no recommended values" : sampling.dump() + " with --model-defaults");
   print_row("instruction set", sotto_isa_text(info.isa));
   print_row("weights", byte_size(info.weight_bytes) + " read for each token, " +
                            (info.packed_in_place != 0 ? "in place from the file" : "packed at load"));
@@ -76,7 +142,14 @@ void print_json(const LoadedModel& model) {
   }
   const auto optional = [](bool present, auto value) { return present ? Json(value) : Json(); };
   const bool has_tokenizer = info.has_tokenizer != 0;
+  const auto text_or_null = [&](sotto_model_text_kind kind) {
+    const std::string text = model_text(model, kind);
+    return optional(!text.empty(), to_utf8(text));
+  };
   const Json object = {{"file", to_utf8(model.path())},
+                       {"name", text_or_null(SOTTO_MODEL_TEXT_NAME)},
+                       {"source", text_or_null(SOTTO_MODEL_TEXT_SOURCE)},
+                       {"license", text_or_null(SOTTO_MODEL_TEXT_LICENSE)},
                        {"file_bytes", model.file_size()},
                        {"parameters", info.parameter_count},
                        {"layers", info.layer_count},
@@ -88,6 +161,11 @@ void print_json(const LoadedModel& model) {
                        {"has_tokenizer", has_tokenizer},
                        {"max_token_bytes", optional(has_tokenizer, info.max_token_bytes)},
                        {"end_of_text_token", optional(info.end_of_text_token >= 0, info.end_of_text_token)},
+                       {"end_of_text_tokens", tokens_json(model, tokens_with(model, SOTTO_TOKEN_END_OF_TEXT))},
+                       {"special_tokens", tokens_json(model, tokens_with(model, SOTTO_TOKEN_SPECIAL))},
+                       {"added_tokens", tokens_json(model, tokens_with(model, SOTTO_TOKEN_ADDED))},
+                       {"chat_template", text_or_null(SOTTO_MODEL_TEXT_CHAT_TEMPLATE)},
+                       {"sampling_defaults", recommended_sampling(info)},
                        {"isa", sotto_isa_text(info.isa)},
                        {"weight_bytes", info.weight_bytes},
                        {"layer_weight_bits", info.layer_weight_bits},

@@ -127,6 +127,9 @@ TEST(ModelTest, ReportsItsProperties) {
   const auto same = sotto::Model::from_bytes({static_cast<const uint8_t*>(bytes.data()), bytes.size()}, params);
   EXPECT_EQ(same.tokenize("<|endoftext|>", true), std::vector<Token>{model.info().end_of_text_token});
   EXPECT_THROW(static_cast<void>(model.token_bytes(-1)), sotto::Error);
+  EXPECT_EQ(model.token_flags(model.info().end_of_text_token), SOTTO_TOKEN_SPECIAL | SOTTO_TOKEN_END_OF_TEXT);
+  EXPECT_FALSE(model.text(SOTTO_MODEL_TEXT_NAME).empty());
+  EXPECT_EQ(model.text(SOTTO_MODEL_TEXT_CHAT_TEMPLATE), "");
 }
 
 std::string failure_of_opening(const std::string& path) {

@@ -141,6 +141,19 @@ NATIVE(jbyteArray, tokenBytes)(JNIEnv* env, jclass, jlong model, jint token) {
   return check(env, status) ? new_bytes(env, bytes, size) : nullptr;
 }
 
+NATIVE(jint, tokenFlags)(JNIEnv* env, jclass, jlong model, jint token) {
+  uint32_t flags = 0;
+  check(env, sotto_token_flags(as<Model>(model)->model, token, &flags));
+  return static_cast<jint>(flags);
+}
+
+NATIVE(jbyteArray, modelText)(JNIEnv* env, jclass, jlong model, jint kind) {
+  const char* bytes;
+  size_t size;
+  const sotto_status status = sotto_model_text(as<Model>(model)->model, kind, &bytes, &size);
+  return check(env, status) ? new_bytes(env, bytes, size) : nullptr;
+}
+
 NATIVE(jbyteArray, detokenize)(JNIEnv* env, jclass, jlong model, jintArray from) {
   Arena arena;
   const sotto_token* tokens;

@@ -10,7 +10,7 @@ from ._convert import Filler, as_bytes, changed, integer, read, tokens_in
 from ._library import SottoError, check, lib
 from ._resource import Block, Resource, Shared
 from .generated import abi, info
-from .generated.enums import Isa, LogLevel, Status
+from .generated.enums import Isa, LogLevel, ModelTextKind, Status, TokenFlag
 from .generated.params import ModelParams, SessionParams, Text
 
 if TYPE_CHECKING:
@@ -116,6 +116,20 @@ class Model(Resource):
         with Shared(self) as handle:
             check(lib.sotto_token_bytes(handle, integer(abi.i32, token, "token"), data, size))
             return ctypes.string_at(data, size.value) if size.value else b""
+
+    def token_flags(self, token: int) -> TokenFlag:
+        """Returns what kind of token a token is."""
+        flags = ctypes.c_uint32()
+        with Shared(self) as handle:
+            check(lib.sotto_token_flags(handle, integer(abi.i32, token, "token"), flags))
+        return TokenFlag(flags.value)
+
+    def text(self, kind: ModelTextKind) -> str:
+        """Returns a text about the model, such as its chat template, or an empty text."""
+        data, size = ctypes.c_void_p(), ctypes.c_size_t()
+        with Shared(self) as handle:
+            check(lib.sotto_model_text(handle, integer(abi.i32, kind, "kind"), data, size))
+            return ctypes.string_at(data, size.value).decode(errors="replace")
 
     def detokenize(self, tokens: Sequence[int]) -> bytes:
         """Returns the bytes of tokens, which are exactly those that were encoded."""

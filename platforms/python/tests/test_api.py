@@ -31,6 +31,9 @@ class ModelTest(unittest.TestCase):
         self.assertEqual(MODEL.token_bytes(MODEL.tokenize(" time")[0]), b" time")
         end = MODEL.info.end_of_text_token
         self.assertEqual(MODEL.tokenize("<|endoftext|>", special=True), [end])
+        self.assertEqual(MODEL.token_flags(end), sotto.TokenFlag.SPECIAL | sotto.TokenFlag.END_OF_TEXT)
+        self.assertEqual(MODEL.text(sotto.ModelTextKind.CHAT_TEMPLATE), "")
+        self.assertTrue(MODEL.text(sotto.ModelTextKind.NAME))
         self.assertEqual(MODEL.detokenize([]), b"")
         with self.assertRaisesRegex(sotto.SottoError, r"^tokens\[1\] is 99999; it must be at least 0 and less than 4096$"):
             MODEL.detokenize([11, 99999])

@@ -150,7 +150,7 @@ Status find_source(const ModelView& model, VocabularySource* source, Error* erro
   if (tokenizer == nullptr) {
     return fail(error, Status::kTokenizerMissing, "the model has no tokenizer");
   }
-  *source = vocabulary_source(*tokenizer, model.config().end_of_text_token);
+  *source = vocabulary_source(*tokenizer, model.end_of_text_tokens());
   return Status::kOk;
 }
 
@@ -202,14 +202,14 @@ Status open_prepared_vocabulary(const VocabularySource& source, const PreparedVo
   return Status::kOk;
 }
 
-VocabularySource vocabulary_source(const TokenizerView& tokenizer, const int32_t& end_token) {
+VocabularySource vocabulary_source(const TokenizerView& tokenizer, std::span<const int32_t> end_tokens) {
   static_assert(TokenKind::kAdded < TokenKind::kSpecial && TokenKind::kSpecial < TokenKind::kUnused);
   VocabularySource source;
   source.bytes = tokenizer.token_bytes;
   source.offsets = tokenizer.token_offsets;
   source.special = {reinterpret_cast<const uint8_t*>(tokenizer.token_kinds.data()), tokenizer.token_kinds.size()};
   source.least_special = static_cast<uint8_t>(TokenKind::kSpecial);
-  source.end_tokens = {&end_token, end_token < 0 ? size_t{0} : size_t{1}};
+  source.end_tokens = end_tokens;
   return source;
 }
 

@@ -15,9 +15,9 @@
 
 namespace sotto {
 
-// Returns the source of a tokenizer's tokens. Special and unused tokens have no text. If `end_token` is not negative,
-// it is the end token. The tokenizer and `end_token` must outlive the source.
-VocabularySource vocabulary_source(const TokenizerView& tokenizer, const int32_t& end_token);
+// Returns the source of a tokenizer's tokens. Special and unused tokens have no text. The tokenizer and `end_tokens`
+// must outlive the source.
+VocabularySource vocabulary_source(const TokenizerView& tokenizer, std::span<const int32_t> end_tokens);
 
 // Like measure_vocabulary() and place_vocabulary(), but if the file contains a prepared vocabulary, it is used in
 // place. The model must outlive the vocabulary. Returns kTokenizerMissing if the model's tokens have no bytes, and

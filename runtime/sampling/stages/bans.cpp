@@ -26,10 +26,10 @@ bool completes(const TokenHistory& history, std::span<const int32_t> tokens) {
 }
 
 void ban_bad_words(Candidates& candidates, std::span<const TokenList> words, const TokenHistory& history,
-                   int32_t end_token) {
+                   std::span<const int32_t> end_tokens) {
   for (const TokenList& word : words) {
     const std::span<const int32_t> tokens(word.tokens, word.count);
-    if (tokens.size() == 1 && tokens[0] == end_token) continue;
+    if (tokens.size() == 1 && std::find(end_tokens.begin(), end_tokens.end(), tokens[0]) != end_tokens.end()) continue;
     if (completes(history, tokens)) ban(candidates, tokens.back());
   }
 }
@@ -80,15 +80,16 @@ void add_sequence_bias(Candidates& candidates, std::span<const SequenceBias> bia
   }
 }
 
-void raise_end(Candidates& candidates, int32_t end_token, float factor, uint64_t tokens) {
+void raise_end(Candidates& candidates, std::span<const int32_t> end_tokens, float factor, uint64_t tokens) {
   const double power = bounded_power(static_cast<double>(factor), tokens);
-  candidates.change(end_token, [power](float l) {
+  const auto raise = [power](float l) {
     constexpr double kLargest = std::numeric_limits<float>::max();
     if (!(std::fabs(l) <= std::numeric_limits<float>::max())) return l;
     const auto logit = static_cast<double>(l);
     const double raised = logit + std::fabs(logit) * (power - 1);
     return static_cast<float>(std::min(std::max(raised, -kLargest), kLargest));
-  });
+  };
+  for (const int32_t token : end_tokens) candidates.change(token, raise);
 }
 
 }  // namespace sotto

@@ -19,9 +19,9 @@ void ban(Candidates& candidates, int32_t token);
 void ban(Candidates& candidates, std::span<const int32_t> tokens);
 
 // Bans the last token of each list if the text ends with the other tokens of the list. A list of one token is always
-// banned, unless that is the end-of-text token (as in NoBadWordsLogitsProcessor of transformers).
+// banned, unless that is an end-of-text token (as in NoBadWordsLogitsProcessor of transformers).
 void ban_bad_words(Candidates& candidates, std::span<const TokenList> words, const TokenHistory& history,
-                   int32_t end_token);
+                   std::span<const int32_t> end_tokens);
 
 // Bans each token that would complete an n-gram of the history (Paulus et al. 2018). With n = 1 this is each token of
 // the history.
@@ -41,10 +41,10 @@ void add_bias(Candidates& candidates, std::span<const TokenBias> biases);
 // Adds the bias of each sequence to its last token if the text ends with the other tokens of the sequence.
 void add_sequence_bias(Candidates& candidates, std::span<const SequenceBias> biases, const TokenHistory& history);
 
-// Adds |l_end| (factor^tokens - 1), limited to finite values, to the logit of the end-of-text token. The end becomes
+// Adds |l_end| (factor^tokens - 1), limited to finite values, to the logit of each end-of-text token. The end becomes
 // more likely, exponentially in the number of tokens since the start of the decay (ExponentialDecayLengthPenalty of
 // transformers).
-void raise_end(Candidates& candidates, int32_t end_token, float factor, uint64_t tokens);
+void raise_end(Candidates& candidates, std::span<const int32_t> end_tokens, float factor, uint64_t tokens);
 
 // Returns base^exponent, computed by squaring and limited to the largest float.
 double bounded_power(double base, uint64_t exponent);

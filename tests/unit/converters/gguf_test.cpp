@@ -161,6 +161,22 @@ TEST_F(GgufTest, GivesTheSameModelAsSafetensors) {
   }
 }
 
+TEST_F(GgufTest, ReadsTheDescription) {
+  gguf_.values["general.license"] = GgufBuilder::text("mit");
+  gguf_.values["tokenizer.chat_template"] = GgufBuilder::text("{{ messages }}");
+  gguf_.values["tokenizer.ggml.eot_token_id"] = GgufBuilder::number(7);
+  gguf_.values["general.sampling.temp"] = GgufBuilder::real(0.5f);
+  gguf_.values["general.sampling.top_k"] = GgufBuilder::number(20);
+  gguf_.values["general.sampling.penalty_repeat"] = GgufBuilder::real(1.25f);
+  const CheckpointInfo info = open()->info();
+  EXPECT_EQ(info.license, "mit");
+  EXPECT_EQ(info.chat_template, "{{ messages }}");
+  EXPECT_EQ(info.end_of_text_token, 10);
+  EXPECT_EQ(info.other_end_of_text_tokens, std::vector<int32_t>{7});
+  EXPECT_EQ(info.sampling, (RecommendedSampling{.temperature = 0.5f, .top_k = 20, .repetition_penalty = 1.25f}));
+  EXPECT_PRED2(contains, error_with("general.sampling.temp", GgufBuilder::real(-1)), "temperature is -1");
+}
+
 // tests/tools/make_gguf_types.py wrote the file with gguf-py.
 TEST(GgmlTypes, ConvertToTheFloatsOfGgufPy) {
   const GgufFile file(std::filesystem::path(SOTTO_SOURCE_DIR) / "tests/data/gguf/types.gguf");

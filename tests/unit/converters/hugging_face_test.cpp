@@ -293,14 +293,15 @@ TEST_F(HuggingFaceTest, OtherArchitecturesAreNamedWithTheReason) {
   }
 }
 
-TEST_F(HuggingFaceTest, UsesTheFirstEndOfTextToken) {
+TEST_F(HuggingFaceTest, ReadsEndOfTextTokens) {
   const auto token_of = [&](const json& value) {
     tiny_.config["eos_token_id"] = value;
     return open()->info().end_of_text_token;
   };
   EXPECT_EQ(token_of(3), 3);
-  EXPECT_EQ(token_of(json::array({4, 5})), 4);
-  EXPECT_EQ(open()->notes().size(), 1u);
+  EXPECT_EQ(token_of(json::array({4, 5, 4, 6})), 4);
+  EXPECT_EQ(open()->info().other_end_of_text_tokens, (std::vector<int32_t>{5, 6}));
+  EXPECT_TRUE(open()->notes().empty());
   EXPECT_EQ(token_of(json::array()), -1);
   EXPECT_EQ(token_of(nullptr), -1);
   EXPECT_EQ(token_of(11), -1);
@@ -309,6 +310,62 @@ TEST_F(HuggingFaceTest, UsesTheFirstEndOfTextToken) {
   EXPECT_NE(config_error("eos_token_id", "x").find("is not a token id"), std::string::npos);
   tiny_.config.erase("eos_token_id");
   EXPECT_EQ(open()->info().end_of_text_token, -1);
+}
+
+class DescriptionTest : public HuggingFaceTest {
+ protected:
+  void write(const char* name, const std::string& text) { write_bytes(directory_ / name, text); }
+  RecommendedSampling sampling(const char* generation_config) {
+    write("generation_config.json", generation_config);
+    return open()->info().sampling;
+  }
+};
+
+TEST_F(DescriptionTest, ReadsTheFilesNextToTheConfiguration) {
+  EXPECT_EQ(open()->info().sampling, RecommendedSampling());
+  EXPECT_EQ(open()->info().license + open()->info().chat_template, "");
+  write("generation_config.json", R"({"eos_token_id": [7, 10, 3], "temperature": 0.7})");
+  write("tokenizer_config.json", R"({"chat_template": "{{ a }}"})");
+  write("README.md", "---\nlanguage: en\nlicense: 'apache-2.0'\r\n---\nlicense: none\n");
+  CheckpointInfo info = open()->info();
+  EXPECT_EQ(info.end_of_text_token, 10);
+  EXPECT_EQ(info.other_end_of_text_tokens, (std::vector<int32_t>{7, 3}));
+  EXPECT_EQ(info.chat_template, "{{ a }}");
+  EXPECT_EQ(info.license, "apache-2.0");
+  write("tokenizer_config.json", R"({"chat_template": [{"name": "tools", "template": "t"},
+                                                      {"name": "default", "template": "d"}]})");
+  write("README.md", "---\nlicense: other\nlicense_name: my-own\n---\n");
+  info = open()->info();
+  EXPECT_EQ(info.chat_template, "d");
+  EXPECT_EQ(info.license, "my-own");
+  write("chat_template.jinja", "from the file");
+  write("README.md", "# No card\nlicense: mit\n");
+  info = open()->info();
+  EXPECT_EQ(info.chat_template, "from the file");
+  EXPECT_EQ(info.license, "");
+}
+
+TEST_F(DescriptionTest, SamplingParametersMeanWhatTheyMeanInTransformers) {
+  EXPECT_EQ(sampling(R"({"eos_token_id": 10, "max_length": 50})"), RecommendedSampling());
+  EXPECT_EQ(sampling(R"({"do_sample": false, "repetition_penalty": 1.5})"),
+            (RecommendedSampling{.temperature = 0.0f, .repetition_penalty = 1.5f}));
+  EXPECT_EQ(sampling(R"({"do_sample": true})"),
+            (RecommendedSampling{.temperature = 1.0f, .top_k = 50, .top_p = 1.0f, .min_p = 0.0f}));
+  EXPECT_EQ(
+      sampling(R"({"top_p": 0.5, "top_k": 0, "typical_p": 0.25, "no_repeat_ngram_size": 3})"),
+      (RecommendedSampling{
+          .temperature = 1.0f, .top_k = 0, .top_p = 0.5f, .min_p = 0.0f, .typical_p = 0.25f, .no_repeat_ngram = 3}));
+}
+
+TEST_F(DescriptionTest, ErrorsNameTheFileAndTheMember) {
+  EXPECT_ERROR(sampling(R"({"top_p": 1.5})"), "generation_config.json: top_p is 1.5; it must be greater than 0");
+  EXPECT_ERROR(sampling(R"({"temperature": "hot"})"), "generation_config.json: \"temperature\" is not a number");
+  EXPECT_ERROR(sampling("[]"), "generation_config.json");
+  write("generation_config.json", "{}");
+  write("tokenizer_config.json", R"({"chat_template": [{"name": "default"}]})");
+  EXPECT_ERROR(open(), "\"chat_template\" has an entry without a name or a template");
+  write("chat_template.jinja", "a\xff");
+  EXPECT_ERROR(open(), "chat_template.jinja: is not UTF-8 at byte 1");
 }
 
 TEST_F(HuggingFaceTest, RejectsWrongConfigs) {

@@ -18,10 +18,10 @@ class ProcessFixture {
   // The bytes of token i are texts[i], if there are any.
   explicit ProcessFixture(size_t vocabulary_size, int32_t end_token = kNoTokenId, std::vector<std::string> texts = {},
                           size_t list_bytes = 1 << 16, const Kernels* kernels = find_kernels(Isa::kAuto))
-      : texts_(std::move(texts)), memory_(Sampler::memory_size(vocabulary_size, list_bytes)) {
+      : end_token_(end_token), texts_(std::move(texts)), memory_(Sampler::memory_size(vocabulary_size, list_bytes)) {
     SamplerShape shape;
     shape.vocabulary_size = vocabulary_size;
-    shape.end_token = end_token;
+    shape.end_tokens = {&end_token_, end_token_ < 0 ? size_t{0} : size_t{1}};
     shape.list_bytes = list_bytes;
     if (!texts_.empty()) shape.bytes = {&texts_, bytes_of};
     sampler_.init(*kernels, shape, memory_.get());
@@ -68,6 +68,7 @@ class ProcessFixture {
     return texts[static_cast<size_t>(token)];
   }
 
+  int32_t end_token_;
   std::vector<std::string> texts_;
   Memory memory_;
   Sampler sampler_;

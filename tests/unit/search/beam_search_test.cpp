@@ -16,7 +16,7 @@ TEST(BeamSearch, WideBeamsFindTheBestTexts) {
     const size_t vocabulary = 3 + seed % 3;
     const uint32_t limit = 4;
     SearchFixture bench(static_cast<uint32_t>(vocabulary), {700, limit});
-    bench.input().end_token = kEnd;
+    bench.set_end_token(kEnd);
     const auto logits = scrambled(vocabulary, seed);
     FunctionModel model(logits);
     for (const float penalty : {0.0f, 0.5f, 1.0f, 1.7f, -0.5f}) {
@@ -38,7 +38,7 @@ TEST(BeamSearch, WideBeamsFindTheBestTextsOfAGrammar) {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     const uint32_t limit = 5, count = 300;
     SearchFixture bench(5, {count, limit});
-    bench.input().end_token = kEnd;
+    bench.set_end_token(kEnd);
     const auto logits = scrambled(5, seed);
     FunctionModel model(logits);
     ToyGrammar grammar = toy_grammar(constraint_sequence_count(count));
@@ -66,7 +66,7 @@ TEST(BeamSearch, NarrowBeamsStayWithinTheGrammar) {
   phrases.phrases = {&phrase, 1};
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     SearchFixture bench(5, {4, 8});
-    bench.input().end_token = kEnd;
+    bench.set_end_token(kEnd);
     FunctionModel model(scrambled(5, seed));
     ToyGrammar grammar = toy_grammar(constraint_sequence_count(4));
     const TokenConstraint constraint = grammar.view();
@@ -93,7 +93,7 @@ TEST(BeamSearch, OneBeamIsGreedy) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const size_t vocabulary = 200;
     SearchFixture bench(vocabulary, {4, 12});
-    bench.input().end_token = kEnd;
+    bench.set_end_token(kEnd);
     const auto logits = scrambled(vocabulary, seed);
     FunctionModel model(logits);
     SearchParams params;
@@ -172,7 +172,7 @@ TEST(BeamSearch, PhrasesAppearAndTheBestTextIsFound) {
         const std::vector<uint32_t> groups(phrases.size(), 7);
         const uint32_t limit = 5;
         SearchFixture bench(4, {800, limit});
-        bench.input().end_token = kEnd;
+        bench.set_end_token(kEnd);
         const auto logits = scrambled(4, seed);
         FunctionModel model(logits);
         SearchParams params;
@@ -210,7 +210,7 @@ TEST(BeamSearch, FewBeamsPlaceImprobablePhrases) {
   const std::vector<TokenList> lists = {{first.data(), first.size()}, {second.data(), second.size()}};
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     SearchFixture bench(120, {4, 9});
-    bench.input().end_token = kEnd;
+    bench.set_end_token(kEnd);
     FunctionModel model([=](const Tokens& tokens) {
       std::vector<float> logits = scrambled_logits(tokens, 120, seed, 8);
       for (const int32_t token : {41, 17, 99, 5, 88}) logits[static_cast<size_t>(token)] -= 12;

@@ -66,7 +66,7 @@ struct Subject {
                          .features = kFeatureHiddenHistory}),
         bench(50, {kCount, kTokens}) {
     EXPECT_EQ(memory.sequence.append(kPrompt, running), Status::kOk);
-    bench.input().end_token = 0;
+    bench.set_end_token(0);
     bench.input().token_count = kPrompt.size();
     bench.input().history = TokenHistory(kPrompt, {});
     SamplerParams sampler = plain_sampler();

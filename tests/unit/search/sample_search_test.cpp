@@ -55,7 +55,7 @@ Alone sample_alone(SearchFixture& bench, const FunctionModel::Logits& model, uin
 TEST(SampleSearch, EqualsSeparateRuns) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     SearchFixture bench(11, {7, 9});
-    bench.input().end_token = kEnd;
+    bench.set_end_token(kEnd);
     SamplerParams sampler = plain_sampler();
     sampler.seed = seed;
     sampler.temperature = 0.9f;
@@ -80,7 +80,7 @@ TEST(SampleSearch, EqualsSeparateRuns) {
 
 TEST(SampleSearch, BestOfNHasTheBestLengthScore) {
   SearchFixture bench(11, {20, 9});
-  bench.input().end_token = kEnd;
+  bench.set_end_token(kEnd);
   FunctionModel model(scrambled(11, 4));
   SearchParams params = sample_params();
   const auto drawn = bench.run(model.view(), params);
@@ -151,7 +151,7 @@ TEST(Similarity, OfNgramsIsTheirF1) {
 
 TEST(SampleSearch, MinimumBayesRiskUsesTheSimilarity) {
   SearchFixture bench(4, {9, 6});
-  bench.input().end_token = kEnd;
+  bench.set_end_token(kEnd);
   FunctionModel model(scrambled(4, 2, 1));
   const auto drawn = bench.run(model.view(), sample_params());
   std::vector<Tokens> texts;
@@ -195,7 +195,7 @@ ToyGrammar counting_grammar(uint32_t sequence_count) {
 
 TEST(SampleSearch, FollowsAGrammar) {
   SearchFixture bench(4, {8, 20});
-  bench.input().end_token = kEnd;
+  bench.set_end_token(kEnd);
   FunctionModel model(scrambled(4, 2, 1));
   ToyGrammar grammar = counting_grammar(constraint_sequence_count(8));
   const TokenConstraint constraint = grammar.view();
@@ -261,7 +261,7 @@ TEST(ContrastiveSearch, WeighsProbabilityAgainstSimilarity) {
       FunctionModel model(logits);
       model.set_similarity(similarity);
       SearchFixture bench(30, {5, 12});
-      bench.input().end_token = kEnd;
+      bench.set_end_token(kEnd);
       SearchParams params;
       params.mode = SearchMode::kContrastive;
       params.contrastive_k = 5;
@@ -314,7 +314,7 @@ TEST(ContrastiveSearch, EndsWithTheModelsPositions) {
 
 TEST(ContrastiveSearch, FollowsAGrammar) {
   SearchFixture bench(4, {4, 9});
-  bench.input().end_token = kEnd;
+  bench.set_end_token(kEnd);
   FunctionModel model(scrambled(4, 6, 1));
   model.set_similarity([](const Tokens&) { return 0.5f; });
   ToyGrammar grammar = counting_grammar(constraint_sequence_count(4));

@@ -14,7 +14,7 @@ class SearchChecks : public testing::Test {
  protected:
   SearchChecks()
       : bench_(10, {6, 8}), model_([](const Tokens&) -> std::vector<float> { throw std::runtime_error("evaluated"); }) {
-    bench_.input().end_token = 0;
+    bench_.set_end_token(0);
     bench_.input().stops.is_token = [](const void*, int32_t token) { return token == 9; };
   }
 

@@ -88,7 +88,8 @@ SearchFixture::SearchFixture(uint32_t vocabulary, const SearchShape& shape, int3
   constexpr size_t kListBytes = 4096;
   SamplerShape sampler_shape = {};
   sampler_shape.vocabulary_size = vocabulary;
-  sampler_shape.end_token = end_token;
+  set_end_token(end_token);
+  sampler_shape.end_tokens = input_.end_tokens;
   sampler_shape.list_bytes = kListBytes;
   sampler_.init(reference_kernels(), sampler_shape,
                 align(sampler_storage_, Sampler::memory_size(vocabulary, kListBytes)));
@@ -96,8 +97,12 @@ SearchFixture::SearchFixture(uint32_t vocabulary, const SearchShape& shape, int3
   input_.kernels = &reference_kernels();
   input_.sampler = &sampler_;
   input_.cancelled = &cancelled_;
-  input_.end_token = end_token;
   input_.token_count = 1;
+}
+
+void SearchFixture::set_end_token(int32_t token) {
+  end_token_ = token;
+  input_.end_tokens = {&end_token_, token < 0 ? size_t{0} : size_t{1}};
 }
 
 void SearchFixture::set_sampler(const SamplerParams& params) {

@@ -120,6 +120,7 @@ class SearchFixture {
   Sampler& sampler() { return sampler_; }
   void set_sampler(const SamplerParams& params);
   SearchInput& input() { return input_; }
+  void set_end_token(int32_t token);  // -1 for none
   std::atomic<uint32_t>& cancelled() { return cancelled_; }
 
   // Throws if the search fails.
@@ -134,6 +135,7 @@ class SearchFixture {
                 Error* error);
 
   uint32_t vocabulary_;
+  int32_t end_token_ = -1;
   std::vector<uint8_t> search_storage_, sampler_storage_;
   Search search_;
   Sampler sampler_;

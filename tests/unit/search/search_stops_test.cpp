@@ -36,7 +36,7 @@ TEST(SearchStops, WideBeamsFindTheBestTextsThatEndAtStopStrings) {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     const uint32_t limit = 5, count = 300;
     SearchFixture bench(5, {count, limit});
-    bench.input().end_token = kEnd;
+    bench.set_end_token(kEnd);
     bench.input().stops = pair_stops();
     const auto logits = scrambled(5, seed);
     FunctionModel model(logits);
@@ -59,7 +59,7 @@ TEST(SearchStops, SamplesEndWhereTheirStopStringIsComplete) {
   size_t stopped = 0;
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     SearchFixture bench(5, {8, 12});
-    bench.input().end_token = kEnd;
+    bench.set_end_token(kEnd);
     sample_freely(bench);
     FunctionModel model(scrambled(5, seed, 1));
     std::vector<Tokens> whole;

@@ -130,6 +130,21 @@ class Model {
     return std::string_view(bytes, size);
   }
 
+  // Returns SOTTO_TOKEN_ flags.
+  Result<uint32_t> token_flags(Token token) const {
+    uint32_t flags = 0;
+    SOTTO_HPP_TRY_PLAIN_(sotto_token_flags(c_model(), token, &flags));
+    return flags;
+  }
+
+  // Returns a text about the model, which belongs to it, or an empty text.
+  Result<std::string_view> text(sotto_model_text_kind kind) const {
+    const char* bytes = nullptr;
+    size_t size = 0;
+    SOTTO_HPP_TRY_PLAIN_(sotto_model_text(c_model(), kind, &bytes, &size));
+    return std::string_view(bytes, size);
+  }
+
   const sotto_model* c_model() const { return state_->handle; }
   const std::shared_ptr<const detail::ModelState>& state() const { return state_; }
 

@@ -120,6 +120,7 @@ constexpr Field kSamplerParams[] = {
     FIELD(sotto_sampler_params, dola, "dola", "Lio/github/sotto/Dola;"),
     FIELD(sotto_sampler_params, dola_relative_top, "dolaRelativeTop", "F"),
     FIELD(sotto_sampler_params, alternative_count, "alternativeCount", "I"),
+    FIELD(sotto_sampler_params, model_defaults, "modelDefaults", "Z"),
 };
 
 constexpr Field kSearchParams[] = {
@@ -201,6 +202,15 @@ constexpr Field kModelInfo[] = {
     FIELD(sotto_model_info, vocabulary_bytes, "vocabularyBytes", "J"),
     FIELD(sotto_model_info, layer_weight_bits, "layerWeightBits", "I"),
     FIELD(sotto_model_info, head_weight_bits, "headWeightBits", "I"),
+    FIELD(sotto_model_info, end_of_text_count, "endOfTextCount", "I"),
+    FIELD(sotto_model_info, default_temperature, "defaultTemperature", "F"),
+    FIELD(sotto_model_info, default_top_k, "defaultTopK", "I"),
+    FIELD(sotto_model_info, default_top_p, "defaultTopP", "F"),
+    FIELD(sotto_model_info, default_min_p, "defaultMinP", "F"),
+    FIELD(sotto_model_info, default_typical_p, "defaultTypicalP", "F"),
+    FIELD(sotto_model_info, default_repetition_penalty, "defaultRepetitionPenalty", "F"),
+    FIELD(sotto_model_info, default_repetition_window, "defaultRepetitionWindow", "I"),
+    FIELD(sotto_model_info, default_no_repeat_ngram, "defaultNoRepeatNgram", "I"),
 };
 
 constexpr Field kWatermarkResult[] = {

@@ -86,7 +86,9 @@ class ModelInfo(Struct):
         ("head_count", u32), ("embedding_size", u32), ("feed_forward_size", u32), ("end_of_text_token", i32),
         ("has_tokenizer", u32), ("max_token_bytes", u32), ("isa", i32), ("packed_in_place", u32),
         ("parameter_count", u64), ("weight_bytes", u64), ("vocabulary_bytes", u64), ("layer_weight_bits", u32),
-        ("head_weight_bits", u32)]
+        ("head_weight_bits", u32), ("end_of_text_count", u32), ("default_temperature", f32), ("default_top_k", u32),
+        ("default_top_p", f32), ("default_min_p", f32), ("default_typical_p", f32), ("default_repetition_penalty", f32),
+        ("default_repetition_window", u32), ("default_no_repeat_ngram", u32)]
 
 
 class TokenBias(Struct):
@@ -137,7 +139,7 @@ class SamplerParams(Struct):
         ("begin_suppressed_tokens", POINTER(i32)), ("begin_suppressed_token_count", size),
         ("forced_prefix", POINTER(i32)), ("forced_prefix_count", size), ("logits_callback", LogitsFn),
         ("logits_user_data", pointer), ("watermark", POINTER(WatermarkParams)), ("dola", i32),
-        ("dola_relative_top", f32), ("alternative_count", u32), ("reserved2", u32)]
+        ("dola_relative_top", f32), ("alternative_count", u32), ("model_defaults", u32)]
     COUNTS = {
         "stages": "stage_count", "dry_breakers": "dry_breaker_count", "dry_breaker_tokens": "dry_breaker_token_count",
         "logit_bias": "logit_bias_count", "sequence_bias": "sequence_bias_count", "bad_words": "bad_word_count",
@@ -293,8 +295,10 @@ FUNCTIONS = {
     "sotto_model_init": (i32, [pointer, size, POINTER(ModelParams), pointer, size, POINTER(pointer), POINTER(Error)]),
     "sotto_model_deinit": (None, [pointer]),
     "sotto_model_get_info": (i32, [pointer, POINTER(ModelInfo)]),
+    "sotto_model_text": (i32, [pointer, i32, POINTER(pointer), POINTER(size)]),
     "sotto_tokenize": (i32, [pointer, pointer, size, u32, POINTER(i32), size, POINTER(size), POINTER(Error)]),
     "sotto_token_bytes": (i32, [pointer, i32, POINTER(pointer), POINTER(size)]),
+    "sotto_token_flags": (i32, [pointer, i32, POINTER(u32)]),
     "sotto_detokenize": (i32, [pointer, POINTER(i32), size, pointer, size, POINTER(size)]),
     "sotto_watermark_params_init": (None, [POINTER(WatermarkParams), size]),
     "sotto_watermark_detect": (i32, [POINTER(WatermarkParams), size, POINTER(i32), size, POINTER(WatermarkResult),

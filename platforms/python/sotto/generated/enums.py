@@ -4,8 +4,8 @@ import enum
 
 __all__ = [
     "Dola", "DraftSource", "EarlyStopping", "Feature", "GrammarLanguage", "GuideMode", "Isa", "JsonSpace", "LengthNorm",
-    "LogLevel", "Order", "Overflow", "Pooling", "Rerank", "SearchMode", "Selection", "Stage", "Status",
-    "WatermarkScheme"]
+    "LogLevel", "ModelTextKind", "Order", "Overflow", "Pooling", "Rerank", "SearchMode", "Selection", "Stage", "Status",
+    "TokenFlag", "WatermarkScheme"]
 
 
 class _Named(enum.IntEnum):
@@ -162,6 +162,32 @@ class Isa(_Named):
     """NEON_DOTPROD with the int8 matrix extension."""
     AVX512AMX = 8
     """AVX512VNNI with AMX tiles of int8, on Linux."""
+
+
+class ModelTextKind(_Named):
+    """Texts that a model file contains about the model."""
+
+    NAME = 0
+    """The name of the model."""
+    SOURCE = 1
+    """Where the weights come from."""
+    LICENSE = 2
+    """The licence of the weights, usually an identifier such as mit."""
+    CHAT_TEMPLATE = 3
+    """The Jinja template that makes a prompt of a conversation."""
+
+
+class TokenFlag(_NamedFlag):
+    """Flags of sotto_token_flags."""
+
+    ADDED = 1
+    """Literal text that is found before the rest of a text is tokenized."""
+    SPECIAL = 2
+    """A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL."""
+    UNUSED = 4
+    """An id without text."""
+    END_OF_TEXT = 8
+    """The token ends a text."""
 
 
 class Stage(_Named):

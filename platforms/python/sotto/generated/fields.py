@@ -140,6 +140,7 @@ class SamplerFields(TypedDict, total=False):
     dola: Dola | None
     dola_relative_top: float | None
     alternative_count: int | None
+    model_defaults: bool | None
 
 
 class SearchFields(TypedDict, total=False):

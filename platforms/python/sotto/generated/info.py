@@ -61,6 +61,25 @@ class ModelInfo:
     """Bits per weight in the layers: 4 if all layers have 4-bit weights, otherwise 8."""
     head_weight_bits: int
     """Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4."""
+    end_of_text_count: int
+    """Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens they are."""
+    default_temperature: float
+    """The sampler's temperature with model_defaults. This and the next fields are those of sotto_sampler_params: the
+    values that the file recommends, or the sampler's own defaults."""
+    default_top_k: int
+    """top_k with model_defaults."""
+    default_top_p: float
+    """top_p with model_defaults."""
+    default_min_p: float
+    """min_p with model_defaults."""
+    default_typical_p: float
+    """typical_p with model_defaults."""
+    default_repetition_penalty: float
+    """repetition_penalty with model_defaults."""
+    default_repetition_window: int
+    """repetition_window with model_defaults."""
+    default_no_repeat_ngram: int
+    """no_repeat_ngram with model_defaults."""
 
 
 @dataclass(frozen=True)

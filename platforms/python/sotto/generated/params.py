@@ -291,6 +291,10 @@ class SamplerParams:
     """Removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1. Range: 0 to 1."""
     alternative_count: int | None = None
     """Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64."""
+    model_defaults: bool | None = None
+    """Whether temperature, top_k, top_p, min_p, typical_p, repetition_penalty, repetition_window and no_repeat_ngram
+    take the values that the model file recommends (default_temperature and others of sotto_model_info) where they have
+    their defaults. A sampler of its own then needs a model. Default: 0."""
 
 
 @dataclass(frozen=True)

@@ -146,6 +146,26 @@ pub const SOTTO_ISA_NEON_I8MM: i32 = 7;
 /// AVX512VNNI with AMX tiles of int8, on Linux.
 pub const SOTTO_ISA_AVX512AMX: i32 = 8;
 
+/// Texts that a model file contains about the model.
+pub type sotto_model_text_kind = i32;
+/// The name of the model.
+pub const SOTTO_MODEL_TEXT_NAME: i32 = 0;
+/// Where the weights come from.
+pub const SOTTO_MODEL_TEXT_SOURCE: i32 = 1;
+/// The licence of the weights, usually an identifier such as mit.
+pub const SOTTO_MODEL_TEXT_LICENSE: i32 = 2;
+/// The Jinja template that makes a prompt of a conversation.
+pub const SOTTO_MODEL_TEXT_CHAT_TEMPLATE: i32 = 3;
+
+/// Literal text that is found before the rest of a text is tokenized.
+pub const SOTTO_TOKEN_ADDED: u32 = 1;
+/// A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL.
+pub const SOTTO_TOKEN_SPECIAL: u32 = 2;
+/// An id without text.
+pub const SOTTO_TOKEN_UNUSED: u32 = 4;
+/// The token ends a text.
+pub const SOTTO_TOKEN_END_OF_TEXT: u32 = 8;
+
 /// Text such as <|endoftext|> becomes its special token.
 pub const SOTTO_TOKENIZE_SPECIAL: u32 = 1;
 
@@ -644,6 +664,26 @@ pub struct sotto_model_info {
     pub layer_weight_bits: u32,
     /// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
     pub head_weight_bits: u32,
+    /// Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens
+    /// they are.
+    pub end_of_text_count: u32,
+    /// The sampler's temperature with model_defaults. This and the next fields are those of
+    /// sotto_sampler_params: the values that the file recommends, or the sampler's own defaults.
+    pub default_temperature: f32,
+    /// top_k with model_defaults.
+    pub default_top_k: u32,
+    /// top_p with model_defaults.
+    pub default_top_p: f32,
+    /// min_p with model_defaults.
+    pub default_min_p: f32,
+    /// typical_p with model_defaults.
+    pub default_typical_p: f32,
+    /// repetition_penalty with model_defaults.
+    pub default_repetition_penalty: f32,
+    /// repetition_window with model_defaults.
+    pub default_repetition_window: u32,
+    /// no_repeat_ngram with model_defaults.
+    pub default_no_repeat_ngram: u32,
 }
 
 /// Bias of one token.
@@ -890,7 +930,11 @@ pub struct sotto_sampler_params {
     pub dola_relative_top: f32,
     /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
     pub alternative_count: u32,
-    pub reserved2: u32,
+    /// Whether temperature, top_k, top_p, min_p, typical_p, repetition_penalty, repetition_window
+    /// and no_repeat_ngram take the values that the model file recommends (default_temperature and
+    /// others of sotto_model_info) where they have their defaults. A sampler of its own then needs
+    /// a model. Default: 0.
+    pub model_defaults: u32,
 }
 
 /// Input of a sampler for one token.
@@ -1384,6 +1428,12 @@ extern "C" {
         model: *const sotto_model,
         info: *mut sotto_model_info,
     ) -> sotto_status;
+    pub fn sotto_model_text(
+        model: *const sotto_model,
+        kind: sotto_model_text_kind,
+        text: *mut *const u8,
+        size: *mut usize,
+    ) -> sotto_status;
     pub fn sotto_tokenize(
         model: *const sotto_model,
         text: *const u8,
@@ -1399,6 +1449,11 @@ extern "C" {
         token: sotto_token,
         bytes: *mut *const u8,
         size: *mut usize,
+    ) -> sotto_status;
+    pub fn sotto_token_flags(
+        model: *const sotto_model,
+        token: sotto_token,
+        flags: *mut u32,
     ) -> sotto_status;
     pub fn sotto_detokenize(
         model: *const sotto_model,

@@ -132,6 +132,35 @@ impl Isa {
     }
 }
 
+/// Texts that a model file contains about the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(i32)]
+#[allow(missing_docs)]
+pub enum ModelTextKind {
+    /// The name of the model.
+    Name = sys::SOTTO_MODEL_TEXT_NAME,
+    /// Where the weights come from.
+    Source = sys::SOTTO_MODEL_TEXT_SOURCE,
+    /// The licence of the weights, usually an identifier such as mit.
+    License = sys::SOTTO_MODEL_TEXT_LICENSE,
+    /// The Jinja template that makes a prompt of a conversation.
+    ChatTemplate = sys::SOTTO_MODEL_TEXT_CHAT_TEMPLATE,
+}
+
+impl ModelTextKind {
+    /// The constant with a value of C; none for one that a later version has added.
+    pub fn from_value(value: i32) -> Option<Self> {
+        Some(match value {
+            sys::SOTTO_MODEL_TEXT_NAME => ModelTextKind::Name,
+            sys::SOTTO_MODEL_TEXT_SOURCE => ModelTextKind::Source,
+            sys::SOTTO_MODEL_TEXT_LICENSE => ModelTextKind::License,
+            sys::SOTTO_MODEL_TEXT_CHAT_TEMPLATE => ModelTextKind::ChatTemplate,
+            _ => return None,
+        })
+    }
+}
+
 /// Stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the
 /// probabilities of the remaining tokens, H = -sum p ln p for their entropy, and c(t) for the
 /// number of times that token t occurs in the penalty window. Tokens that a grammar does not allow
@@ -1134,6 +1163,11 @@ impl SamplerParams {
         dola_relative_top: f32,
         /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
         alternative_count: u32,
+        /// Whether temperature, top_k, top_p, min_p, typical_p, repetition_penalty,
+        /// repetition_window and no_repeat_ngram take the values that the model file recommends
+        /// (default_temperature and others of sotto_model_info) where they have their defaults. A
+        /// sampler of its own then needs a model. Default: 0.
+        model_defaults: bool,
     }
 
     /// Stages to run instead of those of `order`. Each may occur once. A parameter that is on while
@@ -1610,7 +1644,7 @@ impl From<sys::sotto_matcher_info> for MatcherInfo {
 }
 
 /// Properties of a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct ModelInfo {
@@ -1648,6 +1682,26 @@ pub struct ModelInfo {
     pub layer_weight_bits: u32,
     /// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
     pub head_weight_bits: u32,
+    /// Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens
+    /// they are.
+    pub end_of_text_count: u32,
+    /// The sampler's temperature with model_defaults. This and the next fields are those of
+    /// sotto_sampler_params: the values that the file recommends, or the sampler's own defaults.
+    pub default_temperature: f32,
+    /// top_k with model_defaults.
+    pub default_top_k: u32,
+    /// top_p with model_defaults.
+    pub default_top_p: f32,
+    /// min_p with model_defaults.
+    pub default_min_p: f32,
+    /// typical_p with model_defaults.
+    pub default_typical_p: f32,
+    /// repetition_penalty with model_defaults.
+    pub default_repetition_penalty: f32,
+    /// repetition_window with model_defaults.
+    pub default_repetition_window: u32,
+    /// no_repeat_ngram with model_defaults.
+    pub default_no_repeat_ngram: u32,
 }
 
 impl From<sys::sotto_model_info> for ModelInfo {
@@ -1669,6 +1723,15 @@ impl From<sys::sotto_model_info> for ModelInfo {
             vocabulary_bytes: info.vocabulary_bytes,
             layer_weight_bits: info.layer_weight_bits,
             head_weight_bits: info.head_weight_bits,
+            end_of_text_count: info.end_of_text_count,
+            default_temperature: info.default_temperature,
+            default_top_k: info.default_top_k,
+            default_top_p: info.default_top_p,
+            default_min_p: info.default_min_p,
+            default_typical_p: info.default_typical_p,
+            default_repetition_penalty: info.default_repetition_penalty,
+            default_repetition_window: info.default_repetition_window,
+            default_no_repeat_ngram: info.default_no_repeat_ngram,
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::log::{call_log, LogFunction};
 use crate::memory::{pointer_of, slice, Block};
 use crate::params::read_info;
 use crate::sys;
-use crate::{Isa, ModelInfo, ModelParams, Session, SessionParams, Token};
+use crate::{Isa, ModelInfo, ModelParams, ModelTextKind, Session, SessionParams, Token};
 use std::fs::File;
 use std::io::Read;
 use std::os::raw::c_void;
@@ -200,6 +200,25 @@ impl Model {
             check(status)?;
             bytes.truncate(size);
             return Ok(bytes);
+        }
+    }
+
+    /// Returns the `SOTTO_TOKEN_` flags of one token.
+    pub fn token_flags(&self, token: Token) -> Result<u32> {
+        let mut flags = 0;
+        // SAFETY: the out-pointer is of a local.
+        check(unsafe { sys::sotto_token_flags(self.raw(), token, &mut flags) })?;
+        Ok(flags)
+    }
+
+    /// Returns a text about the model, or an empty text.
+    pub fn text(&self, kind: ModelTextKind) -> Result<&[u8]> {
+        let mut bytes = std::ptr::null();
+        let mut size = 0;
+        // SAFETY: the bytes are the file's and live as long as the model.
+        unsafe {
+            check(sys::sotto_model_text(self.raw(), kind as i32, &mut bytes, &mut size))?;
+            Ok(slice(bytes, size))
         }
     }
 

@@ -89,6 +89,10 @@ fn models_come_from_anywhere() {
     let end = model.info().end_of_text_token.unwrap();
     assert_eq!(model.tokenize_special("<|endoftext|>").unwrap(), [end]);
     assert!(model.token_bytes(-1).is_err());
+    let flags = sys::SOTTO_TOKEN_SPECIAL | sys::SOTTO_TOKEN_END_OF_TEXT;
+    assert_eq!(model.token_flags(end).unwrap(), flags);
+    assert!(!model.text(ModelTextKind::Name).unwrap().is_empty());
+    assert!(model.text(ModelTextKind::ChatTemplate).unwrap().is_empty());
 }
 
 #[test]

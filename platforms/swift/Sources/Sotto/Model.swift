@@ -93,6 +93,25 @@ public final class Model: @unchecked Sendable {
     }
   }
 
+  /// Returns what kind of token a token is.
+  public func flags(of token: Token) throws -> TokenFlag {
+    try resource.share { model in
+      var flags: UInt32 = 0
+      try check(sotto_token_flags(model, token, &flags))
+      return TokenFlag(rawValue: flags)
+    }
+  }
+
+  /// Returns a text about the model, or an empty text.
+  public func text(_ kind: ModelTextKind) throws -> String {
+    try resource.share { model in
+      var bytes: UnsafePointer<CChar>?
+      var size = 0
+      try check(sotto_model_text(model, kind.rawValue, &bytes, &size))
+      return String(decoding: UnsafeRawBufferPointer(start: bytes, count: size), as: UTF8.self)
+    }
+  }
+
   /// Returns the bytes of tokens, which are exactly those that were encoded.
   public func detokenize(_ tokens: [Token]) throws -> [UInt8] {
     try resource.share { model in

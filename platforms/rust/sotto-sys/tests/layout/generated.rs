@@ -27,7 +27,9 @@ macro_rules! each_field {
                 struct_size vocabulary_size max_context_tokens layer_count head_count embedding_size
                 feed_forward_size end_of_text_token has_tokenizer max_token_bytes isa
                 packed_in_place parameter_count weight_bytes vocabulary_bytes layer_weight_bits
-                head_weight_bits }
+                head_weight_bits end_of_text_count default_temperature default_top_k default_top_p
+                default_min_p default_typical_p default_repetition_penalty default_repetition_window
+                default_no_repeat_ngram }
             sotto_token_bias {
                 token bias }
             sotto_sequence_bias {
@@ -50,7 +52,7 @@ macro_rules! each_field {
                 sequence_bias sequence_bias_count bad_words bad_word_count allowed_tokens
                 allowed_token_count suppressed_tokens suppressed_token_count begin_suppressed_tokens
                 begin_suppressed_token_count forced_prefix forced_prefix_count logits_callback
-                logits_user_data watermark dola dola_relative_top alternative_count reserved2 }
+                logits_user_data watermark dola dola_relative_top alternative_count model_defaults }
             sotto_sampler_input {
                 struct_size sequence logits allowed history history_count generated_count
                 token_limit }

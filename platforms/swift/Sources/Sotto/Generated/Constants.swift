@@ -140,6 +140,33 @@ public enum InstructionSet: Int32, Sendable {
   case avx512amx = 8
 }
 
+/// Texts that a model file contains about the model.
+public enum ModelTextKind: Int32, Sendable {
+  /// The name of the model.
+  case name = 0
+  /// Where the weights come from.
+  case source = 1
+  /// The licence of the weights, usually an identifier such as mit.
+  case license = 2
+  /// The Jinja template that makes a prompt of a conversation.
+  case chatTemplate = 3
+}
+
+/// Flags of sotto_token_flags.
+public struct TokenFlag: OptionSet, Sendable {
+  public let rawValue: UInt32
+  public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  /// Literal text that is found before the rest of a text is tokenized.
+  public static let added = TokenFlag(rawValue: 1)
+  /// A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL.
+  public static let special = TokenFlag(rawValue: 2)
+  /// An id without text.
+  public static let unused = TokenFlag(rawValue: 4)
+  /// The token ends a text.
+  public static let endOfText = TokenFlag(rawValue: 8)
+}
+
 /// Stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the probabilities of the remaining
 /// tokens, H = -sum p ln p for their entropy, and c(t) for the number of times that token t occurs in the penalty
 /// window. Tokens that a grammar does not allow are removed before the first stage and never return. A truncation keeps

@@ -53,6 +53,25 @@ public struct ModelInfo: Sendable {
   public let layerWeightBits: UInt32
   /// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
   public let headWeightBits: UInt32
+  /// Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens they are.
+  public let endOfTextCount: UInt32
+  /// The sampler's temperature with model_defaults. This and the next fields are those of sotto_sampler_params: the
+  /// values that the file recommends, or the sampler's own defaults.
+  public let defaultTemperature: Float
+  /// top_k with model_defaults.
+  public let defaultTopK: UInt32
+  /// top_p with model_defaults.
+  public let defaultTopP: Float
+  /// min_p with model_defaults.
+  public let defaultMinP: Float
+  /// typical_p with model_defaults.
+  public let defaultTypicalP: Float
+  /// repetition_penalty with model_defaults.
+  public let defaultRepetitionPenalty: Float
+  /// repetition_window with model_defaults.
+  public let defaultRepetitionWindow: UInt32
+  /// no_repeat_ngram with model_defaults.
+  public let defaultNoRepeatNgram: UInt32
 
   init(_ c: sotto_model_info) {
     vocabularySize = c.vocabulary_size
@@ -71,6 +90,15 @@ public struct ModelInfo: Sendable {
     vocabularyBytes = c.vocabulary_bytes
     layerWeightBits = c.layer_weight_bits
     headWeightBits = c.head_weight_bits
+    endOfTextCount = c.end_of_text_count
+    defaultTemperature = c.default_temperature
+    defaultTopK = c.default_top_k
+    defaultTopP = c.default_top_p
+    defaultMinP = c.default_min_p
+    defaultTypicalP = c.default_typical_p
+    defaultRepetitionPenalty = c.default_repetition_penalty
+    defaultRepetitionWindow = c.default_repetition_window
+    defaultNoRepeatNgram = c.default_no_repeat_ngram
   }
 }
 

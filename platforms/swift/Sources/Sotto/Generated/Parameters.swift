@@ -376,6 +376,10 @@ public struct SamplerParameters {
   public var dolaRelativeTop: Float
   /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
   public var alternativeCount: UInt32
+  /// Whether temperature, top_k, top_p, min_p, typical_p, repetition_penalty, repetition_window and no_repeat_ngram
+  /// take the values that the model file recommends (default_temperature and others of sotto_model_info) where they
+  /// have their defaults. A sampler of its own then needs a model. Default: 0.
+  public var modelDefaults: Bool
 
   /// The defaults of the library.
   public init() {
@@ -433,6 +437,7 @@ public struct SamplerParameters {
     dola = Dola(rawValue: c.dola)!
     dolaRelativeTop = c.dola_relative_top
     alternativeCount = c.alternative_count
+    modelDefaults = c.model_defaults != 0
   }
 
   func filled(_ arena: Arena) -> sotto_sampler_params {
@@ -509,6 +514,7 @@ public struct SamplerParameters {
     c.dola = dola.rawValue
     c.dola_relative_top = dolaRelativeTop
     c.alternative_count = alternativeCount
+    c.model_defaults = modelDefaults ? 1 : 0
     return c
   }
 }

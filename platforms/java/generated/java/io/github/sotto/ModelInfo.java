@@ -41,6 +41,27 @@ public final class ModelInfo {
     public int layerWeightBits;
     /** Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4. */
     public int headWeightBits;
+    /** Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens they are. */
+    public int endOfTextCount;
+    /**
+     * The sampler's temperature with model_defaults. This and the next fields are those of sotto_sampler_params: the
+     * values that the file recommends, or the sampler's own defaults.
+     */
+    public float defaultTemperature;
+    /** top_k with model_defaults. */
+    public int defaultTopK;
+    /** top_p with model_defaults. */
+    public float defaultTopP;
+    /** min_p with model_defaults. */
+    public float defaultMinP;
+    /** typical_p with model_defaults. */
+    public float defaultTypicalP;
+    /** repetition_penalty with model_defaults. */
+    public float defaultRepetitionPenalty;
+    /** repetition_window with model_defaults. */
+    public int defaultRepetitionWindow;
+    /** no_repeat_ngram with model_defaults. */
+    public int defaultNoRepeatNgram;
 
     ModelInfo() {}
 
@@ -63,6 +84,15 @@ public final class ModelInfo {
                 + ", vocabularyBytes=" + vocabularyBytes
                 + ", layerWeightBits=" + layerWeightBits
                 + ", headWeightBits=" + headWeightBits
+                + ", endOfTextCount=" + endOfTextCount
+                + ", defaultTemperature=" + defaultTemperature
+                + ", defaultTopK=" + defaultTopK
+                + ", defaultTopP=" + defaultTopP
+                + ", defaultMinP=" + defaultMinP
+                + ", defaultTypicalP=" + defaultTypicalP
+                + ", defaultRepetitionPenalty=" + defaultRepetitionPenalty
+                + ", defaultRepetitionWindow=" + defaultRepetitionWindow
+                + ", defaultNoRepeatNgram=" + defaultNoRepeatNgram
                 + "}";
     }
 }

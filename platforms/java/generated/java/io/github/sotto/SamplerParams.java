@@ -189,6 +189,12 @@ public final class SamplerParams {
     public float dolaRelativeTop;
     /** Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64. */
     public int alternativeCount;
+    /**
+     * Whether temperature, top_k, top_p, min_p, typical_p, repetition_penalty, repetition_window and no_repeat_ngram
+     * take the values that the model file recommends (default_temperature and others of sotto_model_info) where they
+     * have their defaults. A sampler of its own then needs a model. Default: 0.
+     */
+    public boolean modelDefaults;
 
     /** The defaults of the library. */
     public SamplerParams() {

@@ -1,6 +1,7 @@
 package io.github.sotto;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 
 /** The weights and tokenizer of one file, for any number of sessions and threads. Sessions keep their model alive. */
 public final class Model extends Owned {
@@ -72,6 +73,16 @@ public final class Model extends Owned {
     /** Returns the bytes of one token; they may begin or end inside a character. */
     public byte[] tokenBytes(int token) {
         return resource.share(model -> Native.tokenBytes(model, token));
+    }
+
+    /** Returns the constants of {@link TokenFlag} that hold for a token. */
+    public int tokenFlags(int token) {
+        return resource.share(model -> Native.tokenFlags(model, token));
+    }
+
+    /** Returns a text about the model, or an empty text. */
+    public String text(ModelTextKind kind) {
+        return resource.share(model -> new String(Native.modelText(model, kind.value()), StandardCharsets.UTF_8));
     }
 
     /** Returns the bytes of tokens, which are exactly those that were encoded. */

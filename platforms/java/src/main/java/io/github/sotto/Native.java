@@ -66,6 +66,8 @@ final class Native {
     static native void modelInfo(long model, ModelInfo info);
     static native int[] tokenize(long model, byte[] text, boolean special);
     static native byte[] tokenBytes(long model, int token);
+    static native int tokenFlags(long model, int token);
+    static native byte[] modelText(long model, int kind);
     static native byte[] detokenize(long model, int[] tokens);
     static native long sessionMemorySize(long model, SessionParams params);
 

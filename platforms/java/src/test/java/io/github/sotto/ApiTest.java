@@ -37,6 +37,9 @@ final class ApiTest {
         same(Sotto.version()[0], 1);
         same(new String(MODEL.tokenBytes(MODEL.tokenize(" time")[0]), StandardCharsets.UTF_8), " time");
         same(MODEL.tokenize("<|endoftext|>", true), new int[] {MODEL.info().endOfTextToken});
+        same(MODEL.tokenFlags(MODEL.info().endOfTextToken), TokenFlag.SPECIAL | TokenFlag.END_OF_TEXT);
+        same(MODEL.text(ModelTextKind.CHAT_TEMPLATE), "");
+        check(!MODEL.text(ModelTextKind.NAME).isEmpty(), "a model without a name");
         same(MODEL.detokenize(new int[0]).length, 0);
         same(fails(SottoException.class, () -> MODEL.detokenize(new int[] {-1})).status(), Status.INVALID_ARGUMENT);
         String info = MODEL.info().toString();

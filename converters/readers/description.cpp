@@ -1,0 +1,176 @@
+#include "converters/readers/description.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "converters/file.h"
+#include "runtime/base/utf8.h"
+#include "runtime/generated/params.h"
+
+namespace sotto {
+namespace {
+
+constexpr uint64_t kTextLimit = uint64_t{1} << 20;
+
+// The keys of the sampling parameters in a format. Those that a format lacks are null.
+struct SamplingKeys {
+  const char* temperature;
+  const char* top_k;
+  const char* top_p;
+  const char* min_p;
+  const char* typical_p;
+  const char* repetition_penalty;
+  const char* no_repeat_ngram;
+};
+constexpr SamplingKeys kTransformersKeys = {
+    "temperature", "top_k", "top_p", "min_p", "typical_p", "repetition_penalty", "no_repeat_ngram_size"};
+constexpr SamplingKeys kGgufKeys = {"general.sampling.temp",
+                                    "general.sampling.top_k",
+                                    "general.sampling.top_p",
+                                    "general.sampling.min_p",
+                                    nullptr,
+                                    "general.sampling.penalty_repeat",
+                                    nullptr};
+
+void read_number(const Config& config, const char* key, std::optional<float>& value) {
+  if (key != nullptr && config.find(key) != nullptr) value = static_cast<float>(config.number(key, 0));
+}
+
+// Negative counts mean 0, as in llama.cpp.
+void read_count(const Config& config, const char* key, std::optional<uint32_t>& value) {
+  const nlohmann::json* given = key == nullptr ? nullptr : config.find(key);
+  if (given == nullptr) return;
+  if (!given->is_number_integer() || *given > std::numeric_limits<int32_t>::max()) {
+    config.fail(key, "is " + given->dump() + ", not a count");
+  }
+  value = *given < 0 ? 0 : given->get<uint32_t>();
+}
+
+// Throws an error if the runtime would reject the parameters.
+void check_sampling(const Config& config, const RecommendedSampling& sampling) {
+  SamplerParams params;
+  params.temperature = sampling.temperature.value_or(params.temperature);
+  params.top_k = sampling.top_k.value_or(params.top_k);
+  params.top_p = sampling.top_p.value_or(params.top_p);
+  params.min_p = sampling.min_p.value_or(params.min_p);
+  params.typical_p = sampling.typical_p.value_or(params.typical_p);
+  params.repetition_penalty = sampling.repetition_penalty.value_or(params.repetition_penalty);
+  params.no_repeat_ngram = sampling.no_repeat_ngram.value_or(params.no_repeat_ngram);
+  Error error;
+  if (check_ranges(params, &error) != Status::kOk) throw std::runtime_error(config.where() + ": " + error.message);
+}
+
+RecommendedSampling read_sampling(const Config& config, const SamplingKeys& keys) {
+  RecommendedSampling sampling;
+  read_number(config, keys.temperature, sampling.temperature);
+  read_count(config, keys.top_k, sampling.top_k);
+  read_number(config, keys.top_p, sampling.top_p);
+  read_number(config, keys.min_p, sampling.min_p);
+  read_number(config, keys.typical_p, sampling.typical_p);
+  read_number(config, keys.repetition_penalty, sampling.repetition_penalty);
+  read_count(config, keys.no_repeat_ngram, sampling.no_repeat_ngram);
+  return sampling;
+}
+
+// A file that turns sampling on, or names a parameter of it, means transformers' defaults for the others.
+void complete_sampling(const Config& config, RecommendedSampling& sampling) {
+  const bool names_any =
+      sampling.temperature || sampling.top_k || sampling.top_p || sampling.min_p || sampling.typical_p;
+  if (!config.flag("do_sample", true)) {
+    sampling.temperature = 0.0f;
+  } else if (names_any || config.flag("do_sample", false)) {
+    sampling.temperature = sampling.temperature.value_or(1.0f);
+    sampling.top_k = sampling.top_k.value_or(50);
+    sampling.top_p = sampling.top_p.value_or(1.0f);
+    sampling.min_p = sampling.min_p.value_or(0.0f);
+  }
+}
+
+void read_generation_config(const std::filesystem::path& path, CheckpointInfo& info, std::vector<std::string>& notes) {
+  const Config config(path);
+  config.read_end_of_text(info, notes);
+  info.sampling = read_sampling(config, kTransformersKeys);
+  complete_sampling(config, info.sampling);
+  check_sampling(config, info.sampling);
+}
+
+std::string checked_utf8(const std::filesystem::path& path, std::string text) {
+  const size_t valid = find_invalid_utf8(text);
+  if (valid == text.size()) return text;
+  throw std::runtime_error(path.string() + ": is not UTF-8 at byte " + std::to_string(valid));
+}
+
+// Returns "chat_template" of tokenizer_config.json: a text, or a list of named ones, of which "default" is preferred.
+std::string chat_template(const Config& config) {
+  constexpr char kKey[] = "chat_template";
+  const nlohmann::json* value = config.find(kKey);
+  if (value == nullptr || !value->is_array()) return config.text(kKey, "");
+  std::string text;
+  for (const nlohmann::json& entry : *value) {
+    const bool is_named = entry.is_object() && entry.contains("name") && entry.contains("template");
+    if (!is_named || !entry["name"].is_string() || !entry["template"].is_string()) {
+      config.fail(kKey, "has an entry without a name or a template");
+    }
+    if (text.empty() || entry["name"] == "default") text = entry["template"].get<std::string>();
+  }
+  return text;
+}
+
+// Returns the value of "license" in the YAML lines at the start of a model card, or of "license_name" if the licence
+// has no identifier. Returns an empty text if there is none.
+std::string license_of_card(std::string_view text) {
+  std::string license, name;
+  if (!text.starts_with("---")) return license;
+  text.remove_prefix(std::min(text.size(), text.find('\n')));
+  while (!text.empty()) {
+    text.remove_prefix(1);
+    const std::string_view line = text.substr(0, text.find('\n'));
+    if (line.starts_with("---")) break;
+    const size_t colon = line.find(':');
+    const size_t begin = colon == std::string_view::npos ? colon : line.find_first_not_of(" '\"", colon + 1);
+    if (begin != std::string_view::npos) {
+      const size_t end = line.find_last_not_of(" '\"\r") + 1;
+      const std::string value(line.substr(begin, end > begin ? end - begin : 0));
+      if (line.substr(0, colon) == "license") license = value;
+      if (line.substr(0, colon) == "license_name") name = value;
+    }
+    text.remove_prefix(line.size());
+  }
+  return license == "other" && !name.empty() ? name : license;
+}
+
+}  // namespace
+
+void read_description(const std::filesystem::path& directory, CheckpointInfo& info, std::vector<std::string>& notes) {
+  const auto find = [&](const char* name) {
+    const std::filesystem::path path = directory / name;
+    return std::filesystem::is_regular_file(path) ? path : std::filesystem::path();
+  };
+  if (const auto path = find("generation_config.json"); !path.empty()) read_generation_config(path, info, notes);
+  if (const auto path = find("chat_template.jinja"); !path.empty()) {
+    info.chat_template = checked_utf8(path, read_text_file(path, kTextLimit));
+  } else if (const auto config = find("tokenizer_config.json"); !config.empty()) {
+    info.chat_template = chat_template(Config(config));
+  }
+  if (const auto path = find("README.md"); !path.empty()) {
+    info.license = checked_utf8(path, license_of_card(read_text_file(path, kTextLimit)));
+  }
+}
+
+void read_gguf_description(const Config& config, CheckpointInfo& info) {
+  info.license = config.text("general.license", "");
+  info.chat_template = config.text("tokenizer.chat_template", "");
+  info.sampling = read_sampling(config, kGgufKeys);
+  check_sampling(config, info.sampling);
+  for (const char* key :
+       {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
+    const uint32_t token = config.count(key, nullptr, info.shape.vocabulary_size);
+    if (token < info.shape.vocabulary_size) info.add_end_of_text(static_cast<int32_t>(token));
+  }
+}
+
+}  // namespace sotto

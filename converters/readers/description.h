@@ -1,0 +1,19 @@
+// What the files of a checkpoint say about a model beyond its weights: licence, chat template, recommended sampling
+// parameters, and further end-of-text tokens.
+#pragma once
+
+#include <filesystem>
+
+#include "converters/readers/checkpoint.h"
+#include "converters/readers/config.h"
+
+namespace sotto {
+
+// Reads the files that transformers and its model hub store next to config.json, each of which may be absent:
+// generation_config.json, chat_template.jinja or tokenizer_config.json, and the first lines of README.md.
+void read_description(const std::filesystem::path& directory, CheckpointInfo& info, std::vector<std::string>& notes);
+
+// Reads the keys of a GGUF file.
+void read_gguf_description(const Config& config, CheckpointInfo& info);
+
+}  // namespace sotto
