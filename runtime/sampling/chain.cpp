@@ -78,9 +78,10 @@ void run_xtc(Candidates& candidates, const StageInput& input) {
 // What a stage does, other than drop unlikely tokens.
 enum Effect : uint8_t {
   kTruncates = 0,
-  kReorders = 1,               // may change which token is the most likely one
-  kReweighs = 2 | kReorders,   // changes logits because of the text, and drops no tokens
-  kBansTokens = 4 | kReweighs  // may ban every token
+  kReorders = 1,                  // may change which token is the most likely one
+  kReweighs = 2 | kReorders,      // changes logits because of the text, and drops no tokens
+  kBansTokens = 4 | kReweighs,    // may ban every token
+  kConstrains = 8 | kBansTokens,  // the same, with bans that other bans do not lift
 };
 
 using StageFunction = void (*)(Candidates&, const StageInput&);
@@ -101,9 +102,9 @@ constexpr Stage kStages[] = {
     {kBias, kBansTokens, [](Candidates& c, const StageInput& in) { add_bias(c, in.params.logit_bias); }},
     {kSequenceBias, kBansTokens,
      [](Candidates& c, const StageInput& in) { add_sequence_bias(c, in.params.sequence_bias, in.input.history); }},
-    {kAllowed, kBansTokens, [](Candidates& c, const StageInput& in) { allow_only(c, in.params.allowed_tokens); }},
-    {kSuppress, kBansTokens, suppress},
-    {kBadWords, kBansTokens,
+    {kAllowed, kConstrains, [](Candidates& c, const StageInput& in) { allow_only(c, in.params.allowed_tokens); }},
+    {kSuppress, kConstrains, suppress},
+    {kBadWords, kConstrains,
      [](Candidates& c, const StageInput& in) {
        ban_bad_words(c, in.params.bad_words, in.input.history, in.shape.end_tokens);
      }},
@@ -229,7 +230,8 @@ bool Chain::can_ban() const {
 
 void Chain::run(Candidates& candidates, const StageInput& input, Skip skip, bool draws) const {
   for (const StageKind& kind : stages()) {
-    if ((skip.bans && has(kind, kBansTokens)) || (skip.truncations && !has(kind, kReweighs))) continue;
+    const bool skips_bans = has(kind, kConstrains) ? skip.constraints : skip.bans && has(kind, kBansTokens);
+    if (skips_bans || (skip.truncations && !has(kind, kReweighs))) continue;
     if (draws && &kind == &stages().back()) candidates.draw_after_truncation();
     stage_of(kind).run(candidates, input);
   }

@@ -61,7 +61,8 @@ class Chain {
  public:
   // Stages that run() skips.
   struct Skip {
-    bool bans = false;         // stages that ban tokens
+    bool bans = false;         // stages that ban tokens, except constraints
+    bool constraints = false;  // stages of allowed and suppressed tokens and bad words
     bool truncations = false;  // all stages except those that change logits because of the text
   };
 

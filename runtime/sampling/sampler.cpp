@@ -75,13 +75,17 @@ SamplerState Sampler::initial_state() const {
 
 void Sampler::run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Skip skip,
                   bool draws) {
-  candidates_.begin(*kernels_, logits, mask);
   past_.begin(input.input, params_.penalize_prompt);
-  chain_.run(candidates_, input, skip, draws);
-  if (!chain_.can_ban() || candidates_.max() > Candidates::kLowest) return;
-  candidates_.begin(*kernels_, logits, mask);
+  const auto leaves_tokens = [&] {
+    candidates_.begin(*kernels_, logits, mask);
+    chain_.run(candidates_, input, skip, draws);
+    return !chain_.can_ban() || candidates_.max() > Candidates::kLowest;
+  };
+  if (leaves_tokens()) return;
   skip.bans = true;
-  chain_.run(candidates_, input, skip, draws);
+  if (leaves_tokens()) return;
+  skip.constraints = true;
+  (void)leaves_tokens();
 }
 
 SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,

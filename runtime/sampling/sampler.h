@@ -29,7 +29,8 @@ struct SampledToken {
 };
 
 // The mask must allow at least one token, and the sampled token is always allowed. If the stages ban every allowed
-// token, the stages that ban tokens are skipped for this step. NaN counts as -infinity. If all logits are -infinity,
+// token, the stages that ban tokens are skipped for this step, but allowed and suppressed tokens and bad words hold
+// unless they contradict each other. NaN counts as -infinity. If all logits are -infinity,
 // the lowest allowed id is selected. If some are +infinity, these tokens are equally likely and no others are drawn.
 class Sampler {
  public:

@@ -213,6 +213,28 @@ TEST(Bans, ReweighingAlsoSkipsBansThatLeaveNothing) {
   EXPECT_EQ(one.logit(0), 53);
 }
 
+TEST(Bans, AllowedTokensHoldWhereRepetitionsAreBanned) {
+  ProcessFixture bench(8);
+  const Tokens allowed = {2, 5}, history = {2, 5, 2, 5}, suppressed = {5}, both = {2, 5};
+  SamplerParams p = ProcessFixture::off();
+  p.allowed_tokens = allowed;
+  p.no_repeat_ngram = 1;
+  ASSERT_EQ(bench->set_params(p, nullptr), Status::kOk);
+  for (uint64_t draw = 0; draw < 50; ++draw) {
+    SampleInput input = input_of({history, {}});
+    input.draw = draw;
+    const int32_t token = bench.sample(kRising, input).token;
+    EXPECT_TRUE(token == 2 || token == 5) << token;
+  }
+  p.suppressed_tokens = suppressed;
+  ASSERT_EQ(bench->set_params(p, nullptr), Status::kOk);
+  EXPECT_EQ(bench.sample(kRising, input_of({history, {}})).token, 2);
+  // Constraints that contradict each other are dropped.
+  p.suppressed_tokens = both;
+  ASSERT_EQ(bench->set_params(p, nullptr), Status::kOk);
+  EXPECT_GE(bench.sample(kRising, input_of({history, {}})).token, 0);
+}
+
 bool comes_next(const Tokens& history, std::span<const int32_t> word) {
   const auto before = static_cast<long>(word.size() - 1);
   return history.size() + 1 >= word.size() && std::equal(word.begin(), word.end() - 1, history.end() - before);

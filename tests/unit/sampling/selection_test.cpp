@@ -138,9 +138,10 @@ TEST(DynamicTemperature, FollowsTheEntropy) {
          {LogitKind::kNarrow, LogitKind::kPeaked, LogitKind::kFlat, LogitKind::kManyInfinite, LogitKind::kWithNan}) {
       const auto logits = make_logits(kind, count, random);
       const auto p = oracle::probabilities(oracle::begin(logits, {}));
-      if (p.empty()) continue;
+      const auto drawable = std::count_if(logits.begin(), logits.end(), [](float l) { return l > -INFINITY; });
+      if (drawable < 2) continue;
       for (const float e : {0.0f, 0.5f, 1.0f, 2.7f}) {
-        const auto share = static_cast<double>(oracle::entropy(p)) / std::log(count);
+        const auto share = static_cast<double>(oracle::entropy(p)) / std::log(static_cast<double>(drawable));
         const double expected = 0.2 + (2.4 - 0.2) * std::pow(share, static_cast<double>(e));
         EXPECT_NEAR(dynamic_temperature(bench.begin(logits), 1.3f, 1.1f, e), expected, 2e-5);
       }
@@ -149,6 +150,12 @@ TEST(DynamicTemperature, FollowsTheEntropy) {
   const std::vector<float> one = {7};
   TestCandidates bench(1);
   EXPECT_EQ(dynamic_temperature(bench.begin(one), 1.3f, 1, 1), 1.3f);
+}
+
+TEST(DynamicTemperature, SuppressedTokensDoNotCount) {
+  TestCandidates bench(4);
+  const std::vector<float> even = {2, -INFINITY, 2, -INFINITY};
+  EXPECT_NEAR(dynamic_temperature(bench.begin(even), 1, 0.5f, 1), 1.5f, 1e-6);
 }
 
 TEST(DynamicTemperature, BeginsAtZero) {
