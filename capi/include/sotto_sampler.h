@@ -308,7 +308,8 @@ typedef struct sotto_sampler_params {
   /* ---- Temperature ---- */
 
   /* Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N is
-   * the number of remaining tokens. It applies even if T is 0. Default: 0 (off). Range: 0 to 100. */
+   * the number of tokens that can be drawn. It applies even if T is 0. Default: 0 (off). Range: 0
+   * to 100. */
   float temperature_range;
   /* Exponent e of the dynamic temperature. Default: 1. Range: 0 to 10. */
   float temperature_exponent;

@@ -205,7 +205,7 @@ class SamplerParams:
     """Tokens that interrupt a repetition in the same way."""
     temperature_range: float | None = None
     """Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N is the number of
-    remaining tokens. It applies even if T is 0. Default: 0 (off). Range: 0 to 100."""
+    tokens that can be drawn. It applies even if T is 0. Default: 0 (off). Range: 0 to 100."""
     temperature_exponent: float | None = None
     """Exponent e of the dynamic temperature. Default: 1. Range: 0 to 10."""
     smoothing_factor: float | None = None

@@ -826,8 +826,8 @@ pub struct sotto_sampler_params {
     pub dry_breaker_tokens: *const sotto_token,
     pub dry_breaker_token_count: usize,
     /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N
-    /// is the number of remaining tokens. It applies even if T is 0. Default: 0 (off). Range: 0
-    /// to 100.
+    /// is the number of tokens that can be drawn. It applies even if T is 0. Default: 0 (off).
+    /// Range: 0 to 100.
     pub temperature_range: f32,
     /// Exponent e of the dynamic temperature. Default: 1. Range: 0 to 10.
     pub temperature_exponent: f32,

@@ -1084,8 +1084,8 @@ impl SamplerParams {
         /// 1 to 100.
         guard_penalty: f32,
         /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where
-        /// N is the number of remaining tokens. It applies even if T is 0. Default: 0 (off). Range:
-        /// 0 to 100.
+        /// N is the number of tokens that can be drawn. It applies even if T is 0. Default:
+        /// 0 (off). Range: 0 to 100.
         temperature_range: f32,
         /// Exponent e of the dynamic temperature. Default: 1. Range: 0 to 10.
         temperature_exponent: f32,

@@ -288,8 +288,8 @@ public struct SamplerParameters {
   public var dryBreakers: [String]
   /// Tokens that interrupt a repetition in the same way.
   public var dryBreakerTokens: [Token] = []
-  /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N is the number of
-  /// remaining tokens. It applies even if T is 0. Default: 0 (off). Range: 0 to 100.
+  /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N is the number of tokens
+  /// that can be drawn. It applies even if T is 0. Default: 0 (off). Range: 0 to 100.
   public var temperatureRange: Float
   /// Exponent e of the dynamic temperature. Default: 1. Range: 0 to 10.
   public var temperatureExponent: Float
