@@ -31,9 +31,9 @@ struct Counts {
   void refuse(const std::string& where, const std::string& message) {
     std::string reason = message.substr(std::min(message.find(": "), message.size()));
     if (message.rfind("#", 0) == 0) {
-      const size_t colon = message.find(": ");
-      const std::string pointer = message.substr(0, colon);
-      reason = pointer.substr(pointer.rfind('/') + 1) + message.substr(colon);
+      const size_t end = std::min(message.find_first_of(": "), message.size());
+      const std::string pointer = message.substr(0, end);
+      reason = pointer.substr(pointer.rfind('/') + 1) + message.substr(end);
     }
     ++reasons[reason];
     if (kDetails != nullptr) std::cout << "REFUSED " << where << ": " << message << "\n";
