@@ -62,6 +62,12 @@ struct Arguments {
   bool quiet = false;
 };
 
+std::string listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
 std::vector<std::string> pack_choices() {
   std::vector<std::string> choices = {"none", "native"};
   for (const Isa isa : packing_isas()) choices.push_back(isa_name(isa));
@@ -73,11 +79,8 @@ constexpr char kDescription[] =
     "and optionally int8 weights packed for one kind of CPU.";
 
 constexpr char kFooter[] =
-    "CHECKPOINT is a directory as transformers' save_pretrained() writes it: config.json,\n"
-    "model.safetensors or pytorch_model.bin (or shards with an index; F32, F16, BF16 or F64) and\n"
-    "the tokenizer's files. Without these files the model works on token ids only. It may also be\n"
-    "ckpt.pt of nanoGPT, model.pt of minGPT with its config.json, model_optim_rng.pt of\n"
-    "Megatron-LM, a GGUF file, a model of llm.c, or the directory of a TensorFlow checkpoint.\n"
+    "The tokenizer is read from the same directory or file. Without one the model works on token\n"
+    "ids only.\n"
     "\n"
     "The output file appears only when it is complete. An existing .sotto file is replaced\n"
     "atomically; any other existing file only with --force.\n"
@@ -210,11 +213,11 @@ void add_options(cli::Command& command, Arguments& arguments) {
   cli::add_value(command, "--pack", arguments.pack, "instruction set to pack the weights for: native, none, or a name",
                  "ISA")
       .check(cli::one_of(pack_choices()));
-  command
-      .add_option("--synthetic", arguments.synthetic,
-                  "random weights instead of a checkpoint: distilgpt2, gpt2, gpt2-medium, gpt2-large, gpt2-xl, custom")
+  std::vector<std::string> shapes = published_shape_names();
+  shapes.push_back("custom");
+  command.add_option("--synthetic", arguments.synthetic, "random weights instead of a checkpoint: " + listed(shapes))
       .metavar("SHAPE")
-      .check(cli::one_of({"distilgpt2", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "custom"}));
+      .check(cli::one_of(shapes));
   cli::add_value(command, "--seed", arguments.seed, "seed of the random weights", "N");
   command.add_flag("--dry-run", arguments.dry_run, "quantize and print the sizes, but write nothing");
   command
@@ -467,7 +470,8 @@ int main(int argc, char** argv) {
   try {
     Arguments arguments;
     cli::Command command("sotto-convert", kDescription);
-    command.set_footer(kFooter);
+    command.set_footer("CHECKPOINT is a directory, or the file of its weights. Formats:\n  " +
+                       checkpoint_formats("\n  ") + "\n\n" + kFooter);
     add_options(command, arguments);
     command.on_parsed([&] { validate(command, arguments); });
     if (const auto exit_code = cli::parse_command_line(command, argc, argv)) return *exit_code;

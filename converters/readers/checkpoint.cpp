@@ -95,11 +95,7 @@ std::string describe_other(const std::filesystem::path& path) {
     for (const auto& entry : std::filesystem::directory_iterator(path)) files.push_back(entry.path());
     std::sort(files.begin(), files.end());
   }
-  std::string message =
-      where +
-      ": not a checkpoint in the format of transformers, which is a directory with config.json and "
-      "model.safetensors or pytorch_model.bin, nor one of nanoGPT, minGPT or Megatron-LM, a GGUF file, a model of "
-      "llm.c, or a TensorFlow checkpoint";
+  const std::string message = where + ": not a checkpoint of " + checkpoint_formats(", ");
   for (const std::filesystem::path& file : files) {
     const std::string other = describe_other(file);
     if (!other.empty()) throw std::runtime_error(message + "; " + other);
@@ -129,11 +125,20 @@ std::string_view activation_name(Activation activation) {
   return "";
 }
 
+std::string checkpoint_formats(std::string_view separator) {
+  std::string text;
+  for (const CheckpointFormat* format : kFormats) {
+    if (!text.empty()) text += separator;
+    text += std::string(format->name) + " (" + format->files + ')';
+  }
+  return text;
+}
+
 std::unique_ptr<Checkpoint> open_checkpoint(const std::filesystem::path& path, const ReadOptions& options) {
   for (const CheckpointFormat* format : kFormats) {
     if (!format->recognizes(path)) continue;
-    if (format != &kHuggingFaceFormat && !options.adapters.empty()) {
-      throw std::runtime_error(path.string() + ": adapters fit only checkpoints of transformers");
+    if (!format->accepts_adapters && !options.adapters.empty()) {
+      throw std::runtime_error(path.string() + ": is a checkpoint of " + format->name + ", which takes no adapters");
     }
     return format->open(path, options);
   }

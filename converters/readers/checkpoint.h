@@ -130,14 +130,20 @@ struct Adapter {
 // What the user adds to a checkpoint.
 struct ReadOptions {
   std::optional<Activation> activation;  // nullopt: what the checkpoint says, or else the default of its format
-  std::vector<Adapter> adapters = {};    // in the order of merging; only for checkpoints of transformers
+  std::vector<Adapter> adapters = {};    // in the order of merging; only for formats that accept them
 };
 
 // A format of checkpoints. To add one, write its reader and add a row to kFormats in checkpoint.cpp.
 struct CheckpointFormat {
+  const char* name;                                       // as in "a checkpoint of NAME"
+  const char* files;                                      // for help texts and messages
   bool (*recognizes)(const std::filesystem::path& path);  // by the files and their first bytes, not by names
   std::unique_ptr<Checkpoint> (*open)(const std::filesystem::path& path, const ReadOptions& options);
+  bool accepts_adapters = false;
 };
+
+// Returns the names of all formats with their files, separated by `separator`.
+std::string checkpoint_formats(std::string_view separator);
 
 // Opens the checkpoint at `path`, a directory or a file, with the reader that recognizes it. Throws std::runtime_error,
 // which says how to convert it where that is known, if none does.

@@ -103,6 +103,6 @@ TensorMapping gguf_mapping() {
   return mapping;
 }
 
-const CheckpointFormat kGgufFormat = {is_gguf, open_gguf};
+const CheckpointFormat kGgufFormat = {"llama.cpp", "a GGUF file", is_gguf, open_gguf};
 
 }  // namespace sotto

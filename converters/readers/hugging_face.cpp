@@ -212,6 +212,8 @@ std::unique_ptr<Checkpoint> open_hugging_face(const std::filesystem::path& path,
 
 }  // namespace
 
-const CheckpointFormat kHuggingFaceFormat = {is_hugging_face, open_hugging_face};
+const CheckpointFormat kHuggingFaceFormat = {
+    "transformers", "config.json with model.safetensors or pytorch_model.bin, or shards with an index", is_hugging_face,
+    open_hugging_face, true};
 
 }  // namespace sotto

@@ -167,6 +167,6 @@ std::unique_ptr<Checkpoint> open_llm_c(const std::filesystem::path& path, const 
 
 }  // namespace
 
-const CheckpointFormat kLlmCFormat = {is_llm_c, open_llm_c};
+const CheckpointFormat kLlmCFormat = {"llm.c", "a .bin file", is_llm_c, open_llm_c};
 
 }  // namespace sotto

@@ -136,6 +136,6 @@ std::unique_ptr<Checkpoint> open_megatron(const std::filesystem::path& path, con
 
 }  // namespace
 
-const CheckpointFormat kMegatronFormat = {is_megatron, open_megatron};
+const CheckpointFormat kMegatronFormat = {"Megatron-LM", "model_optim_rng.pt", is_megatron, open_megatron};
 
 }  // namespace sotto

@@ -122,7 +122,7 @@ std::unique_ptr<Checkpoint> open_mingpt(const std::filesystem::path& path, const
 
 }  // namespace
 
-const CheckpointFormat kNanoGptFormat = {is_nanogpt, open_nanogpt};
-const CheckpointFormat kMinGptFormat = {is_mingpt, open_mingpt};
+const CheckpointFormat kNanoGptFormat = {"nanoGPT", "ckpt.pt", is_nanogpt, open_nanogpt};
+const CheckpointFormat kMinGptFormat = {"minGPT", "model.pt with config.json", is_mingpt, open_mingpt};
 
 }  // namespace sotto

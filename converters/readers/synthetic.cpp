@@ -46,23 +46,34 @@ CheckpointInfo info_of(const std::string& name, const ModelShape& shape, uint64_
   return info;
 }
 
+constexpr struct PublishedShape {
+  const char* name;
+  uint32_t embedding, heads, layers;
+} kPublishedShapes[] = {{"distilgpt2", 768, 12, 6},
+                        {"gpt2", 768, 12, 12},
+                        {"gpt2-medium", 1024, 16, 24},
+                        {"gpt2-large", 1280, 20, 36},
+                        {"gpt2-xl", 1600, 25, 48}};
+
 }  // namespace
 
 std::optional<ModelShape> find_published_shape(std::string_view name) {
-  const auto shape = [](uint32_t embedding, uint32_t heads, uint32_t layers) {
+  for (const PublishedShape& known : kPublishedShapes) {
+    if (name != known.name) continue;
     return ModelShape{.vocabulary_size = 50257,
                       .position_count = 1024,
-                      .embedding_size = embedding,
-                      .head_count = heads,
-                      .feed_forward_size = 4 * embedding,
-                      .layer_count = layers};
-  };
-  if (name == "distilgpt2") return shape(768, 12, 6);
-  if (name == "gpt2") return shape(768, 12, 12);
-  if (name == "gpt2-medium") return shape(1024, 16, 24);
-  if (name == "gpt2-large") return shape(1280, 20, 36);
-  if (name == "gpt2-xl") return shape(1600, 25, 48);
+                      .embedding_size = known.embedding,
+                      .head_count = known.heads,
+                      .feed_forward_size = 4 * known.embedding,
+                      .layer_count = known.layers};
+  }
   return std::nullopt;
+}
+
+std::vector<std::string> published_shape_names() {
+  std::vector<std::string> names;
+  for (const PublishedShape& known : kPublishedShapes) names.push_back(known.name);
+  return names;
 }
 
 SyntheticCheckpoint::SyntheticCheckpoint(const std::string& name, const ModelShape& shape, uint64_t seed)

@@ -12,8 +12,10 @@
 
 namespace sotto {
 
-// Knows gpt2, distilgpt2, gpt2-medium, gpt2-large and gpt2-xl.
+// Returns the shape of a published model, or nullopt for an unknown name.
 std::optional<ModelShape> find_published_shape(std::string_view name);
+// Returns the names that find_published_shape() knows.
+std::vector<std::string> published_shape_names();
 
 // Linear weights and embeddings are drawn from normal(0, 0.02), biases are 0, and norms are the identity. The same seed
 // gives the same weights.

@@ -108,6 +108,7 @@ std::unique_ptr<Checkpoint> open_tensorflow(const Path& path, const ReadOptions&
 
 }  // namespace
 
-const CheckpointFormat kTensorFlowFormat = {is_tensorflow, open_tensorflow};
+const CheckpointFormat kTensorFlowFormat = {"TensorFlow", "NAME.index with hparams.json", is_tensorflow,
+                                            open_tensorflow};
 
 }  // namespace sotto

@@ -443,11 +443,11 @@ TEST_F(HuggingFaceTest, IgnoresTensorsThatAreNotWeights) {
 }
 
 TEST_F(HuggingFaceTest, OtherDirectoriesAreRejected) {
-  EXPECT_ERROR(open_checkpoint(directory_.path()), "not a checkpoint in the format of transformers");
+  EXPECT_ERROR(open_checkpoint(directory_.path()), "transformers (config.json with model.safetensors or");
   EXPECT_ERROR(open_checkpoint(directory_ / "absent"), "no such file or directory");
   write_bytes(directory_ / "config.json", "{}");
-  EXPECT_ERROR(open_checkpoint(directory_ / "config.json"), "not a checkpoint in the format of transformers");
-  EXPECT_ERROR(open_checkpoint(directory_.path()), "not a checkpoint in the format of transformers");
+  EXPECT_ERROR(open_checkpoint(directory_ / "config.json"), "transformers (config.json with model.safetensors or");
+  EXPECT_ERROR(open_checkpoint(directory_.path()), "transformers (config.json with model.safetensors or");
   tiny_.save(directory_.path());
   for (const char* text : {"", "[]", "{\"n_layer\":2,\"n_layer\":2}", "nonsense"}) {
     write_bytes(directory_ / "config.json", text);

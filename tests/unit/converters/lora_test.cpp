@@ -132,7 +132,7 @@ TEST_F(LoraTest, OnlyCheckpointsOfTransformersTakeAdapters) {
   write_bytes(directory_ / "model.pt", pytorch_bytes(tiny_.tensors));
   write_bytes(directory_ / "config.json", R"({"model": {"n_head": 2}})");
   EXPECT_ERROR(open_checkpoint(directory_ / "model.pt", {.activation = {}, .adapters = {{adapter()}}}),
-               "adapters fit only checkpoints of transformers");
+               "is a checkpoint of minGPT, which takes no adapters");
 }
 
 }  // namespace
