@@ -181,9 +181,12 @@ void add_options(cli::Command& command, Arguments& arguments) {
   };
   add_path("CHECKPOINT", arguments.checkpoint, "directory or file to convert");
   add_path("-o,--output", arguments.output, "the .sotto file to write").metavar("FILE").check(cli::check_file_name);
-  add_path("--evaluate", arguments.evaluation_text, "write no file; compare with float32 on this text").metavar("FILE");
+  add_path("--evaluate", arguments.evaluation_text, "write no file; compare with float32 on this text")
+      .metavar("FILE")
+      .excludes("--output,--name,--source,--pack,--force,--quiet");
   cli::add_value(command, "--windows", arguments.window_limit, "maximum number of windows that --evaluate uses", "N")
-      .shown_default("");
+      .shown_default("")
+      .needs("--evaluate");
   command.add_option("--name", arguments.name, "name of the model (default: that of the checkpoint)").metavar("NAME");
   command.add_option("--source", arguments.source, "where the weights come from (default: the checkpoint)")
       .metavar("TEXT");
@@ -217,19 +220,24 @@ void add_options(cli::Command& command, Arguments& arguments) {
   shapes.push_back("custom");
   command.add_option("--synthetic", arguments.synthetic, "random weights instead of a checkpoint: " + listed(shapes))
       .metavar("SHAPE")
-      .check(cli::one_of(shapes));
-  cli::add_value(command, "--seed", arguments.seed, "seed of the random weights", "N");
-  command.add_flag("--dry-run", arguments.dry_run, "quantize and print the sizes, but write nothing");
+      .check(cli::one_of(shapes))
+      .excludes("CHECKPOINT,--activation,--lora");
+  cli::add_value(command, "--seed", arguments.seed, "seed of the random weights", "N").needs("--synthetic");
+  command.add_flag("--dry-run", arguments.dry_run, "quantize and print the sizes, but write nothing")
+      .excludes("--output,--evaluate,--export,--verify");
   command
       .add_option("--export", arguments.export_format,
                   "write another format, also from a .sotto file: safetensors (a directory) or gguf")
       .metavar("FORMAT")
-      .check(cli::one_of({"safetensors", "gguf"}));
+      .check(cli::one_of({"safetensors", "gguf"}))
+      .needs("--output")
+      .excludes("--source,--weights,--head,--pack,--json,--evaluate");
   add_path("--verify", arguments.verified, "write no file; compare this .sotto file with the checkpoint")
       .metavar("MODEL")
-      .check(cli::check_file_name);
+      .check(cli::check_file_name)
+      .excludes("--output,--name,--source,--vocab,--weights,--head,--pack,--force,--json,--evaluate,--export");
   command.add_flag("--force", arguments.force, "replace an output file that is not a .sotto file");
-  command.add_flag("--json", arguments.json, "print the summary as JSON");
+  command.add_flag("--json", arguments.json, "print the summary as JSON").excludes("--quiet");
   command.add_flag("--quiet", arguments.quiet, "print nothing but errors");
   add_shape_options(command, arguments.synthetic_shape);
 }
@@ -242,17 +250,6 @@ void validate(const cli::Command& command, Arguments& arguments) {
   if (cli::first_given(command, {"--output", "--dry-run", "--evaluate", "--verify"}).empty()) {
     throw cli::UsageError("--output, --dry-run, --evaluate or --verify is required");
   }
-  cli::reject_with(command, "--synthetic", {"CHECKPOINT", "--activation", "--lora"});
-  cli::reject_with(command, "--evaluate", {"--output", "--name", "--source", "--pack", "--force", "--quiet"});
-  cli::reject_with(command, "--json", {"--quiet"});
-  cli::reject_with(command, "--dry-run", {"--output", "--evaluate", "--export", "--verify"});
-  cli::reject_with(command, "--export", {"--source", "--weights", "--head", "--pack", "--json", "--evaluate"});
-  cli::reject_with(command, "--verify",
-                   {"--output", "--name", "--source", "--vocab", "--weights", "--head", "--pack", "--force", "--json",
-                    "--evaluate", "--export"});
-  cli::require_with(command, "--windows", {"--evaluate"});
-  cli::require_with(command, "--export", {"--output"});
-  cli::require_with(command, "--seed", {"--synthetic"});
   resolve_shape(command, arguments);
   if (!cli::is_given(command, "--head")) arguments.head = arguments.weights;
 }

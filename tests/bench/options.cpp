@@ -81,17 +81,12 @@ void check_range(const char* option, uint32_t value, uint32_t least, uint32_t mo
               "is " + std::to_string(value) + "; it must be " + std::to_string(least) + " to " + std::to_string(most));
 }
 
-void validate(const cli::Command& command, Options& options) {
+void validate(Options& options) {
   constexpr uint32_t kMostTokens = 1 << 20;
   check_range("--threads", options.thread_count, 1, 64);
   check_range("--runs", options.runs, 1, 1000);
   for (const uint32_t length : options.prompt_lengths) check_range("--prompt-lengths", length, 1, kMostTokens);
   for (const uint32_t context : options.contexts) check_range("--contexts", context, 0, kMostTokens);
-  const std::vector<std::string> modes = {"--micro", "--grammar", "--speculation", "--peers", "--against"};
-  for (size_t i = 1; i < modes.size(); ++i) {
-    cli::reject_with(command, modes[i],
-                     {modes.begin(), modes.begin() + static_cast<ptrdiff_t>(std::min<size_t>(i, 3))});
-  }
   if (!options.peers.empty() && !std::filesystem::is_directory(options.peers)) {
     cli::reject("--peers", options.peers + " is not a directory");
   }
@@ -130,6 +125,7 @@ void add_options(cli::Command& command, Options& options) {
           "--isa", [&options](const std::string& name) { options.isa = parse_isa(name); },
           "instruction set: " + isa_names())
       .metavar("NAME");
+  constexpr char kOtherModes[] = "--micro,--grammar,--speculation";
   command.add_flag("--micro", options.micro, "measure the kernels by themselves instead, for every instruction set");
   const auto add_mode = [&](const char* name, bool& is_on, std::string& value, const char* help) -> cli::Option& {
     const auto set = [&is_on, &value](const std::string& text) {
@@ -141,18 +137,22 @@ void add_options(cli::Command& command, Options& options) {
   add_mode("--grammar", options.grammar, options.grammar_directory,
            "measure the grammar engine instead, also on a directory of .gbnf files and JSON files with \"schema\" and "
            "\"tests\"")
-      .metavar("[DIR]");
+      .metavar("[DIR]")
+      .excludes("--micro");
   add_mode("--speculation", options.speculation, options.draft_model,
            "measure speculative decoding instead, also with a smaller model that drafts")
-      .metavar("[MODEL]");
+      .metavar("[MODEL]")
+      .excludes("--micro,--grammar");
   command
       .add_option(
           "--peers", options.peers,
           "also measure llama.cpp and CTranslate2, as tests/bench/peers/setup.sh has set them up there; --model "
           "is then the model of the same weights")
-      .metavar("DIR");
+      .metavar("DIR")
+      .excludes(kOtherModes);
   command.add_option("--against", options.against, "measure instead the speed relative to this model, interleaved")
-      .metavar("MODEL");
+      .metavar("MODEL")
+      .excludes(kOtherModes);
   command.add_option("--keep", options.keep, "write the synthetic model here and leave it").metavar("FILE");
 }
 
@@ -165,7 +165,7 @@ std::optional<Options> parse_options(int argc, char** argv, int* exit_code) {
   cli::Command command("sotto-bench", kDescription);
   command.set_footer(kFooter);
   add_options(command, options);
-  command.on_parsed([&] { validate(command, options); });
+  command.on_parsed([&] { validate(options); });
   const std::optional<int> code = cli::parse_command_line(command, argc, argv);
   if (!code) return options;
   *exit_code = *code;

@@ -200,7 +200,7 @@ TEST(GrammarCheck, WrongUse) {
   expect_usage({"--schema"}, "Give a GRAMMAR");
   expect_usage({"--any-json", "x"}, "GRAMMAR");
   expect_usage({"--regex", "a", "b"}, "GRAMMAR");
-  expect_usage({"--regex", "a", "--choices", "b"}, "one kind");
+  expect_usage({"--regex", "a", "--choices", "b"}, "cannot be combined");
   expect_usage({"x", "--json-space", "compact"}, "--json-space");
   expect_usage({"--regex", "x", "--grammar-root", "y"}, "--grammar-root");
   expect_usage({"--schema", "{}", "--parallel-tool-calls"}, "--parallel-tool-calls");

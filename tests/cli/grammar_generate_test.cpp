@@ -192,7 +192,7 @@ TEST(GrammarGenerate, HealedTokensBelongToThePrompt) {
 }
 
 TEST(GrammarGenerate, WrongUse) {
-  expect_usage_error({"--regex", "a", "--any-json"}, "--regex: cannot be combined with --any-json");
+  expect_usage_error({"--regex", "a", "--any-json"}, "--any-json: cannot be combined with --regex");
   expect_usage_error({"--grammar", "x", "--json-schema", "y"}, "cannot be combined with");
   expect_usage_error({"--json-space", "one"}, "--json-space");
   expect_usage_error({"--regex", "a", "--forbid-additional"}, "--forbid-additional");

@@ -321,7 +321,7 @@ constexpr char kFooter[] =
     "\n"
     "Examples:\n"
     "  sotto grammar check answer.gbnf --test yes --test no\n"
-    "  sotto grammar check --schema person.json --test-file person1.json --json\n"
+    "  sotto grammar check --json-schema person.json --test-file person1.json --json\n"
     "  sotto grammar check --regex '[0-9]+(,[0-9]{3})*' --test 1,000\n"
     "  echo '{\"regex\":\"a+\",\"test\":[\"aa\",\"b\"]}' | sotto grammar check --jsonl";
 

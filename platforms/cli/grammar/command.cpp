@@ -10,67 +10,30 @@
 #include "platforms/cli/support/text.h"
 
 namespace sotto::cli {
-namespace {
-
-constexpr LanguageOption kInputOptions[] = {
-    {"--schema,--json-schema", SOTTO_GRAMMAR_JSON_SCHEMA, "[FILE]", "It is a JSON Schema"},
-    {"--regex", SOTTO_GRAMMAR_REGEX, "[RE]", "It is a regular expression, not a file with one"},
-    {"--choices", SOTTO_GRAMMAR_CHOICES, "[A,B,C]", "It is a list of texts, between commas or as a JSON list"},
-    {"--any-json", SOTTO_GRAMMAR_JSON, nullptr, "Any JSON; there is no GRAMMAR"},
-    {"--json-object", SOTTO_GRAMMAR_JSON_OBJECT, nullptr, "Any JSON object; there is no GRAMMAR"},
-    {"--tools", SOTTO_GRAMMAR_TOOLS, "[FILE]", "It is a JSON list of functions that can be called"},
-    {"--number-range", SOTTO_GRAMMAR_NUMBER, "[MIN,MAX]", "It is a range of numbers; either end may be left out"}};
-
-void name_language(GrammarOptions& options, const LanguageOption& option, const std::string& source) {
-  if (options.language && *options.language != option.language) {
-    reject(std::string("--") + name_of(kGrammarLanguageNames, *options.language), "a grammar is of one kind");
-  }
-  options.language = option.language;
-  options.source = source;
-}
-
-}  // namespace
 
 void add_grammar_input(Command& command, GrammarInput& input, const std::string& model_help) {
-  command.add_option("GRAMMAR", input.source,
-                     "A file: GBNF, an image made by sotto grammar compile, or what the options below say; -: standard "
-                     "input");
-  GrammarOptions& options = input.grammar;
-  for (const LanguageOption& option : kInputOptions) {
-    if (option.metavar == nullptr) {
-      command.add_flag(
-          option.spellings, [&options, &option] { name_language(options, option, ""); }, option.help);
-      continue;
-    }
-    command
-        .add_option(
-            option.spellings,
-            [&options, &option](const std::string& source) { name_language(options, option, source); }, option.help,
-            Values::kOptional)
-        .metavar(option.metavar);
-  }
+  command.add_option(
+      "GRAMMAR", input.source,
+      "A file: GBNF, an image made by sotto grammar compile, or the value of a language's option that is "
+      "given without one; -: standard input");
+  add_languages(command, input.grammar, Values::kOptional);
   add_optional_model(command, input.model, model_help);
-  add_grammar_settings(command, options);
+  add_grammar_settings(command, input.grammar);
 }
 
 void validate_grammar_input(const Command& command, GrammarInput& input) {
   GrammarOptions& options = input.grammar;
   const bool has_source = is_given(command, "GRAMMAR");
   if (has_source && !options.source.empty()) {
-    reject("GRAMMAR", in_quotes(input.source) + " is one grammar too many");
+    reject("GRAMMAR", "is " + in_quotes(input.source) + ", but an option gives a grammar already; give only one");
   }
   if (has_source) options.source = input.source;
   if (!options.language) options.language = SOTTO_GRAMMAR_GBNF;
-  const bool needs_source = *options.language != SOTTO_GRAMMAR_JSON && *options.language != SOTTO_GRAMMAR_JSON_OBJECT;
+  const bool has_text = needs_source(*options.language);
   const bool may_be_empty = *options.language == SOTTO_GRAMMAR_REGEX;
-  if (needs_source && options.source.empty() && !may_be_empty) {
-    throw UsageError("Give a GRAMMAR");
-  }
-  if (!needs_source && has_source) {
-    reject("GRAMMAR", "cannot be combined with --any-json or --json-object");
-  }
+  if (has_text && options.source.empty() && !may_be_empty) throw UsageError("Give a GRAMMAR");
+  if (!has_text && has_source) reject("GRAMMAR", "cannot be combined with --any-json or --json-object");
   validate_grammar_settings(command, options);
-  require_with(command, "--trigger-token", {"--model"});
 }
 
 LoadedInput::LoadedInput(GrammarInput& input) : source(read_grammar(input.grammar)) {
@@ -110,7 +73,7 @@ void add_grammar(Command& app, Run& run) {
       "Examples:\n"
       "  sotto grammar check answer.gbnf --test yes\n"
       "  sotto grammar mask --regex '[0-9]{4}' --prefix 19 -m demo.sotto\n"
-      "  sotto grammar compile --schema person.json -o person.sottog");
+      "  sotto grammar compile --json-schema person.json -o person.sottog");
 }
 
 namespace {
@@ -157,7 +120,7 @@ void add_grammar_compile(Command& parent, Run& run) {
       "\n"
       "Examples:\n"
       "  sotto grammar compile list.gbnf -o list.sottog\n"
-      "  sotto grammar compile --schema person.json --json-space compact -o person.sottog");
+      "  sotto grammar compile --json-schema person.json --json-space compact -o person.sottog");
   command.on_parsed([&run, options, &command] {
     validate_grammar_input(command, options->input);
     run = [options] { return run_compile(*options); };

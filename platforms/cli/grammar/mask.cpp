@@ -144,7 +144,7 @@ void add_grammar_mask(Command& parent, Run& run) {
   command.set_footer(
       "Examples:\n"
       "  sotto grammar mask list.gbnf --prefix '1. ' -m demo.sotto\n"
-      "  sotto grammar mask --schema person.json --json-space compact --prefix '{'\n"
+      "  sotto grammar mask --json-schema person.json --json-space compact --prefix '{'\n"
       "  sotto grammar mask --choices yes,no,perhaps --json --top -1");
   command.on_parsed([&run, options, &command] {
     validate_grammar_input(command, options->input);

@@ -33,6 +33,26 @@ Option::Option(std::string_view spellings, Values values, Set set, std::string d
   }
 }
 
+Option& Option::needs(std::string_view options) {
+  needed_ = split_names(options);
+  return *this;
+}
+
+Option& Option::excludes(std::string_view options, std::string why) {
+  excluded_.push_back({split_names(options), std::move(why)});
+  return *this;
+}
+
+void Option::check_combination(const Command& command) const {
+  if (!is_given()) return;
+  if (!needed_.empty() && first_given(command, needed_).empty()) {
+    std::string list;
+    for (const std::string& name : needed_) list += (list.empty() ? "" : " or ") + name;
+    reject(name(), "has no effect without " + list);
+  }
+  for (const Exclusion& exclusion : excluded_) reject_with(command, name(), exclusion.options, exclusion.why);
+}
+
 std::string Option::name() const {
   const auto is_long = [](const std::string& name) { return name.starts_with("--"); };
   const auto found = std::find_if(names_.begin(), names_.end(), is_long);
@@ -203,6 +223,7 @@ void Parser::apply() {
   for (const auto& option : command_->options_) {
     if (option->is_required_ && !option->is_given()) throw UsageError(option->name() + " is required");
   }
+  for (const auto& option : command_->options_) option->check_combination(*command_);
   if (command_->on_parsed_) command_->on_parsed_();
 }
 
@@ -295,13 +316,6 @@ std::string first_given(const Command& command, const std::vector<std::string>& 
 }
 
 void reject(const std::string& option, const std::string& why) { throw UsageError(option + ": " + why); }
-
-void require_with(const Command& command, const std::string& option, const std::vector<std::string>& needed) {
-  if (!is_given(command, option) || !first_given(command, needed).empty()) return;
-  std::string list;
-  for (const std::string& name : needed) list += (list.empty() ? "" : " or ") + name;
-  reject(option, "has no effect without " + list);
-}
 
 void reject_with(const Command& command, const std::string& option, const std::vector<std::string>& others,
                  const std::string& why) {

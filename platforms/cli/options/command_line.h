@@ -28,6 +28,8 @@ enum class Values {
   kList       // all words up to the next option
 };
 
+class Command;
+
 // An option ("-n,--max-tokens"), or an argument without a name ("TEXT").
 class Option {
  public:
@@ -47,6 +49,10 @@ class Option {
   Option& standard(std::string value) { return set(standard_, std::move(value)); }
   Option& required() { return set(is_required_, true); }
   Option& check(Check check) { return set(check_, std::move(check)); }
+  // Options of which one must be given with this one, between commas.
+  Option& needs(std::string_view options);
+  // Options that cannot be given with this one, between commas, and the reason if it is not obvious.
+  Option& excludes(std::string_view options, std::string why = "");
 
   const std::vector<std::string>& names() const { return names_; }
   std::string name() const;  // the first long one
@@ -60,6 +66,8 @@ class Option {
   const std::string& description() const { return description_; }
   const std::vector<std::string>& given() const { return given_; }  // the values as given
   bool is_given() const { return count_ > 0; }
+  // Throws a UsageError if the option was given without those that it needs, or with one that it excludes.
+  void check_combination(const Command& command) const;
 
  private:
   friend class Parser;
@@ -70,11 +78,18 @@ class Option {
     return *this;
   }
 
+  struct Exclusion {
+    std::vector<std::string> options;
+    std::string why;
+  };
+
   std::vector<std::string> names_;
   std::string negated_name_;
   Values values_;
   Set set_;
   Check check_;
+  std::vector<std::string> needed_;
+  std::vector<Exclusion> excluded_;
   std::string description_;
   std::string heading_ = "Options";
   std::string metavar_;
@@ -197,10 +212,8 @@ std::string first_given(const Command& command, const std::vector<std::string>& 
 // Throws a UsageError that names the option.
 [[noreturn]] void reject(const std::string& option, const std::string& why);
 
-// Throws a UsageError if `option` was given, but none of `needed`.
-void require_with(const Command& command, const std::string& option, const std::vector<std::string>& needed);
-
-// Throws a UsageError if `option` was given together with one of `others`.
+// Throws a UsageError if `option` was given together with one of `others`. For pairs that other options make
+// contradictory; those that always are belong to Option::excludes().
 void reject_with(const Command& command, const std::string& option, const std::vector<std::string>& others,
                  const std::string& why = "");
 

@@ -104,16 +104,18 @@ TokenList TextInput::tokens(const LoadedModel& model, bool special) const {
 
 void add_text_input(Command& command, TextInput& input) {
   command.add_option("TEXT", input.text, "The text; standard input if absent");
-  command.add_option("-f,--file", input.file, "Read the text from a file").metavar("FILE").check(check_file_name);
+  command.add_option("-f,--file", input.file, "Read the text from a file")
+      .metavar("FILE")
+      .check(check_file_name)
+      .excludes("TEXT");
   command
       .add_option("--ids", input.ids,
                   "Token ids instead of text; reads them from -f or standard input if there are none here")
-      .metavar("IDS...");
+      .metavar("IDS...")
+      .excludes("TEXT,--parse-special");
 }
 
 void validate_text_input(const Command& command, TextInput& input) {
-  reject_with(command, "--file", {"TEXT"});
-  reject_with(command, "--ids", {"TEXT", "--parse-special"});
   input.has_text = is_given(command, "TEXT");
   input.has_ids = is_given(command, "--ids");
   if (!input.ids.empty()) reject_with(command, "--ids", {"--file"}, "they are given already");

@@ -22,9 +22,11 @@ void add_text_options(Command& command, GenerateOptions& options) {
       .add_option("-f,--file", options.prompt_file,
                   "Read the prompt from a file, without its last line end, as with -p -")
       .metavar("FILE")
-      .check(check_file_name);
+      .check(check_file_name)
+      .excludes("--prompt");
   command.add_option("--ids", options.ids, "Token ids as the prompt; prints ids, as models without a tokenizer do")
-      .metavar("IDS...");
+      .metavar("IDS...")
+      .excludes("--prompt,--file");
   command.add_flag("--parse-special", options.parse_special, kSpecialHelp);
   add_value(command, "-n,--max-tokens,--max-new-tokens,--num-predict,--n-predict", options.token_limit,
             "Number of tokens to generate; -1: until a stop", "N")
@@ -63,6 +65,7 @@ void add_state_options(Command& command, GenerateOptions& options) {
             "same options; a grammar starts again, and a prompt is appended",
             "FILE")
       .check(check_file_name)
+      .excludes("--guidance-scale,--negative-prompt,--contrastive-model,--forced-last-token")
       .group(kSessionGroup);
   add_value(command, "--save-state", options.save_state, "Write the state of the session at the end", "FILE")
       .check(check_file_name)
@@ -70,13 +73,8 @@ void add_state_options(Command& command, GenerateOptions& options) {
 }
 
 void validate_state_options(const Command& command, const GenerateOptions& options) {
-  if (!is_given(command, "--load-state")) return;
-  reject_with(command, "--load-state",
-              {"--guidance-scale", "--negative-prompt", "--contrastive-model", "--forced-last-token"});
-  if (!options.has_prompt) {
-    reject_with(command, "--token-healing", {"--load-state"}, "there is no new prompt");
-    reject_with(command, "--echo-scores", {"--load-state"}, "there is no new prompt");
-  }
+  if (options.has_prompt) return;
+  reject_with(command, "--load-state", {"--token-healing", "--echo-scores"}, "there is no new prompt");
 }
 
 // Stops
@@ -117,11 +115,11 @@ void add_stop_options(Command& command, StopOptions& options) {
   command
       .add_flag("--token-healing", options.heals,
                 "The prompt may end inside a word: remove its last token and generate one that begins with its text")
+      .excludes("--guidance-scale,--negative-prompt")
       .group(kStopGroup);
 }
 
-void validate_stop_options(const Command& command, StopOptions& options) {
-  require_needed_options(command, kStopParameters);
+void validate_stop_options(StopOptions& options) {
   if (!(options.max_seconds >= 0.0 && options.max_seconds <= 1e9)) {
     reject("--max-time", "must be 0 or a number of seconds up to 1e9");
   }
@@ -234,11 +232,6 @@ void check_rest(const Command& command, const SearchOptions& options, int64_t to
 }
 
 void require_beams(const Command& command, const SearchOptions& options) {
-  require_with(command, "--force-phrase", {"--num-beams"});
-  for (const char* option : {"--length-penalty", "--length-norm"}) {
-    reject_with(command, option, {"--vote"}, "votes do not look at the length");
-  }
-  require_needed_options(command, kSearchParameters);
   if (!is_given(command, "--num-beams") || options.beam_count >= 2) return;
   const std::string option = first_given(command, {"--num-beam-groups", "--diversity-penalty", "--force-phrase",
                                                    "--early-stopping", "--length-penalty", "--length-norm"});
@@ -257,14 +250,16 @@ void add_search_options(Command& command, SearchOptions& options) {
                      "Of the texts of --n or --best-of, put the one first that is most like the others (exact: that "
                      "was sampled most often)",
                      Names(kRerankNames).subspan(2)))
-      .shown_default("");
+      .shown_default("")
+      .excludes("--length-penalty,--length-norm", "votes do not look at the length");
   grouped(add_value(command, "--num-beams,--beams,--beam-size", options.beam_count,
                     "Beam search with N beams; returns the best --n", "N"));
   grouped(command.add_flag("--do-sample,!--no-sample", options.do_sample,
                            "Sample; with --num-beams the sampler selects the beams (--do-sample=false: --greedy)"));
   add_parameters(command, kSearchParameters, &c_params);
   grouped(add_texts(command, "--force-phrase,--force-words", options.phrases,
-                    "Beams must contain TEXT, or one of the texts of a JSON list"));
+                    "Beams must contain TEXT, or one of the texts of a JSON list"))
+      .needs("--num-beams");
   grouped(add_value(command, "--penalty-alpha", options.penalty_alpha,
                     "Contrastive search among the --top-k most likely tokens (4 unless given): weight of being unlike "
                     "the text so far",
@@ -354,12 +349,11 @@ void add_guide_options(Command& command, GuideOptions& options) {
   add_value(command, "--contrastive-model", options.contrastive_model,
             "Contrastive decoding against this weaker model with the same vocabulary", "FILE")
       .check(check_file_name)
+      .excludes("--guidance-scale,--negative-prompt")
       .group(kGuideGroup);
 }
 
 void validate_guide_options(const Command& command, GuideOptions& options) {
-  reject_with(command, "--contrastive-model", {"--guidance-scale", "--negative-prompt"});
-  require_needed_options(command, kGuideParameters);
   if (is_given(command, "--contrastive-model")) {
     options.params.mode = SOTTO_GUIDE_CONTRAST;
   } else if (!first_given(command, {"--guidance-scale", "--negative-prompt"}).empty()) {
@@ -471,8 +465,6 @@ void add_generate_options(Command& command, GenerateOptions& options) {
 }
 
 void validate_generate_options(const Command& command, GenerateOptions& options) {
-  reject_with(command, "--file", {"--prompt"});
-  reject_with(command, "--ids", {"--prompt", "--file"});
   options.has_prompt = !first_given(command, {"--prompt", "--file", "--ids"}).empty();
   if (!options.has_prompt && !is_given(command, "--load-state")) {
     throw UsageError("Give a prompt with -p TEXT, -p -, -f FILE or --ids ID...");
@@ -480,7 +472,7 @@ void validate_generate_options(const Command& command, GenerateOptions& options)
   options.log_probabilities = is_given(command, "--logprobs") || options.scores_prompt;
   SamplerParams& sampler = options.sampler.params;
   validate_sampler_options(command, options.sampler);
-  validate_stop_options(command, options.stops);
+  validate_stop_options(options.stops);
   validate_grammar_options(command, options.grammar);
   const uint32_t finish_within = options.grammar.matcher.finish_within;
   if (finish_within != 0 && !is_given(command, "--max-tokens")) options.token_limit = finish_within;
@@ -495,7 +487,6 @@ void validate_generate_options(const Command& command, GenerateOptions& options)
   if (reads_standard_input(options.grammar) && options.prompt == "-") {
     reject("--prompt", "standard input cannot be both the grammar and the prompt");
   }
-  reject_with(command, "--token-healing", {"--guidance-scale", "--negative-prompt"});
   if (options.search.is_on && options.alternative_count > 0) {
     reject("--logprobs", "has no alternatives for several sequences; it must be 0");
   }

@@ -1,5 +1,6 @@
 #include "platforms/cli/options/grammar.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -23,11 +24,19 @@ bool uses(sotto_grammar_language language, const Parameter& parameter) {
   return needs.find("--any-json") != std::string_view::npos ? is_json : has_schemas;
 }
 
-constexpr LanguageOption kLanguages[] = {
+// One row per language: the option that names it, whose value is a grammar in that language, or a file with one.
+constexpr struct LanguageOption {
+  const char* spellings;
+  sotto_grammar_language language;
+  const char* metavar;  // null if the language needs no grammar
+  const char* help;
+
+  std::string option() const { return split_names(spellings).front(); }
+} kLanguages[] = {
     {"--grammar,--grammar-file,--guided-grammar", SOTTO_GRAMMAR_GBNF, "FILE",
      "The text matches this grammar: GBNF, or an image made by sotto grammar compile; -: standard input; a value with "
      "::= in it is the grammar itself"},
-    {"--json-schema,--json-schema-file,--guided-json", SOTTO_GRAMMAR_JSON_SCHEMA, "FILE",
+    {"--json-schema,--schema,--json-schema-file,--guided-json", SOTTO_GRAMMAR_JSON_SCHEMA, "FILE",
      "The text is JSON that this JSON Schema validates; a value that begins with { is the schema itself"},
     {"--regex,--guided-regex", SOTTO_GRAMMAR_REGEX, "RE", "This regular expression matches the whole text"},
     {"--choices,--guided-choice", SOTTO_GRAMMAR_CHOICES, "A,B,C",
@@ -39,13 +48,10 @@ constexpr LanguageOption kLanguages[] = {
     {"--number-range", SOTTO_GRAMMAR_NUMBER, "MIN,MAX",
      "The text is a number from MIN to MAX; either may be left out"}};
 
-std::string option_of(const LanguageOption& option) { return split_names(option.spellings).front(); }
-
-std::string source_name(const GrammarOptions& options) {
-  for (const LanguageOption& option : kLanguages) {
-    if (option.language == *options.language) return option_of(option).substr(2);
-  }
-  return "grammar";
+// Every language has a row, because the generated names come from the same enumeration.
+const LanguageOption& row_of(sotto_grammar_language language) {
+  return *std::find_if(std::begin(kLanguages), std::end(kLanguages),
+                       [&](const LanguageOption& row) { return row.language == language; });
 }
 
 bool is_text_itself(const GrammarOptions& options) {
@@ -105,19 +111,20 @@ void add_grammar_settings(Command& command, GrammarOptions& options) {
   add_value(command, "--grammar-root,--root", options.params.root, "The start rule of a grammar in GBNF", "NAME")
       .shown_default("root")
       .group(kGrammarGroup);
-  command.add_flag("--integer", options.whole_numbers, "Only whole numbers, with --number-range").group(kGrammarGroup);
+  command.add_flag("--integer", options.whole_numbers, "Only whole numbers, with --number-range")
+      .needs("--number-range")
+      .group(kGrammarGroup);
   add_parameters(command, kGrammarParameters, &c_params);
   add_texts(command, "--trigger,--grammar-trigger", options.params.triggers,
             "The text is free until TEXT occurs; the grammar begins after it")
       .group(kGrammarGroup);
   add_texts(command, "--trigger-token,--trigger-tokens", options.trigger_tokens,
             "The same for one of these tokens (ids, or the text of one token)", "TOKENS")
+      .needs("--model")
       .group(kGrammarGroup);
 }
 
 void validate_grammar_settings(const Command& command, GrammarOptions& options) {
-  require_needed_options(command, kGrammarParameters);
-  require_with(command, "--integer", {"--number-range"});
   if (is_given(command, "--grammar-root") && options.language != SOTTO_GRAMMAR_GBNF) {
     reject("--grammar-root", "has no effect without a grammar in GBNF");
   }
@@ -137,25 +144,31 @@ void validate_grammar_settings(const Command& command, GrammarOptions& options) 
   }
 }
 
-void add_grammar_options(Command& command, GrammarOptions& options) {
-  for (const LanguageOption& option : kLanguages) {
-    if (option.metavar == nullptr) {
-      command
-          .add_flag(
-              option.spellings, [&options, &option] { options.language = option.language; }, option.help)
-          .group(kGrammarGroup);
-      continue;
-    }
-    Option& added = command.add_option(
-        option.spellings,
-        [&options, &option](const std::string& source) {
-          options.language = option.language;
-          options.source = source;
-        },
-        option.help);
-    added.metavar(option.metavar).group(kGrammarGroup);
-    if (option.metavar == std::string_view("FILE")) added.check(check_file_name);
+bool needs_source(sotto_grammar_language language) { return row_of(language).metavar != nullptr; }
+
+void add_languages(Command& command, GrammarOptions& options, Values values) {
+  std::string earlier;
+  for (const LanguageOption& row : kLanguages) {
+    const bool is_argument = row.language == SOTTO_GRAMMAR_GBNF && values == Values::kOptional;
+    if (is_argument) continue;
+    const auto set = [&options, &row](const std::string& source) {
+      options.language = row.language;
+      options.source = source;
+    };
+    Option& option = row.metavar == nullptr ? command.add_flag(
+                                                  row.spellings, [set] { set(""); }, row.help)
+                                            : command.add_option(row.spellings, set, row.help, values);
+    option.excludes(earlier).group(kGrammarGroup);
+    earlier += row.option() + ',';
+    if (row.metavar == nullptr) continue;
+    const std::string metavar = row.metavar;
+    option.metavar(values == Values::kOptional ? '[' + metavar + ']' : metavar);
+    if (values == Values::kOne && metavar == "FILE") option.check(check_file_name);
   }
+}
+
+void add_grammar_options(Command& command, GrammarOptions& options) {
+  add_languages(command, options, Values::kOne);
   add_grammar_settings(command, options);
   add_parameters(command, kMatcherParameters, &options.matcher);
   add_value(command, "--grammar-memory", options.memory_mebibytes, "Memory for matching the text with the grammar",
@@ -165,13 +178,6 @@ void add_grammar_options(Command& command, GrammarOptions& options) {
 }
 
 void validate_grammar_options(const Command& command, GrammarOptions& options) {
-  std::string given;
-  for (const LanguageOption& option : kLanguages) {
-    const std::string name = option_of(option);
-    if (!is_given(command, name)) continue;
-    if (!given.empty()) reject(given, "cannot be combined with " + name);
-    given = name;
-  }
   validate_grammar_settings(command, options);
   if (is_given(command, "--grammar-memory") &&
       !(options.memory_mebibytes > 0.0 && options.memory_mebibytes <= 65536.0)) {
@@ -179,13 +185,13 @@ void validate_grammar_options(const Command& command, GrammarOptions& options) {
   }
   const std::string option =
       first_given(command, {"--trigger", "--trigger-token", "--finish-within", "--grammar-memory"});
-  if (!option.empty() && given.empty()) reject(option, "has no effect without a grammar");
+  if (!option.empty() && !options.is_on()) reject(option, "has no effect without a grammar");
 }
 
 GrammarText read_grammar(const GrammarOptions& options) {
   GrammarText source;
   source.language = *options.language;
-  source.name = source_name(options);
+  source.name = row_of(source.language).option().substr(2);
   switch (source.language) {
     case SOTTO_GRAMMAR_JSON:
     case SOTTO_GRAMMAR_JSON_OBJECT:

@@ -25,19 +25,18 @@ struct GrammarOptions {
   bool is_on() const { return language.has_value(); }
 };
 
-// An option that names a language. Its value is a grammar in that language, or a file with one.
-struct LanguageOption {
-  const char* spellings;
-  sotto_grammar_language language;
-  const char* metavar;  // null if the language needs no grammar
-  const char* help;
-};
+// Returns whether a grammar in this language has a text. Those of --any-json and --json-object have none.
+bool needs_source(sotto_grammar_language language);
 
-// Adds the options of all languages. `options` must outlive `command`.
+// Adds an option per language: --json-schema, --regex and so on. With Values::kOptional the grammar may also be an
+// argument of the command, and GBNF, the language of an argument without these options, needs no option.
+void add_languages(Command& command, GrammarOptions& options, Values values);
+
+// Adds the options that apply to several languages. `options` must outlive `command`.
 void add_grammar_settings(Command& command, GrammarOptions& options);
 void validate_grammar_settings(const Command& command, GrammarOptions& options);
 
-// Adds the same options and those of the grammar itself: --grammar, --json-schema, --regex ... of `sotto generate`.
+// Adds the options of `sotto generate`: the languages, the same settings, and the memory of the matcher.
 void add_grammar_options(Command& command, GrammarOptions& options);
 void validate_grammar_options(const Command& command, GrammarOptions& options);
 

@@ -125,19 +125,12 @@ Option& add_choice(Command& command, std::string_view names, int32_t& value, con
 Option& add_parameter(Command& command, const Parameter& parameter, void* params, TokenTexts* tokens) {
   Option& option = add_option(command, parameter, params, tokens);
   if (parameter.shown[0] != '\0') option.shown_default(parameter.shown);
-  return option.group(parameter.group);
+  return option.group(parameter.group).needs(parameter.needs);
 }
 
 void add_parameters(Command& command, Parameters table, void* params, std::string_view group, TokenTexts* tokens) {
   for (const Parameter& parameter : table) {
     if (group.empty() || group == parameter.group) add_parameter(command, parameter, params, tokens);
-  }
-}
-
-void require_needed_options(const Command& command, Parameters table) {
-  for (const Parameter& parameter : table) {
-    const std::vector<std::string> needed = split_names(parameter.needs);
-    if (!needed.empty()) require_with(command, parameter.option(), needed);
   }
 }
 

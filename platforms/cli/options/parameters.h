@@ -82,9 +82,6 @@ Option& add_parameter(Command& command, const Parameter& parameter, void* params
 void add_parameters(Command& command, Parameters table, void* params, std::string_view group = "",
                     TokenTexts* tokens = nullptr);
 
-// Throws a usage error, after parsing, for an option that was given without one of those that it needs.
-void require_needed_options(const Command& command, Parameters table);
-
 template <typename T>
 T& member(const Parameter& parameter, void* params) {
   return *reinterpret_cast<T*>(static_cast<char*>(params) + parameter.offset);

@@ -47,6 +47,7 @@ void add_sampling(Command& command, SamplerOptions& options) {
   command
       .add_flag(
           "--greedy", [&params] { params.temperature = 0.0f; }, "The same as --temp 0")
+      .excludes("--temp-range")
       .group(kSamplingGroup);
   command
       .add_option(
@@ -61,9 +62,11 @@ void add_repetition(Command& command, SamplerOptions& options) {
   add_group(command, kRepetitionGroup, options);
   add_texts(command, "--dry-breaker,--dry-sequence-breaker", options.dry_breakers,
             "DRY: repetitions end at tokens that contain TEXT; \"none\": at no text [line end, :, \", *]")
+      .needs("--dry-multiplier")
       .group(kRepetitionGroup);
   add_texts(command, "--dry-breaker-token", options.dry_breaker_tokens,
             "DRY: repetitions end at these tokens (ids or text)", "TOKENS")
+      .needs("--dry-multiplier")
       .group(kRepetitionGroup);
 }
 
@@ -94,12 +97,14 @@ void add_selection(Command& command, SamplerOptions& options) {
                   "Mirostat 1 or 2, as --selection mirostat or mirostat_v2; truncations that are not given are off")
       .metavar("N")
       .shown_default("0")
+      .excludes("--selection,--adaptive-p,--greedy")
       .group(kSelectionGroup);
   command
       .add_option(
           "--stages,--samplers", [&params](const std::string& list) { set_stages(list, params.stages); },
           "Exactly these stages in this order, between commas: " + listed(kStageNames))
       .metavar("NAMES")
+      .excludes("--order")
       .group(kSelectionGroup);
 }
 
@@ -145,11 +150,9 @@ void switch_replaced_defaults_off(const Command& command, SamplerParams& params)
 }
 
 void validate_selection(const Command& command, SamplerParams& params) {
-  reject_with(command, "--mirostat", {"--selection", "--adaptive-p", "--greedy"});
   const Option& temperature = *command.find("--temp");
   const bool is_zero = temperature.is_given() && parse_number<float>("--temp", temperature.given().front()) == 0.0f;
   if (!is_zero) reject_with(command, "--greedy", {"--temp"});
-  reject_with(command, "--greedy", {"--temp-range"});
   if (is_given(command, "--adaptive-p") && params.adaptive_target >= 0.0f) {
     if (!is_given(command, "--selection")) params.selection = SOTTO_SELECT_ADAPTIVE_P;
     if (params.selection != SOTTO_SELECT_ADAPTIVE_P) reject_with(command, "--adaptive-p", {"--selection"});
@@ -452,10 +455,6 @@ void add_sampler_options(Command& command, SamplerOptions& options) {
 }
 
 void validate_sampler_options(const Command& command, SamplerOptions& options) {
-  require_needed_options(command, kSamplerParameters);
-  require_with(command, "--dry-breaker", {"--dry-multiplier"});
-  require_with(command, "--dry-breaker-token", {"--dry-multiplier"});
-  reject_with(command, "--stages", {"--order"});
   validate_watermark_options(command, options.watermark);
   if (options.watermark.scheme != SOTTO_WATERMARK_NONE) options.params.watermark = options.watermark;
   validate_selection(command, options.params);

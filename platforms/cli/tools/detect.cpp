@@ -65,8 +65,6 @@ int run_detect(const DetectOptions& options) {
 void validate(const Command& command, DetectOptions& options) {
   validate_text_input(command, options.input);
   validate_watermark_options(command, options.watermark);
-  reject_with(command, "--vocabulary", {"--model"}, "the model has its own");
-  require_with(command, "--vocabulary", {"--ids"});
   if (is_given(command, "--watermark-delta")) {
     reject("--watermark-delta", "has no effect on finding a mark");
   }
@@ -91,7 +89,9 @@ void add_detect(Command& app, Run& run) {
   add_text_input(command, options->input);
   add_value(command, "--vocabulary,--vocabulary-size", options->vocabulary_size,
             "Size of the vocabulary of the ids, without a model", "N")
-      .shown_default("");
+      .shown_default("")
+      .needs("--ids")
+      .excludes("--model", "the model has its own");
   add_watermark_options(command, options->watermark);
   command.add_flag("--json", options->json, "One JSON object");
   command.set_footer(

@@ -151,7 +151,8 @@ void add_score(Command& app, Run& run) {
   command.add_flag("--parse-special", options->special, kSpecialHelp);
   command.add_flag("--start", options->starts,
                    "Score also the first token, as the start of a text after the end of another");
-  command.add_flag("--tokens", options->per_token, "First one line per token: id, ln p, text");
+  command.add_flag("--tokens", options->per_token, "First one line per token: id, ln p, text")
+      .excludes("--json", "JSON contains them");
   add_value(command, "--stride", options->stride,
             "For texts longer than the context: number of tokens from one window to the next", "N")
       .shown_default("half the context");
@@ -165,7 +166,6 @@ void add_score(Command& app, Run& run) {
       "  sotto score -m demo.sotto --tokens --start < chapter.txt");
   command.on_parsed([&run, options, &command] {
     validate_text_input(command, options->input);
-    reject_with(command, "--tokens", {"--json"}, "JSON contains them");
     run = [options] { return run_score(*options); };
   });
 }
