@@ -15,9 +15,18 @@ constexpr uint8_t kTakes = 64;
 constexpr uint8_t kMayTake = 128;
 constexpr uint32_t kMostCount = kLengthCharacters[kLengthCount - 2];
 
-// Returns the i-th state of a sweep. Sweeps alternate between descending and ascending order, because a state may lead
-// to states with higher and lower numbers.
-uint32_t in_turn(uint32_t sweep, uint32_t i, uint32_t count) { return sweep % 2 == 0 ? count - 1 - i : i; }
+// Calls update(state), which returns whether it changed the state, for all states until none changes. Sweeps alternate
+// between descending and ascending order, because a state may lead to states with higher and lower numbers. Returns
+// whether kMostSweeps sweeps were not enough.
+template <typename Update>
+bool sweep_states(uint32_t count, Update update) {
+  bool changed = true;
+  for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
+    changed = false;
+    for (uint32_t i = 0; i < count; ++i) changed |= update(sweep % 2 == 0 ? count - 1 - i : i);
+  }
+  return changed;
+}
 
 bool is_part(uint8_t classes, uint8_t whole) { return (classes & ~whole) == 0; }
 
@@ -245,16 +254,11 @@ void Lookahead::find_endless(GrammarState* states, uint8_t classes) const {
     const bool may_take = (states[s].flags & kMayTake) != 0;
     if (may_take && states[s].endless_classes == 0) states[s].endless_classes = classes;
   }
-  bool changed = true;
-  for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
-    changed = false;
-    for (uint32_t i = 0; i < count; ++i) {
-      const uint32_t s = in_turn(sweep, i, count);
-      if (states[s].endless_classes != classes || is_endless(s, classes)) continue;
-      states[s].endless_classes = 0;
-      changed = true;
-    }
-  }
+  const bool changed = sweep_states(count, [&](uint32_t s) {
+    if (states[s].endless_classes != classes || is_endless(s, classes)) return false;
+    states[s].endless_classes = 0;
+    return true;
+  });
   for (uint32_t s = 0; changed && s < count; ++s) {
     if (states[s].endless_classes == classes) states[s].endless_classes = 0;
   }
@@ -276,33 +280,21 @@ uint32_t Lookahead::longest_count(uint32_t state, uint32_t known) const {
 
 // Counts increase from 0, because each follows from smaller ones.
 void Lookahead::find_counts(GrammarState* states) const {
-  const uint32_t count = grammar_.counts().states;
-  bool changed = true;
-  for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
-    changed = false;
-    for (uint32_t i = 0; i < count; ++i) {
-      const uint32_t s = in_turn(sweep, i, count);
-      if (states[s].endless_classes == kAllClasses || (states[s].flags & kMayTake) == 0) continue;
-      const uint32_t known = states[s].any_count;
-      if (known == kMostCount || !has_count(s, known + 1)) continue;
-      states[s].any_count = static_cast<uint8_t>(longest_count(s, known + 1));
-      changed = true;
-    }
-  }
+  sweep_states(grammar_.counts().states, [&](uint32_t s) {
+    if (states[s].endless_classes == kAllClasses || (states[s].flags & kMayTake) == 0) return false;
+    const uint32_t known = states[s].any_count;
+    if (known == kMostCount || !has_count(s, known + 1)) return false;
+    states[s].any_count = static_cast<uint8_t>(longest_count(s, known + 1));
+    return true;
+  });
 }
 
 void Lookahead::find_exact(GrammarState* states) const {
-  const uint32_t count = grammar_.counts().states;
-  bool changed = true;
-  for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
-    changed = false;
-    for (uint32_t i = 0; i < count; ++i) {
-      const uint32_t s = in_turn(sweep, i, count);
-      if ((states[s].flags & GrammarState::kExact) != 0 || !is_exact(s)) continue;
-      states[s].flags |= GrammarState::kExact;
-      changed = true;
-    }
-  }
+  sweep_states(grammar_.counts().states, [&](uint32_t s) {
+    if ((states[s].flags & GrammarState::kExact) != 0 || !is_exact(s)) return false;
+    states[s].flags |= GrammarState::kExact;
+    return true;
+  });
 }
 
 void Lookahead::find_repeating(GrammarState* states) const {
