@@ -5,10 +5,14 @@
 #include <unistd.h>
 #if defined(__APPLE__)
 #  include <mach-o/dyld.h>
+#elif defined(__linux__)
+#  include <sys/prctl.h>
 #endif
 
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
@@ -77,6 +81,22 @@ nlohmann::json run_child(const std::vector<std::string>& arguments) {
   nlohmann::json result = nlohmann::json::parse(printed);
   result["started_ns"] = started;
   return result;
+}
+
+BusyProcess::BusyProcess() : process_(fork()) {
+  if (process_ < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
+  if (process_ > 0) return;
+#if defined(__linux__)
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // also when the benchmark is killed
+#endif
+  for (std::atomic<unsigned> count = 0;; count.fetch_add(1, std::memory_order_relaxed)) {
+  }
+}
+
+BusyProcess::~BusyProcess() {
+  kill(process_, SIGKILL);
+  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 }  // namespace sotto::bench

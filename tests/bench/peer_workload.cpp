@@ -1,20 +1,113 @@
 // Other runtimes compared with Sotto: the same weights and the same work in the same rounds.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
-#include "tests/bench/peer_process.h"
 #include "tests/bench/workloads.h"
+
+extern char** environ;
 
 namespace sotto::bench {
 namespace {
 
-// As serve.py names them, and for people.
+struct Pipe {
+  Pipe() {
+    int ends[2];
+    if (pipe(ends) != 0) throw std::runtime_error(std::string("pipe: ") + std::strerror(errno));
+    from = ends[0];
+    to = ends[1];
+    // A pipe inherited by another peer would stay open.
+    fcntl(from, F_SETFD, FD_CLOEXEC);
+    fcntl(to, F_SETFD, FD_CLOEXEC);
+  }
+  int from = -1;
+  int to = -1;
+};
+
+// A process of another runtime that carries out measurements on request.
+class PeerProcess {
+ public:
+  // `directory` is what tests/bench/peers/setup.sh has set up, and `kind` is a name of serve.py there. Throws
+  // std::runtime_error if the process cannot be started.
+  PeerProcess(const std::string& directory, const std::string& kind, uint32_t thread_count);
+  ~PeerProcess();
+  PeerProcess(const PeerProcess&) = delete;
+  PeerProcess& operator=(const PeerProcess&) = delete;
+
+  // Throws std::runtime_error if the process ends without an answer.
+  nlohmann::json ask(const nlohmann::json& request);
+
+ private:
+  std::string name_;
+  pid_t process_ = -1;
+  std::FILE* requests_ = nullptr;
+  std::FILE* answers_ = nullptr;
+};
+
+PeerProcess::PeerProcess(const std::string& directory, const std::string& kind, uint32_t thread_count) : name_(kind) {
+  const std::string python = directory + "/venv/bin/python3";
+  const std::string threads = std::to_string(thread_count);
+  const char* words[] = {python.c_str(), SOTTO_PEERS "/serve.py", directory.c_str(),
+                         kind.c_str(),   threads.c_str(),         nullptr};
+  if (access(python.c_str(), X_OK) != 0) {
+    throw std::runtime_error(directory + ": no peers there; sh tests/bench/peers/setup.sh sets them up");
+  }
+  std::signal(SIGPIPE, SIG_IGN);  // a peer that died gives no answer
+  const Pipe requests, answers;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, requests.from, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, answers.to, STDOUT_FILENO);
+  const int failure = posix_spawn(&process_, words[0], &actions, nullptr, const_cast<char* const*>(words), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(requests.from);
+  close(answers.to);
+  requests_ = fdopen(requests.to, "w");
+  answers_ = fdopen(answers.from, "r");
+  if (failure != 0) throw std::runtime_error(python + ": " + std::strerror(failure));
+}
+
+PeerProcess::~PeerProcess() {
+  std::fclose(requests_);  // the peer exits at the end of its input
+  std::fclose(answers_);
+  while (process_ > 0 && waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+nlohmann::json PeerProcess::ask(const nlohmann::json& request) {
+  const std::string line = request.dump() + '\n';
+  std::fwrite(line.data(), 1, line.size(), requests_);
+  std::fflush(requests_);
+  char* answer = nullptr;
+  size_t capacity = 0;
+  const ssize_t size = getline(&answer, &capacity, answers_);
+  const std::string text = size > 0 ? std::string(answer, static_cast<size_t>(size)) : "";
+  std::free(answer);
+  if (text.size() <= 1) throw std::runtime_error("the peer " + name_ + " gave no answer");
+  return nlohmann::json::parse(text);
+}
+
+// The names of the peers in serve.py, and for people.
 constexpr std::pair<const char*, const char*> kPeers[] = {
     {"q8_0", "llama.cpp Q8_0"}, {"q4_0", "llama.cpp Q4_0"}, {"ctranslate2", "CTranslate2 int8"}};
 
-// The figure of `plan` whose series is `series`, with the peer's samples as its limit.
-void add_figure_beside(const std::string& series, const std::string& peer_series, const std::string& peer, Plan* plan) {
+// Adds a copy of the figure whose series is `series`, with the peer's samples as its limit.
+void add_compared_figure(const std::string& series, const std::string& peer_series, const std::string& peer,
+                         Plan* plan) {
   const auto found = std::find_if(plan->figures.begin(), plan->figures.end(),
                                   [&](const FigureSpec& spec) { return spec.series == series; });
   FigureSpec figure = *found;
@@ -49,8 +142,8 @@ class PeerPlan {
                                recorder.record(first, result.at("first_token_ms").get<double>());
                                recorder.record(peak, result.at("peak_mib").get<double>());
                              }});
-    add_figure_beside("process_first_token/unchecked", first, name_, plan_);
-    add_figure_beside("process_peak_memory/unchecked", peak, name_, plan_);
+    add_compared_figure("process_first_token/unchecked", first, name_, plan_);
+    add_compared_figure("process_peak_memory/unchecked", peak, name_, plan_);
   }
 
  private:
@@ -59,7 +152,7 @@ class PeerPlan {
     plan_->probes.push_back({name_ + ", " + series, [process = process_, own_series, request](Recorder& recorder) {
                                recorder.record(own_series, process->ask(request).at("value").get<double>());
                              }});
-    add_figure_beside(series, own_series, name_, plan_);
+    add_compared_figure(series, own_series, name_, plan_);
   }
 
   std::string name_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "tests/bench/busy_process.h"
+#include "tests/bench/child.h"
 #include "tests/bench/clock.h"
 #include "tests/bench/dot_limit.h"
 #include "tests/bench/read_limit.h"
