@@ -1,3 +1,4 @@
+// The functions of sotto_base.h: the version, the features of the build, and names of statuses and instruction sets.
 #include <string_view>
 
 #include "capi/sotto_handles.h"

@@ -1,3 +1,4 @@
+// The functions of sotto_grammar.h: vocabularies, grammars and matchers, and the matcher of a session.
 #include <new>
 
 #include "capi/generated/params.h"
@@ -35,10 +36,11 @@ sotto_status read_vocabulary(const sotto_vocabulary_params* params, sotto_vocabu
   *given = sotto::capi::read(params, sotto::capi::kVocabularyDefaults);
   if (given->model != nullptr) {
     if (given->token_count == 0) return SOTTO_OK;
-    return wrap(fail(out->get(), Status::kInvalidArgument, "token_count: the model has a vocabulary of its own"));
+    return wrap(fail(out->get(), Status::kInvalidArgument, "token_count is ", given->token_count,
+                     "; it must be 0 with a model, which has its own vocabulary"));
   }
   if (given->token_count == 0) {
-    return wrap(fail(out->get(), Status::kInvalidArgument, "token_count is 0 and model is NULL"));
+    return wrap(fail(out->get(), Status::kInvalidArgument, "token_count is 0; it must be at least 1 without a model"));
   }
   if (given->offsets == nullptr) return out->null_argument("offsets");
   if (given->bytes == nullptr && given->offsets[given->token_count] != 0) {

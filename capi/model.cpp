@@ -1,3 +1,4 @@
+// The functions of sotto_model.h: models, tokenization and detokenization.
 #include <algorithm>
 
 #include "capi/generated/params.h"
@@ -157,11 +158,12 @@ sotto_status sotto_tokenize(const sotto_model* model, const char* text, size_t t
   if (tokens == nullptr && capacity != 0) return out.null_argument("tokens");
   if (count == nullptr) return out.null_argument("count");
   if ((flags & ~uint32_t{SOTTO_TOKENIZE_SPECIAL}) != 0) {
-    return wrap(fail(out.get(), sotto::Status::kInvalidArgument, "flags has unknown bits"));
+    return wrap(fail(out.get(), sotto::Status::kInvalidArgument, "flags is ", flags, "; it must be 0 or ",
+                     uint32_t{SOTTO_TOKENIZE_SPECIAL}));
   }
   const TokenizerView* tokenizer = unwrap(model)->tokenizer();
   if (tokenizer == nullptr) {
-    return wrap(fail(out.get(), sotto::Status::kTokenizerMissing, "the model file holds no tokenizer"));
+    return wrap(fail(out.get(), sotto::Status::kTokenizerMissing, "the model has no tokenizer"));
   }
   return wrap(sotto::encode(*tokenizer, {text, text_size}, {(flags & SOTTO_TOKENIZE_SPECIAL) != 0}, {tokens, capacity},
                             count, out.get()));

@@ -1,3 +1,4 @@
+// The functions of sotto_sampler.h: the sampler of a session, samplers without a session, watermark detection.
 #include "runtime/sampling/sampler.h"
 #include "capi/generated/params.h"
 #include "runtime/sampling/watermark/watermark_detect.h"

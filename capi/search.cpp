@@ -1,3 +1,4 @@
+// The function of sotto_search.h.
 #include "capi/generated/params.h"
 
 using sotto::SearchSequence;

@@ -1,3 +1,4 @@
+// The functions of sotto_session.h: generation, stops, guides, scores, hidden states, saved states.
 #include "capi/generated/params.h"
 #include "runtime/session/saved_state.h"
 

@@ -1,3 +1,4 @@
+// The functions of sotto_speculation.h.
 #include "capi/generated/params.h"
 
 using sotto::SpeculationParams;

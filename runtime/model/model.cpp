@@ -87,12 +87,13 @@ struct Model::Plan {
 Status Model::make_plan(const void* file, size_t file_size, const ModelParams& params, Plan* plan, Error* error) {
   plan->kernels = find_kernels(params.isa);
   if (plan->kernels == nullptr) {
-    return fail(error, Status::kCpuUnsupported, "this CPU or build has no ", isa_name(params.isa));
+    return fail(error, Status::kCpuUnsupported, "isa is ", isa_name(params.isa),
+                "; it must be one that this CPU and this build have");
   }
   const Isa isa = plan->kernels->isa;
   if (!select_linear_isa(isa)) {
-    return fail(error, Status::kInvalidState, "isa ", isa_name(isa),
-                ": this process already runs another instruction set");
+    return fail(error, Status::kInvalidState, "isa is ", isa_name(isa),
+                "; it must be the one that this process uses already");
   }
   SOTTO_TRY(plan->view.open(file, file_size, error));
   plan->copy = params.copy_weights;

@@ -80,20 +80,22 @@ Status read_config(const format::Model& model, ModelConfig* config, Error* error
   SOTTO_TRY(check_field("layer_count", model.layers()->size(), 1, kMaxLayers, error));
   SOTTO_TRY(check_field("head_count", model.head_count(), 1, model.embedding_size(), error));
   if (model.embedding_size() % model.head_count() != 0) {
-    return fail(error, Status::kModelCorrupt, "embedding_size ", model.embedding_size(),
+    return fail(error, Status::kModelCorrupt, "embedding_size is ", model.embedding_size(),
                 "; it must be a multiple of head_count ", model.head_count());
   }
   const uint32_t head_size = model.embedding_size() / model.head_count();
   SOTTO_TRY(check_field("head size", head_size, 1, uint32_t{kMaxHeadSize}, error));
   if (!(model.norm_epsilon() > 0.0f) || !std::isfinite(model.norm_epsilon())) {
-    return fail(error, Status::kModelCorrupt, "norm_epsilon is ", model.norm_epsilon());
+    return fail(error, Status::kModelCorrupt, "norm_epsilon is ", model.norm_epsilon(),
+                "; it must be greater than 0 and finite");
   }
   if (model.activation() > format::Activation::MAX) {
-    return fail(error, Status::kModelUnsupported, "activation ", static_cast<uint32_t>(model.activation()),
-                " is unknown");
+    return fail(error, Status::kModelUnsupported, "activation is ", static_cast<uint32_t>(model.activation()),
+                "; it must be at most ", static_cast<uint32_t>(format::Activation::MAX));
   }
   if (model.end_of_text_token() < -1 || model.end_of_text_token() >= static_cast<int64_t>(model.vocabulary_size())) {
-    return fail(error, Status::kModelCorrupt, "end_of_text_token is outside the vocabulary");
+    return fail(error, Status::kModelCorrupt, "end_of_text_token must be -1 or in the vocabulary of ",
+                model.vocabulary_size(), " tokens");
   }
   *config = {model.vocabulary_size(),
              model.position_count(),

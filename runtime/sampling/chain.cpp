@@ -193,10 +193,12 @@ Status check_stages(const SamplerParams& params, Error* error) {
   for (const StageKind stage : params.stages) {
     const auto number = static_cast<uint32_t>(stage);
     if (number < 1 || number > kStageKindCount) {
-      return fail(error, Status::kInvalidArgument, "stages: ", number, " is not a SOTTO_STAGE_ value");
+      return fail(error, Status::kInvalidArgument, "stages contains ", number,
+                  "; it must contain only SOTTO_STAGE_ values");
     }
     if ((listed >> number & 1) != 0) {
-      return fail(error, Status::kInvalidArgument, "stages: ", stage_setting(stage), " is listed twice");
+      return fail(error, Status::kInvalidArgument, "stages contains ", stage_setting(stage),
+                  " twice; it must contain a stage only once");
     }
     listed |= uint64_t{1} << number;
   }
@@ -213,7 +215,7 @@ Status check_stages(const SamplerParams& params, Error* error) {
 Chain Chain::make(const SamplerParams& params) {
   Chain chain;
   for (const StageKind stage : stage_order(params)) {
-    if (!is_on(stage, params) || (stage == kTemperature && is_cold(params))) continue;
+    if (!is_on(stage, params) || (stage == kTemperature && has_zero_temperature(params))) continue;
     chain.stages_[chain.count_++] = stage;
   }
   if (!is_greedy(params)) return chain;

@@ -148,7 +148,7 @@ Status StandaloneSampler::init(const Kernels& kernels, const SamplerShape& shape
 
 Status StandaloneSampler::set_params(const SamplerParams& params, Error* error) {
   if (params.dola != DolaLayers::kOff) {
-    return fail(error, Status::kInvalidArgument, "dola needs a session's layers");
+    return fail(error, Status::kInvalidArgument, "dola is set; it must be OFF in a sampler without a session");
   }
   SOTTO_TRY(sampler_.set_params(params, error));
   state_ = sampler_.initial_state();

@@ -249,10 +249,10 @@ Status Session::set_guide(Session* guide, const GuideParams& params, Error* erro
     if ((stream_.params().features & kFeatureGuide) == 0) {
       return fail(error, Status::kInvalidState, "features: the session was created without SOTTO_FEATURE_GUIDE");
     }
-    if (guide == this) return invalid("guide is the session itself");
+    if (guide == this) return invalid("guide is the session itself; it must be another session");
     if (guide->guide_ != nullptr || guide_target_ != nullptr) return invalid("guide: a guide cannot be guided itself");
     if (guide->guide_target_ != nullptr && guide->guide_target_ != this)
-      return invalid("guide already guides another session");
+      return invalid("guide guides another session; it must guide no other");
     const uint32_t own = stream_.model().config().vocabulary_size;
     const uint32_t other = guide->stream_.model().config().vocabulary_size;
     if (own != other) return invalid("guide: its vocabulary_size is ", other, "; it must be the session's, ", own);
@@ -360,9 +360,8 @@ Status Session::score(std::span<const int32_t> tokens, float* log_probabilities,
 
 Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* embedding) {
   if (tokens.empty()) return fail(&last_error_, Status::kInvalidArgument, "tokens is empty");
-  if (pooling != Pooling::kLast && pooling != Pooling::kMean) {
-    return fail(&last_error_, Status::kInvalidArgument, "pooling is not a SOTTO_POOL_ value");
-  }
+  SOTTO_TRY(check_range("pooling", static_cast<int32_t>(pooling), static_cast<int32_t>(Pooling::kLast),
+                        static_cast<int32_t>(Pooling::kMean), &last_error_));
   return evaluate_prompt(tokens,
                          [&](uint64_t) { return embed_tokens(tokens, pooling, &stream_, &cancellation_, embedding); });
 }
@@ -442,7 +441,7 @@ Status Session::next() {
             .elapsed_ns = 0};
   SOTTO_TRY(require_tokens());
   if (const Status status = stream_.guide_status(); status != Status::kOk) {
-    return fail(&last_error_, status, "the guide could not go back with the session: reset it and set it again");
+    return fail(&last_error_, status, "the guide could not be rolled back with the session: reset it and set it again");
   }
   if (cancellation_.take()) return output_.flush(Status::kStopCancelled, &piece_);
   const InStep in_step(&in_step_);

@@ -118,13 +118,14 @@ Status check_triggers(const Triggers& triggers, const Vocabulary* vocabulary, bo
     if (wrong != nullptr) return fail(error, Status::kInvalidArgument, "triggers[", i, wrong);
   }
   if (!triggers.tokens.empty() && vocabulary == nullptr) {
-    return fail(error, Status::kInvalidArgument, "vocabulary is NULL, trigger_tokens need one");
+    return fail(error, Status::kInvalidArgument, "vocabulary is NULL; trigger_tokens need one");
   }
   *by_text = true;
   for (size_t i = 0; i < triggers.tokens.size(); ++i) {
     const auto token = static_cast<uint32_t>(triggers.tokens[i]);
     if (token >= vocabulary->token_count) {
-      return fail(error, Status::kInvalidArgument, "trigger_tokens[", i, "] is not in the vocabulary");
+      return fail(error, Status::kInvalidArgument, "trigger_tokens[", i, "] is not in the vocabulary of ",
+                  vocabulary->token_count, " tokens");
     }
     if (vocabulary->token_bytes(token).empty()) continue;
     *by_text = false;

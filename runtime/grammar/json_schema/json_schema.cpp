@@ -61,10 +61,11 @@ Status build_number_range(std::string_view minimum, std::string_view maximum, bo
     const Status parsed = document.parse(text, nullptr);
     if (workspace.exhausted()) return fail_too_large(error);
     if (parsed != Status::kOk || document.kind(0) != JsonKind::kNumber) {
-      return fail(error, Status::kInvalidArgument, name_of_bound, " is not a number: ", text);
+      return fail(error, Status::kInvalidArgument, name_of_bound, " is ", text, "; it must be a number");
     }
     if (!bound.parse(text)) {
-      return fail(error, Status::kGrammarUnsupported, name_of_bound, " has an exponent beyond a million: ", text);
+      return fail(error, Status::kGrammarUnsupported, name_of_bound, " is ", text,
+                  "; its exponent must be at most a million");
     }
     CharacterAutomaton side;
     CharacterAutomaton both;

@@ -138,19 +138,17 @@ size_t bound_nodes(const VocabularySource& source) {
 
 Status check_vocabulary(const VocabularySource& source, uint32_t* text_count, Error* error) {
   const uint32_t count = source.token_count();
-  if (count == 0 || count > TrieNode::kMaxIndex || source.bytes.size() > TrieNode::kMaxIndex) {
-    return fail(error, Status::kInvalidArgument, "vocabulary of ", count,
-                " tokens; it must have 1 to 16777215 tokens, of at most as many bytes");
-  }
-  for (const int32_t token : source.end_tokens) {
-    if (token < 0 || static_cast<uint32_t>(token) >= count) {
-      return fail(error, Status::kInvalidArgument, "end_tokens: one of them is not in the vocabulary");
-    }
+  SOTTO_TRY(check_range("token_count", count, 1, TrieNode::kMaxIndex, error));
+  SOTTO_TRY(check_range("the size of all tokens", source.bytes.size(), 0, TrieNode::kMaxIndex, error));
+  for (size_t i = 0; i < source.end_tokens.size(); ++i) {
+    if (static_cast<uint32_t>(source.end_tokens[i]) < count) continue;
+    return fail(error, Status::kInvalidArgument, "end_tokens[", i, "] is not in the vocabulary of ", count, " tokens");
   }
   *text_count = 0;
   for (uint32_t token = 0; token < count; ++token) {
     if (source.offsets[token] > source.offsets[token + 1] || source.offsets[token + 1] > source.bytes.size()) {
-      return fail(error, Status::kInvalidArgument, "offsets: token ", token, " lies outside the bytes");
+      return fail(error, Status::kInvalidArgument, "offsets[", token + 1, "] is ", source.offsets[token + 1],
+                  "; it must be from ", source.offsets[token], " to the size of the bytes, ", source.bytes.size());
     }
     const size_t size = source.text(token).size();
     if (size > TrieNode::kMaxDepth) {

@@ -191,7 +191,7 @@ Status detect_watermark(const WatermarkParams& params, std::span<const int32_t> 
   if constexpr (!kHasWatermark) return fail_without_watermark(error);
   SOTTO_TRY(check_ranges(params, error));
   if (params.scheme == WatermarkScheme::kNone) {
-    return fail(error, Status::kInvalidArgument, "watermark.scheme is NONE");
+    return fail(error, Status::kInvalidArgument, "watermark.scheme is NONE; it must be the scheme to detect");
   }
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] < 0 || static_cast<size_t>(tokens[i]) >= vocabulary_size) {

@@ -79,10 +79,10 @@ TEST(Chain, RejectsStagesByName) {
   SamplerParams params = plain();
   const StageKind twice[] = {kTopK, kTopP, kTopK};
   params.stages = twice;
-  EXPECT_EQ(refusal(params), "stages: top_k is listed twice");
+  EXPECT_EQ(refusal(params), "stages contains top_k twice; it must contain a stage only once");
   const StageKind unknown[] = {static_cast<StageKind>(29)};
   params.stages = unknown;
-  EXPECT_EQ(refusal(params), "stages: 29 is not a SOTTO_STAGE_ value");
+  EXPECT_EQ(refusal(params), "stages contains 29; it must contain only SOTTO_STAGE_ values");
   const StageKind negative[] = {static_cast<StageKind>(-1)};
   params.stages = negative;
   EXPECT_NE(refusal(params), "");

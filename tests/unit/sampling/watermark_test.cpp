@@ -379,7 +379,7 @@ TEST(Detector, RejectsImpossibleArguments) {
     EXPECT_EQ(detect_watermark(params, tokens, 10, &result, &error), Status::kInvalidArgument);
     EXPECT_EQ(std::string(error.message), text);
   };
-  refuse(params_of(Scheme::kNone), {1, 2}, "watermark.scheme is NONE");
+  refuse(params_of(Scheme::kNone), {1, 2}, "watermark.scheme is NONE; it must be the scheme to detect");
   refuse(params_of(Scheme::kGumbel), {1, 10}, "tokens[1] is not in the vocabulary of 10");
   refuse(params_of(Scheme::kGumbel), {-1}, "tokens[0] is not in the vocabulary of 10");
   refuse(params_of(Scheme::kGumbel, 99), {1}, "watermark.context_width is 99; it must be from 0 to 16");
