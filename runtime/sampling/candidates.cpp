@@ -24,7 +24,7 @@ void TokenWeights::compute(const Kernels& kernels, std::span<const float> logits
                            float inverse_temperature) {
   assert(max > Candidates::kLowest);
   count_ = logits.size();
-  numbers_ = nullptr;
+  values_ = nullptr;
   total_ = 0;
   for (size_t first = 0; first < count_; first += kChunk) {
     const size_t count = std::min(kChunk, count_ - first);
@@ -34,9 +34,8 @@ void TokenWeights::compute(const Kernels& kernels, std::span<const float> logits
   }
 }
 
-[[gnu::noinline]] void TokenWeights::restrict_to(const Kernels& kernels, const float* numbers, float floor,
-                                                 size_t end) {
-  numbers_ = numbers;
+[[gnu::noinline]] void TokenWeights::restrict_to(const Kernels& kernels, const float* values, float floor, size_t end) {
+  values_ = values;
   floor_ = floor;
   end_ = end;
   const float above = floor < std::numeric_limits<float>::infinity() ? next_above(floor) : floor;
@@ -44,7 +43,7 @@ void TokenWeights::compute(const Kernels& kernels, std::span<const float> logits
   for (size_t first = 0; first < count_; first += kChunk) {
     const size_t count = std::min(kChunk, count_ - first);
     const size_t reaching = end <= first ? 0 : std::min(count, end - first);
-    const float* n = numbers + first;
+    const float* n = values + first;
     const float* w = weights_ + first;
     uint64_t total = kernels.split(n, floor, floor, w, 0, reaching, nullptr).sum;
     if (reaching < count && above > floor) {
@@ -56,8 +55,8 @@ void TokenWeights::compute(const Kernels& kernels, std::span<const float> logits
 }
 
 bool TokenWeights::stays(size_t index) const {
-  if (numbers_ == nullptr) return true;
-  return index < end_ ? numbers_[index] >= floor_ : numbers_[index] > floor_;
+  if (values_ == nullptr) return true;
+  return index < end_ ? values_[index] >= floor_ : values_[index] > floor_;
 }
 
 size_t TokenWeights::find(uint64_t target) const {
@@ -219,7 +218,7 @@ double Candidates::log_probability(size_t index) {
 
 size_t Candidates::draw(uint64_t random) { return weights_.find(multiply_high(random, total_fixed())); }
 
-void Candidates::kept_in_own(size_t count) {
+void Candidates::use_own(size_t count) {
   assert(count > 0);
   const bool kept_all = count == count_;
   count_ = count;
@@ -229,15 +228,15 @@ void Candidates::kept_in_own(size_t count) {
   changed();
 }
 
-size_t Candidates::keep_part(const float* numbers, float floor, size_t first, size_t count, size_t kept) {
-  return kept + kernels_->keep_from(numbers + first, floor, logits_ + first, ids_ == nullptr ? nullptr : ids_ + first,
+size_t Candidates::keep_part(const float* values, float floor, size_t first, size_t count, size_t kept) {
+  return kept + kernels_->keep_from(values + first, floor, logits_ + first, ids_ == nullptr ? nullptr : ids_ + first,
                                     static_cast<int32_t>(first), count, own_logits_ + kept, own_ids_ + kept);
 }
 
 // Returns whether a truncation may leave the tokens where they are and only restrict the draw. That is cheaper if many
 // tokens stay, because moving them would require computing their weights again. `least_weight` is the smallest weight
 // that stays.
-bool Candidates::leaves_to_draw(float least_weight) {
+bool Candidates::can_restrict_draw(float least_weight) {
   constexpr double kFew = 0.125;
   return draws_next_ && has_weights_ &&
          total() >= kFew * static_cast<double>(count_) * static_cast<double>(least_weight);
@@ -247,7 +246,7 @@ void Candidates::keep_up_to(uint64_t key) {
   const size_t last = key_index(key);
   const float floor = logits_[last];
   if (!(floor > kLowest)) return keep_if([&](size_t i) { return logits_[i] > kLowest || i <= last; });
-  if (leaves_to_draw(has_weights_ ? weights_.data()[last] : 0)) {
+  if (can_restrict_draw(has_weights_ ? weights_.data()[last] : 0)) {
     return weights_.restrict_to(*kernels_, logits_, floor, last + 1);
   }
   const bool has_max = has_max_;
@@ -255,20 +254,20 @@ void Candidates::keep_up_to(uint64_t key) {
   if (floor < std::numeric_limits<float>::infinity()) {
     kept = keep_part(logits_, next_above(floor), last + 1, count_ - (last + 1), kept);
   }
-  kept_in_own(kept);
+  use_own(kept);
   has_max_ = has_max;
 }
 
 void Candidates::keep_from_logit(float floor) {
   const bool has_max = has_max_;
-  kept_in_own(keep_part(logits_, floor, 0, count_, 0));
+  use_own(keep_part(logits_, floor, 0, count_, 0));
   has_max_ = has_max;
 }
 
 void Candidates::keep_from_weight(float floor) {
   const float* w = weights();
-  if (leaves_to_draw(floor)) return weights_.restrict_to(*kernels_, w, floor, count_);
-  kept_in_own(keep_part(w, floor, 0, count_, 0));
+  if (can_restrict_draw(floor)) return weights_.restrict_to(*kernels_, w, floor, count_);
+  use_own(keep_part(w, floor, 0, count_, 0));
   has_max_ = true;
 }
 
@@ -288,7 +287,7 @@ bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
     own_logits_[kept++] = logits_[index];
     next = index + 1;
   }
-  if (kept > 0) kept_in_own(kept);
+  if (kept > 0) use_own(kept);
   return kept > 0;
 }
 

@@ -38,9 +38,9 @@ class TokenWeights {
   // Computes exp((l - max) / T) for each logit l. `max` is the largest logit and must be greater than -infinity.
   void compute(const Kernels& kernels, std::span<const float> logits, float max, float inverse_temperature);
   // Restricts the sum, and thus the draws, to some tokens without changing the weights of the others. The tokens are
-  // those with numbers[i] >= floor if i < end, and those with numbers[i] > floor otherwise. `numbers` must not change
+  // those with values[i] >= floor if i < end, and those with values[i] > floor otherwise. `values` must not change
   // until the next call of compute().
-  void restrict_to(const Kernels& kernels, const float* numbers, float floor, size_t end);
+  void restrict_to(const Kernels& kernels, const float* values, float floor, size_t end);
 
   float* data() { return weights_; }
   uint64_t total() const { return total_; }
@@ -53,7 +53,7 @@ class TokenWeights {
   size_t count_ = 0;
   uint64_t total_ = 0;
   // The restriction.
-  const float* numbers_ = nullptr;  // null if there is none
+  const float* values_ = nullptr;  // null if there is none
   float floor_ = 0;
   size_t end_ = 0;
   // Working memory.
@@ -131,9 +131,9 @@ class Candidates {
  private:
   void own_logits();
   void changed();
-  size_t keep_part(const float* numbers, float floor, size_t first, size_t count, size_t kept);
-  void kept_in_own(size_t count);
-  bool leaves_to_draw(float least_weight);
+  size_t keep_part(const float* values, float floor, size_t first, size_t count, size_t kept);
+  void use_own(size_t count);
+  bool can_restrict_draw(float least_weight);
 
   const Kernels* kernels_ = nullptr;
   size_t vocabulary_size_ = 0;
@@ -177,7 +177,7 @@ void Candidates::keep_if(Stays stays) {
     own_logits_[kept] = logit;
     kept += kept_too ? 1 : 0;
   }
-  kept_in_own(kept);
+  use_own(kept);
 }
 
 }  // namespace sotto

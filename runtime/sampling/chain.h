@@ -50,12 +50,14 @@ struct StageInput {
 };
 
 // Returns whether the temperature is 0 for every distribution.
-inline bool is_cold(const SamplerParams& params) {
+inline bool has_zero_temperature(const SamplerParams& params) {
   return !(params.temperature > 0) && !(params.temperature_range > 0);
 }
 
 // Returns whether the most likely token is selected, because the temperature is 0 or the selection is greedy.
-inline bool is_greedy(const SamplerParams& params) { return is_cold(params) || params.selection == Selection::kGreedy; }
+inline bool is_greedy(const SamplerParams& params) {
+  return has_zero_temperature(params) || params.selection == Selection::kGreedy;
+}
 
 class Chain {
  public:

@@ -152,7 +152,7 @@ std::span<uint64_t> Ranking::keys_from(float floor) {
     const bool uses_below = below_squares <= all_squares - below_squares;
     const double variance = 9 * std::max(0.0, std::min(below_squares, all_squares - below_squares));
     const double sum = uses_below ? below : above;
-    if (!(sum > 0 && sum * sum > variance)) continue;  // the sum is below three standard deviations
+    if (!(sum > 0 && sum * sum > variance)) continue;  // the sum is less than three standard deviations
     const double distance = below_wanted - (uses_below ? below : all - above);
     const float top = highest - static_cast<float>(bucket) * width;
     if (distance >= 0 && distance * distance >= variance) range.floor = top;
@@ -209,7 +209,7 @@ uint64_t Ranking::find_border(const float* weights, uint64_t total, uint64_t tar
         range = {range.ceiling, kNoCeiling};
         found = split(range, weights);
       }
-      // Usually there are many because they have the same logit.
+      // There are usually this many only if they have the same logit.
       for (int round = 0; round < kRounds && found.collected > kMany; ++round) {
         const float middle = logits_[indices()[found.collected / 2]];
         const uint64_t key = find_among_equals(middle, weights, target, &range);

@@ -166,7 +166,7 @@ Status check_lists(const SamplerParams& p, const SamplerShape& shape, Error* err
 Status check_watermark_selection(const SamplerParams& p, Error* error) {
   const bool replaces =
       p.watermark.scheme == WatermarkScheme::kTournament || p.watermark.scheme == WatermarkScheme::kGumbel;
-  if (!replaces || (p.selection == Selection::kMultinomial && !is_cold(p))) return Status::kOk;
+  if (!replaces || (p.selection == Selection::kMultinomial && !has_zero_temperature(p))) return Status::kOk;
   return fail(error, Status::kInvalidArgument,
               "selection must be MULTINOMIAL and temperature greater than 0 with a watermark that replaces the "
               "selection");

@@ -59,7 +59,7 @@ PhraseState Phrases::advance(const PhraseState& state, std::span<const int32_t> 
     size_t count = std::min(size_t{state.progress[i]} + 1, phrases_[i].count);
     while (count > 0 && !ends_with(tokens, token, phrases_[i], count)) --count;
     next.progress[i] = static_cast<uint32_t>(count);
-    if (count == phrases_[i].count) next.met |= uint32_t{1} << group_of_[i];
+    if (count == phrases_[i].count) next.satisfied |= uint32_t{1} << group_of_[i];
   }
   return next;
 }

@@ -68,9 +68,9 @@ class BestList {
   size_t count_ = 0;
 };
 
-// Which phrases of a sequence are complete, and how far the others have got.
+// The phrases of a sequence that are complete, and the progress of the others.
 struct PhraseState {
-  uint32_t met = 0;  // bit i is set if group i is complete
+  uint32_t satisfied = 0;  // bit i is set if group i is complete
   std::array<uint32_t, SearchParams::kMaxPhraseCount> progress =
       {};  // number of tokens of each phrase with which the sequence ends
 };
@@ -86,7 +86,7 @@ class Phrases {
   // Returns the number of phrase tokens in a sequence. A group counts with its most advanced alternative, but with no
   // more than the length of its shortest one.
   uint32_t bank(const PhraseState& state) const;
-  bool all_met(const PhraseState& state) const { return state.met == all_; }
+  bool all_satisfied(const PhraseState& state) const { return state.satisfied == all_; }
 
   // Returns the state after `token` follows `tokens`.
   PhraseState advance(const PhraseState& state, std::span<const int32_t> tokens, int32_t token) const;
@@ -95,7 +95,9 @@ class Phrases {
   size_t next_tokens(const PhraseState& state, std::array<int32_t, SearchParams::kMaxPhraseCount>* tokens) const;
 
  private:
-  bool is_missing(const PhraseState& state, size_t phrase) const { return (state.met >> group_of_[phrase] & 1) == 0; }
+  bool is_missing(const PhraseState& state, size_t phrase) const {
+    return (state.satisfied >> group_of_[phrase] & 1) == 0;
+  }
 
   std::span<const TokenList> phrases_;
   std::array<uint8_t, SearchParams::kMaxPhraseCount> group_of_ = {};

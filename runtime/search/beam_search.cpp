@@ -240,7 +240,7 @@ void BeamSearch::offer(uint32_t beam, int32_t token, double log_probability, dou
   const BeamCandidate candidate = {key, score, running.log_probability + log_probability, token, beam, 0};
   const bool ends = run_.stop_of(token) != Status::kOk;
   if (!ends) continuing_.insert(candidate);
-  if (ends && !phrases_.all_met(run_.memory.phrase_states[generation_][beam])) return;
+  if (ends && !phrases_.all_satisfied(run_.memory.phrase_states[generation_][beam])) return;
   best_.insert(candidate);
 }
 
@@ -297,7 +297,7 @@ void BeamSearch::continue_beam(uint32_t group, const BeamCandidate& candidate) {
   if (!phrases_.empty()) {
     state = phrases_.advance(memory.phrase_states[generation_][parent], tokens_of(parent), candidate.token);
   }
-  const bool has_phrases = phrases_.all_met(state);
+  const bool has_phrases = phrases_.all_satisfied(state);
   if (at_limit() && !has_phrases) return;
   int32_t* const parent_tokens = memory.tokens_of(generation_, parent);
   parent_tokens[depth_] = candidate.token;

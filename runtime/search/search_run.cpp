@@ -71,16 +71,16 @@ double log_probability_of(const Kernels& kernels, std::span<const float> logits,
 Status SearchRun::begin(bool needs_last) {
   begin_ns_ = monotonic_ns();
   if (is_cancelled()) return Status::kStopCancelled;
-  uint32_t room = 0;
-  SOTTO_TRY(input.model.begin(*input.cancelled, &room));
+  uint32_t capacity = 0;
+  SOTTO_TRY(input.model.begin(*input.cancelled, &capacity));
   // A last token that is not evaluated takes no slot.
-  if (!needs_last) ++room;
+  if (!needs_last) ++capacity;
   uint64_t wanted = params.max_tokens;
   if (input.stops.max_tokens != 0) {
     wanted = std::min(wanted, input.stops.max_tokens - input.generated_count);
   }
-  limit = static_cast<uint32_t>(std::min<uint64_t>(wanted, room));
-  limit_stop = room < wanted ? Status::kStopContextFull : Status::kStopMaxTokens;
+  limit = static_cast<uint32_t>(std::min<uint64_t>(wanted, capacity));
+  limit_stop = capacity < wanted ? Status::kStopContextFull : Status::kStopMaxTokens;
   return Status::kOk;
 }
 

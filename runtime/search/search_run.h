@@ -1,4 +1,4 @@
-// What all modes of search have in common: the model and the stream that they continue, their memory, and SearchRun.
+// The parts that all modes of search share: the model and the stream that they continue, their memory, and SearchRun.
 #pragma once
 
 #include <algorithm>
@@ -79,7 +79,7 @@ struct SearchStops {
   uint32_t repetition_window = 0;
 };
 
-// What a search is given: the model, the stream that it continues, and its stops.
+// The input of a search: the model, the stream that it continues, and its stops.
 struct SearchInput {
   SequenceModel model;
   const Kernels* kernels = nullptr;

@@ -58,7 +58,7 @@ size_t DraftPace::length(float cost, size_t most) {
   constexpr float kMargin = 1.5f;
   size_t worth = 0;
   for (float chance = rate_; worth < most && chance > kMargin * cost; chance *= rate_) ++worth;
-  is_hopeless_ = kMargin * cost >= 1;
+  is_too_costly_ = kMargin * cost >= 1;
   if (worth > 0 || most == 0) return worth;
   if (++waited_ < pause_) return 0;
   waited_ = 0;
@@ -71,12 +71,12 @@ void DraftPace::report(size_t accepted, bool rejected) {
   constexpr float kLoss = 0.2f;
   constexpr uint32_t kLongestPause = 64;
   for (size_t i = 0; i < accepted; ++i) rate_ += (1 - rate_) * kGain;
-  if (accepted > 0 && !is_hopeless_) {
+  if (accepted > 0 && !is_too_costly_) {
     pause_ = kFirstPause;
     rate_ = std::max(rate_, kRevivedRate);
   }
   if (rejected) rate_ -= rate_ * kLoss;
-  if ((rejected && accepted == 0) || is_hopeless_) pause_ = std::min(2 * pause_, kLongestPause);
+  if ((rejected && accepted == 0) || is_too_costly_) pause_ = std::min(2 * pause_, kLongestPause);
 }
 
 void DraftPool::layout(Arena& arena, bool used) { entries_ = arena.take<Entry>(used ? kEntryCount : 0); }
@@ -175,7 +175,8 @@ Status Drafting::evaluate_ahead() {
     accept_draft();
     return Status::kOk;
   }
-  // Otherwise the last batch, if any, is over: its drafts are used up, or another token was drawn instead of the next.
+  // Otherwise the last batch, if any, is finished: its drafts are used up, or a token was drawn that differs from the
+  // next draft.
   const bool rejected = !kv.drafts().empty();
   if (rejected && (params_.sources & kDraftLookahead) != 0) learn_guesses();
   close_batch(rejected);

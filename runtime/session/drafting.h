@@ -60,7 +60,7 @@ class DraftPace {
   float rate_ = kFirstRate;  // estimated probability that a draft is accepted if all drafts before it were
   uint32_t pause_ = kFirstPause;
   uint32_t waited_ = 0;
-  bool is_hopeless_ = false;  // whether drafts would not be worth their cost even if all of them were accepted
+  bool is_too_costly_ = false;  // whether drafts would not be worth their cost even if all of them were accepted
 };
 
 // The n-gram pool of lookahead decoding (Fu et al. 2024, "Break the Sequential Dependency of LLM Inference Using

@@ -83,11 +83,11 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
     steps_.clear();
     steps_collection_ = engine_.collection_count();
   }
-  bool is_met[256] = {};
+  bool is_seen[256] = {};
   for (uint32_t byte = 0; byte < 256; ++byte) {
     const uint8_t symbol_class = grammar.byte_class(static_cast<uint8_t>(byte));
-    is_single_[symbol_class] = !is_met[symbol_class];
-    is_met[symbol_class] = true;
+    is_single_[symbol_class] = !is_seen[symbol_class];
+    is_seen[symbol_class] = true;
     class_bytes_[symbol_class] = static_cast<uint8_t>(byte);
   }
   for (uint32_t sequence = 0; sequence < sequence_count_; ++sequence) reset(sequence);

@@ -17,14 +17,14 @@ constexpr uint32_t kMaxCalls = 512;         // if a rule has more calls, it is a
 
 // Returns whether a string of the rule may begin with a string of the same rule.
 bool is_left_recursive(const CompiledGrammar& grammar, uint32_t rule_start) {
-  uint32_t met[kMaxRules] = {rule_start};
+  uint32_t visited[kMaxRules] = {rule_start};
   uint32_t count = 1;
   for (uint32_t i = 0; i < count; ++i) {
-    for (const GrammarCall& call : grammar.calls(met[i])) {
+    for (const GrammarCall& call : grammar.calls(visited[i])) {
       if (call.rule_start == rule_start) return true;
-      if (std::find(met, met + count, call.rule_start) != met + count) continue;
+      if (std::find(visited, visited + count, call.rule_start) != visited + count) continue;
       if (count == kMaxRules) return false;
-      met[count++] = call.rule_start;
+      visited[count++] = call.rule_start;
     }
   }
   return false;

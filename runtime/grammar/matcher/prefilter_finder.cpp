@@ -53,7 +53,7 @@ uint32_t PrefilterFinder::repetitions_left(uint32_t state, const StackFrame& fra
 }
 
 // Returns the prefilter of the strings that may follow a rule of one character, which begins in this state and ends
-// after a character of these classes. They follow through the rule's frame.
+// after a character of these classes. They are reached through the rule's frame.
 TokenPrefilter PrefilterFinder::prefilter_after(uint32_t state, const StackFrame& frame, uint8_t classes) const {
   const CompiledGrammar& grammar = engine_->grammar();
   if (frame.loop != kNoLoop) return prefilter_of_length(classes, repetitions_left(state, frame));
@@ -234,9 +234,9 @@ bool PrefilterFinder::counts(uint32_t set) const {
   return false;
 }
 
-void PrefilterFinder::forget_met() {
-  met_collection_ = engine_->collection_count();
-  std::fill_n(met_, kMetCount, uint16_t{kNotComputed});
+void PrefilterFinder::clear_seen() {
+  seen_collection_ = engine_->collection_count();
+  std::fill_n(seen_, kSeenCount, uint16_t{kNotComputed});
 }
 
 // Returns the largest length up to which every string over these classes may follow boundaries_[0]. If the result is
@@ -246,7 +246,7 @@ uint32_t PrefilterFinder::count_characters(uint8_t classes, uint8_t* admitted) {
   constexpr uint32_t kMaxCharacters = kLengthCharacters[kLengthCount - 2];
   uint32_t boundary_count = 1;
   uint32_t level_begin = 0;
-  forget_met();
+  clear_seen();
   const uint32_t most = counts(boundaries_[0]) ? kMaxCharacters : kAnyCharacters;
   for (uint32_t characters = 0; characters < most; ++characters) {
     const uint32_t level_end = boundary_count;
@@ -301,10 +301,10 @@ StepResult PrefilterFinder::take_characters(uint32_t from, uint32_t* boundary_co
       enter(depth, step.next);
       continue;
     }
-    if (engine_->collection_count() != met_collection_) forget_met();
-    uint16_t& met = met_[next % kMetCount];
-    if (met == next) continue;
-    met = static_cast<uint16_t>(next);
+    if (engine_->collection_count() != seen_collection_) clear_seen();
+    uint16_t& seen = seen_[next % kSeenCount];
+    if (seen == next) continue;
+    seen = static_cast<uint16_t>(next);
     if (std::find(boundaries_, boundaries_ + *boundary_count, next) != boundaries_ + *boundary_count) {
       continue;
     }

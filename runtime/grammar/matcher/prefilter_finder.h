@@ -57,7 +57,7 @@ class PrefilterFinder {
   bool leads_to_endless(const StackTop& top, const Utf8Transition& step, uint8_t classes) const;
   uint32_t exact_count(const StackTop& top) const;
   bool counts(uint32_t set) const;
-  void forget_met();
+  void clear_seen();
   uint32_t count_characters(uint8_t classes, uint8_t* admitted);
   StepResult take_characters(uint32_t from, uint32_t* boundary_count, uint8_t* admitted);
 
@@ -66,11 +66,11 @@ class PrefilterFinder {
   Utf8Transition* transition_memory_ = nullptr;
   Utf8Transitions transitions_;
   uint32_t* boundaries_ = nullptr;  // pins of the sets between characters, then of those inside a character
-  // Some of the boundaries, indexed by their numbers modulo kMetCount. A collection invalidates them.
-  static constexpr uint32_t kMetCount = 128;
-  uint16_t met_[kMetCount] = {};
+  // Some of the boundaries, indexed by their numbers modulo kSeenCount. A collection invalidates them.
+  static constexpr uint32_t kSeenCount = 128;
+  uint16_t seen_[kSeenCount] = {};
   static_assert(kMaxStateSets <= UINT16_MAX);
-  uint64_t met_collection_ = 0;
+  uint64_t seen_collection_ = 0;
 };
 
 }  // namespace sotto

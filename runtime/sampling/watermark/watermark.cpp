@@ -101,16 +101,16 @@ struct Factors {
 }
 
 // Returns the factors of `bits` rounds. `sums` contains the unnormalized probabilities by pattern, and each round
-// combines pairs of them by its bit. `room` is scratch memory of the same size; room[0] receives the final total.
-Factors play_rounds(const double* sums, uint32_t bits, double* room) {
+// combines pairs of them by its bit. `scratch` is memory of the same size; scratch[0] receives the final total.
+Factors play_rounds(const double* sums, uint32_t bits, double* scratch) {
   double products[2][1 << Factors::kLowBits] = {{1}, {1}};
   double added[4] = {};
   for (size_t g = 0; g < size_t{1} << bits; ++g) added[g % 4] += sums[g];
   for (uint32_t bit = 0; bit < bits; ++bit) {
     const double zeros = added[0] + added[2], ones = added[1] + added[3];
     const double q = ones / (zeros + ones);
-    fold_sums(sums, size_t{1} << (bits - bit - 1), q, room, added);
-    sums = room;
+    fold_sums(sums, size_t{1} << (bits - bit - 1), q, scratch, added);
+    sums = scratch;
     double* half = products[bit / Factors::kLowBits];
     const size_t run = size_t{1} << bit % Factors::kLowBits;
     for (size_t g = 0; g < run; ++g) {
@@ -135,14 +135,14 @@ class Tournament {
       : candidates_(candidates),
         p_(candidates.take_weights()),
         words_(reinterpret_cast<uint32_t*>(candidates.ranking().scratch().data())) {
-    auto* room = reinterpret_cast<double*>(candidates.ranking().bucket_sums());
+    auto* scratch = reinterpret_cast<double*>(candidates.ranking().bucket_sums());
     for (uint32_t layer = 0;;) {
       shift_ = layer % kWordBits;
       if (shift_ == 0) hash_words(seed, layer > 0);
       bits_ = bits_from(layer, layers);
       sum_by_pattern();
-      factors_ = play_rounds(sums_, bits_, room);
-      total_ = room[0];
+      factors_ = play_rounds(sums_, bits_, scratch);
+      total_ = scratch[0];
       layer += bits_;
       if (layer == layers) return;
       scale();
