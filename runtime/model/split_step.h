@@ -10,15 +10,16 @@ namespace sotto {
 inline constexpr size_t kMaxSplitSteps = 8;
 inline constexpr uint32_t kMaxSplitClasses = 255;
 
-// How often an automaton changes its state after the last match. Patterns that need more are not converted.
+// The largest number of changes of an automaton's state after the last match. Patterns that need more are not
+// converted.
 inline constexpr size_t kMaxSplitLookahead = 32;
 
-// The number of states that read any number of characters without a match.
+// The largest number of states that read any number of characters without a match.
 inline constexpr size_t kMaxLoopStates = 4;
 
-// One step. Steps are stored one after the other as numbers of 32 bits: the header, the classes of the 128 ASCII
-// characters with four per number, the first code points of all ranges, their classes, and the transitions
-// (state, class) with a last column for the end of the text.
+// One step. Steps are stored one after the other as 32-bit numbers: the header; the classes of the 128 ASCII
+// characters, four per number; the first code points of all ranges; their classes; and the transitions as a matrix
+// (state, class), whose last column is the end of the text.
 struct SplitStep {
   struct Header {
     uint32_t flags;
@@ -44,7 +45,7 @@ struct SplitStep {
   std::span<const uint32_t> transitions;
 };
 
-// Reads the step at the beginning of verified steps, which are not empty, and removes it from there.
+// Reads the step at the beginning of verified steps, which are not empty, and removes it from them.
 SplitStep read_split_step(std::span<const uint32_t>* steps);
 
 // Returns whether the numbers are at most kMaxSplitSteps consistent steps.

@@ -18,8 +18,8 @@ enum class TokenKind : uint8_t { kNormal = 0, kAdded = 1, kSpecial = 2, kUnused 
 // How the pieces of a text become tokens (runtime/text/README.md).
 enum class TokenizerModel : uint8_t { kByteBpe = 0, kCharacterBpe = 1, kUnigram = 2, kWordPiece = 3, kWordLevel = 4 };
 
-// Whether encoding puts a space before the text between added tokens: never, if there is none, if there is none and it
-// is the beginning of the text, or always.
+// When encoding puts a space before the text between added tokens: never; if that text begins without one; if it does
+// and is at the start of the whole text; or always.
 enum class PrefixSpace : uint8_t { kNever = 0, kIfMissing = 1, kIfMissingAtStart = 2, kAlways = 3 };
 
 // Where a word has a space if the pre-tokenizer removes white space.
@@ -52,14 +52,14 @@ struct TokenizerView {
   // The steps of the pre-tokenizer (runtime/text/splitter.h). Without steps, kByteBpe splits as GPT-2 does, and the
   // other models do not split.
   std::span<const uint32_t> split_steps;
-  // Normalization: characters to remove, as the code points at which such ranges begin and end in turn, and characters
-  // to replace, in order, with their replacements.
+  // Normalization: the characters to remove, as the code points at which ranges of them begin and end, and the
+  // characters to replace, in ascending order, with their replacements.
   std::span<const uint32_t> removed_characters;
   std::span<const uint32_t> replaced_characters;
   std::span<const uint32_t> replacement_offsets;  // replaced_characters.size() + 1, into replacement_bytes
   std::span<const char> replacement_bytes;
   std::span<const double> token_scores;  // kUnigram: one per token
-  double unknown_score = 0;              // kUnigram: of a character that no token spells
+  double unknown_score = 0;              // kUnigram: score of a character that no token spells
   uint32_t unknown_token = kNoToken;
   uint32_t max_word_characters = 0;  // kWordPiece: longer words are unknown
   bool fuse_unknown = false;         // whether neighbouring unknown characters become one unknown token

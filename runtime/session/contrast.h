@@ -24,7 +24,7 @@ void mix_guide(const Kernels& kernels, const GuideParams& params, std::span<cons
 // Rejects the parameter dola if the session or the model cannot support it.
 Status check_dola(const SamplerParams& params, const Model& model, uint32_t features, Error* error);
 
-// DoLa, decoding by contrasting layers (Chuang et al. 2024). The candidates are every other layer of the lower half,
+// DoLa, decoding by contrasting layers (Chuang et al. 2023). The candidates are every other layer of the lower half,
 // from layer 2 on because the first layers depend mostly on the input token (kLow), or of the upper half (kHigh). The
 // candidate whose distribution q has the largest Jensen-Shannon divergence from the last layer's p is chosen; if
 // several are equal, the lowest one. The result is mixed = ln p - ln q if p >= dola_relative_top * max p, and -infinity

@@ -1,5 +1,5 @@
-// Decodes the next token in three steps: which tokens are allowed (the mask), how likely the model considers them (the
-// logits), and the draw (the sample).
+// Decodes the next token in three steps: it finds the tokens that are allowed (the mask), computes their logits, and
+// draws one of them (the sample).
 //
 // The mask combines the constraint, token healing, and the tokens that were rejected at this place. The logits are the
 // model's own, or a combination of them with those of a guide or of an earlier layer (contrast.h). If the mask allows

@@ -1,4 +1,4 @@
-// A session generates text after a prompt. It lies in the caller's memory and connects the parts of this room:
+// A session generates text after a prompt. It lies in the caller's memory and connects the parts of this folder:
 //   TokenStream   the tokens of prompt and answer, evaluation, rewind;
 //   Decoder       the next token: mask, logits, sample;
 //   TextOutput    text, stop strings, banned strings, token healing;
@@ -117,7 +117,7 @@ class Session {
 
   alignas(kThreadPoolAlignment) uint8_t pool_memory_[kThreadPoolBytes];
   ThreadPool* pool_ = nullptr;
-  size_t memory_bytes_ = 0;  // in use of the caller's memory
+  size_t memory_bytes_ = 0;  // of the caller's memory in use
   Cancellation cancellation_;
   Stops stops_;
   TokenStream stream_;

@@ -153,7 +153,7 @@ void TextOutput::end_text(Status stop) {
     reject_newest_ = true;
     rejected_.drop_from(stream_->token_count());
   } else if (stop == Status::kStopBanned && !buffer_.empty()) {
-    // There is still no token left, so go back by one.
+    // Still no token is left, so roll back one token.
     reject(buffer_.size() - 1);
   } else {
     end_ = stop;

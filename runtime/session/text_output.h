@@ -1,4 +1,4 @@
-// The text of an answer, on its way from the decoder to the caller.
+// The text of an answer between the decoder and the caller.
 //
 // TextStream turns the bytes of tokens into whole UTF-8 characters, and finds stop strings and banned strings even if
 // they span several tokens. Text that may be the beginning of a stop string is withheld until that is decided. Tokens

@@ -1,6 +1,6 @@
-// The tokens of a session's prompts and answers, and everything that must stay in step with them.
+// The tokens of a session's prompts and answers, and the state that must stay consistent with them.
 //
-// The newest token is pending: it is evaluated only when its successor is wanted, together with drafts of what may
+// The newest token is pending: it is evaluated only when its successor is needed, together with drafts of what may
 // follow it. A ring of TokenStates stores what a rewind must restore for each token: flags and the sampler's state. The
 // constraint and the guide receive the generated tokens too, and rewind() rewinds them to the same place.
 #pragma once

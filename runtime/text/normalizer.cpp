@@ -7,7 +7,7 @@
 namespace sotto {
 namespace {
 
-// Calls visit(bytes, is_changed) for what becomes of each character.
+// Calls visit(bytes, is_changed) for the normalized form of each character.
 template <typename Visit>
 void for_each_character(const TokenizerView& tokenizer, std::span<const char> text, Visit visit) {
   const auto removed = tokenizer.removed_characters;

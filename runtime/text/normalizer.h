@@ -1,5 +1,5 @@
-// Normalization: removes some characters of a text and replaces others with strings. The converter computes what
-// becomes of each character, so the runtime knows nothing of Unicode.
+// Normalization: removes some characters of a text and replaces others with strings. The converter computes the
+// normalized form of each character, so the runtime needs no Unicode tables for it.
 #pragma once
 
 #include <cstdint>

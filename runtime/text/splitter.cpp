@@ -11,7 +11,7 @@ size_t match_end(const SplitStep& step, const Word& word, size_t start, FailedSe
   uint32_t state = 0;
   size_t end = start;
   size_t entered = start;  // where the automaton entered the state, or matched in it
-  size_t changes = 0;      // of the state since the last match
+  size_t changes = 0;      // number of changes of the state since the last match
   size_t at = start;
   while (at < word.size() && changes <= kMaxSplitLookahead) {
     if (failed->contains(state, at)) return end;

@@ -320,8 +320,8 @@ Status Encoder::encode_unigram(const Word& word) {
   return Status::kOk;
 }
 
-// Wu et al. 2016 ("Google's Neural Machine Translation System"): takes the longest token again and again. If the rest
-// of the word begins with none, the whole word is unknown.
+// Wu et al. 2016 ("Google's Neural Machine Translation System"): repeatedly takes the longest token with which the rest
+// of the word begins. If there is none, the whole word is unknown.
 Status Encoder::encode_word_piece(const Word& word) {
   size_t characters = 0;
   for (size_t at = 0; at < word.bytes.size() && characters <= tokenizer_.max_word_characters; ++characters) {

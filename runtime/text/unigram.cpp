@@ -35,7 +35,7 @@ void find_best_tokens(const TokenizerView& tokenizer, const Word& word, std::spa
   double best[kRingSize];
   std::fill(best, best + kRingSize, kUnreached);
   best[0] = 0;
-  // First, tokens[position - 1] is the last token of the best way to the position.
+  // First, tokens[position - 1] is the last token of the best path to the position.
   for (size_t start = 0; start < word.size();) {
     const double sum = best[start % kRingSize];
     const size_t character = word.character_at(start).size;
@@ -55,7 +55,8 @@ void find_best_tokens(const TokenizerView& tokenizer, const Word& word, std::spa
     for (size_t i = 0; i < character; ++i) best[(start + i) % kRingSize] = kUnreached;
     start += character;
   }
-  // Then the way is walked back, and its tokens are stored where they begin, which is not read any more.
+  // Then the best path is followed backwards, and each token is stored at the place where it begins, which is not read
+  // again.
   for (size_t end = word.size(); end > 0;) {
     const uint32_t token = tokens[end - 1];
     size_t start = token == kNoToken ? end - 1 : end - tokenizer.bytes_of(token).size();

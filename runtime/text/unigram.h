@@ -10,7 +10,7 @@
 
 namespace sotto {
 
-// Stores each token of the best way at the place of its first byte. kNoToken stands for a character that no token
+// Stores each token of the best path at the place of its first byte. kNoToken stands for a character that no token
 // spells. `tokens` has word.size() elements; the others are undefined.
 void find_best_tokens(const TokenizerView& tokenizer, const Word& word, std::span<uint32_t> tokens);
 

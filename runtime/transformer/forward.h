@@ -22,7 +22,7 @@
 
 namespace sotto {
 
-// The maximum number of layers that DoLa compares with the last one (Chuang et al. 2024).
+// The maximum number of layers that DoLa compares with the last one (Chuang et al. 2023).
 constexpr uint32_t premature_layer_count(uint32_t layer_count) { return std::min((layer_count + 3) / 4, uint32_t{10}); }
 
 // A token of a beam: its position, its slot, and the slots that it attends to, its own slot last.

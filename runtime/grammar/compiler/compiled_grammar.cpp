@@ -209,7 +209,7 @@ Status GrammarVerifier::verify_calls(uint32_t state) const {
 namespace {
 
 // Verifies a compiled grammar that may come from an untrusted source, in time linear in the size of its block. A
-// matcher can use a grammar that passes without harm. What only determines the language itself is not verified. Fails
+// matcher can safely use a grammar that passes. Data that determines only the language itself is not verified. Fails
 // with kGrammarCorrupt.
 Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** grammar, Error* error) {
   if (block.size() < sizeof(CompiledGrammar) ||

@@ -351,7 +351,7 @@ class Analyzer {
     } while (!work_.empty() && !workspace_.exhausted());
   }
 
-  // Marks the states before sets that have become complete only through another member than the one of the edge.
+  // Marks the states before a member of a set from which the set can be completed, possibly by other members.
   void mark_sets() {
     for (uint32_t e = 1; e < nfa_.edges.size(); ++e) {
       const NfaEdge& edge = nfa_.edges[e];

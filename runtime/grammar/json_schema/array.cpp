@@ -45,7 +45,7 @@ class ArrayBuilder {
   }
 
  private:
-  // The elements that "contains" asks for.
+  // The elements that "contains" requires.
   struct Wanted {
     uint32_t node = kNoIndex;
     bool negated = false;

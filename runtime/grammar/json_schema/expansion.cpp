@@ -27,7 +27,7 @@ Status Expansion::expand(std::span<const Literal> goal, JsonType type, Alternati
   type_ = type;
   cells_.truncate(0);
   branches_.truncate(0);
-  cells_.push({{}, kNoIndex});  // cell 0, whose index push() returns once the workspace is exhausted
+  cells_.push({{}, kNoIndex});  // push() returns the index of this cell once the workspace is exhausted
   SOTTO_TRY(schema_.check_limits());
   Branch start;
   for (size_t i = goal.size(); i > 0; --i) push(&start.pending, goal[i - 1]);

@@ -289,7 +289,7 @@ bool ObjectBuilder::is_by_name(const Violation& violation) const {
   return violation.atom.kind == LiteralKind::kSomeName || document_.kind(violation.atom.node) == JsonKind::kFalse;
 }
 
-// Returns the violations that a property of this name may bring about.
+// Returns the violations that a property of this name may cause.
 uint32_t ObjectBuilder::violations_of(std::string_view name) const {
   uint32_t violated = 0;
   for (uint32_t i = 0; i < violations_.size(); ++i) {
@@ -298,7 +298,7 @@ uint32_t ObjectBuilder::violations_of(std::string_view name) const {
   return violated;
 }
 
-// Adds the conditions on the value of a property that brings about the violations.
+// Adds the conditions on the value of a property that causes the violations.
 void ObjectBuilder::add_violations(uint32_t violated) {
   for (uint32_t i = 0; i < violations_.size(); ++i) {
     const bool is_needed = (violated >> i & 1) != 0 && !is_by_name(violations_[i]);
@@ -307,7 +307,7 @@ void ObjectBuilder::add_violations(uint32_t violated) {
 }
 
 // Builds the pairs whose names the schema does not mention: a choice over the sets of patterns that such a name can
-// match. They bring about the violations.
+// match. They cause the violations.
 Status ObjectBuilder::build_others(uint32_t violated, uint32_t* others) {
   for (const Literal& atom : atoms_) {
     if (atom.kind == LiteralKind::kEquals) return Status::kOk;
@@ -491,7 +491,7 @@ uint32_t ObjectBuilder::pair(uint32_t rule, uint32_t count) {
   return json_.sequence(comma, builder_.reference(rule));
 }
 
-// Returns the rule of the pair of a name that brings about violations, or kNoIndex if there is none.
+// Returns the rule of the pair of a name that causes violations, or kNoIndex if there is none.
 uint32_t ObjectBuilder::named_pair(const Name& name, uint32_t violated) {
   if (violated == 0) return name.pair;
   bool allowed = false;
@@ -502,8 +502,7 @@ uint32_t ObjectBuilder::named_pair(const Name& name, uint32_t violated) {
   return compiler_.pair(name.text, compiler_.value(literals_));
 }
 
-// Builds the continuation after `count` pairs that have brought about the violations, starting with the name at
-// `position`.
+// Builds the continuation after `count` pairs that have caused the violations, starting with the name at `position`.
 uint32_t ObjectBuilder::state(uint32_t position, uint32_t count, uint32_t violated) {
   const bool limited = maximum_ != kUnbounded;
   const auto after = [&](uint32_t pairs) { return std::min(pairs + 1, last_count_); };
@@ -526,7 +525,7 @@ uint32_t ObjectBuilder::state(uint32_t position, uint32_t count, uint32_t violat
       continue;
     }
     GrammarBuilder::List choices;
-    // Goes through the subsets of `possible`.
+    // Iterates over the subsets of `possible`.
     for (uint32_t subset = possible;; subset = (subset - 1) & possible) {
       const uint32_t rule = named_pair(name, subset);
       if (rule != kNoIndex) {
@@ -544,7 +543,7 @@ uint32_t ObjectBuilder::state(uint32_t position, uint32_t count, uint32_t violat
   return builder_.sequence(list);
 }
 
-// Builds the pairs with other names, after all names, until they have brought about the rest of the violations.
+// Builds the pairs with other names, after all names, until they have caused the rest of the violations.
 uint32_t ObjectBuilder::violating_tail(uint32_t count, uint32_t violated) {
   const uint32_t rest = ((1u << violations_.size()) - 1) & ~violated;
   const auto end = names_.size();

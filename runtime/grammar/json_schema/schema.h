@@ -1,9 +1,9 @@
-// A JSON Schema document: its keywords, its references, and those properties of a schema that are cheap to find.
+// A JSON Schema document: its keywords, its references, and the properties of a schema that are cheap to find.
 //
 // The document stays as it was parsed: schemas, keywords and values are all represented by node numbers. Schema answers
 // questions about nodes: which keyword a member is, whether it asserts anything, to which schema a $ref refers, and
-// what a keyword means for the values of one JSON type. The expansion (expansion.h) and the builders of each type work
-// with these answers.
+// what a keyword means for the values of one JSON type. The expansion (expansion.h) and the builders of each type use
+// it.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ enum class Keyword : uint8_t {
   kUnsupported,  // assertions that are rejected
 };
 
-// Finds a keyword. `modern` tells that the schema is of a draft after 7, because earlier drafts lack some keywords.
+// Finds a keyword. `modern` says whether the draft is later than 7, because earlier drafts lack some keywords.
 Keyword find_keyword(std::string_view name, bool modern);
 
 // Returns false if every value of this type satisfies the keyword.
@@ -119,7 +119,7 @@ class Schema {
 
   // Finds the schema to which a $ref refers, by JSON pointer, anchor or identifier, within the document.
   Status resolve(uint32_t member, uint32_t* target) const;
-  // Follows schemas that consist only of a $ref to the schema that they stand for.
+  // Follows schemas that consist only of a $ref, and returns the schema to which the last $ref refers.
   Status skip_references(uint32_t* schema) const;
 
  private:

@@ -42,7 +42,7 @@ class StackStepper {
   StepResult step(uint32_t set, uint32_t symbol_class, uint32_t* next);
   // Makes the set after the first `taken` bytes of a text, at least one, without storing the sets in between.
   StepResult step_text(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
-  // Does the same for as many bytes as are each one repetition of the same loop, possibly none.
+  // Does the same for the longest prefix in which each byte is one repetition of the same loop. It may be empty.
   StepResult step_loop(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
 
  private:
