@@ -168,9 +168,9 @@ TEST(StreamTest, GivesWithheldTextAtItsLimit) {
   auto model = demo();
   Session session = session_of(model);
   const auto text = [&] {
-    std::string text;
-    for (const sotto::Piece& piece : session.stream("It was", 4)) text += piece.text();
-    return text;
+    std::string joined;
+    for (const sotto::Piece& piece : session.stream("It was", 4)) joined += piece.text();
+    return joined;
   };
   const std::string whole = text();
   session.reset();
