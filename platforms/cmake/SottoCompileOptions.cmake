@@ -26,6 +26,21 @@ target_compile_options(sotto_core_options INTERFACE
   -Wconversion
   $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wglobal-constructors>)
 
+# Relocations are resolved at start and then read-only, and stacks are not executable.
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT SOTTO_SANITIZE)
+  add_link_options(LINKER:-z,relro,-z,now,-z,noexecstack)
+endif()
+
+# sotto_harden(TARGET): for programs, which read files that others have written.
+function(sotto_harden target)
+  if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT SOTTO_SANITIZE)
+    target_compile_options(${target} PRIVATE
+      -fstack-protector-strong -fstack-clash-protection
+      $<$<STREQUAL:${sotto_architecture},x86_64>:-fcf-protection>
+      "$<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
+  endif()
+endfunction()
+
 # sotto_precompile(TARGET HEADER...): large headers of libraries that most files of a program include.
 function(sotto_precompile target)
   target_precompile_headers(${target} PRIVATE ${ARGN})
