@@ -139,7 +139,8 @@ size_t bound_nodes(const VocabularySource& source) {
 Status check_vocabulary(const VocabularySource& source, uint32_t* text_count, Error* error) {
   const uint32_t count = source.token_count();
   SOTTO_TRY(check_range("token_count", count, 1, TrieNode::kMaxIndex, error));
-  SOTTO_TRY(check_range("the size of all tokens", source.bytes.size(), 0, TrieNode::kMaxIndex, error));
+  const auto size_of_all = static_cast<double>(source.bytes.size());
+  SOTTO_TRY(check_range("the size of all tokens", size_of_all, 0, TrieNode::kMaxIndex, error));
   for (size_t i = 0; i < source.end_tokens.size(); ++i) {
     if (static_cast<uint32_t>(source.end_tokens[i]) < count) continue;
     return fail(error, Status::kInvalidArgument, "end_tokens[", i, "] is not in the vocabulary of ", count, " tokens");
