@@ -24,7 +24,7 @@ mark_as_advanced(SOTTO_LIBM)
 if(sotto_has_xnnpack)
   set(sotto_recipe xnnpack)
   set(sotto_packages xnnpack pthreadpool cpuinfo fxdiv fp16)
-  set(sotto_archives XNNPACK microkernels-prod pthreadpool)  # kernels/xnnpack/cpuinfo.cpp replaces cpuinfo
+  set(sotto_archives XNNPACK microkernels-prod pthreadpool)  # kernels/xnnpack/process_state.cpp replaces cpuinfo
   set(sotto_recipe_time "8 minutes of CPU time")
 elseif(SOTTO_THREADS)
   set(sotto_recipe pthreadpool)
