@@ -351,7 +351,9 @@ void Schema::read_names() {
   auto* const slots = workspace_.take<uint32_t>(slot_count);
   if (slots == nullptr) return;
   names_.use(slots, slot_count);
-  for (uint32_t i = 0; i < named_.size() && steps_ <= kMaxSchemaSteps; ++i) names_.insert(hash_of(named_[i]), i);
+  for (uint32_t i = 0; i < named_.size() && steps_ <= kMaxSchemaSteps; ++i) {
+    if (find_name(named_[i]) == kNoIndex) names_.insert(hash_of(named_[i]), i);  // the first of equal names counts
+  }
 }
 
 Schema::Place Schema::place_of(std::string_view keyword) {

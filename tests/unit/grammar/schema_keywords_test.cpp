@@ -465,5 +465,14 @@ TEST(SchemaKeywords, CompileTimeIsBounded) {
   EXPECT_NE(grammar.message().find("more than 500000 expressions; anyOf"), std::string::npos) << grammar.message();
 }
 
+TEST(SchemaKeywords, TheFirstOfManyEqualAnchorsCounts) {
+  Json schema = {{"$ref", "#a"}};
+  for (int i = 0; i < 20000; ++i) schema["$defs"]["s" + std::to_string(i)] = {{"$anchor", "a"}, {"const", i}};
+  BuiltGrammar grammar = BuiltGrammar::schema(schema.dump());
+  ASSERT_TRUE(grammar.valid()) << grammar.message();
+  EXPECT_TRUE(grammar.matches("0"));
+  EXPECT_FALSE(grammar.matches("1"));
+}
+
 }  // namespace
 }  // namespace sotto::test
