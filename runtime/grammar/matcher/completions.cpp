@@ -153,9 +153,12 @@ void CompletionSearch::find_bytes(const Vocabulary& vocabulary) {
     const uint32_t node = roots_[byte];
     return node != kNone && nodes_[node].first_token() < nodes_[node + 1].first_token();
   };
+  bool has_byte[256] = {};
   for (uint32_t byte = 256; byte-- > 0;) {
-    uint8_t& chosen = bytes_of_classes_[grammar_->byte_class(static_cast<uint8_t>(byte))];
-    if (is_token(byte) || !is_token(chosen)) chosen = static_cast<uint8_t>(byte);
+    const uint8_t byte_class = grammar_->byte_class(static_cast<uint8_t>(byte));
+    uint8_t& chosen = bytes_of_classes_[byte_class];
+    if (!has_byte[byte_class] || is_token(byte) || !is_token(chosen)) chosen = static_cast<uint8_t>(byte);
+    has_byte[byte_class] = true;
   }
 }
 

@@ -94,8 +94,7 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
   mark_start();
   const uint32_t shortest = engine_.completion(engine_.pins()[0]);
   if (shortest == kNoCompletion) {
-    return fail(error, Status::kInvalidArgument,
-                "finish_within: every text has bytes that are no tokens of the vocabulary by themselves");
+    return fail(error, Status::kInvalidArgument, "finish_within: every text has a byte that is not a token by itself");
   }
   if (shortest > finish_within_ && finish_within_ != 0) {
     return fail(error, Status::kInvalidArgument, "finish_within is ", finish_within_, "; it must be at least ",
