@@ -211,14 +211,15 @@ SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_pi
 /* Limits the number of tokens that sotto_session_next generates from now on (0: none; SIZE_MAX: no
  * limit). After that many, or when max_tokens of sotto_stop_params is reached, generation ends with
  * SOTTO_STOP_MAX_TOKENS. The limit applies until the next call of this function, of
- * sotto_session_generate or of one that evaluates a prompt. */
+ * sotto_session_generate, or of one that evaluates a prompt, resets, restores or forks into the
+ * session. */
 SOTTO_API sotto_status sotto_session_set_limit(sotto_session* session, size_t max_tokens);
 
-/* Prefills the prompt unless it is empty, then generates tokens and calls `on_piece` for each of them, until a stop
- * applies or max_tokens tokens have been generated (0: none; SIZE_MAX: no limit). It is equivalent
- * to sotto_session_prefill followed by a loop over sotto_session_next. Returns the SOTTO_STOP_
- * value that says why generation ended, or an error of these two functions. `prompt` may be NULL
- * when `prompt_count` is 0. `on_piece` may be NULL. */
+/* Prefills the prompt unless it is empty, then generates tokens and calls `on_piece` for each of
+ * them, until a stop applies or max_tokens tokens have been generated (0: none; SIZE_MAX: no
+ * limit). It is equivalent to sotto_session_prefill followed by a loop over sotto_session_next.
+ * Returns the SOTTO_STOP_ value that says why generation ended, or an error of these two functions.
+ * `prompt` may be NULL when `prompt_count` is 0. `on_piece` may be NULL. */
 SOTTO_API sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
                                               size_t max_tokens, sotto_piece_fn on_piece, void* user_data);
 

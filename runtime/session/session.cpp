@@ -256,7 +256,7 @@ Status Session::set_guide(Session* guide, const GuideParams& params, Error* erro
     const uint32_t own = stream_.model().config().vocabulary_size;
     const uint32_t other = guide->stream_.model().config().vocabulary_size;
     if (own != other) return invalid("guide: its vocabulary_size is ", other, "; it must be the session's, ", own);
-    if (guide->draft_target_ != nullptr) return invalid("guide drafts for a session");
+    if (guide->draft_target_ != nullptr) return invalid("guide is a draft session; it must draft for none");
     SOTTO_TRY(guide->output_.roll_back(error));
   }
   const Status status = output_.roll_back(error);
@@ -315,6 +315,7 @@ void Session::reset() {
   if (is_in_step()) return;
   stream_.clear();
   output_.clear();
+  decoder_.set_call_limit(UINT64_MAX);
 }
 
 // Begins an answer after `tokens`, which the function `evaluate` appends to the stream.

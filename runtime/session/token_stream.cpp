@@ -216,7 +216,6 @@ Status TokenStream::follow(std::span<const int32_t> text, uint64_t first, Cancel
 void TokenStream::set_constraint(const TokenConstraint& constraint) {
   constraint_ = constraint;
   if (constraint_.mask != nullptr) constraint_.mark_start(constraint_.self);
-  guide_status_ = Status::kOk;
   constrained_count_ = 0;
   states_.clear_flag(TokenState::kConstrained, token_count());
 }

@@ -183,6 +183,17 @@ TEST_F(Sessions, ALimitAppliesToNextUntilThePrefill) {
   EXPECT_EQ(session.generate(4, &end).size(), 4u);
 }
 
+TEST_F(Sessions, ALimitEndsWhenAnotherTextIsForkedIntoTheSession) {
+  OpenSession from(model_.get()), to(model_.get());
+  const auto prompt = random_tokens(4, 300, 4);
+  ASSERT_EQ(sotto_session_prefill(from.get(), prompt.data(), prompt.size()), SOTTO_OK);
+  ASSERT_EQ(from.generate(8).size(), 8u);
+  ASSERT_EQ(sotto_session_prefill(to.get(), prompt.data(), prompt.size()), SOTTO_OK);
+  ASSERT_EQ(sotto_session_set_limit(to.get(), 2), SOTTO_OK);
+  ASSERT_EQ(sotto_session_fork(from.get(), to.get(), nullptr), SOTTO_OK);
+  EXPECT_EQ(to.generate(4).size(), 4u);
+}
+
 TEST_F(Sessions, ErrorsSayWhatIsMissing) {
   OpenSession session(model_.get());
   EXPECT_EQ(sotto_session_get_error(session.get(), nullptr), SOTTO_INVALID_ARGUMENT);

@@ -148,6 +148,27 @@ TEST(Guide, FullGuideContextEndsTheText) {
   EXPECT_EQ(session->next(), Status::kOk);
 }
 
+// A ring has dropped the guide's prompt, so the guide does not fit the text after a reset.
+TEST(Guide, ResetAfterTheGuidesRingWasFullNeedsTheGuideAgain) {
+  OpenedSession session(text_model(), with_guide);
+  OpenedSession guide(text_model(), [](SessionParams& params) {
+    params.context_tokens = 16;
+    params.overflow = Overflow::kRing;
+  });
+  session.sample(1, [](SamplerParams& params) { params.ignore_end = true; });
+  session.prefill(kPrompt);
+  guide.prefill(kNegative);
+  ASSERT_EQ(session->set_guide(guide.get(), {}, nullptr), Status::kOk);
+  ASSERT_EQ(session.generate(60).tokens.size(), 60u);
+  session->reset();
+  session.prefill(kPrompt);
+  EXPECT_EQ(session->next(), Status::kInvalidState);
+  ASSERT_EQ(session->set_constraint(nullptr), Status::kOk);
+  EXPECT_EQ(session->next(), Status::kInvalidState);
+  ASSERT_EQ(session->set_guide(guide.get(), {}, nullptr), Status::kOk);
+  EXPECT_EQ(session->next(), Status::kOk);
+}
+
 TEST(Guide, RejectionNamesTheArgument) {
   OpenedSession session(text_model(), with_guide), other(text_model(), with_guide);
   OpenedSession plain(text_model()), third(text_model());
@@ -176,7 +197,7 @@ TEST(Guide, RejectionNamesTheArgument) {
   drafts.sources = kDraftSession;
   drafts.draft_session = drafter.get();
   ASSERT_EQ(drafted->set_speculation(drafts, nullptr), Status::kOk);
-  refuse(session, drafter.get(), "drafts for");
+  refuse(session, drafter.get(), "draft session");
   ASSERT_EQ(session->set_guide(plain.get(), {}, nullptr), Status::kOk);
   refuse(other, session.get(), "guided");
   refuse(other, plain.get(), "guides another");
