@@ -23,7 +23,7 @@ struct TensorReport {
   std::vector<uint32_t> shape;
   uint32_t bits = 0;  // 8 or 4 bits per weight; 0 for unchanged float32
   uint64_t size = 0;  // bytes in the file for weights, scales and bias
-  // Of the rounded weights.
+  // Errors of the rounded weights:
   double signal_to_noise_db = 0;  // infinity if the values are exact
   double mean_squared_error = 0;
   double largest_error = 0;

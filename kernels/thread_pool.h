@@ -12,7 +12,7 @@ namespace sotto {
 
 class ThreadPool;
 
-// Has the layout of sotto_executor in sotto_session.h.
+// The functions of sotto_executor in sotto_session.h.
 struct HostExecutor {
   int32_t (*num_threads)(void* context) = nullptr;
   void (*schedule)(void* context, void* task_context, void (*task)(void* task_context)) = nullptr;

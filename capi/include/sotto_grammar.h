@@ -27,8 +27,8 @@ typedef struct sotto_vocabulary_params {
   uint32_t struct_size;
   /* Number of tokens. Default: 0 (with a model). Range: 1 to 16777215. */
   uint32_t token_count;
-  /* The model that defines the tokens. It must outlive the vocabulary, and its end-of-text token is
-   * the only end token. If NULL, the fields below define the tokens. */
+  /* The model that defines the tokens. It must outlive the vocabulary, and its end-of-text tokens
+   * are the end tokens. If NULL, the fields below define the tokens. */
   const sotto_model* model;
   /* The bytes of all tokens, one after the other, with at most 255 bytes per token. A token may
    * begin or end inside a character. */

@@ -375,9 +375,9 @@ typedef struct sotto_sampler_params {
 
   /* ---- Bans, bias, forcing. Positions are counted from the last prefill ---- */
 
-  /* Number of tokens that are generated before the end-of-text token is allowed. Default: 0 (off). */
+  /* Number of tokens that are generated before an end-of-text token is allowed. Default: 0 (off). */
   uint32_t min_new_tokens;
-  /* Whether the end-of-text token is never generated. Default: 0. */
+  /* Whether no end-of-text token is generated. Default: 0. */
   uint32_t ignore_end;
   /* Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text token
    * increases by |l| (f^(t-s) - 1). Default: 0. */

@@ -69,7 +69,7 @@ class ErrorModel {
   }
 
  private:
-  // Returns the mean square of the steps of rows. slopes[c] is the part that the extremes in channel c have in it.
+  // Returns the mean square of the steps of rows. slopes[c] is the sum over the rows whose extreme is in channel c.
   double activation_step(std::span<const float> inverses, std::vector<double>& slopes) const {
     double sum = 0;
     for (size_t first = 0; first < x_.size(); first += channels_) {

@@ -361,9 +361,9 @@ type SamplerParams struct {
 	AdaptiveTarget float32
 	// Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99.
 	AdaptiveDecay float32
-	// Number of tokens that are generated before the end-of-text token is allowed. Default: 0 (off).
+	// Number of tokens that are generated before an end-of-text token is allowed. Default: 0 (off).
 	MinNewTokens uint32
-	// Whether the end-of-text token is never generated. Default: 0.
+	// Whether no end-of-text token is generated. Default: 0.
 	IgnoreEnd bool
 	// Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text token increases by |l|
 	// (f^(t-s) - 1). Default: 0.

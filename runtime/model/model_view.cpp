@@ -116,8 +116,7 @@ Status check_end_of_text(const format::Model& model, Error* error) {
   SOTTO_TRY(check_field("count of end_of_text_tokens", tokens->size(), 1, kMaxEndTokens, error));
   for (const int32_t token : *tokens) {
     if (token >= 0 && static_cast<uint32_t>(token) < model.vocabulary_size()) continue;
-    return fail(error, Status::kModelCorrupt, "end_of_text_tokens: ", static_cast<uint32_t>(token),
-                " is outside the vocabulary");
+    return fail(error, Status::kModelCorrupt, "end_of_text_tokens: ", token, " is outside the vocabulary");
   }
   if (tokens->Get(0) == model.end_of_text_token()) return Status::kOk;
   return fail(error, Status::kModelCorrupt, "end_of_text_tokens does not begin with end_of_text_token");

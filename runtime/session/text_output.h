@@ -216,8 +216,8 @@ class TextOutput {
   TextMark emitted_mark_;  // state after the last emitted token
   TokenBuffer buffer_;
   RejectedTokens rejected_;
-  // whether a banned string has left no token because the token in which it begins was rejected; until a token is
-  // emitted, the newest token is rejected instead
+  // Set when rejecting the token in which a banned string begins left no candidate. Until a token is emitted, the
+  // newest token is rejected instead.
   bool reject_newest_ = false;
   Status end_ = Status::kOk;  // the stop after the buffered tokens, or kOk
   Healing healing_;

@@ -34,8 +34,8 @@ class PrefilterFinder {
   // Gives the finder kPinCount pins to use until the next call.
   void use_pins(uint32_t* pins) { boundaries_ = pins; }
 
-  // Returns the n for which the mask allows, of the tokens whose characters all have a class, exactly those of at most
-  // n characters, or kUnknownCount if no such n is known.
+  // Returns n if the mask allows exactly those tokens of at most n characters, among the tokens whose characters all
+  // have a class. Returns kUnknownCount if no such n is known.
   uint32_t exact_count(uint32_t set) const;
   // Returns the largest prefilter that the first set of the trail contains. If there is none, the result has no
   // classes.

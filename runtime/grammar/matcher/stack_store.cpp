@@ -267,8 +267,8 @@ bool StackStore::intern_set(std::span<const StackTop> states, uint8_t flags, uin
   return true;
 }
 
-// Recognizes the two forms of a repeating state (GrammarState::kRepeats): the state alone, or the state together with
-// that of the rule that it calls, which returns nowhere else.
+// Recognizes the two forms of a repeating state (GrammarState::kRepeats): the state alone, or the state with the
+// start of the rule that it calls, if that rule returns nowhere else.
 uint8_t StackStore::repeated_classes(std::span<const StackTop> states) const {
   if (states.size() > 2) return 0;
   for (const StackTop& top : states) {

@@ -480,8 +480,8 @@ pub struct sotto_vocabulary_params {
     pub struct_size: u32,
     /// Number of tokens. Default: 0 (with a model). Range: 1 to 16777215.
     pub token_count: u32,
-    /// The model that defines the tokens. It must outlive the vocabulary, and its end-of-text token
-    /// is the only end token. If none, the fields below define the tokens.
+    /// The model that defines the tokens. It must outlive the vocabulary, and its end-of-text
+    /// tokens are the end tokens. If none, the fields below define the tokens.
     pub model: *const sotto_model,
     /// The bytes of all tokens, one after the other, with at most 255 bytes per token. A token may
     /// begin or end inside a character.
@@ -884,10 +884,10 @@ pub struct sotto_sampler_params {
     pub adaptive_target: f32,
     /// Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99.
     pub adaptive_decay: f32,
-    /// Number of tokens that are generated before the end-of-text token is allowed. Default:
+    /// Number of tokens that are generated before an end-of-text token is allowed. Default:
     /// 0 (off).
     pub min_new_tokens: u32,
-    /// Whether the end-of-text token is never generated. Default: 0.
+    /// Whether no end-of-text token is generated. Default: 0.
     pub ignore_end: u32,
     /// Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text token
     /// increases by |l| (f^(t-s) - 1). Default: 0.

@@ -1144,10 +1144,10 @@ impl SamplerParams {
         adaptive_target: f32,
         /// Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99.
         adaptive_decay: f32,
-        /// Number of tokens that are generated before the end-of-text token is allowed. Default:
+        /// Number of tokens that are generated before an end-of-text token is allowed. Default:
         /// 0 (off).
         min_new_tokens: u32,
-        /// Whether the end-of-text token is never generated. Default: 0.
+        /// Whether no end-of-text token is generated. Default: 0.
         ignore_end: bool,
         /// Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text
         /// token increases by |l| (f^(t-s) - 1). Default: 0.

@@ -341,9 +341,9 @@ public struct SamplerParameters {
   public var adaptiveTarget: Float
   /// Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99.
   public var adaptiveDecay: Float
-  /// Number of tokens that are generated before the end-of-text token is allowed. Default: 0 (off).
+  /// Number of tokens that are generated before an end-of-text token is allowed. Default: 0 (off).
   public var minNewTokens: UInt32
-  /// Whether the end-of-text token is never generated. Default: 0.
+  /// Whether no end-of-text token is generated. Default: 0.
   public var ignoreEnd: Bool
   /// Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text token increases by |l|
   /// (f^(t-s) - 1). Default: 0.

@@ -152,9 +152,9 @@ public final class SamplerParams {
     public float adaptiveTarget;
     /** Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99. */
     public float adaptiveDecay;
-    /** Number of tokens that are generated before the end-of-text token is allowed. Default: 0 (off). */
+    /** Number of tokens that are generated before an end-of-text token is allowed. Default: 0 (off). */
     public int minNewTokens;
-    /** Whether the end-of-text token is never generated. Default: 0. */
+    /** Whether no end-of-text token is generated. Default: 0. */
     public boolean ignoreEnd;
     /**
      * Start s of the end decay: after t &gt; s generated tokens, the logit l of the end-of-text token increases by |l|
