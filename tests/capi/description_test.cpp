@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 
+#include "tests/capi/open_sampler.h"
 #include "tests/capi/open_session.h"
 
 namespace sotto {
@@ -158,20 +159,16 @@ TEST(Description, ModelDefaultsReplaceParametersThatHaveTheirDefaults) {
 }
 
 TEST(Description, ModelDefaultsNeedAModel) {
-  size_t size = 0;
-  ASSERT_EQ(sotto_sampler_memory_size(300, 0, &size, nullptr), SOTTO_OK);
   LoadedModel model = load([](CheckpointInfo&) {});
   for (const sotto_model* given :
        {static_cast<const sotto_model*>(nullptr), static_cast<const sotto_model*>(model.get())}) {
-    AlignedBytes memory(size);
-    sotto_sampler* sampler = nullptr;
-    ASSERT_EQ(sotto_sampler_init(given, 300, 0, memory.data(), size, &sampler, nullptr), SOTTO_OK);
+    OpenSampler sampler(300, 0, given);
     sotto_sampler_params params;
     sotto_sampler_params_init(&params, sizeof params);
     params.model_defaults = 1;
     sotto_error error = {sizeof error, SOTTO_OK, 0, ""};
     const sotto_status expected = given == nullptr ? SOTTO_INVALID_ARGUMENT : SOTTO_OK;
-    EXPECT_EQ(sotto_sampler_set(sampler, &params, &error), expected);
+    EXPECT_EQ(sotto_sampler_set(sampler.get(), &params, &error), expected);
     EXPECT_STREQ(error.message, given == nullptr ? "model_defaults needs a model" : "");
   }
 }

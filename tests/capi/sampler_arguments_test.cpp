@@ -2,6 +2,7 @@
 // must fail with a message that names the field.
 
 #include "tests/capi/decoding_arguments.h"
+#include "tests/capi/open_sampler.h"
 
 namespace sotto {
 namespace {
@@ -62,16 +63,12 @@ TEST_F(DecodingArguments, SamplerFieldsOutOfRangeAreNamed) {
 }
 
 TEST_F(DecodingArguments, StandaloneSamplersRejectTheSameParameters) {
-  size_t size = 0;
-  ASSERT_EQ(sotto_sampler_memory_size(300, 4096, &size, &error_), SOTTO_OK);
-  AlignedBytes memory(size);
-  sotto_sampler* sampler = nullptr;
-  ASSERT_EQ(sotto_sampler_init(nullptr, 300, 4096, memory.data(), size, &sampler, &error_), SOTTO_OK);
+  OpenSampler sampler(300, 4096);
   for (const auto& wrong : sampler_cases()) {
     sotto_sampler_params params;
     sotto_sampler_params_init(&params, sizeof params);
     wrong.spoil(params);
-    expect_error(sotto_sampler_set(sampler, &params, &error_), wrong.name);
+    expect_error(sotto_sampler_set(sampler.get(), &params, &error_), wrong.name);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "capi/generated/field_ends.h"
+#include "tests/capi/open_sampler.h"
 #include "tests/capi/open_session.h"
 
 namespace sotto {
@@ -53,11 +54,7 @@ TEST(StructSize, ParamsInitWritesWholeFields) {
 
 TEST(StructSize, HalfAPointerIsNotRead) {
   constexpr size_t kVocabulary = 16;
-  size_t needed = 0;
-  ASSERT_EQ(sotto_sampler_memory_size(kVocabulary, 0, &needed, nullptr), SOTTO_OK);
-  AlignedBytes memory(needed);
-  sotto_sampler* sampler = nullptr;
-  ASSERT_EQ(sotto_sampler_init(nullptr, kVocabulary, 0, memory.data(), needed, &sampler, nullptr), SOTTO_OK);
+  OpenSampler sampler(kVocabulary);
   const std::vector<float> logits(kVocabulary, 1.0f);
   const sotto_token history[] = {1, 2, 3};
   sotto_sampler_input input = {};
@@ -72,7 +69,7 @@ TEST(StructSize, HalfAPointerIsNotRead) {
     std::memcpy(bytes.get(), &input, stored);
     sotto_token token = -1;
     const sotto_status status =
-        sotto_sampler_pick(sampler, reinterpret_cast<const sotto_sampler_input*>(bytes.get()), &token, nullptr);
+        sotto_sampler_pick(sampler.get(), reinterpret_cast<const sotto_sampler_input*>(bytes.get()), &token, nullptr);
     EXPECT_EQ(status, size >= kLogitsEnd ? SOTTO_OK : SOTTO_INVALID_ARGUMENT) << size;
   }
 }
