@@ -3,6 +3,9 @@
 
 #include <functional>
 #include <limits>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "tests/capi/open_sampler.h"
 #include "tests/capi/open_session.h"
