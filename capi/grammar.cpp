@@ -69,11 +69,10 @@ struct Log {
   std::span<const char> source;
 };
 
-void warn_unreachable(void* self, std::span<const char>, uint64_t offset) {
+void warn_unreachable(void* self, std::span<const char> rule, uint64_t offset) {
   const Log& log = *static_cast<const Log*>(self);
-  constexpr char kWhat[] = "rule that no text uses";
   Error text;
-  (void)fail_in_source(&text, log.source, offset, {kWhat, sizeof kWhat - 1});
+  (void)fail_at_name(&text, log.source, offset, "unreachable rule", rule);
   log.write(log.user_data, SOTTO_LOG_WARNING, text.message);
 }
 

@@ -58,7 +58,7 @@ class JsonChecker final : public nlohmann::json_sax<json> {
 
   bool key(string_t& key) override {
     if (keys_.back().insert(key).second) return true;
-    throw std::runtime_error(where_ + ": the key " + in_quotes(key) + " occurs twice");
+    throw std::runtime_error(where_ + ": duplicate key: " + in_quotes(key));
   }
 
   bool parse_error(size_t, const std::string&, const json::exception& error) override {

@@ -222,7 +222,7 @@ GgufFile::GgufFile(const std::filesystem::path& path) : TensorFile(path) {
     std::string key = in.string();
     const auto type = in.number<uint32_t>();
     json value = read_value(in, type);
-    if (!values_.emplace(key, std::move(value)).second) in.fail("the key " + in_quotes(key) + " occurs twice");
+    if (!values_.emplace(key, std::move(value)).second) in.fail("duplicate key: " + in_quotes(key));
   }
   uint64_t alignment = 32;
   if (const auto found = values_.find("general.alignment"); found != values_.end()) {
@@ -246,7 +246,7 @@ GgufFile::GgufFile(const std::filesystem::path& path) : TensorFile(path) {
                          " ends after the file; the file is damaged or incomplete");
     }
     end = entry.offset + entry.size;
-    if (!tensors_.emplace(name, std::move(entry)).second) fail_at(label, "occurs twice");
+    if (!tensors_.emplace(name, std::move(entry)).second) in.fail("duplicate tensor: " + in_quotes(name));
   }
   const uint64_t data_offset = align(in.offset(), alignment);
   for (auto& [name, entry] : tensors_) entry.offset += data_offset;

@@ -83,7 +83,7 @@ class ZipReader {
       }
       return;
     }
-    fail("the record at its end is missing");
+    fail("missing end record");
   }
 
   // Replaces the range of the directory by that of the ZIP64 record if there is one.
@@ -93,7 +93,7 @@ class ZipReader {
     if (number_at<uint32_t>(locator, 0) != kEnd64Locator) return;
     const auto offset = number_at<uint64_t>(locator, 8);
     const std::string end = read_bytes(offset, kEnd64Size);
-    if (number_at<uint32_t>(end, 0) != kEnd64) fail("its ZIP64 record is missing");
+    if (number_at<uint32_t>(end, 0) != kEnd64) fail("missing ZIP64 record");
     directory_size_ = number_at<uint64_t>(end, 40);
     directory_offset_ = number_at<uint64_t>(end, 48);
     end_offset_ = offset;
@@ -102,7 +102,7 @@ class ZipReader {
   // Reads the entry of the directory at the start of `bytes` and returns its size.
   size_t read_entry(std::string_view bytes) {
     if (bytes.size() < kCentralHeaderSize || number_at<uint32_t>(bytes, 0) != kCentralHeader) {
-      fail("its directory has a wrong entry");
+      fail("invalid directory entry");
     }
     const auto flags = number_at<uint16_t>(bytes, 8);
     const auto method = number_at<uint16_t>(bytes, 10);
@@ -113,12 +113,12 @@ class ZipReader {
     const size_t comment_size = number_at<uint16_t>(bytes, 32);
     uint64_t header = number_at<uint32_t>(bytes, 42);
     const size_t total = kCentralHeaderSize + name_size + extra_size + comment_size;
-    if (bytes.size() < total) fail("its directory has a wrong entry");
+    if (bytes.size() < total) fail("invalid directory entry");
     const std::string name(bytes.substr(kCentralHeaderSize, name_size));
     read_extra(bytes.substr(kCentralHeaderSize + name_size, extra_size), {&size, &stored_size, &header}, name);
 
     const std::string local = read_bytes(header, kLocalHeaderSize);
-    if (number_at<uint32_t>(local, 0) != kLocalHeader) fail("the header of entry " + in_quotes(name) + " is missing");
+    if (number_at<uint32_t>(local, 0) != kLocalHeader) fail("missing header of entry " + in_quotes(name));
     ZipEntry entry;
     entry.offset = header + kLocalHeaderSize + number_at<uint16_t>(local, 26) + number_at<uint16_t>(local, 28);
     entry.size = size;
@@ -128,7 +128,7 @@ class ZipReader {
       fail("the data of entry " + in_quotes(name) + " is outside the file");
     }
     ranges_.push_back({header, entry.offset + stored_size, name});
-    if (!entries_.emplace(name, entry).second) fail("entry " + in_quotes(name) + " occurs twice");
+    if (!entries_.emplace(name, entry).second) fail("duplicate entry: " + in_quotes(name));
     return total;
   }
 

@@ -122,7 +122,7 @@ uint32_t TokenizerNames::check_id(const std::string& name, int64_t id) const {
 void TokenizerNames::add_token(const std::string& name, int64_t id) {
   const uint32_t token = check_id(name, id);
   const auto [entry, is_new] = ids_.emplace(name, token);
-  if (!is_new) throw std::runtime_error("token " + in_quotes(name) + " occurs twice");
+  if (!is_new) throw std::runtime_error("duplicate token: " + in_quotes(name));
   names_[token] = &entry->first;
   if (!style_.is_byte_alphabet) {
     description_.tokens[token] = read_name(name);

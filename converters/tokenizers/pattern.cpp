@@ -36,7 +36,7 @@ CharacterSet category_set(std::string_view name) {
   CharacterSet set = set_of(
       [&](uint32_t properties) { return std::string_view(kCategories[properties & kCategoryBits]).starts_with(name); });
   if (name.empty() || name.size() > 2 || set.empty()) {
-    throw std::runtime_error("the character property " + in_quotes(std::string(name)) + " is not supported");
+    throw std::runtime_error("unknown character property: " + in_quotes(std::string(name)));
   }
   return set;
 }
@@ -71,13 +71,13 @@ class Parser {
 
   NodePointer parse() {
     NodePointer node = choice(false);
-    if (at_ < text_.size()) fail("an unbalanced parenthesis");
+    if (at_ < text_.size()) fail("unexpected )");
     return node;
   }
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw std::runtime_error(what + " at byte " + std::to_string(at_) + " of the pattern is not supported");
+    throw std::runtime_error(what + " at byte " + std::to_string(at_) + " of the pattern");
   }
   bool take(std::string_view word) {
     if (!text_.substr(at_).starts_with(word)) return false;
@@ -88,18 +88,18 @@ class Parser {
 
   uint32_t code_point() {
     const Utf8Character character = decode_utf8(text_.data() + at_, text_.size() - at_);
-    if (at_ == text_.size() || !character.valid) fail("an unfinished expression");
+    if (at_ == text_.size() || !character.valid) fail("incomplete expression");
     at_ += character.size;
     return character.code_point;
   }
 
   uint32_t number() {
-    if (peek() < '0' || peek() > '9') fail("a repetition without numbers");
+    if (peek() < '0' || peek() > '9') fail("missing repetition count");
     uint32_t value = 0;
     while (peek() >= '0' && peek() <= '9') {
       value = std::min(10 * value + static_cast<uint32_t>(text_[at_++] - '0'), kMaxRepetitions + 1);
     }
-    if (value > kMaxRepetitions) fail("a repetition of more than 1000 times");
+    if (value > kMaxRepetitions) fail("repetition count exceeds 1000");
     return value;
   }
 
@@ -130,7 +130,7 @@ class Parser {
   void check_folding(char previous, char letter) const {
     const std::string pair{static_cast<char>(previous | 0x20), static_cast<char>(letter | 0x20)};
     for (const char* folded : {"ss", "ff", "fi", "fl", "st"}) {
-      if (pair == folded) fail("(?i:" + pair + ")");
+      if (pair == folded) fail("unsupported (?i:" + pair + ")");
     }
   }
 
@@ -149,19 +149,21 @@ class Parser {
         if (peek() != ',') minimum = number();
         maximum = minimum;
         if (take(",")) maximum = peek() == '}' ? kUnlimited : number();
-        if (!take("}") || minimum > maximum) fail("this form of repetition");
+        if (!take("}") || minimum > maximum) fail("unsupported repetition");
       } else if (!take("*")) {
         return item;
       }
-      if (count == kMost) fail("a repetition of repetitions more than 10 times");
+      if (count == kMost) fail("more than 10 repetitions of repetitions");
       NodePointer repeat = make_node(Node::kRepeat);
       repeat->minimum = minimum;
       repeat->maximum = maximum;
       repeat->is_lazy = take("?");
       // After an interval, a plus repeats the repetition instead of making it possessive.
       if (!repeat->is_lazy && !is_interval) repeat->is_possessive = take("+");
-      if (repeat->is_lazy && is_interval && minimum == maximum) fail("a lazy repetition of a fixed number");
-      if (repeat->is_possessive && item->kind != Node::kCharacters) fail("a possessive repetition of a group");
+      if (repeat->is_lazy && is_interval && minimum == maximum) fail("unsupported lazy repetition of a fixed number");
+      if (repeat->is_possessive && item->kind != Node::kCharacters) {
+        fail("unsupported possessive repetition of a group");
+      }
       repeat->children.push_back(std::move(item));
       item = std::move(repeat);
     }
@@ -172,7 +174,9 @@ class Parser {
     if (take("[")) return make_node(Node::kCharacters, without_case(bracket(), ignore_case));
     if (take(".")) return make_node(Node::kCharacters, complement(range_set('\n', '\n')));
     if (peek() == '\\') return make_node(Node::kCharacters, without_case(escape(), ignore_case));
-    if (std::string_view("^$*+?{").find(peek()) != std::string_view::npos) fail(std::string("'") + peek() + "'");
+    if (std::string_view("^$*+?{").find(peek()) != std::string_view::npos) {
+      fail(std::string("unsupported '") + peek() + "'");
+    }
     const uint32_t character = code_point();
     return make_node(Node::kCharacters, without_case(range_set(character, character), ignore_case));
   }
@@ -181,7 +185,7 @@ class Parser {
   CharacterSet without_case(CharacterSet set, bool ignore_case) const {
     if (!ignore_case) return set;
     const uint32_t character = *set.begin();
-    if (set.size() != 2 || *set.rbegin() != character + 1 || character >= 0x80) fail("this set inside (?i:");
+    if (set.size() != 2 || *set.rbegin() != character + 1 || character >= 0x80) fail("unsupported set inside (?i:");
     const uint32_t lower = character | 0x20;
     if (lower < 'a' || lower > 'z') return set;
     set = unite(range_set(lower, lower), range_set(lower - 0x20, lower - 0x20));
@@ -196,19 +200,19 @@ class Parser {
     if (take("?i:")) {
       ignore_case = true;
     } else if (!take("?:") && peek() == '?') {
-      fail("this kind of group");
+      fail("unsupported group");
     }
     NodePointer node = choice(ignore_case);
-    if (!take(")")) fail("a group that is not closed");
+    if (!take(")")) fail("missing closing )");
     return node;
   }
 
   NodePointer look_ahead(bool is_negated) {
     const NodePointer inner = choice(false);
-    if (!take(")")) fail("a group that is not closed");
+    if (!take(")")) fail("missing closing )");
     const bool is_character = inner->children.size() == 1 && inner->children[0]->children.size() == 1 &&
                               inner->children[0]->children[0]->kind == Node::kCharacters;
-    if (!is_character) fail("look-ahead at more than one character");
+    if (!is_character) fail("unsupported look-ahead at more than one character");
     NodePointer node = make_node(Node::kLookAhead, inner->children[0]->children[0]->set);
     node->is_negated = is_negated;
     return node;
@@ -246,16 +250,16 @@ class Parser {
         break;
     }
     if (kind < 0x80 && (std::isalnum(static_cast<int>(kind)) != 0)) {
-      fail(std::string("the escape \\") + static_cast<char>(kind));
+      fail(std::string("unsupported escape sequence \\") + static_cast<char>(kind));
     }
     return range_set(kind, kind);
   }
 
   CharacterSet property(bool is_negated) {
-    if (!take("{")) fail("a property without braces");
+    if (!take("{")) fail("missing { after \\p");
     is_negated ^= take("^");
     const size_t end = text_.find('}', at_);
-    if (end == std::string_view::npos) fail("a property that is not closed");
+    if (end == std::string_view::npos) fail("missing closing }");
     const CharacterSet set = category_set(text_.substr(at_, end - at_));
     at_ = end + 1;
     return is_negated ? complement(set) : set;
@@ -271,7 +275,7 @@ class Parser {
     }
     if ((has_braces ? count == 0 || !take("}") : count != most) || value >= kCodePointEnd ||
         (!has_braces && !is_short && value >= 0x80)) {
-      fail("this form of hexadecimal escape");
+      fail("unsupported hexadecimal escape");
     }
     return range_set(value, value);
   }
@@ -281,7 +285,7 @@ class Parser {
     CharacterSet set;
     for (bool first = true; first || !take("]"); first = false) {
       if (peek() == '[' || text_.substr(at_).starts_with("&&") || (first && peek() == ']')) {
-        fail("a set inside a set");
+        fail("unsupported set inside a set");
       }
       const CharacterSet low = peek() == '\\' ? escape() : single();
       if (peek() != '-' || text_.substr(at_).starts_with("-]")) {
@@ -292,7 +296,7 @@ class Parser {
       const CharacterSet high = peek() == '\\' ? escape() : single();
       if (low.size() != 2 || high.size() != 2 || *low.rbegin() != *low.begin() + 1 ||
           *high.rbegin() != *high.begin() + 1 || *high.begin() < *low.begin()) {
-        fail("this range");
+        fail("unsupported range");
       }
       set = unite(set, range_set(*low.begin(), *high.begin()));
     }

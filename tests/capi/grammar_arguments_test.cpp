@@ -158,7 +158,7 @@ TEST_F(GrammarArguments, WrongGrammarParametersAreRejected) {
   expect_error(compile("", 0, memory.data(), 4096, nullptr, &size), "grammar");
   expect_error(compile("", 0, memory.data(), 4096, &made, nullptr), "grammar_size");
   expect_error(compile("", 0, memory.data() + 8, 4096, &made, &size), "aligned", SOTTO_MEMORY_MISALIGNED);
-  expect_error(compile(nullptr, 0, memory.data(), 4096, &made, &size), "no rule", SOTTO_GRAMMAR_SYNTAX);
+  expect_error(compile(nullptr, 0, memory.data(), 4096, &made, &size), "missing rule", SOTTO_GRAMMAR_SYNTAX);
   EXPECT_GT(sotto_grammar_typical_memory(SIZE_MAX), sotto_grammar_typical_memory(1));
 }
 

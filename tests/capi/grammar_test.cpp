@@ -109,30 +109,31 @@ TEST(Grammar, ErrorsNamePlaceAndReason) {
     uint64_t offset;
     std::string message;
   } cases[] = {
-      {SOTTO_GRAMMAR_GBNF, "root ::= \"a\nb", SOTTO_GRAMMAR_SYNTAX, 9, "1:10: text that is not closed"},
-      {SOTTO_GRAMMAR_GBNF, "root ::= x", SOTTO_GRAMMAR_SYNTAX, 9, "1:10: rule that is not defined"},
-      {SOTTO_GRAMMAR_GBNF, "a ::= \"a\"", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: no rule named 'root'"},
-      {SOTTO_GRAMMAR_GBNF, "root ::= root", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: start rule"},
-      {SOTTO_GRAMMAR_GBNF, "root ::= <x>", SOTTO_GRAMMAR_SYNTAX, 9, "1:10: token literal"},
+      {SOTTO_GRAMMAR_GBNF, "root ::= \"a\nb", SOTTO_GRAMMAR_SYNTAX, 9, "1:10: unterminated string"},
+      {SOTTO_GRAMMAR_GBNF, "root ::= x", SOTTO_GRAMMAR_SYNTAX, 9, "1:10: undefined rule: x"},
+      {SOTTO_GRAMMAR_GBNF, "a ::= \"a\"", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: undefined start rule: root"},
+      {SOTTO_GRAMMAR_GBNF, "root ::= root", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: start rule matches no finite text"},
+      {SOTTO_GRAMMAR_GBNF, "root ::= <x>", SOTTO_GRAMMAR_SYNTAX, 9, "1:10: token literals need a vocabulary"},
       {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"type\": \"x\"}", SOTTO_GRAMMAR_SYNTAX, 9, "#/type is \"x\"; it must be"},
       {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"$dynamicRef\": \"#x\"}", SOTTO_GRAMMAR_UNSUPPORTED, 16,
        "#/$dynamicRef is \"#x\"; the keyword is not supported"},
       {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"pattern\": \"(\"}", SOTTO_GRAMMAR_SYNTAX, 12, "#/pattern: 1:1"},
       {SOTTO_GRAMMAR_JSON_SCHEMA, "{", SOTTO_GRAMMAR_SYNTAX, 1, "1:2: "},
-      {SOTTO_GRAMMAR_JSON_SCHEMA, "false", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: start rule"},
-      {SOTTO_GRAMMAR_REGEX, "a(", SOTTO_GRAMMAR_SYNTAX, 1, "1:2: group that is not closed"},
-      {SOTTO_GRAMMAR_REGEX, "a(?=b)", SOTTO_GRAMMAR_UNSUPPORTED, 1, "1:2: look-ahead"},
-      {SOTTO_GRAMMAR_REGEX, "(a)\\1", SOTTO_GRAMMAR_UNSUPPORTED, 3, "1:4: a back-reference"},
+      {SOTTO_GRAMMAR_JSON_SCHEMA, "false", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: start rule matches no finite text"},
+      {SOTTO_GRAMMAR_REGEX, "a(", SOTTO_GRAMMAR_SYNTAX, 1, "1:2: missing closing )"},
+      {SOTTO_GRAMMAR_REGEX, "a(?=b)", SOTTO_GRAMMAR_UNSUPPORTED, 1, "1:2: unsupported look-ahead"},
+      {SOTTO_GRAMMAR_REGEX, "(a)\\1", SOTTO_GRAMMAR_UNSUPPORTED, 3, "1:4: unsupported back-reference"},
       {SOTTO_GRAMMAR_JSON, "x", SOTTO_INVALID_ARGUMENT, UINT64_MAX, "source must be empty"},
-      {SOTTO_GRAMMAR_CHOICES, "[]", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: an array of at least one"},
-      {SOTTO_GRAMMAR_CHOICES, "[\"a\", 1]", SOTTO_GRAMMAR_SYNTAX, 6, "1:7: a string"},
+      {SOTTO_GRAMMAR_CHOICES, "[]", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: expected an array of at least one string"},
+      {SOTTO_GRAMMAR_CHOICES, "[\"a\", 1]", SOTTO_GRAMMAR_SYNTAX, 6, "1:7: expected a string"},
       {SOTTO_GRAMMAR_CHOICES, "", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: "},
-      {SOTTO_GRAMMAR_NUMBER, "[]", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: an object"},
-      {SOTTO_GRAMMAR_NUMBER, "{\"least\":1}", SOTTO_GRAMMAR_SYNTAX, 9, "1:10: member other than"},
-      {SOTTO_GRAMMAR_NUMBER, "{\"minimum\":\"1\"}", SOTTO_GRAMMAR_SYNTAX, 11, "1:12: a number"},
-      {SOTTO_GRAMMAR_NUMBER, "{\"integer\":1}", SOTTO_GRAMMAR_SYNTAX, 11, "1:12: true or false"},
+      {SOTTO_GRAMMAR_NUMBER, "[]", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: expected an object"},
+      {SOTTO_GRAMMAR_NUMBER, "{\"least\":1}", SOTTO_GRAMMAR_SYNTAX, 9,
+       "1:10: unknown key (expected minimum, maximum or integer): least"},
+      {SOTTO_GRAMMAR_NUMBER, "{\"minimum\":\"1\"}", SOTTO_GRAMMAR_SYNTAX, 11, "1:12: expected a number"},
+      {SOTTO_GRAMMAR_NUMBER, "{\"integer\":1}", SOTTO_GRAMMAR_SYNTAX, 11, "1:12: expected true or false"},
       {SOTTO_GRAMMAR_NUMBER, "{\"minimum\":2,\"maximum\":1}", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: start"},
-      {SOTTO_GRAMMAR_TOOLS, "[]", SOTTO_GRAMMAR_SYNTAX, 0, "the functions"},
+      {SOTTO_GRAMMAR_TOOLS, "[]", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: expected an array of at least one function"},
       {SOTTO_GRAMMAR_TOOLS, "[{}]", SOTTO_GRAMMAR_SYNTAX, 1, "function 0 has no \"name\""},
   };
   for (const auto& wrong : cases) {
@@ -145,7 +146,7 @@ TEST(Grammar, ErrorsNamePlaceAndReason) {
   }
 }
 
-TEST(Grammar, WarnsOfRulesThatNoTextUses) {
+TEST(Grammar, WarnsOfUnreachableRules) {
   std::vector<std::string> warnings;
   const OpenGrammar grammar("root ::= \"a\"\n  other ::= \"b\"", [&](auto& p) {
     p.log_user_data = &warnings;
@@ -156,7 +157,7 @@ TEST(Grammar, WarnsOfRulesThatNoTextUses) {
   });
   ASSERT_EQ(grammar.status, SOTTO_OK);
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0].rfind("2:3: rule that no text uses at 'other", 0), 0u) << warnings[0];
+  EXPECT_EQ(warnings[0].rfind("2:3: unreachable rule: other", 0), 0u) << warnings[0];
 }
 
 TEST(Matcher, MasksAcceptsAndEnds) {

@@ -107,7 +107,7 @@ TEST(GrammarCheck, EveryKindOfGrammar) {
 TEST(GrammarCheck, StandardInputIsAFile) {
   EXPECT_EQ(run_grammar("check", {"-", "--test", "x"}, "root ::= \"x\"").exit_code, 0);
   const Result result = run_grammar("check", {"-"}, "root ::= missing");
-  expect_refused(result, 1, "sotto: standard input:1:10: rule that is not defined");
+  expect_refused(result, 1, "sotto: standard input:1:10: undefined rule: missing");
 }
 
 TEST(GrammarCheck, ShowsThePlaceOfAnError) {
@@ -115,7 +115,7 @@ TEST(GrammarCheck, ShowsThePlaceOfAnError) {
   const std::string path = folder.file("wrong.gbnf");
   write_file(path, "root ::= \"日本\" wort\n");
   Result result = run_grammar("check", {path});
-  expect_refused(result, 1, "sotto: " + path + ":1:15: rule that is not defined at 'wort'\n");
+  expect_refused(result, 1, "sotto: " + path + ":1:15: undefined rule: wort\n");
   // The characters before it take two columns each.
   expect_parts(result.err, {"\n    root ::= \"日本\" wort\n    " + std::string(16, ' ') + "^\n"});
 
@@ -182,8 +182,9 @@ TEST(GrammarCheck, TokensOfAModel) {
   ASSERT_EQ(ids.size(), 1u);
   const std::string grammar = "root ::= <[" + ids[0].dump() + "]>";
   EXPECT_EQ(run_grammar("check", {grammar, "-m", SOTTO_DEMO_MODEL}).exit_code, 0);
-  expect_refused(run_grammar("check", {grammar}), 1, "there is no vocabulary");
-  expect_refused(run_grammar("check", {"root ::= <[999999]>", "-m", SOTTO_DEMO_MODEL}), 1, "beyond the vocabulary");
+  expect_refused(run_grammar("check", {grammar}), 1, "token literals need a vocabulary");
+  expect_refused(run_grammar("check", {"root ::= <[999999]>", "-m", SOTTO_DEMO_MODEL}), 1,
+                 "token number is not in the vocabulary");
 }
 
 TEST(GrammarCheck, TheEmptyExpression) {

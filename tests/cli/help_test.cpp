@@ -50,7 +50,7 @@ TEST(Help, FailsIfItCannotBeWritten) {
 
 TEST(Usage, SuggestsANearName) {
   expect_usage_error({"--tmp", "0.9"}, "\"--tmp\" is not an option of sotto generate; did you mean --temp?");
-  expect_usage_error({"hi"}, "\"hi\" is not expected; give the prompt with -p");
+  expect_usage_error({"hi"}, "unexpected argument \"hi\"; give the prompt with -p");
   expect_refused(run_sotto({"generat", "-m", "x"}), 2, "did you mean generate?");
 }
 

@@ -202,7 +202,7 @@ void read_option(const std::string& name, const Json& value, Request& request, S
   } else if (name == "separators") {
     read_separators(value, separation);
   } else if (name != "indent" || !value.is_null()) {
-    throw Failure('"' + name + "\": no such option");
+    throw Failure("unknown option: \"" + name + '"');
   }
 }
 
@@ -238,7 +238,7 @@ Request read_request(std::string_view line) {
     } else if (member.name == "id") {
       request.id = parse_json(std::string(member.value));
     } else {
-      throw Failure('"' + member.name + "\": no such field");
+      throw Failure("unknown field: \"" + member.name + '"');
     }
   }
   if (!request.source) throw Failure("no \"grammar\", \"schema\", \"regex\" ... to check");

@@ -205,7 +205,7 @@ void Parser::read_argument(const std::string& word) {
     return;
   }
   const bool has_prompt = command_->find("--prompt") != nullptr;
-  throw UsageError('"' + word + "\" is not expected" + (has_prompt ? "; give the prompt with -p" : ""));
+  throw UsageError("unexpected argument \"" + word + '"' + (has_prompt ? "; give the prompt with -p" : ""));
 }
 
 void Parser::apply() {

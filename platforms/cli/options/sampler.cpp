@@ -333,7 +333,7 @@ void read_greedy(const Json& value, const std::string& name, SamplerParams& para
 void read_watermark_part(const std::string& key, const Json& value, const std::string& name, SamplerParams& params) {
   const Parameter* parameter = find_parameter(kWatermarkParameters, key);
   if (parameter == nullptr) parameter = find_parameter(kWatermarkParameters, "watermark_" + key);
-  if (parameter == nullptr) throw Failure(name + ": no such parameter");
+  if (parameter == nullptr) throw Failure("unknown parameter: " + name);
   if (!params.watermark) params.watermark.emplace();
   sotto_watermark_params& c_params = *params.watermark;
   read_parameter(*parameter, value, name, &c_params);
@@ -415,7 +415,7 @@ void read_sampler_parameter(const std::string& name, const Json& value, SamplerP
     if (value == neutral || (neutral == false && value == 0)) return;
     throw Failure(name + " has no effect on the choice of one token; it must be " + ignored.value);
   }
-  throw Failure(name + ": no such parameter");
+  throw Failure("unknown parameter: " + name);
 }
 
 }  // namespace

@@ -76,11 +76,11 @@ class PartReader {
   }
 
   void expect(char c) {
-    if (!take(c)) fail(std::string("'") + c + "' is expected");
+    if (!take(c)) fail(std::string("expected '") + c + "'");
   }
 
   void expect_end() const {
-    if (at_ != text_.size()) fail("text after the value");
+    if (at_ != text_.size()) fail("trailing characters after the value");
   }
 
   std::string_view value() {
@@ -92,7 +92,7 @@ class PartReader {
     } else {
       at_ = std::min(text_.find_first_of(" \t\r\n,:]}", at_), text_.size());
     }
-    if (at_ == begin) fail("a value is expected");
+    if (at_ == begin) fail("expected a value");
     const std::string_view value = text_.substr(begin, at_ - begin);
     skip_space();
     return value;
@@ -105,7 +105,7 @@ class PartReader {
     }
     if (at_ >= text_.size()) {
       at_ = text_.size();
-      fail("a string is not closed");
+      fail("unterminated string");
     }
     ++at_;
   }
@@ -113,7 +113,7 @@ class PartReader {
   void skip_container() {
     uint64_t depth = 0;
     do {
-      if (at_ == text_.size()) fail("a list or an object is not closed");
+      if (at_ == text_.size()) fail("missing closing ] or }");
       const char c = text_[at_];
       if (c == '"') {
         skip_string();
@@ -135,7 +135,7 @@ uint32_t hexadecimal_unit(std::string_view string, size_t at) {
     const char c = i < string.size() ? string[i] : '\0';
     const bool is_digit = c >= '0' && c <= '9';
     const char letter = static_cast<char>(c | 0x20);
-    if (!is_digit && !(letter >= 'a' && letter <= 'f')) throw Failure("not JSON: malformed \\u");
+    if (!is_digit && !(letter >= 'a' && letter <= 'f')) throw Failure("not JSON: invalid \\u escape");
     unit = unit << 4 | static_cast<uint32_t>(is_digit ? c - '0' : letter - 'a' + 10);
   }
   return unit;
@@ -465,7 +465,7 @@ const Json::List& to_list(const Json& value, const std::string& name) {
 
 void reject_other_members(const Json& object, std::initializer_list<std::string_view> known) {
   for (const auto& [name, value] : object.members()) {
-    if (std::find(known.begin(), known.end(), name) == known.end()) throw Failure('"' + name + "\": no such field");
+    if (std::find(known.begin(), known.end(), name) == known.end()) throw Failure("unknown field: \"" + name + '"');
   }
 }
 
@@ -501,7 +501,7 @@ std::vector<std::string_view> elements_of(std::string_view list) {
 
 std::string text_of(std::string_view string) {
   if (string.size() < 2 || string.front() != '"' || string.back() != '"') {
-    throw Failure("not JSON: a string is expected");
+    throw Failure("not JSON: expected a string");
   }
   constexpr std::string_view kNames = "\"\\/bfnrt";
   constexpr std::string_view kMeant = "\"\\/\b\f\n\r\t";
@@ -523,7 +523,7 @@ std::string text_of(std::string_view string) {
     } else if (known != std::string_view::npos) {
       text += kMeant[known];
     } else {
-      throw Failure("not JSON: unknown escape in a string");
+      throw Failure("not JSON: invalid escape sequence in a string");
     }
   }
   return text;
@@ -536,14 +536,14 @@ std::string from_base64(std::string_view text) {
   int count = 0;
   for (const char c : text) {
     const size_t digit = kBase64.find(c);
-    if (digit == std::string_view::npos) throw Failure("malformed base64");
+    if (digit == std::string_view::npos) throw Failure("invalid base64");
     bits = (bits << 6 | static_cast<uint32_t>(digit)) & 0xffffff;
     count += 6;
     if (count < 8) continue;
     count -= 8;
     bytes += static_cast<char>(bits >> count & 0xff);
   }
-  if (count == 6) throw Failure("malformed base64");
+  if (count == 6) throw Failure("invalid base64");
   return bytes;
 }
 

@@ -82,8 +82,7 @@ Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, co
   analyze_nfa(nfa, start.first, workspace, &analysis);
   if (workspace.exhausted()) return fail_too_large(error);
   if (analysis.productive[start.text] == 0) {
-    constexpr char kWhat[] = "start rule that no text can complete";
-    return fail_in_source(error, source, builder.rule_at(start.text).defined, {kWhat, sizeof kWhat - 1});
+    return fail_in_source(error, source, builder.rule_at(start.text).defined, "start rule matches no finite text");
   }
   Symbols symbols(workspace);
   symbols.init(builder, nfa);

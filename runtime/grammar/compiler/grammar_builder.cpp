@@ -181,19 +181,33 @@ uint32_t GrammarBuilder::sequence(const List& list) { return group(list, Express
 
 uint32_t GrammarBuilder::choice(const List& list) { return group(list, ExpressionKind::kChoice); }
 
-Status fail_in_source(Error* error, std::span<const char> source, uint64_t offset, std::span<const char> what,
-                      Status status) {
-  constexpr size_t kShown = 32;
+namespace {
+
+// A position in a source, counted from 1. A column is a character.
+struct Position {
   uint64_t line = 1;
   uint64_t column = 1;
+};
+
+Position position_of(std::span<const char> source, uint64_t offset) {
+  Position position;
   for (size_t i = 0; i < offset && i < source.size(); ++i) {
     if (source[i] == '\n') {
-      ++line;
-      column = 1;
+      ++position.line;
+      position.column = 1;
     } else if ((static_cast<uint8_t>(source[i]) & 0xC0) != 0x80) {
-      ++column;
+      ++position.column;
     }
   }
+  return position;
+}
+
+}  // namespace
+
+Status fail_in_source(Error* error, std::span<const char> source, uint64_t offset, std::string_view what,
+                      Status status) {
+  constexpr size_t kShown = 32;
+  const auto [line, column] = position_of(source, offset);
   const auto rest = source.subspan(static_cast<size_t>(std::min<uint64_t>(offset, source.size())));
   size_t size = 0;
   while (size < rest.size() && size < kShown && rest[size] != '\n') ++size;
@@ -203,6 +217,12 @@ Status fail_in_source(Error* error, std::span<const char> source, uint64_t offse
                    ends ? " at the end of the text" : " at the end of the line");
   }
   return fail_at(error, status, offset, line, ":", column, ": ", what, " at '", rest.first(size), "'");
+}
+
+Status fail_at_name(Error* error, std::span<const char> source, uint64_t offset, std::string_view what,
+                    std::span<const char> name) {
+  const auto [line, column] = position_of(source, offset);
+  return fail_at(error, Status::kGrammarSyntax, offset, line, ":", column, ": ", what, ": ", name);
 }
 
 Status fail_too_large(Error* error) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "runtime/base/hash_index.h"
 #include "runtime/base/status.h"
@@ -128,8 +129,11 @@ class GrammarBuilder {
 
 // Fails because the workspace is exhausted.
 Status fail_too_large(Error* error);
-// Fails with a message that begins with the line and column of `offset` and ends with the text there.
-Status fail_in_source(Error* error, std::span<const char> source, uint64_t offset, std::span<const char> what,
+// Fails with the message "LINE:COLUMN: what at 'TEXT'". TEXT is the source at `offset`, cut off after 32 bytes.
+Status fail_in_source(Error* error, std::span<const char> source, uint64_t offset, std::string_view what,
                       Status status = Status::kGrammarSyntax);
+// Fails with the message "LINE:COLUMN: what: name".
+Status fail_at_name(Error* error, std::span<const char> source, uint64_t offset, std::string_view what,
+                    std::span<const char> name);
 
 }  // namespace sotto

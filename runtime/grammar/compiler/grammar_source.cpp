@@ -88,7 +88,7 @@ Status read_source(std::span<const char> text, const GrammarParams& params, Gram
   *root = builder.find_rule(root_name);
   if (*root != kNoIndex) return Status::kOk;
   if (!names_its_root) return fail_too_large(error);
-  return fail_at(error, Status::kGrammarSyntax, 0, "1:1: no rule named '", root_name, "'");
+  return fail_at(error, Status::kGrammarSyntax, 0, "1:1: undefined start rule: ", root_name);
 }
 
 bool is_text(const VocabularySource& source, uint32_t token, std::span<const char> text) {

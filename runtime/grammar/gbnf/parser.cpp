@@ -41,7 +41,10 @@ class GbnfLexer {
   Status character(uint32_t* code_point);
 
   std::span<const char> text() const { return text_; }
-  Status fail(size_t offset, const char* what) const;
+  Status fail(size_t offset, const char* what) const { return fail_in_source(error_, text_, offset, what); }
+  Status fail_at_name(size_t offset, const char* what, std::span<const char> name) const {
+    return sotto::fail_at_name(error_, text_, offset, what, name);
+  }
 
  private:
   Status escape(uint32_t* code_point);
@@ -51,10 +54,6 @@ class GbnfLexer {
   Error* error_;
   size_t at_ = 0;
 };
-
-Status GbnfLexer::fail(size_t offset, const char* what) const {
-  return fail_in_source(error_, text_, offset, {what, std::strlen(what)});
-}
 
 bool GbnfLexer::take(const char* word) {
   const size_t size = std::strlen(word);
@@ -88,7 +87,7 @@ Status GbnfLexer::number(uint32_t* value, bool* digits) {
   uint64_t number = 0;
   while (is_digit(peek())) {
     number = number * 10 + static_cast<uint64_t>(peek() - '0');
-    if (number > kMaxRepetitions) return fail(begin, "number above 2147483648");
+    if (number > kMaxRepetitions) return fail(begin, "number exceeds 2147483648");
     ++at_;
   }
   *value = static_cast<uint32_t>(number);
@@ -100,10 +99,10 @@ Status GbnfLexer::hexadecimal(size_t begin, uint32_t digits, uint32_t* code_poin
   uint32_t value = 0;
   for (uint32_t i = 0; i < digits; ++i, ++at_) {
     const int digit = hex_value(peek());
-    if (digit < 0) return fail(begin, "escape with too few hexadecimal digits");
+    if (digit < 0) return fail(begin, "escape sequence needs more hexadecimal digits");
     value = value << 4 | static_cast<uint32_t>(digit);
   }
-  if (!is_scalar_value(value)) return fail(begin, "escape that is not a Unicode character");
+  if (!is_scalar_value(value)) return fail(begin, "invalid Unicode code point");
   *code_point = value;
   return Status::kOk;
 }
@@ -111,7 +110,7 @@ Status GbnfLexer::hexadecimal(size_t begin, uint32_t digits, uint32_t* code_poin
 Status GbnfLexer::escape(uint32_t* code_point) {
   const size_t begin = at_++;
   const char kind = peek();
-  if (at_end()) return fail(begin, "unfinished escape");
+  if (at_end()) return fail(begin, "incomplete escape sequence");
   ++at_;
   switch (kind) {
     case 'x':
@@ -132,7 +131,7 @@ Status GbnfLexer::escape(uint32_t* code_point) {
     default:
       constexpr char kPlain[] = {'\\', '"', '[', ']', '-', '/', '\''};
       if (std::find(std::begin(kPlain), std::end(kPlain), kind) == std::end(kPlain)) {
-        return fail(begin, "unknown escape");
+        return fail(begin, "invalid escape sequence");
       }
       *code_point = static_cast<uint8_t>(kind);
       return Status::kOk;
@@ -142,7 +141,7 @@ Status GbnfLexer::escape(uint32_t* code_point) {
 Status GbnfLexer::character(uint32_t* code_point) {
   if (at('\\')) return escape(code_point);
   const Utf8Character character = decode_utf8(text_.data() + at_, text_.size() - at_);
-  if (!character.valid) return fail(at_, "text that is not UTF-8");
+  if (!character.valid) return fail(at_, "invalid UTF-8");
   *code_point = character.code_point;
   at_ += character.size;
   return Status::kOk;
@@ -165,7 +164,7 @@ class GbnfParser {
       SOTTO_TRY(rule());
       if (builder_.workspace().exhausted()) break;  // the compiler reports that the workspace is exhausted
     }
-    if (builder_.rule_count() == 0) return lexer_.fail(lexer_.offset(), "no rule");
+    if (builder_.rule_count() == 0) return lexer_.fail(lexer_.offset(), "missing rule");
     return check_references();
   }
 
@@ -181,11 +180,11 @@ class GbnfParser {
   Status rule() {
     const size_t begin = lexer_.offset();
     const auto name = lexer_.name();
-    if (name.empty()) return lexer_.fail(begin, "a rule's name is expected");
+    if (name.empty()) return lexer_.fail(begin, "expected a rule name");
     lexer_.skip_space(false);
-    if (!lexer_.take("::=")) return lexer_.fail(lexer_.offset(), "'::=' is expected");
+    if (!lexer_.take("::=")) return lexer_.fail(lexer_.offset(), "expected '::='");
     const uint32_t index = builder_.rule(name, begin);
-    if (builder_.rule_at(index).body != kNoIndex) return lexer_.fail(begin, "second rule of this name");
+    if (builder_.rule_at(index).body != kNoIndex) return lexer_.fail_at_name(begin, "duplicate rule", name);
     uint32_t body = kNoIndex;
     SOTTO_TRY(alternatives(&body));
     builder_.define(index, body, begin);
@@ -207,7 +206,7 @@ class GbnfParser {
       } else if (lexer_.at(')')) {
         SOTTO_TRY(close());
       } else if (lexer_.at_end() || (lexer_.at('\n') && !nested)) {
-        if (nested) return lexer_.fail(groups_.back().begin, "parenthesis that is not closed");
+        if (nested) return lexer_.fail(groups_.back().begin, "missing closing )");
         if (continues_on_next_line()) continue;
         break;
       } else {
@@ -251,7 +250,7 @@ class GbnfParser {
   }
 
   Status close() {
-    if (groups_.size() == 1) return lexer_.fail(lexer_.offset(), "parenthesis that was not opened");
+    if (groups_.size() == 1) return lexer_.fail(lexer_.offset(), "unexpected )");
     lexer_.take(')');
     close_sequence();
     const uint32_t choice = builder_.choice(groups_.back().alternatives);
@@ -282,7 +281,7 @@ class GbnfParser {
         break;
     }
     const auto name = lexer_.name();
-    if (name.empty()) return lexer_.fail(begin, "unexpected text");
+    if (name.empty()) return lexer_.fail(begin, "unexpected character");
     return atom(builder_.reference(builder_.rule(name, begin)));
   }
 
@@ -295,7 +294,7 @@ class GbnfParser {
   Status postfix() {
     const size_t begin = lexer_.offset();
     uint32_t& repeated = groups_.back().atom;
-    if (repeated == kNoIndex) return lexer_.fail(begin, "repetition of nothing");
+    if (repeated == kNoIndex) return lexer_.fail(begin, "nothing to repeat");
     uint32_t minimum = 0;
     uint32_t maximum = kUnbounded;
     if (lexer_.take('+')) {
@@ -320,15 +319,15 @@ class GbnfParser {
       lexer_.skip_space(true);
       bool has_maximum = false;
       SOTTO_TRY(lexer_.number(maximum, &has_maximum));
-      if (!has_minimum && !has_maximum) return lexer_.fail(begin, "repetition without a number");
+      if (!has_minimum && !has_maximum) return lexer_.fail(begin, "missing repetition count");
       if (!has_maximum) *maximum = kUnbounded;
     } else {
-      if (!has_minimum) return lexer_.fail(begin, "repetition without a number");
+      if (!has_minimum) return lexer_.fail(begin, "missing repetition count");
       *maximum = *minimum;
     }
     lexer_.skip_space(true);
-    if (!lexer_.take('}')) return lexer_.fail(lexer_.offset(), "'}' is expected");
-    if (*minimum > *maximum) return lexer_.fail(begin, "repetition whose bounds are swapped");
+    if (!lexer_.take('}')) return lexer_.fail(lexer_.offset(), "missing closing }");
+    if (*minimum > *maximum) return lexer_.fail(begin, "repetition minimum exceeds its maximum");
     return Status::kOk;
   }
 
@@ -337,7 +336,7 @@ class GbnfParser {
     lexer_.take('"');
     bytes_.truncate(0);
     while (!lexer_.take('"')) {
-      if (lexer_.at_end()) return lexer_.fail(begin, "text that is not closed");
+      if (lexer_.at_end()) return lexer_.fail(begin, "unterminated string");
       uint32_t code_point = 0;
       SOTTO_TRY(lexer_.character(&code_point));
       uint8_t form[4];
@@ -353,17 +352,17 @@ class GbnfParser {
     const bool complement = lexer_.take('^');
     const uint32_t first = builder_.begin_intervals();
     while (!lexer_.take(']')) {
-      if (lexer_.at_end()) return lexer_.fail(begin, "character class that is not closed");
+      if (lexer_.at_end()) return lexer_.fail(begin, "missing closing ]");
       const size_t at = lexer_.offset();
       Interval interval{};
       SOTTO_TRY(lexer_.character(&interval.first));
       interval.last = interval.first;
       if (lexer_.at('-') && lexer_.peek(1) != ']') {
         lexer_.take('-');
-        if (lexer_.at_end()) return lexer_.fail(begin, "character class that is not closed");
+        if (lexer_.at_end()) return lexer_.fail(begin, "missing closing ]");
         SOTTO_TRY(lexer_.character(&interval.last));
       }
-      if (interval.last < interval.first) return lexer_.fail(at, "range that runs backwards");
+      if (interval.last < interval.first) return lexer_.fail(at, "range end is before its start");
       builder_.add_interval(interval);
     }
     return characters_atom(first, complement, begin);
@@ -371,16 +370,16 @@ class GbnfParser {
 
   Status characters_atom(uint32_t first, bool complement, size_t begin) {
     const uint32_t expression = builder_.characters(first, complement);
-    if (expression == kNoIndex) return lexer_.fail(begin, "character class without a character");
+    if (expression == kNoIndex) return lexer_.fail(begin, "empty character class");
     return atom(expression);
   }
 
   Status token() {
     const size_t begin = lexer_.offset();
     const bool complement = lexer_.take('!');
-    if (!lexer_.at('<')) return lexer_.fail(begin, "'<' is expected after '!'");
+    if (!lexer_.at('<')) return lexer_.fail(begin, "expected '<' after '!'");
     if (names_.token_count == 0) {
-      return lexer_.fail(begin, "token literal, but there is no vocabulary");
+      return lexer_.fail(begin, "token literals need a vocabulary");
     }
     Interval tokens{};
     if (lexer_.peek(1) == '[') {
@@ -397,7 +396,7 @@ class GbnfParser {
       add_tokens_of_text(0, tokens.first);
       add_tokens_of_text(tokens.last + 1, names_.token_count);
     }
-    if (builder_.begin_intervals() == first) return lexer_.fail(begin, "no token is left");
+    if (builder_.begin_intervals() == first) return lexer_.fail(begin, "token literal matches no token");
     return atom(builder_.tokens(first));
   }
 
@@ -421,10 +420,10 @@ class GbnfParser {
     SOTTO_TRY(lexer_.number(&tokens->first, &digits));
     tokens->last = tokens->first;
     if (digits && lexer_.take('-')) SOTTO_TRY(lexer_.number(&tokens->last, &digits));
-    if (!digits || !lexer_.take("]>")) return lexer_.fail(begin, "malformed token number");
-    if (tokens->last < tokens->first) return lexer_.fail(begin, "range that runs backwards");
+    if (!digits || !lexer_.take("]>")) return lexer_.fail(begin, "invalid token number");
+    if (tokens->last < tokens->first) return lexer_.fail(begin, "range end is before its start");
     if (tokens->last >= names_.token_count) {
-      return lexer_.fail(begin, "token number beyond the vocabulary");
+      return lexer_.fail(begin, "token number is not in the vocabulary");
     }
     return Status::kOk;
   }
@@ -433,10 +432,10 @@ class GbnfParser {
   Status token_text(Interval* tokens) {
     const size_t begin = lexer_.offset();
     while (!lexer_.at_end() && lexer_.peek() != '>') lexer_.seek(lexer_.offset() + 1);
-    if (!lexer_.take('>')) return lexer_.fail(begin, "token literal that is not closed");
+    if (!lexer_.take('>')) return lexer_.fail(begin, "missing closing >");
     const auto name = lexer_.text().subspan(begin, lexer_.offset() - begin);
     const uint32_t token = names_.find == nullptr ? kNoIndex : names_.find(names_.self, name);
-    if (token == kNoIndex) return lexer_.fail(begin, "text that is not a token of the vocabulary");
+    if (token == kNoIndex) return lexer_.fail(begin, "unknown token");
     *tokens = {token, token};
     return Status::kOk;
   }
@@ -445,7 +444,7 @@ class GbnfParser {
     for (uint32_t rule = 0; rule < builder_.rule_count(); ++rule) {
       if (builder_.rule_at(rule).body == kNoIndex) {
         const auto mentioned = static_cast<size_t>(builder_.rule_at(rule).mentioned);
-        return lexer_.fail(mentioned, "rule that is not defined");
+        return lexer_.fail_at_name(mentioned, "undefined rule", builder_.rule_name(rule));
       }
     }
     return Status::kOk;

@@ -19,15 +19,13 @@ class JsonReader {
   Status read() {
     SOTTO_TRY(values());
     skip_space();
-    if (at_ < text_.size()) return fail("text after the end of the JSON value");
+    if (at_ < text_.size()) return fail("trailing characters after the value");
     return Status::kOk;
   }
 
  private:
   Status fail(const char* what) { return fail_here(at_, what); }
-  Status fail_here(uint64_t offset, const char* what) {
-    return fail_in_source(error_, text_, offset, {what, std::strlen(what)});
-  }
+  Status fail_here(uint64_t offset, const char* what) { return fail_in_source(error_, text_, offset, what); }
 
   bool at(char c) const { return at_ < text_.size() && text_[at_] == c; }
   bool take(char c) {
@@ -72,7 +70,7 @@ class JsonReader {
         open_ = node(open_).parent;
         continue;
       }
-      if (!take(',')) return fail(is_array ? "',' or ']' is expected" : "',' or '}' is expected");
+      if (!take(',')) return fail(is_array ? "expected ',' or ']'" : "expected ',' or '}'");
       skip_space();
       return is_array ? Status::kOk : member_name();
     }
@@ -80,10 +78,10 @@ class JsonReader {
   }
 
   Status member_name() {
-    if (!at('"')) return fail("a member's name is expected");
+    if (!at('"')) return fail("expected a key");
     SOTTO_TRY(string(&name_, &name_size_));
     skip_space();
-    if (!take(':')) return fail("':' is expected");
+    if (!take(':')) return fail("expected ':'");
     return Status::kOk;
   }
 
@@ -115,7 +113,7 @@ class JsonReader {
     } else if (word("true")) {
       fresh.kind = JsonKind::kTrue;
     } else {
-      return fail("a JSON value is expected");
+      return fail("expected a JSON value");
     }
     *value = link(fresh);
     return Status::kOk;
@@ -143,13 +141,13 @@ class JsonReader {
   Status number(JsonNode* value) {
     const size_t begin = at_;
     take('-');
-    if (!at_digit()) return fail_here(begin, "malformed number");
+    if (!at_digit()) return fail_here(begin, "invalid number");
     if (!take('0')) skip_digits();
-    if (at_digit()) return fail_here(begin, "number with a leading zero");
-    if (take('.') && !skip_digits()) return fail_here(begin, "malformed number");
+    if (at_digit()) return fail_here(begin, "number has a leading zero");
+    if (take('.') && !skip_digits()) return fail_here(begin, "invalid number");
     if (take('e') || take('E')) {
       if (!take('+')) take('-');
-      if (!skip_digits()) return fail_here(begin, "malformed number");
+      if (!skip_digits()) return fail_here(begin, "invalid number");
     }
     value->text = document_.texts_.size();
     value->text_size = static_cast<uint32_t>(at_ - begin);
@@ -168,7 +166,7 @@ class JsonReader {
     auto& out = document_.texts_;
     *text = out.size();
     while (!take('"')) {
-      if (at_ == text_.size()) return fail_here(begin, "string that is not closed");
+      if (at_ == text_.size()) return fail_here(begin, "unterminated string");
       const auto byte = static_cast<uint8_t>(text_[at_]);
       if (byte < 0x20) return fail("control character in a string");
       if (byte == '\\') {
@@ -176,7 +174,7 @@ class JsonReader {
         continue;
       }
       const Utf8Character character = decode_utf8(text_.data() + at_, text_.size() - at_);
-      if (!character.valid) return fail("text that is not UTF-8");
+      if (!character.valid) return fail("invalid UTF-8");
       for (uint32_t i = 0; i < character.size; ++i) out.push(text_[at_ + i]);
       at_ += character.size;
     }
@@ -191,23 +189,23 @@ class JsonReader {
     const char kind = at_ < text_.size() ? text_[at_] : '\0';
     if (kind == 'u') {
       uint32_t code_point = 0;
-      if (!hexadecimal(&code_point)) return fail_here(begin, "malformed escape");
+      if (!hexadecimal(&code_point)) return fail_here(begin, "invalid escape sequence");
       if (code_point >= 0xD800 && code_point < 0xDC00 && at('\\')) {
         uint32_t low = 0;
         ++at_;
         if (!at('u') || !hexadecimal(&low) || low < 0xDC00 || low > 0xDFFF) {
-          return fail_here(begin, "surrogate without its partner");
+          return fail_here(begin, "unpaired surrogate");
         }
         code_point = 0x10000 + ((code_point - 0xD800) << 10) + (low - 0xDC00);
       }
-      if (!is_scalar_value(code_point)) return fail_here(begin, "surrogate without its partner");
+      if (!is_scalar_value(code_point)) return fail_here(begin, "unpaired surrogate");
       uint8_t bytes[4];
       const uint32_t size = encode_utf8(code_point, bytes);
       for (uint32_t i = 0; i < size; ++i) document_.texts_.push(static_cast<char>(bytes[i]));
       return Status::kOk;
     }
     const char* found = kind == '\0' ? nullptr : std::strchr(kFrom, kind);
-    if (found == nullptr) return fail_here(begin, "unknown escape");
+    if (found == nullptr) return fail_here(begin, "invalid escape sequence");
     ++at_;
     document_.texts_.push(kTo[found - kFrom]);
     return Status::kOk;
@@ -238,7 +236,7 @@ class JsonReader {
     for (uint32_t i = 1; i < filled; ++i) {
       if (document_.name(members[i]) != document_.name(members[i - 1])) continue;
       const uint32_t later = std::max(members[i], members[i - 1]);
-      return fail_here(node(later).offset, "name that occurs twice in one object, its value");
+      return fail_at_name(error_, text_, node(later).offset, "duplicate key", document_.name(later));
     }
     workspace.release(mark);
     return Status::kOk;

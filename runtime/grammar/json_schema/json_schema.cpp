@@ -19,7 +19,9 @@ Status build_json_schema(std::span<const char> schema, const GrammarParams& opti
 
 Status build_choices(std::span<const std::string_view> choices, std::span<const char> name, GrammarBuilder& builder,
                      Error* error) {
-  if (choices.empty()) return fail(error, Status::kInvalidArgument, "there are no choices");
+  if (choices.empty()) {
+    return fail(error, Status::kInvalidArgument, "choices is empty; it must contain at least one text");
+  }
   GrammarBuilder::List list;
   for (const auto choice : choices) builder.append(list, builder.text(choice));
   builder.define(builder.rule(name, 0), builder.choice(list), 0);
@@ -32,14 +34,13 @@ Status build_choice_list(std::span<const char> list, std::span<const char> name,
   JsonDocument document(workspace);
   SOTTO_TRY(document.parse(list, error));
   if (document.kind(0) != JsonKind::kArray || document[0].count == 0) {
-    return fail_in_source(error, list, document[0].offset,
-                          std::string_view("an array of at least one string is expected"));
+    return fail_in_source(error, list, document[0].offset, "expected an array of at least one string");
   }
   auto* choices = workspace.take<std::string_view>(document[0].count);
   if (choices == nullptr) return fail_too_large(error);
   for (const uint32_t node : document.children(0)) {
     if (document.kind(node) != JsonKind::kString) {
-      return fail_in_source(error, list, document[node].offset, std::string_view("a string is expected"));
+      return fail_in_source(error, list, document[node].offset, "expected a string");
     }
     choices[document[node].index] = document.text(node);
   }
@@ -87,7 +88,7 @@ Status build_number_object(std::span<const char> object, std::span<const char> n
   const auto reject = [&](uint32_t node, std::string_view what) {
     return fail_in_source(error, object, document[node].offset, what);
   };
-  if (document.kind(0) != JsonKind::kObject) return reject(0, "an object is expected");
+  if (document.kind(0) != JsonKind::kObject) return reject(0, "expected an object");
   std::string_view minimum;
   std::string_view maximum;
   bool integer = false;
@@ -95,13 +96,14 @@ Status build_number_object(std::span<const char> object, std::span<const char> n
     const std::string_view member = document.name(node);
     const JsonKind kind = document.kind(node);
     if (member == "minimum" || member == "maximum") {
-      if (kind != JsonKind::kNumber) return reject(node, "a number is expected");
+      if (kind != JsonKind::kNumber) return reject(node, "expected a number");
       (member == "minimum" ? minimum : maximum) = document.text(node);
     } else if (member == "integer") {
-      if (kind != JsonKind::kTrue && kind != JsonKind::kFalse) return reject(node, "true or false is expected");
+      if (kind != JsonKind::kTrue && kind != JsonKind::kFalse) return reject(node, "expected true or false");
       integer = kind == JsonKind::kTrue;
     } else {
-      return reject(node, "member other than minimum, maximum and integer");
+      return fail_at_name(error, object, document[node].offset, "unknown key (expected minimum, maximum or integer)",
+                          member);
     }
   }
   return build_number_range(minimum, maximum, integer, name, builder, error);
@@ -143,7 +145,7 @@ Status build_tool_calls(std::span<const char> functions, const GrammarParams& op
   JsonDocument document(builder.workspace());
   SOTTO_TRY(document.parse(functions, error));
   if (document.kind(0) != JsonKind::kArray || document[0].count == 0) {
-    return fail_at(error, Status::kGrammarSyntax, document[0].offset, "the functions must be an array of at least one");
+    return fail_in_source(error, functions, document[0].offset, "expected an array of at least one function");
   }
   GrammarParams inner = options;
   inner.allow_surrounding_whitespace = false;

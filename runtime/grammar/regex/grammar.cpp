@@ -372,7 +372,7 @@ Status build_regex_grammar(std::span<const char> pattern, std::span<const char> 
     CharacterAutomaton automaton;
     if (!automaton_of_regex(tree, false, builder.workspace(), &automaton)) {
       if (builder.workspace().exhausted()) return fail_too_large(error);
-      return fail(error, Status::kGrammarUnsupported, "anchors or look-ahead in a regular expression of this size");
+      return fail(error, Status::kGrammarUnsupported, "the regular expression is too large for anchors or look-ahead");
     }
     expression = grammar.automaton(automaton);
   }

@@ -90,11 +90,11 @@ class RegexParser {
       SOTTO_TRY(item());
       if (workspace_.exhausted()) return no_memory();
     }
-    if (groups_.size() > 1) return fail(groups_.back().begin, "group that is not closed");
+    if (groups_.size() > 1) return fail(groups_.back().begin, "missing closing )");
     tree_.root = finish(groups_.back());
     const bool has_alternatives = tree_[tree_.root].kind == RegexKind::kChoice;
     if (has_alternatives && !tree_.conditions.empty()) {
-      return unsupported(0, "look-ahead in one of several alternatives is not supported,");
+      return unsupported(0, "unsupported look-ahead in one of several alternatives");
     }
     return Status::kOk;
   }
@@ -113,12 +113,10 @@ class RegexParser {
   };
 
   Status no_memory() { return fail_too_large(error_); }
-  Status fail(size_t offset, const char* what) {
-    return fail_in_source(error_, text_, offset, {what, std::strlen(what)});
-  }
+  Status fail(size_t offset, const char* what) { return fail_in_source(error_, text_, offset, what); }
   // Rejects a feature that has no exact regular grammar.
   Status unsupported(size_t offset, const char* what) {
-    return fail_in_source(error_, text_, offset, {what, std::strlen(what)}, Status::kGrammarUnsupported);
+    return fail_in_source(error_, text_, offset, what, Status::kGrammarUnsupported);
   }
   char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
   bool take(char c) {
@@ -238,20 +236,20 @@ class RegexParser {
       group.is_condition = peek() == '=' || peek() == '!';
       group.is_negated = peek() == '!';
       if (group.is_condition && !is_after_begin()) {
-        return unsupported(begin, "look-ahead is not supported except after ^ at the beginning,");
+        return unsupported(begin, "unsupported look-ahead (supported after ^ at the beginning)");
       }
       if (peek() == '<' && (peek(1) == '=' || peek(1) == '!')) {
-        return unsupported(begin, "look-behind is not supported,");
+        return unsupported(begin, "unsupported look-behind");
       }
-      if (peek() == '>') return unsupported(begin, "an atomic group is not supported,");
+      if (peek() == '>') return unsupported(begin, "unsupported atomic group");
       if (take("P<") || take('<')) {
         const size_t name = at_;
         while (is_letter(peek()) || is_digit(peek()) || peek() == '_' || peek() == '$') ++at_;
-        if (at_ == name || is_digit(text_[name]) || !take('>')) return fail(begin, "malformed group name");
+        if (at_ == name || is_digit(text_[name]) || !take('>')) return fail(begin, "invalid group name");
       } else if (group.is_condition) {
         ++at_;
       } else if (!take(':')) {
-        return unsupported(begin, "inline flags are not supported,");
+        return unsupported(begin, "unsupported inline flags");
       }
     }
     groups_.push(group);
@@ -266,7 +264,7 @@ class RegexParser {
   }
 
   Status close() {
-    if (groups_.size() == 1) return fail(at_, "parenthesis that was not opened");
+    if (groups_.size() == 1) return fail(at_, "unexpected )");
     ++at_;
     const Group group = groups_.back();
     const uint32_t node = finish(groups_.back());
@@ -306,7 +304,7 @@ class RegexParser {
     const size_t begin = at_;
     Group& group = groups_.back();
     if (!group.repeatable) {
-      return fail(begin, group.last_item == kNoIndex ? "repetition of nothing" : "repetition of this is not allowed");
+      return fail(begin, group.last_item == kNoIndex ? "nothing to repeat" : "cannot repeat an anchor or a repetition");
     }
     uint32_t minimum = 0;
     uint32_t maximum = kUnbounded;
@@ -320,14 +318,14 @@ class RegexParser {
       if (take(',')) maximum = peek() == '}' ? kUnbounded : number(0);
       ++at_;
       if (minimum > kMaxRepetitions || (maximum > kMaxRepetitions && maximum != kUnbounded)) {
-        return fail(begin, "repetition count above 2147483648");
+        return fail(begin, "repetition count exceeds 2147483648");
       }
-      if (minimum > maximum) return fail(begin, "repetition whose bounds are swapped");
+      if (minimum > maximum) return fail(begin, "repetition minimum exceeds its maximum");
     }
     if (take('?')) {
       // A lazy quantifier does not change the language.
     } else if (peek() == '+') {
-      return unsupported(at_, "possessive repetition is not supported,");
+      return unsupported(at_, "unsupported possessive repetition");
     }
     const uint32_t body = group.last_item;
     const uint32_t repeat = tree_.nodes.push({RegexKind::kRepeat, body, 0, minimum, maximum, kNoIndex});
@@ -343,7 +341,7 @@ class RegexParser {
 
   Status literal() {
     const Utf8Character character = decode_utf8(text_.data() + at_, text_.size() - at_);
-    if (!character.valid) return fail(at_, "text that is not UTF-8");
+    if (!character.valid) return fail(at_, "invalid UTF-8");
     tree_.intervals.push({character.code_point, character.code_point});
     at_ += character.size;
     return Status::kOk;
@@ -351,9 +349,9 @@ class RegexParser {
 
   Status reject_assertions() {
     const char kind = peek(1);
-    if (kind == 'b' || kind == 'B') return unsupported(at_, "a word boundary is not supported,");
-    if (kind >= '1' && kind <= '9') return unsupported(at_, "a back-reference is not supported,");
-    if (kind == 'k') return unsupported(at_, "a back-reference is not supported,");
+    if (kind == 'b' || kind == 'B') return unsupported(at_, "unsupported word boundary");
+    if (kind >= '1' && kind <= '9') return unsupported(at_, "unsupported back-reference");
+    if (kind == 'k') return unsupported(at_, "unsupported back-reference");
     return Status::kOk;
   }
 
@@ -363,13 +361,13 @@ class RegexParser {
     static constexpr char kFrom[] = "tnvfr0";
     static constexpr char kTo[] = "\t\n\v\f\r\0";
     const size_t begin = at_++;
-    if (at_ == text_.size()) return fail(begin, "unfinished escape");
+    if (at_ == text_.size()) return fail(begin, "incomplete escape sequence");
     const char kind = text_[at_++];
     const auto single = [&](uint32_t code_point) {
       tree_.intervals.push({code_point, code_point});
       return Status::kOk;
     };
-    if (kind == '0' && is_digit(peek())) return unsupported(begin, "an octal escape is not supported,");
+    if (kind == '0' && is_digit(peek())) return unsupported(begin, "unsupported octal escape");
     if (kind != '\0' && std::strchr(kFrom, kind) != nullptr) {
       return single(static_cast<uint8_t>(kTo[std::strchr(kFrom, kind) - kFrom]));
     }
@@ -388,17 +386,17 @@ class RegexParser {
       *is_set = true;
       return property(begin, kind == 'P');
     }
-    if (is_letter(kind) || is_digit(kind)) return fail(begin, "unknown escape");
+    if (is_letter(kind) || is_digit(kind)) return fail(begin, "invalid escape sequence");
     --at_;
     return literal();
   }
 
   Status property(size_t begin, bool complement) {
-    if (!take('{')) return fail(begin, "malformed character property");
+    if (!take('{')) return fail(begin, "invalid character property");
     const size_t name = at_;
     while (at_ < text_.size() && text_[at_] != '}') ++at_;
     const std::string_view property(text_.data() + name, at_ - name);
-    if (!take('}')) return fail(begin, "malformed character property");
+    if (!take('}')) return fail(begin, "invalid character property");
     const uint32_t first = tree_.intervals.size();
     if (!add_property_named(property, tree_.intervals)) return fail(begin, "unknown character property");
     if (complement) complement_code_points(tree_.intervals, first);
@@ -432,8 +430,8 @@ class RegexParser {
         value = 0x10000 + ((value - 0xD800) << 10) + (low - 0xDC00);
       }
     }
-    if (!fits) return fail(begin, "malformed escape");
-    if (!is_scalar_value(value)) return fail(begin, "escape that is not a Unicode character");
+    if (!fits) return fail(begin, "invalid escape sequence");
+    if (!is_scalar_value(value)) return fail(begin, "invalid Unicode code point");
     tree_.intervals.push({value, value});
     return Status::kOk;
   }
@@ -449,7 +447,7 @@ class RegexParser {
     const bool complement = take('^');
     const uint32_t first = tree_.intervals.size();
     while (!take(']')) {
-      if (at_ >= text_.size()) return fail(begin, "class that is not closed");
+      if (at_ >= text_.size()) return fail(begin, "missing closing ]");
       const size_t item = at_;
       bool is_set = false;
       SOTTO_TRY(class_atom(&is_set));
@@ -464,7 +462,7 @@ class RegexParser {
         continue;
       }
       const uint32_t upper = tree_.intervals.back().first;
-      if (upper < lower) return fail(item, "range that runs backwards");
+      if (upper < lower) return fail(item, "range end is before its start");
       tree_.intervals.push({lower, upper});
     }
     characters(first, complement);

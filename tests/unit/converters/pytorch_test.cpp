@@ -156,7 +156,7 @@ TEST_F(PytorchTest, RejectsWrongArchives) {
   EXPECT_ERROR(open(zip_bytes({{"m/data.pkl", pickle}, {"m/constants.pkl", pickle}})), "a TorchScript archive");
   EXPECT_ERROR(open(zip_bytes({{"m/data.pkl", pickle, 8}})), "data.pkl is compressed");
   EXPECT_ERROR(open(zip_bytes({{"m/data.pkl", pickle}, {"m/byteorder", "big"}})), "its byte order is \"big\"");
-  EXPECT_ERROR(open(zip_bytes({{"m/data.pkl", pickle}, {"m/data.pkl", pickle}})), "entry \"m/data.pkl\" occurs twice");
+  EXPECT_ERROR(open(zip_bytes({{"m/data.pkl", pickle}, {"m/data.pkl", pickle}})), "duplicate entry: \"m/data.pkl\"");
   const std::string tensor = pickle_tensor({.storage_count = 6, .shape = {6}, .strides = {1}});
   EXPECT_ERROR(open(zip_bytes({{"m/data.pkl", pickle_of(pickle_dict({{"w", tensor}}))}, {"m/data/0", six(), 8}})),
                "entry \"m/data/0\" is compressed");

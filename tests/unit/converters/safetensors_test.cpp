@@ -119,7 +119,7 @@ TEST_F(SafetensorsTest, RejectsWrongHeaders) {
   EXPECT_ERROR(open(safetensors_bytes(std::string("{}\0{{", 5), "")), "not valid JSON: byte 2");
   EXPECT_ERROR(open(safetensors_bytes(std::string(100000, '['), "")), "nested too deeply");
   const std::string a = R"("a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
-  EXPECT_ERROR(open(safetensors_bytes("{" + a + "," + a + "}", "1234")), "the key \"a\" occurs twice");
+  EXPECT_ERROR(open(safetensors_bytes("{" + a + "," + a + "}", "1234")), "duplicate key: \"a\"");
 }
 
 TEST_F(SafetensorsTest, RejectsWrongEntries) {

@@ -20,7 +20,7 @@ inline Status compile_gbnf(std::span<const char> text, const GbnfOptions& option
   SOTTO_TRY(parse_gbnf(text, options.tokens, builder, error));
   const uint32_t root = builder.find_rule(options.root);
   if (root == kNoIndex) {
-    return fail_at(error, Status::kGrammarSyntax, 0, "1:1: no rule named '", options.root, "'");
+    return fail_at(error, Status::kGrammarSyntax, 0, "1:1: undefined start rule: ", options.root);
   }
   return compile_grammar(builder, text, root, options.tuning, warnings, grammar, error);
 }
