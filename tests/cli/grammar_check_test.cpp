@@ -138,7 +138,7 @@ TEST(GrammarCheck, ShowsThePlaceOfAnError) {
   expect_refused(result, 1, "/properties/a/type");
   expect_parts(result.err, {path + ":2:", "strin", "^\n"});
 
-  expect_refused(run_grammar("check", {"--regex", "a(b"}), 1, "sotto: regex:1:2: group");
+  expect_refused(run_grammar("check", {"--regex", "a(b"}), 1, "sotto: regex:1:2: missing closing )");
   expect_refused(run_grammar("check", {"--regex", "(?=a)"}), 1, "look-ahead");
 
   const Result told = run_grammar("check", {"root ::= x", "--json", "--test", "x"});

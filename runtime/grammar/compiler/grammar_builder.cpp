@@ -183,6 +183,8 @@ uint32_t GrammarBuilder::choice(const List& list) { return group(list, Expressio
 
 namespace {
 
+constexpr size_t kShownBytes = 32;  // of a source or a name, in messages
+
 // A position in a source, counted from 1. A column is a character.
 struct Position {
   uint64_t line = 1;
@@ -206,11 +208,10 @@ Position position_of(std::span<const char> source, uint64_t offset) {
 
 Status fail_in_source(Error* error, std::span<const char> source, uint64_t offset, std::string_view what,
                       Status status) {
-  constexpr size_t kShown = 32;
   const auto [line, column] = position_of(source, offset);
   const auto rest = source.subspan(static_cast<size_t>(std::min<uint64_t>(offset, source.size())));
   size_t size = 0;
-  while (size < rest.size() && size < kShown && rest[size] != '\n') ++size;
+  while (size < rest.size() && size < kShownBytes && rest[size] != '\n') ++size;
   if (size == 0) {
     const bool ends = offset >= source.size();
     return fail_at(error, status, offset, line, ":", column, ": ", what,
@@ -222,7 +223,8 @@ Status fail_in_source(Error* error, std::span<const char> source, uint64_t offse
 Status fail_at_name(Error* error, std::span<const char> source, uint64_t offset, std::string_view what,
                     std::span<const char> name) {
   const auto [line, column] = position_of(source, offset);
-  return fail_at(error, Status::kGrammarSyntax, offset, line, ":", column, ": ", what, ": ", name);
+  return fail_at(error, Status::kGrammarSyntax, offset, line, ":", column, ": ", what, ": ",
+                 name.first(std::min(name.size(), kShownBytes)), name.size() > kShownBytes ? "..." : "");
 }
 
 Status fail_too_large(Error* error) {

@@ -132,7 +132,7 @@ Status fail_too_large(Error* error);
 // Fails with the message "LINE:COLUMN: what at 'TEXT'". TEXT is the source at `offset`, cut off after 32 bytes.
 Status fail_in_source(Error* error, std::span<const char> source, uint64_t offset, std::string_view what,
                       Status status = Status::kGrammarSyntax);
-// Fails with the message "LINE:COLUMN: what: name".
+// Fails with the message "LINE:COLUMN: what: NAME". NAME is `name`, cut off after 32 bytes.
 Status fail_at_name(Error* error, std::span<const char> source, uint64_t offset, std::string_view what,
                     std::span<const char> name);
 
