@@ -113,25 +113,25 @@ sotto_status sotto_vocabulary_memory_size(const sotto_vocabulary_params* params,
 }
 
 sotto_status sotto_vocabulary_init(const sotto_vocabulary_params* params, void* memory, size_t memory_size,
-                                   sotto_vocabulary** vocabulary, sotto_error* error) {
+                                   sotto_vocabulary** c_vocabulary, sotto_error* error) {
   ErrorOut out(error);
   if (memory == nullptr) return out.null_argument("memory");
-  if (vocabulary == nullptr) return out.null_argument("vocabulary");
+  if (c_vocabulary == nullptr) return out.null_argument("vocabulary");
   sotto_vocabulary_params given;
   if (const sotto_status bad = read_vocabulary(params, &given, &out); bad != SOTTO_OK) return bad;
   if (!sotto::capi::is_aligned(memory)) return out.misaligned("memory");
-  Vocabulary* made = nullptr;
+  Vocabulary* vocabulary = nullptr;
   const Status status =
       given.model != nullptr
-          ? sotto::place_model_vocabulary(unwrap(given.model)->view(), memory, memory_size, &made, out.get())
-          : sotto::place_vocabulary(source_of(given), memory, memory_size, &made, out.get());
-  if (status == Status::kOk) *vocabulary = reinterpret_cast<sotto_vocabulary*>(made);
+          ? sotto::place_model_vocabulary(unwrap(given.model)->view(), memory, memory_size, &vocabulary, out.get())
+          : sotto::place_vocabulary(source_of(given), memory, memory_size, &vocabulary, out.get());
+  if (status == Status::kOk) *c_vocabulary = reinterpret_cast<sotto_vocabulary*>(vocabulary);
   return wrap(status);
 }
 
 size_t sotto_grammar_typical_memory(size_t source_size) { return sotto::typical_compile_memory(source_size); }
 
-sotto_status sotto_grammar_compile(const char* source, size_t source_size, const sotto_grammar_params* params,
+sotto_status sotto_grammar_compile(const char* source, size_t source_size, const sotto_grammar_params* c_params,
                                    void* memory, size_t memory_size, sotto_grammar** grammar, size_t* grammar_size,
                                    sotto_error* error) {
   ErrorOut out(error);
@@ -139,16 +139,16 @@ sotto_status sotto_grammar_compile(const char* source, size_t source_size, const
   if (memory == nullptr) return out.null_argument("memory");
   if (grammar == nullptr) return out.null_argument("grammar");
   if (grammar_size == nullptr) return out.null_argument("grammar_size");
-  GrammarParams read;
-  if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
+  GrammarParams params;
+  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
   if (!sotto::capi::is_aligned(memory)) return out.misaligned("memory");
   const std::span<const char> text = {source == nullptr ? "" : source, source_size};
-  Log log = {read.log, read.log_user_data, text};
+  Log log = {params.log, params.log_user_data, text};
   sotto::RuleWarnings warnings;
-  if (read.log != nullptr) warnings = {&log, warn_unreachable};
+  if (params.log != nullptr) warnings = {&log, warn_unreachable};
   const CompiledGrammar* compiled = nullptr;
   const Status status =
-      compile_source(text, read, warnings, {static_cast<uint8_t*>(memory), memory_size}, &compiled, out.get());
+      compile_source(text, params, warnings, {static_cast<uint8_t*>(memory), memory_size}, &compiled, out.get());
   if (status != Status::kOk) return wrap(status);
   *grammar = static_cast<sotto_grammar*>(memory);
   *grammar_size = static_cast<size_t>(compiled->size());
@@ -177,37 +177,37 @@ sotto_status sotto_grammar_load(const void* image, size_t image_size, const sott
 }
 
 sotto_status sotto_matcher_memory_size(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
-                                       const sotto_matcher_params* params, size_t* memory_size, sotto_error* error) {
+                                       const sotto_matcher_params* c_params, size_t* memory_size, sotto_error* error) {
   ErrorOut out(error);
   if (grammar == nullptr) return out.null_argument("grammar");
   if (memory_size == nullptr) return out.null_argument("memory_size");
-  MatcherParams read;
-  if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
+  MatcherParams params;
+  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
   size_t size = 0;
-  const sotto_status status = find_size(grammar, vocabulary, read, &size, &out);
+  const sotto_status status = find_size(grammar, vocabulary, params, &size, &out);
   if (status == SOTTO_OK) *memory_size = size;
   return status;
 }
 
 sotto_status sotto_matcher_init(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
-                                const sotto_matcher_params* params, void* memory, size_t memory_size,
-                                sotto_matcher** matcher, sotto_error* error) {
+                                const sotto_matcher_params* c_params, void* memory, size_t memory_size,
+                                sotto_matcher** c_matcher, sotto_error* error) {
   ErrorOut out(error);
   if (grammar == nullptr) return out.null_argument("grammar");
   if (memory == nullptr) return out.null_argument("memory");
-  if (matcher == nullptr) return out.null_argument("matcher");
-  MatcherParams read;
-  if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
+  if (c_matcher == nullptr) return out.null_argument("matcher");
+  MatcherParams params;
+  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
   size_t needed = 0;
-  const sotto_status status = find_size(grammar, vocabulary, read, &needed, &out);
+  const sotto_status status = find_size(grammar, vocabulary, params, &needed, &out);
   if (status != SOTTO_OK) return status;
   const Status usable = sotto::check_memory(memory, memory_size, needed, out.get());
   if (usable != Status::kOk) return wrap(usable);
-  auto* made = new (memory) Matcher;
-  const Status started = made->init(*unwrap(grammar), unwrap(vocabulary), read,
-                                    static_cast<uint8_t*>(memory) + kMatcherBytes, {}, out.get());
+  auto* matcher = new (memory) Matcher;
+  const Status started = matcher->init(*unwrap(grammar), unwrap(vocabulary), params,
+                                       static_cast<uint8_t*>(memory) + kMatcherBytes, {}, out.get());
   if (started != Status::kOk) return wrap(started);
-  *matcher = reinterpret_cast<sotto_matcher*>(made);
+  *c_matcher = reinterpret_cast<sotto_matcher*>(matcher);
   return SOTTO_OK;
 }
 
@@ -303,7 +303,7 @@ sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* mat
   ErrorOut out(error);
   if (handle == nullptr) return out.null_argument("session");
   sotto::Session& session = *unwrap(handle);
-  if (session.is_in_step()) return out.in_step("session");
+  if (session.is_in_callback()) return out.in_callback("session");
   if (matcher == nullptr) return wrap(session.set_constraint(nullptr));
   Matcher& used = *unwrap_matcher(matcher);
   const uint32_t own = session.stream().model().config().vocabulary_size;

@@ -51,39 +51,39 @@ uint64_t count_weight_bytes(const Model& model) {
 
 uint32_t bits_of(const sotto::LinearWeights& weights) { return weights.tiles == nullptr ? 8 : 4; }
 
-uint32_t most_layer_weight_bits(const Model& model) {
-  uint32_t most = 0;
+uint32_t max_layer_weight_bits(const Model& model) {
+  uint32_t max_bits = 0;
   for (size_t i = 0; i + 1 < model.view().linear_count(); ++i) {
-    most = std::max(most, bits_of(model.view().linear(i)));
+    max_bits = std::max(max_bits, bits_of(model.view().linear(i)));
   }
-  return most;
+  return max_bits;
 }
 
 }  // namespace
 
-sotto_status sotto_model_memory_size(const void* file, size_t file_size, const sotto_model_params* params,
+sotto_status sotto_model_memory_size(const void* file, size_t file_size, const sotto_model_params* c_params,
                                      size_t* memory_size, sotto_error* error) {
   ErrorOut out(error);
   if (file == nullptr) return out.null_argument("file");
   if (memory_size == nullptr) return out.null_argument("memory_size");
-  ModelParams read;
-  if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
-  return wrap(Model::memory_size(file, file_size, read, memory_size, out.get()));
+  ModelParams params;
+  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  return wrap(Model::memory_size(file, file_size, params, memory_size, out.get()));
 }
 
-sotto_status sotto_model_init(const void* file, size_t file_size, const sotto_model_params* params, void* memory,
-                              size_t memory_size, sotto_model** model, sotto_error* error) {
+sotto_status sotto_model_init(const void* file, size_t file_size, const sotto_model_params* c_params, void* memory,
+                              size_t memory_size, sotto_model** c_model, sotto_error* error) {
   ErrorOut out(error);
   if (file == nullptr) return out.null_argument("file");
   if (memory == nullptr) return out.null_argument("memory");
-  if (model == nullptr) return out.null_argument("model");
-  ModelParams read;
-  if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
-  Model* made = nullptr;
-  const sotto::Status status = Model::init(file, file_size, read, memory, memory_size, &made, out.get());
+  if (c_model == nullptr) return out.null_argument("model");
+  ModelParams params;
+  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  Model* model = nullptr;
+  const sotto::Status status = Model::init(file, file_size, params, memory, memory_size, &model, out.get());
   if (status != sotto::Status::kOk) return wrap(status);
-  log_model(read, *made);
-  *model = reinterpret_cast<sotto_model*>(made);
+  log_model(params, *model);
+  *c_model = reinterpret_cast<sotto_model*>(model);
   return SOTTO_OK;
 }
 
@@ -107,7 +107,7 @@ sotto_status sotto_model_get_info(const sotto_model* handle, sotto_model_info* i
   filled.packed_in_place = model.packed_in_place();
   filled.parameter_count = count_parameters(model);
   filled.weight_bytes = count_weight_bytes(model);
-  filled.layer_weight_bits = most_layer_weight_bits(model);
+  filled.layer_weight_bits = max_layer_weight_bits(model);
   filled.head_weight_bits = bits_of(model.head());
   filled.end_of_text_count = static_cast<uint32_t>(model.view().end_of_text_tokens().size());
   const sotto::SamplingDefaults& defaults = model.view().sampling_defaults();

@@ -33,7 +33,7 @@ struct StepInput {
 
 sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_input* params, StepInput* step,
                         ErrorOut* out) {
-  if (sampler.is_in_step()) return out->in_step("sampler");
+  if (sampler.is_in_callback()) return out->in_callback("sampler");
   if (params == nullptr) return out->null_argument("input");
   if (params->struct_size == 0) return out->bad_struct("input");
   const sotto_sampler_input given = sotto::capi::read(params, kNoInput);
@@ -67,14 +67,15 @@ sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_in
 
 }  // namespace
 
-sotto_status sotto_session_set_sampler(sotto_session* session, const sotto_sampler_params* params, sotto_error* error) {
+sotto_status sotto_session_set_sampler(sotto_session* session, const sotto_sampler_params* c_params,
+                                       sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
-  if (unwrap(session)->is_in_step()) return out.in_step("session");
-  if (params == nullptr) return out.null_argument("params");
-  SamplerParams read;
-  if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
-  return wrap(unwrap(session)->set_sampler(read, out.get()));
+  if (unwrap(session)->is_in_callback()) return out.in_callback("session");
+  if (c_params == nullptr) return out.null_argument("params");
+  SamplerParams params;
+  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  return wrap(unwrap(session)->set_sampler(params, out.get()));
 }
 
 sotto_status sotto_sampler_memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* memory_size,
@@ -85,10 +86,10 @@ sotto_status sotto_sampler_memory_size(size_t vocabulary_size, uint32_t list_byt
 }
 
 sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_size, uint32_t list_bytes, void* memory,
-                                size_t memory_size, sotto_sampler** sampler, sotto_error* error) {
+                                size_t memory_size, sotto_sampler** c_sampler, sotto_error* error) {
   ErrorOut out(error);
   if (memory == nullptr) return out.null_argument("memory");
-  if (sampler == nullptr) return out.null_argument("sampler");
+  if (c_sampler == nullptr) return out.null_argument("sampler");
   const sotto::Model* model = unwrap(handle);
   sotto::SamplerShape shape;
   shape.vocabulary_size = vocabulary_size;
@@ -102,21 +103,21 @@ sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_siz
     shape.defaults = &model->view().sampling_defaults();
     if (model->tokenizer() != nullptr) shape.bytes = {model, bytes_of};
   }
-  StandaloneSampler* made = nullptr;
+  StandaloneSampler* sampler = nullptr;
   const Status status =
-      StandaloneSampler::init(*sotto::find_vector_kernels(), shape, memory, memory_size, &made, out.get());
-  if (status == Status::kOk) *sampler = reinterpret_cast<sotto_sampler*>(made);
+      StandaloneSampler::init(*sotto::find_vector_kernels(), shape, memory, memory_size, &sampler, out.get());
+  if (status == Status::kOk) *c_sampler = reinterpret_cast<sotto_sampler*>(sampler);
   return wrap(status);
 }
 
-sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_params* params, sotto_error* error) {
+sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_params* c_params, sotto_error* error) {
   ErrorOut out(error);
   if (sampler == nullptr) return out.null_argument("sampler");
-  if (unwrap_sampler(sampler)->is_in_step()) return out.in_step("sampler");
-  if (params == nullptr) return out.null_argument("params");
-  SamplerParams read;
-  if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
-  return wrap(unwrap_sampler(sampler)->set_params(read, out.get()));
+  if (unwrap_sampler(sampler)->is_in_callback()) return out.in_callback("sampler");
+  if (c_params == nullptr) return out.null_argument("params");
+  SamplerParams params;
+  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  return wrap(unwrap_sampler(sampler)->set_params(params, out.get()));
 }
 
 sotto_status sotto_sampler_pick(sotto_sampler* handle, const sotto_sampler_input* input, sotto_token* token,
@@ -145,29 +146,29 @@ sotto_status sotto_sampler_apply(sotto_sampler* handle, const sotto_sampler_inpu
   if (const sotto_status bad = read_input(sampler, input, &step, &out); bad != SOTTO_OK) {
     return bad;
   }
-  sotto::Candidates& left = sampler.apply(step.logits, step.mask, step.input);
-  *count = left.count();
-  if (left.count() > capacity) {
+  sotto::Candidates& candidates = sampler.apply(step.logits, step.mask, step.input);
+  *count = candidates.count();
+  if (candidates.count() > capacity) {
     return wrap(fail(out.get(), Status::kBufferTooSmall, "capacity is ", capacity,
-                     "; it must be at least the number of tokens that are left, ", left.count()));
+                     "; it must be at least the number of remaining tokens, ", candidates.count()));
   }
-  for (size_t i = 0; i < left.count(); ++i) tokens[i] = left.id(i);
-  sotto::write_probabilities(left, probabilities);
+  for (size_t i = 0; i < candidates.count(); ++i) tokens[i] = candidates.id(i);
+  sotto::write_probabilities(candidates, probabilities);
   return SOTTO_OK;
 }
 
-sotto_status sotto_watermark_detect(const sotto_watermark_params* params, size_t vocabulary_size,
+sotto_status sotto_watermark_detect(const sotto_watermark_params* c_params, size_t vocabulary_size,
                                     const sotto_token* tokens, size_t count, sotto_watermark_result* result,
                                     sotto_error* error) {
   ErrorOut out(error);
-  if (params == nullptr) return out.null_argument("params");
+  if (c_params == nullptr) return out.null_argument("params");
   if (tokens == nullptr && count != 0) return out.null_argument("tokens");
   if (result == nullptr) return out.null_argument("result");
   if (result->struct_size == 0) return out.bad_struct("result");
-  sotto::WatermarkParams read;
-  if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
+  sotto::WatermarkParams params;
+  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
   sotto::WatermarkResult found;
-  const Status status = sotto::detect_watermark(read, {tokens, count}, vocabulary_size, &found, out.get());
+  const Status status = sotto::detect_watermark(params, {tokens, count}, vocabulary_size, &found, out.get());
   if (status != Status::kOk) return wrap(status);
   sotto_watermark_result filled = {};
   filled.is_marked = found.is_marked ? 1 : 0;

@@ -7,20 +7,20 @@ using sotto::capi::ErrorOut;
 using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
-sotto_status sotto_session_search(sotto_session* session, const sotto_search_params* params,
+sotto_status sotto_session_search(sotto_session* session, const sotto_search_params* c_params,
                                   const sotto_sequence** sequences, size_t* count, sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
-  if (unwrap(session)->is_in_step()) return out.in_step("session");
+  if (unwrap(session)->is_in_callback()) return out.in_callback("session");
   if (sequences == nullptr) return out.null_argument("sequences");
   if (count == nullptr) return out.null_argument("count");
-  sotto::SearchParams read;
-  if (const sotto_status bad = sotto::capi::read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
+  sotto::SearchParams params;
+  if (const sotto_status bad = sotto::capi::read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
   if constexpr (!sotto::kHasSearch) {
     return wrap(fail(out.get(), Status::kUnsupported, "searches: this library is built with SOTTO_WITH_SEARCH=OFF"));
   } else {
     std::span<const SearchSequence> found;
-    const Status status = unwrap(session)->search(read, &found, out.get());
+    const Status status = unwrap(session)->search(params, &found, out.get());
     if (wrap(status) < 0) return wrap(status);
     *sequences = reinterpret_cast<const sotto_sequence*>(found.data());
     *count = found.size();

@@ -33,27 +33,27 @@ sotto_status call(sotto_session* session, Function function) {
 
 }  // namespace
 
-sotto_status sotto_session_memory_size(const sotto_model* model, const sotto_session_params* params,
+sotto_status sotto_session_memory_size(const sotto_model* model, const sotto_session_params* c_params,
                                        size_t* memory_size, sotto_error* error) {
   ErrorOut out(error);
   if (model == nullptr) return out.null_argument("model");
   if (memory_size == nullptr) return out.null_argument("memory_size");
-  SessionParams read;
-  if (const sotto_status bad = read_session_params(params, &read, &out); bad != SOTTO_OK) return bad;
-  return wrap(Session::memory_size(*unwrap(model), read, memory_size, out.get()));
+  SessionParams params;
+  if (const sotto_status bad = read_session_params(c_params, &params, &out); bad != SOTTO_OK) return bad;
+  return wrap(Session::memory_size(*unwrap(model), params, memory_size, out.get()));
 }
 
-sotto_status sotto_session_init(const sotto_model* model, const sotto_session_params* params, void* memory,
-                                size_t memory_size, sotto_session** session, sotto_error* error) {
+sotto_status sotto_session_init(const sotto_model* model, const sotto_session_params* c_params, void* memory,
+                                size_t memory_size, sotto_session** c_session, sotto_error* error) {
   ErrorOut out(error);
   if (model == nullptr) return out.null_argument("model");
   if (memory == nullptr) return out.null_argument("memory");
-  if (session == nullptr) return out.null_argument("session");
-  SessionParams read;
-  if (const sotto_status bad = read_session_params(params, &read, &out); bad != SOTTO_OK) return bad;
-  Session* made = nullptr;
-  const Status status = Session::init(*unwrap(model), read, memory, memory_size, &made, out.get());
-  if (status == Status::kOk) *session = reinterpret_cast<sotto_session*>(made);
+  if (c_session == nullptr) return out.null_argument("session");
+  SessionParams params;
+  if (const sotto_status bad = read_session_params(c_params, &params, &out); bad != SOTTO_OK) return bad;
+  Session* session = nullptr;
+  const Status status = Session::init(*unwrap(model), params, memory, memory_size, &session, out.get());
+  if (status == Status::kOk) *c_session = reinterpret_cast<sotto_session*>(session);
   return wrap(status);
 }
 
@@ -110,7 +110,7 @@ sotto_status sotto_session_rewind(sotto_session* session, uint64_t token_count) 
 
 sotto_status sotto_session_get_error(const sotto_session* session, sotto_error* error) {
   if (session == nullptr || error == nullptr || error->struct_size == 0) return SOTTO_INVALID_ARGUMENT;
-  sotto::capi::fill(error, sotto::capi::lower(unwrap(session)->last_error()));
+  sotto::capi::fill(error, sotto::capi::to_c(unwrap(session)->last_error()));
   return SOTTO_OK;
 }
 
@@ -139,7 +139,7 @@ void sotto_session_reset_timings(sotto_session* session) {
 sotto_status sotto_session_set_stops(sotto_session* session, const sotto_stop_params* params, sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
-  if (unwrap(session)->is_in_step()) return out.in_step("session");
+  if (unwrap(session)->is_in_callback()) return out.in_callback("session");
   if (params == nullptr) return out.null_argument("params");
   sotto::StopParams stops;
   if (const sotto_status bad = read_params(params, "params", &stops, &out); bad != SOTTO_OK) return bad;
@@ -151,15 +151,15 @@ sotto_status sotto_session_heal(sotto_session* session) {
   return call(session, [](Session& s) { return s.heal(); });
 }
 
-sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guide, const sotto_guide_params* params,
+sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guide, const sotto_guide_params* c_params,
                                      sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
-  if (unwrap(session)->is_in_step()) return out.in_step("session");
-  sotto::GuideParams read;
-  if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
-  if (guide != nullptr && unwrap(guide)->is_in_step()) return out.in_step("guide");
-  return wrap(unwrap(session)->set_guide(unwrap(guide), read, out.get()));
+  if (unwrap(session)->is_in_callback()) return out.in_callback("session");
+  sotto::GuideParams params;
+  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  if (guide != nullptr && unwrap(guide)->is_in_callback()) return out.in_callback("guide");
+  return wrap(unwrap(session)->set_guide(unwrap(guide), params, out.get()));
 }
 
 sotto_status sotto_session_score(sotto_session* session, const sotto_token* tokens, size_t count,
@@ -197,14 +197,14 @@ sotto_status sotto_session_embed(sotto_session* session, const sotto_token* toke
 
 sotto_status sotto_session_saved_size(const sotto_session* session, size_t* size) {
   if (session == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
-  if (unwrap(session)->is_in_step()) return SOTTO_INVALID_STATE;
+  if (unwrap(session)->is_in_callback()) return SOTTO_INVALID_STATE;
   *size = SavedState::size(*unwrap(session));
   return SOTTO_OK;
 }
 
 sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_t capacity, size_t* size) {
   if (session == nullptr || bytes == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
-  if (unwrap(session)->is_in_step()) return SOTTO_INVALID_STATE;
+  if (unwrap(session)->is_in_callback()) return SOTTO_INVALID_STATE;
   *size = SavedState::size(*unwrap(session));
   if (*size > capacity) return SOTTO_BUFFER_TOO_SMALL;
   SavedState::save(*unwrap(session), static_cast<uint8_t*>(bytes));
@@ -214,7 +214,7 @@ sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_
 sotto_status sotto_session_restore(sotto_session* session, const void* bytes, size_t size, sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
-  if (unwrap(session)->is_in_step()) return out.in_step("session");
+  if (unwrap(session)->is_in_callback()) return out.in_callback("session");
   if (bytes == nullptr) return out.null_argument("bytes");
   return wrap(SavedState::restore({static_cast<const uint8_t*>(bytes), size}, unwrap(session), out.get()));
 }
@@ -223,7 +223,7 @@ sotto_status sotto_session_fork(const sotto_session* from, sotto_session* to, so
   ErrorOut out(error);
   if (from == nullptr) return out.null_argument("from");
   if (to == nullptr) return out.null_argument("to");
-  if (unwrap(from)->is_in_step()) return out.in_step("from");
-  if (unwrap(to)->is_in_step()) return out.in_step("to");
+  if (unwrap(from)->is_in_callback()) return out.in_callback("from");
+  if (unwrap(to)->is_in_callback()) return out.in_callback("to");
   return wrap(SavedState::fork(*unwrap(from), unwrap(to), out.get()));
 }

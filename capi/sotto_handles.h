@@ -66,13 +66,13 @@ void init_params(T* params, size_t size, const T& defaults) {
   fill(params, defaults);
 }
 
-inline sotto_error lower(const Error& error) {
-  sotto_error lowered = {};
-  lowered.status = wrap(error.status);
-  lowered.offset = error.offset;
-  static_assert(sizeof lowered.message == sizeof error.message);
-  std::memcpy(lowered.message, error.message, sizeof lowered.message);
-  return lowered;
+inline sotto_error to_c(const Error& error) {
+  sotto_error c_error = {};
+  c_error.status = wrap(error.status);
+  c_error.offset = error.offset;
+  static_assert(sizeof c_error.message == sizeof error.message);
+  std::memcpy(c_error.message, error.message, sizeof c_error.message);
+  return c_error;
 }
 
 // Copies the details of a failure to the caller at the end of its lifetime.
@@ -81,7 +81,7 @@ class ErrorOut {
   explicit ErrorOut(sotto_error* out) : out_(out) {}
   ~ErrorOut() {
     if (out_ == nullptr || error_.status == Status::kOk) return;
-    fill(out_, lower(error_));
+    fill(out_, to_c(error_));
   }
   ErrorOut(const ErrorOut&) = delete;
   ErrorOut& operator=(const ErrorOut&) = delete;
@@ -92,10 +92,10 @@ class ErrorOut {
   sotto_status null_argument(const char* name) {
     return wrap(fail(&error_, Status::kInvalidArgument, name, " is NULL"));
   }
-  // Fails because the session is called from a callback of its sampler or search.
-  sotto_status in_step(const char* name) {
-    return wrap(
-        fail(&error_, Status::kInvalidState, name, " is in a step: callbacks of a sampler or a search cannot use it"));
+  // Fails because a sampler or session is called from its own callback.
+  sotto_status in_callback(const char* name) {
+    return wrap(fail(&error_, Status::kInvalidState, name,
+                     " is in use: it cannot be called from its own sampler or search callback"));
   }
   sotto_status misaligned(const char* name) {
     return wrap(fail(&error_, Status::kMemoryMisaligned, name, " is not aligned to 64 bytes"));

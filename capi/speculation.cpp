@@ -6,20 +6,21 @@ using sotto::capi::ErrorOut;
 using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
-sotto_status sotto_session_set_speculation(sotto_session* session, const sotto_speculation_params* params,
+sotto_status sotto_session_set_speculation(sotto_session* session, const sotto_speculation_params* c_params,
                                            sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
-  if (unwrap(session)->is_in_step()) return out.in_step("session");
-  SpeculationParams read;
-  if (const sotto_status bad = sotto::capi::read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
-  if (params == nullptr) read.sources = 0;
-  if (!sotto::kHasSpeculation && read.sources != 0) {
+  if (unwrap(session)->is_in_callback()) return out.in_callback("session");
+  SpeculationParams params;
+  if (const sotto_status bad = sotto::capi::read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  if (c_params == nullptr) params.sources = 0;
+  if (!sotto::kHasSpeculation && params.sources != 0) {
     return wrap(fail(out.get(), sotto::Status::kUnsupported,
                      "speculation: this library is built with SOTTO_WITH_SPECULATION=OFF"));
   }
-  if (read.draft_session != nullptr && read.draft_session->is_in_step()) return out.in_step("draft_session");
-  return wrap(unwrap(session)->set_speculation(read, out.get()));
+  if (params.draft_session != nullptr && params.draft_session->is_in_callback())
+    return out.in_callback("draft_session");
+  return wrap(unwrap(session)->set_speculation(params, out.get()));
 }
 
 sotto_status sotto_session_get_speculation_info(const sotto_session* session, sotto_speculation_info* info) {

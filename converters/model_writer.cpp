@@ -268,7 +268,7 @@ class ModelWriter {
     write_ends();
     finish_step();
     write_deferred(verified_);
-    if (packed_size() >= WriteOptions::kLeastPages * options_.page_size) {
+    if (packed_size() >= WriteOptions::kMinPages * options_.page_size) {
       align_end(options_.page_size);
     }
     write_deferred(embedding_);

@@ -51,10 +51,10 @@ struct WriteOptions {
   const TokenizerData* tokenizer = nullptr;  // null if the file gets none
   // May be null for a file without a packed section. Files whose weights all have 4 bits have none either.
   const Packer* packer = nullptr;
-  // Size of the largest pages with which systems map files. A packed section of at least kLeastPages of them begins on
+  // Size of the largest pages with which systems map files. A packed section of at least kMinPages of them begins on
   // a page boundary, together with the data that is read with it.
   uint64_t page_size = uint64_t{2} << 20;
-  static constexpr uint64_t kLeastPages = 32;
+  static constexpr uint64_t kMinPages = 32;
   bool is_dry_run = false;  // whether to write no file, and no bytes that the report does not need
   // Called between tensors with the completed fraction, 0 to 1. May throw to stop.
   std::function<void(double fraction)> progress = [](double) {};

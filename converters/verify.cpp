@@ -47,9 +47,9 @@ Verification verify(const ModelFile& model, const Checkpoint& checkpoint, unsign
   result.differences = find_differences(model.info(), checkpoint.info());
   if (!result.differences.empty()) return result;
 
-  constexpr uint32_t kMostTokens = 64;
+  constexpr uint32_t kMaxTokens = 64;
   const ModelShape& shape = checkpoint.info().shape;
-  result.token_count = std::min(kMostTokens, shape.position_count);
+  result.token_count = std::min(kMaxTokens, shape.position_count);
   std::vector<int32_t> tokens(result.token_count);
   for (size_t i = 0; i < tokens.size(); ++i) {
     tokens[i] = static_cast<int32_t>(split_mix(0, i) % shape.vocabulary_size);

@@ -100,16 +100,16 @@ class ErrorModel {
   double weight_step_of(std::span<const float> scales, std::vector<double>& slopes) const {
     double sum = 0;
     for (size_t o = 0; o < importance_.size(); ++o) {
-      float most = 0;
+      float largest = 0;
       size_t where = 0;
       for (size_t c = 0; c < channels_; ++c) {
         const float value = std::fabs(weights_[o * channels_ + c]) * scales[c];
-        if (value > most) {
-          most = value;
+        if (value > largest) {
+          largest = value;
           where = c;
         }
       }
-      const double square = importance_[o] * static_cast<double>(most) * most;
+      const double square = importance_[o] * static_cast<double>(largest) * largest;
       sum += square;
       slopes[where] += square;
     }
@@ -150,14 +150,14 @@ ChannelMap balance_channels(std::span<const float> x, std::vector<float> shifts,
     range = std::max(range, std::fabs(x[i] - shifts[i % channels]));
   }
   const std::vector<double> powers = weight_powers(layer, importance);
-  constexpr float kLeast = 1e-6f;
-  const float least_range = std::max(kLeast * *std::max_element(ranges.begin(), ranges.end()), kLeast);
-  const double most_power = *std::max_element(powers.begin(), powers.end());
-  const float least_weight = std::max(kLeast * static_cast<float>(std::sqrt(most_power)), kLeast);
+  constexpr float kMin = 1e-6f;
+  const float min_range = std::max(kMin * *std::max_element(ranges.begin(), ranges.end()), kMin);
+  const double max_power = *std::max_element(powers.begin(), powers.end());
+  const float min_weight = std::max(kMin * static_cast<float>(std::sqrt(max_power)), kMin);
   std::vector<float> scales(channels);
   for (size_t c = 0; c < channels; ++c) {
     const auto weight = static_cast<float>(std::sqrt(powers[c]));
-    scales[c] = std::sqrt(std::max(ranges[c], least_range) / std::max(weight, least_weight));
+    scales[c] = std::sqrt(std::max(ranges[c], min_range) / std::max(weight, min_weight));
   }
   return {std::move(scales), std::move(shifts)};
 }
@@ -170,11 +170,11 @@ ChannelMap optimize_channels(std::span<const float> x, const FloatLinear& layer,
   const ErrorModel model(x, map.shifts, layer, importance);
   std::vector<float> scales = map.scales;
   std::vector<double> slopes(scales.size());
-  double least = std::numeric_limits<double>::infinity();
+  double smallest = std::numeric_limits<double>::infinity();
   for (int step = 0; step < kSteps; ++step) {
     const double error = model.error(scales, slopes);
-    if (error < least) {
-      least = error;
+    if (error < smallest) {
+      smallest = error;
       map.scales = scales;
     }
     double squares = 0;

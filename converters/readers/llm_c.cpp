@@ -131,8 +131,8 @@ class LlmCFile final : public TensorFile {
     shape.feed_forward_size = static_cast<uint32_t>(std::min(uint64_t{4} * count(6), uint64_t{UINT32_MAX}));
     check_info(info_, path().string());
     const uint32_t rows = version == 1 ? shape.vocabulary_size : count(7);
-    constexpr uint32_t kMostRows = uint32_t{1} << 25;
-    if (rows < shape.vocabulary_size || rows > kMostRows) {
+    constexpr uint32_t kMaxRows = uint32_t{1} << 25;
+    if (rows < shape.vocabulary_size || rows > kMaxRows) {
       fail("the padded vocabulary has " + std::to_string(rows) + " tokens, the vocabulary itself " +
            std::to_string(shape.vocabulary_size));
     }

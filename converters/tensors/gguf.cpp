@@ -182,15 +182,15 @@ void check_start(HeaderReader& in) {
 
 // Reads the description of one tensor. The offset is relative to the start of the data.
 TensorEntry read_entry(HeaderReader& in, const std::string& where) {
-  constexpr uint32_t kMostDimensions = 4;
-  constexpr uint64_t kMostElements = uint64_t{1} << 56;  // times the bytes of an element, this does not overflow
+  constexpr uint32_t kMaxDimensions = 4;
+  constexpr uint64_t kMaxElements = uint64_t{1} << 56;  // times the bytes of an element, this does not overflow
   TensorEntry entry;
   const auto dimensions = in.number<uint32_t>();
-  if (dimensions > kMostDimensions) fail_at(where, "it has " + std::to_string(dimensions) + " dimensions, more than 4");
+  if (dimensions > kMaxDimensions) fail_at(where, "it has " + std::to_string(dimensions) + " dimensions, more than 4");
   entry.element_count = 1;
   for (uint32_t i = 0; i < dimensions; ++i) {
     const auto extent = in.number<uint64_t>();
-    if (extent == 0 || extent > kMostElements / entry.element_count) fail_at(where, "its shape is too large or 0");
+    if (extent == 0 || extent > kMaxElements / entry.element_count) fail_at(where, "its shape is too large or 0");
     entry.element_count *= extent;
     entry.shape.insert(entry.shape.begin(), extent);  // the file has the innermost extent first
   }
@@ -226,9 +226,9 @@ GgufFile::GgufFile(const std::filesystem::path& path) : TensorFile(path) {
   }
   uint64_t alignment = 32;
   if (const auto found = values_.find("general.alignment"); found != values_.end()) {
-    constexpr uint64_t kMost = uint64_t{1} << 20;
+    constexpr uint64_t kMaxAlignment = uint64_t{1} << 20;
     alignment = found->is_number_unsigned() ? found->get<uint64_t>() : 0;
-    if (alignment == 0 || alignment > kMost) in.fail("general.alignment is not a number between 1 and 1048576");
+    if (alignment == 0 || alignment > kMaxAlignment) in.fail("general.alignment is not a number between 1 and 1048576");
   }
 
   // The format requires that the data of the tensors follow each other, with no more between them than the alignment.
@@ -262,12 +262,12 @@ std::vector<float> GgufFile::decode(const TensorEntry& entry, uint64_t first, ui
   // Whole blocks are converted, which may begin before `first` and end after `first` + `count`.
   const uint64_t begin = first / type.block_elements;
   const uint64_t end = (first + count + type.block_elements - 1) / type.block_elements;
-  const uint64_t most = (uint64_t{1} << 20) / type.block_bytes;
-  std::vector<uint8_t> blocks(std::min(end - begin, most) * type.block_bytes);
+  const uint64_t max_blocks = (uint64_t{1} << 20) / type.block_bytes;
+  std::vector<uint8_t> blocks(std::min(end - begin, max_blocks) * type.block_bytes);
   std::vector<float> values((end - begin) * type.block_elements);
   float* to = values.data();
   for (uint64_t block = begin; block < end;) {
-    const uint64_t take = std::min(end - block, most);
+    const uint64_t take = std::min(end - block, max_blocks);
     file_.read_at(entry.offset + block * type.block_bytes, blocks.data(), take * type.block_bytes);
     for (uint64_t i = 0; i < take; ++i, to += type.block_elements) {
       type.dequantize(blocks.data() + i * type.block_bytes, to);

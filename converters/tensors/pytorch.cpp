@@ -106,14 +106,14 @@ bool is_contiguous(const std::vector<uint64_t>& shape, const std::vector<uint64_
 
 // Returns the number of storage elements up to the last one of a tensor, or UINT64_MAX if it overflows. No extent is 0.
 uint64_t element_end(uint64_t offset, const std::vector<uint64_t>& shape, const std::vector<uint64_t>& strides) {
-  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+  constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
   uint64_t last = offset;
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     const uint64_t steps = shape[axis] - 1;
-    if (steps != 0 && strides[axis] > (kMost - 1 - last) / steps) return kMost;
+    if (steps != 0 && strides[axis] > (kMax - 1 - last) / steps) return kMax;
     last += steps * strides[axis];
   }
-  return last == kMost ? kMost : last + 1;
+  return last == kMax ? kMax : last + 1;
 }
 
 // Returns a number, flag or text, or null for anything else.

@@ -131,8 +131,9 @@ class Table {
 
   std::string_view block_bytes(const Block& block) const {
     const std::string where = where_ + ": block at byte " + std::to_string(block.offset);
-    const uint64_t most = bytes_.size() - kFooterSize;
-    if (block.size > most || block.offset > most - block.size || most - block.size - block.offset < kTrailerSize) {
+    const uint64_t available = bytes_.size() - kFooterSize;
+    if (block.size > available || block.offset > available - block.size ||
+        available - block.size - block.offset < kTrailerSize) {
       fail_at(where, "its " + std::to_string(block.size) + " bytes end after the file");
     }
     const char* const data = bytes_.data() + block.offset;
@@ -234,14 +235,14 @@ struct Variable {
 };
 
 void read_shape(Bytes message, const std::string& where, std::vector<uint64_t>* shape) {
-  constexpr size_t kMostDimensions = 8;
+  constexpr size_t kMaxDimensions = 8;
   read_message(message, [&](uint64_t number, uint64_t, std::string_view bytes) {
     if (number != 2) return;  // a dimension
     uint64_t extent = 0;
     read_message(Bytes(bytes, where), [&](uint64_t part, uint64_t value, std::string_view) {
       if (part == 1) extent = value;
     });
-    if (shape->size() == kMostDimensions) fail_at(where, "it has more than 8 dimensions");
+    if (shape->size() == kMaxDimensions) fail_at(where, "it has more than 8 dimensions");
     shape->push_back(extent);
   });
 }

@@ -170,10 +170,10 @@ void Builder::put_tokens() {
 }
 
 void Builder::put_merge_index() {
-  const size_t least_slots = std::bit_ceil(2 * data_.merges.size() + 1);
-  size_t slot_count = least_slots;
+  const size_t min_slots = std::bit_ceil(2 * data_.merges.size() + 1);
+  size_t slot_count = min_slots;
   for (bool done = false; !done; slot_count *= 2) {
-    if (slot_count > 64 * least_slots) throw std::runtime_error("tokenizer: merges collide");
+    if (slot_count > 64 * min_slots) throw std::runtime_error("tokenizer: merges collide");
     data_.merge_index.assign(slot_count, 0);
     done = true;
     for (size_t rank = 0; rank < data_.merges.size() && done; ++rank) {

@@ -34,8 +34,8 @@ std::string type_of(const json& component) {
 }
 
 int64_t token_id(const json& id, const std::string& text) {
-  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
-  const bool is_too_large = id.is_number_unsigned() && id.get<uint64_t>() > kMost;
+  constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
+  const bool is_too_large = id.is_number_unsigned() && id.get<uint64_t>() > kMax;
   if (id.is_number_integer() && !is_too_large) return id.get<int64_t>();
   throw std::runtime_error("the id of token " + in_quotes(text) + " is " + id.dump() + ", not an integer in range");
 }

@@ -135,7 +135,7 @@ class Parser {
   }
 
   NodePointer repeated(NodePointer item) {
-    constexpr size_t kMost = 10;  // of repetitions of a repetition
+    constexpr size_t kMaxRepeatedRepeats = 10;  // of repetitions of a repetition
     for (size_t count = 0;; ++count) {
       uint32_t minimum = 0;
       uint32_t maximum = kUnlimited;
@@ -153,7 +153,7 @@ class Parser {
       } else if (!take("*")) {
         return item;
       }
-      if (count == kMost) fail("more than 10 repetitions of repetitions");
+      if (count == kMaxRepeatedRepeats) fail("more than 10 repetitions of repetitions");
       NodePointer repeat = make_node(Node::kRepeat);
       repeat->minimum = minimum;
       repeat->maximum = maximum;
@@ -267,13 +267,13 @@ class Parser {
 
   CharacterSet hexadecimal(bool is_short) {
     const bool has_braces = !is_short && take("{");
-    const size_t most = has_braces ? 8 : is_short ? 4 : 2;
+    const size_t max_digits = has_braces ? 8 : is_short ? 4 : 2;
     uint32_t value = 0;
     size_t count = 0;
-    for (; count < most && std::isxdigit(static_cast<unsigned char>(peek())) != 0; ++count) {
+    for (; count < max_digits && std::isxdigit(static_cast<unsigned char>(peek())) != 0; ++count) {
       value = value << 4 | static_cast<uint32_t>(std::stoi(std::string(1, text_[at_++]), nullptr, 16));
     }
-    if ((has_braces ? count == 0 || !take("}") : count != most) || value >= kCodePointEnd ||
+    if ((has_braces ? count == 0 || !take("}") : count != max_digits) || value >= kCodePointEnd ||
         (!has_braces && !is_short && value >= 0x80)) {
       fail("unsupported hexadecimal escape");
     }

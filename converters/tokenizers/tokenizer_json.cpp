@@ -262,7 +262,7 @@ class Reader {
     if (!pieces.is_array()) throw std::runtime_error("the vocabulary is not an array");
     TokenizerDescription& description = names->description();
     description.token_scores.assign(vocabulary_size_, 0);
-    double least = 0;
+    double min_score = 0;
     for (size_t id = 0; id < pieces.size(); ++id) {
       const json& piece = pieces[id];
       if (!piece.is_array() || piece.size() != 2 || !piece[0].is_string() || !piece[1].is_number()) {
@@ -270,10 +270,10 @@ class Reader {
       }
       names->add_token(piece[0].get<std::string>(), static_cast<int64_t>(id));
       description.token_scores[id] = piece[1].get<double>();
-      least = id == 0 ? description.token_scores[id] : std::min(least, description.token_scores[id]);
+      min_score = id == 0 ? description.token_scores[id] : std::min(min_score, description.token_scores[id]);
     }
     constexpr double kUnknownPenalty = 10;
-    description.unknown_score = least - kUnknownPenalty;
+    description.unknown_score = min_score - kUnknownPenalty;
     const json& unknown = find_member(model_, "unk_id");
     if (unknown.is_null()) return;
     const int64_t token = token_id(unknown, "unk_id");

@@ -99,8 +99,8 @@ inline size_t score_slots(const AttentionArgs& args, Prefetcher<V>& prefetcher) 
     const SlotSpan span = args.spans[k];
     const int8_t* keys = args.keys + span.first * args.row_stride;
     for (size_t i = 0; i < span.count;) {
-      const size_t left = span.count - i;
-      const size_t count = left < 2 * kSlotGroup ? left : kSlotGroup;
+      const size_t remaining = span.count - i;
+      const size_t count = remaining < 2 * kSlotGroup ? remaining : kSlotGroup;
       prefetcher.prefetch(count * args.row_stride);
       dots(keys + i * args.row_stride, count, scores + i);
       i += count;
@@ -141,8 +141,8 @@ inline void mix_values(const AttentionArgs& args, size_t first, V inverse, Prefe
   for (size_t k = 0; k < args.span_count; ++k) {
     const SlotSpan span = args.spans[k];
     const int8_t* row = args.values + span.first * args.row_stride + first;
-    for (size_t left = span.count; left > 0;) {
-      const size_t count = std::min(left, kSlotGroup);
+    for (size_t remaining = span.count; remaining > 0;) {
+      const size_t count = std::min(remaining, kSlotGroup);
       if (first == 0) prefetcher.prefetch(count * args.row_stride);  // prefetches whole rows
       for (size_t i = 0; i < count; ++i) {
         const V w = V::broadcast(*weight++);
@@ -152,7 +152,7 @@ inline void mix_values(const AttentionArgs& args, size_t first, V inverse, Prefe
         }
         row += args.row_stride;
       }
-      left -= count;
+      remaining -= count;
     }
   }
 #pragma GCC unroll 4

@@ -41,7 +41,7 @@ inline void gelu_tanh(float* x, size_t n) {
   size_t begin = 0;
   // If the instruction set has exp_each(), four vectors are computed at the same time.
   if constexpr (requires(V(&four)[4]) { exp_each(four); }) {
-    const V most = V::broadcast(kExpMax), infinity = V::broadcast(__builtin_inff());
+    const V max = V::broadcast(kExpMax), infinity = V::broadcast(__builtin_inff());
     for (; begin + 4 * kLanes <= n; begin += 4 * kLanes) {
       V e[4];
 #pragma GCC unroll 4
@@ -52,7 +52,7 @@ inline void gelu_tanh(float* x, size_t n) {
 #pragma GCC unroll 4
       for (size_t i = 0; i < 4; ++i) {
         const V v = V::load(x + begin + i * kLanes, Whole{});
-        const V finite = select_ge(most, gelu_exponent(v), e[i], infinity);
+        const V finite = select_ge(max, gelu_exponent(v), e[i], infinity);
         (v / (one + finite)).store(x + begin + i * kLanes, Whole{});
       }
     }

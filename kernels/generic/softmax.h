@@ -103,7 +103,7 @@ class FixedSum {
   }
   template <size_t kCount>
   [[gnu::always_inline]] void add(const V (&x)[kCount]) {
-    if (added_ + kCount > kMost) flush();
+    if (added_ + kCount > kMaxAdditions) flush();
     added_ += kCount;
     const V coarse = V::broadcast(kCoarse), fine = V::broadcast(kFine);
 #pragma GCC unroll 4
@@ -121,7 +121,7 @@ class FixedSum {
  private:
   static constexpr float kCoarse = 0x1.8p3f;
   static constexpr float kFine = 0x1.8p-17f;
-  static constexpr uint32_t kMost = 512;  // number of additions during which no lane's sum exceeds 32 bits
+  static constexpr uint32_t kMaxAdditions = 512;  // number of additions during which no lane's sum exceeds 32 bits
 
   void flush() {
     uint32_t coarse[kLanes], fine[kLanes];
@@ -184,12 +184,12 @@ inline uint64_t exp_weights(const float* x, size_t n, float max, float scale, fl
 template <class V>
 inline size_t keep_from(const float* key, float floor, const float* x, const int32_t* ids, int32_t first_id, size_t n,
                         float* kept_x, int32_t* kept_ids) {
-  const V least = V::broadcast(floor);
+  const V lower = V::broadcast(floor);
   const bool in_place = kept_x == x && kept_ids == ids;
   size_t kept = 0;
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    const uint32_t mask = greater_equal_mask(V::load(key + i, Whole{}), least);
+    const uint32_t mask = greater_equal_mask(V::load(key + i, Whole{}), lower);
     if (mask == 0) continue;
     if (in_place && kept == i && mask == 0xffff) {
       kept += kLanes;
@@ -210,11 +210,11 @@ inline size_t keep_from(const float* key, float floor, const float* x, const int
 template <class V>
 inline Split split(const float* x, float floor, float ceiling, const float* weights, int32_t first, size_t n,
                    int32_t* between) {
-  const V least = V::broadcast(floor), most = V::broadcast(ceiling);
+  const V lower = V::broadcast(floor), upper = V::broadcast(ceiling);
   FixedSum<V> sum;
   if (floor >= ceiling) {  // no element lies between them
     for_each_block<V>(n, [&](size_t i, auto extent) {
-      sum.add(select_ge(V::load(x + i, extent), most, V::load(weights + i, extent), V::zero()));
+      sum.add(select_ge(V::load(x + i, extent), upper, V::load(weights + i, extent), V::zero()));
     });
     return {sum.total(), 0};
   }
@@ -222,15 +222,15 @@ inline Split split(const float* x, float floor, float ceiling, const float* weig
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     const V number = V::load(x + i, Whole{});
-    sum.add(select_ge(number, most, V::load(weights + i, Whole{}), V::zero()));
-    const uint32_t above = greater_equal_mask(number, most);
+    sum.add(select_ge(number, upper, V::load(weights + i, Whole{}), V::zero()));
+    const uint32_t above = greater_equal_mask(number, upper);
     // Empty masks are compressed too, because a branch on them would be mispredicted too often.
-    const uint32_t mask = greater_equal_mask(number, least) & ~above;
+    const uint32_t mask = greater_equal_mask(number, lower) & ~above;
     collected += V::compress_ids(mask, first + static_cast<int32_t>(i), between + collected);
   }
   if (i < n) {
     const Part rest = {n - i};
-    sum.add(select_ge(V::load(x + i, rest), most, V::load(weights + i, rest), V::zero()));
+    sum.add(select_ge(V::load(x + i, rest), upper, V::load(weights + i, rest), V::zero()));
   }
   for (; i < n; ++i) {
     if (!(x[i] >= floor) || x[i] >= ceiling) continue;

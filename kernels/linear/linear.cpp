@@ -52,18 +52,18 @@ uint64_t packed_layout_fingerprint() {
 
 LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa isa, void* memory) {
   const InstructionSet& row = *find_row(isa);
-  auto* made = new (memory) LinearOperator{inputs, outputs, nullptr, nullptr, row.int4};
-  if (!linear_needs_packing(isa)) return made;
+  auto* op = new (memory) LinearOperator{inputs, outputs, nullptr, nullptr, row.int4};
+  if (!linear_needs_packing(isa)) return op;
   if constexpr (kHasXnnpack) {
     // XNNPACK's operator is in the rest of the block, after this object.
     constexpr size_t kUsed = 64;
     static_assert(sizeof(LinearOperator) <= kUsed);
-    made->fully_connected = xnnpack::create_fully_connected(inputs, outputs, static_cast<uint8_t*>(memory) + kUsed,
-                                                            kLinearOperatorBytes - kUsed);
-    return made->fully_connected == nullptr ? nullptr : made;
+    op->fully_connected = xnnpack::create_fully_connected(inputs, outputs, static_cast<uint8_t*>(memory) + kUsed,
+                                                          kLinearOperatorBytes - kUsed);
+    return op->fully_connected == nullptr ? nullptr : op;
   }
-  if (has_tiles(inputs)) made->int8 = row.int8;
-  return made;
+  if (has_tiles(inputs)) op->int8 = row.int8;
+  return op;
 }
 
 static void run_pass(const Int8Batch& batch, size_t columns, const Int8Args& args, ThreadPool* pool) {

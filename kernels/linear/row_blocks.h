@@ -13,18 +13,19 @@ struct RowBlock {
   size_t count;
 };
 
-// The smallest number of blocks of at most `most` rows, the higher blocks first. For use in loops: for (RowBlock b :
-// RowBlocks(rows, 13)).
+// The smallest number of blocks of at most `max_rows` rows, the higher blocks first. For use in loops: for (RowBlock b
+// : RowBlocks(rows, 13)).
 class RowBlocks {
  public:
-  RowBlocks(size_t rows, size_t most)
-      : count_((rows + most - 1) / most), least_(rows / count_), higher_(rows % count_) {
+  RowBlocks(size_t rows, size_t max_rows)
+      : count_((rows + max_rows - 1) / max_rows), min_rows_(rows / count_), higher_count_(rows % count_) {
     assert(rows > 0);
   }
 
   size_t count() const { return count_; }
   RowBlock operator[](size_t index) const {
-    return {index * least_ + (index < higher_ ? index : higher_), least_ + (index < higher_ ? 1 : 0)};
+    return {index * min_rows_ + (index < higher_count_ ? index : higher_count_),
+            min_rows_ + (index < higher_count_ ? 1 : 0)};
   }
 
   class Iterator {
@@ -43,8 +44,8 @@ class RowBlocks {
 
  private:
   size_t count_;
-  size_t least_;
-  size_t higher_;  // number of blocks that have one more row than the others
+  size_t min_rows_;
+  size_t higher_count_;  // number of blocks that have one more row than the others
 };
 
 }  // namespace

@@ -96,20 +96,20 @@ uint64_t build_identifier() {
 }
 
 FullyConnected* create_fully_connected(uint32_t inputs, uint32_t outputs, void* memory, size_t memory_size) {
-  auto* made = new (memory) FullyConnected;
-  made->cache = {made, find_packed, reserve_nothing, insert_nothing, always_finalized, packed_address, keep_cache};
-  made->inputs = inputs;
-  made->outputs = outputs;
+  auto* layer = new (memory) FullyConnected;
+  layer->cache = {layer, find_packed, reserve_nothing, insert_nothing, always_finalized, packed_address, keep_cache};
+  layer->inputs = inputs;
+  layer->outputs = outputs;
   constexpr size_t kUsed = (sizeof(FullyConnected) + 63) / 64 * 64;
   ScopedArena arena(static_cast<uint8_t*>(memory) + kUsed, memory_size - kUsed);
   const auto create = [&](uint32_t columns, xnn_operator_t* op) {
-    return create_operator(inputs, columns, outputs, nullptr, &made->cache, op) == xnn_status_success;
+    return create_operator(inputs, columns, outputs, nullptr, &layer->cache, op) == xnn_status_success;
   };
-  if (!create(outputs, &made->whole)) return nullptr;
-  if (outputs <= kBlockColumns) return made;
-  if (!create(kBlockColumns, &made->block)) return nullptr;
+  if (!create(outputs, &layer->whole)) return nullptr;
+  if (outputs <= kBlockColumns) return layer;
+  if (!create(kBlockColumns, &layer->block)) return nullptr;
   const uint32_t rest = outputs % kBlockColumns;
-  return rest == 0 || create(rest, &made->rest) ? made : nullptr;
+  return rest == 0 || create(rest, &layer->rest) ? layer : nullptr;
 }
 
 namespace {
@@ -122,8 +122,8 @@ struct Rows {
   pthreadpool_t pool;
 };
 
-bool run_operator(FullyConnected* made, xnn_operator_t op, const void* packed, const Rows& rows, float* y) {
-  made->packed = packed;  // the call that reshapes the operator reads it
+bool run_operator(FullyConnected* layer, xnn_operator_t op, const void* packed, const Rows& rows, float* y) {
+  layer->packed = packed;  // the call that reshapes the operator reads it
   return xnn_reshape_fully_connected_nc_qd8_f32_qc8w(op, rows.count, rows.pool) == xnn_status_success &&
          xnn_setup_fully_connected_nc_qd8_f32_qc8w(op, rows.q, y, rows.quantization) == xnn_status_success &&
          xnn_run_operator(op, rows.pool) == xnn_status_success;
@@ -131,7 +131,7 @@ bool run_operator(FullyConnected* made, xnn_operator_t op, const void* packed, c
 
 }  // namespace
 
-bool run_fully_connected(FullyConnected* made, const void* packed, size_t row_count, const int8_t* q,
+bool run_fully_connected(FullyConnected* layer, const void* packed, size_t row_count, const int8_t* q,
                          RowQuantization* quantization, float* y, ThreadPool* pool) {
   assert(packed != nullptr && row_count > 0);
   // If a tile has fewer rows than the kernel's height, the kernel computes the last row repeatedly and stores it to the
@@ -141,14 +141,14 @@ bool run_fully_connected(FullyConnected* made, const void* packed, size_t row_co
   }
   const Rows rows = {row_count, q, reinterpret_cast<const xnn_quantization_params*>(quantization),
                      pthreadpool_of(pool)};
-  if (row_count <= kMaxRowsOfWhole || made->block == nullptr) {
-    return run_operator(made, made->whole, packed, rows, y);
+  if (row_count <= kMaxRowsOfWhole || layer->block == nullptr) {
+    return run_operator(layer, layer->whole, packed, rows, y);
   }
-  const size_t block_size = kBlockColumns * packed_column_size(*xnn_init_qd8_f32_qc8w_gemm_config(), made->inputs);
+  const size_t block_size = kBlockColumns * packed_column_size(*xnn_init_qd8_f32_qc8w_gemm_config(), layer->inputs);
   const auto* block_packed = static_cast<const uint8_t*>(packed);
-  for (uint32_t column = 0; column < made->outputs; column += kBlockColumns) {
-    const bool is_rest = made->outputs - column < kBlockColumns;
-    if (!run_operator(made, is_rest ? made->rest : made->block, block_packed, rows, y + column)) {
+  for (uint32_t column = 0; column < layer->outputs; column += kBlockColumns) {
+    const bool is_rest = layer->outputs - column < kBlockColumns;
+    if (!run_operator(layer, is_rest ? layer->rest : layer->block, block_packed, rows, y + column)) {
       return false;
     }
     block_packed += block_size;

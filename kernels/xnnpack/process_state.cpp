@@ -14,7 +14,7 @@ namespace {
 
 struct ArenaOfThread {
   uint8_t* next = nullptr;
-  size_t left = 0;
+  size_t remaining = 0;
 };
 
 // The only mutable globals of the library.
@@ -24,10 +24,10 @@ constinit std::atomic<int32_t> selected_isa = 0;  // an Isa, 0 before the first 
 void* allocate_aligned(void*, size_t alignment, size_t size) {
   ArenaOfThread& arena = arena_of_thread;
   const size_t padding = (alignment - reinterpret_cast<uintptr_t>(arena.next) % alignment) % alignment;
-  if (arena.next == nullptr || padding > arena.left || size > arena.left - padding) return nullptr;
+  if (arena.next == nullptr || padding > arena.remaining || size > arena.remaining - padding) return nullptr;
   uint8_t* place = arena.next + padding;
   arena.next = place + size;
-  arena.left -= padding + size;
+  arena.remaining -= padding + size;
   return place;
 }
 

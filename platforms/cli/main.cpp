@@ -31,7 +31,7 @@ void add_help(Command& app, Run& run) {
   command.on_parsed([&app, &run, words, is_manual] {
     run = [&app, words, is_manual] {
       if (*is_manual) {
-        TextStream().write(man_page(app, version_text()));
+        OutputWriter().write(man_page(app, version_text()));
         return static_cast<int>(kExitOk);
       }
       const Command* explained = &app;
@@ -51,7 +51,7 @@ void add_help(Command& app, Run& run) {
                           group_names(*explained),
                       kExitUsage);
       }
-      TextStream().write(text);
+      OutputWriter().write(text);
       return static_cast<int>(kExitOk);
     };
   });
@@ -64,7 +64,7 @@ void add_completion(Command& app, Run& run) {
   command.set_footer("Examples:\n  source <(sotto completion bash)\n  sotto completion fish | source");
   command.on_parsed([&app, &run, shell] {
     run = [&app, shell] {
-      TextStream().write(completion_script(app, *shell));
+      OutputWriter().write(completion_script(app, *shell));
       return static_cast<int>(kExitOk);
     };
   });

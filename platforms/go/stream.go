@@ -23,10 +23,10 @@ func (s *Session) Prefill(prompt []Token) (Status, error) {
 // Next generates one token. At the end of a text, stop is the reason and the piece has the text that was withheld.
 func (s *Session) Next() (piece Piece, stop Status, err error) {
 	stop, err = s.plain(func(handle *C.sotto_session) C.sotto_status {
-		var made *C.sotto_piece
-		status := C.sotto_session_next(handle, &made)
+		var cPiece *C.sotto_piece
+		status := C.sotto_session_next(handle, &cPiece)
 		if status >= 0 {
-			piece = newPiece(made)
+			piece = newPiece(cPiece)
 			s.core.stop = Status(status)
 		}
 		return status

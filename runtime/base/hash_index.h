@@ -86,7 +86,7 @@ class HashIndex {
   // Returns how many slots the index should have before one more entry is inserted, or 0 if it is at most half full.
   // This serves an index that starts without slots and grows through use() and rehash().
   uint32_t wanted_slots(uint32_t entry_count) const {
-    if (slots_ == nullptr) return std::max(kLeastSlots, 2 * std::bit_ceil(entry_count + 1));
+    if (slots_ == nullptr) return std::max(kMinSlots, 2 * std::bit_ceil(entry_count + 1));
     return entry_count >= (mask_ + 1) / 2 ? 2 * (mask_ + 1) : 0;
   }
   // Moves all entries into new slots. hash_of(number) returns the hash with which the number was inserted.
@@ -100,7 +100,7 @@ class HashIndex {
   }
 
  private:
-  static constexpr uint32_t kLeastSlots = 64;
+  static constexpr uint32_t kMinSlots = 64;
 
   uint32_t at(uint32_t slot) const {
     return is_narrow_ ? static_cast<const uint16_t*>(slots_)[slot] : static_cast<const uint32_t*>(slots_)[slot];

@@ -66,8 +66,9 @@ T load(const uint8_t* bytes, uint64_t index) {
 // Returns whether a float is allowed in a tensor of this kind. The test looks only at bits, so that a block of floats
 // can be tested without branches.
 bool is_usable(TensorKind kind, uint32_t bits) {
-  constexpr uint32_t kLeast = 0x00800000, kInfinity = 0x7f800000;
-  return kind == TensorKind::kFinite ? bits << 1 < kInfinity << 1 : bits - kLeast < kInfinity - kLeast;
+  constexpr uint32_t kSmallestNormal = 0x00800000, kInfinity = 0x7f800000;
+  return kind == TensorKind::kFinite ? bits << 1 < kInfinity << 1
+                                     : bits - kSmallestNormal < kInfinity - kSmallestNormal;
 }
 
 // Returns the index of the first float that is not allowed, or `count`.

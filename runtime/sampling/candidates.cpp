@@ -54,7 +54,7 @@ void TokenWeights::compute(const Kernels& kernels, std::span<const float> logits
   }
 }
 
-bool TokenWeights::stays(size_t index) const {
+bool TokenWeights::is_in_restriction(size_t index) const {
   if (values_ == nullptr) return true;
   return index < end_ ? values_[index] >= floor_ : values_[index] > floor_;
 }
@@ -64,7 +64,7 @@ size_t TokenWeights::find(uint64_t target) const {
   size_t chunk = 0;
   while (target >= chunk_totals_[chunk]) target -= chunk_totals_[chunk++];
   for (size_t i = chunk * kChunk;; ++i) {
-    const uint64_t weight = stays(i) ? to_fixed(weights_[i]) : 0;
+    const uint64_t weight = is_in_restriction(i) ? to_fixed(weights_[i]) : 0;
     if (target < weight) return i;
     target -= weight;
   }
@@ -234,12 +234,11 @@ size_t Candidates::keep_part(const float* values, float floor, size_t first, siz
 }
 
 // Returns whether a truncation may leave the tokens where they are and only restrict the draw. That is cheaper if many
-// tokens stay, because moving them would require computing their weights again. `least_weight` is the smallest weight
+// tokens stay, because moving them would require computing their weights again. `min_weight` is the smallest weight
 // that stays.
-bool Candidates::can_restrict_draw(float least_weight) {
+bool Candidates::can_restrict_draw(float min_weight) {
   constexpr double kFew = 0.125;
-  return draws_next_ && has_weights_ &&
-         total() >= kFew * static_cast<double>(count_) * static_cast<double>(least_weight);
+  return draws_next_ && has_weights_ && total() >= kFew * static_cast<double>(count_) * static_cast<double>(min_weight);
 }
 
 void Candidates::keep_up_to(uint64_t key) {

@@ -48,7 +48,7 @@ class TokenWeights {
   size_t find(uint64_t target) const;
 
  private:
-  bool stays(size_t index) const;
+  bool is_in_restriction(size_t index) const;
 
   size_t count_ = 0;
   uint64_t total_ = 0;
@@ -133,7 +133,7 @@ class Candidates {
   void changed();
   size_t keep_part(const float* values, float floor, size_t first, size_t count, size_t kept);
   void use_own(size_t count);
-  bool can_restrict_draw(float least_weight);
+  bool can_restrict_draw(float min_weight);
 
   const Kernels* kernels_ = nullptr;
   size_t vocabulary_size_ = 0;

@@ -38,26 +38,26 @@ inline size_t key_index(uint64_t key) { return static_cast<uint32_t>(key); }
 
 // The smallest and the largest of several keys.
 struct KeyRange {
-  uint64_t least;
-  uint64_t most;
+  uint64_t min;
+  uint64_t max;
 };
 
 inline KeyRange range_of(std::span<const uint64_t> keys) {
   constexpr size_t kChains = 4;  // independent dependency chains, which hide latency
-  uint64_t least[kChains], most[kChains];
-  std::fill_n(least, kChains, keys[0]);
-  std::fill_n(most, kChains, keys[0]);
+  uint64_t min[kChains], max[kChains];
+  std::fill_n(min, kChains, keys[0]);
+  std::fill_n(max, kChains, keys[0]);
   for (size_t i = keys.size() % kChains; i < keys.size(); i += kChains) {
     for (size_t k = 0; k < kChains; ++k) {
-      least[k] = std::min(least[k], keys[i + k]);
-      most[k] = std::max(most[k], keys[i + k]);
+      min[k] = std::min(min[k], keys[i + k]);
+      max[k] = std::max(max[k], keys[i + k]);
     }
   }
   for (size_t i = 0; i < keys.size() % kChains; ++i) {
-    least[0] = std::min(least[0], keys[i]);
-    most[0] = std::max(most[0], keys[i]);
+    min[0] = std::min(min[0], keys[i]);
+    max[0] = std::max(max[0], keys[i]);
   }
-  return {*std::min_element(least, least + kChains), *std::max_element(most, most + kChains)};
+  return {*std::min_element(min, min + kChains), *std::max_element(max, max + kChains)};
 }
 
 // Weighted selection: finds where the running sum over a sorted sequence reaches a target, without sorting the
@@ -71,13 +71,13 @@ template <typename Measure>
 uint64_t select_by_sum(std::span<uint64_t> keys, Measure measure, uint64_t target, uint64_t* sums) {
   constexpr size_t kSorted = 128;
   while (keys.size() > kSorted) {
-    const auto [least_key, most_key] = range_of(keys);
-    const uint64_t least = least_key >> 32, most = most_key >> 32;
-    if (least == most) break;
-    const int width = static_cast<int>(std::bit_width(most - least));
+    const auto [min_key, max_key] = range_of(keys);
+    const uint64_t low = min_key >> 32, high = max_key >> 32;
+    if (low == high) break;
+    const int width = static_cast<int>(std::bit_width(high - low));
     const int shift = 32 + std::max(0, width - kBucketBits);
     std::fill_n(sums, kBucketCount, 0);
-    const uint64_t base = least << 32;
+    const uint64_t base = low << 32;
     for (const uint64_t key : keys) sums[(key - base) >> shift] += measure(key_index(key));
     size_t bucket = 0;
     while (bucket < kBucketCount && sums[bucket] < target) target -= sums[bucket++];

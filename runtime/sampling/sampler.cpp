@@ -156,17 +156,17 @@ Status StandaloneSampler::set_params(const SamplerParams& params, Error* error) 
 }
 
 int32_t StandaloneSampler::pick(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
-  in_step_ = true;
+  in_callback_ = true;
   const int32_t token = sampler_.sample(logits, mask, input, &state_).token;
-  in_step_ = false;
+  in_callback_ = false;
   return token;
 }
 
 Candidates& StandaloneSampler::apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
-  in_step_ = true;
-  Candidates& left = sampler_.process(logits, mask, input, state_);
-  in_step_ = false;
-  return left;
+  in_callback_ = true;
+  Candidates& candidates = sampler_.process(logits, mask, input, state_);
+  in_callback_ = false;
+  return candidates;
 }
 
 void write_probabilities(Candidates& candidates, float* probabilities) {

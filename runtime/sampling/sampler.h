@@ -88,7 +88,7 @@ class StandaloneSampler {
 
   size_t vocabulary_size() const { return vocabulary_size_; }
   // Returns whether the sampler's logits callback is running. No other function may be called then.
-  bool is_in_step() const { return in_step_; }
+  bool is_in_callback() const { return in_callback_; }
   Status set_params(const SamplerParams& params, Error* error);
   // Selects a token. `logits` has vocabulary_size() elements, and the tokens in the input are in the vocabulary.
   int32_t pick(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
@@ -97,7 +97,7 @@ class StandaloneSampler {
 
  private:
   size_t vocabulary_size_ = 0;
-  bool in_step_ = false;
+  bool in_callback_ = false;
   Sampler sampler_;
   SamplerState state_;
 };

@@ -43,9 +43,9 @@ Phrases::Phrases(std::span<const TokenList> phrases, const uint32_t* groups) : p
 uint32_t Phrases::bank(const PhraseState& state) const {
   std::array<uint32_t, SearchParams::kMaxPhraseCount> missing = shortest_;
   for (size_t i = 0; i < phrases_.size(); ++i) {
-    uint32_t& least = missing[group_of_[i]];
+    uint32_t& fewest = missing[group_of_[i]];
     const auto rest = static_cast<uint32_t>(phrases_[i].count) - state.progress[i];
-    least = is_missing(state, i) ? std::min(least, rest) : 0;
+    fewest = is_missing(state, i) ? std::min(fewest, rest) : 0;
   }
   uint32_t bank = 0;
   for (size_t group = 0; group < group_count_; ++group) bank += shortest_[group] - missing[group];

@@ -179,8 +179,8 @@ void BeamSearch::scan_beam(uint32_t beam) {
 // that end it.
 void BeamSearch::scan_likeliest(uint32_t beam, Candidates& candidates) {
   // Even if all tokens that end the text rank first, 2 * group_size others follow.
-  const size_t most = size_t{2} * group_size_ + 1 + run_.input.stops.token_count;
-  const size_t wanted = std::min(most, candidates.count());
+  const size_t max_needed = size_t{2} * group_size_ + 1 + run_.input.stops.token_count;
+  const size_t wanted = std::min(max_needed, candidates.count());
   float floor = candidates.ranking().lower_bound_of_rank(wanted);
   if (continuing_.full() && best_.full()) {
     // A candidate that scores lower than the last ones of the lists cannot enter them. The margin allows for rounding.

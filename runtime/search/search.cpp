@@ -21,9 +21,9 @@ Status resolve_counts(const SearchShape& shape, SearchParams* params, Error* err
   if (params->sequence_count == 0) params->sequence_count = shape.sequence_count;
   SOTTO_TRY(check_range("sequence_count", params->sequence_count, 1, shape.sequence_count, error));
   const bool one_result = params->mode == SearchMode::kContrastive;
-  const uint32_t most = one_result ? 1 : params->sequence_count;
-  if (params->return_count == 0) params->return_count = most;
-  SOTTO_TRY(check_range("return_count", params->return_count, 1, most, error));
+  const uint32_t max_results = one_result ? 1 : params->sequence_count;
+  if (params->return_count == 0) params->return_count = max_results;
+  SOTTO_TRY(check_range("return_count", params->return_count, 1, max_results, error));
   if (params->max_tokens == 0) params->max_tokens = shape.sequence_tokens;
   return check_range("max_tokens", params->max_tokens, 1, shape.sequence_tokens, error);
 }
@@ -95,8 +95,8 @@ Status check_sampler(const SearchParams& params, const SamplerParams& sampler, E
 
 // Returns the stop that prevents any continuation of the text, or kOk.
 Status initial_stop(const SearchInput& input) {
-  const uint64_t most = input.stops.max_tokens;
-  if (most != 0 && input.generated_count >= most) return Status::kStopMaxTokens;
+  const uint64_t max_tokens = input.stops.max_tokens;
+  if (max_tokens != 0 && input.generated_count >= max_tokens) return Status::kStopMaxTokens;
   const TokenConstraint* constraint = input.constraint;
   const bool complete = constraint != nullptr && constraint->is_complete(constraint->self, 0);
   return complete ? Status::kStopGrammar : Status::kOk;

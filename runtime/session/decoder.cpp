@@ -162,7 +162,7 @@ bool Decoder::needs_only_allowed() const {
 
 Status Decoder::find_logits(const TokenMask& mask, std::span<const float>* logits) {
   KvSequence& kv = stream_->kv();
-  if (needs_only_allowed() && kv.forward().pays_to_restrict(mask)) {
+  if (needs_only_allowed() && kv.forward().should_restrict_logits(mask)) {
     SOTTO_TRY(stream_->evaluate(cancellation_, {}, /*want_logits=*/false));
     if (!kv.has_logits()) {
       Stopwatch stopwatch(&stream_->mutable_timings()->decode_ns);

@@ -40,9 +40,9 @@ LookupMatch find_latest_match(std::span<const int32_t> text, size_t min_match, s
   const int32_t last = text[end];
   for (size_t i = end; i-- > 0 && best.size < max_match;) {
     if (text[i] != last) continue;
-    const size_t most = std::min(i + 1, max_match);
+    const size_t max_size = std::min(i + 1, max_match);
     size_t size = 1;
-    while (size < most && text[i - size] == text[end - size]) ++size;
+    while (size < max_size && text[i - size] == text[end - size]) ++size;
     if (size >= min_match && size > best.size) best = {size, i + 1};
   }
   return best;
@@ -54,12 +54,12 @@ void DraftPace::restart() {
   waited_ = 0;
 }
 
-size_t DraftPace::length(float cost, size_t most) {
+size_t DraftPace::length(float cost, size_t max_length) {
   constexpr float kMargin = 1.5f;
   size_t worth = 0;
-  for (float chance = rate_; worth < most && chance > kMargin * cost; chance *= rate_) ++worth;
+  for (float chance = rate_; worth < max_length && chance > kMargin * cost; chance *= rate_) ++worth;
   is_too_costly_ = kMargin * cost >= 1;
-  if (worth > 0 || most == 0) return worth;
+  if (worth > 0 || max_length == 0) return worth;
   if (++waited_ < pause_) return 0;
   waited_ = 0;
   return 1;
@@ -127,12 +127,12 @@ void Drafting::init(Decoder* decoder, TokenStream* stream, TextOutput* output, C
 }
 
 Status Drafting::check(const SpeculationParams& params, Error* error) const {
-  const uint32_t most = stream_->params().draft_tokens;
-  if (most == 0) {
+  const uint32_t max_drafts = stream_->params().draft_tokens;
+  if (max_drafts == 0) {
     return fail(error, Status::kInvalidState, "draft_tokens: the session has no memory for speculation");
   }
   SOTTO_TRY(check_ranges(params, error));
-  SOTTO_TRY(check_range("draft_tokens", params.draft_tokens, 0, most, error));
+  SOTTO_TRY(check_range("draft_tokens", params.draft_tokens, 0, max_drafts, error));
   if (params.min_match < 1 || params.min_match > params.max_match) {
     return fail(error, Status::kInvalidArgument, "min_match is ", params.min_match,
                 "; it must be from 1 to max_match, which is ", params.max_match);
@@ -211,19 +211,19 @@ void Drafting::close_batch(bool rejected) {
 size_t Drafting::capacity() const {
   const uint64_t limit = decoder_->token_limit();
   const uint64_t wanted = limit - std::min(limit, stream_->generated_count());
-  const size_t most = std::min<size_t>(params_.draft_tokens, stream_->kv().draft_capacity());
-  return static_cast<size_t>(std::min<uint64_t>(most, wanted - std::min<uint64_t>(wanted, 1)));
+  const size_t max_drafts = std::min<size_t>(params_.draft_tokens, stream_->kv().draft_capacity());
+  return static_cast<size_t>(std::min<uint64_t>(max_drafts, wanted - std::min<uint64_t>(wanted, 1)));
 }
 
 // Proposes the text that the constraint forces, and then the drafts of the first source that has any.
 Status Drafting::propose(Batch* batch) {
-  const size_t most = capacity();
+  const size_t max_drafts = capacity();
   text_.begin(stream_->history(stream_->params().context_tokens));
   sampler_state_ = stream_->states()[stream_->token_count() - 1].sampler;
-  if (most == 0) return Status::kOk;
-  draft_forced(most);
+  if (max_drafts == 0) return Status::kOk;
+  draft_forced(max_drafts);
   batch->forced = text_.drafts().size();
-  const size_t free = most - batch->forced;
+  const size_t free = max_drafts - batch->forced;
   const auto is_open = [&](uint32_t source) {
     return (params_.sources & source) != 0 && free > 0 && text_.drafts().size() == batch->forced;
   };
@@ -251,7 +251,7 @@ Status Drafting::propose(Batch* batch) {
 
 // Drafts the text that the constraint forces, tokenized as the tokenizer would. The last tokens of the draft may be the
 // start of longer tokens, so they are left to the sampler.
-void Drafting::draft_forced(size_t most) {
+void Drafting::draft_forced(size_t max_drafts) {
   const TokenizerView* tokenizer = stream_->model().tokenizer();
   const TokenConstraint& constraint = stream_->constraint();
   if (constraint.forced_text == nullptr || tokenizer == nullptr || !output_->healing().is_over()) return;
@@ -265,22 +265,22 @@ void Drafting::draft_forced(size_t most) {
   const std::span<const int32_t> found = {tokens.data(), count};
   const size_t tail = std::min(count, Healing::kMaxTokens);
   count -= Healing::count_unfinished(*tokenizer, found.last(tail));
-  for (size_t i = 0; i < std::min(count, most); ++i) text_.add(tokens[i]);
+  for (size_t i = 0; i < std::min(count, max_drafts); ++i) text_.add(tokens[i]);
 }
 
 void Drafting::draft_by_callback(size_t free) {
-  const size_t most = paces_[kCallback].length(kRowCost, free);
-  if (most == 0) return;
+  const size_t max_drafts = paces_[kCallback].length(kRowCost, free);
+  if (max_drafts == 0) return;
   KvSequence& kv = stream_->kv();
   const auto text = text_.text();
   const size_t before = text_.drafts().size();
   // After forced drafts, no hidden state is known.
   std::span<const float> hidden;
   if (kv.batch_row_count() > 0 && before == 0) hidden = kv.forward().final_states(kv.batch_row_count() - 1, 1);
-  const auto drafts = text_.space().first(most);
-  const size_t given =
-      params_.draft(params_.user_data, text.data(), text.size(), hidden.data(), hidden.size(), drafts.data(), most);
-  if (given > most) return;
+  const auto drafts = text_.space().first(max_drafts);
+  const size_t given = params_.draft(params_.user_data, text.data(), text.size(), hidden.data(), hidden.size(),
+                                     drafts.data(), max_drafts);
+  if (given > max_drafts) return;
   const uint32_t vocabulary = stream_->model().config().vocabulary_size;
   const auto end = std::find_if(drafts.begin(), drafts.begin() + static_cast<ptrdiff_t>(given),
                                 [&](int32_t token) { return static_cast<uint32_t>(token) >= vocabulary; });
@@ -304,7 +304,7 @@ Status Drafting::draft_by_session(size_t free) {
   for (size_t i = 0; i < count; ++i) {
     const auto text = text_.text();
     const uint64_t end = stream_->token_count() + text_.drafts().size();
-    SOTTO_TRY(drafter_->follow(text, end - text.size(), cancellation_));
+    SOTTO_TRY(drafter_->mirror(text, end - text.size(), cancellation_));
     if (!draft_from(drafter_->kv().logits())) break;
   }
   return Status::kOk;

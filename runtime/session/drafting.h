@@ -48,7 +48,7 @@ class DraftPace {
   void restart();
   // Returns how many drafts to evaluate, at most `most`, if each costs `cost` relative to the evaluation of a single
   // token.
-  size_t length(float cost, size_t most);
+  size_t length(float cost, size_t max_length);
   // Records that `accepted` drafts of a batch were accepted and, if `rejected` is set, that a different token followed
   // them.
   void report(size_t accepted, bool rejected);
@@ -149,7 +149,7 @@ class Drafting {
 
   size_t capacity() const;
   Status propose(Batch* batch);
-  void draft_forced(size_t most);
+  void draft_forced(size_t max_drafts);
   void draft_by_callback(size_t free);
   void draft_by_lookup(size_t free, Kind* kind);
   Status draft_by_session(size_t free);

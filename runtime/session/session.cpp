@@ -21,35 +21,36 @@ constexpr uint32_t kDefaultSequenceTokens = 128;
 
 Status resolve_overflow(SessionParams* params, Error* error) {
   const bool stops = params->overflow == Overflow::kStop;
-  const uint32_t most = params->context_tokens / 4;
-  if (params->sink_tokens == UINT32_MAX) params->sink_tokens = stops ? 0 : std::min(kDefaultSinkTokens, most);
+  const uint32_t max_sinks = params->context_tokens / 4;
+  if (params->sink_tokens == UINT32_MAX) params->sink_tokens = stops ? 0 : std::min(kDefaultSinkTokens, max_sinks);
   if (stops && params->sink_tokens != 0) {
     return fail(error, Status::kInvalidArgument, "sink_tokens is ", params->sink_tokens,
                 "; it must be 0 unless overflow is ring or shift");
   }
-  return check_range("sink_tokens", params->sink_tokens, 0, most, error);
+  return check_range("sink_tokens", params->sink_tokens, 0, max_sinks, error);
 }
 
 Status resolve_sequences(const ModelConfig& config, SessionParams* params, Error* error) {
-  const uint32_t most = config.position_count;
-  SOTTO_TRY(check_range("sequence_tokens", params->sequence_tokens, 0, most, error));
+  const uint32_t max_tokens = config.position_count;
+  SOTTO_TRY(check_range("sequence_tokens", params->sequence_tokens, 0, max_tokens, error));
   if (params->sequence_count == 0 && params->sequence_tokens != 0) {
     return fail(error, Status::kInvalidArgument, "sequence_tokens is ", params->sequence_tokens,
                 "; it must be 0 unless sequence_count is above 0");
   }
   if (params->sequence_count != 0 && params->sequence_tokens == 0) {
-    params->sequence_tokens = std::min(kDefaultSequenceTokens, most);
+    params->sequence_tokens = std::min(kDefaultSequenceTokens, max_tokens);
   }
   return Status::kOk;
 }
 
 // Validates the parameters and replaces defaults by actual values.
 Status resolve(const Model& model, const SessionParams& given, SessionParams* params, Error* error) {
-  const uint32_t most = model.config().position_count;
+  const uint32_t max_tokens = model.config().position_count;
   *params = given;
-  if (params->context_tokens == 0) params->context_tokens = most;
+  if (params->context_tokens == 0) params->context_tokens = max_tokens;
   SOTTO_TRY(check_ranges(*params, error));
-  SOTTO_TRY(check_range("context_tokens", params->context_tokens, std::min(kMinContextTokens, most), most, error));
+  SOTTO_TRY(check_range("context_tokens", params->context_tokens, std::min(kMinContextTokens, max_tokens), max_tokens,
+                        error));
   params->batch_tokens = std::min(params->batch_tokens, params->context_tokens);
   SOTTO_TRY(resolve_sequences(model.config(), params, error));
   return resolve_overflow(params, error);
@@ -68,12 +69,12 @@ void layout(Arena& arena, const Model& model, const SessionParams& params, Token
 }
 
 // Sets a flag as long as it exists.
-class InStep {
+class CallbackScope {
  public:
-  explicit InStep(bool* flag) : flag_(flag) { *flag_ = true; }
-  ~InStep() { *flag_ = false; }
-  InStep(const InStep&) = delete;
-  InStep& operator=(const InStep&) = delete;
+  explicit CallbackScope(bool* flag) : flag_(flag) { *flag_ = true; }
+  ~CallbackScope() { *flag_ = false; }
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
 
  private:
   bool* flag_;
@@ -181,7 +182,7 @@ Status Session::start_threads(const SessionParams& params, Error* error) {
 }
 
 void Session::deinit() {
-  if (is_in_step() || generate_depth_ > 0) return;
+  if (is_in_callback() || generate_depth_ > 0) return;
   if (guide_ != nullptr) guide_->guide_target_ = nullptr;
   if (guide_target_ != nullptr) guide_target_->drop_guide();
   if (draft_target_ != nullptr) draft_target_->drop_drafter();
@@ -215,7 +216,7 @@ SessionTimings Session::timings() const {
 }
 
 void Session::reset_timings() {
-  if (is_in_step()) return;
+  if (is_in_callback()) return;
   *stream_.mutable_timings() = {};
   stream_.kv().reset_timings();
   drafting_.reset_info();
@@ -312,7 +313,7 @@ void Session::drop_drafter() {
 }
 
 void Session::reset() {
-  if (is_in_step()) return;
+  if (is_in_callback()) return;
   stream_.clear();
   output_.clear();
   decoder_.set_call_limit(UINT64_MAX);
@@ -445,7 +446,7 @@ Status Session::next() {
     return fail(&last_error_, status, "the guide could not be rolled back with the session: reset it and set it again");
   }
   if (cancellation_.take()) return output_.flush(Status::kStopCancelled, &piece_);
-  const InStep in_step(&in_step_);
+  const CallbackScope scope(&in_callback_);
   // With banned strings, several tokens may have to be decoded before the oldest one can be emitted.
   while (!output_.is_ready()) {
     const Status status = decode_token();
@@ -525,7 +526,7 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   input.token_count = token_count();
   input.generated_count = next.generated_count;
   input.stops = search_stops(text, output_.mark());
-  const InStep in_step(&in_step_);
+  const CallbackScope scope(&in_callback_);
   return cancellation_.consume(search_.run(input, params, sequences, error));
 }
 

@@ -86,15 +86,15 @@ class Session {
 
   // Returns whether a callback of the sampler or of a search is running, in this session or in the one that it guides
   // or drafts for. No function may change the session then.
-  bool is_in_step() const {
-    const auto in_step = [](const Session* session) { return session != nullptr && session->in_step_; };
-    return in_step_ || in_step(guide_target_) || in_step(draft_target_);
+  bool is_in_callback() const {
+    const auto in_callback = [](const Session* session) { return session != nullptr && session->in_callback_; };
+    return in_callback_ || in_callback(guide_target_) || in_callback(draft_target_);
   }
 
   // Runs a function of the session and remembers its failure for last_error().
   template <typename Function>
   Status record_error(Function function) {
-    if (is_in_step()) return Status::kInvalidState;
+    if (is_in_callback()) return Status::kInvalidState;
     last_error_.status = Status::kOk;
     last_error_.message[0] = 0;
     const Status status = function(*this);
@@ -126,7 +126,7 @@ class Session {
   Drafting drafting_;
   Beams beams_;
   Search search_;
-  bool in_step_ = false;
+  bool in_callback_ = false;
   uint32_t generate_depth_ = 0;  // number of calls of generate() that are running
   Piece piece_ = {};
   Error last_error_;

@@ -184,32 +184,32 @@ void TokenStream::clear() {
   states_.clear();
 }
 
-Status TokenStream::follow(std::span<const int32_t> text, uint64_t first, Cancellation* cancellation) {
+Status TokenStream::mirror(std::span<const int32_t> text, uint64_t first, Cancellation* cancellation) {
   has_pending_ = false;
   const uint64_t known = kv_.token_count();
   const uint64_t remembered = uint64_t{2} * params_.context_tokens;
-  const uint64_t oldest = std::max(first, followed_from_ + known - std::min(known, remembered));
-  const uint64_t end = std::min(first + text.size(), followed_from_ + known);
+  const uint64_t oldest = std::max(first, mirrored_from_ + known - std::min(known, remembered));
+  const uint64_t end = std::min(first + text.size(), mirrored_from_ + known);
   // Find the end of the common prefix, as far back as this stream remembers its tokens.
   uint64_t agreed = oldest;
-  while (agreed < end && kv_.token_at(agreed - followed_from_) == text[static_cast<size_t>(agreed - first)]) {
+  while (agreed < end && kv_.token_at(agreed - mirrored_from_) == text[static_cast<size_t>(agreed - first)]) {
     ++agreed;
   }
-  const uint64_t kept = agreed - std::min(agreed, followed_from_);
+  const uint64_t kept = agreed - std::min(agreed, mirrored_from_);
   const bool fits =
-      params_.overflow != Overflow::kStop || first + text.size() - followed_from_ <= params_.context_tokens;
+      params_.overflow != Overflow::kStop || first + text.size() - mirrored_from_ <= params_.context_tokens;
   if (agreed > oldest && kv_.can_rewind(kept) && fits) {
     if (kept < known) kv_.rewind(kept);
   } else {
     // Start again. If the text exceeds the context, only its newer half is evaluated.
-    const size_t most = params_.context_tokens;
-    const size_t taken = text.size() < most ? text.size() : most / 2;
+    const size_t max_tokens = params_.context_tokens;
+    const size_t taken = text.size() < max_tokens ? text.size() : max_tokens / 2;
     kv_.clear();
     states_.clear();
-    agreed = followed_from_ = first + text.size() - taken;
+    agreed = mirrored_from_ = first + text.size() - taken;
   }
   SOTTO_TRY(cancellation->consume(kv_.append(text.subspan(static_cast<size_t>(agreed - first)), cancellation->flag())));
-  for (uint64_t i = agreed - followed_from_; i < token_count(); ++i) states_.set(i, {});
+  for (uint64_t i = agreed - mirrored_from_; i < token_count(); ++i) states_.set(i, {});
   return cancellation->consume(kv_.ensure_logits(cancellation->flag()));
 }
 

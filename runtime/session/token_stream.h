@@ -143,7 +143,7 @@ class TokenStream {
   // Makes this stream, which drafts for another one, equal to the end of the other stream's text. `first` is the place
   // of the first token of `text`. Tokens that are already equal stay evaluated. If the text exceeds the context, only
   // its newer half is used.
-  Status follow(std::span<const int32_t> text, uint64_t first, Cancellation* cancellation);
+  Status mirror(std::span<const int32_t> text, uint64_t first, Cancellation* cancellation);
 
   const TokenConstraint& constraint() const { return constraint_; }
   // Returns whether the constraint has accepted a token since it was set.
@@ -170,7 +170,7 @@ class TokenStream {
   int32_t pending_ = 0;
   uint64_t answer_start_ = 0;
   uint64_t answer_begin_ns_ = 0;
-  uint64_t followed_from_ = 0;  // place in the followed stream of this stream's first token
+  uint64_t mirrored_from_ = 0;  // place in the followed stream of this stream's first token
 
   TokenConstraint constraint_;
   uint64_t constrained_count_ = 0;  // number of tokens that the constraint has accepted, completely or in part

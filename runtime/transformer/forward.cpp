@@ -151,7 +151,7 @@ void Forward::compute_allowed_logits(size_t row, const TokenMask& mask) {
   run_linear_outputs(operators_[kHead], model_->head(), mask.words, quantized_, quantization_[0], logits_, scratch_);
 }
 
-bool Forward::pays_to_restrict(const TokenMask& mask) const {
+bool Forward::should_restrict_logits(const TokenMask& mask) const {
   constexpr size_t kRestrictDivisor = 128;
   if (mask.allows_all()) return false;
   const LinearWeights& head = model_->head();

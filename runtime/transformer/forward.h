@@ -60,9 +60,9 @@ class Forward {
   std::span<float> logits(size_t index) const { return {logits_ + index * vocabulary_size_, vocabulary_size_}; }
 
   // Computes only the logits of a row that `mask` allows. The others in logits(0) are undefined. If the mask allows few
-  // tokens (see pays_to_restrict()), this costs far less than computing all logits.
+  // tokens (see should_restrict_logits()), this costs far less than computing all logits.
   void compute_allowed_logits(size_t row, const TokenMask& mask);
-  bool pays_to_restrict(const TokenMask& mask) const;
+  bool should_restrict_logits(const TokenMask& mask) const;
 
   // Returns the hidden states of rows of the last batch after the final norm, as (row, embedding). They are valid until
   // the next call.

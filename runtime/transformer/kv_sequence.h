@@ -65,8 +65,8 @@ class KvSequence {
   Status ensure_logits(const std::atomic<uint32_t>& cancelled);
   bool has_logits() const { return has_logits_; }
   std::span<const float> logits() const { return forward_.logits(logit_row_); }
-  // Computes only the logits that `mask` allows, which requires Forward::pays_to_restrict(). `*logits` has one value
-  // per token, undefined for tokens that are not allowed, and is valid until the next call. logits() are lost.
+  // Computes only the logits that `mask` allows, which requires Forward::should_restrict_logits(). `*logits` has one
+  // value per token, undefined for tokens that are not allowed, and is valid until the next call. logits() are lost.
   Status compute_allowed_logits(const TokenMask& mask, const std::atomic<uint32_t>& cancelled,
                                 std::span<const float>* logits);
 

@@ -10,7 +10,7 @@
 namespace sotto::bench {
 namespace {
 
-constexpr uint64_t kLeastNs = 80'000'000;
+constexpr uint64_t kMinNs = 80'000'000;
 
 using Work = std::function<double()>;  // seconds
 
@@ -21,7 +21,7 @@ Work decode_work(const LoadedModel& model, uint32_t context, uint32_t thread_cou
   session->set_sampler(greedy_sampler());
   session->prefill(arbitrary_tokens(model.info(), begin));
   return [session, begin] {
-    return seconds_per_call(kLeastNs, [&] {
+    return seconds_per_call(kMinNs, [&] {
       session->rewind(begin);
       for (uint32_t i = 0; i < kDecodeTokens; ++i) session->next();
     });
@@ -32,7 +32,7 @@ Work prefill_work(const LoadedModel& model, uint32_t length, uint32_t thread_cou
   const auto session = std::make_shared<Session>(model, std::max(length, 16u), thread_count);
   const auto tokens = arbitrary_tokens(model.info(), length);
   return [session, tokens] {
-    return seconds_per_call(kLeastNs, [&] {
+    return seconds_per_call(kMinNs, [&] {
       sotto_session_reset(session->get());
       session->prefill(tokens);
     });

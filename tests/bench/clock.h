@@ -35,10 +35,10 @@ double seconds_per_call(uint64_t least_ns, F&& body) {
 template <typename F>
 double fastest_call(F&& body) {
   constexpr int kRepetitions = 12;
-  constexpr uint64_t kLeastNs = 200'000;
-  double fastest = seconds_per_call(kLeastNs, body);
+  constexpr uint64_t kMinNs = 200'000;
+  double fastest = seconds_per_call(kMinNs, body);
   for (int i = 1; i < kRepetitions; ++i) {
-    fastest = std::min(fastest, seconds_per_call(kLeastNs, body));
+    fastest = std::min(fastest, seconds_per_call(kMinNs, body));
   }
   return fastest;
 }

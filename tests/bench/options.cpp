@@ -82,11 +82,11 @@ void check_range(const char* option, uint32_t value, uint32_t least, uint32_t mo
 }
 
 void validate(Options& options) {
-  constexpr uint32_t kMostTokens = 1 << 20;
+  constexpr uint32_t kMaxTokens = 1 << 20;
   check_range("--threads", options.thread_count, 1, 64);
   check_range("--runs", options.runs, 1, 1000);
-  for (const uint32_t length : options.prompt_lengths) check_range("--prompt-lengths", length, 1, kMostTokens);
-  for (const uint32_t context : options.contexts) check_range("--contexts", context, 0, kMostTokens);
+  for (const uint32_t length : options.prompt_lengths) check_range("--prompt-lengths", length, 1, kMaxTokens);
+  for (const uint32_t context : options.contexts) check_range("--contexts", context, 0, kMaxTokens);
   if (!options.peers.empty() && !std::filesystem::is_directory(options.peers)) {
     cli::reject("--peers", options.peers + " is not a directory");
   }

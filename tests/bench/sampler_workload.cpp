@@ -13,7 +13,7 @@
 namespace sotto::bench {
 namespace {
 
-constexpr uint64_t kLeastSamplerNs = 3'000'000;
+constexpr uint64_t kMinSamplerNs = 3'000'000;
 
 constexpr const char* kKinds[] = {"peaked", "flat", "tied"};
 
@@ -131,7 +131,7 @@ class Bench {
       check(sotto_sampler_pick(sampler_, &input, &token, &error), error, mode.name);
     };
     pick();  // warms up
-    return 1e6 * seconds_per_call(kLeastSamplerNs, pick);
+    return 1e6 * seconds_per_call(kMinSamplerNs, pick);
   }
 
  private:

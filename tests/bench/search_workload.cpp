@@ -8,7 +8,7 @@
 namespace sotto::bench {
 namespace {
 
-constexpr uint64_t kLeastSearchNs = 50'000'000;
+constexpr uint64_t kMinSearchNs = 50'000'000;
 constexpr uint32_t kSearchTokens = 32;
 constexpr uint32_t kPromptTokens = 64;
 
@@ -46,12 +46,12 @@ void add_searches(const LoadedModel& model, uint32_t thread_count, Plan* plan) {
     // Interleaved, so that both run under the same conditions.
     plan->probes.push_back(
         {std::string("search, ") + search.name, [session, series, params, prompt](Recorder& recorder) {
-           const double one = seconds_per_call(kLeastSearchNs, [&] {
+           const double one = seconds_per_call(kMinSearchNs, [&] {
              session->rewind(prompt);
              for (uint32_t i = 0; i < kSearchTokens; ++i) session->next();
            });
            session->rewind(prompt);
-           const double all = seconds_per_call(kLeastSearchNs, [&] {
+           const double all = seconds_per_call(kMinSearchNs, [&] {
              const sotto_sequence* found = nullptr;
              size_t count = 0;
              check(sotto_session_search(session->get(), &params, &found, &count, nullptr), "search");

@@ -9,9 +9,9 @@
 namespace sotto::bench {
 namespace {
 
-constexpr uint64_t kLeastPlainNs = 100'000'000;
+constexpr uint64_t kMinPlainNs = 100'000'000;
 constexpr uint32_t kDraftTokens = 7;
-constexpr uint32_t kMostTokens = 96;
+constexpr uint32_t kMaxTokens = 96;
 
 // A text that summarizes and quotes another: the answer to a prompt that ends in the passages.
 constexpr std::string_view kPassages =
@@ -92,7 +92,7 @@ class Comparison {
   void measure(const std::string& series, Recorder& recorder) {
     sotto_session_reset_timings(drafting_.get());
     uint64_t plain = 0, drafting = 0;
-    while (plain < kLeastPlainNs) {
+    while (plain < kMinPlainNs) {
       plain += time_of(plain_);
       drafting += time_of(drafting_);
     }
@@ -146,7 +146,7 @@ std::vector<Text> make_texts(const LoadedModel& model) {
   const uint32_t most = model.info().max_context_tokens;
   std::vector<Text> texts;
   const uint32_t prompt = std::min(64u, most / 4);
-  const uint32_t count = std::min(kMostTokens, most / 2);
+  const uint32_t count = std::min(kMaxTokens, most / 2);
   const auto arbitrary = arbitrary_tokens(model.info(), prompt + count);
   const std::vector<sotto_token> beginning(arbitrary.begin(), arbitrary.begin() + prompt);
   texts.push_back({"random", beginning, {}, count, 2.0f});

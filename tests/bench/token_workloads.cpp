@@ -8,7 +8,7 @@
 namespace sotto::bench {
 namespace {
 
-constexpr uint64_t kLeastTokenNs = 10'000'000;
+constexpr uint64_t kMinTokenNs = 10'000'000;
 constexpr size_t kTextSize = size_t{256} << 10;
 
 bool is_plain(const char* bytes, size_t size) {
@@ -60,7 +60,7 @@ void add_samplers(const LoadedModel& model, Plan* plan) {
                               };
                               draw();  // warms up
                               sotto_session_reset_timings(session->get());
-                              seconds_per_call(kLeastTokenNs, draw);
+                              seconds_per_call(kMinTokenNs, draw);
                               const sotto_session_timings timings = session->timings();
                               recorder.record(series, static_cast<double>(timings.sample_ns) / 1e3 /
                                                           static_cast<double>(timings.sample_count));
@@ -82,14 +82,14 @@ void add_tokenizer(const LoadedModel& model, Plan* plan) {
   plan->probes.push_back(
       {"tokenizer", [handle, text, tokens](Recorder& recorder) {
          size_t count = 0;
-         const double seconds = seconds_per_call(2 * kLeastTokenNs, [&] {
+         const double seconds = seconds_per_call(2 * kMinTokenNs, [&] {
            check(sotto_tokenize(handle, text->data(), text->size(), 0, tokens->data(), tokens->size(), &count, nullptr),
                  "tokenize");
          });
          recorder.record("tokenize", static_cast<double>(text->size()) / seconds / 1e6);
          std::string decoded(text->size(), '\0');
          size_t size = 0;
-         const double back = seconds_per_call(kLeastTokenNs, [&] {
+         const double back = seconds_per_call(kMinTokenNs, [&] {
            check(sotto_detokenize(handle, tokens->data(), count, decoded.data(), decoded.size(), &size), "detokenize");
          });
          recorder.record("detokenize", static_cast<double>(size) / back / 1e6);

@@ -11,8 +11,8 @@
 namespace sotto::bench {
 namespace {
 
-constexpr uint64_t kLeastWorkloadNs = 80'000'000;
-constexpr double kLimitSeconds = kLeastWorkloadNs / 1e9;
+constexpr uint64_t kMinWorkloadNs = 80'000'000;
+constexpr double kLimitSeconds = kMinWorkloadNs / 1e9;
 
 std::string threads_suffix(size_t thread_count) { return "/" + std::to_string(thread_count) + "t"; }
 
@@ -64,7 +64,7 @@ void add_decode(const LoadedModel& model, uint32_t context, uint32_t thread_coun
   plan->probes.push_back({"decode at context " + std::to_string(context), [session, series, begin](Recorder& recorder) {
                             session->rewind(begin);
                             session->next();  // warms up
-                            const double seconds = seconds_per_call(kLeastWorkloadNs, [&] {
+                            const double seconds = seconds_per_call(kMinWorkloadNs, [&] {
                               session->rewind(begin);
                               for (uint32_t i = 0; i < kDecodeTokens; ++i) session->next();
                             });
@@ -89,7 +89,7 @@ void add_contended_decode(const LoadedModel& model, uint32_t thread_count, Plan*
   session->set_sampler(greedy_sampler());
   session->prefill(arbitrary_tokens(model.info(), 1));
   const auto decode = [session] {
-    return kDecodeTokens / seconds_per_call(kLeastWorkloadNs, [&] {
+    return kDecodeTokens / seconds_per_call(kMinWorkloadNs, [&] {
              session->rewind(1);
              for (uint32_t i = 0; i < kDecodeTokens; ++i) session->next();
            });
@@ -113,7 +113,7 @@ void add_prefill(const LoadedModel& model, uint32_t prompt_length, uint32_t thre
   const auto tokens = arbitrary_tokens(model.info(), prompt_length);
   const std::string series = "prefill/" + std::to_string(prompt_length) + threads_suffix(thread_count);
   plan->probes.push_back({"prefill of " + std::to_string(prompt_length), [session, tokens, series](Recorder& recorder) {
-                            const double seconds = seconds_per_call(kLeastWorkloadNs, [&] {
+                            const double seconds = seconds_per_call(kMinWorkloadNs, [&] {
                               sotto_session_reset(session->get());
                               session->prefill(tokens);
                             });
@@ -136,7 +136,7 @@ void add_first_token(const LoadedModel& model, uint32_t thread_count, Plan* plan
   const auto session = std::make_shared<Session>(model, context_for(model, prompt + 1), thread_count);
   const auto tokens = arbitrary_tokens(model.info(), prompt);
   plan->probes.push_back({"time to first token", [session, tokens](Recorder& recorder) {
-                            const double seconds = seconds_per_call(kLeastWorkloadNs, [&] {
+                            const double seconds = seconds_per_call(kMinWorkloadNs, [&] {
                               sotto_session_reset(session->get());
                               session->prefill(tokens);
                               session->next();

@@ -94,9 +94,9 @@ TEST(BorrowMask, IsTheMaskThatIsCopied) {
                                   OpenGrammar("root ::= root \",\" root | \"{\" root \"}\" | [a-b1]{1,40} | <[7]>",
                                               [&](auto& params) { params.vocabulary = vocabulary.get(); }),
                                   OpenGrammar("[^\"]*\"(a|b1?){2,9}", SOTTO_GRAMMAR_REGEX)};
-  constexpr uint32_t kLeastMaskBytes = (kTokens + 63) / 64 * sizeof(uint64_t);
+  constexpr uint32_t kMinMaskBytes = (kTokens + 63) / 64 * sizeof(uint64_t);
   for (const OpenGrammar& grammar : grammars) {
-    for (const uint32_t mask_bytes : {0u, 4 * kLeastMaskBytes, kLeastMaskBytes}) {
+    for (const uint32_t mask_bytes : {0u, 4 * kMinMaskBytes, kMinMaskBytes}) {
       Pair pair(grammar, vocabulary, mask_bytes);
       walk(pair, 2 + mask_bytes);
     }

@@ -153,8 +153,8 @@ GrammarWalk::GrammarWalk(const CompiledGrammar& grammar, FuzzBytes& bytes) : byt
   const MatcherParams limits = small_limits(bytes);
   const size_t size = Matcher::memory_size(grammar, &vocabulary, limits);
   REQUIRE(size > 0);
-  const MaskMethods methods{bytes.below(4) != 1, bytes.below(4) != 1};
-  const Status status = matcher_.init(grammar, &vocabulary, limits, matcher_memory().last(size).data(), methods);
+  const MaskShortcuts shortcuts{bytes.below(4) != 1, bytes.below(4) != 1};
+  const Status status = matcher_.init(grammar, &vocabulary, limits, matcher_memory().last(size).data(), shortcuts);
   REQUIRE(status == Status::kOk || status == Status::kGrammarTooLarge);
   is_open_ = status == Status::kOk;
 }

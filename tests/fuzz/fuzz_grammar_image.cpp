@@ -11,7 +11,7 @@ namespace {
 
 using sotto::Status;
 
-constexpr size_t kMostMemory = size_t{8} << 20;
+constexpr size_t kMaxMemory = size_t{8} << 20;
 constexpr int kSteps = 24;
 
 // The layout of the header that write_grammar_image() writes.
@@ -95,12 +95,12 @@ void step(sotto::Matcher& matcher, Numbers& numbers) {
 }
 
 void walk(const sotto::CompiledGrammar& grammar, uint64_t seed) {
-  static sotto::FuzzMemory memory(kMostMemory);
+  static sotto::FuzzMemory memory(kMaxMemory);
   Numbers numbers(seed);
   const sotto::Vocabulary& vocabulary = sotto::FuzzVocabulary::get().view();
   const sotto::MatcherParams limits = choose_limits(numbers);
   const size_t size = sotto::Matcher::memory_size(grammar, &vocabulary, limits);
-  if (size == 0 || size > kMostMemory) return;
+  if (size == 0 || size > kMaxMemory) return;
   sotto::Matcher matcher;
   const Status status = matcher.init(grammar, &vocabulary, limits, memory.last(size).data(), {});
   REQUIRE(status == Status::kOk || is_refusal(status));

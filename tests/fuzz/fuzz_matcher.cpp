@@ -56,8 +56,8 @@ class Pair {
       : bytes_(bytes), limits_(sotto::small_limits(bytes)) {
     static sotto::FuzzMemory small_memory(kMatcherSize);
     static sotto::FuzzMemory ample_memory(kMatcherSize);
-    const sotto::MaskMethods methods{bytes.below(4) != 1, bytes.below(4) != 1};
-    is_open_ = open(grammar, limits_, methods, small_memory, &small_) &&
+    const sotto::MaskShortcuts shortcuts{bytes.below(4) != 1, bytes.below(4) != 1};
+    is_open_ = open(grammar, limits_, shortcuts, small_memory, &small_) &&
                open(grammar, ample_limits(), {false, false}, ample_memory, &ample_);
   }
 
@@ -102,11 +102,11 @@ class Pair {
 
  private:
   static bool open(const sotto::CompiledGrammar& grammar, const sotto::MatcherParams& limits,
-                   const sotto::MaskMethods& methods, sotto::FuzzMemory& memory, sotto::Matcher* matcher) {
+                   const sotto::MaskShortcuts& shortcuts, sotto::FuzzMemory& memory, sotto::Matcher* matcher) {
     const sotto::Vocabulary& vocabulary = sotto::FuzzVocabulary::get().view();
     const size_t size = sotto::Matcher::memory_size(grammar, &vocabulary, limits);
     REQUIRE(size > 0);
-    const Status status = matcher->init(grammar, &vocabulary, limits, memory.last(size).data(), methods);
+    const Status status = matcher->init(grammar, &vocabulary, limits, memory.last(size).data(), shortcuts);
     REQUIRE(status == Status::kOk || status == Status::kGrammarTooLarge);
     return status == Status::kOk;
   }

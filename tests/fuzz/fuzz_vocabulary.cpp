@@ -12,7 +12,7 @@ namespace {
 
 using sotto::Status;
 
-constexpr uint32_t kMostNodes = 256;
+constexpr uint32_t kMaxNodes = 256;
 constexpr std::string_view kTexts[] = {"a",    "b",  "ab",  "abc", "",    "ab",  "\xC3\xA9",
                                        "\xC3", " x", "\"y", "0",   "<s>", "</s>"};
 constexpr int32_t kEndToken = 12;
@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2 * sizeof(uint32_t)) return 0;
   std::memcpy(&prepared.node_count, data, sizeof(uint32_t));
   std::memcpy(&prepared.longest, data + sizeof(uint32_t), sizeof(uint32_t));
-  prepared.node_count %= kMostNodes;
+  prepared.node_count %= kMaxNodes;
   REQUIRE(check_vocabulary(source, &prepared.text_count, nullptr) == Status::kOk);
   const std::span<const uint8_t> given{data + 2 * sizeof(uint32_t), size - 2 * sizeof(uint32_t)};
   const size_t wanted = sotto::prepared_vocabulary_size(source.token_count(), prepared.text_count, prepared.node_count);

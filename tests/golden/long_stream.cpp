@@ -16,7 +16,7 @@ namespace {
 using namespace sotto;
 
 // Limit of the process's growth after the first tenth, which includes an emulator's translated code.
-const long kMostPages = work(16, 1024);
+const long kMaxPages = work(16, 1024);
 
 // Returns the number of resident pages of this process, or 0 if the system does not report it.
 long resident_pages() {
@@ -52,7 +52,7 @@ int run(const char* directory, size_t token_count) {
     if (tenth == 1) first_pages = pages;
     std::printf("%9zu  %8.2f  %ld\n", tenth * (token_count / 10), time.count() / static_cast<double>(token_count / 10),
                 pages);
-    if (pages > first_pages + kMostPages) return 1;
+    if (pages > first_pages + kMaxPages) return 1;
   }
   std::printf("the ring was evaluated again %llu times\n",
               static_cast<unsigned long long>(session.info().reanchor_count));

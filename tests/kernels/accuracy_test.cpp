@@ -103,8 +103,8 @@ double worst_error(Activation activation, float low, float high, const Exact& ex
   double worst = 0.0;
   for (size_t i = 0; i < x.size(); ++i) {
     const double value = exact(static_cast<double>(x[i]));
-    constexpr double kLeast = std::numeric_limits<float>::min();
-    const double error = std::fabs(y[i] - value) / ulp_of(std::max(std::fabs(value), kLeast));
+    constexpr double kMin = std::numeric_limits<float>::min();
+    const double error = std::fabs(y[i] - value) / ulp_of(std::max(std::fabs(value), kMin));
     worst = std::max(worst, error / allowed(x[i]));
   }
   return worst;

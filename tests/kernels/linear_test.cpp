@@ -99,7 +99,7 @@ std::vector<float> run(const Layer& layer, Isa isa, Activations x, size_t rows, 
 // 128.
 constexpr size_t kBatches[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,  13,
                                14, 16, 17, 18, 20, 22, 24, 31, 32, 33, 80, 127, 145};
-constexpr size_t kMostRows = std::end(kBatches)[-1];
+constexpr size_t kMaxRows = std::end(kBatches)[-1];
 
 TEST(Linear, EqualsTheReferenceBitForBit) {
   std::mt19937 random(7);
@@ -129,8 +129,8 @@ TEST(Linear, EqualsTheReferenceBitForBit) {
     for (const bool with_bias : {true, false}) {
       Layer layer(inputs, outputs, with_bias, random);
       layer.pack();
-      const Activations all(kMostRows, inputs, random);
-      const auto expected = run(layer, Isa::kReference, all, kMostRows, nullptr);
+      const Activations all(kMaxRows, inputs, random);
+      const auto expected = run(layer, Isa::kReference, all, kMaxRows, nullptr);
       for (const size_t rows : kBatches) {
         const Activations x = all.first(rows, inputs);
         for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), two, four}) {

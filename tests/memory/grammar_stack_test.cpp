@@ -16,7 +16,7 @@ namespace sotto {
 namespace {
 
 constexpr size_t kStackBytes = 128 << 10;
-constexpr size_t kMostBytes = 32 << 10;
+constexpr size_t kMaxBytes = 32 << 10;
 
 // Returns the bytes of stack that `work` needs, including those of the thread itself.
 size_t stack_of(const std::function<void()>& work) {
@@ -145,7 +145,7 @@ TEST_F(Stack, VocabulariesGrammarsAndMatchersUseLittleStack) {
     EXPECT_EQ(sotto_vocabulary_init(&arrays, block, size, &other, nullptr), SOTTO_OK);
     EXPECT_EQ(sotto_vocabulary_init(&words, block, vocabulary_memory.size(), &vocabulary, nullptr), SOTTO_OK);
   });
-  EXPECT_LT(prepared, kMostBytes);
+  EXPECT_LT(prepared, kMaxBytes);
   size_t deepest_compile = 0, deepest_match = 0;
   AlignedBytes memory(size_t{64} << 20);
   for (const Source& source : sources()) {
@@ -160,13 +160,13 @@ TEST_F(Stack, VocabulariesGrammarsAndMatchersUseLittleStack) {
                                      &grammar, &size, nullptr);
     });
     EXPECT_EQ(status, source.status) << source.name;
-    EXPECT_LT(compiled, kMostBytes) << source.name;
+    EXPECT_LT(compiled, kMaxBytes) << source.name;
     deepest_compile = std::max(deepest_compile, compiled);
     if (status != SOTTO_OK) continue;
     ASSERT_EQ(sotto_matcher_memory_size(grammar, vocabulary, nullptr, &size, nullptr), SOTTO_OK);
     matcher_memory_ = std::make_unique<AlignedBytes>(size);
     const size_t matched = stack_of([&] { follow(grammar, vocabulary); });
-    EXPECT_LT(matched, kMostBytes) << source.name;
+    EXPECT_LT(matched, kMaxBytes) << source.name;
     deepest_match = std::max(deepest_match, matched);
   }
   std::printf("stack: %zu for the thread, %zu with a vocabulary, %zu compiling, %zu matching\n", nothing, prepared,

@@ -181,12 +181,12 @@ void mix(const AttentionRowsArgs& args, size_t d, const Vector* inverses) {
 #pragma GCC unroll 2
     for (size_t b = 0; b < kBlocks; ++b) {
       const size_t begin = d + b * kLanes;
-      const size_t left = args.head_size - begin;
+      const size_t remaining = args.head_size - begin;
       const Vector result = sums[r][b] * inverses[r];
-      if (left >= kLanes) {
+      if (remaining >= kLanes) {
         result.store(output + begin, Whole{});
       } else {
-        result.store(output + begin, Part{left});
+        result.store(output + begin, Part{remaining});
       }
     }
   }

@@ -204,13 +204,13 @@ void score(const AttentionRowsArgs& args, Queries* queries) {
   find_excess(args, *queries, minus_excess);
   const size_t count = args.slots_of(args.row_count - 1);
   for (size_t first = 0; first < count; first += kLanes) {
-    const size_t left = std::min<size_t>(count - first, kLanes);
-    const Keys keys(args, first, left);
+    const size_t block_size = std::min<size_t>(count - first, kLanes);
+    const Keys keys(args, first, block_size);
     size_t i = 0;
-    for (; i + kTileKeys <= left; i += kTileKeys) {
+    for (; i + kTileKeys <= block_size; i += kTileKeys) {
       score_keys<kTileKeys>(args, queries, first + i, keys.k + i, minus_excess);
     }
-    for (; i < left; ++i) score_keys<1>(args, queries, first + i, keys.k + i, minus_excess);
+    for (; i < block_size; ++i) score_keys<1>(args, queries, first + i, keys.k + i, minus_excess);
   }
 }
 

@@ -230,7 +230,7 @@ class Streamer {
   const LoadedModel& model_;
   Clock::time_point start_;
   Generation& generation_;
-  TextStream stream_;
+  OutputWriter stream_;
   bool follows_id_ = false;
 };
 
@@ -319,7 +319,7 @@ void print(const Generation& generation, const GenerateOptions& options, const L
            const Session& session) {
   if (options.json) return print_json(generation, options, model, session);
   if (options.search.is_on) {
-    TextStream stream;
+    OutputWriter stream;
     print_sequences(generation, options, model, stream);
   }
   if (!options.quiet) print_timings(generation, options, model, session);

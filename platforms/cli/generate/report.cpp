@@ -32,7 +32,7 @@ std::string heading(size_t number, const Sequence& sequence) {
   return text;
 }
 
-void print_scores(const Continuation& continuation, const LoadedModel& model, TextStream& stream) {
+void print_scores(const Continuation& continuation, const LoadedModel& model, OutputWriter& stream) {
   const TokenList& tokens = continuation.sequence.tokens;
   for (size_t i = 0; i < tokens.size(); ++i) {
     const Token token = tokens[i];
@@ -125,7 +125,7 @@ std::string shown_prompt(const Generation& generation) {
   return generation.prints_ids ? ids_text(generation.prompt_tokens) : generation.prompt;
 }
 
-void print_prompt_scores(const Generation& generation, const LoadedModel& model, TextStream& stream) {
+void print_prompt_scores(const Generation& generation, const LoadedModel& model, OutputWriter& stream) {
   for (size_t i = 0; i < generation.prompt_tokens.size(); ++i) {
     const Token token = generation.prompt_tokens[i];
     stream.write(score_line(token, generation.prompt_log_probabilities[i], model.text_of({token})) + '\n');
@@ -134,7 +134,7 @@ void print_prompt_scores(const Generation& generation, const LoadedModel& model,
 }
 
 void print_sequences(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
-                     TextStream& stream) {
+                     OutputWriter& stream) {
   const bool are_several = options.search.params.return_count > 1;
   if (!options.hide_prompt && !options.log_probabilities) {
     stream.write_prompt(shown_prompt(generation));
@@ -221,7 +221,7 @@ void print_json(const Generation& generation, const GenerateOptions& options, co
     object["memory"]["matcher_bytes"] = generation.matcher_bytes;
   }
   object["parameters"] = parameters_json(options, model, info);
-  TextStream().write(object.dump() + '\n');
+  OutputWriter().write(object.dump() + '\n');
 }
 
 }  // namespace sotto::cli

@@ -12,11 +12,11 @@ const char* name_of_stop(Status stop);
 std::string shown_prompt(const Generation& generation);
 
 // Prints the tokens of the prompt with their log probabilities.
-void print_prompt_scores(const Generation& generation, const LoadedModel& model, TextStream& stream);
+void print_prompt_scores(const Generation& generation, const LoadedModel& model, OutputWriter& stream);
 
 // Prints the results of a search: one text after its prompt, or several with numbers.
 void print_sequences(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
-                     TextStream& stream);
+                     OutputWriter& stream);
 
 void print_timings(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
                    const Session& session);

@@ -49,7 +49,7 @@ const char* word_of(Fit fit) {
   return "undecided";
 }
 
-void print_verdict(const Test& test, const Verdict& verdict, TextStream& stream) {
+void print_verdict(const Test& test, const Verdict& verdict, OutputWriter& stream) {
   constexpr size_t kShown = 60;
   const bool is_long = test.text.size() > kShown;
   std::string name = test.name;
@@ -84,7 +84,7 @@ Json verdict_json(const Test& test, const Verdict& verdict) {
 int run_check(CheckOptions options) {
   const LoadedInput input(options.input);
   const std::vector<Test> tests = read_tests(options);
-  TextStream stream;
+  OutputWriter stream;
   try {
     const LoadedGrammar compiled = compile_input(options.input, input);
     GrammarTester tester(compiled.grammar);

@@ -90,7 +90,7 @@ int run_compile(CompileRequest options) {
   const std::vector<uint8_t> bytes = compiled.grammar.save();
   const std::string image(bytes.begin(), bytes.end());
   write_all(options.output, image);
-  TextStream stream;
+  OutputWriter stream;
   if (options.json) {
     Json object = {{"output", to_utf8(options.output)}, {"image_bytes", image.size()}};
     object.update(described_json(compiled, input.source));

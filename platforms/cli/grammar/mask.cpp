@@ -81,7 +81,7 @@ size_t shown_count(const MaskOptions& options, const Followers& followers) {
   return options.top < 0 ? count : std::min(count, static_cast<size_t>(options.top));
 }
 
-void print_followers(const Followers& followers, TextStream& stream) {
+void print_followers(const Followers& followers, OutputWriter& stream) {
   stream.write(with_thousands(followers.tokens.size()) + " of " + with_thousands(followers.vocabulary_size) +
                " tokens\n");
   stream.write(followers.must_end  ? "the text must end\n"
@@ -121,7 +121,7 @@ int run_mask(MaskOptions options) {
                               : has_text  ? std::string(1, static_cast<char>(token))
                                           : "");
   }
-  TextStream stream;
+  OutputWriter stream;
   if (options.json) {
     stream.write(followers_json(options.prefix, followers).dump() + '\n');
   } else {

@@ -132,14 +132,14 @@ void GrowingMatcher::enlarge() {
 
 MatcherParams fitted(const Grammar& grammar, const Vocabulary& vocabulary, const MatcherParams& params,
                      size_t memory_size) {
-  constexpr int kLeast = -7;
-  constexpr int kMost = 16;
-  for (int shift = kMost; shift >= kLeast; --shift) {
+  constexpr int kMinShift = -7;
+  constexpr int kMaxShift = 16;
+  for (int shift = kMaxShift; shift >= kMinShift; --shift) {
     const MatcherParams tried = sized(params, shift);
     if (matcher_size(grammar, &vocabulary, tried) <= memory_size) return tried;
   }
-  const size_t least = matcher_size(grammar, &vocabulary, sized(params, kLeast));
-  throw Failure("--grammar-memory: this grammar takes at least " + byte_size(least), kExitUsage);
+  const size_t min_size = matcher_size(grammar, &vocabulary, sized(params, kMinShift));
+  throw Failure("--grammar-memory: this grammar takes at least " + byte_size(min_size), kExitUsage);
 }
 
 MatchTest GrammarTester::match(std::string_view text) {

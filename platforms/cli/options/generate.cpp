@@ -155,9 +155,9 @@ OptionList truncations() {
 }
 
 void check_count(const char* option, uint32_t count) {
-  constexpr uint32_t kMost = SessionLimits::kMaxSequenceCount;
-  if (count >= 1 && count <= kMost) return;
-  reject(option, "is " + std::to_string(count) + "; it must be from 1 to " + std::to_string(kMost));
+  constexpr uint32_t kMax = SessionLimits::kMaxSequenceCount;
+  if (count >= 1 && count <= kMax) return;
+  reject(option, "is " + std::to_string(count) + "; it must be from 1 to " + std::to_string(kMax));
 }
 
 // Rejects options of the sampler that the search does not use.
@@ -191,10 +191,10 @@ void validate_contrastive(const Command& command, SearchOptions& options, Sample
   options.params.mode = SOTTO_SEARCH_CONTRASTIVE;
   options.params.contrastive_alpha = options.penalty_alpha;
   if (is_given(command, "--top-k")) options.params.contrastive_k = sampler.top_k;
-  const uint32_t k = options.params.contrastive_k, most = SearchLimits::kMaxContrastiveK;
-  if (k < 2 || k > most) {
+  const uint32_t k = options.params.contrastive_k, max_k = SearchLimits::kMaxContrastiveK;
+  if (k < 2 || k > max_k) {
     reject("--top-k",
-           "is " + std::to_string(k) + "; with --penalty-alpha it must be from 2 to " + std::to_string(most));
+           "is " + std::to_string(k) + "; with --penalty-alpha it must be from 2 to " + std::to_string(max_k));
   }
   reject_with(command, "--penalty-alpha", {"--num-beams", "--best-of", "--vote", "--n"}, "it finds one text");
   if (options.do_sample) reject_with(command, "--do-sample", {"--penalty-alpha"});
@@ -415,10 +415,10 @@ void add_draft_options(Command& command, DraftOptions& options) {
 void validate_draft_options(const Command& command, GenerateOptions& generate) {
   DraftOptions& options = generate.drafts;
   const bool has_search = generate.search.is_on;
-  constexpr uint32_t kMost = SessionLimits::kMaxDraftTokens;
-  if (options.token_count > kMost) {
+  constexpr uint32_t kMax = SessionLimits::kMaxDraftTokens;
+  if (options.token_count > kMax) {
     reject("--draft-tokens",
-           "is " + std::to_string(options.token_count) + "; it must be at most " + std::to_string(kMost));
+           "is " + std::to_string(options.token_count) + "; it must be at most " + std::to_string(kMax));
   }
   for (const std::string& name : options.sources) read_source(name, options);
   require_sources(command, options.params.sources);

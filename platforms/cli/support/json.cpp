@@ -412,14 +412,14 @@ float to_float(const Json& value, const std::string& name) {
 }
 
 int64_t to_integer(const Json& value, const std::string& name) {
-  constexpr int64_t kMost = int64_t{1} << 53;
-  if (value.unsigned_integer() && *value.unsigned_integer() > uint64_t{kMost}) {
+  constexpr int64_t kMax = int64_t{1} << 53;
+  if (value.unsigned_integer() && *value.unsigned_integer() > uint64_t{kMax}) {
     reject_value(name, value, "an integer in range");
   }
   if (value.is_integer()) return *value.signed_integer();
   // Many programs write integers as 40.0.
   const double number = value.is_number() ? value.number() : NAN;
-  if (!(std::fabs(number) <= static_cast<double>(kMost)) || number != std::floor(number)) {
+  if (!(std::fabs(number) <= static_cast<double>(kMax)) || number != std::floor(number)) {
     reject_value(name, value, "an integer");
   }
   return static_cast<int64_t>(number);

@@ -14,26 +14,26 @@ namespace sotto::cli {
 
 using std::chrono::milliseconds;
 
-TextStream::TextStream()
+OutputWriter::OutputWriter()
     : is_terminal_(isatty(STDOUT_FILENO) != 0), use_colour_(is_terminal_ && std::getenv("NO_COLOR") == nullptr) {}
 
-void TextStream::write_prompt(std::string_view text) {
+void OutputWriter::write_prompt(std::string_view text) {
   if (use_colour_) write_bytes("\x1b[1m");
   write(text);
   if (use_colour_) write_bytes("\x1b[0m");
 }
 
-void TextStream::write(std::string_view text) {
+void OutputWriter::write(std::string_view text) {
   if (text.empty()) return;
   write_bytes(is_terminal_ ? for_terminal(text) : std::string(text));
   at_line_start_ = text.back() == '\n';
 }
 
-void TextStream::end_line() {
+void OutputWriter::end_line() {
   if (!at_line_start_) write("\n");
 }
 
-void TextStream::write_bytes(std::string_view bytes) {
+void OutputWriter::write_bytes(std::string_view bytes) {
   if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0) {
     throw Failure(std::string("standard output: ") + std::strerror(errno));
   }

@@ -11,9 +11,9 @@
 namespace sotto::cli {
 
 // Standard output, flushed after each piece. Throws a Failure when it cannot be written.
-class TextStream {
+class OutputWriter {
  public:
-  TextStream();
+  OutputWriter();
   void write_prompt(std::string_view text);  // in bold on a terminal
   void write(std::string_view text);
   void end_line();  // unless the text ended with a line end

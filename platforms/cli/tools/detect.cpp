@@ -28,7 +28,7 @@ struct DetectOptions {
 };
 
 void print_result(const DetectOptions& options, const WatermarkResult& result, size_t token_count) {
-  TextStream stream;
+  OutputWriter stream;
   if (options.json) {
     const Json object = {{"is_marked", result.is_marked != 0},
                          {"z", result.z},

@@ -47,7 +47,7 @@ int run_embed(const EmbedOptions& options) {
                                           {"normalised", options.normalises},
                                           {"embedding", std::move(values)}}
                                    : std::move(values);
-  TextStream().write(answer.dump() + '\n');
+  OutputWriter().write(answer.dump() + '\n');
   return kExitOk;
 }
 

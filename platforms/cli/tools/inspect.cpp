@@ -30,14 +30,14 @@ struct SessionMemory {
 
 // Returns figures for contexts that double up to the model's maximum, which is included.
 std::vector<SessionMemory> session_memory(const LoadedModel& model) {
-  const uint32_t most = model.info().max_context_tokens;
+  const uint32_t max_context = model.info().max_context_tokens;
   std::vector<SessionMemory> rows;
   for (uint64_t context = 128;; context *= 2) {
     SessionParams params;
-    params.context_tokens = static_cast<uint32_t>(std::min<uint64_t>(context, most));
+    params.context_tokens = static_cast<uint32_t>(std::min<uint64_t>(context, max_context));
     const size_t size = call(model.path(), [&] { return Session::required_memory(model.get(), params); });
     rows.push_back({params.context_tokens, size});
-    if (context >= most) return rows;
+    if (context >= max_context) return rows;
   }
 }
 
@@ -73,13 +73,13 @@ Json recommended_sampling(const ModelInfo& info) {
 
 // Returns for example `50256 "<|endoftext|>", 50257 "<|im_end|>"`, with at most eight tokens.
 std::string listed(const LoadedModel& model, const TokenList& tokens) {
-  constexpr size_t kMost = 8;
+  constexpr size_t kMaxShown = 8;
   std::string text = tokens.empty() ? "none" : "";
-  for (size_t i = 0; i < std::min(tokens.size(), kMost); ++i) {
+  for (size_t i = 0; i < std::min(tokens.size(), kMaxShown); ++i) {
     text += (i == 0 ? "" : ", ") + std::to_string(tokens[i]);
     if (const std::string bytes = model.text_of({tokens[i]}); !bytes.empty()) text += ' ' + in_quotes(bytes);
   }
-  return tokens.size() > kMost ? text + ", and " + std::to_string(tokens.size() - kMost) + " more" : text;
+  return tokens.size() > kMaxShown ? text + ", and " + std::to_string(tokens.size() - kMaxShown) + " more" : text;
 }
 
 Json tokens_json(const LoadedModel& model, const TokenList& tokens) {

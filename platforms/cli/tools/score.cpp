@@ -89,7 +89,7 @@ Scores score_text(const ScoreOptions& options, const LoadedModel& model, Session
 }
 
 void print_scores(const ScoreOptions& options, const LoadedModel& model, const Scores& scores) {
-  TextStream stream;
+  OutputWriter stream;
   if (options.per_token) {
     for (size_t i = 0; i < scores.tokens.size(); ++i) {
       stream.write(score_line(scores.tokens[i], scores.log_probabilities[i], model.text_of({scores.tokens[i]})) + '\n');
@@ -134,7 +134,7 @@ int run_score(const ScoreOptions& options) {
   }
   const Scores scores = score_text(options, model, session);
   if (options.json) {
-    TextStream().write(scores_json(options, model, scores).dump() + '\n');
+    OutputWriter().write(scores_json(options, model, scores).dump() + '\n');
   } else {
     print_scores(options, model, scores);
   }

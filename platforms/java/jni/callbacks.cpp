@@ -68,9 +68,9 @@ void on_log(void* callbacks, sotto_log_level level, const char* message) {
 int32_t on_piece(void* callbacks, const sotto_piece* piece) {
   const Frame frame;
   if (!frame.is_open()) return 1;
-  jobject made = new_piece(frame.env(), *piece, SOTTO_OK);
-  if (made == nullptr) return 1;
-  const jboolean stops = frame.env()->CallBooleanMethod(target(callbacks), library().on_piece, made);
+  jobject object = new_piece(frame.env(), *piece, SOTTO_OK);
+  if (object == nullptr) return 1;
+  const jboolean stops = frame.env()->CallBooleanMethod(target(callbacks), library().on_piece, object);
   return frame.env()->ExceptionCheck() || stops ? 1 : 0;
 }
 

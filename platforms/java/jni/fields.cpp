@@ -86,9 +86,9 @@ jstring new_text(JNIEnv* env, const char* text, size_t size) {
   const Library& java = library();
   jbyteArray bytes = new_bytes(env, text, size);
   if (bytes == nullptr) return nullptr;
-  auto* made = static_cast<jstring>(env->CallStaticObjectMethod(java.native_class, java.from_utf8, bytes));
+  auto* string = static_cast<jstring>(env->CallStaticObjectMethod(java.native_class, java.from_utf8, bytes));
   env->DeleteLocalRef(bytes);
-  return env->ExceptionCheck() ? nullptr : made;
+  return env->ExceptionCheck() ? nullptr : string;
 }
 
 namespace {
@@ -208,9 +208,9 @@ jobject new_constant(JNIEnv* env, const Field& field, int32_t value) {
   jclass type = env->FindClass(name);
   if (type == nullptr) return nullptr;
   jmethodID of = env->GetStaticMethodID(type, "of", signature);
-  jobject made = of == nullptr ? nullptr : env->CallStaticObjectMethod(type, of, value);
+  jobject constant = of == nullptr ? nullptr : env->CallStaticObjectMethod(type, of, value);
   env->DeleteLocalRef(type);
-  return env->ExceptionCheck() ? nullptr : made;
+  return env->ExceptionCheck() ? nullptr : constant;
 }
 
 jobject new_texts(JNIEnv* env, const sotto_text* texts, size_t count) {

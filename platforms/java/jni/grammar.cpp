@@ -55,20 +55,20 @@ bool copy_tokens(JNIEnv* env, jbyteArray bytes, jintArray offsets, jbyteArray sp
 
 template <class T>
 T* new_handle(JNIEnv* env) {
-  auto* made = static_cast<T*>(std::calloc(1, sizeof(T)));
-  if (made == nullptr) throw_out_of_memory(env);
-  return made;
+  auto* handle = static_cast<T*>(std::calloc(1, sizeof(T)));
+  if (handle == nullptr) throw_out_of_memory(env);
+  return handle;
 }
 
 jlong new_grammar(JNIEnv* env, const sotto_grammar* grammar, sotto_posix_memory memory) {
-  auto* made = new_handle<Grammar>(env);
-  if (made == nullptr) {
+  auto* handle = new_handle<Grammar>(env);
+  if (handle == nullptr) {
     sotto_posix_free(&memory);
     return 0;
   }
-  made->grammar = grammar;
-  made->memory = memory;
-  return handle_of(made);
+  handle->grammar = grammar;
+  handle->memory = memory;
+  return handle_of(handle);
 }
 
 }  // namespace

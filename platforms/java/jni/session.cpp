@@ -53,12 +53,12 @@ jobjectArray new_sequences(JNIEnv* env, const sotto_sequence* sequences, size_t 
     const sotto_sequence& sequence = sequences[i];
     jintArray tokens = new_ints(env, sequence.tokens, sequence.token_count);
     if (tokens == nullptr) return nullptr;
-    jobject made = env->NewObject(java.sequence_class, java.new_sequence, tokens, sequence.score,
-                                  sequence.log_probability, sequence.stop, static_cast<jint>(sequence.index));
-    if (made == nullptr) return nullptr;
-    env->SetObjectArrayElement(array, static_cast<jsize>(i), made);
+    jobject object = env->NewObject(java.sequence_class, java.new_sequence, tokens, sequence.score,
+                                    sequence.log_probability, sequence.stop, static_cast<jint>(sequence.index));
+    if (object == nullptr) return nullptr;
+    env->SetObjectArrayElement(array, static_cast<jsize>(i), object);
     if (env->ExceptionCheck()) return nullptr;
-    env->DeleteLocalRef(made);
+    env->DeleteLocalRef(object);
     env->DeleteLocalRef(tokens);
   }
   return array;

@@ -113,8 +113,8 @@ bool GrammarVerifier::is_member(uint32_t index) const {
   const GrammarLoop& loop = grammar_.loop(index);
   const bool is_first = loop.set == index;
   if (!is_first && (index == 0 || grammar_.loop(index - 1).set != loop.set)) return false;
-  const uint32_t most = loop.maximum == 1 ? kMaxSingleMembers - 1 : kMaxSingleMembers;
-  return index - loop.set <= most &&
+  const uint32_t max_index = loop.maximum == 1 ? kMaxSingleMembers - 1 : kMaxSingleMembers;
+  return index - loop.set <= max_index &&
          (loop.maximum == 1 ? loop.minimum <= 1 : loop.minimum == 0 && loop.maximum == UINT32_MAX) &&
          (loop.rule_start == kAcceptState || (is_inside(loop.rule_start) && is_start(loop.rule_start)));
 }

@@ -113,10 +113,10 @@ class CompiledGrammar {
     const GrammarMove* end = begin + all.size();
     // If a state has at most one move per class, the numbers of classes before and after this one bound its position.
     const size_t rest = counts_.classes - symbol_class;
-    const size_t least = all.size() > rest ? all.size() - rest : 0;
-    const size_t most = all.size() < symbol_class ? all.size() : symbol_class;
-    const GrammarMove* first = begin + least;
-    if (least < most) first = lower_bound(first, most - least, symbol_class);
+    const size_t min_index = all.size() > rest ? all.size() - rest : 0;
+    const size_t max_index = all.size() < symbol_class ? all.size() : symbol_class;
+    const GrammarMove* first = begin + min_index;
+    if (min_index < max_index) first = lower_bound(first, max_index - min_index, symbol_class);
     const bool is_found = (first == begin || first[-1].symbol_class < symbol_class) &&
                           (first == end || first->symbol_class >= symbol_class);
     if (!is_found) first = lower_bound(begin, all.size(), symbol_class);

@@ -139,14 +139,14 @@ uint32_t GrammarBuilder::repeat(uint32_t expression, uint32_t minimum, uint32_t 
   Expression& inner = expressions_[expression];
   if (inner.kind == ExpressionKind::kEmpty) return expression;
   if (inner.kind == ExpressionKind::kRepeat && joins(inner, minimum, maximum)) {
-    const uint32_t least = multiply_counts(inner.minimum, minimum);
-    const uint32_t most = multiply_counts(inner.maximum, maximum);
+    const uint32_t new_minimum = multiply_counts(inner.minimum, minimum);
+    const uint32_t new_maximum = multiply_counts(inner.maximum, maximum);
     const bool bounded = inner.maximum != kUnbounded && maximum != kUnbounded;
-    if (least != kNoIndex && (!bounded || most != kNoIndex)) {
-      inner.minimum = least;
-      inner.maximum = most;
+    if (new_minimum != kNoIndex && (!bounded || new_maximum != kNoIndex)) {
+      inner.minimum = new_minimum;
+      inner.maximum = new_maximum;
       const uint32_t body_size = expressions_[inner.first].size;
-      inner.size = multiply_sizes(body_size, most == kUnbounded ? least + 1ull : most);
+      inner.size = multiply_sizes(body_size, new_maximum == kUnbounded ? new_minimum + 1ull : new_maximum);
       return expression;
     }
   }

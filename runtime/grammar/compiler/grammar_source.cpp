@@ -104,7 +104,7 @@ uint32_t find_token(const void* self, std::span<const char> text) {
     if (is_text(source, static_cast<uint32_t>(token), text)) return static_cast<uint32_t>(token);
   }
   for (uint32_t token = 0; token < source.special.size(); ++token) {
-    if (source.special[token] >= source.least_special && is_text(source, token, text)) return token;
+    if (source.special[token] >= source.min_special && is_text(source, token, text)) return token;
   }
   const auto found = std::lower_bound(
       vocabulary.order.begin(), vocabulary.order.end(), text, [&](uint32_t token, std::span<const char> wanted) {

@@ -8,20 +8,20 @@ namespace {
 // The sets are nested, so those of any two states can be compared by inclusion.
 constexpr uint8_t kClassChain[] = {kAllClasses, kAllClasses & ~kOtherClass, kLowerClass | kUpperClass | kDigitClass,
                                    kLowerClass | kDigitClass, kLowerClass};
-constexpr uint32_t kMostSweeps = 32;
+constexpr uint32_t kMaxSweeps = 32;
 // Temporary flags. kTakes: the state reads all lower-case letters, by moves or as strings of rules. kMayTake: it calls
 // rules that do.
 constexpr uint8_t kTakes = 64;
 constexpr uint8_t kMayTake = 128;
-constexpr uint32_t kMostCount = kLengthCharacters[kLengthCount - 2];
+constexpr uint32_t kMaxCount = kLengthCharacters[kLengthCount - 2];
 
 // Calls update(state), which returns whether it changed the state, for all states until none changes. Sweeps alternate
 // between descending and ascending order, because a state may lead to states with higher and lower numbers. Returns
-// whether kMostSweeps sweeps were not enough.
+// whether kMaxSweeps sweeps were not enough.
 template <typename Update>
 bool sweep_states(uint32_t count, Update update) {
   bool changed = true;
-  for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
+  for (uint32_t sweep = 0; changed && sweep < kMaxSweeps; ++sweep) {
     changed = false;
     for (uint32_t i = 0; i < count; ++i) changed |= update(sweep % 2 == 0 ? count - 1 - i : i);
   }
@@ -266,16 +266,16 @@ void Lookahead::find_endless(GrammarState* states, uint8_t classes) const {
 
 // Returns the largest count that holds for the state if `known` does. All smaller counts then hold too.
 uint32_t Lookahead::longest_count(uint32_t state, uint32_t known) const {
-  uint32_t least = known;
-  for (uint32_t most = kMostCount; least < most;) {
-    const uint32_t middle = (least + most + 1) / 2;
+  uint32_t low = known;
+  for (uint32_t high = kMaxCount; low < high;) {
+    const uint32_t middle = (low + high + 1) / 2;
     if (has_count(state, middle)) {
-      least = middle;
+      low = middle;
     } else {
-      most = middle - 1;
+      high = middle - 1;
     }
   }
-  return least;
+  return low;
 }
 
 // Counts increase from 0, because each follows from smaller ones.
@@ -283,7 +283,7 @@ void Lookahead::find_counts(GrammarState* states) const {
   sweep_states(grammar_.counts().states, [&](uint32_t s) {
     if (states[s].endless_classes == kAllClasses || (states[s].flags & kMayTake) == 0) return false;
     const uint32_t known = states[s].any_count;
-    if (known == kMostCount || !has_count(s, known + 1)) return false;
+    if (known == kMaxCount || !has_count(s, known + 1)) return false;
     states[s].any_count = static_cast<uint8_t>(longest_count(s, known + 1));
     return true;
   });

@@ -92,7 +92,7 @@ class Utf8Transitions {
   static constexpr uint32_t kLongestCharacter = 4;
 
   // How a walk continues after a step. kInside means that it follows the first move of the step.
-  enum class Turn : uint8_t { kReject, kDone, kInside };
+  enum class WalkAction : uint8_t { kReject, kDone, kInside };
   // Visits the characters that begin with the step. Stops and returns false if one is rejected. Places that were
   // entered before are skipped.
   template <typename Visit>
@@ -137,11 +137,11 @@ class Lookahead {
   void find_exact(GrammarState* states) const;
   void find_repeating(GrammarState* states) const;
 
-  static constexpr uint32_t kMostSteps = 256 + 64 * (kUtf8States - 1);
+  static constexpr uint32_t kMaxSteps = 256 + 64 * (kUtf8States - 1);
 
   const CompiledGrammar& grammar_;
   Utf8Transitions steps_;
-  Utf8Transition memory_[kMostSteps];
+  Utf8Transition memory_[kMaxSteps];
 };
 
 template <typename Visit>
@@ -157,9 +157,9 @@ bool Utf8Transitions::walk(const CompiledGrammar& grammar, uint32_t state, const
     }
     const Utf8Transition& step = *top.step++;
     const auto moves = grammar.moves(top.state, step.symbol_class);
-    const Turn turn = visit(moves, step);
-    if (turn == Turn::kReject) return false;
-    if (turn == Turn::kDone || !entered.enter(moves[0].target, step.next)) continue;
+    const WalkAction action = visit(moves, step);
+    if (action == WalkAction::kReject) return false;
+    if (action == WalkAction::kDone || !entered.enter(moves[0].target, step.next)) continue;
     stack[++depth] = inside(moves[0].target, step);
   }
   return true;
@@ -169,11 +169,11 @@ template <typename Accepts>
 bool Utf8Transitions::all_lead_to(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
                                   Accepts accepts) const {
   return walk(grammar, state, first, [&](auto moves, const Utf8Transition& step) {
-    if (moves.empty()) return Turn::kReject;
-    if (step.next != 0) return Turn::kInside;
+    if (moves.empty()) return WalkAction::kReject;
+    if (step.next != 0) return WalkAction::kInside;
     const bool is_accepted =
         std::any_of(moves.begin(), moves.end(), [&](const GrammarMove& move) { return accepts(move.target); });
-    return is_accepted ? Turn::kDone : Turn::kReject;
+    return is_accepted ? WalkAction::kDone : WalkAction::kReject;
   });
 }
 
@@ -185,14 +185,14 @@ bool Utf8Transitions::all_lead_only_to(const CompiledGrammar& grammar, uint32_t 
                        [&](const Utf8Transition& s) { return !grammar.moves(place.state, s.symbol_class).empty(); });
   };
   return walk(grammar, state, first, [&](auto moves, const Utf8Transition& step) {
-    if (moves.empty()) return Turn::kDone;
+    if (moves.empty()) return WalkAction::kDone;
     if (step.next != 0) {
       const bool is_one = moves.size() == 1 && goes_on(inside(moves[0].target, step));
-      return is_one ? Turn::kInside : Turn::kReject;
+      return is_one ? WalkAction::kInside : WalkAction::kReject;
     }
     const bool is_accepted =
         std::all_of(moves.begin(), moves.end(), [&](const GrammarMove& move) { return accepts(move.target); });
-    return is_accepted ? Turn::kDone : Turn::kReject;
+    return is_accepted ? WalkAction::kDone : WalkAction::kReject;
   });
 }
 
@@ -200,12 +200,12 @@ template <typename Accepts>
 bool Utf8Transitions::each_leads_to_one(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
                                         Accepts accepts) const {
   return walk(grammar, state, first, [&](auto moves, const Utf8Transition& step) {
-    if (moves.size() != 1) return Turn::kReject;
+    if (moves.size() != 1) return WalkAction::kReject;
     const uint32_t target = moves[0].target;
-    if (step.next == 0) return accepts(target) ? Turn::kDone : Turn::kReject;
+    if (step.next == 0) return accepts(target) ? WalkAction::kDone : WalkAction::kReject;
     const bool is_final = (grammar.flags(target) & GrammarState::kFinal) != 0;
     const bool is_plain = target > kUnknownState && !is_final && grammar.calls(target).empty();
-    return is_plain ? Turn::kInside : Turn::kReject;
+    return is_plain ? WalkAction::kInside : WalkAction::kReject;
   });
 }
 

@@ -165,18 +165,18 @@ class ArrayBuilder {
     if (maximum_ == 0) return kNoIndex;
     uint32_t content = kNoIndex;
     if (maximum_ > tuple_) {
-      const uint32_t least = minimum_ > tuple_ ? minimum_ - tuple_ : 0;
-      const uint32_t most = maximum_ == kUnbounded ? kUnbounded : maximum_ - tuple_;
+      const uint32_t rest_minimum = minimum_ > tuple_ ? minimum_ - tuple_ : 0;
+      const uint32_t rest_maximum = maximum_ == kUnbounded ? kUnbounded : maximum_ - tuple_;
       if (tuple_ > 0) {
         const uint32_t comma = json_.comma();
-        content = builder_.repeat(json_.sequence(comma, element(tuple_)), least, most);
+        content = builder_.repeat(json_.sequence(comma, element(tuple_)), rest_minimum, rest_maximum);
       } else {
         const uint32_t first = element(0);
         const uint32_t comma = json_.comma();
         const uint32_t more = json_.sequence(comma, element(0));
-        content = json_.sequence(
-            first, builder_.repeat(more, least > 0 ? least - 1 : 0, most == kUnbounded ? most : most - 1));
-        if (least == 0) content = builder_.repeat(content, 0, 1);
+        content = json_.sequence(first, builder_.repeat(more, rest_minimum > 0 ? rest_minimum - 1 : 0,
+                                                        rest_maximum == kUnbounded ? rest_maximum : rest_maximum - 1));
+        if (rest_minimum == 0) content = builder_.repeat(content, 0, 1);
       }
     }
     for (uint32_t i = tuple_; i > 0; --i) {

@@ -570,14 +570,15 @@ uint32_t ObjectBuilder::violating_tail(uint32_t count, uint32_t violated) {
 // Builds the pairs with other names, which come last.
 uint32_t ObjectBuilder::tail(uint32_t count) {
   const bool limited = maximum_ != kUnbounded;
-  const uint32_t least = count < minimum_ ? minimum_ - count : 0;
-  const uint32_t most = limited ? maximum_ - count : kUnbounded;
-  if (others_[0] == kNoIndex || most == 0) return least == 0 ? builder_.empty() : json_.never();
-  if (count > 0) return builder_.repeat(pair(others_[0], 1), least, most);
+  const uint32_t rest_minimum = count < minimum_ ? minimum_ - count : 0;
+  const uint32_t rest_maximum = limited ? maximum_ - count : kUnbounded;
+  if (others_[0] == kNoIndex || rest_maximum == 0) return rest_minimum == 0 ? builder_.empty() : json_.never();
+  if (count > 0) return builder_.repeat(pair(others_[0], 1), rest_minimum, rest_maximum);
   const uint32_t first = pair(others_[0], 0);
-  const uint32_t more = builder_.repeat(pair(others_[0], 1), least > 0 ? least - 1 : 0, limited ? most - 1 : most);
+  const uint32_t more = builder_.repeat(pair(others_[0], 1), rest_minimum > 0 ? rest_minimum - 1 : 0,
+                                        limited ? rest_maximum - 1 : rest_maximum);
   const uint32_t all = json_.sequence(first, more);
-  return least == 0 ? builder_.repeat(all, 0, 1) : all;
+  return rest_minimum == 0 ? builder_.repeat(all, 0, 1) : all;
 }
 
 }  // namespace

@@ -182,7 +182,7 @@ uint32_t CompletionSearch::child(uint32_t begin, uint32_t end, uint8_t byte) con
 // Returns the smallest number of tokens with which the moves of the shortest path, from `edge` on, and the rest of the
 // rule can be read. Follows the path as long as some token begins with its bytes.
 uint32_t CompletionSearch::read_moves(uint32_t edge, const uint32_t* tokens) const {
-  uint32_t least = kNoCompletion;
+  uint32_t fewest = kNoCompletion;
   uint32_t begin = 0;
   uint32_t end = node_count_;
   while (is_move(edge) && move(edge).symbol_class < grammar_->byte_class_count()) {
@@ -190,14 +190,14 @@ uint32_t CompletionSearch::read_moves(uint32_t edge, const uint32_t* tokens) con
     if (node == kNone) break;
     const uint32_t target = move(edge).target;
     if (nodes_[node].first_token() < nodes_[node + 1].first_token()) {
-      least = std::min(least, add_completions(1, to_end(*grammar_, tokens, target)));
+      fewest = std::min(fewest, add_completions(1, to_end(*grammar_, tokens, target)));
     }
     if (is_final(*grammar_, target)) break;
     edge = paths_[target];
     begin = node + 1;
     end = nodes_[node].next();
   }
-  return least;
+  return fewest;
 }
 
 // Adds an edge to the heap, if everything on which it depends is known.
@@ -236,7 +236,7 @@ void CompletionSearch::run(const CompiledGrammar& grammar, const Vocabulary& voc
 }  // namespace
 
 Arena Completions::layout(Arena& arena, const CompiledGrammar& grammar) {
-  rests_ = arena.take<uint32_t>(grammar.counts().states);
+  state_completions_ = arena.take<uint32_t>(grammar.counts().states);
   search_memory_ = arena;
   Arena end = arena;
   CompletionSearch().layout(end, grammar);
@@ -247,18 +247,19 @@ void Completions::init(const CompiledGrammar& grammar, const Vocabulary& vocabul
   grammar_ = &grammar;
   CompletionSearch search;
   search.layout(search_memory_, grammar);
-  search.run(grammar, vocabulary, rests_);
+  search.run(grammar, vocabulary, state_completions_);
 }
 
 uint32_t Completions::after_call(uint32_t state, uint32_t loop, uint32_t count) const {
-  const uint32_t rest = to_end(*grammar_, rests_, state);
+  const uint32_t rest = to_end(*grammar_, state_completions_, state);
   if (loop == kNoLoop) return rest;
   const GrammarLoop& bounds = grammar_->loop(loop);
   if (bounds.set != kNoSet) {
-    return add_completions(rest, cost_of_members(*grammar_, rests_, bounds.set, add_member(*grammar_, loop, count)));
+    return add_completions(
+        rest, cost_of_members(*grammar_, state_completions_, bounds.set, add_member(*grammar_, loop, count)));
   }
   const uint32_t missing = bounds.minimum > count ? bounds.minimum - count - 1 : 0;
-  return add_completions(rest, multiply(rests_[bounds.rule_start], missing));
+  return add_completions(rest, multiply(state_completions_[bounds.rule_start], missing));
 }
 
 }  // namespace sotto

@@ -31,14 +31,14 @@ class Completions {
   void init(const CompiledGrammar& grammar, const Vocabulary& vocabulary);
 
   // Returns the tokens of a non-empty string from the state to the end of its rule, or kNoCompletion.
-  uint32_t of_state(uint32_t state) const { return rests_[state]; }
+  uint32_t completion_of(uint32_t state) const { return state_completions_[state]; }
   // Returns the tokens between the end of a called rule and the end of the caller's rule, which continues in `state`. A
   // call by a loop has read `count` repetitions before, or that set of members (GrammarLoop).
   uint32_t after_call(uint32_t state, uint32_t loop, uint32_t count) const;
 
  private:
   const CompiledGrammar* grammar_ = nullptr;
-  uint32_t* rests_ = nullptr;
+  uint32_t* state_completions_ = nullptr;
   Arena search_memory_;
 };
 

@@ -47,8 +47,8 @@ void LazyAutomaton::collect(const uint32_t* newest, bool keep_shared) {
   const std::span<uint32_t> pins{pins_, static_cast<size_t>(end - pins_)};
   using Keep = StackStore::Keep;
   if (keep_shared) store_.collect(pins, Keep::kShared);
-  if (keep_shared && !store_.is_roomy()) store_.collect(pins, Keep::kUsed);
-  if (!keep_shared || !store_.is_roomy()) store_.collect(pins, Keep::kNothing);
+  if (keep_shared && !store_.has_third_free()) store_.collect(pins, Keep::kUsed);
+  if (!keep_shared || !store_.has_third_free()) store_.collect(pins, Keep::kNothing);
 }
 
 // Calls `make`. If the store is full, it collects and tries again, at most twice.
@@ -85,7 +85,7 @@ StepResult LazyAutomaton::make_step(const uint32_t* from, uint32_t symbol_class,
 }
 
 // Makes a step, and also records it for other symbol classes that provably lead to the same set.
-StepResult LazyAutomaton::make_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
+StepResult LazyAutomaton::make_equivalent_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
   const StepResult result = make_step(from, symbol_class, to);
   if (result != StepResult::kDone) return result;
   // For each class, counts the states whose moves by that class lead to the same states as their moves by this one, and
@@ -155,9 +155,9 @@ StepResult LazyAutomaton::step_bytes(std::span<const char> bytes, uint32_t* set)
       *to = known;
       is_new = false;
     } else {
-      const StepResult result = store_.state_set(*from).counts_on ? make_loop_step(from, bytes, &taken, to)
-                                : is_new                          ? make_text_step(from, bytes, &taken, to)
-                                                                  : make_step(from, symbol_class, to);
+      const StepResult result = store_.state_set(*from).repeats_by_count ? make_loop_step(from, bytes, &taken, to)
+                                : is_new                                 ? make_text_step(from, bytes, &taken, to)
+                                                                         : make_step(from, symbol_class, to);
       if (result != StepResult::kDone) return result;
       is_new = *to != *from && *to + 1 == store_.set_count();
     }

@@ -57,9 +57,9 @@ class LazyAutomaton {
     return StepResult::kDone;
   }
   // Does the same, and also remembers the transitions by other classes that lead to the same set.
-  StepResult step_alike(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
+  StepResult step_with_equivalents(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
     const uint32_t known = store_.next(*from, symbol_class);
-    if (known == kNotComputed) return make_steps(from, symbol_class, to);
+    if (known == kNotComputed) return make_equivalent_steps(from, symbol_class, to);
     *to = known;
     return StepResult::kDone;
   }
@@ -73,7 +73,7 @@ class LazyAutomaton {
 
  private:
   StepResult make_step(const uint32_t* from, uint32_t symbol_class, uint32_t* to);
-  StepResult make_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to);
+  StepResult make_equivalent_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to);
   StepResult make_text_step(const uint32_t* from, std::span<const char> text, size_t* taken, uint32_t* to);
   StepResult make_loop_step(const uint32_t* from, std::span<const char> text, size_t* taken, uint32_t* to);
   uint32_t class_of(char byte) const { return grammar_->byte_class(static_cast<uint8_t>(byte)); }

@@ -63,12 +63,12 @@ bool MaskCache::equals_draft(const Entry& entry) {
   return equals;
 }
 
-// Counts the tokens in which the draft differs from the base, but stops at `most`. A null base stands for the empty
+// Counts the tokens in which the draft differs from the base, but stops at `limit`. A null base stands for the empty
 // mask.
-uint32_t MaskCache::difference(const uint64_t* base, uint32_t most) const {
+uint32_t MaskCache::difference(const uint64_t* base, uint32_t limit) const {
   const uint64_t* words = buffer_;
   uint32_t count = 0;
-  for (uint32_t i = 0; i < word_count_ && count <= most; ++i) {
+  for (uint32_t i = 0; i < word_count_ && count <= limit; ++i) {
     const uint64_t changed = base == nullptr ? words[i] : words[i] ^ base[i];
     if (changed != 0) count += static_cast<uint32_t>(std::popcount(changed));
   }
@@ -81,9 +81,9 @@ MaskCache::Entry MaskCache::choose_form(uint32_t hash) const {
   Entry form{0, difference(nullptr, kListTokens), kNoMask, hash};
   for (uint32_t i = 0; i < base_count_; ++i) {
     if (form.count <= kListTokens / 16) break;
-    const uint32_t most = std::min(form.count, kListTokens + 1) - 1;
-    const uint32_t count = difference(pool_words(bases_[i]), most);
-    if (count <= most) form = {0, count, bases_[i], hash};
+    const uint32_t limit = std::min(form.count, kListTokens + 1) - 1;
+    const uint32_t count = difference(pool_words(bases_[i]), limit);
+    if (count <= limit) form = {0, count, bases_[i], hash};
   }
   if (form.count > kListTokens) form = {0, 0, entry_count_, hash};
   return form;

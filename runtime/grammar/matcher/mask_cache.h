@@ -51,7 +51,7 @@ class MaskCache {
   }
   uint64_t hash_draft() const;
   bool equals_draft(const Entry& entry);
-  uint32_t difference(const uint64_t* base, uint32_t most) const;
+  uint32_t difference(const uint64_t* base, uint32_t limit) const;
   Entry choose_form(uint32_t hash) const;
   bool take(uint32_t alignment, size_t size, uint32_t* offset);
   void write_list(const Entry& entry);

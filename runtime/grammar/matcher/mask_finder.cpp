@@ -17,10 +17,10 @@ bool MaskFinder::layout(Arena& arena, const CompiledGrammar& grammar, const Voca
   return cache_.layout(arena, vocabulary.token_count, limits.mask_bytes);
 }
 
-void MaskFinder::init(LazyAutomaton& engine, const Vocabulary& vocabulary, const MaskMethods& methods) {
+void MaskFinder::init(LazyAutomaton& engine, const Vocabulary& vocabulary, const MaskShortcuts& shortcuts) {
   engine_ = &engine;
   vocabulary_ = &vocabulary;
-  methods_ = methods;
+  shortcuts_ = shortcuts;
   cache_.flush();
   prefilters_.init(engine, vocabulary);
 }
@@ -40,14 +40,14 @@ StepResult MaskFinder::find(const uint32_t* set, uint32_t* pins, const uint64_t*
 
 // Stacks are not truncated, because the completion depends on all of them, but counts are replaced where the completion
 // stays the same.
-StepResult MaskFinder::find_within(const uint32_t* set, uint32_t left, uint32_t* pins, const uint64_t** words) {
+StepResult MaskFinder::find_within(const uint32_t* set, uint32_t remaining, uint32_t* pins, const uint64_t** words) {
   uint32_t* equal = &pins[0];
-  const bool applies = methods_.truncation && engine_->can_truncate(*set, StackNode::kMaxDepth);
+  const bool applies = shortcuts_.truncation && engine_->can_truncate(*set, StackNode::kMaxDepth);
   const bool is_replaced = applies && engine_->truncate(set, StackNode::kMaxDepth, equal) == StepResult::kDone;
   if (!is_replaced) *equal = *set;
-  if (engine_->store().most_after_token(*equal) < left) return find(set, pins, words);
+  if (engine_->store().max_after_token(*equal) < remaining) return find(set, pins, words);
   progress_ = {};
-  progress_.left = left;
+  progress_.remaining = remaining;
   progress_.has_begun = true;
   draft_ = cache_.begin_draft();
   engine_->trail()[0] = *equal;
@@ -55,7 +55,7 @@ StepResult MaskFinder::find_within(const uint32_t* set, uint32_t left, uint32_t*
   StepResult result = walk(&cut_off);
   if (result == StepResult::kDone) result = add_literals(&cut_off);
   if (result != StepResult::kDone) return result;
-  engine_->store().most_after_token(*equal) = progress_.most_needed;
+  engine_->store().max_after_token(*equal) = progress_.max_needed;
   engine_->store().state_set(*equal).is_shared = true;
   engine_->store().state_set(*equal).was_used = true;
   add_end_tokens(*equal);
@@ -67,17 +67,17 @@ StepResult MaskFinder::find_within(const uint32_t* set, uint32_t left, uint32_t*
 
 // Returns whether enough tokens remain after a token that leads to the set.
 bool MaskFinder::leaves_enough(uint32_t set) {
-  if (progress_.left == kUnlimited) return true;
+  if (progress_.remaining == kUnlimited) return true;
   const uint32_t needed = engine_->completion(set);
-  progress_.most_needed = std::max(progress_.most_needed, needed);
-  return needed < progress_.left;
+  progress_.max_needed = std::max(progress_.max_needed, needed);
+  return needed < progress_.remaining;
 }
 
 // Returns whether all tokens of a subtree of the trie lead back to the set of its root. Characters of the last class
 // may be incomplete at the end of a token.
 bool MaskFinder::leads_back(uint32_t set, TextSummary summary) const {
   const uint8_t classes = engine_->store().state_set(set).repeated_classes & static_cast<uint8_t>(~kOtherClass);
-  return methods_.prefilters && TokenPrefilter{classes, kLengthCount - 1}.holds(summary);
+  return shortcuts_.prefilters && TokenPrefilter{classes, kLengthCount - 1}.holds(summary);
 }
 
 // Finds the mask through a truncated set, which pins[0] receives.
@@ -86,7 +86,8 @@ StepResult MaskFinder::find_truncated(const uint32_t* set, uint32_t* pins, uint3
   // Truncate at twice the depth each time, until the mask does not depend on what was cut off.
   for (uint32_t depth = kFirstDepth;; depth *= 2) {
     uint32_t* truncated = &pins[0];
-    const bool applies = methods_.truncation && depth <= 2 * TrieNode::kMaxDepth && engine_->can_truncate(*set, depth);
+    const bool applies =
+        shortcuts_.truncation && depth <= 2 * TrieNode::kMaxDepth && engine_->can_truncate(*set, depth);
     const bool is_truncated = applies && engine_->truncate(set, depth, truncated) == StepResult::kDone;
     if (!is_truncated) *truncated = *set;  // the set itself takes longer, but may fit
     *mask = engine_->store().state_set(*truncated).mask;
@@ -114,11 +115,11 @@ void MaskFinder::begin(const uint32_t* set) {
   draft_ = cache_.begin_draft();
   TokenPrefilter prefilter;
   TokenPrefilter guess;
-  const uint32_t count = methods_.prefilters ? prefilters_.exact_count(*set) : PrefilterFinder::kUnknownCount;
+  const uint32_t count = shortcuts_.prefilters ? prefilters_.exact_count(*set) : PrefilterFinder::kUnknownCount;
   if (count != PrefilterFinder::kUnknownCount) {
     fill_exactly(count);
     prefilter = {kAllClasses, kLengthCount - 1};
-  } else if (methods_.prefilters) {
+  } else if (shortcuts_.prefilters) {
     prefilter = prefilters_.find();
     if (prefilter.length + 2u < kLengthCount) guess = prefilters_.guess();
     if (guess.classes != 0) prefilter = {};
@@ -138,9 +139,9 @@ void MaskFinder::fill_exactly(uint32_t characters) {
   if (next > 0 && kLengthCharacters[next - 1] == characters) return;
   const auto is_first = [](char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; };
   for (uint32_t begin = 0; begin < summaries.size(); begin += 64) {
-    uint64_t left = summaries_of_length(&summaries[begin], next);
-    for (; left != 0; left &= left - 1) {
-      const uint32_t token = begin + static_cast<uint32_t>(std::countr_zero(left));
+    uint64_t remaining = summaries_of_length(&summaries[begin], next);
+    for (; remaining != 0; remaining &= remaining - 1) {
+      const uint32_t token = begin + static_cast<uint32_t>(std::countr_zero(remaining));
       const auto text = vocabulary_->source.token(token);
       const bool is_ascii = (summaries[token] & kOtherClass) == 0;
       const size_t count =
@@ -192,7 +193,7 @@ StepResult MaskFinder::walk(bool* cut_off) {
   const auto node_count = static_cast<uint32_t>(vocabulary_->nodes.size() - 1);
   const CompiledGrammar& grammar = engine_->grammar();
   uint32_t* trail = engine_->trail();
-  const bool tries_below = methods_.prefilters && prefilter.classes == 0;
+  const bool tries_below = shortcuts_.prefilters && prefilter.classes == 0;
   uint32_t visited = 0;
   const StepResult retraced = retrace(progress_.node);
   if (retraced != StepResult::kDone) return retraced;
@@ -219,7 +220,7 @@ StepResult MaskFinder::walk(bool* cut_off) {
       i = node.next();
       continue;
     }
-    if (progress_.left != kUnlimited) {
+    if (progress_.remaining != kUnlimited) {
       const bool is_same = leads_back(*next, summaries[i]);
       if (leaves_enough(*next)) add_run(node.first_token(), is_same ? end : nodes[i + 1].first_token());
       i = is_same ? node.next() : i + 1;

@@ -30,7 +30,7 @@
 namespace sotto {
 
 // Shortcuts that tests disable, to show that they do not change any mask.
-struct MaskMethods {
+struct MaskShortcuts {
   bool prefilters = true;
   bool truncation = true;
 };
@@ -39,7 +39,7 @@ class MaskFinder {
  public:
   // Returns false if limits.mask_bytes is too small for one mask.
   bool layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary, const MatcherParams& limits);
-  void init(LazyAutomaton& engine, const Vocabulary& vocabulary, const MaskMethods& methods);
+  void init(LazyAutomaton& engine, const Vocabulary& vocabulary, const MaskShortcuts& shortcuts);
 
   // Number of pins that find() needs in addition to the trail.
   static constexpr uint32_t kPinCount = 1 + PrefilterFinder::kPinCount;
@@ -48,8 +48,8 @@ class MaskFinder {
   // Returns the words of the mask of a pinned set, which are valid until the next call, or null if no token is
   // possible.
   StepResult find(const uint32_t* set, uint32_t* pins, const uint64_t** words);
-  // Does the same for a text that must be complete within `left` tokens.
-  StepResult find_within(const uint32_t* set, uint32_t left, uint32_t* pins, const uint64_t** words);
+  // Does the same for a text that must be complete within `remaining` tokens.
+  StepResult find_within(const uint32_t* set, uint32_t remaining, uint32_t* pins, const uint64_t** words);
   const MaskCache& cache() const { return cache_; }
   uint64_t walk_count() const { return walk_count_; }  // number of masks that have been computed
 
@@ -59,8 +59,8 @@ class MaskFinder {
     TokenPrefilter prefilter;  // all of its tokens are possible and in the draft
     TokenPrefilter guess;      // all of its tokens were in the draft at the start
     uint32_t node = 0;
-    uint32_t left = kUnlimited;  // tokens that remain for the rest of the text
-    uint32_t most_needed = 0;    // the longest completion after a token so far
+    uint32_t remaining = kUnlimited;  // tokens that remain for the rest of the text
+    uint32_t max_needed = 0;          // the longest completion after a token so far
     bool has_begun = false;
   };
 
@@ -83,7 +83,7 @@ class MaskFinder {
 
   LazyAutomaton* engine_ = nullptr;
   const Vocabulary* vocabulary_ = nullptr;
-  MaskMethods methods_;
+  MaskShortcuts shortcuts_;
   MaskCache cache_;
   PrefilterFinder prefilters_;
   Progress progress_;

@@ -66,7 +66,7 @@ size_t Matcher::memory_size(const CompiledGrammar& grammar, const Vocabulary* vo
 }
 
 Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits,
-                     void* memory, const MaskMethods& methods, Error* error) {
+                     void* memory, const MaskShortcuts& shortcuts, Error* error) {
   vocabulary_ = vocabulary;
   Arena arena(memory);
   if (!layout(arena, grammar, vocabulary, limits)) return Status::kInvalidArgument;
@@ -79,7 +79,7 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
   // The compiler rejects grammars that match nothing, but an image may contain one.
   if (engine_.pins()[0] == kDeadSet) return Status::kGrammarCorrupt;
   if (vocabulary != nullptr) {
-    masks_.init(engine_, *vocabulary, methods);
+    masks_.init(engine_, *vocabulary, shortcuts);
     steps_.clear();
     steps_collection_ = engine_.collection_count();
   }
@@ -137,7 +137,7 @@ bool Matcher::leaves_enough(uint32_t sequence, uint32_t to) const {
 
 // Returns whether each character of the token leads back to the set of the sequence, as with most tokens inside a
 // string.
-bool Matcher::stays(uint32_t sequence, uint32_t token) const {
+bool Matcher::is_self_loop(uint32_t sequence, uint32_t token) const {
   const uint8_t classes = engine_.store().state_set(state_set(sequence)).repeated_classes;
   const TextSummary summary = vocabulary_->token_summaries[token];
   if (!TokenPrefilter{classes, kLengthCount - 1}.holds(summary) || classes == 0) return false;
@@ -213,7 +213,7 @@ Status Matcher::accept_token(uint32_t sequence, int32_t token) {
   engine_.renew_budget();
   uint32_t* to = scratch() + MaskFinder::kPinCount + 2;
   const auto id = static_cast<uint32_t>(token);
-  if (stays(sequence, id)) {
+  if (is_self_loop(sequence, id)) {
     if (!leaves_enough(sequence, *pin(sequence))) return Status::kInvalidArgument;
     return advance(sequence, StepResult::kDone, pin(sequence));
   }

@@ -70,7 +70,7 @@ class Matcher {
   // Builds a matcher whose sequences are all empty. `memory` must have memory_size() bytes and be aligned to 64. The
   // grammar and the vocabulary must outlive the matcher. Fails if no text can be completed within finish_within tokens.
   Status init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits, void* memory,
-              const MaskMethods& methods = {}, Error* error = nullptr);
+              const MaskShortcuts& shortcuts = {}, Error* error = nullptr);
 
   // Makes a sequence empty again.
   void reset(uint32_t sequence);
@@ -125,7 +125,7 @@ class Matcher {
   void forget_history();
   uint32_t tokens_left(uint32_t sequence) const;
   bool leaves_enough(uint32_t sequence, uint32_t to) const;
-  bool stays(uint32_t sequence, uint32_t token) const;
+  bool is_self_loop(uint32_t sequence, uint32_t token) const;
   StepResult find_step(uint32_t sequence, uint32_t token, uint32_t* to);
   StepResult step_token(uint32_t sequence, uint32_t token, uint32_t* to);
   Status advance(uint32_t sequence, StepResult result, uint32_t* to);

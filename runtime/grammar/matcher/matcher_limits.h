@@ -25,17 +25,17 @@ enum class StepResult : uint8_t {
 // budget, so a call on a very ambiguous grammar fails with a status instead of running without a bound.
 class StepBudget {
  public:
-  uint64_t left() const { return left_; }
-  void set(uint64_t steps) { left_ = steps; }
+  uint64_t remaining() const { return remaining_; }
+  void set(uint64_t steps) { remaining_ = steps; }
   // Returns false, and spends nothing, if fewer steps are left.
   bool spend(uint64_t steps) {
-    if (steps > left_) return false;
-    left_ -= steps;
+    if (steps > remaining_) return false;
+    remaining_ -= steps;
     return true;
   }
 
  private:
-  uint64_t left_ = UINT64_MAX;
+  uint64_t remaining_ = UINT64_MAX;
 };
 
 }  // namespace sotto

@@ -123,7 +123,7 @@ uint32_t PrefilterFinder::exact_count(const StackTop& top) const {
   if ((state.flags & GrammarState::kSingle) == 0 || state.single_classes != kAllClasses) {
     return kUnknownCount;
   }
-  uint32_t most = 0;
+  uint32_t max_count = 0;
   const auto frames = engine_->store().frames(top.node);
   for (const StackFrame frame : frames) {
     const GrammarState& after = grammar.state(frame.state);
@@ -131,19 +131,19 @@ uint32_t PrefilterFinder::exact_count(const StackTop& top) const {
     const bool is_exact = (after.flags & GrammarState::kExact) != 0;
     // If the number of characters is larger than prefilters distinguish, a prefilter and a walk are fast enough.
     if (!is_exact || texts == 0 || texts > kManyCharacters) return kUnknownCount;
-    most = std::max(most, texts + after.any_count);
+    max_count = std::max(max_count, texts + after.any_count);
   }
-  return most;
+  return max_count;
 }
 
 uint32_t PrefilterFinder::exact_count(uint32_t set) const {
-  uint32_t most = 0;
+  uint32_t max_count = 0;
   for (const StackTop& top : engine_->store().states(set)) {
     const uint32_t count = exact_count(top);
     if (count == kUnknownCount) return kUnknownCount;
-    most = std::max(most, count);
+    max_count = std::max(max_count, count);
   }
-  return most;
+  return max_count;
 }
 
 // Runs a search with a part of the budget. The first `held_trail` pins of the trail stay in use.
@@ -151,11 +151,11 @@ template <typename Search>
 void PrefilterFinder::limit_search(uint32_t held_trail, Search search) {
   engine_->hold_trail(held_trail);
   StepBudget& budget = engine_->budget();
-  const uint64_t left = budget.left();
-  const uint64_t allowance = std::min(left, kMaxSteps);
+  const uint64_t remaining = budget.remaining();
+  const uint64_t allowance = std::min(remaining, kMaxSteps);
   budget.set(allowance);
   search();
-  budget.set(left - (allowance - budget.left()));
+  budget.set(remaining - (allowance - budget.remaining()));
   engine_->hold_trail(0);
   std::fill_n(boundaries_, kPinCount, kNotComputed);
 }
@@ -227,9 +227,9 @@ TokenPrefilter PrefilterFinder::guess() {
 }
 
 // Returns whether a loop may count characters. In that case every length leads to a different set.
-bool PrefilterFinder::counts(uint32_t set) const {
+bool PrefilterFinder::has_counted_loop(uint32_t set) const {
   for (const StackTop& top : engine_->store().states(set)) {
-    if (engine_->store().node(top.node).counts) return true;
+    if (engine_->store().node(top.node).has_counted_loop) return true;
   }
   return false;
 }
@@ -247,8 +247,8 @@ uint32_t PrefilterFinder::count_characters(uint8_t classes, uint8_t* admitted) {
   uint32_t boundary_count = 1;
   uint32_t level_begin = 0;
   clear_seen();
-  const uint32_t most = counts(boundaries_[0]) ? kMaxCharacters : kAnyCharacters;
-  for (uint32_t characters = 0; characters < most; ++characters) {
+  const uint32_t max_characters = has_counted_loop(boundaries_[0]) ? kMaxCharacters : kAnyCharacters;
+  for (uint32_t characters = 0; characters < max_characters; ++characters) {
     const uint32_t level_end = boundary_count;
     if (level_begin == level_end) return kAnyCharacters;
     for (uint32_t from = level_begin; from < level_end; ++from) {
@@ -261,7 +261,7 @@ uint32_t PrefilterFinder::count_characters(uint8_t classes, uint8_t* admitted) {
     }
     level_begin = level_end;
   }
-  return level_begin == boundary_count ? kAnyCharacters : most;
+  return level_begin == boundary_count ? kAnyCharacters : max_characters;
 }
 
 // Reads every character of the admitted classes after boundaries_[from], adds the sets to which they lead, and removes
@@ -288,7 +288,7 @@ StepResult PrefilterFinder::take_characters(uint32_t from, uint32_t* boundary_co
     if (depth == 0) classes = step.classes;
     if ((classes & *admitted) == 0) continue;
     inside[depth + 1] = kNotComputed;
-    const StepResult result = engine_->step_alike(&inside[depth], step.symbol_class, &inside[depth + 1]);
+    const StepResult result = engine_->step_with_equivalents(&inside[depth], step.symbol_class, &inside[depth + 1]);
     if (result != StepResult::kDone) return result;
     const uint32_t next = inside[depth + 1];
     if (next < kFirstSet) {

@@ -56,7 +56,7 @@ class PrefilterFinder {
   TokenPrefilter known_prefilter(uint32_t set) const;
   bool leads_to_endless(const StackTop& top, const Utf8Transition& step, uint8_t classes) const;
   uint32_t exact_count(const StackTop& top) const;
-  bool counts(uint32_t set) const;
+  bool has_counted_loop(uint32_t set) const;
   void clear_seen();
   uint32_t count_characters(uint8_t classes, uint8_t* admitted);
   StepResult take_characters(uint32_t from, uint32_t* boundary_count, uint8_t* admitted);

@@ -67,7 +67,7 @@ StepResult StackStepper::take_text(uint32_t set, std::span<const char> text, siz
   for (*taken = 0; *taken < text.size(); states = {kept_, state_count_}) {
     advance(states, grammar_->byte_class(static_cast<uint8_t>(text[(*taken)++])));
     if (result_ != StepResult::kDone || is_unknown_) break;
-    if (state_count_ == 0 || state_count_ > kFewStates || !pending_.is_roomy()) break;
+    if (state_count_ == 0 || state_count_ > kFewStates || !pending_.is_half_free()) break;
     if (*taken < text.size()) repeat(text, taken);
     std::copy_n(states_, state_count_, kept_);
   }
@@ -133,10 +133,10 @@ StepResult StackStepper::store(uint32_t* set) {
     *set = kUnknownSet;
     return result_;
   }
-  const bool counts_on = result_ == StepResult::kDone && find_repeat() != nullptr;
+  const bool repeats_by_count = result_ == StepResult::kDone && find_repeat() != nullptr;
   if (result_ == StepResult::kDone) fail(pending_.store({states_, state_count_}));
   if (result_ == StepResult::kDone) fail(store_set(set));
-  if (counts_on && result_ == StepResult::kDone) store_->state_set(*set).counts_on = true;
+  if (repeats_by_count && result_ == StepResult::kDone) store_->state_set(*set).repeats_by_count = true;
   return result_;
 }
 
@@ -348,7 +348,7 @@ StepResult StackStepper::step_loop(uint32_t set, std::span<const char> text, siz
   if (!store_->intern_node({&frame, 1}, &node)) return StepResult::kStoreFull;
   for (const StackTop& s : states) states_[state_count_++] = {s.state, &s == top ? node : s.node};
   const StepResult result = store_set(next);
-  if (result == StepResult::kDone) store_->state_set(*next).counts_on = true;
+  if (result == StepResult::kDone) store_->state_set(*next).repeats_by_count = true;
   return result;
 }
 

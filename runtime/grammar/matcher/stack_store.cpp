@@ -193,18 +193,18 @@ bool StackStore::intern_component(FrameSpan frames, std::span<const uint32_t> en
 void StackStore::measure(uint32_t first) {
   const uint32_t size = nodes_[first].component_size;
   uint16_t depth = 0;
-  bool counts = false;
+  bool has_counted_loop = false;
   for (uint32_t member = first; member < first + size; ++member) {
     for (const StackFrame frame : frames(member)) {
-      counts |= frame.loop != kNoLoop;
+      has_counted_loop |= frame.loop != kNoLoop;
       if (frame.parent >= first && frame.parent - first < size) continue;
-      counts |= nodes_[frame.parent].counts;
+      has_counted_loop |= nodes_[frame.parent].has_counted_loop;
       depth = std::max(depth, nodes_[frame.parent].depth);
     }
   }
   for (uint32_t member = first; member < first + size; ++member) {
     nodes_[member].depth = depth == StackNode::kMaxDepth ? depth : static_cast<uint16_t>(depth + 1);
-    nodes_[member].counts = counts;
+    nodes_[member].has_counted_loop = has_counted_loop;
   }
 }
 
@@ -231,7 +231,7 @@ uint32_t StackStore::completion_of(std::span<const StackTop> states, uint8_t fla
   if ((flags & StateSet::kAccepts) != 0) return 0;
   uint32_t shortest = kNoCompletion;
   for (const StackTop& top : states) {
-    const uint32_t tokens = add_completions(completions_->of_state(top.state), node_completions_[top.node]);
+    const uint32_t tokens = add_completions(completions_->completion_of(top.state), node_completions_[top.node]);
     shortest = std::min(shortest, tokens);
   }
   return shortest;
@@ -409,7 +409,7 @@ void StackStore::rebuild_indices() {
   }
 }
 
-bool StackStore::is_roomy() const {
+bool StackStore::has_third_free() const {
   const auto has_room = [](uint32_t count, uint32_t limit) { return count <= limit - limit / 3; };
   return has_room(set_count_, limits_.state_set_count) && has_room(node_count_, limits_.node_count) &&
          has_room(frame_count_, limits_.frame_count) && has_room(state_count_, limits_.state_count);

@@ -126,8 +126,8 @@ struct StackNode {
   uint32_t component_size;  // 0 unless this is the first node of the component
   // Length of the longest path to the bottom of the stack, at most kMaxDepth. A component counts as one step.
   uint16_t depth;
-  bool is_cyclic;  // whether its component contains a cycle
-  bool counts;     // whether a frame of this node, or of one below it, counts the repetitions of a loop
+  bool is_cyclic;         // whether its component contains a cycle
+  bool has_counted_loop;  // whether a frame of this node, or of one below it, counts the repetitions of a loop
 };
 
 // A state of the grammar on top of a stack.
@@ -154,7 +154,7 @@ struct StateSet {
   bool is_shared : 1;  // whether it is a truncated set that several sets use for their masks
   bool was_used : 1;   // whether its mask has been used since the set was made or the last collection
   // Whether the next repetition of the loop changes only its count, unless the count reaches a bound.
-  bool counts_on : 1;
+  bool repeats_by_count : 1;
   // Character classes (token_prefilter.h).
   uint8_t endless_classes;   // strings of any length over these may follow; kUnknownClasses until it is computed
   uint8_t repeated_classes;  // every string over these leads back to this set
@@ -175,7 +175,7 @@ inline constexpr uint32_t kInternal = 1u << 31;
 // kNoCompletion if that has not been computed.
 struct SetCompletion {
   uint32_t shortest;
-  uint32_t most_after_token;
+  uint32_t max_after_token;
 };
 
 class StackStore {
@@ -210,7 +210,7 @@ class StackStore {
   // Returns the tokens of the shortest completion of a set, or 0 without finish_within.
   uint32_t completion(uint32_t set) const { return completions_ == nullptr ? 0 : set_completions_[set].shortest; }
   // Only with finish_within.
-  uint32_t& most_after_token(uint32_t set) { return set_completions_[set].most_after_token; }
+  uint32_t& max_after_token(uint32_t set) { return set_completions_[set].max_after_token; }
   uint32_t set_count() const { return set_count_; }
   uint32_t node_count() const { return node_count_; }
   uint32_t frame_count() const { return frame_count_; }
@@ -230,7 +230,7 @@ class StackStore {
   // Drops everything that the pinned and the kept sets do not need, and renumbers the pins in place.
   void collect(std::span<uint32_t> pins, Keep keep);
   // Returns whether a third of each array is free, so that the next collection will not be needed soon.
-  bool is_roomy() const;
+  bool has_third_free() const;
 
  private:
   uint32_t frame_count(uint32_t node) const { return nodes_[node + 1].first - nodes_[node].first; }

@@ -30,7 +30,7 @@ void StackTruncation::init(const CompiledGrammar& grammar, StackStore& store, St
 // Cyclic components keep their counts, because replacing them would require unrolling the cycle.
 bool StackTruncation::is_unchanged(uint32_t node, uint32_t depth) const {
   const StackNode& n = store_->node(node);
-  return n.depth <= depth && (!n.counts || n.is_cyclic);
+  return n.depth <= depth && (!n.has_counted_loop || n.is_cyclic);
 }
 
 bool StackTruncation::applies(uint32_t set, uint32_t depth) const {

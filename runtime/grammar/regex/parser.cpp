@@ -404,15 +404,15 @@ class RegexParser {
   }
 
   // Reads a number. Values above U+10FFFF saturate.
-  bool digits(uint32_t least, size_t most, uint32_t* value) {
+  bool digits(uint32_t min_count, size_t max_count, uint32_t* value) {
     uint32_t count = 0;
     *value = 0;
-    for (; count < most; ++count, ++at_) {
+    for (; count < max_count; ++count, ++at_) {
       const int digit = hex_value(peek());
       if (digit < 0) break;
       if (*value <= kMaxCodePoint) *value = *value << 4 | static_cast<uint32_t>(digit);
     }
-    return count >= least;
+    return count >= min_count;
   }
 
   Status hexadecimal(size_t begin, char kind) {

@@ -15,7 +15,7 @@ class SummarySteps {
   struct Prefix {
     uint8_t state = 0;
     uint8_t classes = 0;
-    uint8_t characters = 0;  // at most kMostCharacters
+    uint8_t characters = 0;  // at most kMaxCharacters
   };
 
   SummarySteps() {
@@ -27,9 +27,9 @@ class SummarySteps {
       }
       next_[kUtf8States][byte] = kUtf8States;
     }
-    char text[kMostCharacters];
+    char text[kMaxCharacters];
     std::memset(text, 'a', sizeof text);
-    for (size_t count = 0; count <= kMostCharacters; ++count) {
+    for (size_t count = 0; count <= kMaxCharacters; ++count) {
       constexpr uint8_t kClassBits = (1u << kCharClassCount) - 1;
       lengths_[count] = summarize({text, count}) & static_cast<uint8_t>(~kClassBits);
     }
@@ -39,7 +39,7 @@ class SummarySteps {
     const bool begins = from.state == 0;
     const auto characters = static_cast<uint8_t>(from.characters + (begins ? 1 : 0));
     return {next_[from.state][byte], static_cast<uint8_t>(from.classes | (begins ? sorts_[byte] : 0)),
-            std::min(characters, kMostCharacters)};
+            std::min(characters, kMaxCharacters)};
   }
   TextSummary summary(const Prefix& text) const {
     if (text.state == kUtf8States) return kOutsidePrefilters;
@@ -48,11 +48,11 @@ class SummarySteps {
 
  private:
   // From this number of characters on, all lengths are in one class.
-  static constexpr uint8_t kMostCharacters = kLengthCharacters[kLengthCount - 2] + 1;
+  static constexpr uint8_t kMaxCharacters = kLengthCharacters[kLengthCount - 2] + 1;
 
   uint8_t next_[kUtf8States + 1][256];  // the last row rejects every byte
   uint8_t sorts_[256];
-  TextSummary lengths_[kMostCharacters + 1];
+  TextSummary lengths_[kMaxCharacters + 1];
 };
 
 // Walks over the trie along the bytes of the texts. Nodes are opened in order and closed at the end of their subtrees.
@@ -208,7 +208,7 @@ VocabularySource vocabulary_source(const TokenizerView& tokenizer, std::span<con
   source.bytes = tokenizer.token_bytes;
   source.offsets = tokenizer.token_offsets;
   source.special = {reinterpret_cast<const uint8_t*>(tokenizer.token_kinds.data()), tokenizer.token_kinds.size()};
-  source.least_special = static_cast<uint8_t>(TokenKind::kSpecial);
+  source.min_special = static_cast<uint8_t>(TokenKind::kSpecial);
   source.end_tokens = end_tokens;
   return source;
 }

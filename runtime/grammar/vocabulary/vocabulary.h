@@ -25,7 +25,7 @@ struct VocabularySource {
   std::span<const uint32_t> offsets;  // token_count + 1 offsets
   std::span<const uint8_t> special;   // one per token; if empty, only the end tokens are special
   std::span<const int32_t> end_tokens;
-  uint8_t least_special = 1;  // the smallest value in `special` that marks a special token
+  uint8_t min_special = 1;  // the smallest value in `special` that marks a special token
 
   uint32_t token_count() const { return static_cast<uint32_t>(offsets.size() - 1); }
   std::span<const char> token(uint32_t token) const {
@@ -38,7 +38,7 @@ struct VocabularySource {
     return false;
   }
   bool is_special(uint32_t token) const {
-    return (!special.empty() && special[token] >= least_special) || is_end_token(token);
+    return (!special.empty() && special[token] >= min_special) || is_end_token(token);
   }
   // Returns the bytes of a token, or none if it is special.
   std::span<const char> text(uint32_t token) const {

@@ -20,14 +20,14 @@ void keep_prefix(Candidates& candidates, uint64_t border, size_t min_keep) {
   candidates.keep_up_to(border);
 }
 
-// Keeps the tokens whose weight is at least `least`, and at least `min_keep` tokens. The most likely token always
+// Keeps the tokens whose weight is at least `min_weight`, and at least `min_keep` tokens. The most likely token always
 // stays.
-void keep_weights(Candidates& candidates, double least, size_t min_keep) {
-  const float floor = least < 1 ? static_cast<float>(least) : 1.0f;
+void keep_weights(Candidates& candidates, double min_weight, size_t min_keep) {
+  const float floor = min_weight < 1 ? static_cast<float>(min_weight) : 1.0f;
   if (min_keep >= candidates.count()) return;
-  if (min_keep > 1 || least > 1) {
+  if (min_keep > 1 || min_weight > 1) {
     const uint64_t key = candidates.ranking().key_of_rank(min_keep);
-    if (least > 1 || !(candidates.weights()[key_index(key)] >= floor)) return candidates.keep_up_to(key);
+    if (min_weight > 1 || !(candidates.weights()[key_index(key)] >= floor)) return candidates.keep_up_to(key);
   }
   candidates.keep_from_weight(floor);
 }
@@ -54,12 +54,12 @@ void top_p(Candidates& candidates, float p, size_t min_keep) {
   keep_prefix(candidates, border, min_keep);
 }
 
-float decayed_top_p(float p, float decay, float least, uint32_t step) {
+float decayed_top_p(float p, float decay, float min_p, uint32_t step) {
   double power = 1;
   for (double square = static_cast<double>(decay); step > 0; step /= 2, square *= square) {
     if (step % 2 == 1) power *= square;
   }
-  return std::max(least, static_cast<float>(static_cast<double>(p) * power));
+  return std::max(min_p, static_cast<float>(static_cast<double>(p) * power));
 }
 
 void min_p(Candidates& candidates, float ratio, size_t min_keep) {
@@ -83,9 +83,9 @@ void top_a(Candidates& candidates, float a, size_t min_keep) {
   keep_weights(candidates, static_cast<double>(a) / candidates.total(), min_keep);
 }
 
-void keep_probable(Candidates& candidates, double least, size_t min_keep) {
+void keep_probable(Candidates& candidates, double min_p, size_t min_keep) {
   if (is_empty(candidates)) return;
-  keep_weights(candidates, least * candidates.total(), min_keep);
+  keep_weights(candidates, min_p * candidates.total(), min_keep);
 }
 
 void epsilon_cutoff(Candidates& candidates, float epsilon, size_t min_keep) {
@@ -127,12 +127,12 @@ void top_n_sigma(Candidates& candidates, float n, size_t min_keep) {
   // A temperature scales both sides of the comparison by the same factor.
   const double sigma = standard_deviation(candidates.logits(), candidates.count());
   const double floor = static_cast<double>(candidates.max()) - static_cast<double>(n) * sigma;
-  const auto least = static_cast<float>(std::max(floor, -static_cast<double>(std::numeric_limits<float>::max())));
+  const auto min_logit = static_cast<float>(std::max(floor, -static_cast<double>(std::numeric_limits<float>::max())));
   if (min_keep > 1) {
     const uint64_t key = candidates.ranking().key_of_rank(min_keep);
-    if (!(candidates.logit(key_index(key)) >= least)) return candidates.keep_up_to(key);
+    if (!(candidates.logit(key_index(key)) >= min_logit)) return candidates.keep_up_to(key);
   }
-  candidates.keep_from_logit(least);
+  candidates.keep_from_logit(min_logit);
 }
 
 void top_h(Candidates& candidates, float h, size_t min_keep) {
@@ -154,12 +154,12 @@ void top_h(Candidates& candidates, float h, size_t min_keep) {
   }
   uint64_t border = 0;  // the first token beyond the limit
   if (total > 0) {
-    const double most = std::floor(static_cast<double>(h) * static_cast<double>(total));
-    const uint64_t target = std::min(static_cast<uint64_t>(most) + 1, total);
+    const double limit = std::floor(static_cast<double>(h) * static_cast<double>(total));
+    const uint64_t target = std::min(static_cast<uint64_t>(limit) + 1, total);
     border = select_by_sum(keys, surprise, target, candidates.ranking().bucket_sums());
   }
-  const uint64_t least = candidates.ranking().key_of_rank(min_keep);
-  if (border <= least) return candidates.keep_up_to(least);
+  const uint64_t min_border = candidates.ranking().key_of_rank(min_keep);
+  if (border <= min_border) return candidates.keep_up_to(min_border);
   candidates.keep_if([&](size_t i) { return sort_key(candidates.logit(i), i) < border; });
 }
 
@@ -227,27 +227,27 @@ void tail_free(Candidates& candidates, float z, size_t min_keep) {
   double total = 0;
   for (size_t first = 0; first < bend_count; first += kBlock) total += sum_block(first);
   if (total == 0) return;
-  const double most = static_cast<double>(z) * total;
+  const double limit = static_cast<double>(z) * total;
   double sum = 0;
   size_t kept = 0;
   while (kept + kBlock < bend_count) {
     const double next = sum + sum_block(kept);
-    if (!(next <= most)) break;
+    if (!(next <= limit)) break;
     sum = next;
     kept += kBlock;
   }
   for (; kept < bend_count; ++kept) {
     sum += bend(&sorted[kept]);
-    if (!(sum <= most)) break;
+    if (!(sum <= limit)) break;
   }
   candidates.keep_up_to(candidates.ranking().key_of_rank(std::max({kept, min_keep, size_t{1}})));
 }
 
 void xtc(Candidates& candidates, float threshold, size_t min_keep) {
   if (is_empty(candidates)) return;
-  const double least = static_cast<double>(threshold) * candidates.total();
-  if (!(least <= 1)) return;
-  const auto floor = static_cast<float>(least);
+  const double min_weight = static_cast<double>(threshold) * candidates.total();
+  if (!(min_weight <= 1)) return;
+  const auto floor = static_cast<float>(min_weight);
   const float* weights = candidates.weights();
   size_t likely = 0;
   uint64_t last = 0;  // key of the least likely of the tokens above the threshold

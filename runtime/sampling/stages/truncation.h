@@ -17,14 +17,14 @@ void top_k(Candidates& candidates, size_t k, size_t min_keep = 1);
 // sum to at least p; off: 1.
 void top_p(Candidates& candidates, float p, size_t min_keep = 1);
 
-// Returns p decay^step, but no less than `least`.
-float decayed_top_p(float p, float decay, float least, uint32_t step);
+// Returns p decay^step, but no less than `min_p`.
+float decayed_top_p(float p, float decay, float min_p, uint32_t step);
 
 // Min-p (Nguyen et al. 2024): keeps tokens with p >= ratio * max p; off: 0.
 void min_p(Candidates& candidates, float ratio, size_t min_keep = 1);
 
-// Keeps tokens with p >= least, or only the most likely token if least > 1.
-void keep_probable(Candidates& candidates, double least, size_t min_keep);
+// Keeps tokens with p >= min_p, or only the most likely token if min_p > 1.
+void keep_probable(Candidates& candidates, double min_p, size_t min_keep);
 
 // Top-a (BlinkDL 2021): keeps tokens with p >= a * (max p)^2; off: 0.
 void top_a(Candidates& candidates, float a, size_t min_keep = 1);

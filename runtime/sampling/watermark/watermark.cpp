@@ -68,11 +68,11 @@ void add_self_hash(Candidates& candidates, const SelfHash& hash, float delta) {
   for (size_t i = 0; i < logits.size(); ++i) logits[i] += hash.is_green(candidates.id(i)) ? delta : 0.0f;
 }
 
-constexpr uint32_t kMostBits = 10;  // maximum number of layers per pass
+constexpr uint32_t kMaxBits = 10;  // maximum number of layers per pass
 constexpr uint32_t kWordBits = 32;
 // Weights and factors that become smaller than this after some rounds are set to 0.
-constexpr float kLeastPart = 0x1p-64f;
-constexpr double kLeastFactor = 0x1p-60;
+constexpr float kMinPart = 0x1p-64f;
+constexpr double kMinFactor = 0x1p-60;
 
 // The factors by which several rounds multiply the probability of a token. They depend on the pattern of the token's g,
 // whose lowest bit belongs to the first round: low[pattern % 32] * high[pattern / 32].
@@ -118,7 +118,7 @@ Factors play_rounds(const double* sums, uint32_t bits, double* scratch) {
       half[g] *= 1 - q;
     }
   }
-  const auto factor = [](double product) { return product >= kLeastFactor ? static_cast<float>(product) : 0.0f; };
+  const auto factor = [](double product) { return product >= kMinFactor ? static_cast<float>(product) : 0.0f; };
   Factors factors;
   std::transform(products[0], products[0] + std::size(factors.low), factors.low, factor);
   std::transform(products[1], products[1] + std::size(factors.high), factors.high, factor);
@@ -168,7 +168,7 @@ class Tournament {
  private:
   uint32_t bits_from(uint32_t layer, uint32_t layers) const {
     const auto few = static_cast<uint32_t>(std::bit_width(candidates_.count())) - 1;
-    return std::min({few, layers - layer, kMostBits, kWordBits - layer % kWordBits});
+    return std::min({few, layers - layer, kMaxBits, kWordBits - layer % kWordBits});
   }
   size_t pattern(size_t i) const { return words_[i] >> shift_ & ((1u << bits_) - 1); }
 
@@ -185,7 +185,7 @@ class Tournament {
     const size_t patterns = size_t{1} << bits_, count = candidates_.count();
     std::fill_n(sums_, patterns, 0.0);
     for (size_t first = 0; first < count; first += kPart) {
-      float some[1 << kMostBits] = {};
+      float some[1 << kMaxBits] = {};
       for (size_t i = first; i < std::min(first + kPart, count); ++i) some[pattern(i)] += p_[i];
       for (size_t g = 0; g < patterns; ++g) sums_[g] += static_cast<double>(some[g]);
     }
@@ -194,7 +194,7 @@ class Tournament {
     for (size_t i = 0; i < candidates_.count(); ++i) {
       const size_t g = pattern(i);
       const float scaled = p_[i] * (factors_.low[g % 32] * factors_.high[g / 32]);
-      p_[i] = scaled >= kLeastPart ? scaled : 0.0f;
+      p_[i] = scaled >= kMinPart ? scaled : 0.0f;
     }
   }
 
@@ -223,8 +223,8 @@ class Tournament {
   uint32_t shift_ = 0;  // position of the bits of the last pass
   uint32_t bits_ = 0;
   Factors factors_;
-  double total_ = 0;             // total after the rounds of the last pass
-  double sums_[1 << kMostBits];  // sums of p by pattern
+  double total_ = 0;            // total after the rounds of the last pass
+  double sums_[1 << kMaxBits];  // sums of p by pattern
 };
 
 }  // namespace
@@ -272,18 +272,18 @@ SelfHash::SelfHash(const WatermarkParams& params, std::span<const int32_t> conte
 
 uint32_t SelfHash::hash(int32_t token) const {
   const auto mixed = static_cast<int32_t>(mix32(static_cast<uint32_t>(token) ^ in_));
-  int32_t least = INT32_MAX;
-  for (size_t a = 0; a < count_; ++a) least = std::min(least, anchors_[a] ^ mixed);
-  return mix32(static_cast<uint32_t>(least) ^ out_) >> 8;
+  int32_t minimum = INT32_MAX;
+  for (size_t a = 0; a < count_; ++a) minimum = std::min(minimum, anchors_[a] ^ mixed);
+  return mix32(static_cast<uint32_t>(minimum) ^ out_) >> 8;
 }
 
 size_t SelfHash::anchor(int32_t token) const {
   const auto mixed = static_cast<int32_t>(mix32(static_cast<uint32_t>(token) ^ in_));
-  size_t least = 0;
+  size_t nearest = 0;
   for (size_t a = 1; a < count_; ++a) {
-    if ((anchors_[a] ^ mixed) < (anchors_[least] ^ mixed)) least = a;
+    if ((anchors_[a] ^ mixed) < (anchors_[nearest] ^ mixed)) nearest = a;
   }
-  return least;
+  return nearest;
 }
 
 void add_green_bias(Candidates& candidates, const WatermarkParams& params, const TokenHistory& history) {
@@ -330,10 +330,10 @@ size_t select_gumbel_watermark(Candidates& candidates, uint64_t seed) {
   if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
   // -ln(r) / p is smallest where r^(1/p) is largest, and (1 - r) / p is a lower bound of it.
   const float* weights = candidates.weights();
-  RestStream rests(seed);
+  ComplementStream complements(seed);
   return find_first_arrival(candidates.count(), [&](size_t i, double earliest) {
     const auto weight = static_cast<double>(weights[i]);
-    const double rest = rests.of(candidates.id(i));
+    const double rest = complements.of(candidates.id(i));
     return rest < earliest * weight ? -ln(1 - rest) / weight : earliest;
   });
 }

@@ -81,9 +81,9 @@ class SelfHash {
 
 // For kGumbel, the numbers 1 - r of tokens, which are greater than 0 and less than 1. Two neighbouring tokens share a
 // hash.
-class RestStream {
+class ComplementStream {
  public:
-  explicit RestStream(uint64_t seed) : seed_(seed) {}
+  explicit ComplementStream(uint64_t seed) : seed_(seed) {}
   double of(int32_t token) {
     const auto x = static_cast<uint32_t>(token);
     if (x / 2 != pair_) {
@@ -99,7 +99,7 @@ class RestStream {
   uint64_t hashed_ = 0;
 };
 
-inline double uniform_of(uint64_t seed, int32_t token) { return 1 - RestStream(seed).of(token); }
+inline double uniform_of(uint64_t seed, int32_t token) { return 1 - ComplementStream(seed).of(token); }
 
 // Fails with the message that watermarks are not part of this build.
 Status fail_without_watermark(Error* error);

@@ -81,7 +81,7 @@ TEST(PackingTest, StartsOnAPageIfItFillsMany) {
   for (const uint64_t page_size : {kPage, WriteOptions().page_size}) {
     const WriteReport report =
         write_model(checkpoint, directory / "m.sotto", {.packer = &packer, .page_size = page_size});
-    ASSERT_GE(report.packed_size, WriteOptions::kLeastPages * kPage);
+    ASSERT_GE(report.packed_size, WriteOptions::kMinPages * kPage);
     const std::string file = read_bytes(directory / "m.sotto");
     const format::Model* model = format::GetModel(file.data() + sizeof(FileHeader));
     const uint64_t start = model->token_embedding()->scales()->offset();

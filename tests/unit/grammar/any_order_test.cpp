@@ -112,14 +112,15 @@ TEST(AnyOrder, MasksAreExact) {
   tiny.state_count = 400;
   const struct {
     MatcherParams limits;
-    MaskMethods methods;
+    MaskShortcuts shortcuts;
   } ways[] = {{{}, {true, true}}, {{}, {false, false}}, {{}, {true, false}}, {{}, {false, true}}, {tiny, {true, true}}};
   std::vector<Memory> memories;
   std::vector<Matcher> matchers(std::size(ways));
   for (size_t i = 0; i < std::size(ways); ++i) {
     memories.push_back(aligned_memory(Matcher::memory_size(grammar.view(), &vocabulary.view(), ways[i].limits)));
-    ASSERT_EQ(matchers[i].init(grammar.view(), &vocabulary.view(), ways[i].limits, memories[i].get(), ways[i].methods),
-              Status::kOk);
+    ASSERT_EQ(
+        matchers[i].init(grammar.view(), &vocabulary.view(), ways[i].limits, memories[i].get(), ways[i].shortcuts),
+        Status::kOk);
   }
   uint64_t random = 7;
   size_t ends = 0;

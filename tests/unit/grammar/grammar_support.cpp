@@ -147,7 +147,7 @@ TestGrammar TestGrammar::reloaded() const {
 }
 
 TestMatcher::TestMatcher(const TestGrammar& grammar, const TestVocabulary* vocabulary, const MatcherParams& limits,
-                         const MaskMethods& methods) {
+                         const MaskShortcuts& shortcuts) {
   EXPECT_TRUE(grammar.valid()) << grammar.message();
   if (!grammar.valid()) std::abort();
   const Vocabulary* view = vocabulary == nullptr ? nullptr : &vocabulary->view();
@@ -155,7 +155,7 @@ TestMatcher::TestMatcher(const TestGrammar& grammar, const TestVocabulary* vocab
   const size_t size = Matcher::memory_size(grammar.view(), view, limits);
   EXPECT_GT(size, 0u);
   memory_ = aligned_memory(size);
-  EXPECT_EQ(matcher_.init(grammar.view(), view, limits, memory_.get(), methods), Status::kOk);
+  EXPECT_EQ(matcher_.init(grammar.view(), view, limits, memory_.get(), shortcuts), Status::kOk);
 }
 
 std::optional<bool> TestMatcher::matches(std::string_view text) {

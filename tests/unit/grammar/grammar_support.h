@@ -85,7 +85,7 @@ class TestGrammar {
 class TestMatcher {
  public:
   explicit TestMatcher(const TestGrammar& grammar, const TestVocabulary* vocabulary = nullptr,
-                       const MatcherParams& limits = {}, const MaskMethods& methods = {});
+                       const MatcherParams& limits = {}, const MaskShortcuts& shortcuts = {});
 
   Matcher& operator*() { return matcher_; }
   Matcher* operator->() { return &matcher_; }

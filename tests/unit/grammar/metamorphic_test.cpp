@@ -175,7 +175,7 @@ TEST(Metamorphic, PiecesLeadToTheStateOfTheirBytes) {
             ASSERT_EQ(matcher->accept_bytes(1, {&byte, 1}), Status::kOk) << sample.name << at;
           }
           ASSERT_EQ(config(0), config(1)) << sample.name << " at " << at << '+' << size;
-          counting += matcher->engine().store().state_set(config(0)).counts_on ? 1 : 0;
+          counting += matcher->engine().store().state_set(config(0)).repeats_by_count ? 1 : 0;
           at += size;
         }
         EXPECT_EQ(matcher->accept_bytes(0, as_span("\x01 none has this")), Status::kInvalidArgument);

@@ -15,7 +15,7 @@ struct Variant {
   const char* name;
   CompileTuning tuning;
   MatcherParams limits;
-  MaskMethods methods;
+  MaskShortcuts shortcuts;
 };
 
 std::vector<Variant> variants() {
@@ -74,7 +74,7 @@ bool can_begin(const TestGrammar& grammar, const TestVocabulary& vocabulary, con
   const auto& limits = variant.limits;
   const Memory memory = aligned_memory(Matcher::memory_size(grammar.view(), &vocabulary.view(), limits));
   Matcher matcher;
-  const Status status = matcher.init(grammar.view(), &vocabulary.view(), limits, memory.get(), variant.methods);
+  const Status status = matcher.init(grammar.view(), &vocabulary.view(), limits, memory.get(), variant.shortcuts);
   EXPECT_TRUE(status == Status::kOk || status == Status::kGrammarTooLarge);
   return status == Status::kOk;
 }
@@ -102,7 +102,7 @@ TEST_P(Oracle, AllowsTheSameTokens) {
       limited += masks.size();
       continue;
     }
-    TestMatcher matcher(grammar, &vocabulary, variant.limits, variant.methods);
+    TestMatcher matcher(grammar, &vocabulary, variant.limits, variant.shortcuts);
     for (const auto& [path, hex] : masks) {
       matcher->reset(0);
       bool within_limits = true;

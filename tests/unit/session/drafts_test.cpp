@@ -10,15 +10,15 @@ namespace sotto {
 namespace {
 
 constexpr float kCheap = 0.06f;
-constexpr size_t kMost = 7;
+constexpr size_t kMax = 7;
 
 TEST(DraftPace, DraftsAsFarAsDraftsSucceed) {
   DraftPace pace;
   pace.restart();
-  const size_t first = pace.length(kCheap, kMost);
+  const size_t first = pace.length(kCheap, kMax);
   EXPECT_GT(first, 1u);
-  for (int i = 0; i < 20; ++i) pace.report(pace.length(kCheap, kMost), false);
-  EXPECT_EQ(pace.length(kCheap, kMost), kMost);
+  for (int i = 0; i < 20; ++i) pace.report(pace.length(kCheap, kMax), false);
+  EXPECT_EQ(pace.length(kCheap, kMax), kMax);
   EXPECT_EQ(pace.length(kCheap, 3), 3u);
   EXPECT_EQ(pace.length(kCheap, 0), 0u);
 }
@@ -28,7 +28,7 @@ TEST(DraftPace, FailuresLeaveRareTrials) {
   pace.restart();
   size_t tried = 0;
   for (int i = 0; i < 1000; ++i) {
-    const size_t length = pace.length(kCheap, kMost);
+    const size_t length = pace.length(kCheap, kMax);
     tried += length;
     if (length > 0) pace.report(0, true);
   }
@@ -36,18 +36,18 @@ TEST(DraftPace, FailuresLeaveRareTrials) {
   EXPECT_GT(tried, 10u);
   // A success restores the length.
   size_t length = 0;
-  while (length == 0) length = pace.length(kCheap, kMost);
+  while (length == 0) length = pace.length(kCheap, kMax);
   pace.report(length, false);
-  EXPECT_GT(pace.length(kCheap, kMost), 1u);
+  EXPECT_GT(pace.length(kCheap, kMax), 1u);
 }
 
 TEST(DraftPace, ExpensiveDraftsAreShortOrRare) {
   DraftPace cheap, dear, hopeless;
   for (DraftPace* pace : {&cheap, &dear, &hopeless}) pace->restart();
-  EXPECT_GT(cheap.length(kCheap, kMost), dear.length(0.3f, kMost));
+  EXPECT_GT(cheap.length(kCheap, kMax), dear.length(0.3f, kMax));
   size_t tried = 0;
   for (int i = 0; i < 640; ++i) {
-    const size_t length = hopeless.length(1.0f, kMost);
+    const size_t length = hopeless.length(1.0f, kMax);
     tried += length;
     if (length > 0) hopeless.report(length, false);
   }

@@ -86,12 +86,12 @@ TEST_F(AllowedLogitsTest, EqualTheFullRow) {
 
 TEST_F(AllowedLogitsTest, AreComputedOnlyForFewTokens) {
   TestSequence test(*model(), {.context_tokens = 32, .batch_tokens = 4});
-  EXPECT_FALSE(test.sequence.forward().pays_to_restrict({nullptr, kVocabulary}));
-  EXPECT_TRUE(test.sequence.forward().pays_to_restrict(Mask({999}).get()));
-  EXPECT_TRUE(test.sequence.forward().pays_to_restrict(Mask({1, 2, 3, 500, 998, 63, 64}).get()));
+  EXPECT_FALSE(test.sequence.forward().should_restrict_logits({nullptr, kVocabulary}));
+  EXPECT_TRUE(test.sequence.forward().should_restrict_logits(Mask({999}).get()));
+  EXPECT_TRUE(test.sequence.forward().should_restrict_logits(Mask({1, 2, 3, 500, 998, 63, 64}).get()));
   std::set<uint32_t> many;
   while (many.size() < 100) many.insert(static_cast<uint32_t>(7 * many.size()));
-  EXPECT_FALSE(test.sequence.forward().pays_to_restrict(Mask(many).get()));
+  EXPECT_FALSE(test.sequence.forward().should_restrict_logits(Mask(many).get()));
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ class Vocabulary {
     params.bytes = state->bytes.data();
     params.offsets = state->offsets.data();
     params.special = state->special.empty() ? nullptr : state->special.data();
-    detail::lower(state->end_tokens, params.end_tokens, params.end_token_count);
+    detail::to_c(state->end_tokens, params.end_tokens, params.end_token_count);
     return create(std::move(state), params);
   }
 
@@ -117,15 +117,15 @@ class Grammar {
  public:
   // Compiles `source`, which is GBNF unless `params` selects another language.
   static Result<Grammar> compile(std::string_view source, const GrammarParams& params = {}) {
-    sotto_grammar_params lowered = params;
-    if (!params.root.empty()) lowered.root = {params.root.data(), params.root.size()};
-    lowered.vocabulary = params.vocabulary ? params.vocabulary->c_vocabulary() : nullptr;
+    sotto_grammar_params c_params = params;
+    if (!params.root.empty()) c_params.root = {params.root.data(), params.root.size()};
+    c_params.vocabulary = params.vocabulary ? params.vocabulary->c_vocabulary() : nullptr;
     const detail::Texts triggers(params.triggers);
-    triggers.lower_to(lowered.triggers, lowered.trigger_count);
-    detail::lower(params.trigger_tokens, lowered.trigger_tokens, lowered.trigger_token_count);
+    triggers.to_c(c_params.triggers, c_params.trigger_count);
+    detail::to_c(params.trigger_tokens, c_params.trigger_tokens, c_params.trigger_token_count);
     if (params.log) {
-      lowered.log = &detail::call_log;
-      lowered.log_user_data = const_cast<LogFunction*>(&params.log);
+      c_params.log = &detail::call_log;
+      c_params.log_user_data = const_cast<LogFunction*>(&params.log);
     }
     const size_t limit = params.memory_limit;
     for (size_t size = std::min(sotto_grammar_typical_memory(source.size()), limit);;
@@ -135,7 +135,7 @@ class Grammar {
       SOTTO_HPP_TRY_(detail::allocate(size, memory));
       sotto_grammar* grammar = nullptr;
       size_t kept = 0;
-      const sotto_status status = sotto_grammar_compile(source.data(), source.size(), &lowered, memory.data(), size,
+      const sotto_status status = sotto_grammar_compile(source.data(), source.size(), &c_params, memory.data(), size,
                                                         &grammar, &kept, report.out());
       if (status == SOTTO_GRAMMAR_TOO_LARGE && size < limit) continue;
       SOTTO_HPP_TRY_(status);

@@ -163,16 +163,16 @@ class Model {
     state->file_owner = std::move(owner);
     state->file = std::move(file);
     state->log = params.log;
-    sotto_model_params lowered = params;
+    sotto_model_params c_params = params;
     if (state->log) {
-      lowered.log = &detail::call_log;
-      lowered.log_user_data = &state->log;
+      c_params.log = &detail::call_log;
+      c_params.log_user_data = &state->log;
     }
     detail::Report report(path);
     size_t size = 0;
-    SOTTO_HPP_TRY_(sotto_model_memory_size(bytes.data(), bytes.size(), &lowered, &size, report.out()));
+    SOTTO_HPP_TRY_(sotto_model_memory_size(bytes.data(), bytes.size(), &c_params, &size, report.out()));
     SOTTO_HPP_TRY_(detail::allocate(size, state->memory));
-    SOTTO_HPP_TRY_(sotto_model_init(bytes.data(), bytes.size(), &lowered, state->memory.data(), size, &state->handle,
+    SOTTO_HPP_TRY_(sotto_model_init(bytes.data(), bytes.size(), &c_params, state->memory.data(), size, &state->handle,
                                     report.out()));
     return Model(std::move(state));
   }

@@ -98,7 +98,7 @@ struct Sequence {
 namespace detail {
 
 template <class T>
-void lower(const std::vector<T>& list, const T*& data, size_t& count) {
+void to_c(const std::vector<T>& list, const T*& data, size_t& count) {
   data = list.empty() ? nullptr : list.data();
   count = list.size();
 }
@@ -110,7 +110,7 @@ class Texts {
   explicit Texts(const std::vector<std::string>& list) {
     for (const std::string& text : list) texts_.push_back({text.data(), text.size()});
   }
-  void lower_to(const sotto_text*& data, size_t& count) const { lower(texts_, data, count); }
+  void to_c(const sotto_text*& data, size_t& count) const { to_c(texts_, data, count); }
 
  private:
   std::vector<sotto_text> texts_;
@@ -121,36 +121,36 @@ class TokenLists {
   explicit TokenLists(const std::vector<std::vector<Token>>& lists) {
     for (const std::vector<Token>& list : lists) lists_.push_back({list.data(), list.size()});
   }
-  void lower_to(const sotto_token_list*& data, size_t& count) const { lower(lists_, data, count); }
+  void to_c(const sotto_token_list*& data, size_t& count) const { to_c(lists_, data, count); }
 
  private:
   std::vector<sotto_token_list> lists_;
 };
 
 // The C struct of sampler parameters, without the callback. `params` must outlive it.
-class LoweredSampler {
+class CSamplerParams {
  public:
-  explicit LoweredSampler(const SamplerParams& params) : c_(params), bad_words_(params.bad_words) {
-    lower(params.stages, c_.stages, c_.stage_count);
+  explicit CSamplerParams(const SamplerParams& params) : c_(params), bad_words_(params.bad_words) {
+    to_c(params.stages, c_.stages, c_.stage_count);
     if (params.dry_breakers) {
       breakers_ = Texts(*params.dry_breakers);
-      breakers_.lower_to(c_.dry_breakers, c_.dry_breaker_count);
+      breakers_.to_c(c_.dry_breakers, c_.dry_breaker_count);
     }
-    lower(params.dry_breaker_tokens, c_.dry_breaker_tokens, c_.dry_breaker_token_count);
-    lower(params.logit_bias, c_.logit_bias, c_.logit_bias_count);
+    to_c(params.dry_breaker_tokens, c_.dry_breaker_tokens, c_.dry_breaker_token_count);
+    to_c(params.logit_bias, c_.logit_bias, c_.logit_bias_count);
     for (const SequenceBias& sequence : params.sequence_bias) {
       sequences_.push_back({sequence.tokens.data(), sequence.tokens.size(), sequence.bias, 0});
     }
-    lower(sequences_, c_.sequence_bias, c_.sequence_bias_count);
-    bad_words_.lower_to(c_.bad_words, c_.bad_word_count);
-    lower(params.allowed_tokens, c_.allowed_tokens, c_.allowed_token_count);
-    lower(params.suppressed_tokens, c_.suppressed_tokens, c_.suppressed_token_count);
-    lower(params.begin_suppressed_tokens, c_.begin_suppressed_tokens, c_.begin_suppressed_token_count);
-    lower(params.forced_prefix, c_.forced_prefix, c_.forced_prefix_count);
+    to_c(sequences_, c_.sequence_bias, c_.sequence_bias_count);
+    bad_words_.to_c(c_.bad_words, c_.bad_word_count);
+    to_c(params.allowed_tokens, c_.allowed_tokens, c_.allowed_token_count);
+    to_c(params.suppressed_tokens, c_.suppressed_tokens, c_.suppressed_token_count);
+    to_c(params.begin_suppressed_tokens, c_.begin_suppressed_tokens, c_.begin_suppressed_token_count);
+    to_c(params.forced_prefix, c_.forced_prefix, c_.forced_prefix_count);
     c_.watermark = params.watermark ? &*params.watermark : nullptr;
   }
-  LoweredSampler(const LoweredSampler&) = delete;
-  LoweredSampler& operator=(const LoweredSampler&) = delete;
+  CSamplerParams(const CSamplerParams&) = delete;
+  CSamplerParams& operator=(const CSamplerParams&) = delete;
 
   void set_callback(sotto_logits_fn function, void* user_data) {
     c_.logits_callback = function;

@@ -42,38 +42,38 @@ class Sampler {
   Sampler& operator=(Sampler&&) = default;
 
   Result<void> set(const SamplerParams& params) {
-    detail::LoweredSampler lowered(params);
+    detail::CSamplerParams c_params(params);
     auto call = std::make_unique<detail::LogitsCall>();
     if (params.logits_callback) {
       call->function = params.logits_callback;
       call->guard = &state_->guard;
-      lowered.set_callback(&detail::LogitsCall::call, call.get());
+      c_params.set_callback(&detail::LogitsCall::call, call.get());
     }
     detail::Report report;
-    SOTTO_HPP_TRY_(sotto_sampler_set(c_sampler(), lowered.get(), report.out()));
+    SOTTO_HPP_TRY_(sotto_sampler_set(c_sampler(), c_params.get(), report.out()));
     state_->logits = std::move(call);
     SOTTO_HPP_DONE_;
   }
 
   Result<Token> pick(const SamplerInput& input) {
-    const sotto_sampler_input lowered = lower(input);
+    const sotto_sampler_input c_input = to_c(input);
     detail::Report report;
     Token token = -1;
     if (!fits(input)) SOTTO_HPP_FAIL_(wrong_size());
-    SOTTO_HPP_TRY_(sotto_sampler_pick(c_sampler(), &lowered, &token, report.out()));
+    SOTTO_HPP_TRY_(sotto_sampler_pick(c_sampler(), &c_input, &token, report.out()));
     state_->guard.rethrow();
     return token;
   }
 
   // Returns the distribution after the chain, in the order of token ids.
   Result<std::vector<Candidate>> apply(const SamplerInput& input) {
-    const sotto_sampler_input lowered = lower(input);
+    const sotto_sampler_input c_input = to_c(input);
     detail::Report report;
     std::vector<Token> tokens(state_->vocabulary_size);
     std::vector<float> probabilities(state_->vocabulary_size);
     size_t count = 0;
     if (!fits(input)) SOTTO_HPP_FAIL_(wrong_size());
-    SOTTO_HPP_TRY_(sotto_sampler_apply(c_sampler(), &lowered, tokens.data(), probabilities.data(), tokens.size(),
+    SOTTO_HPP_TRY_(sotto_sampler_apply(c_sampler(), &c_input, tokens.data(), probabilities.data(), tokens.size(),
                                        &count, report.out()));
     state_->guard.rethrow();
     std::vector<Candidate> candidates(count);
@@ -117,17 +117,17 @@ class Sampler {
     return Error(SOTTO_INVALID_ARGUMENT, "logits must have one element per token, allowed one bit per token");
   }
 
-  static sotto_sampler_input lower(const SamplerInput& input) {
-    sotto_sampler_input lowered{};
-    lowered.struct_size = sizeof lowered;
-    lowered.sequence = input.sequence;
-    lowered.logits = input.logits.data();
-    lowered.allowed = input.allowed.empty() ? nullptr : input.allowed.data();
-    lowered.history = input.history.data();
-    lowered.history_count = input.history.size();
-    lowered.generated_count = input.generated_count;
-    lowered.token_limit = input.token_limit;
-    return lowered;
+  static sotto_sampler_input to_c(const SamplerInput& input) {
+    sotto_sampler_input c_input{};
+    c_input.struct_size = sizeof c_input;
+    c_input.sequence = input.sequence;
+    c_input.logits = input.logits.data();
+    c_input.allowed = input.allowed.empty() ? nullptr : input.allowed.data();
+    c_input.history = input.history.data();
+    c_input.history_count = input.history.size();
+    c_input.generated_count = input.generated_count;
+    c_input.token_limit = input.token_limit;
+    return c_input;
   }
 
   std::unique_ptr<State> state_;

@@ -100,26 +100,26 @@ class Session {
   void reset() { sotto_session_reset(c_session()); }
 
   Result<void> set_sampler(const SamplerParams& params) {
-    detail::LoweredSampler lowered(params);
+    detail::CSamplerParams c_params(params);
     auto call = std::make_unique<detail::LogitsCall>();
     if (params.logits_callback) {
       *call = {params.logits_callback, &state_->guard};
-      lowered.set_callback(&detail::LogitsCall::call, call.get());
+      c_params.set_callback(&detail::LogitsCall::call, call.get());
     }
     detail::Report report;
-    SOTTO_HPP_TRY_(sotto_session_set_sampler(c_session(), lowered.get(), report.out()));
+    SOTTO_HPP_TRY_(sotto_session_set_sampler(c_session(), c_params.get(), report.out()));
     state_->logits = std::move(call);
     SOTTO_HPP_DONE_;
   }
 
   Result<void> set_stops(const StopParams& params) {
-    sotto_stop_params lowered = params;
+    sotto_stop_params c_params = params;
     const detail::Texts stops(params.stop_strings), banned(params.banned_strings);
-    detail::lower(params.stop_tokens, lowered.stop_tokens, lowered.stop_token_count);
-    stops.lower_to(lowered.stop_strings, lowered.stop_string_count);
-    banned.lower_to(lowered.banned_strings, lowered.banned_string_count);
+    detail::to_c(params.stop_tokens, c_params.stop_tokens, c_params.stop_token_count);
+    stops.to_c(c_params.stop_strings, c_params.stop_string_count);
+    banned.to_c(c_params.banned_strings, c_params.banned_string_count);
     detail::Report report;
-    SOTTO_HPP_TRY_(sotto_session_set_stops(c_session(), &lowered, report.out()));
+    SOTTO_HPP_TRY_(sotto_session_set_stops(c_session(), &c_params, report.out()));
     SOTTO_HPP_DONE_;
   }
 
@@ -145,17 +145,17 @@ class Session {
   Result<void> clear_guide() { return use_guide(nullptr, nullptr, GuideParams()); }
 
   Result<void> set_speculation(const SpeculationParams& params) {
-    sotto_speculation_params lowered = params;
+    sotto_speculation_params c_params = params;
     auto draft = std::make_unique<DraftFunction>(params.draft);
     if (*draft) {
-      lowered.draft = &call_draft;
-      lowered.user_data = draft.get();
+      c_params.draft = &call_draft;
+      c_params.user_data = draft.get();
     }
     std::shared_ptr<const detail::SessionState> session;
     if (params.draft_session) session = params.draft_session->state_;
-    lowered.draft_session = session ? session->handle : nullptr;
+    c_params.draft_session = session ? session->handle : nullptr;
     detail::Report report;
-    SOTTO_HPP_TRY_(sotto_session_set_speculation(c_session(), &lowered, report.out()));
+    SOTTO_HPP_TRY_(sotto_session_set_speculation(c_session(), &c_params, report.out()));
     state_->draft = std::move(draft);
     state_->draft_session = std::move(session);
     SOTTO_HPP_DONE_;
@@ -233,21 +233,21 @@ class Session {
   // Returns continuations of the stream, best first. If `ended` is given, it is set to Status::ok, cancelled or
   // callback.
   Result<std::vector<Sequence>> search(const SearchParams& params = {}, Status* ended = nullptr) {
-    sotto_search_params lowered = params;
+    sotto_search_params c_params = params;
     if (!params.phrase_groups.empty() && params.phrase_groups.size() != params.phrases.size()) {
       SOTTO_HPP_FAIL_(Error(SOTTO_INVALID_ARGUMENT, "phrase_groups must have as many elements as phrases"));
     }
     const detail::TokenLists phrases(params.phrases);
-    phrases.lower_to(lowered.phrases, lowered.phrase_count);
-    lowered.phrase_groups = params.phrase_groups.empty() ? nullptr : params.phrase_groups.data();
+    phrases.to_c(c_params.phrases, c_params.phrase_count);
+    c_params.phrase_groups = params.phrase_groups.empty() ? nullptr : params.phrase_groups.data();
     SearchCall call{&params, &state_->guard};
-    lowered.similarity = params.similarity ? &SearchCall::similarity : nullptr;
-    lowered.on_step = params.on_step ? &SearchCall::step : nullptr;
-    lowered.similarity_user_data = lowered.step_user_data = &call;
+    c_params.similarity = params.similarity ? &SearchCall::similarity : nullptr;
+    c_params.on_step = params.on_step ? &SearchCall::step : nullptr;
+    c_params.similarity_user_data = c_params.step_user_data = &call;
     detail::Report report;
     const sotto_sequence* found = nullptr;
     size_t count = 0;
-    const sotto_status status = sotto_session_search(c_session(), &lowered, &found, &count, report.out());
+    const sotto_status status = sotto_session_search(c_session(), &c_params, &found, &count, report.out());
     state_->guard.rethrow();
     SOTTO_HPP_TRY_(status);
     if (count == 0) SOTTO_HPP_TRY_WHOLE_(status);
