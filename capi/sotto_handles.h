@@ -1,5 +1,5 @@
-// What the functions of the C interface share: conversions of handles, statuses and errors, and of structs from callers
-// that were compiled with fewer or more fields than this library.
+// Helpers of the C interface: conversion of handles, statuses and errors, and of structs from callers that were
+// compiled with fewer or more fields than this library.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ inline const CompiledGrammar* unwrap(const sotto_grammar* grammar) {
 
 inline sotto_status wrap(Status status) { return static_cast<sotto_status>(status); }
 
-// Copies the fields of a struct that both the caller and the library know as a whole. Every struct begins with
-// struct_size, which `target` keeps.
+// Copies the fields that lie completely inside both structs. Every struct begins with struct_size, which `target`
+// keeps.
 template <typename T>
 void copy_known(T* target, uint32_t target_size, const T& source, uint32_t source_size) {
   const size_t size = target_size < source_size ? target_size : source_size;

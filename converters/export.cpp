@@ -97,7 +97,7 @@ std::string text_of(const TokenizerView& tokenizer, uint32_t token) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Throws if the tokenizer is not GPT-2's, because the file has forgotten what its pattern and its names were.
+// Throws if the tokenizer is not GPT-2's, because a .sotto file does not contain its pattern and its names.
 void check_tokenizer(const TokenizerView* tokenizer) {
   if (tokenizer == nullptr) return;
   const bool is_gpt2 = tokenizer->model == TokenizerModel::kByteBpe && tokenizer->split_steps.empty() &&

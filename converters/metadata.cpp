@@ -90,7 +90,7 @@ Offset<format::Tokenizer> put(FlatBufferBuilder& builder, const TokenizerData& t
   const auto token_merges = builder.CreateVector(tokenizer.token_merges);
   const auto sorted_tokens = builder.CreateVector(tokenizer.sorted_tokens);
   const auto added_tokens = builder.CreateVector(tokenizer.added_tokens);
-  // What the tokenizer does not use is absent.
+  // Unused fields are omitted.
   const auto put_some = [&builder](const auto& values) {
     using Value = typename std::decay_t<decltype(values)>::value_type;
     return values.empty() ? Offset<flatbuffers::Vector<Value>>() : builder.CreateVector(values);
@@ -162,7 +162,7 @@ std::vector<uint8_t> build_metadata(const CheckpointInfo& info, const TokenizerD
   Offset<format::Vocabulary> vocabulary;
   if (ranges.vocabulary) vocabulary = put(builder, *ranges.vocabulary);
   const format::DataRange positions = put(ranges.positions);
-  // What the model does not have is absent.
+  // Absent properties are omitted.
   Offset<flatbuffers::Vector<int32_t>> end_of_text_tokens;
   if (!info.other_end_of_text_tokens.empty()) end_of_text_tokens = builder.CreateVector(info.end_of_text_tokens());
   const auto put_text = [&builder](const std::string& text) {

@@ -360,7 +360,7 @@ class ModelWriter {
   const Checkpoint& checkpoint_;
   const WriteOptions& options_;
   ModelRanges ranges_;
-  std::vector<SmallTensor> embedding_;  // of the token embeddings, before those of kept_
+  std::vector<SmallTensor> embedding_;  // of the token embeddings, before kept_
   std::vector<SmallTensor> kept_;       // for readers of packed weights to use
   std::vector<SmallTensor> verified_;   // for readers of packed weights only to verify
   std::optional<VocabularyData> vocabulary_;

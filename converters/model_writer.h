@@ -55,7 +55,7 @@ struct WriteOptions {
   // a page boundary, together with the data that is read with it.
   uint64_t page_size = uint64_t{2} << 20;
   static constexpr uint64_t kMinPages = 32;
-  bool is_dry_run = false;  // whether to write no file, and no bytes that the report does not need
+  bool is_dry_run = false;  // writes no file, and no bytes that the report does not need
   // Called between tensors with the completed fraction, 0 to 1. May throw to stop.
   std::function<void(double fraction)> progress = [](double) {};
 };

@@ -21,7 +21,7 @@ struct ConversionSummary {
 // Returns a table with one row per group of tensors, and totals. Ends with a newline.
 std::string summary_table(const ConversionSummary& summary);
 
-// Returns the same figures and those of every tensor as JSON. Ends with a newline.
+// Returns the same figures, and the figures of every tensor, as JSON. Ends with a newline.
 std::string summary_json(const ConversionSummary& summary);
 
 }  // namespace sotto

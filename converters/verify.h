@@ -13,8 +13,8 @@ namespace sotto {
 struct Verification {
   std::vector<std::string> differences;  // in shapes and settings; the rest is 0 if there are any
   size_t token_count = 0;
-  // Root mean square of the differences between the logits of both, as a fraction of that of the checkpoint's logits
-  // around the mean of their row. Quantization gives a few percent, other weights more than 1.
+  // Root mean square of the differences between the logits of both, as a fraction of the root mean square of the
+  // checkpoint's logits around the mean of their row. Quantization gives a few percent, other weights more than 1.
   double logit_error = 0;
   double top1_agreement = 0;  // fraction of the positions with the same most likely token
 

@@ -1,4 +1,4 @@
-// The operations of the transformer, and those of sampling that every token needs, each with its contract. Every
+// The operations of the transformer and of the sampling that every token needs, each with its contract. Every
 // instruction set implements them, and all of them return the same bits as kernels/reference.
 //
 // Three rules ensure this. Integer dot products are exact. Every float reduction runs in 16 virtual lanes: element i is
@@ -22,7 +22,7 @@ namespace sotto {
 // 0.
 const char* isa_name(Isa isa);
 
-// The affine quantization of a row: x ~ (q - zero_point) * scale. The layout is that of XNNPACK's
+// The affine quantization of a row: x ~ (q - zero_point) * scale. It has the layout of XNNPACK's
 // xnn_quantization_params.
 struct RowQuantization {
   int32_t zero_point;
@@ -175,8 +175,8 @@ struct Kernels {
                  int32_t* between);
 };
 
-// Returns the operations of an instruction set or, with kAuto, those of the best one that this CPU supports. Returns
-// null if this build or this CPU does not have it. kReference always exists.
+// Returns the operations of an instruction set or, with kAuto, of the best one that this CPU supports. Returns null if
+// this build or this CPU does not have it. kReference always exists.
 const Kernels* find_kernels(Isa isa);
 
 // Returns the same as find_kernels(Isa::kAuto), for work without linear layers. The result is never kAvx512amx, which

@@ -140,7 +140,8 @@ class ThreadPool {
   uint32_t worker_count_ = 0;
   pthread_t workers_[kMaxWorkers];
 
-  // What the workers wait for. pthreadpool schedules one task per worker, and again only after the worker has begun it.
+  // The queue on which the workers wait. pthreadpool schedules one task per worker, and again only after the worker has
+  // begun it.
   pthread_mutex_t mutex_;
   pthread_cond_t wake_;
   bool stopping_ = false;

@@ -87,7 +87,7 @@ enum {
   SOTTO_GRAMMAR_TOOLS = 7
 };
 
-/* Where generated JSON contains white space. */
+/* White space in generated JSON. */
 typedef int32_t sotto_json_space;
 enum {
   /* Wherever JSON allows it: up to max_space spaces, tabs and line breaks in one place. */
@@ -128,30 +128,30 @@ typedef struct sotto_grammar_params {
   /* Maximum number of white space characters in one place, with FLEXIBLE. Default: 20. Range: 0
    * to 2147483648. UINT32_MAX means unlimited. */
   uint32_t max_space;
-  /* Whether FLEXIBLE also allows white space before and after the document. Default: 0. */
+  /* If true, FLEXIBLE also allows white space before and after the document. Default: 0. */
   uint32_t allow_surrounding_whitespace;
 
   /* ---- JSON Schema, and the parameters of tools ---- */
 
   /* Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020. */
   uint32_t schema_draft;
-  /* Whether "format" is enforced, for the formats that the standard defines. Default: 1. */
+  /* If true, "format" is enforced, for the formats that the standard defines. Default: 1. */
   uint32_t assert_formats;
-  /* Whether an object with "properties" may contain only those properties, and an array with a
+  /* If true, an object with "properties" may contain only those properties, and an array with a
    * tuple only the tuple, unless the schema says otherwise. Default: 0. */
   uint32_t forbid_additional;
-  /* Whether property names that the schema does not list count towards minProperties. The grammar
+  /* If true, property names that the schema does not list count towards minProperties. The grammar
    * cannot prevent such a name from occurring twice. Default: 0. */
   uint32_t assume_distinct_names;
-  /* Whether the text is an array of one or more calls instead of a single call. Default: 0. */
+  /* If true, the text is an array of one or more calls instead of a single call. Default: 0. */
   uint32_t parallel_tool_calls;
-  /* Receives warnings about rules that no text can use. May be NULL. */
+  /* Receives warnings about unreachable rules. May be NULL. */
   sotto_log_fn log;
   void* log_user_data;
 
   /* ---- More of JSON Schema, and the parameters of tools ---- */
 
-  /* Whether the members of an object may come in any order. Objects with more than 32 names in the
+  /* If true, the members of an object may come in any order. Objects with more than 32 names in the
    * schema, and those whose members are counted, keep the order of the schema. Default: 0. */
   uint32_t any_order;
 
@@ -237,9 +237,9 @@ typedef struct sotto_matcher_params {
 /* State of one sequence of a matcher. */
 typedef struct sotto_matcher_info {
   uint32_t struct_size;
-  /* Whether the text is complete, so that it may end here. */
+  /* True if the text is complete, so that it may end here. */
   uint32_t may_end;
-  /* Whether the grammar allows nothing more. */
+  /* True if the grammar allows nothing more. */
   uint32_t must_end;
   uint32_t reserved;
   /* Number of tokens that sequence 0 has accepted since it was reset. */

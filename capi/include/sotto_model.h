@@ -54,10 +54,10 @@ typedef struct sotto_model_params {
    * as AVX512, AVX512VNNI and AVX512AMX do; otherwise opening a model fails with INVALID_STATE.
    * REFERENCE can be combined with every set. Default: AUTO. */
   sotto_isa isa;
-  /* Whether the checksums of the tensors are verified. If not, only the structure of the file is.
+  /* If true, the checksums of the tensors are verified, otherwise only the structure of the file.
    * Default: 1. */
   uint32_t verify_checksums;
-  /* Whether weights that the file contains in packed form for this CPU are copied into the model's
+  /* If true, weights that the file contains in packed form for this CPU are copied into the model's
    * memory, for example into huge pages. After each chunk, `release` is called. Default: 0. */
   uint32_t copy_weights;
   /* Receives log messages. May be NULL. */
@@ -85,14 +85,14 @@ typedef struct sotto_model_info {
   uint32_t feed_forward_size;
   /* The end-of-text token, or -1 if there is none. */
   int32_t end_of_text_token;
-  /* Whether the file contains a tokenizer. */
+  /* True if the file contains a tokenizer. */
   uint32_t has_tokenizer;
   /* Size of the longest token in bytes, or 0 without a tokenizer. */
   uint32_t max_token_bytes;
   /* The instruction set in use. */
   sotto_isa isa;
-  /* Whether all weights are read directly from the file, where those of 8 bits are packed for this
-   * CPU. 0 with copy_weights. */
+  /* True if all weights are read directly from the file, in which 8-bit weights are packed for this
+   * CPU. False with copy_weights. */
   uint32_t packed_in_place;
   /* Number of parameters of the network. */
   uint64_t parameter_count;
@@ -108,7 +108,7 @@ typedef struct sotto_model_info {
   /* Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens
    * they are. */
   uint32_t end_of_text_count;
-  /* The sampler's temperature with model_defaults. This and the next fields are those of
+  /* The sampler's temperature with model_defaults. This and the next fields are fields of
    * sotto_sampler_params: the values that the file recommends, or the sampler's own defaults. */
   float default_temperature;
   /* top_k with model_defaults. */
@@ -157,7 +157,7 @@ typedef int32_t sotto_model_text_kind;
 enum {
   /* The name of the model. */
   SOTTO_MODEL_TEXT_NAME = 0,
-  /* Where the weights come from. */
+  /* The origin of the weights. */
   SOTTO_MODEL_TEXT_SOURCE = 1,
   /* The licence of the weights, usually an identifier such as mit. */
   SOTTO_MODEL_TEXT_LICENSE = 2,

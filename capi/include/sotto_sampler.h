@@ -99,7 +99,7 @@ enum {
   SOTTO_ORDER_VLLM = 2
 };
 
-/* How one of the remaining tokens is selected. */
+/* Method that selects one of the remaining tokens. */
 typedef int32_t sotto_selection;
 enum {
   /* Draws a token with probability p, by inversion of the cumulative distribution in the order of
@@ -107,8 +107,8 @@ enum {
   SOTTO_SELECT_MULTINOMIAL = 0,
   /* Selects the most likely token, as temperature 0 does. */
   SOTTO_SELECT_GREEDY = 1,
-  /* Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution is
-   * that of MULTINOMIAL. */
+  /* Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). It has the
+   * distribution of MULTINOMIAL. */
   SOTTO_SELECT_GUMBEL = 2,
   /* Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It estimates
    * the Zipf exponent from the mirostat_m most likely tokens and derives from it how many tokens to
@@ -189,7 +189,7 @@ typedef struct sotto_watermark_params {
 /* Result of sotto_watermark_detect. */
 typedef struct sotto_watermark_result {
   uint32_t struct_size;
-  /* Whether z is greater than 3. */
+  /* True if z is greater than 3. */
   uint32_t is_marked;
   /* Number of scored tokens. If a context and its token occur several times, they are scored once. */
   uint64_t token_count;
@@ -250,7 +250,7 @@ typedef struct sotto_sampler_params {
    * Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0
    * disables it. */
   uint32_t repetition_window;
-  /* Whether the log probabilities in sotto_piece are computed. Default: 0. */
+  /* If true, the log probabilities in sotto_piece are computed. Default: 0. */
   uint32_t log_probabilities;
   /* Seed of the random numbers. Default: 0. */
   uint64_t seed;
@@ -261,8 +261,8 @@ typedef struct sotto_sampler_params {
   sotto_order order;
   /* Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1. */
   uint32_t min_keep;
-  /* Stages to run instead of those of `order`. Each may occur once. A parameter that is on while
-   * its stage is missing is an error. If the list is empty, `order` applies. */
+  /* Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on
+   * while its stage is missing is an error. If the list is empty, `order` applies. */
   const sotto_stage* stages;
   size_t stage_count;
 
@@ -272,8 +272,8 @@ typedef struct sotto_sampler_params {
   float frequency_penalty;
   /* Penalty v: l decreases by v for tokens with c(t) > 0. Default: 0 (off). Range: -100 to 100. */
   float presence_penalty;
-  /* Whether the windows of all penalties include the prompt. If not, they contain only generated
-   * tokens. Default: 1. */
+  /* If true, the windows of all penalties include the prompt, otherwise only generated tokens.
+   * Default: 1. */
   uint32_t penalize_prompt;
   /* Slope of the curve that reduces the repetition, frequency and presence penalties of older
    * tokens in the window. Default: 0 (off). Range: 0 to 10. */
@@ -358,7 +358,7 @@ typedef struct sotto_sampler_params {
 
   /* ---- Selection ---- */
 
-  /* How one of the remaining tokens is selected. Default: MULTINOMIAL. */
+  /* Method that selects one of the remaining tokens. Default: MULTINOMIAL. */
   sotto_selection selection;
   /* Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at most 20. */
   float mirostat_tau;
@@ -377,7 +377,7 @@ typedef struct sotto_sampler_params {
 
   /* Number of tokens that are generated before an end-of-text token is allowed. Default: 0 (off). */
   uint32_t min_new_tokens;
-  /* Whether no end-of-text token is generated. Default: 0. */
+  /* If true, no end-of-text token is generated. Default: 0. */
   uint32_t ignore_end;
   /* Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text token
    * increases by |l| (f^(t-s) - 1). Default: 0. */
@@ -429,7 +429,7 @@ typedef struct sotto_sampler_params {
 
   /* Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64. */
   uint32_t alternative_count;
-  /* Whether temperature, top_k, top_p, min_p, typical_p, repetition_penalty, repetition_window and
+  /* If true, temperature, top_k, top_p, min_p, typical_p, repetition_penalty, repetition_window and
    * no_repeat_ngram take the values that the model file recommends (default_temperature and others
    * of sotto_model_info) where they have their defaults. A sampler of its own then needs a model.
    * Default: 0. */

@@ -60,7 +60,7 @@ enum {
   SOTTO_LENGTH_GNMT = 1
 };
 
-/* How SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK use minimum Bayes risk
+/* Order of the sequences of SOTTO_SEARCH_SAMPLE. EXACT, NGRAM and CALLBACK use minimum Bayes risk
  * decoding (Kumar and Byrne 2004): the sequence with the largest mean similarity to all sequences,
  * including itself, comes first. */
 typedef int32_t sotto_rerank;
@@ -124,7 +124,7 @@ typedef struct sotto_search_params {
   float length_penalty;
   /* Formula of the length normalization. Default: POWER. */
   sotto_length_norm length_norm;
-  /* When a beam search ends. Default: HEURISTIC. */
+  /* Condition under which a beam search ends. Default: HEURISTIC. */
   sotto_early_stopping early_stopping;
   /* Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off).
    * Range: 1 to 64. */

@@ -16,7 +16,7 @@ extern "C" {
  * at a time. */
 typedef struct sotto_session sotto_session;
 
-/* What happens when the KV ring is full. C stands for context_tokens and S for sink_tokens. */
+/* Action when the KV ring is full. C stands for context_tokens and S for sink_tokens. */
 typedef int32_t sotto_overflow;
 enum {
   /* Generation ends with SOTTO_STOP_CONTEXT_FULL. */
@@ -68,7 +68,7 @@ typedef struct sotto_session_params {
   /* Number of threads that evaluate tokens. With 1, everything runs on the calling thread.
    * Default: 1. Range: 1 to 64. */
   uint32_t thread_count;
-  /* What happens when the KV ring is full. Default: STOP. */
+  /* Action when the KV ring is full. Default: STOP. */
   sotto_overflow overflow;
   /* Number of tokens at the start of the stream that RING and SHIFT never drop. Must be 0 with
    * SOTTO_OVERFLOW_STOP. Default: UINT32_MAX (4, or context_tokens / 4 if that is less; 0
@@ -258,7 +258,7 @@ SOTTO_API void sotto_session_reset_timings(sotto_session* session);
  * copied; they may be NULL if their count is 0. */
 typedef struct sotto_stop_params {
   uint32_t struct_size;
-  /* Whether the emitted text includes the stop string. If not, the text ends before it. Default: 0. */
+  /* If true, the emitted text includes the stop string, otherwise it ends before it. Default: 0. */
   uint32_t include_stop_text;
   /* Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off). */
   uint64_t max_tokens;
@@ -331,7 +331,7 @@ SOTTO_API sotto_status sotto_session_score(sotto_session* session, const sotto_t
  * Stops and errors are those of sotto_session_logits. */
 SOTTO_API sotto_status sotto_session_hidden(sotto_session* session, const float** hidden, size_t* count);
 
-/* How the hidden states of a text are combined into one embedding. */
+/* Combination of the hidden states of a text into one embedding. */
 typedef int32_t sotto_pooling;
 enum {
   /* The state of the last token. */
@@ -348,7 +348,7 @@ SOTTO_API sotto_status sotto_session_embed(sotto_session* session, const sotto_t
 
 /* ---- Guidance by a second session ---------------------------------------------- */
 
-/* How a second session, the guide, changes the logits of the first one. */
+/* Methods by which a second session, the guide, changes the logits of the first one. */
 typedef int32_t sotto_guide_mode;
 enum {
   /* No guide. */
@@ -365,7 +365,7 @@ enum {
 /* Parameters of guidance. */
 typedef struct sotto_guide_params {
   uint32_t struct_size;
-  /* How the guide changes the logits. Default: CFG. */
+  /* Method by which the guide changes the logits. Default: CFG. */
   sotto_guide_mode mode;
   /* Strength of CFG. Default: 1.5. Range: 0 to 100. 1 disables it. */
   float scale;

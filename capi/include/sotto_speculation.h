@@ -84,9 +84,9 @@ typedef struct sotto_speculation_info {
   uint64_t proposed_count;
   /* Number of draft tokens that were accepted. */
   uint64_t accepted_count;
-  /* How many of proposed_count were forced by a matcher. */
+  /* Number of proposed tokens that a matcher forced. */
   uint64_t forced_proposed_count;
-  /* How many of accepted_count were forced by a matcher. */
+  /* Number of accepted tokens that a matcher forced. */
   uint64_t forced_accepted_count;
   /* Time in nanoseconds spent making drafts. */
   uint64_t draft_ns;

@@ -1,5 +1,5 @@
-// Measures how much quality is lost by quantization: perplexity before and after, and the distance of the runtime's
-// predictions from those of the float32 model.
+// Measures how much quality is lost by quantization: perplexity before and after, and the distance between the
+// predictions of the runtime and of the float32 model.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ struct QuantizedEvaluation {
   double loss = 0;             // mean of -ln p for the next token of the text
   double mean_divergence = 0;  // Kullback-Leibler divergence of this model from float32, in nats
   double top1_agreement = 0;   // fraction of predictions with the same most likely token
-  double error_rms = 0;        // root mean square of the differences between the logits and those of float32
+  double error_rms = 0;        // root mean square of the differences from the float32 logits
   double mean_error = 0;       // mean magnitude of these differences
   double max_error = 0;
 

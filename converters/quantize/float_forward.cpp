@@ -12,7 +12,7 @@
 namespace sotto {
 namespace {
 
-// exp, GELU and others give the same bits on every machine here, unlike those of C libraries.
+// exp, GELU and others give the same bits on every machine here, unlike in C libraries.
 const Kernels& elementary_functions() { return *find_kernels(Isa::kReference); }
 
 // Rows of a batch, one per token.

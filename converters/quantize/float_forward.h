@@ -1,5 +1,5 @@
 // GPT-2 in float32 (Radford et al. 2019), the reference for quantized models. All arrays are row-major, with one row
-// per token. Every sum has a fixed order and elementary functions are those of kernels/, so that all machines and any
+// per token. Every sum has a fixed order and elementary functions come from kernels/, so that all machines and any
 // number of threads give the same bits.
 #pragma once
 

@@ -28,9 +28,9 @@ std::vector<float> middles_of_channels(std::span<const float> x, size_t channels
 ChannelMap balance_channels(std::span<const float> x, std::vector<float> shifts, const FloatLinear& layer,
                             std::span<const float> importance);
 
-// Returns the map that minimizes the expected squared error of the layer's outputs: that of activations rounded to 8
-// bits per row plus that of weights rounded to 8 bits per output. Multiplying a channel of x by a factor and dividing
-// its weights by it changes only that channel's scale, by the same factor.
+// Returns the map that minimizes the expected squared error of the layer's outputs: the error of activations rounded to
+// 8 bits per row plus the error of weights rounded to 8 bits per output. Multiplying a channel of x by a factor and
+// dividing its weights by it changes only that channel's scale, by the same factor.
 ChannelMap optimize_channels(std::span<const float> x, const FloatLinear& layer, std::span<const float> importance);
 
 // Changes a norm and the layer that reads it so that the layer's inputs become (x - shift) / scale.

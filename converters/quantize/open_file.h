@@ -1,5 +1,5 @@
-// Opens converted files in the runtime. Must not be included together with the runtime's own headers, whose names are
-// those of the C++ binding.
+// Opens converted files in the runtime. Must not be included together with the runtime's own headers, which declare the
+// same names as the C++ binding.
 #pragma once
 
 #include <cstdint>

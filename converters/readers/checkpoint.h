@@ -75,7 +75,7 @@ struct RecommendedSampling {
 
 struct CheckpointInfo {
   std::string name;
-  std::string source;  // where the weights come from, for people
+  std::string source;  // origin of the weights, for people
   ModelShape shape;
   Activation activation = Activation::kGeluTanh;
   HeadKind head_kind = HeadKind::kTied;
@@ -127,7 +127,7 @@ struct Adapter {
   double scale = 1;
 };
 
-// What the user adds to a checkpoint.
+// Options of the user that change a checkpoint.
 struct ReadOptions {
   std::optional<Activation> activation;  // nullopt: what the checkpoint says, or else the default of its format
   std::vector<Adapter> adapters = {};    // in the order of merging; only for formats that accept them

@@ -1,5 +1,5 @@
-// What the files of a checkpoint say about a model beyond its weights: licence, chat template, recommended sampling
-// parameters, and further end-of-text tokens.
+// Reads what the files of a checkpoint record about a model beyond its weights: licence, chat template, recommended
+// sampling parameters, and further end-of-text tokens.
 #pragma once
 
 #include <filesystem>

@@ -12,7 +12,7 @@
 namespace sotto {
 
 // Changes the tensors that the adapter has trained, and replaces those that it has saved as a whole. `inputs_first`
-// tells whether a tensor is (inputs, outputs); PEFT's fan_in_fan_out says the same. Throws std::runtime_error, which
+// returns whether a tensor is (inputs, outputs); PEFT's fan_in_fan_out says the same. Throws std::runtime_error, which
 // names the file, for adapters that are not a LoRA, or that do not fit the checkpoint.
 void merge_adapter(const Adapter& adapter, const std::function<bool(const std::string& name)>& inputs_first,
                    Tensors& tensors);

@@ -1,5 +1,5 @@
-// Reads the weights of a .sotto file back as float32, for export and verification. They are those that the runtime
-// computes with, which quantization has rounded.
+// Reads the weights of a .sotto file back as float32, for export and verification. They are the rounded weights with
+// which the runtime computes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A checkpoint of named tensors: what a format has to say about the names and the storage of GPT-2's parts, and the
-// reader that validates and reads them. Factors that the runtime does not know are folded into the weights.
+// A checkpoint of named tensors: the names and the storage of GPT-2's parts in a format, and the reader that validates
+// and reads them. Factors that the runtime does not know are folded into the weights.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct TensorMapping {
   std::string token_embedding;  // the name of a tensor
   std::string positions;        // the name of a tensor
   std::string attention_norm;
-  std::vector<std::string> attention_qkv;  // one part, or those of queries, keys and values
+  std::vector<std::string> attention_qkv;  // one part, or separate parts for queries, keys and values
   std::string attention_output;
   std::string feed_forward_norm;
   std::string feed_forward_up;
@@ -36,9 +36,9 @@ struct TensorMapping {
 
   std::filesystem::path configuration;  // the file that gives the shape, for messages
   bool inputs_first = false;            // linear weights are (inputs, outputs), not (outputs, inputs)
-  bool biases_are_optional = false;     // those that are absent are zero
+  bool biases_are_optional = false;     // absent biases are zero
   QkvOrder qkv_order = QkvOrder::kWhole;
-  std::optional<bool> ties_head;    // what the configuration says; nullopt: the head is tied if it has no tensor
+  std::optional<bool> ties_head;    // from the configuration; nullopt: the head is tied if it has no tensor
   uint32_t skipped_positions = 0;   // rows in front of the first position
   uint32_t vocabulary_padding = 0;  // rows after the last token, in the token embedding and the head
   double embedding_scale = 1;       // of the token embedding as an input, not as a tied head
@@ -51,7 +51,7 @@ struct TensorMapping {
 // Returns GPT-2's names in transformers, nanoGPT and minGPT; each begins with `prefix`.
 TensorMapping gpt2_mapping(const std::string& prefix);
 
-// Sets the vocabulary of a model whose token embedding has this number of rows, for formats that do not tell how many
+// Sets the vocabulary of a model whose token embedding has this number of rows, for formats that do not record how many
 // of them are padding: 50304 rows, a multiple of 128, are GPT-2's 50257 tokens. Adds a remark for the user if it cuts
 // rows.
 void set_vocabulary(uint32_t rows, CheckpointInfo& info, TensorMapping& mapping, std::vector<std::string>& notes);

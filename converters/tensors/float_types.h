@@ -27,7 +27,7 @@ inline uint16_t half_of_float(float value) {
   const float magnitude = std::bit_cast<float>(bits & 0x7FFFFFFF);
   if (magnitude >= 65520.0f) return static_cast<uint16_t>(sign | 0x7C00);
   if (magnitude < 0x1p-14f) {
-    // Adding 1/2 rounds to a multiple of 2^-24, the spacing of subnormal halves, which also is that of floats at 1/2.
+    // Adding 1/2 rounds to a multiple of 2^-24, the spacing of subnormal halves, and of floats at 1/2.
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(magnitude + 0.5f) - std::bit_cast<uint32_t>(0.5f)));
   }
   const uint32_t rounded = (bits & 0x7FFFFFFF) + 0xFFF + (bits >> 13 & 1);

@@ -25,7 +25,7 @@ struct PickleValue {
     kTuple,
     kList,
     kSet,
-    kDict,        // a dict or collections.OrderedDict; items has keys and values by turns
+    kDict,        // a dict or collections.OrderedDict; items has keys and values alternately
     kGlobal,      // a class or function; text has its name, for example "torch.FloatStorage"
     kCall,        // items has the function and the tuple of its arguments; state may have more
     kPersistent,  // items has the id of an object that is outside the pickle

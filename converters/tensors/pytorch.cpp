@@ -285,8 +285,8 @@ void PytorchFile::add_tensors(const PickleValue& dict, const std::string& prefix
   }
 }
 
-// Reads the arguments of _rebuild_tensor_v2: storage, offset, shape, strides, and others that do not matter; those of
-// _rebuild_tensor_v3 have the type at position 6. A storage is ("storage", type, key, device, number of elements).
+// Reads the arguments of _rebuild_tensor_v2: storage, offset, shape, strides, and others that do not matter;
+// _rebuild_tensor_v3 also has the type, at position 6. A storage is ("storage", type, key, device, number of elements).
 TensorEntry PytorchFile::parse_tensor(const PickleValue& value, const std::string& where) const {
   constexpr size_t kTypePosition = 6;
   const auto& arguments = value.items[1]->items;

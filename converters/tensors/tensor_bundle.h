@@ -1,7 +1,7 @@
 // Checkpoints of TensorFlow, version 2 ("tensor bundles"): PREFIX.index, a LevelDB table from the names of variables to
 // their descriptions, and the data in PREFIX.data-00000-of-00001 or several such shards. The checksums of the index are
-// verified when it is opened, those of tensors when they are read. Errors are std::runtime_error and name the file and
-// the tensor.
+// verified when it is opened, and the checksums of tensors when they are read. Errors are std::runtime_error and name
+// the file and the tensor.
 #pragma once
 
 #include <filesystem>

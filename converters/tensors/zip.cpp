@@ -86,7 +86,7 @@ class ZipReader {
     fail("missing end record");
   }
 
-  // Replaces the range of the directory by that of the ZIP64 record if there is one.
+  // Takes the range of the directory from the ZIP64 record if there is one.
   void read_zip64() {
     if (end_offset_ < kEnd64LocatorSize) return;
     const std::string locator = read_bytes(end_offset_ - kEnd64LocatorSize, kEnd64LocatorSize);

@@ -13,7 +13,7 @@
 
 namespace sotto {
 
-// What the description and the arrays of a tokenizer have in common.
+// The settings that the description and the arrays of a tokenizer share.
 struct TokenizerSettings {
   double unknown_score = 0;
   uint32_t unknown_token = kNoToken;
@@ -28,7 +28,7 @@ struct TokenizerDescription : TokenizerSettings {
   struct Token {
     std::string bytes;
     TokenKind kind = TokenKind::kUnused;
-    bool is_found = true;  // whether text can become this token, if it is a normal one
+    bool is_found = true;  // true if text can become this token, if it is a normal one
   };
 
   TokenizerDescription() { byte_tokens.fill(kNoToken); }

@@ -11,8 +11,8 @@ inline constexpr const char* kCategories[] = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn"
                                               "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc",
                                               "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Cn"};
 
-// Each range is (first code point) << kPropertyBits | (properties of its characters). The properties with the name of
-// BERT are those of BertNormalizer.
+// Each range is (first code point) << kPropertyBits | (properties of its characters). The properties with BERT in their
+// names belong to BertNormalizer.
 inline constexpr uint32_t kPropertyBits = 11;
 inline constexpr uint32_t kCategoryBits = 31;
 inline constexpr uint32_t kWordBit = 32;          // \w of the pre-tokenizer Whitespace
@@ -29,7 +29,7 @@ struct CharacterMapping {
   const char* text;  // UTF-8
 };
 
-// The canonical decompositions, except those of Hangul syllables, and the lower case of characters.
+// The canonical decompositions (without Hangul syllables) and the lower case of characters.
 inline constexpr size_t kDecompositionCount = 2060;
 extern const CharacterMapping kDecompositions[kDecompositionCount];
 inline constexpr size_t kLowerCaseCount = 1488;

@@ -20,7 +20,7 @@ std::optional<std::string> bytes_of_name(std::string_view name);
 // Returns the name of any bytes.
 std::string name_of_bytes(std::string_view bytes);
 
-// How the names of tokens stand for their bytes. By default they are written in the byte alphabet.
+// The encoding of token bytes in names. By default names use the byte alphabet.
 struct NameStyle {
   bool is_byte_alphabet = true;
   bool has_byte_tokens = false;   // names such as <0x0A> stand for one byte of unknown characters
@@ -44,7 +44,7 @@ class TokenizerNames {
   void add_literal(const std::string& text, std::optional<int64_t> id, TokenKind kind);
 
   std::optional<uint32_t> find(const std::string& name) const;
-  // What names do not say: the pre-tokenizer and the normalizer, scores, the unknown token.
+  // For the settings that names do not contain: the pre-tokenizer and the normalizer, scores, the unknown token.
   TokenizerDescription& description() { return description_; }
   TokenizerData build();
 

@@ -48,7 +48,7 @@ CodePoints mapped(std::span<const CharacterMapping> table, uint32_t character) {
 constexpr uint32_t kHangulVowels = 21, kHangulTrails = 28;
 constexpr uint32_t kHangulFirst = 0xAC00, kHangulEnd = kHangulFirst + 19 * kHangulVowels * kHangulTrails;
 
-// The canonical decomposition. That of Hangul syllables is computed (Unicode 3.12).
+// The canonical decomposition. Hangul syllables are decomposed arithmetically (Unicode 3.12).
 CodePoints decompose(uint32_t character) {
   constexpr uint32_t kLead = 0x1100, kVowel = 0x1161, kTrail = 0x11A7;
   if (character < kHangulFirst || character >= kHangulEnd) return mapped(kDecompositions, character);

@@ -13,9 +13,9 @@ namespace sotto {
 struct Normalizer {
   CharacterSet removed;
   std::map<uint32_t, std::string> replacements;  // of code points by UTF-8
-  std::string space;                             // what a space is replaced with, if it is
+  std::string space;                             // replacement of a space, or empty
   bool prepends_space = false;
-  bool isolates_chinese = false;  // whether each Chinese character is a word
+  bool isolates_chinese = false;  // true if each Chinese character is a word
 };
 
 // Throws std::runtime_error, which names the component, if the result for a character depends on its neighbours or the

@@ -22,8 +22,8 @@ constexpr uint32_t kMaxRepetitions = 1000;
 constexpr size_t kMaxPositions = 20000;
 constexpr size_t kMaxStates = 5000;
 
-// Names of properties that only the converter's own patterns use: what the pre-tokenizers Whitespace and
-// BertPreTokenizer take for words and for punctuation.
+// Names of properties that only the converter's own patterns use: the words and the punctuation of the pre-tokenizers
+// Whitespace and BertPreTokenizer.
 constexpr std::string_view kTokenizersWord = "tokenizers_word";
 constexpr std::string_view kTokenizersPunctuation = "tokenizers_punctuation";
 

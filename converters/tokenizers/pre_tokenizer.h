@@ -14,15 +14,15 @@ namespace sotto {
 struct PreTokenizer {
   bool is_byte_level = false;    // tokens have names in the byte alphabet
   bool removes_space = false;    // white space is not part of any piece
-  std::string space;             // what stands for a space in the names of tokens, or empty
+  std::string space;             // symbol for a space in the names of tokens, or empty
   CharacterSet bare_characters;  // words of one character that have no space before or after them
   PrefixSpace prefix_space = PrefixSpace::kNever;
   std::vector<uint32_t> split_steps;
 };
 
 struct PreTokenizerOptions {
-  bool isolates_chinese = false;  // what BertNormalizer does with handle_chinese_chars
-  bool has_bare_words = false;    // whether Chinese characters and .,!? have no space before them
+  bool isolates_chinese = false;  // set by BertNormalizer with handle_chinese_chars
+  bool has_bare_words = false;    // true if Chinese characters and .,!? have no space before them
 };
 
 // Throws std::runtime_error, which names the component, if the runtime cannot split as this component does.

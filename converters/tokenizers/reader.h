@@ -14,7 +14,7 @@ namespace sotto {
 // is damaged or the runtime cannot reproduce it.
 std::optional<TokenizerData> read_tokenizer_directory(const std::filesystem::path& directory, uint32_t vocabulary_size);
 
-// Reads the tokenizer of a checkpoint: that of a GGUF file if it has one, or else that of the directory.
+// Reads the tokenizer of a checkpoint: from the GGUF file if it has one, or else from the directory.
 std::optional<TokenizerData> read_checkpoint_tokenizer(const std::filesystem::path& checkpoint,
                                                        uint32_t vocabulary_size);
 

@@ -18,7 +18,7 @@ namespace sotto::SOTTO_ISA::generic {
 inline constexpr size_t kSlotGroup = 16;
 
 // Prefetches what attention will read, two pages ahead, because the hardware prefetcher stops at the end of a page. The
-// order is that of the reads: the keys of all spans, the scales of the keys and of the values, the values, and the
+// order is the order of the reads: the keys of all spans, the scales of the keys and of the values, the values, and the
 // first keys of the next head. Rows outside the spans are not prefetched. This is a template so that instruction sets
 // do not share an instance (see vector.h).
 template <class V>

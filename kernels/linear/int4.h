@@ -96,7 +96,7 @@ constexpr size_t int4_scratch_size(size_t rows, size_t inputs) {
 // Computes a whole layer.
 void run_int4_linear(const Int4Kernels& kernels, const Int4Args& args, ThreadPool* pool);
 
-// Computes the embedding, at a position, of the token whose weights are those of `output`: y = fma(float(nibble - 7),
+// Computes the embedding, at a position, of the token with the weights of `output`: y = fma(float(nibble - 7),
 // float(block_scale) * scale, position), with `inputs` elements.
 void embed_int4(const Kernels& kernels, const uint8_t* tiles, size_t inputs, size_t output, const float* position,
                 float* y);

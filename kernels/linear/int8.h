@@ -1,5 +1,5 @@
-// The layout of packed int8 weights on x86-64, which is that of XNNPACK's qd8-f32-qc8w operator, and the interface of
-// the kernels that use it.
+// The layout of packed int8 weights on x86-64, the same as of XNNPACK's qd8-f32-qc8w operator, and the interface of the
+// kernels that use it.
 #pragma once
 
 #include <cstddef>

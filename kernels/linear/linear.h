@@ -75,7 +75,7 @@ bool packed_rows_are_readable();
 // Copies row `output` of weights.packed to q (inputs).
 void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q);
 
-// The engine for one shape. Each session has its own operators, because those of XNNPACK are mutable.
+// The engine for one shape. Each session has its own operators, because XNNPACK's are mutable.
 class LinearOperator;
 
 // Builds the operator of a shape in `memory`, which must have kLinearOperatorBytes and be aligned to 64. Returns null

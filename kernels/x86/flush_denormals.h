@@ -6,7 +6,7 @@
 namespace sotto::SOTTO_ISA {
 namespace {
 
-// Makes the CPU treat denormals as zero as long as it exists, as XNNPACK does.
+// Enables flush-to-zero and denormals-are-zero while in scope, as XNNPACK does.
 class FlushDenormals {
  public:
   FlushDenormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040); }

@@ -1,4 +1,4 @@
-// What the 4-bit kernels of all x86 instruction sets share. kernels/generic/vector.h explains the unnamed namespace.
+// Helpers of the 4-bit kernels of all x86 instruction sets. kernels/generic/vector.h explains the unnamed namespace.
 #pragma once
 
 #include <immintrin.h>

@@ -74,8 +74,8 @@ ScopedArena::~ScopedArena() { arena_of_thread = {}; }
 
 }  // namespace sotto::xnnpack
 
-// What XNNPACK needs of the library cpuinfo, from the detection of kernels/dispatch. cpuinfo itself reads files of
-// /proc and /sys, and without them it prints messages and fails.
+// Replaces the functions of the library cpuinfo that XNNPACK calls, with the detection of kernels/dispatch. cpuinfo
+// itself reads files of /proc and /sys, and without them it prints messages and fails.
 extern "C" {
 
 struct cpuinfo_arm_isa cpuinfo_isa;  // cpuinfo_initialize() sets it, which XNNPACK calls once

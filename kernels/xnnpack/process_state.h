@@ -12,7 +12,7 @@ namespace sotto::xnnpack {
 // Initializes XNNPACK for `isa` in the first call. Later calls return whether `isa` is the same.
 bool select_isa(Isa isa);
 
-// As long as it exists, XNNPACK's allocations on this thread come from `memory`, which is never reused. Without a
+// While in scope, serves XNNPACK's allocations on this thread from `memory`, which is never reused. Without a
 // ScopedArena they fail.
 class ScopedArena {
  public:

@@ -112,7 +112,7 @@ const (
 	LanguageTools GrammarLanguage = 7
 )
 
-// JSONSpace: where generated JSON contains white space.
+// JSONSpace: white space in generated JSON.
 type JSONSpace int32
 
 const (
@@ -155,7 +155,7 @@ type ModelTextKind int32
 const (
 	// The name of the model.
 	ModelTextName ModelTextKind = 0
-	// Where the weights come from.
+	// The origin of the weights.
 	ModelTextSource ModelTextKind = 1
 	// The licence of the weights, usually an identifier such as mit.
 	ModelTextLicense ModelTextKind = 2
@@ -255,7 +255,7 @@ const (
 	OrderVLLM Order = 2
 )
 
-// Selection: how one of the remaining tokens is selected.
+// Selection: method that selects one of the remaining tokens.
 type Selection int32
 
 const (
@@ -263,7 +263,7 @@ const (
 	SelectMultinomial Selection = 0
 	// Selects the most likely token, as temperature 0 does.
 	SelectGreedy Selection = 1
-	// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution is that of
+	// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). It has the distribution of
 	// MULTINOMIAL.
 	SelectGumbel Selection = 2
 	// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It estimates the Zipf exponent
@@ -356,7 +356,7 @@ const (
 	LengthGNMT LengthNorm = 1
 )
 
-// Rerank: how SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK use minimum Bayes risk decoding
+// Rerank: order of the sequences of SOTTO_SEARCH_SAMPLE. EXACT, NGRAM and CALLBACK use minimum Bayes risk decoding
 // (Kumar and Byrne 2004): the sequence with the largest mean similarity to all sequences, including itself, comes
 // first.
 type Rerank int32
@@ -375,7 +375,7 @@ const (
 	RerankCallback Rerank = 4
 )
 
-// Overflow: what happens when the KV ring is full. C stands for context_tokens and S for sink_tokens.
+// Overflow: action when the KV ring is full. C stands for context_tokens and S for sink_tokens.
 type Overflow int32
 
 const (
@@ -402,7 +402,7 @@ const (
 	FeatureGuide Feature = 4
 )
 
-// Pooling: how the hidden states of a text are combined into one embedding.
+// Pooling: combination of the hidden states of a text into one embedding.
 type Pooling int32
 
 const (
@@ -412,7 +412,7 @@ const (
 	PoolMean Pooling = 1
 )
 
-// GuideMode: how a second session, the guide, changes the logits of the first one.
+// GuideMode: methods by which a second session, the guide, changes the logits of the first one.
 type GuideMode int32
 
 const (

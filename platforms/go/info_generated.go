@@ -7,9 +7,9 @@ import "C"
 
 // MatcherInfo: state of one sequence of a matcher.
 type MatcherInfo struct {
-	// Whether the text is complete, so that it may end here.
+	// True if the text is complete, so that it may end here.
 	MayEnd bool
-	// Whether the grammar allows nothing more.
+	// True if the grammar allows nothing more.
 	MustEnd bool
 	// Number of tokens that sequence 0 has accepted since it was reset.
 	TokenCount uint64
@@ -39,13 +39,13 @@ type ModelInfo struct {
 	FeedForwardSize uint32
 	// The end-of-text token, or -1 if there is none.
 	EndOfTextToken int32
-	// Whether the file contains a tokenizer.
+	// True if the file contains a tokenizer.
 	HasTokenizer bool
 	// Size of the longest token in bytes, or 0 without a tokenizer.
 	MaxTokenBytes uint32
 	// The instruction set in use.
 	ISA ISA
-	// Whether all weights are read directly from the file, where those of 8 bits are packed for this CPU. 0 with
+	// True if all weights are read directly from the file, in which 8-bit weights are packed for this CPU. False with
 	// copy_weights.
 	PackedInPlace bool
 	// Number of parameters of the network.
@@ -61,7 +61,7 @@ type ModelInfo struct {
 	HeadWeightBits uint32
 	// Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens they are.
 	EndOfTextCount uint32
-	// The sampler's temperature with model_defaults. This and the next fields are those of sotto_sampler_params: the
+	// The sampler's temperature with model_defaults. This and the next fields are fields of sotto_sampler_params: the
 	// values that the file recommends, or the sampler's own defaults.
 	DefaultTemperature float32
 	// top_k with model_defaults.
@@ -112,7 +112,7 @@ func newModelInfo(c *C.sotto_model_info) ModelInfo {
 
 // WatermarkResult: result of sotto_watermark_detect.
 type WatermarkResult struct {
-	// Whether z is greater than 3.
+	// True if z is greater than 3.
 	IsMarked bool
 	// Number of scored tokens. If a context and its token occur several times, they are scored once.
 	TokenCount uint64
@@ -232,9 +232,9 @@ type SpeculationInfo struct {
 	ProposedCount uint64
 	// Number of draft tokens that were accepted.
 	AcceptedCount uint64
-	// How many of proposed_count were forced by a matcher.
+	// Number of proposed tokens that a matcher forced.
 	ForcedProposedCount uint64
-	// How many of accepted_count were forced by a matcher.
+	// Number of accepted tokens that a matcher forced.
 	ForcedAcceptedCount uint64
 	// Time in nanoseconds spent making drafts.
 	DraftNS uint64

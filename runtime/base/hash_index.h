@@ -115,7 +115,7 @@ class HashIndex {
 
   void* slots_ = nullptr;
   uint32_t mask_ = 0;
-  bool is_narrow_ = false;  // whether slots have 16 bits instead of 32
+  bool is_narrow_ = false;  // true if slots have 16 bits instead of 32
 };
 
 }  // namespace sotto

@@ -12,7 +12,7 @@ struct Utf8Character {
   uint32_t code_point;  // valid only if `valid` is true
   uint32_t size;        // number of bytes consumed; if invalid, the maximal subpart (Unicode 3.9, D93b)
   bool valid;
-  bool incomplete;  // whether more bytes could make the character valid
+  bool incomplete;  // true if more bytes could make the character valid
 };
 
 Utf8Character decode_utf8(const char* bytes, size_t size);

@@ -62,7 +62,7 @@ class Workspace {
 };
 
 // An array that grows in a workspace. Element 0 can always be read and written, even if nothing could be stored, so
-// code that goes on after the workspace is exhausted never leaves its memory.
+// code that continues after the workspace is exhausted never leaves its memory.
 template <typename T>
 class GrowingArray {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -28,11 +28,11 @@ const char* status_text(Status status) {
     case Status::kStopRepetition:
       return "text repeats itself";
     case Status::kStopBanned:
-      return "no way round the banned strings";
+      return "every continuation is banned";
     case Status::kInvalidArgument:
       return "invalid argument";
     case Status::kInvalidState:
-      return "call not possible in this state";
+      return "call not allowed in this state";
     case Status::kMemoryTooSmall:
       return "memory too small";
     case Status::kMemoryMisaligned:
@@ -44,11 +44,11 @@ const char* status_text(Status status) {
     case Status::kModelUnsupported:
       return "model file not supported by this library";
     case Status::kGrammarSyntax:
-      return "grammar not valid";
+      return "invalid grammar";
     case Status::kGrammarDeadEnd:
       return "no token is allowed here";
     case Status::kGrammarTooLarge:
-      return "grammar or text beyond the limits set";
+      return "grammar or text exceeds a limit";
     case Status::kCpuUnsupported:
       return "instruction set not available";
     case Status::kTextInvalid:
@@ -64,7 +64,7 @@ const char* status_text(Status status) {
     case Status::kGrammarCorrupt:
       return "grammar image damaged or of another version";
     case Status::kUnsupported:
-      return "left out of this build of the library";
+      return "not included in this build of the library";
     case Status::kPromptTooLong:
       return "prompt does not fit the context";
     case Status::kInternal:

@@ -72,8 +72,8 @@ struct Model::Plan {
   ModelView view;
   const Kernels* kernels = nullptr;
   int packed_section = -1;
-  bool pack = false;  // whether weights are packed into the caller's memory
-  bool copy = false;  // whether weights that are not packed are copied there
+  bool pack = false;  // true if weights are packed into the caller's memory
+  bool copy = false;  // true if weights that are not packed are copied there
 
   size_t memory_of_linear(size_t index) const {
     const LinearWeights weights = view.linear(index);

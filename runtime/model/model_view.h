@@ -89,7 +89,7 @@ class ModelView {
   ByteRange metadata() const;
   const float* positions() const;  // (position, embedding)
   ByteRange position_bytes() const;
-  LinearWeights token_embedding() const;  // (vocabulary, embedding); a bias is that of a tied head
+  LinearWeights token_embedding() const;  // (vocabulary, embedding); a bias belongs to a tied head
   ByteRange token_embedding_bytes() const;
   LayerView layer(size_t index) const;
   NormView final_norm() const;

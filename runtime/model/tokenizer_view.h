@@ -15,14 +15,14 @@ struct Tokenizer;
 
 enum class TokenKind : uint8_t { kNormal = 0, kAdded = 1, kSpecial = 2, kUnused = 3 };
 
-// How the pieces of a text become tokens (runtime/text/README.md).
+// The algorithm that encodes a piece of text (runtime/text/README.md).
 enum class TokenizerModel : uint8_t { kByteBpe = 0, kCharacterBpe = 1, kUnigram = 2, kWordPiece = 3, kWordLevel = 4 };
 
-// When encoding puts a space before the text between added tokens: never; if that text begins without one; if it does
-// and is at the start of the whole text; or always.
+// Rule by which encoding puts a space before the text between added tokens: never; if that text begins without one; if
+// it does and is at the start of the whole text; or always.
 enum class PrefixSpace : uint8_t { kNever = 0, kIfMissing = 1, kIfMissingAtStart = 2, kAlways = 3 };
 
-// Where a word has a space if the pre-tokenizer removes white space.
+// The side on which a word carries its space when the pre-tokenizer strips white space.
 enum class WordSpace : uint8_t { kNone = 0, kBefore = 1, kAfter = 2 };
 
 // A BPE merge of two tokens. Its rank is its index in the list of merges.
@@ -62,14 +62,14 @@ struct TokenizerView {
   double unknown_score = 0;              // kUnigram: score of a character that no token spells
   uint32_t unknown_token = kNoToken;
   uint32_t max_word_characters = 0;  // kWordPiece: longer words are unknown
-  bool fuse_unknown = false;         // whether neighbouring unknown characters become one unknown token
+  bool fuse_unknown = false;         // true if neighbouring unknown characters become one unknown token
   TokenizerModel model = TokenizerModel::kByteBpe;
   PrefixSpace prefix_space = PrefixSpace::kNever;
   WordSpace word_space = WordSpace::kNone;
 
   // These fields are not in the file. verify_tokenizer() computes them.
   uint32_t max_token_bytes = 0;
-  bool merges_ascend = false;  // whether every merge has a higher rank than the merges that produce its parts
+  bool merges_ascend = false;  // true if every merge has a higher rank than the merges that produce its parts
 
   std::span<const char> bytes_of(uint32_t token) const {
     return token_bytes.subspan(token_offsets[token], token_offsets[token + 1] - token_offsets[token]);

@@ -117,8 +117,8 @@ class Candidates {
   void keep_from_weight(float floor);
   template <typename Stays>
   void keep_if(Stays stays);  // stays(index) returns bool
-  // Keeps those of `tokens` (ascending, distinct) that are in the set and returns true. If none of them is, keeps all
-  // tokens and returns false.
+  // Keeps the members of `tokens` (ascending, distinct) that are in the set and returns true. If none of them is, keeps
+  // all tokens and returns false.
   bool keep_tokens(std::span<const int32_t> tokens);
   // Allows the next truncation to restrict draw() instead of moving the tokens. After that truncation, the only calls
   // allowed are draw(), and id() and log_probability() of the drawn index.

@@ -75,7 +75,7 @@ void run_xtc(Candidates& candidates, const StageInput& input) {
   xtc(candidates, input.params.xtc_threshold, input.params.min_keep);
 }
 
-// What a stage does, other than drop unlikely tokens.
+// Effects of a stage beyond truncation.
 enum Effect : uint8_t {
   kTruncates = 0,
   kReorders = 1,                  // may change which token is the most likely one

@@ -1,4 +1,4 @@
-// What the repetition stages need to know about the history: the tokens in reverse order, the earlier occurrences of
+// The facts about the history that the repetition stages use: the tokens in reverse order, the earlier occurrences of
 // its end, and the weights of the penalty window. Each is computed at most once per token, when it is first needed.
 // This class also measures how repetitive a text is.
 #pragma once

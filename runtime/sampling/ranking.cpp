@@ -195,8 +195,8 @@ uint64_t Ranking::select(std::span<uint64_t> keys, const float* weights, uint64_
   return *place;
 }
 
-// Returns the key at which the sum of weights in sorted order reaches `target`. A sample tells between which two logits
-// it most likely lies, one pass sums the weights above them and collects the tokens between them, and a weighted
+// Returns the key at which the sum of weights in sorted order reaches `target`. A sample estimates an interval of
+// logits that contains it, one pass sums the weights above the interval and collects the tokens in it, and a weighted
 // selection among these finds it. If `weights` is null, every weight is 1.
 uint64_t Ranking::find_border(const float* weights, uint64_t total, uint64_t target) {
   constexpr size_t kMany = 8192;

@@ -2,8 +2,9 @@
 //
 // The sorted order is descending logit, then ascending index. A sort_key stands for the place of a token in it. A
 // truncation needs the key at which a sum over the sorted order reaches a target. Ranking::find_prefix() and
-// key_of_rank() first estimate, from a sample, between which two logits that key lies. One vectorized pass then sums
-// the weights above them, and a weighted selection (select_by_sum) finds the key among the few tokens in between.
+// key_of_rank() first estimate, from a sample, an interval of logits that contains that key. One vectorized pass then
+// sums the weights above the interval, and a weighted selection (select_by_sum) finds the key among the few tokens in
+// it.
 #pragma once
 
 #include <algorithm>

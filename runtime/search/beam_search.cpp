@@ -16,7 +16,7 @@ constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 // Returns Gumbel noise for one token of a beam's draw. The k tokens with the largest ln p + noise are a sample of k
 // tokens without replacement (Kool et al. 2019, "Stochastic Beams and Where to Find Them: The Gumbel-Top-k Trick").
 double gumbel(uint64_t seed, uint64_t draw, uint32_t beam, int32_t token) {
-  constexpr uint32_t kBeamLanes = uint32_t{1} << 31;  // so that the lanes differ from those of single draws
+  constexpr uint32_t kBeamLanes = uint32_t{1} << 31;  // so that the lanes differ from the lanes of single draws
   const uint64_t bits = random_bits(seed, draw, beam, kBeamLanes | static_cast<uint32_t>(token));
   const double uniform = (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
   return -ln(-ln(uniform));
@@ -63,7 +63,7 @@ Status BeamSearch::run(uint32_t* count) {
     for (uint32_t g = 0; g < group_count_; ++g) end_running(g, generation_, depth_, status);
   }
   *count = collect();
-  // Running out of time is not a failure: the sequences tell how they ended.
+  // Running out of time is not a failure: each sequence records how it ended.
   if (status == Status::kStopTime) status = Status::kOk;
   return *count == 0 && status == Status::kOk ? failure_ : status;
 }
@@ -374,7 +374,7 @@ void BeamSearch::keep_finished(uint32_t group, std::span<const int32_t> tokens, 
 }
 
 // Returns whether a group is finished: none of its running sequences can, or has to, become one of the best. The rules
-// are those of early_stopping in transformers.
+// are the same as for early_stopping in transformers.
 bool BeamSearch::is_done(uint32_t group) const {
   const Group& state = groups_[group];
   if (state.running_count == 0) return true;

@@ -1,5 +1,4 @@
-// Functions that compute logits from two distributions: those of two models, of one model for two prompts, or of two
-// layers.
+// Functions that compute logits from two distributions: of two models, of one model for two prompts, or of two layers.
 #pragma once
 
 #include <cstdint>

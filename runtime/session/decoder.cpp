@@ -173,7 +173,7 @@ Status Decoder::find_logits(const TokenMask& mask, std::span<const float>* logit
   return mix_logits(logits);
 }
 
-// Combines the model's logits with those of an earlier layer or of the guide.
+// Combines the model's logits with the logits of an earlier layer or of the guide.
 Status Decoder::mix_logits(std::span<const float>* logits) {
   KvSequence& kv = stream_->kv();
   *logits = kv.logits();

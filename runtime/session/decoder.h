@@ -2,8 +2,8 @@
 // draws one of them (the sample).
 //
 // The mask combines the constraint, token healing, and the tokens that were rejected at this place. The logits are the
-// model's own, or a combination of them with those of a guide or of an earlier layer (contrast.h). If the mask allows
-// only a few tokens and nothing needs the logits of the others, only these logits are computed.
+// model's own, or a combination of them with the logits of a guide or of an earlier layer (contrast.h). If the mask
+// allows only a few tokens and nothing needs the logits of the others, only these logits are computed.
 #pragma once
 
 #include <cstdint>

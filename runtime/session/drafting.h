@@ -2,8 +2,8 @@
 // 2023). Drafts are tokens that may come next. They are evaluated in one batch with the pending token, which costs
 // little more than evaluating that token alone.
 //
-// The output is exactly that of plain decoding, in every mode, for two reasons: the result of a row does not depend on
-// the other rows of its batch, and random numbers depend only on the place in the stream. So the session draws each
+// The output is exactly the same as without drafts, in every mode, for two reasons: the result of a row does not depend
+// on the other rows of its batch, and random numbers depend only on the place in the stream. So the session draws each
 // token from its own row of logits, as it would without drafts, and a draft that equals the drawn token has saved an
 // evaluation. A draft d is accepted with probability p(d), which is the paper's min(1, p/q) with q(d) = 1. A drafting
 // session uses the random numbers of the session that it drafts for; this coupling accepts at least as often as
@@ -60,7 +60,7 @@ class DraftPace {
   float rate_ = kFirstRate;  // estimated probability that a draft is accepted if all drafts before it were
   uint32_t pause_ = kFirstPause;
   uint32_t waited_ = 0;
-  bool is_too_costly_ = false;  // whether drafts would not be worth their cost even if all of them were accepted
+  bool is_too_costly_ = false;  // true if drafts would not be worth their cost even if all of them were accepted
 };
 
 // The n-gram pool of lookahead decoding (Fu et al. 2024, "Break the Sequential Dependency of LLM Inference Using

@@ -120,7 +120,7 @@ struct SavedState::Header {
   }
 };
 
-// The counters of a stream that are not part of the KV sequence, and the sizes of the lists that follow them.
+// The counters of a stream that are not part of the KV sequence, and the sizes of the lists after them.
 struct SavedState::Counts {
   uint32_t has_pending = 0;
   int32_t pending = 0;

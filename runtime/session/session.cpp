@@ -68,7 +68,7 @@ void layout(Arena& arena, const Model& model, const SessionParams& params, Token
   drafting.layout(arena, params.context_tokens, params.draft_tokens);
 }
 
-// Sets a flag as long as it exists.
+// Sets a flag for the lifetime of the object.
 class CallbackScope {
  public:
   explicit CallbackScope(bool* flag) : flag_(flag) { *flag_ = true; }

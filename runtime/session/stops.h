@@ -12,7 +12,7 @@
 
 namespace sotto {
 
-// What limits the stops of a session.
+// Limits on stop parameters.
 struct StopShape {
   uint32_t vocabulary_size = 0;
   uint32_t context_tokens = 0;

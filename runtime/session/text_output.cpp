@@ -319,7 +319,7 @@ void TextOutput::rebuild_text(uint64_t count) {
   emitted_mark_ = text_.mark();
 }
 
-// Appends the text of the buffered tokens to that of the emitted ones.
+// Appends the text of the buffered tokens to the text of the emitted ones.
 void TextOutput::rebuffer() {
   using Found = TextStream::Found;
   if (buffer_.empty() && end_ == Status::kStopString) {  // the text had ended at this string

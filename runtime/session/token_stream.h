@@ -38,7 +38,7 @@ class Cancellation {
   std::atomic<uint32_t> flag_ = 0;
 };
 
-// What a rewind restores for a token.
+// Per-token state that a rewind restores.
 struct TokenState {
   enum Flags : uint16_t {
     kGenerated = 1,    // the token was generated, not part of a prompt
@@ -166,7 +166,7 @@ class TokenStream {
   KvSequence kv_;
   TokenStates states_;
   SessionTimings timings_ = {};
-  bool has_pending_ = false;  // whether the newest token has not been evaluated
+  bool has_pending_ = false;  // true if the newest token has not been evaluated
   int32_t pending_ = 0;
   uint64_t answer_start_ = 0;
   uint64_t answer_begin_ns_ = 0;

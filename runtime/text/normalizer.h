@@ -11,7 +11,7 @@ namespace sotto {
 
 struct NormalizedSize {
   uint64_t size;
-  bool is_changed;  // whether the normalized text differs
+  bool is_changed;  // true if the normalized text differs
 };
 NormalizedSize measure_normalized(const TokenizerView& tokenizer, std::span<const char> text);
 

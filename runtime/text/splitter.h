@@ -3,8 +3,8 @@
 //
 // The converter compiles an expression (converters/tokenizers/pattern.h) to a deterministic automaton over classes of
 // characters. It finds the match that a backtracking engine prefers, not the longest one, because its states are lists
-// of positions in the order of preference (as in RE2). A transition says whether a match ends before the character, so
-// that an automaton can look one character ahead, as \s+(?!\S) does.
+// of positions in the order of preference (as in RE2). A transition records whether a match ends before the character,
+// so that an automaton can look one character ahead, as \s+(?!\S) does.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ struct SplitPiece {
   bool is_match;
 };
 
-// Where the search for a longer match is known to fail: if the automaton is in this state at a place from `begin` to
-// before `end`. A state that reads any number of characters without a match would otherwise make the search quadratic
+// Places at which the search for a longer match is known to fail: from `begin` to before `end`, if the automaton is in
+// this state. A state that reads any number of characters without a match would otherwise make the search quadratic
 // (Reps 1998, "Maximal-Munch Tokenization in Linear Time"). An automaton has at most kMaxLoopStates of them.
 class FailedSearches {
  public:

@@ -136,7 +136,7 @@ class Encoder {
   Error* error_;
   size_t count_ = 0;
   size_t segment_start_ = 0;
-  bool after_unknown_ = false;  // whether the newest token of the word is the unknown token
+  bool after_unknown_ = false;  // true if the newest token of the word is the unknown token
 };
 
 Status Encoder::encode_segment(size_t start, size_t end) {
@@ -254,7 +254,7 @@ Status Encoder::encode_bytes(const Word& word) {
 Status Encoder::encode_characters(const Word& word) {
   uint32_t tokens[kShortWordUnits];
   size_t count = 0;  // number of known units before `at`
-  size_t start = 0;  // where they begin
+  size_t start = 0;  // offset of the first of them
   for (size_t at = 0; at < word.size();) {
     const size_t end = at + unit_size(tokenizer_.model, tokenizer_.word_space, word, at);
     const uint32_t token = find_token(tokenizer_, word.slice(at, end));
@@ -272,7 +272,7 @@ Status Encoder::encode_characters(const Word& word) {
   return count > 0 ? merge_units(word.slice(start, word.size()), tokens, count) : Status::kOk;
 }
 
-// `tokens` holds those of all units if the word has at most kShortWordUnits.
+// `tokens` holds the tokens of all units if the word has at most kShortWordUnits.
 Status Encoder::merge_units(const Word& word, uint32_t* tokens, size_t count) {
   after_unknown_ = false;
   if (count > kShortWordUnits) return encode_long_word(word);
@@ -341,7 +341,7 @@ Status Encoder::encode_word_piece(const Word& word) {
   return Status::kOk;
 }
 
-// Returns the place of a byte in the text, or that of its segment if it is in normalized text.
+// Returns the place of a byte in the text, or the place of its segment if it is in normalized text.
 uint64_t Encoder::offset_of(const char* at) const {
   const bool is_inside = at >= text_.data() && at <= text_.data() + text_.size();
   return is_inside ? static_cast<uint64_t>(at - text_.data()) : segment_start_;

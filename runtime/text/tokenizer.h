@@ -13,7 +13,7 @@ namespace sotto {
 
 // Options of encode().
 struct EncodeOptions {
-  bool parse_special = false;  // whether the text of a special token becomes that token
+  bool parse_special = false;  // true if the text of a special token becomes that token
 };
 
 // Encodes UTF-8 `text` into `tokens` and stores their number in `*count`. On kBufferTooSmall, `*count` is a sufficient

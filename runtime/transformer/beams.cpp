@@ -92,7 +92,7 @@ void BeamSlots::release(uint32_t node) {
   while (node != kNone && --uses_[node] == 0) node = parents_[node];
 }
 
-// Returns the slots of the stream and those of the ancestors of a step.
+// Returns the slots of the stream and of the ancestors of a step.
 std::span<const SlotSpan> BeamSlots::grown_window(size_t step) {
   const size_t capacity = kMaxStreamSpans + sequence_tokens_;
   SlotSpan* const row = spans_ + step * capacity;

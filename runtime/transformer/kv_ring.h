@@ -84,8 +84,8 @@ class HiddenHistory {
   // Stores x (width floats), normalized to length 1. A zero vector is stored as it is.
   void store(uint32_t slot, const float* x);
 
-  // Returns the largest cosine similarity between the state of `slot` and those of the other slots of `window`, or 0 if
-  // there are none.
+  // Returns the largest cosine similarity between the state of `slot` and the states of the other slots of `window`, or
+  // 0 if there are none.
   float max_similarity(uint32_t slot, std::span<const SlotSpan> window) const;
 
  private:

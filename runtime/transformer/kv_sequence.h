@@ -123,7 +123,7 @@ class KvSequence {
   uint64_t token_count_ = 0;   // number of tokens in the stream
   uint32_t position_ = 0;      // position of the next token
   uint64_t anchor_ = 0;        // token_count_ at the last re-anchoring
-  bool reanchor_due_ = false;  // whether a re-anchoring was cancelled before it was complete
+  bool reanchor_due_ = false;  // true if a re-anchoring was cancelled before it was complete
   bool has_logits_ = false;
   size_t batch_row_count_ = 0;
   size_t logit_row_ = 0;   // index of the current logits in forward_

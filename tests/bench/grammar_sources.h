@@ -1,4 +1,4 @@
-// Grammars to measure, and texts of theirs: some made here, and those of a directory.
+// Grammars to measure with their texts: some made here, others from a directory.
 #pragma once
 
 #include <filesystem>
@@ -22,9 +22,8 @@ struct GrammarSet {
 
 std::vector<GrammarSet> made_grammars();
 
-// The directory's .gbnf files, and its .json files with "schema" and "tests" (as those of
-// JSONSchemaBench: {"valid", "data"} each), each kind a set. Throws std::runtime_error if there
-// are none.
+// The directory's .gbnf files, and its .json files with "schema" and "tests" (as in JSONSchemaBench: {"valid", "data"}
+// each), each kind a set. Throws std::runtime_error if there are none.
 std::vector<GrammarSet> read_grammars(const std::filesystem::path& directory);
 
 }  // namespace sotto::bench

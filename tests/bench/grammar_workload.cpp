@@ -113,7 +113,7 @@ class Tokens {
   std::unordered_map<std::string_view, sotto_token> ids_;
 };
 
-// How masks are requested.
+// The ways to request masks.
 enum class Masks { kInPlace, kCopied };
 
 // Memory for grammars and then matchers, one after the other, so that no figure includes the first use of a page.

@@ -28,7 +28,7 @@ struct Probe {
   std::function<void(Recorder&)> measure;
 };
 
-// How one figure is computed from the samples.
+// The computation of one figure from the samples.
 struct FigureSpec {
   std::string series;
   std::string name;
@@ -36,7 +36,7 @@ struct FigureSpec {
   std::string unit = {};
   bool higher_is_better = true;
   std::string limit_name = {};
-  bool limit_is_peer = false;                // whether the limit is another runtime at the same work
+  bool limit_is_peer = false;                // true if the limit is another runtime at the same work
   std::string limit_series = {};             // series from which `limit` is computed; empty if it is a constant
   std::function<double(double)> limit = {};  // in the unit of the figure; empty if there is none
 };

@@ -1,5 +1,4 @@
-// How fast this machine can read memory: the limit of decoding, which reads every weight
-// once a token.
+// Measures how fast this machine can read memory: the limit of decoding, which reads every weight once a token.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@
 
 namespace sotto::bench {
 
-// The work of peers, equal to that of Sotto.
+// The work of peers, equal to Sotto's.
 struct WorkloadOptions {
   std::vector<uint32_t> contexts;
   std::vector<uint32_t> prompt_lengths;

@@ -317,7 +317,7 @@ TEST_F(GrammarArguments, WrongCallsOfAMatcherAreRejected) {
   EXPECT_EQ(begins + matches, 2u);
   info.struct_size = 0;
   EXPECT_EQ(sotto_matcher_get_info(m, 0, &info), SOTTO_INVALID_ARGUMENT);
-  info.struct_size = offsetof(sotto_matcher_info, must_end);  // that of an older caller
+  info.struct_size = offsetof(sotto_matcher_info, must_end);  // the size that an older caller knows
   info.must_end = 77;
   EXPECT_EQ(sotto_matcher_get_info(m, 0, &info), SOTTO_OK);
   EXPECT_EQ(info.may_end, 1u);

@@ -1,4 +1,4 @@
-// What the program says about its own usage: help, near names, completion.
+// Tests what the program says about its own usage: help, near names, completion.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -120,7 +120,7 @@ TEST(Searches, SamplesBestOfAndVotes) {
   EXPECT_EQ(drawn["parameters"]["search"]["mode"], "sample");
   EXPECT_EQ(distinct(drawn["sequences"]).size(), 4u);
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(drawn["sequences"][i]["index"], i);
-  // The first draw equals that of a stream.
+  // The first draw equals the draw of a stream.
   EXPECT_EQ(drawn["tokens"], generated({"-n", "12", "--seed", "3"})["tokens"]);
   const json best = search({"--best-of", "4", "--seed", "3"});
   ASSERT_EQ(best["sequences"].size(), 1u);

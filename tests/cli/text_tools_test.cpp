@@ -26,7 +26,7 @@ TEST(Score, SumsPerplexityAndBits) {
   EXPECT_EQ(count, static_cast<double>(values.size() - 1));
   EXPECT_NEAR(object["perplexity"].get<double>(), std::exp(-sum / count), 1e-2);
   EXPECT_NEAR(object["bits_per_byte"].get<double>(), -sum / std::log(2.0) / object["scored_bytes"].get<double>(), 1e-4);
-  // The scores are those of a generation.
+  // The scores equal the scores of a generation.
   const json echoed = json_of(run_on_demo("generate", {"-p", text, "-n", "0", "--echo-scores", "--json"}));
   for (size_t i = 1; i < values.size(); ++i) {
     EXPECT_EQ(values[i], echoed["prompt_log_probabilities"][i]);

@@ -13,7 +13,7 @@ namespace {
 
 using namespace sotto;
 
-constexpr size_t kDataSize = 368;  // that of the tensors in the corpus
+constexpr size_t kDataSize = 368;  // size of the data of the tensors in the corpus
 
 void append_varint(std::string& bytes, uint64_t value) {
   for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<char>(value | 0x80));

@@ -178,7 +178,7 @@ TEST_F(TinyRandomSearch, FloatPathFindsThePublishedIds) {
 }
 
 // The int8 runtime's best text must be as good under the float path as the float path's own best text, and its score
-// must equal that of the float path, both within 0.005 of ln p per token.
+// must equal the result of the float path, both within 0.005 of ln p per token.
 TEST_F(TinyRandomSearch, Int8ScoresStayWithinTheirError) {
   constexpr double kTolerance = 0.005;
   const FloatModel float_model = load_checkpoint(shared_data() / kDirectory);

@@ -93,7 +93,7 @@ TEST(Accuracy, GeluOfHugeNumbersIsTheNumberOrZero) {
 }
 
 // Returns the largest error of an activation in units in the last place, divided by allowed(x), over all bfloat16 from
-// low to high. Below FLT_MIN the unit is that of FLT_MIN.
+// low to high. Below FLT_MIN the unit is the unit of FLT_MIN.
 template <typename Exact, typename Allowed>
 double worst_error(Activation activation, float low, float high, const Exact& exact, const Allowed& allowed) {
   std::vector<float> x = all_bfloat16();

@@ -79,7 +79,7 @@ std::vector<int8_t> make_int8(size_t n, Random& random);  // all of [-128, 127]
 // Returns a new seed on each run, or SOTTO_TEST_SEED. Put it into a SCOPED_TRACE.
 uint64_t test_seed();
 
-// Lengths around multiples of 16, 32 and 64, and those of GPT-2.
+// Lengths around multiples of 16, 32 and 64, and the lengths of GPT-2.
 std::vector<size_t> edge_lengths();
 
 // Returns whether the bits are the same; any NaN equals any other, because payloads are not specified.

@@ -40,7 +40,7 @@ uint64_t end_counting() {
 
 }  // namespace sotto
 
-// These functions replace those of the C library in the whole program.
+// These functions replace the C library's in the whole program.
 extern "C" {
 
 void* malloc(size_t size) {

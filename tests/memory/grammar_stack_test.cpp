@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kStackBytes = 128 << 10;
 constexpr size_t kMaxBytes = 32 << 10;
 
-// Returns the bytes of stack that `work` needs, including those of the thread itself.
+// Returns the bytes of stack that `work` needs, including the thread's own.
 size_t stack_of(const std::function<void()>& work) {
   constexpr uint8_t kPaint = 0xA7;
   alignas(4096) static uint8_t stack[kStackBytes];

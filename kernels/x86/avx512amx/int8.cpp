@@ -30,7 +30,7 @@ struct StepWeights {
 };
 
 // Reorders packed weights, which are stored as (group of eight inputs, column, input of the group). It reorders all
-// steps of two tiles of columns `turns` times, then those of the next two.
+// steps of two tiles of columns `turns` times, then the steps of the next two.
 class WeightOrder {
  public:
   // `passes` is the number of times that two tiles of columns are multiplied.

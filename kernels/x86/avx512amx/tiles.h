@@ -12,7 +12,7 @@ inline constexpr size_t kTileRows = 16;
 inline constexpr size_t kTileRowBytes = 64;
 inline constexpr size_t kTileBytes = kTileRows * kTileRowBytes;
 
-// Configures all eight tiles at full size as long as it exists.
+// Configures all eight tiles at full size while in scope.
 class TileState {
  public:
   TileState() {

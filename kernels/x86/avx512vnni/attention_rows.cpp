@@ -289,7 +289,7 @@ struct Mix {
   alignas(64) float values[kMixSlots][kMixWidth];  // values of the slots that have been widened so far
 };
 
-// Some of the slots, at most kMixSlots. The first rows that attend to a slot widen its value.
+// A block of at most kMixSlots slots. The first rows that attend to a slot widen its value.
 struct Slots {
   const int8_t* values;  // (slot), `stride` apart
   size_t stride;

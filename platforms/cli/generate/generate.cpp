@@ -325,7 +325,7 @@ void print(const Generation& generation, const GenerateOptions& options, const L
   if (!options.quiet) print_timings(generation, options, model, session);
 }
 
-// Whether the text, or each of several, is complete under the grammar. A stop string is a wanted end.
+// Returns whether the text, or each of several, is complete under the grammar. A stop string is a wanted end.
 bool is_complete(const GenerateOptions& options, const SessionGrammar& grammar, const Generation& generation) {
   const auto is_wanted_end = [](Status stop) {
     return stop == Status::end_of_text || stop == Status::grammar || stop == Status::stop_string ||

@@ -1,4 +1,4 @@
-// What a run of `sotto generate` produces.
+// The results of a run of `sotto generate`.
 #pragma once
 
 #include <chrono>

@@ -25,7 +25,7 @@ struct LoadedInput {
 
   GrammarText source;
   std::optional<LoadedModel> model;
-  std::optional<Vocabulary> vocabulary;  // that of the model
+  std::optional<Vocabulary> vocabulary;  // the model's
 };
 
 LoadedGrammar compile_input(const GrammarInput& input, const LoadedInput& loaded);

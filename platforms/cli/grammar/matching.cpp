@@ -13,7 +13,7 @@ constexpr int kMaxDoublings = 6;
 constexpr std::string_view kImageIdentifier = "SOTG";
 constexpr size_t kIdentifierOffset = 4;
 
-// Returns explicit limits, a power of two times what most grammars need, instead of those of the library.
+// Returns explicit limits, a power of two times what most grammars need, instead of the library's.
 MatcherParams sized(const MatcherParams& params, int shift) {
   constexpr uint32_t kMaxConfigs = 65535;
   const auto times = [shift](auto count) { return shift < 0 ? count >> -shift : count << shift; };

@@ -34,7 +34,7 @@ Json error_json(const GrammarFailure& failure, const GrammarText& source);
 
 struct LoadedGrammar {
   Grammar grammar;
-  bool was_loaded;  // whether it was an image
+  bool was_loaded;  // true if it was an image
   double seconds;
   std::vector<std::string> warnings;
 };

@@ -19,7 +19,7 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// How many values an option takes.
+// The number of values that an option takes.
 enum class Values {
   kNone,      // it is a flag
   kOne,       // it may be given only once

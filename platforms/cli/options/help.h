@@ -1,5 +1,5 @@
-// How a program explains its usage: help texts, errors that suggest a near name, completion for shells, and the manual
-// page. The programs sotto, sotto-convert and sotto-bench share it.
+// The explanations of a program's usage: help texts, errors that suggest a near name, completion for shells, and the
+// manual page. The programs sotto, sotto-convert and sotto-bench share it.
 #pragma once
 
 #include <optional>

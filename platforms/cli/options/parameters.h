@@ -18,7 +18,7 @@
 namespace sotto::cli {
 
 // A value of an enumeration and its name in options and in JSON. The first name of a value is the one that is printed.
-// The others are those of other programs.
+// The others are spellings of other programs.
 struct Name {
   const char* name;
   int32_t value;

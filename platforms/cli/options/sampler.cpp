@@ -18,7 +18,7 @@ constexpr char kRepetitionGroup[] = "Repetition";
 constexpr char kSelectionGroup[] = "Selection";
 constexpr char kBiasGroup[] = "Bans, bias and forcing";
 
-// What --mirostat N selects.
+// The selections of --mirostat N.
 constexpr sotto_selection kMirostatVersions[] = {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_MIROSTAT,
                                                  SOTTO_SELECT_MIROSTAT_V2};
 

@@ -22,7 +22,7 @@ ModelParams model_params(const ModelOptions& options) {
   return params;
 }
 
-// Maps the file as long as the model and the objects made from it exist.
+// The mapping lives until the model and everything made from it are destroyed.
 Model map_model(const ModelOptions& options, size_t* file_size) {
   sotto_posix_mapping mapping = {};
   char message[4096];

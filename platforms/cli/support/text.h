@@ -29,7 +29,7 @@ void write_all(const std::string& path, const std::string& bytes);
 void flush_output();
 
 // One character at the front of non-empty `bytes`, with its size. If there is none, `valid` is false, and the size is
-// that of the bytes that one U+FFFD replaces.
+// the width of the bytes that one U+FFFD replaces.
 struct Utf8Character {
   size_t size;
   bool valid;

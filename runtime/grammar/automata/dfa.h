@@ -5,10 +5,10 @@
 // classes of bytes, classes of tokens, and one symbol for each called rule (compiler/rule_nfa.h); a regular expression
 // has classes of code points (regex/automaton.cpp).
 //
-// The subset construction is that of Rabin and Scott ("Finite Automata and Their Decision Problems", 1959): a state of
-// the DFA is the set of NFA states to which an input can lead. Sets are closed under epsilon edges and then reduced to
-// the states that have an edge that reads a symbol, so that equal languages often have equal sets. The minimization is
-// that of Valmari and Lehtinen ("Efficient Minimization of DFAs with Partial Transition Functions", 2008).
+// The subset construction is by Rabin and Scott ("Finite Automata and Their Decision Problems", 1959): a state of the
+// DFA is the set of NFA states to which an input can lead. Sets are closed under epsilon edges and then reduced to the
+// states that have an edge that reads a symbol, so that equal languages often have equal sets. The minimization is by
+// Valmari and Lehtinen ("Efficient Minimization of DFAs with Partial Transition Functions", 2008).
 #pragma once
 
 #include <algorithm>

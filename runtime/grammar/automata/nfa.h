@@ -10,7 +10,7 @@
 
 namespace sotto {
 
-// What an edge reads.
+// The input of an edge.
 enum class NfaLabel : uint8_t {
   kEpsilon,
   kByte,        // reads a byte from lo to hi

@@ -88,7 +88,7 @@ Status GrammarVerifier::verify_byte_classes() const {
   return Status::kOk;
 }
 
-// The ranges must be in ascending order and disjoint. One class may have no range: that of the tokens that no state
+// The ranges must be in ascending order and disjoint. One class may have no range: the class of tokens that no state
 // reads.
 Status GrammarVerifier::verify_token_ranges() const {
   if (counts_.classes < counts_.byte_classes ||
@@ -108,7 +108,7 @@ Status GrammarVerifier::verify_token_ranges() const {
   return Status::kOk;
 }
 
-// Members of a set must be consecutive, and those that may come only once need a bit each.
+// Members of a set must be consecutive, and each member that may come only once needs a bit.
 bool GrammarVerifier::is_member(uint32_t index) const {
   const GrammarLoop& loop = grammar_.loop(index);
   const bool is_first = loop.set == index;
@@ -135,7 +135,7 @@ Status GrammarVerifier::verify_loops() const {
   return Status::kOk;
 }
 
-// Moves and calls must be in the order of their states, and those of the last state must end where the arrays end.
+// Moves and calls must be in the order of their states, and the last state's must end where the arrays end.
 Status GrammarVerifier::verify_states() const {
   const GrammarState* states = grammar_.states();
   const GrammarState& end = states[counts_.states];

@@ -51,7 +51,7 @@ struct GrammarMove {
 // A call reads a non-empty string of a rule. If it belongs to a loop, it reads as many such strings as the loop
 // requires. If it belongs to a member of a set, it reads that member and then others, until the set is complete.
 struct GrammarCall {
-  uint32_t rule_start;  // that of the loop; for a member of a set, that of the member at the beginning
+  uint32_t rule_start;  // start of the loop's rule; for a member of a set, of the member's rule at the beginning
   uint32_t loop;        // kNoLoop if the call does not belong to a loop
   uint32_t target;
 };
@@ -85,7 +85,7 @@ class CompiledGrammar {
     uint32_t loops;
     uint32_t token_ranges;
     uint32_t byte_classes;
-    uint32_t classes;  // number of classes: those of bytes come first, then those of tokens
+    uint32_t classes;  // number of classes: classes of bytes, followed by classes of tokens
   };
 
   uint64_t size() const { return size_; }

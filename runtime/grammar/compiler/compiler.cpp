@@ -165,7 +165,7 @@ bool GrammarWriter::same_targets(const ClassMoves& a, const ClassMoves& b) const
   return true;
 }
 
-// Splits off the classes whose moves in this state differ from those of the other classes merged with them.
+// Splits off the classes whose moves in this state differ from the moves of the other classes merged with them.
 void GrammarWriter::refine(uint32_t first_move, uint32_t end_move) {
   groups_.truncate(0);
   for (uint32_t m = first_move; m < end_move; ++m) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::span<const char> kDocument{"document", 8};
 
-// What a front end reads. It defines the rule `start`; GBNF names its start rule itself.
+// The input of a front end, which defines the rule `start`; GBNF names its start rule itself.
 struct Source {
   std::span<const char> text;
   const GrammarParams& params;

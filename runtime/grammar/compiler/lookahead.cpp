@@ -5,7 +5,7 @@
 namespace sotto {
 namespace {
 
-// The sets are nested, so those of any two states can be compared by inclusion.
+// The sets are nested, so the sets of any two states can be compared by inclusion.
 constexpr uint8_t kClassChain[] = {kAllClasses, kAllClasses & ~kOtherClass, kLowerClass | kUpperClass | kDigitClass,
                                    kLowerClass | kDigitClass, kLowerClass};
 constexpr uint32_t kMaxSweeps = 32;

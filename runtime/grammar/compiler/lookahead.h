@@ -1,16 +1,16 @@
-// Lookahead: what is certainly allowed after each state of a grammar. It is computed once, when the grammar is
-// compiled.
+// Lookahead: a lower bound of the strings that are allowed after each state of a grammar. It is computed once, when the
+// grammar is compiled.
 //
 // Inside a JSON string, nearly every token of the vocabulary is possible. A mask can then start with a prepared set of
 // tokens (token_prefilter.h), provided that all strings over some character classes are known to be allowed.
 // GrammarState stores two such facts: the classes over which strings of any length are allowed, and a number of
 // characters of any class that are allowed. Both are lower bounds, because calls of rules are followed only one level
-// deep. Flags tell whether the number is exact, and whether characters lead back to the same state.
+// deep. Flags record whether the number is exact, and whether characters lead back to the same state.
 //
 // Each fact about a state follows from its own moves and from facts about the states to which they lead. Facts about
 // strings of any length are a greatest fixed point: they are assumed for all states and withdrawn where they do not
-// hold. Counts are a least fixed point: they increase from 0. Sweeps over the states, in descending and ascending order
-// by turns, compute both. The verifier checks the facts of a loaded grammar in the same way.
+// hold. Counts are a least fixed point: they increase from 0. Sweeps over the states, alternately in descending and
+// ascending order, compute both. The verifier checks the facts of a loaded grammar in the same way.
 //
 // Grammars read bytes, but these facts are about characters. The analysis therefore steps through the UTF-8 forms of
 // all characters of a class at the same time (Utf8Transitions).
@@ -91,7 +91,7 @@ class Utf8Transitions {
   };
   static constexpr uint32_t kLongestCharacter = 4;
 
-  // How a walk continues after a step. kInside means that it follows the first move of the step.
+  // The action of a walk after a step. kInside follows the first move of the step.
   enum class WalkAction : uint8_t { kReject, kDone, kInside };
   // Visits the characters that begin with the step. Stops and returns false if one is rejected. Places that were
   // entered before are skipped.
@@ -114,7 +114,7 @@ class Lookahead {
 
   // Computes the lookahead of all states and writes it to the grammar.
   static void find(CompiledGrammar* grammar);
-  // Returns whether the lookahead of a state follows from that of the states to which it leads.
+  // Returns whether the lookahead of a state follows from the lookahead of its successors.
   bool holds(uint32_t state) const;
 
  private:

@@ -45,7 +45,7 @@ struct RuleNfa : Nfa {
 // becomes a loop, whose body is added to the builder as a rule.
 void build_nfa(GrammarBuilder& builder, uint32_t unrolled_states, RuleNfa& nfa);
 
-// What the analysis found out about rules and states.
+// The results of the analysis of rules and states.
 struct NfaAnalysis {
   explicit NfaAnalysis(Workspace& workspace) : productive(workspace), reachable(workspace), live(workspace) {}
 

@@ -71,8 +71,8 @@ class TriggerRules {
     return builder_.sequence(list);
   }
 
-  // The text may end in every state. A character leads to the rule of the next state, or to that of the first state if
-  // it continues no trigger.
+  // The text may end in every state. A character leads to the rule of the next state, which is the first state if the
+  // character continues no trigger.
   uint32_t body(uint32_t state) {
     GrammarBuilder::List choices;
     builder_.append(choices, builder_.empty());
@@ -105,7 +105,7 @@ class TriggerRules {
   GrowingArray<uint32_t> letters_;  // code points of the triggers
 };
 
-// Checks the triggers. `*by_text` tells whether no trigger token has text of its own.
+// Checks the triggers. Sets `*by_text` unless a trigger token has text of its own.
 Status check_triggers(const Triggers& triggers, const Vocabulary* vocabulary, bool* by_text, Error* error) {
   for (size_t i = 0; i < triggers.texts.size(); ++i) {
     const TextView& text = triggers.texts[i];

@@ -16,7 +16,7 @@
 
 namespace sotto {
 
-// What a literal says about a value.
+// The statement of a literal about a value.
 enum class LiteralKind : uint8_t {
   kSchema,
   kEquals,   // the value is equal to `node`

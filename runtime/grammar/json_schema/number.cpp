@@ -106,7 +106,7 @@ class Magnitudes {
     return bound_.fraction_digits() > 0 ? less_ : equal_;
   }
 
-  // Adds the states that compare a fraction with that of the bound, digit by digit.
+  // Adds the states that compare a fraction with the bound's fraction, digit by digit.
   void build_fraction() {
     const uint32_t whole = bound_.whole_digits();
     const uint32_t count = bound_.fraction_digits();
@@ -147,7 +147,7 @@ class NumberBuilder {
   Status build(uint32_t* expression) {
     *expression = kNoIndex;
     NumberShape shape = NumberShape::kNumber;
-    bool only_integers = true;  // whether the type "integer" is the only restriction
+    bool only_integers = true;  // true if the type "integer" is the only restriction
     for (const Literal& atom : atoms_) {
       if (atom.kind != LiteralKind::kInteger) {
         only_integers = false;

@@ -31,7 +31,7 @@ class ObjectBuilder {
   Status build(uint32_t* expression);
 
  private:
-  // What some property must violate: kSomeMatching, kSomeOther or kSomeName.
+  // A condition that some property must violate: kSomeMatching, kSomeOther or kSomeName.
   struct Violation {
     Literal atom;
     CharacterAutomaton names;  // names of the properties that may violate it

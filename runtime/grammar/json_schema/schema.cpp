@@ -22,7 +22,7 @@ struct Entry {
   std::string_view name;
   Keyword keyword;
   uint8_t types;
-  bool modern;  // whether the keyword was introduced in 2019-09 or later
+  bool modern;  // true if the keyword was introduced in 2019-09 or later
 };
 
 constexpr Entry kKeywords[] = {

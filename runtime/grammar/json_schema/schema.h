@@ -60,7 +60,7 @@ enum class Keyword : uint8_t {
   kUnsupported,  // assertions that are rejected
 };
 
-// Finds a keyword. `modern` says whether the draft is later than 7, because earlier drafts lack some keywords.
+// Finds a keyword. `modern` is set if the draft is later than 7, because earlier drafts lack some keywords.
 Keyword find_keyword(std::string_view name, bool modern);
 
 // Returns false if every value of this type satisfies the keyword.
@@ -104,7 +104,7 @@ class Schema {
   // Returns whether two values are equal. Returns false for arrays and objects.
   bool same_value(uint32_t a, uint32_t b) const;
 
-  // What "items" and its related keywords mean: the schemas of the first elements, and the schema of all others.
+  // The meaning of "items" and its related keywords: the schemas of the first elements, and the schema of all others.
   struct Tuple {
     uint32_t list = kNoIndex;
     uint32_t count = 0;
@@ -138,7 +138,7 @@ class Schema {
     std::string_view base;
     std::string_view name;
   };
-  // What may be at the place of a node: no schema, a schema, or a list or an object of schemas.
+  // The content that may be at the place of a node: no schema, a schema, or a list or an object of schemas.
   enum class Place : uint8_t { kNone, kSchema, kSchemaOrList, kList, kMap };
 
   void read_names();
@@ -155,7 +155,7 @@ class Schema {
   Workspace& workspace_;
   Error* error_;
   uint32_t root_ = 0;
-  bool modern_;                      // whether the draft is later than 7; in earlier drafts, $ref hides its siblings
+  bool modern_;                      // true if the draft is later than 7; in earlier drafts, $ref hides its siblings
   uint8_t* keywords_ = nullptr;      // for each node, 1 + the keyword that its name is, or 0 before it is looked up
   uint32_t* resource_of_ = nullptr;  // for each node of the root schema, the number of the innermost resource around it
   GrowingArray<Resource> resources_;

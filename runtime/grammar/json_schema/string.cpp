@@ -20,7 +20,7 @@ struct StringFacts {
   uint32_t listing = kNoIndex;  // an atom that lists all values
   uint32_t patterns = 0;        // number of patterns and formats
   uint32_t pattern = kNoIndex;  // one of them
-  bool negations = false;       // whether any of them is negated, or there are values to exclude
+  bool negations = false;       // true if any of them is negated, or there are values to exclude
 };
 
 // Builds the strings that satisfy lengths, patterns, formats and lists of values together.

@@ -18,7 +18,7 @@ uint32_t to_end(const CompiledGrammar& grammar, const uint32_t* costs, uint32_t 
   return is_final(grammar, state) ? 0 : costs[state];
 }
 
-// Returns the cost of the members that a set requires, apart from those of `read`.
+// Returns the cost of the members that a set requires and `read` does not contain.
 uint32_t cost_of_members(const CompiledGrammar& grammar, const uint32_t* costs, uint32_t set, uint32_t read) {
   uint32_t cost = 0;
   uint32_t bit = 1;
@@ -51,7 +51,7 @@ uint32_t cost_of_call(const CompiledGrammar& grammar, const uint32_t* costs, con
 }
 
 // The search for the completions of all states. Its edges are the moves, and after them the calls. An edge can be used
-// once the completions are known on which it depends: that of its target and those of the rules that it calls.
+// once the completions on which it depends are known: of its target, and of the rule that it calls.
 class CompletionSearch {
  public:
   void layout(Arena& arena, const CompiledGrammar& grammar);

@@ -1,13 +1,13 @@
 // The shortest completions of a grammar, in tokens. With finish_within, the matcher allows only tokens after which the
 // text can still be completed in the tokens that remain.
 //
-// Each state gets the number of tokens that complete its rule: one for each token on the shortest path of moves, those
-// of the called rule for each call, and those of the repetitions or members that a loop or set still requires. These
-// are the costs of a context-free grammar, which Knuth's generalization of Dijkstra's algorithm finds in the order of
-// their size (A Generalization of Dijkstra's Algorithm, 1977). The costs that the search compares are bytes. Along the
-// shortest path in bytes, consecutive moves are then read by as few tokens of the vocabulary as possible. The result is
-// the length of a real completion, and thus an upper bound of the shortest one. From every state with a completion of n
-// tokens, some token leads to a state with one of at most n - 1, so a text within its budget never gets stuck.
+// The completion of a state is the number of tokens that complete its rule. It is a sum along the shortest path: a move
+// costs a token, a call costs the completion of the called rule, and a loop or set costs its missing repetitions or
+// members. These are the costs of a context-free grammar. Knuth's generalization of Dijkstra's algorithm finds them in
+// ascending order (A Generalization of Dijkstra's Algorithm, 1977). The search compares costs in bytes. Then
+// consecutive moves along the shortest path in bytes are read by as few tokens of the vocabulary as possible. The
+// result is the length of an actual completion, hence an upper bound of the shortest one. From a state with completion
+// n, some token leads to a state with completion at most n - 1, so a text within its budget never gets stuck.
 //
 // The stack store (stack_store.h) adds up the states of a stack.
 #pragma once

@@ -58,7 +58,7 @@ class MaskCache {
   void toggle(const Entry& entry, uint64_t* words) const;
   void show(uint32_t mask);
 
-  bool has_narrow_tokens_ = false;  // whether the tokens in lists have 16 bits
+  bool has_narrow_tokens_ = false;  // true if the tokens in lists have 16 bits
   uint32_t word_count_ = 0;
   uint32_t pool_capacity_ = 0;
   uint32_t entry_capacity_ = 0;

@@ -61,8 +61,8 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
   const CompiledGrammar::Counts& counts = grammar.counts();
   const uint32_t states = std::min(counts.states, 1u << 14);
   const uint32_t calls = std::min(counts.calls, 1u << 14);
-  // All rules may begin at the same place, as the members of an object do that are all optional. Each is then visited
-  // several times, on nodes of its own, and is part of several sets.
+  // In the worst case every rule starts at one position, e.g. an object whose members are all optional. Each rule is
+  // then visited several times, on nodes of its own, and is part of several sets.
   const uint32_t rules = std::min(grammar.rule_count(), calls);
   const uint32_t wide_rules = std::min(rules - std::min(rules, kNarrowRules), kMaxWideRules);
   const uint32_t visits = 2 * rules + 3 * wide_rules;

@@ -357,7 +357,7 @@ bool PendingNodes::equals_known_component(std::span<const uint32_t> members, uin
   return false;
 }
 
-// Returns whether the frames become equal to those of a known component when its nodes replace the members.
+// Returns whether the frames equal the frames of a known component once its nodes replace the members.
 bool PendingNodes::equals_below(std::span<const uint32_t> members, uint32_t known) {
   const uint32_t begin = frame_count_;
   bool same = true;

@@ -94,8 +94,8 @@ bool PrefilterFinder::leads_to_endless(const StackTop& top, const Utf8Transition
   });
 }
 
-// Returns the prefilter that the lookahead of the compiler gives for the set: that of one of its states, or that of
-// several states together if each character leads from one of them to unconstrained text.
+// Returns the prefilter that the lookahead of the compiler gives for the set: for one of its states, or for several
+// states together if each character leads from one of them to unconstrained text.
 TokenPrefilter PrefilterFinder::known_prefilter(uint32_t set) const {
   constexpr size_t kMaxStates = 32;
   TokenPrefilter prefilter;

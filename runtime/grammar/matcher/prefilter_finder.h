@@ -66,7 +66,7 @@ class PrefilterFinder {
   Utf8Transition* transition_memory_ = nullptr;
   Utf8Transitions transitions_;
   uint32_t* boundaries_ = nullptr;  // pins of the sets between characters, then of those inside a character
-  // Some of the boundaries, indexed by their numbers modulo kSeenCount. A collection invalidates them.
+  // A cache of boundaries, indexed by their numbers modulo kSeenCount. A collection invalidates it.
   static constexpr uint32_t kSeenCount = 128;
   uint16_t seen_[kSeenCount] = {};
   static_assert(kMaxStateSets <= UINT16_MAX);

@@ -93,7 +93,7 @@ class StackStepper {
   StepBudget* budget_ = nullptr;
   StepResult result_ = StepResult::kDone;
   uint8_t flags_ = 0;
-  bool is_unknown_ = false;  // whether a node was popped that stands for the rest of a truncated stack
+  bool is_unknown_ = false;  // true if a node was popped that stands for the rest of a truncated stack
   StackTop ended_ = {};      // the state that moved, if it was the only one and its rule ended; otherwise state 0
   uint32_t capacity_ = 0;
   uint32_t entry_count_ = 0;

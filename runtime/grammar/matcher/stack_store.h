@@ -126,8 +126,8 @@ struct StackNode {
   uint32_t component_size;  // 0 unless this is the first node of the component
   // Length of the longest path to the bottom of the stack, at most kMaxDepth. A component counts as one step.
   uint16_t depth;
-  bool is_cyclic;         // whether its component contains a cycle
-  bool has_counted_loop;  // whether a frame of this node, or of one below it, counts the repetitions of a loop
+  bool is_cyclic;         // true if its component contains a cycle
+  bool has_counted_loop;  // true if a frame of this node, or of one below it, counts the repetitions of a loop
 };
 
 // A state of the grammar on top of a stack.
@@ -151,9 +151,9 @@ struct StateSet {
   uint32_t hash;
   uint32_t mask;  // number of its mask in the mask cache
   uint8_t flags;
-  bool is_shared : 1;  // whether it is a truncated set that several sets use for their masks
-  bool was_used : 1;   // whether its mask has been used since the set was made or the last collection
-  // Whether the next repetition of the loop changes only its count, unless the count reaches a bound.
+  bool is_shared : 1;  // true for a truncated set that several sets use for their masks
+  bool was_used : 1;   // true if its mask has been used since the set was made or the last collection
+  // Set if another repetition changes only the loop count (below its bounds).
   bool repeats_by_count : 1;
   // Character classes (token_prefilter.h).
   uint8_t endless_classes;   // strings of any length over these may follow; kUnknownClasses until it is computed
@@ -209,7 +209,7 @@ class StackStore {
   }
   // Returns the tokens of the shortest completion of a set, or 0 without finish_within.
   uint32_t completion(uint32_t set) const { return completions_ == nullptr ? 0 : set_completions_[set].shortest; }
-  // Only with finish_within.
+  // Requires finish_within.
   uint32_t& max_after_token(uint32_t set) { return set_completions_[set].max_after_token; }
   uint32_t set_count() const { return set_count_; }
   uint32_t node_count() const { return node_count_; }
@@ -263,7 +263,8 @@ class StackStore {
   uint16_t* wide_rows_ = nullptr;
   HashIndex node_index_;  // index of the components, by their first nodes
   HashIndex set_index_;
-  // With finish_within, the tokens from the end of each node's rule to the end of the text, and those of each set.
+  // With finish_within: for each node, the number of tokens from the end of its rule to the end of the text; for each
+  // set, its SetCompletion.
   uint32_t* node_completions_ = nullptr;
   SetCompletion* set_completions_ = nullptr;
   uint32_t* new_nodes_ = nullptr;  // during a collection, the new numbers of nodes and sets

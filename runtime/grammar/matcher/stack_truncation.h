@@ -19,7 +19,7 @@ namespace sotto {
 
 class StackTruncation {
  public:
-  // The rules for `index` are those of StackStepper::layout().
+  // The rules for `index` are the same as in StackStepper::layout().
   void layout(Arena& arena, const MatcherParams& limits, const HashIndex& index);
   // `longest` is the size of the longest token in bytes. Each repetition of a loop takes at least one byte.
   void init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget, uint32_t longest);

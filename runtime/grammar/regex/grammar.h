@@ -11,7 +11,7 @@
 
 namespace sotto {
 
-// How characters are written in the text of the grammar.
+// The notation of characters in the text of the grammar.
 enum class CharacterForm : uint8_t {
   kRaw,
   // The characters of a JSON string, each in one form only: as it is, or else as a short escape (\" \\ \b \f \n \r \t),

@@ -106,9 +106,9 @@ class RegexParser {
     uint32_t items = kNoIndex;  // items of the current alternative
     uint32_t last_item = kNoIndex;
     uint32_t before_last = kNoIndex;
-    bool is_condition = false;  // whether the group is look-ahead
+    bool is_condition = false;  // true if the group is look-ahead
     bool is_negated = false;
-    bool repeatable = false;  // whether a quantifier may follow the last item
+    bool repeatable = false;  // true if a quantifier may follow the last item
     size_t begin = 0;
   };
 

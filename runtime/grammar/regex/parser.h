@@ -1,5 +1,5 @@
-// The parser of regular expressions, which builds a tree. The dialect is that of ECMA-262 with the u flag, as JSON
-// Schema recommends, and the parts of Annex B that existing patterns need (a literal '{', '[\w-.]').
+// The parser of regular expressions, which builds a tree. The dialect is ECMA-262 with the u flag, as JSON Schema
+// recommends, and the parts of Annex B that existing patterns need (a literal '{', '[\w-.]').
 #pragma once
 
 #include <cstdint>

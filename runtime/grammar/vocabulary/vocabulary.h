@@ -3,8 +3,8 @@
 // Tokens are ranked in byte order, so the tokens below a trie node are a contiguous range of ranks. The trie is an
 // array of nodes of eight bytes in depth-first order. A walk proceeds from a node to the next one, or past its subtree
 // if no token with this prefix is possible. Each node and each token has a summary of its text (token_prefilter.h),
-// which tells whether a prefilter contains it. All of this consists of plain arrays, which are built once and then
-// shared. They are built either here, in the caller's memory, or by the converter, in the model file
+// from which follows whether a prefilter contains it. All of this consists of plain arrays, which are built once and
+// then shared. They are built either here, in the caller's memory, or by the converter, in the model file
 // (model_vocabulary.h).
 #pragma once
 
@@ -58,7 +58,7 @@ class TrieNode {
 
   // Returns the first node after the subtree.
   uint32_t next() const { return static_cast<uint32_t>(bits_ >> 40); }
-  // Returns the rank of the first token in the subtree. Tokens that end at this node come before those of the next
+  // Returns the rank of the first token in the subtree. Tokens that end at this node come before the tokens of the next
   // node.
   uint32_t first_token() const { return static_cast<uint32_t>(bits_ >> 16) & kMaxIndex; }
   // Returns the size of the prefix in bytes.
@@ -119,8 +119,8 @@ static_assert(sizeof(Vocabulary) <= kVocabularyBytes);
 // upper bound otherwise.
 Status measure_vocabulary(const VocabularySource& source, size_t* size, Error* error);
 
-// Builds a vocabulary in `memory`, which must be aligned to 64. It refers to the source as that of build_vocabulary()
-// does.
+// Builds a vocabulary in `memory`, which must be aligned to 64. It refers to the source, as build_vocabulary()
+// describes.
 Status place_vocabulary(const VocabularySource& source, void* memory, size_t memory_size, Vocabulary** vocabulary,
                         Error* error);
 

@@ -35,7 +35,7 @@
 
 namespace sotto {
 
-// Whether the build has watermarks (SOTTO_WITH_WATERMARK=ON).
+// True if the build has watermarks (SOTTO_WITH_WATERMARK=ON).
 inline constexpr bool kHasWatermark = SOTTO_HAS_WATERMARK != 0;
 
 inline constexpr size_t kMaxContextWidth = 16;
@@ -79,8 +79,7 @@ class SelfHash {
   uint32_t threshold_;
 };
 
-// For kGumbel, the numbers 1 - r of tokens, which are greater than 0 and less than 1. Two neighbouring tokens share a
-// hash.
+// Generates 1 - r for each token (kGumbel), in (0, 1). Two neighbouring tokens share a hash.
 class ComplementStream {
  public:
   explicit ComplementStream(uint64_t seed) : seed_(seed) {}

@@ -1,4 +1,4 @@
-// Tests that the program and the memory figures in README.md are those of the tree.
+// Tests that the program and the memory figures in README.md agree with the tree.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -105,7 +105,7 @@ std::string gguf_name(std::string name) {
   return name;
 }
 
-// What convert_hf_to_gguf.py makes of a checkpoint of transformers.
+// The output of convert_hf_to_gguf.py for a checkpoint of transformers.
 GgufBuilder make_tiny_gguf(const TinyCheckpoint& tiny) {
   GgufBuilder gguf;
   gguf.values = {{"general.architecture", GgufBuilder::text("gpt2")},

@@ -11,7 +11,7 @@
 namespace sotto::test {
 namespace {
 
-constexpr size_t kBlock = 64;  // where the compiled grammar begins
+constexpr size_t kBlock = 64;  // offset of the compiled grammar
 constexpr size_t kChecksum = 24;
 
 const char* const kGrammars[] = {

@@ -185,7 +185,7 @@ TEST(Lookahead, MasksEqualThoseOfTestingEveryToken) {
   EXPECT_GT(compared, 100u);
 }
 
-// Where the characters that have a class lead from a state; empty if one leads nowhere.
+// The states to which the characters that have a class lead; empty if one leads nowhere.
 std::set<uint32_t> targets_of_characters(const CompiledGrammar& grammar, uint32_t start) {
   std::set<uint32_t> targets;
   for (uint32_t c = 0; c <= kMaxCodePoint; ++c) {

@@ -155,7 +155,7 @@ TEST(Bias, AddsUpAndBans) {
   }
 }
 
-// What the callback has received, and what it writes.
+// The input and the output of the callback.
 struct Written {
   std::vector<float> seen;
   std::vector<float> written;

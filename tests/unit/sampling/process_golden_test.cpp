@@ -1,4 +1,4 @@
-// Compares the results with those of transformers and llama.cpp for the same logits and histories
+// Compares the results with transformers and llama.cpp for the same logits and histories
 // (tests/tools/make_process_goldens.py).
 #include <gtest/gtest.h>
 

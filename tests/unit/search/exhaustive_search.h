@@ -15,7 +15,7 @@ struct Text {
   double score;
 };
 
-// Which tokens may follow, and where texts end.
+// The tokens that may follow, and the ends of texts.
 struct Rules {
   uint32_t limit;
   const ToyGrammar* grammar = nullptr;

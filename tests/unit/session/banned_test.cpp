@@ -44,7 +44,7 @@ TEST(BannedStrings, NeverAppear) {
   EXPECT_LT(differing, 390u);
 }
 
-// Where the banned string begins, the other tokens are drawn in proportion to their probabilities.
+// At the beginning of the banned string, the other tokens are drawn in proportion to their probabilities.
 TEST(BannedStrings, KeepOtherTextsInProportion) {
   OpenedSession session(text_model());
   session.ban({"abc"});

@@ -24,7 +24,7 @@ size_t argmax(const std::vector<double>& x) {
   return static_cast<size_t>(std::max_element(x.begin(), x.end()) - x.begin());
 }
 
-// Greedy choices of a guided session must equal those of the formula over two separate sessions.
+// Greedy choices of a guided session must equal the choices by the formula over two separate sessions.
 void expect_choices(const Model& guide_model, const GuideParams& params,
                     const std::function<double(double, double, double)>& mix) {
   OpenedSession session(text_model(2, 1), with_guide), guide(guide_model);

@@ -46,7 +46,7 @@ struct UnrulyDrafts {
   std::vector<int32_t> truth;  // the text, if it is known
   uint32_t calls = 0;
   size_t bad_inputs = 0;
-  bool is_whole = false;  // whether the session has the text from its beginning
+  bool is_whole = false;  // true if the session has the text from its beginning
 
   static size_t draft(void* self, const int32_t* tokens, size_t token_count, const float* hidden, size_t hidden_count,
                       int32_t* drafts, size_t capacity);

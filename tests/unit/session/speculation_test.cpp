@@ -318,7 +318,7 @@ TEST(Speculation, AcceptsEveryDraftOfAnEqualModel) {
     (void)session.generate(25);
     const SpeculationInfo& info = session->speculation_info();
     EXPECT_GT(info.proposed_count, 0u) << sampler.name;
-    EXPECT_LE(info.proposed_count - info.accepted_count, 4u) << sampler.name;  // those at the end
+    EXPECT_LE(info.proposed_count - info.accepted_count, 4u) << sampler.name;  // the ones at the end
     ASSERT_EQ(session->set_speculation({0}, nullptr), Status::kOk);
   }
 }

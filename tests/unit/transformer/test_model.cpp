@@ -19,7 +19,7 @@ void require(Status status, const Error& error) {
   if (status != Status::kOk) throw std::runtime_error(error.message);
 }
 
-// Synthetic weights that are larger than those of an untrained model, so that texts differ more.
+// Synthetic weights, larger than in an untrained model, so that texts differ more.
 class LoudCheckpoint final : public Checkpoint {
  public:
   LoudCheckpoint(const ModelShape& shape, uint64_t seed, float gain, int32_t end_of_text)

@@ -204,8 +204,8 @@ using MatcherInfo = sotto_matcher_info;
 
 // The result of Matcher::test.
 struct MatchTest {
-  bool begins;   // whether the grammar allows a text that begins like this
-  bool matches;  // whether the text is complete
+  bool begins;   // true if the grammar allows a text that begins like this
+  bool matches;  // true if the text is complete
 };
 
 // Follows text through a grammar and computes which tokens may come next.

@@ -15,7 +15,7 @@ inline namespace SOTTO_HPP_ERRORS_ {
 using LogFunction = std::function<void(sotto_log_level level, const char* message)>;
 using ModelInfo = sotto_model_info;
 
-// Parameters of a model. The callbacks here replace those of the C struct.
+// Parameters of a model. The callbacks here replace the callbacks of the C struct.
 struct ModelParams : sotto_model_params {
   ModelParams() { sotto_model_params_init(this, sizeof(sotto_model_params)); }
 

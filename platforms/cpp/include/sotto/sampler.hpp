@@ -135,7 +135,7 @@ class Sampler {
 
 using WatermarkResult = sotto_watermark_result;
 
-// Detects a watermark. `vocabulary_size` must be that of the model that generated the tokens.
+// Detects a watermark. `vocabulary_size` must be the vocabulary size of the model that generated the tokens.
 inline Result<WatermarkResult> detect_watermark(const WatermarkParams& params, size_t vocabulary_size, Tokens tokens) {
   WatermarkResult result{};
   result.struct_size = sizeof result;

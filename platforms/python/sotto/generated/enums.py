@@ -130,7 +130,7 @@ class GrammarLanguage(_Named):
 
 
 class JsonSpace(_Named):
-    """Where generated JSON contains white space."""
+    """White space in generated JSON."""
 
     FLEXIBLE = 0
     """Wherever JSON allows it: up to max_space spaces, tabs and line breaks in one place."""
@@ -170,7 +170,7 @@ class ModelTextKind(_Named):
     NAME = 0
     """The name of the model."""
     SOURCE = 1
-    """Where the weights come from."""
+    """The origin of the weights."""
     LICENSE = 2
     """The licence of the weights, usually an identifier such as mit."""
     CHAT_TEMPLATE = 3
@@ -267,14 +267,14 @@ class Order(_Named):
 
 
 class Selection(_Named):
-    """How one of the remaining tokens is selected."""
+    """Method that selects one of the remaining tokens."""
 
     MULTINOMIAL = 0
     """Draws a token with probability p, by inversion of the cumulative distribution in the order of token ids."""
     GREEDY = 1
     """Selects the most likely token, as temperature 0 does."""
     GUMBEL = 2
-    """Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution is that of
+    """Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). It has the distribution of
     MULTINOMIAL."""
     MIROSTAT = 3
     """Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It estimates the Zipf exponent
@@ -362,7 +362,7 @@ class LengthNorm(_Named):
 
 
 class Rerank(_Named):
-    """How SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK use minimum Bayes risk decoding (Kumar
+    """Order of the sequences of SOTTO_SEARCH_SAMPLE. EXACT, NGRAM and CALLBACK use minimum Bayes risk decoding (Kumar
     and Byrne 2004): the sequence with the largest mean similarity to all sequences, including itself, comes first."""
 
     ORDER = 0
@@ -379,7 +379,7 @@ class Rerank(_Named):
 
 
 class Overflow(_Named):
-    """What happens when the KV ring is full. C stands for context_tokens and S for sink_tokens."""
+    """Action when the KV ring is full. C stands for context_tokens and S for sink_tokens."""
 
     STOP = 0
     """Generation ends with SOTTO_STOP_CONTEXT_FULL."""
@@ -404,7 +404,7 @@ class Feature(_NamedFlag):
 
 
 class Pooling(_Named):
-    """How the hidden states of a text are combined into one embedding."""
+    """Combination of the hidden states of a text into one embedding."""
 
     LAST = 0
     """The state of the last token."""
@@ -413,7 +413,7 @@ class Pooling(_Named):
 
 
 class GuideMode(_Named):
-    """How a second session, the guide, changes the logits of the first one."""
+    """Methods by which a second session, the guide, changes the logits of the first one."""
 
     OFF = 0
     """No guide."""

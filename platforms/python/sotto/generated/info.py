@@ -16,9 +16,9 @@ class MatcherInfo:
     """State of one sequence of a matcher."""
 
     may_end: bool
-    """Whether the text is complete, so that it may end here."""
+    """True if the text is complete, so that it may end here."""
     must_end: bool
-    """Whether the grammar allows nothing more."""
+    """True if the grammar allows nothing more."""
     token_count: int
     """Number of tokens that sequence 0 has accepted since it was reset."""
 
@@ -42,13 +42,13 @@ class ModelInfo:
     end_of_text_token: int
     """The end-of-text token, or -1 if there is none."""
     has_tokenizer: bool
-    """Whether the file contains a tokenizer."""
+    """True if the file contains a tokenizer."""
     max_token_bytes: int
     """Size of the longest token in bytes, or 0 without a tokenizer."""
     isa: Isa
     """The instruction set in use."""
     packed_in_place: bool
-    """Whether all weights are read directly from the file, where those of 8 bits are packed for this CPU. 0 with
+    """True if all weights are read directly from the file, in which 8-bit weights are packed for this CPU. False with
     copy_weights."""
     parameter_count: int
     """Number of parameters of the network."""
@@ -64,7 +64,7 @@ class ModelInfo:
     end_of_text_count: int
     """Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens they are."""
     default_temperature: float
-    """The sampler's temperature with model_defaults. This and the next fields are those of sotto_sampler_params: the
+    """The sampler's temperature with model_defaults. This and the next fields are fields of sotto_sampler_params: the
     values that the file recommends, or the sampler's own defaults."""
     default_top_k: int
     """top_k with model_defaults."""
@@ -87,7 +87,7 @@ class WatermarkResult:
     """Result of sotto_watermark_detect."""
 
     is_marked: bool
-    """Whether z is greater than 3."""
+    """True if z is greater than 3."""
     token_count: int
     """Number of scored tokens. If a context and its token occur several times, they are scored once."""
     score: float
@@ -169,8 +169,8 @@ class SpeculationInfo:
     accepted_count: int
     """Number of draft tokens that were accepted."""
     forced_proposed_count: int
-    """How many of proposed_count were forced by a matcher."""
+    """Number of proposed tokens that a matcher forced."""
     forced_accepted_count: int
-    """How many of accepted_count were forced by a matcher."""
+    """Number of accepted tokens that a matcher forced."""
     draft_ns: int
     """Time in nanoseconds spent making drafts."""

@@ -43,23 +43,23 @@ class GrammarParams:
     """Maximum number of white space characters in one place, with FLEXIBLE. Default: 20. Range: 0 to 2147483648.
     UINT32_MAX means unlimited."""
     allow_surrounding_whitespace: bool | None = None
-    """Whether FLEXIBLE also allows white space before and after the document. Default: 0."""
+    """If true, FLEXIBLE also allows white space before and after the document. Default: 0."""
     schema_draft: int | None = None
     """Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020."""
     assert_formats: bool | None = None
-    """Whether "format" is enforced, for the formats that the standard defines. Default: 1."""
+    """If true, "format" is enforced, for the formats that the standard defines. Default: 1."""
     forbid_additional: bool | None = None
-    """Whether an object with "properties" may contain only those properties, and an array with a tuple only the tuple,
+    """If true, an object with "properties" may contain only those properties, and an array with a tuple only the tuple,
     unless the schema says otherwise. Default: 0."""
     assume_distinct_names: bool | None = None
-    """Whether property names that the schema does not list count towards minProperties. The grammar cannot prevent such
-    a name from occurring twice. Default: 0."""
+    """If true, property names that the schema does not list count towards minProperties. The grammar cannot prevent
+    such a name from occurring twice. Default: 0."""
     parallel_tool_calls: bool | None = None
-    """Whether the text is an array of one or more calls instead of a single call. Default: 0."""
+    """If true, the text is an array of one or more calls instead of a single call. Default: 0."""
     log: Callable[[LogLevel, str], None] | None = None
-    """Receives warnings about rules that no text can use. May be None."""
+    """Receives warnings about unreachable rules. May be None."""
     any_order: bool | None = None
-    """Whether the members of an object may come in any order. Objects with more than 32 names in the schema, and those
+    """If true, the members of an object may come in any order. Objects with more than 32 names in the schema, and those
     whose members are counted, keep the order of the schema. Default: 0."""
     max_digits: int | None = None
     """Maximum number of digits of a number before the decimal point, after it, and in the exponent. Values of enum and
@@ -113,9 +113,9 @@ class ModelParams:
     AVX512VNNI and AVX512AMX do; otherwise opening a model fails with INVALID_STATE. REFERENCE can be combined with
     every set. Default: AUTO."""
     verify_checksums: bool | None = None
-    """Whether the checksums of the tensors are verified. If not, only the structure of the file is. Default: 1."""
+    """If true, the checksums of the tensors are verified, otherwise only the structure of the file. Default: 1."""
     copy_weights: bool | None = None
-    """Whether weights that the file contains in packed form for this CPU are copied into the model's memory, for
+    """If true, weights that the file contains in packed form for this CPU are copied into the model's memory, for
     example into huge pages. After each chunk, `release` is called. Default: 0."""
     log: Callable[[LogLevel, str], None] | None = None
     """Receives log messages. May be None."""
@@ -161,7 +161,7 @@ class SamplerParams:
     """Number of recent tokens to which the repetition, frequency and presence penalties apply. Default: 64. UINT32_MAX
     means all that the session holds, at most context_tokens. 0 disables it."""
     log_probabilities: bool | None = None
-    """Whether the log probabilities in sotto_piece are computed. Default: 0."""
+    """If true, the log probabilities in sotto_piece are computed. Default: 0."""
     seed: int | None = None
     """Seed of the random numbers. Default: 0."""
     order: Order | None = None
@@ -169,15 +169,14 @@ class SamplerParams:
     min_keep: int | None = None
     """Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1."""
     stages: Sequence[Stage] | None = None
-    """Stages to run instead of those of `order`. Each may occur once. A parameter that is on while its stage is missing
-    is an error. If the list is empty, `order` applies."""
+    """Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on while its stage is
+    missing is an error. If the list is empty, `order` applies."""
     frequency_penalty: float | None = None
     """Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100."""
     presence_penalty: float | None = None
     """Penalty v: l decreases by v for tokens with c(t) > 0. Default: 0 (off). Range: -100 to 100."""
     penalize_prompt: bool | None = None
-    """Whether the windows of all penalties include the prompt. If not, they contain only generated tokens.
-    Default: 1."""
+    """If true, the windows of all penalties include the prompt, otherwise only generated tokens. Default: 1."""
     penalty_slope: float | None = None
     """Slope of the curve that reduces the repetition, frequency and presence penalties of older tokens in the window.
     Default: 0 (off). Range: 0 to 10."""
@@ -245,7 +244,7 @@ class SamplerParams:
     xtc_threshold: float | None = None
     """Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1."""
     selection: Selection | None = None
-    """How one of the remaining tokens is selected. Default: MULTINOMIAL."""
+    """Method that selects one of the remaining tokens. Default: MULTINOMIAL."""
     mirostat_tau: float | None = None
     """Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at most 20."""
     mirostat_eta: float | None = None
@@ -259,7 +258,7 @@ class SamplerParams:
     min_new_tokens: int | None = None
     """Number of tokens that are generated before an end-of-text token is allowed. Default: 0 (off)."""
     ignore_end: bool | None = None
-    """Whether no end-of-text token is generated. Default: 0."""
+    """If true, no end-of-text token is generated. Default: 0."""
     end_decay_start: int | None = None
     """Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text token increases by |l|
     (f^(t-s) - 1). Default: 0."""
@@ -292,7 +291,7 @@ class SamplerParams:
     alternative_count: int | None = None
     """Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64."""
     model_defaults: bool | None = None
-    """Whether temperature, top_k, top_p, min_p, typical_p, repetition_penalty, repetition_window and no_repeat_ngram
+    """If true, temperature, top_k, top_p, min_p, typical_p, repetition_penalty, repetition_window and no_repeat_ngram
     take the values that the model file recommends (default_temperature and others of sotto_model_info) where they have
     their defaults. A sampler of its own then needs a model. Default: 0."""
 
@@ -315,7 +314,7 @@ class SearchParams:
     length_norm: LengthNorm | None = None
     """Formula of the length normalization. Default: POWER."""
     early_stopping: EarlyStopping | None = None
-    """When a beam search ends. Default: HEURISTIC."""
+    """Condition under which a beam search ends. Default: HEURISTIC."""
     group_count: int | None = None
     """Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off). Range: 1 to 64."""
     diversity_penalty: float | None = None
@@ -352,7 +351,7 @@ class SessionParams:
     """Number of threads that evaluate tokens. With 1, everything runs on the calling thread. Default: 1. Range: 1
     to 64."""
     overflow: Overflow | None = None
-    """What happens when the KV ring is full. Default: STOP."""
+    """Action when the KV ring is full. Default: STOP."""
     sink_tokens: int | None = None
     """Number of tokens at the start of the stream that RING and SHIFT never drop. Must be 0 with SOTTO_OVERFLOW_STOP.
     Default: UINT32_MAX (4, or context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP). Range: 0 to
@@ -379,7 +378,7 @@ class StopParams:
     NULL if their count is 0."""
 
     include_stop_text: bool | None = None
-    """Whether the emitted text includes the stop string. If not, the text ends before it. Default: 0."""
+    """If true, the emitted text includes the stop string, otherwise it ends before it. Default: 0."""
     max_tokens: int | None = None
     """Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off)."""
     max_time_ns: int | None = None
@@ -408,7 +407,7 @@ class GuideParams:
     """Parameters of guidance."""
 
     mode: GuideMode | None = None
-    """How the guide changes the logits. Default: CFG."""
+    """Method by which the guide changes the logits. Default: CFG."""
     scale: float | None = None
     """Strength of CFG. Default: 1.5. Range: 0 to 100. 1 disables it."""
     alpha: float | None = None

@@ -115,7 +115,7 @@ pub const SOTTO_GRAMMAR_NUMBER: i32 = 6;
 /// {...}}.
 pub const SOTTO_GRAMMAR_TOOLS: i32 = 7;
 
-/// Where generated JSON contains white space.
+/// White space in generated JSON.
 pub type sotto_json_space = i32;
 /// Wherever JSON allows it: up to max_space spaces, tabs and line breaks in one place.
 pub const SOTTO_JSON_FLEXIBLE: i32 = 0;
@@ -150,7 +150,7 @@ pub const SOTTO_ISA_AVX512AMX: i32 = 8;
 pub type sotto_model_text_kind = i32;
 /// The name of the model.
 pub const SOTTO_MODEL_TEXT_NAME: i32 = 0;
-/// Where the weights come from.
+/// The origin of the weights.
 pub const SOTTO_MODEL_TEXT_SOURCE: i32 = 1;
 /// The licence of the weights, usually an identifier such as mit.
 pub const SOTTO_MODEL_TEXT_LICENSE: i32 = 2;
@@ -243,15 +243,15 @@ pub const SOTTO_ORDER_TRANSFORMERS: i32 = 1;
 /// The order of vLLM.
 pub const SOTTO_ORDER_VLLM: i32 = 2;
 
-/// How one of the remaining tokens is selected.
+/// Method that selects one of the remaining tokens.
 pub type sotto_selection = i32;
 /// Draws a token with probability p, by inversion of the cumulative distribution in the order of
 /// token ids.
 pub const SOTTO_SELECT_MULTINOMIAL: i32 = 0;
 /// Selects the most likely token, as temperature 0 does.
 pub const SOTTO_SELECT_GREEDY: i32 = 1;
-/// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution is
-/// that of MULTINOMIAL.
+/// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). It has the
+/// distribution of MULTINOMIAL.
 pub const SOTTO_SELECT_GUMBEL: i32 = 2;
 /// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It estimates
 /// the Zipf exponent from the mirostat_m most likely tokens and derives from it how many tokens to
@@ -333,7 +333,7 @@ pub const SOTTO_LENGTH_POWER: i32 = 0;
 /// ((5 + length) / 6)^alpha (Wu et al. 2016).
 pub const SOTTO_LENGTH_GNMT: i32 = 1;
 
-/// How SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK use minimum Bayes risk
+/// Order of the sequences of SOTTO_SEARCH_SAMPLE. EXACT, NGRAM and CALLBACK use minimum Bayes risk
 /// decoding (Kumar and Byrne 2004): the sequence with the largest mean similarity to all sequences,
 /// including itself, comes first.
 pub type sotto_rerank = i32;
@@ -350,7 +350,7 @@ pub const SOTTO_RERANK_NGRAM: i32 = 3;
 /// The function `similarity` computes the similarity.
 pub const SOTTO_RERANK_CALLBACK: i32 = 4;
 
-/// What happens when the KV ring is full. C stands for context_tokens and S for sink_tokens.
+/// Action when the KV ring is full. C stands for context_tokens and S for sink_tokens.
 pub type sotto_overflow = i32;
 /// Generation ends with SOTTO_STOP_CONTEXT_FULL.
 pub const SOTTO_OVERFLOW_STOP: i32 = 0;
@@ -370,14 +370,14 @@ pub const SOTTO_FEATURE_DOLA: u32 = 2;
 /// Guidance by a second session (see sotto_session_set_guide).
 pub const SOTTO_FEATURE_GUIDE: u32 = 4;
 
-/// How the hidden states of a text are combined into one embedding.
+/// Combination of the hidden states of a text into one embedding.
 pub type sotto_pooling = i32;
 /// The state of the last token.
 pub const SOTTO_POOL_LAST: i32 = 0;
 /// The mean of all states.
 pub const SOTTO_POOL_MEAN: i32 = 1;
 
-/// How a second session, the guide, changes the logits of the first one.
+/// Methods by which a second session, the guide, changes the logits of the first one.
 pub type sotto_guide_mode = i32;
 /// No guide.
 pub const SOTTO_GUIDE_OFF: i32 = 0;
@@ -521,24 +521,24 @@ pub struct sotto_grammar_params {
     /// Maximum number of white space characters in one place, with FLEXIBLE. Default: 20. Range: 0
     /// to 2147483648. UINT32_MAX means unlimited.
     pub max_space: u32,
-    /// Whether FLEXIBLE also allows white space before and after the document. Default: 0.
+    /// If true, FLEXIBLE also allows white space before and after the document. Default: 0.
     pub allow_surrounding_whitespace: u32,
     /// Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020.
     pub schema_draft: u32,
-    /// Whether "format" is enforced, for the formats that the standard defines. Default: 1.
+    /// If true, "format" is enforced, for the formats that the standard defines. Default: 1.
     pub assert_formats: u32,
-    /// Whether an object with "properties" may contain only those properties, and an array with a
+    /// If true, an object with "properties" may contain only those properties, and an array with a
     /// tuple only the tuple, unless the schema says otherwise. Default: 0.
     pub forbid_additional: u32,
-    /// Whether property names that the schema does not list count towards minProperties. The
+    /// If true, property names that the schema does not list count towards minProperties. The
     /// grammar cannot prevent such a name from occurring twice. Default: 0.
     pub assume_distinct_names: u32,
-    /// Whether the text is an array of one or more calls instead of a single call. Default: 0.
+    /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
     pub parallel_tool_calls: u32,
-    /// Receives warnings about rules that no text can use. May be none.
+    /// Receives warnings about unreachable rules. May be none.
     pub log: sotto_log_fn,
     pub log_user_data: *mut c_void,
-    /// Whether the members of an object may come in any order. Objects with more than 32 names in
+    /// If true, the members of an object may come in any order. Objects with more than 32 names in
     /// the schema, and those whose members are counted, keep the order of the schema. Default: 0.
     pub any_order: u32,
     /// Maximum number of digits of a number before the decimal point, after it, and in the
@@ -592,9 +592,9 @@ pub struct sotto_matcher_params {
 #[derive(Clone, Copy)]
 pub struct sotto_matcher_info {
     pub struct_size: u32,
-    /// Whether the text is complete, so that it may end here.
+    /// True if the text is complete, so that it may end here.
     pub may_end: u32,
-    /// Whether the grammar allows nothing more.
+    /// True if the grammar allows nothing more.
     pub must_end: u32,
     pub reserved: u32,
     /// Number of tokens that sequence 0 has accepted since it was reset.
@@ -610,10 +610,10 @@ pub struct sotto_model_params {
     /// weights, as AVX512, AVX512VNNI and AVX512AMX do; otherwise opening a model fails with
     /// INVALID_STATE. REFERENCE can be combined with every set. Default: AUTO.
     pub isa: sotto_isa,
-    /// Whether the checksums of the tensors are verified. If not, only the structure of the file
-    /// is. Default: 1.
+    /// If true, the checksums of the tensors are verified, otherwise only the structure of the
+    /// file. Default: 1.
     pub verify_checksums: u32,
-    /// Whether weights that the file contains in packed form for this CPU are copied into the
+    /// If true, weights that the file contains in packed form for this CPU are copied into the
     /// model's memory, for example into huge pages. After each chunk, `release` is called.
     /// Default: 0.
     pub copy_weights: u32,
@@ -644,14 +644,14 @@ pub struct sotto_model_info {
     pub feed_forward_size: u32,
     /// The end-of-text token, or -1 if there is none.
     pub end_of_text_token: i32,
-    /// Whether the file contains a tokenizer.
+    /// True if the file contains a tokenizer.
     pub has_tokenizer: u32,
     /// Size of the longest token in bytes, or 0 without a tokenizer.
     pub max_token_bytes: u32,
     /// The instruction set in use.
     pub isa: sotto_isa,
-    /// Whether all weights are read directly from the file, where those of 8 bits are packed for
-    /// this CPU. 0 with copy_weights.
+    /// True if all weights are read directly from the file, in which 8-bit weights are packed for
+    /// this CPU. False with copy_weights.
     pub packed_in_place: u32,
     /// Number of parameters of the network.
     pub parameter_count: u64,
@@ -667,7 +667,7 @@ pub struct sotto_model_info {
     /// Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens
     /// they are.
     pub end_of_text_count: u32,
-    /// The sampler's temperature with model_defaults. This and the next fields are those of
+    /// The sampler's temperature with model_defaults. This and the next fields are fields of
     /// sotto_sampler_params: the values that the file recommends, or the sampler's own defaults.
     pub default_temperature: f32,
     /// top_k with model_defaults.
@@ -735,7 +735,7 @@ pub struct sotto_watermark_params {
 #[derive(Clone, Copy)]
 pub struct sotto_watermark_result {
     pub struct_size: u32,
-    /// Whether z is greater than 3.
+    /// True if z is greater than 3.
     pub is_marked: u32,
     /// Number of scored tokens. If a context and its token occur several times, they are scored
     /// once.
@@ -777,7 +777,7 @@ pub struct sotto_sampler_params {
     /// Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0
     /// disables it.
     pub repetition_window: u32,
-    /// Whether the log probabilities in sotto_piece are computed. Default: 0.
+    /// If true, the log probabilities in sotto_piece are computed. Default: 0.
     pub log_probabilities: u32,
     /// Seed of the random numbers. Default: 0.
     pub seed: u64,
@@ -785,16 +785,16 @@ pub struct sotto_sampler_params {
     pub order: sotto_order,
     /// Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1.
     pub min_keep: u32,
-    /// Stages to run instead of those of `order`. Each may occur once. A parameter that is on while
-    /// its stage is missing is an error. If the list is empty, `order` applies.
+    /// Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on
+    /// while its stage is missing is an error. If the list is empty, `order` applies.
     pub stages: *const sotto_stage,
     pub stage_count: usize,
     /// Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100.
     pub frequency_penalty: f32,
     /// Penalty v: l decreases by v for tokens with c(t) > 0. Default: 0 (off). Range: -100 to 100.
     pub presence_penalty: f32,
-    /// Whether the windows of all penalties include the prompt. If not, they contain only generated
-    /// tokens. Default: 1.
+    /// If true, the windows of all penalties include the prompt, otherwise only generated tokens.
+    /// Default: 1.
     pub penalize_prompt: u32,
     /// Slope of the curve that reduces the repetition, frequency and presence penalties of older
     /// tokens in the window. Default: 0 (off). Range: 0 to 10.
@@ -870,7 +870,7 @@ pub struct sotto_sampler_params {
     pub xtc_probability: f32,
     /// Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1.
     pub xtc_threshold: f32,
-    /// How one of the remaining tokens is selected. Default: MULTINOMIAL.
+    /// Method that selects one of the remaining tokens. Default: MULTINOMIAL.
     pub selection: sotto_selection,
     /// Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at most 20.
     pub mirostat_tau: f32,
@@ -887,7 +887,7 @@ pub struct sotto_sampler_params {
     /// Number of tokens that are generated before an end-of-text token is allowed. Default:
     /// 0 (off).
     pub min_new_tokens: u32,
-    /// Whether no end-of-text token is generated. Default: 0.
+    /// If true, no end-of-text token is generated. Default: 0.
     pub ignore_end: u32,
     /// Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text token
     /// increases by |l| (f^(t-s) - 1). Default: 0.
@@ -930,7 +930,7 @@ pub struct sotto_sampler_params {
     pub dola_relative_top: f32,
     /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
     pub alternative_count: u32,
-    /// Whether temperature, top_k, top_p, min_p, typical_p, repetition_penalty, repetition_window
+    /// If true, temperature, top_k, top_p, min_p, typical_p, repetition_penalty, repetition_window
     /// and no_repeat_ngram take the values that the model file recommends (default_temperature and
     /// others of sotto_model_info) where they have their defaults. A sampler of its own then needs
     /// a model. Default: 0.
@@ -999,7 +999,7 @@ pub struct sotto_search_params {
     pub length_penalty: f32,
     /// Formula of the length normalization. Default: POWER.
     pub length_norm: sotto_length_norm,
-    /// When a beam search ends. Default: HEURISTIC.
+    /// Condition under which a beam search ends. Default: HEURISTIC.
     pub early_stopping: sotto_early_stopping,
     /// Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off).
     /// Range: 1 to 64.
@@ -1065,7 +1065,7 @@ pub struct sotto_session_params {
     /// Number of threads that evaluate tokens. With 1, everything runs on the calling thread.
     /// Default: 1. Range: 1 to 64.
     pub thread_count: u32,
-    /// What happens when the KV ring is full. Default: STOP.
+    /// Action when the KV ring is full. Default: STOP.
     pub overflow: sotto_overflow,
     /// Number of tokens at the start of the stream that RING and SHIFT never drop. Must be 0 with
     /// SOTTO_OVERFLOW_STOP. Default: UINT32_MAX (4, or context_tokens / 4 if that is less; 0
@@ -1184,8 +1184,7 @@ pub struct sotto_piece {
 #[derive(Clone, Copy)]
 pub struct sotto_stop_params {
     pub struct_size: u32,
-    /// Whether the emitted text includes the stop string. If not, the text ends before it.
-    /// Default: 0.
+    /// If true, the emitted text includes the stop string, otherwise it ends before it. Default: 0.
     pub include_stop_text: u32,
     /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off).
     pub max_tokens: u64,
@@ -1234,7 +1233,7 @@ pub struct sotto_score {
 #[derive(Clone, Copy)]
 pub struct sotto_guide_params {
     pub struct_size: u32,
-    /// How the guide changes the logits. Default: CFG.
+    /// Method by which the guide changes the logits. Default: CFG.
     pub mode: sotto_guide_mode,
     /// Strength of CFG. Default: 1.5. Range: 0 to 100. 1 disables it.
     pub scale: f32,
@@ -1289,9 +1288,9 @@ pub struct sotto_speculation_info {
     pub proposed_count: u64,
     /// Number of draft tokens that were accepted.
     pub accepted_count: u64,
-    /// How many of proposed_count were forced by a matcher.
+    /// Number of proposed tokens that a matcher forced.
     pub forced_proposed_count: u64,
-    /// How many of accepted_count were forced by a matcher.
+    /// Number of accepted tokens that a matcher forced.
     pub forced_accepted_count: u64,
     /// Time in nanoseconds spent making drafts.
     pub draft_ns: u64,

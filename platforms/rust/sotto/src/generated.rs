@@ -61,7 +61,7 @@ impl GrammarLanguage {
     }
 }
 
-/// Where generated JSON contains white space.
+/// White space in generated JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -140,7 +140,7 @@ impl Isa {
 pub enum ModelTextKind {
     /// The name of the model.
     Name = sys::SOTTO_MODEL_TEXT_NAME,
-    /// Where the weights come from.
+    /// The origin of the weights.
     Source = sys::SOTTO_MODEL_TEXT_SOURCE,
     /// The licence of the weights, usually an identifier such as mit.
     License = sys::SOTTO_MODEL_TEXT_LICENSE,
@@ -294,7 +294,7 @@ impl Order {
     }
 }
 
-/// How one of the remaining tokens is selected.
+/// Method that selects one of the remaining tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -305,8 +305,8 @@ pub enum Selection {
     Multinomial = sys::SOTTO_SELECT_MULTINOMIAL,
     /// Selects the most likely token, as temperature 0 does.
     Greedy = sys::SOTTO_SELECT_GREEDY,
-    /// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution
-    /// is that of MULTINOMIAL.
+    /// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). It has the
+    /// distribution of MULTINOMIAL.
     Gumbel = sys::SOTTO_SELECT_GUMBEL,
     /// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It
     /// estimates the Zipf exponent from the mirostat_m most likely tokens and derives from it how
@@ -492,7 +492,7 @@ impl LengthNorm {
     }
 }
 
-/// How SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK use minimum Bayes risk
+/// Order of the sequences of SOTTO_SEARCH_SAMPLE. EXACT, NGRAM and CALLBACK use minimum Bayes risk
 /// decoding (Kumar and Byrne 2004): the sequence with the largest mean similarity to all sequences,
 /// including itself, comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -528,7 +528,7 @@ impl Rerank {
     }
 }
 
-/// What happens when the KV ring is full. C stands for context_tokens and S for sink_tokens.
+/// Action when the KV ring is full. C stands for context_tokens and S for sink_tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -558,7 +558,7 @@ impl Overflow {
     }
 }
 
-/// How the hidden states of a text are combined into one embedding.
+/// Combination of the hidden states of a text into one embedding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -581,7 +581,7 @@ impl Pooling {
     }
 }
 
-/// How a second session, the guide, changes the logits of the first one.
+/// Methods by which a second session, the guide, changes the logits of the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -780,21 +780,21 @@ impl GrammarParams {
         /// Maximum number of white space characters in one place, with FLEXIBLE. Default: 20.
         /// Range: 0 to 2147483648. UINT32_MAX means unlimited.
         max_space: u32,
-        /// Whether FLEXIBLE also allows white space before and after the document. Default: 0.
+        /// If true, FLEXIBLE also allows white space before and after the document. Default: 0.
         allow_surrounding_whitespace: bool,
         /// Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020.
         schema_draft: u32,
-        /// Whether "format" is enforced, for the formats that the standard defines. Default: 1.
+        /// If true, "format" is enforced, for the formats that the standard defines. Default: 1.
         assert_formats: bool,
-        /// Whether an object with "properties" may contain only those properties, and an array with
-        /// a tuple only the tuple, unless the schema says otherwise. Default: 0.
+        /// If true, an object with "properties" may contain only those properties, and an array
+        /// with a tuple only the tuple, unless the schema says otherwise. Default: 0.
         forbid_additional: bool,
-        /// Whether property names that the schema does not list count towards minProperties. The
+        /// If true, property names that the schema does not list count towards minProperties. The
         /// grammar cannot prevent such a name from occurring twice. Default: 0.
         assume_distinct_names: bool,
-        /// Whether the text is an array of one or more calls instead of a single call. Default: 0.
+        /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
         parallel_tool_calls: bool,
-        /// Whether the members of an object may come in any order. Objects with more than 32 names
+        /// If true, the members of an object may come in any order. Objects with more than 32 names
         /// in the schema, and those whose members are counted, keep the order of the schema.
         /// Default: 0.
         any_order: bool,
@@ -839,7 +839,7 @@ impl GrammarParams {
         self
     }
 
-    /// Receives warnings about rules that no text can use. May be none.
+    /// Receives warnings about unreachable rules. May be none.
     #[must_use]
     pub fn log(mut self, log: impl Fn(i32, &str) + Send + Sync + 'static) -> Self {
         self.log = Some(Arc::new(log));
@@ -934,10 +934,10 @@ impl ModelParams {
         /// weights, as AVX512, AVX512VNNI and AVX512AMX do; otherwise opening a model fails with
         /// INVALID_STATE. REFERENCE can be combined with every set. Default: AUTO.
         isa: Isa,
-        /// Whether the checksums of the tensors are verified. If not, only the structure of the
-        /// file is. Default: 1.
+        /// If true, the checksums of the tensors are verified, otherwise only the structure of the
+        /// file. Default: 1.
         verify_checksums: bool,
-        /// Whether weights that the file contains in packed form for this CPU are copied into the
+        /// If true, weights that the file contains in packed form for this CPU are copied into the
         /// model's memory, for example into huge pages. After each chunk, `release` is called.
         /// Default: 0.
         copy_weights: bool,
@@ -1046,7 +1046,7 @@ impl SamplerParams {
         /// Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0
         /// disables it.
         repetition_window: u32,
-        /// Whether the log probabilities in sotto_piece are computed. Default: 0.
+        /// If true, the log probabilities in sotto_piece are computed. Default: 0.
         log_probabilities: bool,
         /// Seed of the random numbers. Default: 0.
         seed: u64,
@@ -1059,8 +1059,8 @@ impl SamplerParams {
         /// Penalty v: l decreases by v for tokens with c(t) > 0. Default: 0 (off). Range: -100
         /// to 100.
         presence_penalty: f32,
-        /// Whether the windows of all penalties include the prompt. If not, they contain only
-        /// generated tokens. Default: 1.
+        /// If true, the windows of all penalties include the prompt, otherwise only generated
+        /// tokens. Default: 1.
         penalize_prompt: bool,
         /// Slope of the curve that reduces the repetition, frequency and presence penalties of
         /// older tokens in the window. Default: 0 (off). Range: 0 to 10.
@@ -1129,7 +1129,7 @@ impl SamplerParams {
         xtc_probability: f32,
         /// Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1.
         xtc_threshold: f32,
-        /// How one of the remaining tokens is selected. Default: MULTINOMIAL.
+        /// Method that selects one of the remaining tokens. Default: MULTINOMIAL.
         selection: Selection,
         /// Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at
         /// most 20.
@@ -1147,7 +1147,7 @@ impl SamplerParams {
         /// Number of tokens that are generated before an end-of-text token is allowed. Default:
         /// 0 (off).
         min_new_tokens: u32,
-        /// Whether no end-of-text token is generated. Default: 0.
+        /// If true, no end-of-text token is generated. Default: 0.
         ignore_end: bool,
         /// Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text
         /// token increases by |l| (f^(t-s) - 1). Default: 0.
@@ -1163,15 +1163,15 @@ impl SamplerParams {
         dola_relative_top: f32,
         /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
         alternative_count: u32,
-        /// Whether temperature, top_k, top_p, min_p, typical_p, repetition_penalty,
+        /// If true, temperature, top_k, top_p, min_p, typical_p, repetition_penalty,
         /// repetition_window and no_repeat_ngram take the values that the model file recommends
         /// (default_temperature and others of sotto_model_info) where they have their defaults. A
         /// sampler of its own then needs a model. Default: 0.
         model_defaults: bool,
     }
 
-    /// Stages to run instead of those of `order`. Each may occur once. A parameter that is on while
-    /// its stage is missing is an error. If the list is empty, `order` applies.
+    /// Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on
+    /// while its stage is missing is an error. If the list is empty, `order` applies.
     #[must_use]
     pub fn stages(mut self, stages: impl Into<Vec<Stage>>) -> Self {
         self.stages = Some(stages.into());
@@ -1338,7 +1338,7 @@ impl<'f> SearchParams<'f> {
         length_penalty: f32,
         /// Formula of the length normalization. Default: POWER.
         length_norm: LengthNorm,
-        /// When a beam search ends. Default: HEURISTIC.
+        /// Condition under which a beam search ends. Default: HEURISTIC.
         early_stopping: EarlyStopping,
         /// Number of groups in a diverse beam search. It must divide sequence_count. Default:
         /// 1 (off). Range: 1 to 64.
@@ -1423,7 +1423,7 @@ impl SessionParams {
         /// Number of threads that evaluate tokens. With 1, everything runs on the calling thread.
         /// Default: 1. Range: 1 to 64.
         thread_count: u32,
-        /// What happens when the KV ring is full. Default: STOP.
+        /// Action when the KV ring is full. Default: STOP.
         overflow: Overflow,
         /// Number of tokens at the start of the stream that RING and SHIFT never drop. Must be 0
         /// with SOTTO_OVERFLOW_STOP. Default: UINT32_MAX (4, or context_tokens / 4 if that is less;
@@ -1473,7 +1473,7 @@ impl Default for StopParams {
 
 impl StopParams {
     setters! {
-        /// Whether the emitted text includes the stop string. If not, the text ends before it.
+        /// If true, the emitted text includes the stop string, otherwise it ends before it.
         /// Default: 0.
         include_stop_text: bool,
         /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default:
@@ -1547,7 +1547,7 @@ impl Default for GuideParams {
 
 impl GuideParams {
     setters! {
-        /// How the guide changes the logits. Default: CFG.
+        /// Method by which the guide changes the logits. Default: CFG.
         mode: GuideMode,
         /// Strength of CFG. Default: 1.5. Range: 0 to 100. 1 disables it.
         scale: f32,
@@ -1625,9 +1625,9 @@ impl SpeculationParams {
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct MatcherInfo {
-    /// Whether the text is complete, so that it may end here.
+    /// True if the text is complete, so that it may end here.
     pub may_end: bool,
-    /// Whether the grammar allows nothing more.
+    /// True if the grammar allows nothing more.
     pub must_end: bool,
     /// Number of tokens that sequence 0 has accepted since it was reset.
     pub token_count: u64,
@@ -1662,14 +1662,14 @@ pub struct ModelInfo {
     pub feed_forward_size: usize,
     /// The end-of-text token, or -1 if there is none.
     pub end_of_text_token: Option<Token>,
-    /// Whether the file contains a tokenizer.
+    /// True if the file contains a tokenizer.
     pub has_tokenizer: bool,
     /// Size of the longest token in bytes, or 0 without a tokenizer.
     pub max_token_bytes: u32,
     /// The instruction set in use.
     pub isa: Option<Isa>,
-    /// Whether all weights are read directly from the file, where those of 8 bits are packed for
-    /// this CPU. 0 with copy_weights.
+    /// True if all weights are read directly from the file, in which 8-bit weights are packed for
+    /// this CPU. False with copy_weights.
     pub packed_in_place: bool,
     /// Number of parameters of the network.
     pub parameter_count: u64,
@@ -1685,7 +1685,7 @@ pub struct ModelInfo {
     /// Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens
     /// they are.
     pub end_of_text_count: u32,
-    /// The sampler's temperature with model_defaults. This and the next fields are those of
+    /// The sampler's temperature with model_defaults. This and the next fields are fields of
     /// sotto_sampler_params: the values that the file recommends, or the sampler's own defaults.
     pub default_temperature: f32,
     /// top_k with model_defaults.
@@ -1741,7 +1741,7 @@ impl From<sys::sotto_model_info> for ModelInfo {
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct WatermarkResult {
-    /// Whether z is greater than 3.
+    /// True if z is greater than 3.
     pub is_marked: bool,
     /// Number of scored tokens. If a context and its token occur several times, they are scored
     /// once.
@@ -1861,9 +1861,9 @@ pub struct SpeculationInfo {
     pub proposed_count: u64,
     /// Number of draft tokens that were accepted.
     pub accepted_count: u64,
-    /// How many of proposed_count were forced by a matcher.
+    /// Number of proposed tokens that a matcher forced.
     pub forced_proposed_count: u64,
-    /// How many of accepted_count were forced by a matcher.
+    /// Number of accepted tokens that a matcher forced.
     pub forced_accepted_count: u64,
     /// Time in nanoseconds spent making drafts.
     pub draft_ns: u64,

@@ -107,7 +107,7 @@ public enum GrammarLanguage: Int32, Sendable {
   case tools = 7
 }
 
-/// Where generated JSON contains white space.
+/// White space in generated JSON.
 public enum JSONSpace: Int32, Sendable {
   /// Wherever JSON allows it: up to max_space spaces, tabs and line breaks in one place.
   case flexible = 0
@@ -144,7 +144,7 @@ public enum InstructionSet: Int32, Sendable {
 public enum ModelTextKind: Int32, Sendable {
   /// The name of the model.
   case name = 0
-  /// Where the weights come from.
+  /// The origin of the weights.
   case source = 1
   /// The licence of the weights, usually an identifier such as mit.
   case license = 2
@@ -241,13 +241,13 @@ public enum Order: Int32, Sendable {
   case vllm = 2
 }
 
-/// How one of the remaining tokens is selected.
+/// Method that selects one of the remaining tokens.
 public enum Selection: Int32, Sendable {
   /// Draws a token with probability p, by inversion of the cumulative distribution in the order of token ids.
   case multinomial = 0
   /// Selects the most likely token, as temperature 0 does.
   case greedy = 1
-  /// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution is that of
+  /// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). It has the distribution of
   /// MULTINOMIAL.
   case gumbel = 2
   /// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It estimates the Zipf exponent
@@ -329,7 +329,7 @@ public enum LengthNorm: Int32, Sendable {
   case gnmt = 1
 }
 
-/// How SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK use minimum Bayes risk decoding (Kumar and
+/// Order of the sequences of SOTTO_SEARCH_SAMPLE. EXACT, NGRAM and CALLBACK use minimum Bayes risk decoding (Kumar and
 /// Byrne 2004): the sequence with the largest mean similarity to all sequences, including itself, comes first.
 public enum Rerank: Int32, Sendable {
   /// The order in which the sequences were drawn. The score is the log probability.
@@ -345,7 +345,7 @@ public enum Rerank: Int32, Sendable {
   case callback = 4
 }
 
-/// What happens when the KV ring is full. C stands for context_tokens and S for sink_tokens.
+/// Action when the KV ring is full. C stands for context_tokens and S for sink_tokens.
 public enum Overflow: Int32, Sendable {
   /// Generation ends with SOTTO_STOP_CONTEXT_FULL.
   case stop = 0
@@ -371,7 +371,7 @@ public struct Feature: OptionSet, Sendable {
   public static let guide = Feature(rawValue: 4)
 }
 
-/// How the hidden states of a text are combined into one embedding.
+/// Combination of the hidden states of a text into one embedding.
 public enum Pooling: Int32, Sendable {
   /// The state of the last token.
   case last = 0
@@ -379,7 +379,7 @@ public enum Pooling: Int32, Sendable {
   case mean = 1
 }
 
-/// How a second session, the guide, changes the logits of the first one.
+/// Methods by which a second session, the guide, changes the logits of the first one.
 public enum GuideMode: Int32, Sendable {
   /// No guide.
   case off = 0

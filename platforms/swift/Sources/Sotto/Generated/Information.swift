@@ -3,9 +3,9 @@ import CSotto
 
 /// State of one sequence of a matcher.
 public struct MatcherInfo: Sendable {
-  /// Whether the text is complete, so that it may end here.
+  /// True if the text is complete, so that it may end here.
   public let mayEnd: Bool
-  /// Whether the grammar allows nothing more.
+  /// True if the grammar allows nothing more.
   public let mustEnd: Bool
   /// Number of tokens that sequence 0 has accepted since it was reset.
   public let tokenCount: UInt64
@@ -33,13 +33,13 @@ public struct ModelInfo: Sendable {
   public let feedForwardSize: UInt32
   /// The end-of-text token, or -1 if there is none.
   public let endOfTextToken: Int32
-  /// Whether the file contains a tokenizer.
+  /// True if the file contains a tokenizer.
   public let hasTokenizer: Bool
   /// Size of the longest token in bytes, or 0 without a tokenizer.
   public let maxTokenBytes: UInt32
   /// The instruction set in use.
   public let isa: InstructionSet?
-  /// Whether all weights are read directly from the file, where those of 8 bits are packed for this CPU. 0 with
+  /// True if all weights are read directly from the file, in which 8-bit weights are packed for this CPU. False with
   /// copy_weights.
   public let packedInPlace: Bool
   /// Number of parameters of the network.
@@ -55,7 +55,7 @@ public struct ModelInfo: Sendable {
   public let headWeightBits: UInt32
   /// Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens they are.
   public let endOfTextCount: UInt32
-  /// The sampler's temperature with model_defaults. This and the next fields are those of sotto_sampler_params: the
+  /// The sampler's temperature with model_defaults. This and the next fields are fields of sotto_sampler_params: the
   /// values that the file recommends, or the sampler's own defaults.
   public let defaultTemperature: Float
   /// top_k with model_defaults.
@@ -104,7 +104,7 @@ public struct ModelInfo: Sendable {
 
 /// Result of sotto_watermark_detect.
 public struct WatermarkResult: Sendable {
-  /// Whether z is greater than 3.
+  /// True if z is greater than 3.
   public let isMarked: Bool
   /// Number of scored tokens. If a context and its token occur several times, they are scored once.
   public let tokenCount: UInt64
@@ -215,9 +215,9 @@ public struct SpeculationInfo: Sendable {
   public let proposedCount: UInt64
   /// Number of draft tokens that were accepted.
   public let acceptedCount: UInt64
-  /// How many of proposed_count were forced by a matcher.
+  /// Number of proposed tokens that a matcher forced.
   public let forcedProposedCount: UInt64
-  /// How many of accepted_count were forced by a matcher.
+  /// Number of accepted tokens that a matcher forced.
   public let forcedAcceptedCount: UInt64
   /// Time in nanoseconds spent making drafts.
   public let draftNs: UInt64

@@ -20,23 +20,23 @@ public struct GrammarParameters {
   /// Maximum number of white space characters in one place, with FLEXIBLE. Default: 20. Range: 0 to 2147483648.
   /// UINT32_MAX means unlimited.
   public var maxSpace: UInt32
-  /// Whether FLEXIBLE also allows white space before and after the document. Default: 0.
+  /// If true, FLEXIBLE also allows white space before and after the document. Default: 0.
   public var allowSurroundingWhitespace: Bool
   /// Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020.
   public var schemaDraft: UInt32
-  /// Whether "format" is enforced, for the formats that the standard defines. Default: 1.
+  /// If true, "format" is enforced, for the formats that the standard defines. Default: 1.
   public var assertFormats: Bool
-  /// Whether an object with "properties" may contain only those properties, and an array with a tuple only the tuple,
+  /// If true, an object with "properties" may contain only those properties, and an array with a tuple only the tuple,
   /// unless the schema says otherwise. Default: 0.
   public var forbidAdditional: Bool
-  /// Whether property names that the schema does not list count towards minProperties. The grammar cannot prevent such
+  /// If true, property names that the schema does not list count towards minProperties. The grammar cannot prevent such
   /// a name from occurring twice. Default: 0.
   public var assumeDistinctNames: Bool
-  /// Whether the text is an array of one or more calls instead of a single call. Default: 0.
+  /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
   public var parallelToolCalls: Bool
-  /// Receives warnings about rules that no text can use. May be nil.
+  /// Receives warnings about unreachable rules. May be nil.
   public var log: ((LogLevel, String) -> Void)?
-  /// Whether the members of an object may come in any order. Objects with more than 32 names in the schema, and those
+  /// If true, the members of an object may come in any order. Objects with more than 32 names in the schema, and those
   /// whose members are counted, keep the order of the schema. Default: 0.
   public var anyOrder: Bool
   /// Maximum number of digits of a number before the decimal point, after it, and in the exponent. Values of enum and
@@ -160,10 +160,10 @@ public struct ModelParameters {
   /// AVX512VNNI and AVX512AMX do; otherwise opening a model fails with INVALID_STATE. REFERENCE can be combined with
   /// every set. Default: AUTO.
   public var isa: InstructionSet
-  /// Whether the checksums of the tensors are verified. If not, only the structure of the file is. Default: 1.
+  /// If true, the checksums of the tensors are verified, otherwise only the structure of the file. Default: 1.
   public var verifyChecksums: Bool
-  /// Whether weights that the file contains in packed form for this CPU are copied into the model's memory, for example
-  /// into huge pages. After each chunk, `release` is called. Default: 0.
+  /// If true, weights that the file contains in packed form for this CPU are copied into the model's memory, for
+  /// example into huge pages. After each chunk, `release` is called. Default: 0.
   public var copyWeights: Bool
   /// Receives log messages. May be nil.
   public var log: ((LogLevel, String) -> Void)?
@@ -246,7 +246,7 @@ public struct SamplerParameters {
   /// Number of recent tokens to which the repetition, frequency and presence penalties apply. Default: 64. UINT32_MAX
   /// means all that the session holds, at most context_tokens. 0 disables it.
   public var repetitionWindow: UInt32
-  /// Whether the log probabilities in sotto_piece are computed. Default: 0.
+  /// If true, the log probabilities in sotto_piece are computed. Default: 0.
   public var logProbabilities: Bool
   /// Seed of the random numbers. Default: 0.
   public var seed: UInt64
@@ -254,14 +254,14 @@ public struct SamplerParameters {
   public var order: Order
   /// Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1.
   public var minKeep: UInt32
-  /// Stages to run instead of those of `order`. Each may occur once. A parameter that is on while its stage is missing
-  /// is an error. If the list is empty, `order` applies.
+  /// Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on while its stage is
+  /// missing is an error. If the list is empty, `order` applies.
   public var stages: [Stage] = []
   /// Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100.
   public var frequencyPenalty: Float
   /// Penalty v: l decreases by v for tokens with c(t) > 0. Default: 0 (off). Range: -100 to 100.
   public var presencePenalty: Float
-  /// Whether the windows of all penalties include the prompt. If not, they contain only generated tokens. Default: 1.
+  /// If true, the windows of all penalties include the prompt, otherwise only generated tokens. Default: 1.
   public var penalizePrompt: Bool
   /// Slope of the curve that reduces the repetition, frequency and presence penalties of older tokens in the window.
   /// Default: 0 (off). Range: 0 to 10.
@@ -329,7 +329,7 @@ public struct SamplerParameters {
   public var xtcProbability: Float
   /// Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1.
   public var xtcThreshold: Float
-  /// How one of the remaining tokens is selected. Default: MULTINOMIAL.
+  /// Method that selects one of the remaining tokens. Default: MULTINOMIAL.
   public var selection: Selection
   /// Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at most 20.
   public var mirostatTau: Float
@@ -343,7 +343,7 @@ public struct SamplerParameters {
   public var adaptiveDecay: Float
   /// Number of tokens that are generated before an end-of-text token is allowed. Default: 0 (off).
   public var minNewTokens: UInt32
-  /// Whether no end-of-text token is generated. Default: 0.
+  /// If true, no end-of-text token is generated. Default: 0.
   public var ignoreEnd: Bool
   /// Start s of the end decay: after t > s generated tokens, the logit l of the end-of-text token increases by |l|
   /// (f^(t-s) - 1). Default: 0.
@@ -376,7 +376,7 @@ public struct SamplerParameters {
   public var dolaRelativeTop: Float
   /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
   public var alternativeCount: UInt32
-  /// Whether temperature, top_k, top_p, min_p, typical_p, repetition_penalty, repetition_window and no_repeat_ngram
+  /// If true, temperature, top_k, top_p, min_p, typical_p, repetition_penalty, repetition_window and no_repeat_ngram
   /// take the values that the model file recommends (default_temperature and others of sotto_model_info) where they
   /// have their defaults. A sampler of its own then needs a model. Default: 0.
   public var modelDefaults: Bool
@@ -533,7 +533,7 @@ public struct SearchParameters {
   public var lengthPenalty: Float
   /// Formula of the length normalization. Default: POWER.
   public var lengthNorm: LengthNorm
-  /// When a beam search ends. Default: HEURISTIC.
+  /// Condition under which a beam search ends. Default: HEURISTIC.
   public var earlyStopping: EarlyStopping
   /// Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off). Range: 1 to 64.
   public var groupCount: UInt32
@@ -604,7 +604,7 @@ public struct SessionParameters {
   public var batchTokens: UInt32
   /// Number of threads that evaluate tokens. With 1, everything runs on the calling thread. Default: 1. Range: 1 to 64.
   public var threadCount: UInt32
-  /// What happens when the KV ring is full. Default: STOP.
+  /// Action when the KV ring is full. Default: STOP.
   public var overflow: Overflow
   /// Number of tokens at the start of the stream that RING and SHIFT never drop. Must be 0 with SOTTO_OVERFLOW_STOP.
   /// Default: UINT32_MAX (4, or context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP). Range: 0 to
@@ -661,7 +661,7 @@ public struct SessionParameters {
 /// Conditions that end generation. Tokens and time are counted from the last prefill. Arrays are copied; they may be
 /// NULL if their count is 0.
 public struct StopParameters {
-  /// Whether the emitted text includes the stop string. If not, the text ends before it. Default: 0.
+  /// If true, the emitted text includes the stop string, otherwise it ends before it. Default: 0.
   public var includeStopText: Bool
   /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off).
   public var maxTokens: UInt64
@@ -718,7 +718,7 @@ public struct StopParameters {
 
 /// Parameters of guidance.
 public struct GuideParameters {
-  /// How the guide changes the logits. Default: CFG.
+  /// Method by which the guide changes the logits. Default: CFG.
   public var mode: GuideMode
   /// Strength of CFG. Default: 1.5. Range: 0 to 100. 1 disables it.
   public var scale: Float

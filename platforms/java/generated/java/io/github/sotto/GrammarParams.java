@@ -26,28 +26,28 @@ public final class GrammarParams {
      * UINT32_MAX means unlimited.
      */
     public int maxSpace;
-    /** Whether FLEXIBLE also allows white space before and after the document. Default: 0. */
+    /** If true, FLEXIBLE also allows white space before and after the document. Default: 0. */
     public boolean allowSurroundingWhitespace;
     /** Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020. */
     public int schemaDraft;
-    /** Whether "format" is enforced, for the formats that the standard defines. Default: 1. */
+    /** If true, "format" is enforced, for the formats that the standard defines. Default: 1. */
     public boolean assertFormats;
     /**
-     * Whether an object with "properties" may contain only those properties, and an array with a tuple only the tuple,
+     * If true, an object with "properties" may contain only those properties, and an array with a tuple only the tuple,
      * unless the schema says otherwise. Default: 0.
      */
     public boolean forbidAdditional;
     /**
-     * Whether property names that the schema does not list count towards minProperties. The grammar cannot prevent such
-     * a name from occurring twice. Default: 0.
+     * If true, property names that the schema does not list count towards minProperties. The grammar cannot prevent
+     * such a name from occurring twice. Default: 0.
      */
     public boolean assumeDistinctNames;
-    /** Whether the text is an array of one or more calls instead of a single call. Default: 0. */
+    /** If true, the text is an array of one or more calls instead of a single call. Default: 0. */
     public boolean parallelToolCalls;
-    /** Receives warnings about rules that no text can use. May be null. */
+    /** Receives warnings about unreachable rules. May be null. */
     public Callbacks.Log log;
     /**
-     * Whether the members of an object may come in any order. Objects with more than 32 names in the schema, and those
+     * If true, the members of an object may come in any order. Objects with more than 32 names in the schema, and those
      * whose members are counted, keep the order of the schema. Default: 0.
      */
     public boolean anyOrder;

@@ -3,9 +3,9 @@ package io.github.sotto;
 
 /** State of one sequence of a matcher. */
 public final class MatcherInfo {
-    /** Whether the text is complete, so that it may end here. */
+    /** True if the text is complete, so that it may end here. */
     public boolean mayEnd;
-    /** Whether the grammar allows nothing more. */
+    /** True if the grammar allows nothing more. */
     public boolean mustEnd;
     /** Number of tokens that sequence 0 has accepted since it was reset. */
     public long tokenCount;

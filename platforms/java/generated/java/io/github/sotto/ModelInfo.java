@@ -17,14 +17,14 @@ public final class ModelInfo {
     public int feedForwardSize;
     /** The end-of-text token, or -1 if there is none. */
     public int endOfTextToken;
-    /** Whether the file contains a tokenizer. */
+    /** True if the file contains a tokenizer. */
     public boolean hasTokenizer;
     /** Size of the longest token in bytes, or 0 without a tokenizer. */
     public int maxTokenBytes;
     /** The instruction set in use. */
     public Isa isa;
     /**
-     * Whether all weights are read directly from the file, where those of 8 bits are packed for this CPU. 0 with
+     * True if all weights are read directly from the file, in which 8-bit weights are packed for this CPU. False with
      * copy_weights.
      */
     public boolean packedInPlace;
@@ -44,7 +44,7 @@ public final class ModelInfo {
     /** Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens they are. */
     public int endOfTextCount;
     /**
-     * The sampler's temperature with model_defaults. This and the next fields are those of sotto_sampler_params: the
+     * The sampler's temperature with model_defaults. This and the next fields are fields of sotto_sampler_params: the
      * values that the file recommends, or the sampler's own defaults.
      */
     public float defaultTemperature;

@@ -9,10 +9,10 @@ public final class ModelParams {
      * every set. Default: AUTO.
      */
     public Isa isa;
-    /** Whether the checksums of the tensors are verified. If not, only the structure of the file is. Default: 1. */
+    /** If true, the checksums of the tensors are verified, otherwise only the structure of the file. Default: 1. */
     public boolean verifyChecksums;
     /**
-     * Whether weights that the file contains in packed form for this CPU are copied into the model's memory, for
+     * If true, weights that the file contains in packed form for this CPU are copied into the model's memory, for
      * example into huge pages. After each chunk, `release` is called. Default: 0.
      */
     public boolean copyWeights;

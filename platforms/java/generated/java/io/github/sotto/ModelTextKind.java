@@ -5,7 +5,7 @@ package io.github.sotto;
 public enum ModelTextKind implements Constant {
     /** The name of the model. */
     NAME(0),
-    /** Where the weights come from. */
+    /** The origin of the weights. */
     SOURCE(1),
     /** The licence of the weights, usually an identifier such as mit. */
     LICENSE(2),

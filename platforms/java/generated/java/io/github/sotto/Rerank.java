@@ -2,7 +2,7 @@
 package io.github.sotto;
 
 /**
- * How SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK use minimum Bayes risk decoding (Kumar and
+ * Order of the sequences of SOTTO_SEARCH_SAMPLE. EXACT, NGRAM and CALLBACK use minimum Bayes risk decoding (Kumar and
  * Byrne 2004): the sequence with the largest mean similarity to all sequences, including itself, comes first.
  */
 public enum Rerank implements Constant {

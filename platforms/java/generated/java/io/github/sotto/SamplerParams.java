@@ -27,7 +27,7 @@ public final class SamplerParams {
      * means all that the session holds, at most context_tokens. 0 disables it.
      */
     public int repetitionWindow;
-    /** Whether the log probabilities in sotto_piece are computed. Default: 0. */
+    /** If true, the log probabilities in sotto_piece are computed. Default: 0. */
     public boolean logProbabilities;
     /** Seed of the random numbers. Default: 0. */
     public long seed;
@@ -36,17 +36,15 @@ public final class SamplerParams {
     /** Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1. */
     public int minKeep;
     /**
-     * Stages to run instead of those of `order`. Each may occur once. A parameter that is on while its stage is missing
-     * is an error. If the list is empty, `order` applies.
+     * Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on while its stage is
+     * missing is an error. If the list is empty, `order` applies.
      */
     public Stage[] stages;
     /** Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100. */
     public float frequencyPenalty;
     /** Penalty v: l decreases by v for tokens with c(t) &gt; 0. Default: 0 (off). Range: -100 to 100. */
     public float presencePenalty;
-    /**
-     * Whether the windows of all penalties include the prompt. If not, they contain only generated tokens. Default: 1.
-     */
+    /** If true, the windows of all penalties include the prompt, otherwise only generated tokens. Default: 1. */
     public boolean penalizePrompt;
     /**
      * Slope of the curve that reduces the repetition, frequency and presence penalties of older tokens in the window.
@@ -140,7 +138,7 @@ public final class SamplerParams {
     public float xtcProbability;
     /** Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1. */
     public float xtcThreshold;
-    /** How one of the remaining tokens is selected. Default: MULTINOMIAL. */
+    /** Method that selects one of the remaining tokens. Default: MULTINOMIAL. */
     public Selection selection;
     /** Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at most 20. */
     public float mirostatTau;
@@ -154,7 +152,7 @@ public final class SamplerParams {
     public float adaptiveDecay;
     /** Number of tokens that are generated before an end-of-text token is allowed. Default: 0 (off). */
     public int minNewTokens;
-    /** Whether no end-of-text token is generated. Default: 0. */
+    /** If true, no end-of-text token is generated. Default: 0. */
     public boolean ignoreEnd;
     /**
      * Start s of the end decay: after t &gt; s generated tokens, the logit l of the end-of-text token increases by |l|
@@ -190,7 +188,7 @@ public final class SamplerParams {
     /** Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64. */
     public int alternativeCount;
     /**
-     * Whether temperature, top_k, top_p, min_p, typical_p, repetition_penalty, repetition_window and no_repeat_ngram
+     * If true, temperature, top_k, top_p, min_p, typical_p, repetition_penalty, repetition_window and no_repeat_ngram
      * take the values that the model file recommends (default_temperature and others of sotto_model_info) where they
      * have their defaults. A sampler of its own then needs a model. Default: 0.
      */

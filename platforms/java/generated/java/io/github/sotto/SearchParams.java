@@ -17,7 +17,7 @@ public final class SearchParams {
     public float lengthPenalty;
     /** Formula of the length normalization. Default: POWER. */
     public LengthNorm lengthNorm;
-    /** When a beam search ends. Default: HEURISTIC. */
+    /** Condition under which a beam search ends. Default: HEURISTIC. */
     public EarlyStopping earlyStopping;
     /** Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off). Range: 1 to 64. */
     public int groupCount;

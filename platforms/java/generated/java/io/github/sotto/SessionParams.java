@@ -18,7 +18,7 @@ public final class SessionParams {
      * to 64.
      */
     public int threadCount;
-    /** What happens when the KV ring is full. Default: STOP. */
+    /** Action when the KV ring is full. Default: STOP. */
     public Overflow overflow;
     /**
      * Number of tokens at the start of the stream that RING and SHIFT never drop. Must be 0 with SOTTO_OVERFLOW_STOP.

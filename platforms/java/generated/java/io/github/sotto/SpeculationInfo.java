@@ -9,9 +9,9 @@ public final class SpeculationInfo {
     public long proposedCount;
     /** Number of draft tokens that were accepted. */
     public long acceptedCount;
-    /** How many of proposed_count were forced by a matcher. */
+    /** Number of proposed tokens that a matcher forced. */
     public long forcedProposedCount;
-    /** How many of accepted_count were forced by a matcher. */
+    /** Number of accepted tokens that a matcher forced. */
     public long forcedAcceptedCount;
     /** Time in nanoseconds spent making drafts. */
     public long draftNs;

@@ -6,7 +6,7 @@ package io.github.sotto;
  * NULL if their count is 0.
  */
 public final class StopParams {
-    /** Whether the emitted text includes the stop string. If not, the text ends before it. Default: 0. */
+    /** If true, the emitted text includes the stop string, otherwise it ends before it. Default: 0. */
     public boolean includeStopText;
     /** Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off). */
     public long maxTokens;

@@ -3,7 +3,7 @@ package io.github.sotto;
 
 /** Result of sotto_watermark_detect. */
 public final class WatermarkResult {
-    /** Whether z is greater than 3. */
+    /** True if z is greater than 3. */
     public boolean isMarked;
     /** Number of scored tokens. If a context and its token occur several times, they are scored once. */
     public long tokenCount;
