@@ -110,7 +110,7 @@ class Texts {
   explicit Texts(const std::vector<std::string>& list) {
     for (const std::string& text : list) texts_.push_back({text.data(), text.size()});
   }
-  void to_c(const sotto_text*& data, size_t& count) const { to_c(texts_, data, count); }
+  void to_c(const sotto_text*& data, size_t& count) const { detail::to_c(texts_, data, count); }
 
  private:
   std::vector<sotto_text> texts_;
@@ -121,7 +121,7 @@ class TokenLists {
   explicit TokenLists(const std::vector<std::vector<Token>>& lists) {
     for (const std::vector<Token>& list : lists) lists_.push_back({list.data(), list.size()});
   }
-  void to_c(const sotto_token_list*& data, size_t& count) const { to_c(lists_, data, count); }
+  void to_c(const sotto_token_list*& data, size_t& count) const { detail::to_c(lists_, data, count); }
 
  private:
   std::vector<sotto_token_list> lists_;
