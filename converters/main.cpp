@@ -187,9 +187,8 @@ void add_options(cli::Command& command, Arguments& arguments) {
   cli::add_value(command, "--windows", arguments.window_limit, "maximum number of windows that --evaluate uses", "N")
       .shown_default("")
       .needs("--evaluate");
-  command.add_option("--name", arguments.name, "name of the model (default: that of the checkpoint)").metavar("NAME");
-  command.add_option("--source", arguments.source, "where the weights come from (default: the checkpoint)")
-      .metavar("TEXT");
+  command.add_option("--name", arguments.name, "name of the model (default: the checkpoint's name)").metavar("NAME");
+  command.add_option("--source", arguments.source, "origin of the weights (default: the checkpoint)").metavar("TEXT");
   add_path("--vocab", arguments.vocabulary, "directory or GGUF file to read the tokenizer from").metavar("PATH");
   const auto set_activation = [&arguments](const std::string& name) {
     arguments.reading.activation = find_activation(name);

@@ -4,7 +4,7 @@ Fields with a column `cli` become options. Its keys:
   option   spellings between commas; the first is the main one, others are names that other programs use
   group    heading of the help text
   help     one line for the help text; not the same as `doc`, which defines the parameter
-  needs    options of which one must be given; by default those of the parameters in `needs`
+  needs    options of which one must be given; by default the options of the parameters in `needs`
   json     names in JSON between commas if they are not the field's; the first is the one that is written
   metavar  placeholder of the value; by default X, N, TOKEN or NAME by type
   shown    default that the help text shows if it is not the value

@@ -5,7 +5,7 @@ import html
 from bindings import MARK, counts_its_own, documentation, info_structs, params_structs, public_enums, visible, wrap
 from tables import Tables, snake_to_camel
 
-# What the language calls NULL, 1 and 0.
+# The names of NULL, 1 and 0 in the language.
 WORDS_OF_C = ("null", "true", "false")
 CLASSES = "platforms/java/generated/java/io/github/sotto"
 JNI = "platforms/java/jni/generated"

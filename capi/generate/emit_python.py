@@ -5,7 +5,7 @@ from bindings import (MARK, callbacks, counts_its_own, documentation, functions,
                       visible, wrap)
 from tables import Tables, snake_to_camel
 
-# What the language calls NULL, 1 and 0.
+# The names of NULL, 1 and 0 in the language.
 WORDS_OF_C = ("None", "True", "False")
 FOLDER = "platforms/python/sotto/generated"
 PACKAGE = "platforms/python/sotto/__init__.py"

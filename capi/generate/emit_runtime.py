@@ -19,7 +19,7 @@ ALIASES = {"sotto_text": "TextView", "sotto_token_list": "TokenList", "sotto_tok
            "sotto_score": "ScoreResult", "sotto_logits_fn": "LogitsFunction", "sotto_piece_fn": "PieceFunction",
            "sotto_draft_fn": "DraftFunction", "sotto_similarity_fn": "SimilarityFunction",
            "sotto_step_fn": "StepFunction", "sotto_log_fn": "LogFunction", "sotto_release_fn": "ReleaseFunction"}
-# Structs that the runtime returns. Their layout is that of C, but statuses have the type Status.
+# Structs that the runtime returns. They have the layout of the C structs, but statuses have the type Status.
 RESULTS = {"sotto_sequence": "SearchSequence"}
 # Declarations of the classes that the handles of the C interface stand for.
 OBJECTS = {"sotto_model": "class Model", "sotto_session": "class Session", "sotto_vocabulary": "struct Vocabulary"}
@@ -296,7 +296,7 @@ def status_header(tables: t.Tables) -> str:
 
 namespace sotto {{
 
-// What a function returns: kOk, why generation ended (positive), or why it failed (negative).
+// The result of a function: kOk, the reason why generation ended (positive), or the failure (negative).
 {enum_text("Status", tables.enum("sotto_status").values, "[[nodiscard]] ")}
 const char* status_text(Status status);
 

@@ -6,14 +6,14 @@ from bindings import (MARK, callbacks, counts_its_own, documentation, functions,
                       visible, wrap)
 from tables import Tables, snake_to_camel
 
-# What the language calls NULL, 1 and 0.
+# The names of NULL, 1 and 0 in the language.
 WORDS_OF_C = ("none", "true", "false")
 C_TYPES = {"int32_t": "i32", "uint8_t": "u8", "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "double": "f64",
            "size_t": "usize", "sotto_token": "sotto_token", "void": "c_void", "char": "u8"}
 ELEMENTS = {"sotto_text": "String", "sotto_token": "Token", "sotto_stage": "Stage", "uint32_t": "u32",
             "sotto_token_list": "Vec<Token>", "sotto_token_bias": "(Token, f32)",
             "sotto_sequence_bias": "(Vec<Token>, f32)"}
-# How lists of other structs become C's; lists of plain values are used in place.
+# The conversion of lists of other structs to C's; lists of plain values are used in place.
 CONVERSIONS = {"sotto_text": "texts", "sotto_token_list": "token_lists", "sotto_token_bias": "token_biases",
                "sotto_sequence_bias": "sequence_biases"}
 # The type that holds a callback, what its setter takes, and how that is held.
@@ -24,7 +24,7 @@ CALLBACKS = {
     "sotto_step_fn": ("OnStep<'f>", "impl FnMut(u32, Token) -> ControlFlow<()> + 'f", "Box"),
     "sotto_draft_fn": ("DraftFunction", "impl FnMut(&[Token], &[f32], &mut [Token]) -> usize + Send + 'static", "Box"),
 }
-# What a setter takes of an object, and what of that is kept.
+# The argument of a setter of an object, and the part of it that is kept.
 OBJECTS = {"sotto_vocabulary": ("Vocabulary", "&Vocabulary", "clone()"), "sotto_session": ("Session", "Session", "")}
 # The functions of sotto_executor, which have no types of their own in C.
 EXECUTOR = {
@@ -170,7 +170,7 @@ def enums_lines(tables):
 
 def status_lines(tables):
     values = [value for value in tables.enum("sotto_status").values if value.value < 0]
-    lines = ["/// What is wrong with a call.", "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]", "#[non_exhaustive]",
+    lines = ["/// The kind of an error.", "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]", "#[non_exhaustive]",
              "pub enum Status {"]
     for value in values:
         lines += [*doc(value.doc, "    "), f"    {value.camel},"]

@@ -2,7 +2,7 @@
 from bindings import MARK, counts_its_own, documentation, info_structs, params_structs, public_enums, visible, wrap
 from tables import Tables, snake_to_camel, snake_to_lower_camel
 
-# What the language calls NULL, 1 and 0.
+# The names of NULL, 1 and 0 in the language.
 WORDS_OF_C = ("nil", "true", "false")
 FOLDER = "platforms/swift/Sources/Sotto/Generated"
 NAMES = {"sotto_isa": "InstructionSet", "sotto_json_space": "JSONSpace"}  # in place of the name in C

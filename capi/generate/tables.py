@@ -17,7 +17,7 @@ FLOATS = {"float", "double"}
 # A space at which no line may be broken, until the text is written. A line that begins with "1." would be a list in Markdown.
 HARD_SPACE = "\u00a0"
 LARGEST = {"UINT32_MAX": 2**32 - 1, "UINT64_MAX": 2**64 - 1}
-# How a struct is used. params: the caller fills it in after _params_init. input: the caller fills it in. output: the library
+# The use of a struct. params: the caller fills it in after _params_init. input: the caller fills it in. output: the library
 # fills in a struct whose struct_size the caller has set. result: the library returns a pointer to it. value: other structs
 # contain it.
 STRUCT_KINDS = {"params", "input", "output", "result", "value"}
@@ -105,7 +105,7 @@ class EnumValue:
     name: str  # without the prefix: TOP_P
     value: int
     doc: str
-    text: str  # name in messages: that of the table, or by default "top p"
+    text: str  # name in messages: from the table, or by default "top p"
     columns: dict  # columns of particular enums, such as the stages of an order
 
     @property
@@ -184,7 +184,7 @@ class Field:
 
     @property
     def is_public(self) -> bool:
-        """Whether language bindings have this field."""
+        """True if language bindings have this field."""
         return self.kind not in {"struct_size", "reserved", "count", "user_data"}
 
     @property

@@ -75,7 +75,7 @@ std::string describe_other(const std::filesystem::path& path) {
     const PytorchFile file(path);
     for (const auto& [name, entry] : file.tensors()) {
       if (name.ends_with(".attn.c_q.weight")) {
-        return text + "; its tensors are those of nanochat, which has rotary positions, RMSNorm and QK normalization";
+        return text + "; its tensors belong to nanochat, which has rotary positions, RMSNorm and QK normalization";
       }
     }
     if (!file.tensors().empty()) text += "; its first tensor is " + in_quotes(file.tensors().begin()->first);

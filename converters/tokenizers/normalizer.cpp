@@ -143,7 +143,7 @@ class Reader {
     const bool is_symbol = decode(result_.space).size() == 1 && result_.space != " ";
     if (from != " " || !is_symbol) reject("normalizer Replace of other texts than a space by one character");
     if (!prepended_.empty() && prepended_ != result_.space)
-      reject("normalizer Prepend of another text than that of Replace");
+      reject("normalizers Prepend and Replace with different texts");
   }
 
   // Returns the text that replaces a character. `symbol` is written as a space, which tokens have in its place.

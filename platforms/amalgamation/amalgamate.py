@@ -1,6 +1,6 @@
 """Writes the library as two files: sotto.h, all public headers, and sotto.cpp, all sources.
 
-The lists of sources, their definitions and their instruction sets are those of CMake (compile_commands.json). The order
+The lists of sources, their definitions and their instruction sets come from CMake (compile_commands.json). The order
 of the files follows from them and from the #include lines. README.md of this folder describes the result.
 """
 import argparse
@@ -49,7 +49,7 @@ class Text:
 
     def __init__(self, directories, flatbuffers, included=(), system=()):
         self.directories = directories
-        self.flatbuffers = flatbuffers  # whose directory may be that of all system headers
+        self.flatbuffers = flatbuffers  # whose directory may contain all system headers
         self.included = set(included)  # headers that are not included again
         self.known = set(system)  # system headers that are not included again
         self.system = []  # system headers that have to be included before the text

@@ -1,7 +1,7 @@
 """Checks the amalgamation as a user would use it: with a compiler, in a directory with nothing else.
 
 The script must write the same bytes twice. The README's example must stream the README's text, and the hash of the demo
-model's logits with every instruction set and the figures of the bindings must be those of the CMake build
+model's logits with every instruction set and the figures of the bindings must equal the CMake build's
 (tests/golden). A second copy in the same program, with static functions, must not disturb the first one.
 """
 import argparse

@@ -1,4 +1,4 @@
-/* What main.c needs from a board. */
+/* The functions of a board that main.c calls. */
 #ifndef SOTTO_BAREMETAL_BOARD_H
 #define SOTTO_BAREMETAL_BOARD_H
 

@@ -249,7 +249,7 @@ func TestNothingLeaks(t *testing.T) {
 		runtime.GC()
 		time.Sleep(2 * time.Millisecond)
 	}
-	for range 50 { // what other tests left
+	for range 50 { // frees the objects of other tests
 		collectGarbage()
 	}
 	before := liveBlocks()

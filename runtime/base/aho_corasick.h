@@ -59,7 +59,7 @@ class AhoCorasick {
     }
   }
 
-  bool empty() const { return nodes_ == nullptr; }  // whether init() has not been called
+  bool empty() const { return nodes_ == nullptr; }  // true before init()
   size_t state_count() const { return node_count_; }
   State step(State state, Letter letter) const {
     for (;;) {

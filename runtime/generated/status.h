@@ -5,7 +5,7 @@
 
 namespace sotto {
 
-// What a function returns: kOk, why generation ended (positive), or why it failed (negative).
+// The result of a function: kOk, the reason why generation ended (positive), or the failure (negative).
 enum class [[nodiscard]] Status : int32_t {
   kOk = 0,
   kStopEndOfText = 1,

@@ -421,7 +421,7 @@ Status Session::heal() {
 Status Session::rewind(uint64_t count) {
   if (count > token_count()) {
     return fail(&last_error_, Status::kInvalidArgument, "token_count is ", count,
-                "; it must be at most that of the stream, ", token_count());
+                "; it must be at most the number of tokens in the stream, ", token_count());
   }
   const Status status = output_.rewind(count);
   if (status != Status::kInvalidState) return status;

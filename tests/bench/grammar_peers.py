@@ -157,7 +157,7 @@ class Sotto:
         return taken
 
     def call(self):
-        """What a call takes that does next to nothing."""
+        """Measures a call that does next to nothing."""
         call, matcher, zero, arguments = self.library.sotto_matcher_mask, None, self.zero, (None, ctypes.c_size_t(0))
         times = []
         for _ in range(2000):

@@ -204,7 +204,7 @@ TEST_F(Sessions, ErrorsSayWhatIsMissing) {
   size_t count;
   EXPECT_EQ(sotto_session_rewind(session.get(), 1), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(error_of(session.get(), SOTTO_INVALID_ARGUMENT),
-            "token_count is 1; it must be at most that of the stream, 0");
+            "token_count is 1; it must be at most the number of tokens in the stream, 0");
   EXPECT_EQ(sotto_session_logits(session.get(), &floats, &count), SOTTO_INVALID_STATE);
   EXPECT_EQ(error_of(session.get(), SOTTO_INVALID_STATE), nothing);
   const sotto_token outside[] = {1, 1 << 30};

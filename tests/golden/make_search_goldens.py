@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes tests/golden/data/searches.json: what transformers' generate() finds by beam search and contrastive search.
 
-Needs torch, transformers and safetensors; not run by the tests. Beam search is that of transformers 5; groups and contrastive
+Needs torch, transformers and safetensors; not run by the tests. Beam search comes from transformers 5; groups and contrastive
 search left it in version 5, so theirs are made by version 4.46 and added to the file:
 
   python3 make_search_goldens.py               (transformers 5: begins the file)

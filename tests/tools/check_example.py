@@ -34,7 +34,7 @@ def run(command, *arguments):
 
 
 def check_failure(command, status, words, *arguments):
-    """`go run` ends with status 1 and prints that of the program."""
+    """`go run` ends with status 1 and prints the program's status."""
     done = run(command, *arguments)
     if done.returncode != status and f"exit status {status}\n" not in done.stderr or words not in done.stderr:
         sys.exit(f"{command} with {len(arguments)} arguments ended with {done.returncode}, not {status} and {words!r}:\n"

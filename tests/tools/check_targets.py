@@ -58,7 +58,7 @@ def main():
     parser.add_argument("root", type=pathlib.Path)
     args = parser.parse_args()
     stand_in = tempfile.TemporaryDirectory()
-    # Of the others' own headers what is used; where those of this machine ask which x86 it is, it is none.
+    # The headers of other systems that are used. Headers of this machine that test for x86 find none.
     texts = {"android/api-level.h": "", "TargetConditionals.h": "", "gnu/stubs-32.h": "",
              "sys/sysctl.h": "#include <stddef.h>\n"
                              "extern \"C\" int sysctlbyname(const char*, void*, size_t*, void*, size_t);\n",
@@ -67,7 +67,7 @@ def main():
         header = pathlib.Path(stand_in.name) / name
         header.parent.mkdir(exist_ok=True)
         header.write_text(text)
-    # What the headers of glibc and libstdc++ need, and a name of Clang's for Apple that is glibc's, too.
+    # Names that the headers of glibc and libstdc++ need, and a name of Clang for Apple that glibc also uses.
     system = ["-D_GNU_SOURCE", "-U__nonnull", "-D__regparm__(count)=", "-isystem", stand_in.name]
     paths = system_includes(args.compiler)
     system += [option for path in paths for option in ("-isystem", path)]

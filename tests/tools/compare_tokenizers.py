@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the token ids of the runtime with those of the Python package `tokenizers`.
+"""Compares the token ids of the runtime with the Python package `tokenizers`.
 
     compare_tokenizers.py ENCODE_TEXTS SHARED_DATA [--count N] [--only NAME]
     compare_tokenizers.py --goldens SHARED_DATA

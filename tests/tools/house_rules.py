@@ -205,6 +205,9 @@ PRIVATE_WORDS = {
     "at hand": "available", "afresh": "from scratch", "meanwhile": "in the meantime",
     "come(s)? into being": "exist", "(bits|bytes|ms|us|ns|tokens) a (weight|token|page|layer|letter|second|call)": "per",
     "(?<!there )is no (model|option|token of|symbolic|part|refusal|character)": "is not a",
+    "as long as (it|they) exists?": "while in scope, for the lifetime", "by turns": "alternately", "mend(s|ed|ing)?": "fix",
+    "(string|text|class|group|parenthesis) that is not closed": "missing closing ], unterminated",
+    "(that|those) of [^.;:]{0,60}(that|those) of": "repeat the noun",
 }
 PRIVATE_WORD = re.compile(r"(?<![\w-])(" + "|".join(PRIVATE_WORDS) + r")\b", flags=re.I)
 PROSE_SUFFIXES = SOURCE_SUFFIXES | {".md", ".txt", ".toml", ".fbs"}
@@ -220,6 +223,26 @@ def plain_words(tree):
             found = PRIVATE_WORD.search(line)
             if found:
                 yield f"{path}:{number}: '{found.group(1)}': use the field's word: {line.strip()[:80]}"
+
+
+# A comment that opens with one of these words is a fragment, unless it is the rest of a sentence.
+FRAGMENT = re.compile(r"(What|Whether|How|Some of|Those|Only with)\b", flags=re.I)
+FIRST_WORDS = re.compile(r'(\s*(//[/!]?|#|/\*\*?)|.*[;{,]\s+//|.*\bdoc = "+)\s*(?P<text>.*)')
+COMMENT_LINE = re.compile(r"\s*(//|#|/?\*)")
+
+
+def comments_open_plainly(tree):
+    """Comments open with a noun phrase or with a verb."""
+    for path, text in tree.texts(suffixes=PROSE_SUFFIXES - {".md", ".txt"}):
+        if path.startswith(QUOTED) or "/data/" in path:
+            continue
+        previous = ""
+        for number, line in enumerate(text.splitlines(), 1):
+            first = FIRST_WORDS.match(line)
+            continues = COMMENT_LINE.match(previous) and COMMENT_LINE.match(line) and not previous.rstrip().endswith(".")
+            if first and not continues and FRAGMENT.match(first["text"]):
+                yield f"{path}:{number}: open with what it is: {line.strip()[:80]}"
+            previous = line
 
 
 MARKDOWN_COLUMNS = 120
@@ -294,4 +317,4 @@ def tests_can_fail(tree):
 
 
 RULES = [top_level, include_directions, confined_headers, core_subset, machine_paths, left_open,
-         addresses, plain_words, documents_name_what_exists, documents_fit_columns, tests_can_fail]
+         addresses, plain_words, comments_open_plainly, documents_name_what_exists, documents_fit_columns, tests_can_fail]

@@ -116,7 +116,7 @@ void add_grammar_settings(Command& command, GrammarOptions& options) {
       .group(kGrammarGroup);
   add_parameters(command, kGrammarParameters, &c_params);
   add_texts(command, "--trigger,--grammar-trigger", options.params.triggers,
-            "The text is free until TEXT occurs; the grammar begins after it")
+            "Unconstrained until TEXT occurs; the grammar begins after it")
       .group(kGrammarGroup);
   add_texts(command, "--trigger-token,--trigger-tokens", options.trigger_tokens,
             "The same for one of these tokens (ids, or the text of one token)", "TOKENS")

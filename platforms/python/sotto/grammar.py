@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Vocabulary(Resource):
-    """The tokens from which a matcher selects: those of a model, or any byte strings."""
+    """The tokens from which a matcher selects: the tokens of a model, or any byte strings."""
 
     def __init__(self, tokens: Model | Sequence[Text], special: Sequence[int] = (), end_tokens: Sequence[int] = (),
                  *, _is_held: bool = False):

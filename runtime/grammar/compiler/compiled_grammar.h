@@ -31,7 +31,7 @@ struct GrammarState {
   static constexpr uint8_t kRepeats = 16;
   static constexpr uint8_t kStart = 32;  // the start state of the root or of a rule that is called
 
-  uint32_t first_move;  // index of the first move; the moves end where those of the next state begin
+  uint32_t first_move;  // index of the first move; the moves end at the next state's first move
   uint32_t first_call;
   uint8_t flags;
   // Lower bounds of the strings that may follow (lookahead.h).

@@ -103,7 +103,7 @@ class Utf8Transitions {
     return {state, steps.data(), steps.data() + steps.size()};
   }
 
-  Utf8Transition* steps_ = nullptr;      // the transitions of state 0, then those of state 1, and so on
+  Utf8Transition* steps_ = nullptr;      // the transitions of state 0, then of state 1, and so on
   uint16_t ends_[kUtf8States + 1] = {};  // the end of the transitions of each state
   uint64_t first_classes_[4] = {};
 };

@@ -141,7 +141,7 @@ class Matcher {
   uint32_t sequence_count_ = 0;
   uint32_t rollback_count_ = 0;
   uint64_t accepted_ = 0;    // number of tokens that sequence 0 has accepted
-  uint64_t rewindable_ = 0;  // how many of them can be rolled back
+  uint64_t rewindable_ = 0;  // number of them that can be rolled back
   uint64_t accepted_at_start_ = 0;
   uint32_t finish_within_ = 0;
   uint32_t* used_ = nullptr;       // with finish_within, the number of tokens of each sequence, and of the start

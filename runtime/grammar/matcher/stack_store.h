@@ -121,7 +121,7 @@ class FrameArray {
 struct StackNode {
   static constexpr uint16_t kMaxDepth = UINT16_MAX;
 
-  uint32_t first;           // index of the first frame; the frames end where those of the next node begin
+  uint32_t first;           // index of the first frame; the frames end at the next node's first frame
   uint32_t component;       // first node of its strongly connected component
   uint32_t component_size;  // 0 unless this is the first node of the component
   // Length of the longest path to the bottom of the stack, at most kMaxDepth. A component counts as one step.
@@ -147,7 +147,7 @@ struct StateSet {
   static constexpr uint8_t kUnknownClasses = 0xFF;
   static constexpr uint8_t kAccepts = 1;  // the text may end here
 
-  uint32_t first;  // index of the first state; the states end where those of the next set begin
+  uint32_t first;  // index of the first state; the states end at the next set's first state
   uint32_t hash;
   uint32_t mask;  // number of its mask in the mask cache
   uint8_t flags;

@@ -177,7 +177,7 @@ Status open_prepared_vocabulary(const VocabularySource& source, const PreparedVo
   const uint32_t token_count = source.token_count();
   if (prepared.text_count != text_count || prepared.node_count > TrieNode::kMaxIndex ||
       prepared.arrays.size() != prepared_vocabulary_size(token_count, text_count, prepared.node_count)) {
-    return corrupt_section(error, "its size is not that of this tokenizer");
+    return corrupt_section(error, "its size does not match this tokenizer");
   }
   // The memory is only read, although the type of the pointer is not const.
   Arena arena(const_cast<uint8_t*>(prepared.arrays.data()));

@@ -328,7 +328,7 @@ TEST_F(GgufTokenizerTest, EqualsTheFilesOfTransformers) {
     EXPECT_EQ(actual->added_tokens, expected->added_tokens);
   };
   check();
-  // Old files have neither a pre-tokenizer nor types other than that of normal tokens.
+  // Old files have no pre-tokenizer, and all their tokens have the type of normal tokens.
   gguf_.values.erase("tokenizer.ggml.pre");
   set_tokens({"a", "b", "\u0120", "ab", "\u0120ab", "<|endoftext|>", " \u00E9"}, {1, 1, 1, 1, 1, 1, 4});
   check();

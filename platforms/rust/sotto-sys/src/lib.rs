@@ -22,7 +22,7 @@ mod generated;
 
 pub use generated::*;
 
-/// The version of the header that these declarations follow; `sotto_version` returns that of the library.
+/// The version of the header that these declarations follow; `sotto_version` returns the library's.
 pub const SOTTO_VERSION: u32 = 1 << 16 | 1 << 8;
 
 /// Alignment in bytes of a model file's bytes and of every block passed to an `_init` function.

@@ -611,7 +611,7 @@ impl GuideMode {
     }
 }
 
-/// What is wrong with a call.
+/// The kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {

@@ -1,4 +1,4 @@
-//! What the generated parameters are made of: setters of plain fields, and lists as the C interface takes them.
+//! The parts of the generated parameters: setters of plain fields, and lists as the C interface takes them.
 
 use crate::memory::pointer_of;
 use crate::sys;

@@ -6,7 +6,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** The native methods. Handles are those of objects that {@link Resource} keeps alive. */
+/** The native methods. Handles belong to objects that {@link Resource} keeps alive. */
 final class Native {
     static {
         String path = System.getProperty("sotto.library"); // the JNI library's file, if it is not on the path

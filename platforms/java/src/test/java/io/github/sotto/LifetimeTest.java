@@ -231,7 +231,7 @@ final class LifetimeTest {
             }
             long grown = resident() - before;
             for (int i = 0; i < 100 && grown >= 40L << 20; ++i) {
-                grown = resident() - before; // what is left to the collector goes in its own time
+                grown = resident() - before; // the collector frees the others in its own time
             }
             check(grown < 40L << 20, grown + " bytes more, closed: " + isClosed); // 12 of each would be 100 MiB
         }
