@@ -276,7 +276,8 @@ void PytorchFile::add_tensors(const PickleValue& dict, const std::string& prefix
     const PickleValue* tensor = &value;
     if (has(kParameters, value.items[0]->text)) {
       const auto& arguments = value.items[1]->items;
-      if (arguments.empty() || arguments[0]->kind != Kind::kCall) fail_at(tensor_label(path(), name), "is no tensor");
+      if (arguments.empty() || arguments[0]->kind != Kind::kCall)
+        fail_at(tensor_label(path(), name), "is not a tensor");
       tensor = arguments[0];
     }
     if (!has(kTensors, tensor->items[0]->text)) continue;

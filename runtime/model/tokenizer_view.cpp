@@ -45,14 +45,14 @@ Status verify_tokens(const TokenizerView& view, Error* error) {
     if (offsets[i + 1] - offsets[i] > kMaxTokenBytes) return corrupt("more than 1024 bytes in token", i, error);
   }
   for (size_t i = 0; i < view.token_count; ++i) {
-    if (view.token_kinds[i] > TokenKind::kUnused) return corrupt("bad kind of token", i, error);
+    if (view.token_kinds[i] > TokenKind::kUnused) return corrupt("invalid kind of token", i, error);
     const bool unused = view.token_kinds[i] == TokenKind::kUnused;
     if (unused && offsets[i] != offsets[i + 1]) return corrupt("text of unused token", i, error);
   }
   for (size_t byte = 0; byte < 256; ++byte) {
     const uint32_t token = view.byte_tokens[byte];
     if (token == kNoToken) continue;
-    if (token >= view.token_count) return corrupt("bad token of byte", byte, error);
+    if (token >= view.token_count) return corrupt("invalid token of byte", byte, error);
     const auto bytes = view.bytes_of(token);
     if (bytes.size() != 1 || static_cast<uint8_t>(bytes[0]) != byte) {
       return corrupt("wrong token of byte", byte, error);
@@ -98,7 +98,7 @@ Status verify_merge_index(const TokenizerView& view, Error* error) {
   if (last_empty == index.rend()) return corrupt("merge_index is full", error);
   auto run = static_cast<size_t>(last_empty - index.rbegin());  // a run of slots continues at slot 0
   for (size_t slot = 0; slot < index.size(); ++slot) {
-    if (index[slot] > view.merges.size()) return corrupt("bad merge_index slot", slot, error);
+    if (index[slot] > view.merges.size()) return corrupt("invalid merge_index slot", slot, error);
     run = index[slot] == 0 ? 0 : run + 1;
     if (run > kMaxMergeProbes) return corrupt("merge_index is too dense at", slot, error);
   }
@@ -161,9 +161,9 @@ Status verify_scores(const TokenizerView& view, Error* error) {
   const auto is_valid = [](double score) { return std::abs(score) <= kLargest; };
   const auto bad = std::find_if_not(view.token_scores.begin(), view.token_scores.end(), is_valid);
   if (bad != view.token_scores.end()) {
-    return corrupt("bad score of token", static_cast<size_t>(bad - view.token_scores.begin()), error);
+    return corrupt("invalid score of token", static_cast<size_t>(bad - view.token_scores.begin()), error);
   }
-  return is_valid(view.unknown_score) ? Status::kOk : corrupt("bad unknown_score", error);
+  return is_valid(view.unknown_score) ? Status::kOk : corrupt("invalid unknown_score", error);
 }
 
 bool merges_ascend(const TokenizerView& view) {
@@ -234,7 +234,7 @@ Status verify_tokenizer(TokenizerView* view, uint32_t vocabulary_size, Error* er
   SOTTO_TRY(verify_normalization(*view, error));
   SOTTO_TRY(verify_scores(*view, error));
   if (view->unknown_token != kNoToken && view->unknown_token >= vocabulary_size) {
-    return corrupt("bad unknown_token", error);
+    return corrupt("invalid unknown_token", error);
   }
 
   view->max_token_bytes = 0;

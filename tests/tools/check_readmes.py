@@ -72,7 +72,7 @@ class Readmes:
 
     def main_page(self):
         [commands] = self.blocks("README.md", "sh")
-        lines = [line for line in commands.splitlines() if "HF_DIR" not in line]
+        lines = [line for line in commands.splitlines() if "CHECKPOINT" not in line]
         self.expect_text("README.md, commands", "\n".join(lines), self.tree)
         block = self.program("README.md", "c", "generate.c")
         command = re.match(r"/\* C11 or C\+\+: (.*) \*/\n", block)[1]

@@ -34,9 +34,9 @@ const Damage kDamages[] = {
     {"token_offsets do not span token_bytes", [](auto& d) { d.token_bytes.pop_back(); }},
     {"token_offsets decrease at 4", [](auto& d) { d.token_offsets[4] = 1000; }},
     {"more than 1024 bytes in token 3", [](auto& d) { d.token_offsets[4] = 4000; }},
-    {"bad kind of token 2", [](auto& d) { d.token_kinds[2] = static_cast<TokenKind>(4); }},
+    {"invalid kind of token 2", [](auto& d) { d.token_kinds[2] = static_cast<TokenKind>(4); }},
     {"text of unused token 3", [](auto& d) { d.token_kinds[3] = TokenKind::kUnused; }},
-    {"bad token of byte 7", [](auto& d) { d.byte_tokens[7] = 9; }},
+    {"invalid token of byte 7", [](auto& d) { d.byte_tokens[7] = 9; }},
     {"wrong token of byte 97", [](auto& d) { d.byte_tokens['a'] = 1; }},
     {"wrong token of byte 97", [](auto& d) { d.byte_tokens['a'] = 3; }},
     {"token out of range in merge 1", [](auto& d) { d.merges[1].left = 9; }},
@@ -53,7 +53,7 @@ const Damage kDamages[] = {
     {"merge_index is not a power of two", [](auto& d) { d.merge_index.clear(); }},
     {"merge_index is not a power of two", [](auto& d) { d.merge_index.pop_back(); }},
     {"merge_index is full", [](auto& d) { d.merge_index.assign(8, 1); }},
-    {"bad merge_index slot 0", [](auto& d) { d.merge_index[0] = 4; }},
+    {"invalid merge_index slot 0", [](auto& d) { d.merge_index[0] = 4; }},
     {"merge_index is too dense at 255",
      [](auto& d) {
        d.merge_index.assign(1024, 1);
