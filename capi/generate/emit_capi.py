@@ -146,4 +146,5 @@ namespace sotto::capi {{
 
 
 def emit(tables: t.Tables) -> dict[str, str]:
-    return {"capi/generated/field_ends.h": field_ends_header(tables), "capi/generated/params.h": header(tables), "capi/generated/params.cpp": source(tables)}
+    return {"capi/generated/field_ends.h": field_ends_header(tables), "capi/generated/params.h": header(tables),
+            "capi/generated/params.cpp": source(tables)}

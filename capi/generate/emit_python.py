@@ -205,7 +205,8 @@ def typed_dicts_text(structs):
     """The parameters as types of keyword arguments."""
     classes = []
     for struct in structs:
-        lines = [f"class {fields_name(struct)}(TypedDict, total=False):", f'    """Keyword arguments that change {struct.camel}."""', ""]
+        lines = [f"class {fields_name(struct)}(TypedDict, total=False):",
+                 f'    """Keyword arguments that change {struct.camel}."""', ""]
         lines += [f"    {field.name}: {python_type(field)} | None" for field in visible(struct)]
         classes.append("\n".join(lines) + "\n")
     return "\n\n".join(classes)

@@ -334,7 +334,8 @@ use std::sync::Arc;
 
 def emit(tables: Tables) -> dict[str, str]:
     """Returns the text of each generated file, by path."""
-    safe = [HEAD, *enums_lines(tables), *status_lines(tables), *stop_lines(tables), *params_lines(tables), *info_lines(tables)[:-1]]
+    safe = [HEAD, *enums_lines(tables), *status_lines(tables), *stop_lines(tables), *params_lines(tables),
+            *info_lines(tables)[:-1]]
     return {"platforms/rust/sotto-sys/src/generated.rs": f"// {MARK}\n" + sys_text(tables),
             "platforms/rust/sotto-sys/tests/layout/generated.rs": f"// {MARK}\n" + layout_text(tables),
             "platforms/rust/sotto/src/generated.rs": f"// {MARK}\n" + "\n".join(safe) + "\n"}

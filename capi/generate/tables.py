@@ -58,7 +58,8 @@ class Range:
         match = re.fullmatch(r"([\[(])(.+), (.+)([\])])", text)
         if match is None:
             raise TableError(f"range {text!r} is not an interval such as [0, 1) or [1, inf)")
-        return Range(*(parse_end(end) for end in match.group(2, 3)), match.group(1) == "(", match.group(4) == ")" and match.group(3) != "inf")
+        is_open_above = match.group(4) == ")" and match.group(3) != "inf"
+        return Range(*(parse_end(end) for end in match.group(2, 3)), match.group(1) == "(", is_open_above)
 
     @property
     def is_constant(self) -> bool:
