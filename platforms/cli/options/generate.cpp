@@ -247,7 +247,7 @@ void add_search_options(Command& command, SearchOptions& options) {
   grouped(add_value(command, "--best-of", options.best_of, "Sample N texts and return the most likely", "N"))
       .shown_default("");
   grouped(add_choice(command, "--vote", params.rerank,
-                     "Of the texts of --n or --best-of, put the one first that is most like the others (exact: that "
+                     "Put first the text of --n or --best-of that is most similar to the others (exact: the one that "
                      "was sampled most often)",
                      Names(kRerankNames).subspan(2)))
       .shown_default("")
@@ -260,10 +260,11 @@ void add_search_options(Command& command, SearchOptions& options) {
   grouped(add_texts(command, "--force-phrase,--force-words", options.phrases,
                     "Beams must contain TEXT, or one of the texts of a JSON list"))
       .needs("--num-beams");
-  grouped(add_value(command, "--penalty-alpha", options.penalty_alpha,
-                    "Contrastive search among the --top-k most likely tokens (4 unless given): weight of being unlike "
-                    "the text so far",
-                    "X"))
+  grouped(
+      add_value(command, "--penalty-alpha", options.penalty_alpha,
+                "Contrastive search among the --top-k most likely tokens (4 unless given): weight of differing from "
+                "the text so far",
+                "X"))
       .shown_default("");
 }
 

@@ -121,11 +121,11 @@ void add_bias(Command& command, SamplerOptions& options) {
       "Never generate all tokens of TEXT in a row, with or without a space before it (for the text in any tokens: "
       "--banned-string)",
       "TEXT");
-  add("--allowed-tokens,--allowed-token-ids", options.allowed, "Only these tokens (ids, or the tokens of a text)",
-      "TOKENS");
-  add("--suppress-tokens,--suppressed-tokens", options.suppressed, "Never these tokens", "TOKENS");
+  add("--allowed-tokens,--allowed-token-ids", options.allowed,
+      "Generate only these tokens (ids, or the tokens of a text)", "TOKENS");
+  add("--suppress-tokens,--suppressed-tokens", options.suppressed, "Never generate these tokens", "TOKENS");
   add("--begin-suppress-tokens,--begin-suppressed-tokens", options.begin_suppressed,
-      "Not these as the first generated token", "TOKENS");
+      "Never generate these as the first token", "TOKENS");
   add_value(command, "--force-prefix,--forced-prefix", options.forced_prefix, "The generated text begins with TEXT",
             "TEXT")
       .group(kBiasGroup);

@@ -186,7 +186,8 @@ int run_sample(const SampleOptions& options) {
 
 void add_sample(Command& app, Run& run) {
   auto options = std::make_shared<SampleOptions>();
-  Command& command = app.add_command("sample", "Show which tokens the sampler keeps of given logits, and how likely");
+  Command& command =
+      app.add_command("sample", "Show which tokens of given logits the sampler keeps, with their probabilities");
   command
       .add_option(
           "--jsonl", [options](const std::string& path) { options->path = path; },

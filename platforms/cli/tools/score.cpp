@@ -145,7 +145,7 @@ int run_score(const ScoreOptions& options) {
 
 void add_score(Command& app, Run& run) {
   auto options = std::make_shared<ScoreOptions>();
-  Command& command = app.add_command("score", "Compute how likely a model finds a text");
+  Command& command = app.add_command("score", "Compute the probability of a text under a model");
   add_model_option(command, options->model);
   add_text_input(command, options->input);
   command.add_flag("--parse-special", options->special, kSpecialHelp);
