@@ -135,7 +135,7 @@ func CompileGrammar(source string, params *GrammarParams) (*Grammar, error) {
 	}
 	chars, size := charsOf(source)
 	room := C.sotto_grammar_typical_memory(size)
-	for limit := 64 * room; ; room *= 4 {
+	for limit := 64 * room; ; room *= 8 {
 		memory, err := newBlock(room)
 		if err != nil {
 			return nil, err

@@ -107,7 +107,7 @@ NATIVE(jlong, grammarCompile)
     params.log_user_data = callbacks;
   }
   size_t room = sotto_grammar_typical_memory(size);
-  for (const size_t limit = 64 * room;; room *= 4) {
+  for (const size_t limit = 64 * room;; room *= 8) {
     sotto_posix_memory memory;
     if (!allocate(env, room, &memory)) return 0;
     sotto_grammar* grammar = nullptr;

@@ -99,7 +99,7 @@ class Grammar(Resource):
                 status = lib.sotto_grammar_compile(data, len(data), given, memory.address, size, handle, used, error)
                 if status != Status.GRAMMAR_TOO_LARGE or size >= limit:
                     break
-                size *= 4
+                size *= 8
         finally:
             if vocabulary:
                 vocabulary._release()

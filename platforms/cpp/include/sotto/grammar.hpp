@@ -129,7 +129,7 @@ class Grammar {
     }
     const size_t limit = params.memory_limit;
     for (size_t size = std::min(sotto_grammar_typical_memory(source.size()), limit);;
-         size = size < limit / 2 ? 2 * size : limit) {
+         size = size < limit / 8 ? 8 * size : limit) {
       detail::Report report;
       Memory memory;
       SOTTO_HPP_TRY_(detail::allocate(size, memory));

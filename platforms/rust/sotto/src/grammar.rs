@@ -201,8 +201,8 @@ impl Grammar {
                     report.out(),
                 )
             });
-            if status == sys::SOTTO_GRAMMAR_TOO_LARGE && size < memory_limit / 4 {
-                size *= 4;
+            if status == sys::SOTTO_GRAMMAR_TOO_LARGE && size < memory_limit {
+                size = size.saturating_mul(8).min(memory_limit);
                 continue;
             }
             report.check(status)?;

@@ -96,7 +96,7 @@ private func compile(_ source: String, _ parameters: GrammarParameters) throws -
     var details = newError()
     let status = sotto_grammar_compile(text.text, text.size, &given, memory.address, room, &made, &used, &details)
     if status == Status.grammarTooLarge.rawValue && room < limit {
-      room *= 4
+      room *= 8
       continue
     }
     try check(status, details)
