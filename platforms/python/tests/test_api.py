@@ -1,8 +1,10 @@
 """Tests of every part of the Python interface."""
 import asyncio
+import json
 import math
 import pathlib
 import re
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -397,6 +399,30 @@ class SamplerTest(unittest.TestCase):
         size = MODEL.info.vocabulary_size
         self.assertTrue(sotto.detect_watermark(tokens, size, mark).is_marked)
         self.assertFalse(sotto.detect_watermark(tokens, size, mark, key=8).is_marked)
+
+
+class LogitsProcessorTest(unittest.TestCase):
+    def test_rows_follow_the_grammar_and_beams_may_be_exchanged(self):
+        try:
+            import numpy
+        except ModuleNotFoundError:
+            self.skipTest("numpy is not installed")
+        example = runpy.run_path(str(PACKAGE / "examples" / "logits_processor.py"))
+        pieces, end = [*(bytes([byte]) for byte in range(256)), b'": ', b"</s>"], 257
+        vocabulary = sotto.Vocabulary(pieces, special=[end], end_tokens=[end])
+        grammar = sotto.Grammar.json_schema(example["SCHEMA"])
+        processor = example["GrammarLogitsProcessor"](grammar, vocabulary, finish_within=80)
+        random, prompt = numpy.random.default_rng(4), [5, 6, 7]
+        rows = [list(prompt), list(prompt)]
+        for _ in range(90):
+            scores = processor(numpy.array(rows), random.normal(size=(2, 260)).astype(numpy.float32))
+            self.assertTrue(numpy.isneginf(scores[:, 258:]).all())
+            rows = [row + [int(token)] for row, token in zip(rows, scores.argmax(1))]
+            if random.random() < 0.2:
+                rows = [rows[1], rows[1] if random.random() < 0.5 else rows[0]]
+        for row in rows:
+            text = b"".join(pieces[token] for token in row[3:row.index(end)])
+            self.assertEqual(set(json.loads(text)), {"name", "age"})
 
 
 class PackageTest(unittest.TestCase):
