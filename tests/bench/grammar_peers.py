@@ -1,6 +1,7 @@
-"""Compares the times of Sotto's, llama.cpp's and xgrammar's grammar engines in one run: the same grammars, texts and tokens.
+"""Compares the times of Sotto's, llama.cpp's, llguidance's and xgrammar's grammar engines in one run: the same grammars,
+texts and tokens.
 
-    pip install llama-cpp-python xgrammar numpy
+    pip install llama-cpp-python llguidance xgrammar numpy
     python3 tests/bench/grammar_peers.py build/release/lib/libsotto.so.1 --vocabulary ggml-vocab-gpt-2.gguf
 
 Runs by hand, not in CI. The vocabulary is any GGUF file of a byte-level tokenizer. For each grammar every engine in turn, in a
@@ -28,13 +29,12 @@ import time
 
 import llama_cpp.llama_cpp as llama
 import numpy
-import xgrammar
 from llama_cpp import llama_grammar
 
 from grammar_peers_workloads import SCHEMA, made_workloads, read_workloads
 
 DATA = pathlib.Path(os.environ.get("SOTTO_TEST_DATA", pathlib.Path(__file__).parents[2] / "../shared/data"))
-ENGINES = ("sotto", "llama.cpp", "xgrammar")
+ENGINES = ("sotto", "llama.cpp", "llguidance", "xgrammar")
 
 
 class Vocabulary:
@@ -209,8 +209,59 @@ class Llama:
         return time.perf_counter() - begin
 
 
+class Llguidance:
+    def __init__(self, vocabulary):
+        import llguidance
+        import llguidance.numpy
+
+        class Tokenizer:
+            eos_token_id, bos_token_id, special_token_ids = vocabulary.end, None, [vocabulary.end]
+            tokens = [piece if token != vocabulary.end else b"" for token, piece in enumerate(vocabulary.pieces)]
+
+            def __call__(self, text):
+                return [vocabulary.ids[bytes([byte])] for byte in text]
+
+        self.package, self.count = llguidance, vocabulary.count
+        self.tokenizer = llguidance.LLTokenizer(llguidance.TokenizerWrapper(Tokenizer()))
+        self.bits = llguidance.numpy.allocate_token_bitmask(1, vocabulary.count)
+
+    def compile(self, language, source):
+        matcher = self.package.LLMatcher
+        begin = time.perf_counter()
+        grammar = (matcher.grammar_from_json_schema(source) if language == SCHEMA
+                   else matcher.grammar_from_lark(self.package.gbnf_to_lark.any_to_lark(source)))
+        self.matcher = matcher(self.tokenizer, grammar)
+        taken = time.perf_counter() - begin
+        if self.matcher.is_error():
+            raise Refused(self.matcher.get_error())
+        return taken
+
+    def restart(self):
+        self.matcher.reset()
+
+    def mask(self):
+        fill, matcher, bits = self.package.numpy.fill_next_token_bitmask, self.matcher, self.bits
+        begin = time.perf_counter()
+        fill(matcher, bits)
+        return time.perf_counter() - begin
+
+    def allowed(self):
+        return numpy.unpackbits(self.bits.view(numpy.uint8), bitorder="little")[:self.count].astype(bool)
+
+    def accept(self, token):
+        begin = time.perf_counter()
+        accepted = self.matcher.consume_token(token)
+        taken = time.perf_counter() - begin
+        if not accepted:
+            raise Refused(f"token {token}")
+        return taken
+
+
 class Xgrammar:
     def __init__(self, vocabulary):
+        import xgrammar
+
+        self.package = xgrammar
         info = xgrammar.TokenizerInfo(vocabulary.pieces, vocab_type=xgrammar.VocabType.RAW, vocab_size=vocabulary.count,
                                       stop_token_ids=[vocabulary.end])
         self.count = vocabulary.count
@@ -224,7 +275,7 @@ class Xgrammar:
         else:
             compiled = self.compiler.compile_grammar(source)
         taken = time.perf_counter() - begin
-        self.matcher = xgrammar.GrammarMatcher(compiled)
+        self.matcher = self.package.GrammarMatcher(compiled)
         return taken
 
     def restart(self):
@@ -343,7 +394,8 @@ def summarize(results):
         row = {"grammars": len(mine), "failed": len(results) - len(mine)}
         for what in ("mask", "accept", "compile"):
             times = [value for result in mine for value in result["times"][engine][what]]
-            row[what] = {"p50": percentile(times, 0.5), "p99": percentile(times, 0.99), "max": max(times) * 1e6}
+            row[what] = {"p50": percentile(times, 0.5), "p99": percentile(times, 0.99),
+                         "p99.9": percentile(times, 0.999), "max": max(times) * 1e6}
         row["same_masks"] = sum(result["same_masks"][engine] for result in mine)
         row["positions"] = sum(result["positions"] for result in mine)
         summary[engine] = row
@@ -351,20 +403,20 @@ def summarize(results):
 
 
 def print_table(title, summary):
-    print(f"{title:24} {'mask p50':>10} {'p99':>10} {'max':>11} {'accept p50':>11} {'p99':>8} {'compile p50':>12} "
+    print(f"{title:24} {'mask p50':>10} {'p99':>10} {'p99.9':>10} {'max':>11} {'accept p50':>11} {'p99':>8} {'compile p50':>12} "
           f"{'max':>11} {'same masks':>13}")
     for engine, row in summary.items():
-        cells = [row["mask"]["p50"], row["mask"]["p99"], row["mask"]["max"], row["accept"]["p50"], row["accept"]["p99"],
-                 row["compile"]["p50"], row["compile"]["max"]]
+        cells = [row["mask"]["p50"], row["mask"]["p99"], row["mask"]["p99.9"], row["mask"]["max"], row["accept"]["p50"],
+                 row["accept"]["p99"], row["compile"]["p50"], row["compile"]["max"]]
         same = f"{row['same_masks']}/{row['positions']}"
-        print(f"  {engine:22} {cells[0]:10.2f} {cells[1]:10.1f} {cells[2]:11.1f} {cells[3]:11.2f} {cells[4]:8.1f} "
-              f"{cells[5]:12.1f} {cells[6]:11.1f} {same:>13}" + (f"  {row['failed']} failed" if row["failed"] else ""))
+        print(f"  {engine:22} {cells[0]:10.2f} {cells[1]:10.1f} {cells[2]:10.1f} {cells[3]:11.1f} {cells[4]:11.2f} "
+              f"{cells[5]:8.1f} {cells[6]:12.1f} {cells[7]:11.1f} {same:>13}" + (f"  {row['failed']} failed" if row["failed"] else ""))
     ours = summary.get("sotto")
     for engine, row in summary.items():
         if engine == "sotto" or ours is None:
             continue
-        ratios = [row["mask"][part] / ours["mask"][part] for part in ("p50", "p99", "max")]
-        print(f"  {engine + ' / sotto':22} {ratios[0]:9.0f}x {ratios[1]:9.0f}x {ratios[2]:10.0f}x {'':20} "
+        ratios = [row["mask"][part] / ours["mask"][part] for part in ("p50", "p99", "p99.9", "max")]
+        print(f"  {engine + ' / sotto':22} {ratios[0]:9.0f}x {ratios[1]:9.0f}x {ratios[2]:9.0f}x {ratios[3]:10.0f}x {'':20} "
               f"{row['compile']['p50'] / ours['compile']['p50']:11.1f}x")
 
 
@@ -379,10 +431,13 @@ def main():
     parser.add_argument("--seconds", type=float, default=20, help="at most, for one engine and grammar (default: 20)")
     parser.add_argument("--texts", type=int, default=4, help="texts a grammar (default: 4)")
     parser.add_argument("--runs", type=int, default=3, help="rounds (default: 3)")
+    parser.add_argument("--engines", default=",".join(ENGINES), help="names separated by commas (default: all)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args()
     vocabulary = Vocabulary(args.vocabulary)
-    engines = {"sotto": Sotto(args.library, vocabulary), "llama.cpp": Llama(vocabulary), "xgrammar": Xgrammar(vocabulary)}
+    peers = {"llama.cpp": Llama, "llguidance": Llguidance, "xgrammar": Xgrammar}
+    engines = {"sotto": Sotto(args.library, vocabulary),
+               **{name: peers[name](vocabulary) for name in args.engines.split(",") if name != "sotto"}}
     made = [measure(engines, vocabulary, workload, args.runs, 10 * args.seconds, None)
             for workload in made_workloads(args.texts)]
     figures = {result["name"]: summarize([result]) for result in made}
