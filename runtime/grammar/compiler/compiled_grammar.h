@@ -131,6 +131,13 @@ class CompiledGrammar {
     while (end < counts_.loops && loop(end).set == set) ++end;
     return {at<GrammarLoop>(loops_) + set, end - set};
   }
+  // Returns whether a set has more than 32 members, so that the count of a frame needs more than 32 bits.
+  bool has_large_sets() const {
+    for (uint32_t i = 0; i < counts_.loops; ++i) {
+      if (loop(i).set != kNoSet && i - loop(i).set >= 32) return true;
+    }
+    return false;
+  }
   // Returns the token ranges, which are sorted and disjoint.
   std::span<const TokenRange> token_ranges() const { return {at<TokenRange>(token_ranges_), counts_.token_ranges}; }
   // The class of a token that no literal names.

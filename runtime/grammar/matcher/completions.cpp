@@ -19,9 +19,9 @@ uint32_t to_end(const CompiledGrammar& grammar, const uint32_t* costs, uint32_t 
 }
 
 // Returns the cost of the members that a set requires and `read` does not contain.
-uint32_t cost_of_members(const CompiledGrammar& grammar, const uint32_t* costs, uint32_t set, uint32_t read) {
+uint32_t cost_of_members(const CompiledGrammar& grammar, const uint32_t* costs, uint32_t set, uint64_t read) {
   uint32_t cost = 0;
-  uint32_t bit = 1;
+  uint64_t bit = 1;
   for (const GrammarLoop& member : grammar.members(set)) {
     if (member.minimum == 1 && (read & bit) == 0) cost = add_completions(cost, costs[member.rule_start]);
     bit <<= 1;
@@ -30,9 +30,9 @@ uint32_t cost_of_members(const CompiledGrammar& grammar, const uint32_t* costs, 
 }
 
 // Returns the set of members that have been read after one that belongs to the loop.
-uint32_t add_member(const CompiledGrammar& grammar, uint32_t loop, uint32_t read) {
+uint64_t add_member(const CompiledGrammar& grammar, uint32_t loop, uint64_t read) {
   const GrammarLoop& member = grammar.loop(loop);
-  return member.maximum == 1 ? read | 1u << (loop - member.set) : read;
+  return member.maximum == 1 ? read | uint64_t{1} << (loop - member.set) : read;
 }
 
 // Returns the cost of a call and of everything after it in the rule.
@@ -43,7 +43,7 @@ uint32_t cost_of_call(const CompiledGrammar& grammar, const uint32_t* costs, con
     if (loop.set == kNoSet) {
       cost = multiply(cost, std::max(loop.minimum, 1u));
     } else {
-      const uint32_t read = add_member(grammar, call.loop, 0);
+      const uint64_t read = add_member(grammar, call.loop, 0);
       cost = add_completions(cost, cost_of_members(grammar, costs, loop.set, read));
     }
   }
@@ -250,7 +250,7 @@ void Completions::init(const CompiledGrammar& grammar, const Vocabulary& vocabul
   search.run(grammar, vocabulary, state_completions_);
 }
 
-uint32_t Completions::after_call(uint32_t state, uint32_t loop, uint32_t count) const {
+uint32_t Completions::after_call(uint32_t state, uint32_t loop, uint64_t count) const {
   const uint32_t rest = to_end(*grammar_, state_completions_, state);
   if (loop == kNoLoop) return rest;
   const GrammarLoop& bounds = grammar_->loop(loop);
@@ -258,7 +258,7 @@ uint32_t Completions::after_call(uint32_t state, uint32_t loop, uint32_t count) 
     return add_completions(
         rest, cost_of_members(*grammar_, state_completions_, bounds.set, add_member(*grammar_, loop, count)));
   }
-  const uint32_t missing = bounds.minimum > count ? bounds.minimum - count - 1 : 0;
+  const auto missing = static_cast<uint32_t>(bounds.minimum > count ? bounds.minimum - count - 1 : 0);
   return add_completions(rest, multiply(state_completions_[bounds.rule_start], missing));
 }
 

@@ -34,7 +34,7 @@ class Completions {
   uint32_t completion_of(uint32_t state) const { return state_completions_[state]; }
   // Returns the tokens between the end of a called rule and the end of the caller's rule, which continues in `state`. A
   // call by a loop has read `count` repetitions before, or that set of members (GrammarLoop).
-  uint32_t after_call(uint32_t state, uint32_t loop, uint32_t count) const;
+  uint32_t after_call(uint32_t state, uint32_t loop, uint64_t count) const;
 
  private:
   const CompiledGrammar* grammar_ = nullptr;

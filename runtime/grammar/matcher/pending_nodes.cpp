@@ -15,9 +15,10 @@ void PendingNodes::layout(Arena& arena, const CompiledGrammar& grammar, const Ma
   nodes_ = arena.take<Pending>(capacity_);
   const bool has_loops = grammar.counts().loops > 0;
   links_ = arena.take<Link>(link_capacity_);
-  link_counts_ = has_loops ? arena.take<LinkCount>(link_capacity_) : nullptr;
+  link_counts_ = has_loops ? arena.take<FrameCount>(link_capacity_) : nullptr;
+  link_high_ = grammar.has_large_sets() ? arena.take<uint32_t>(link_capacity_) : nullptr;
   groups_ = arena.take<Group>(capacity_);
-  frames_.layout(arena, frame_capacity_, has_loops);
+  frames_.layout(arena, frame_capacity_, grammar);
   members_ = arena.take<uint32_t>(capacity_);
   ends_ = arena.take<uint32_t>(capacity_);
   components_.layout(arena, capacity_, frame_capacity_);

@@ -53,7 +53,10 @@ class PendingNodes {
   bool link(uint32_t index, const StackFrame& frame) {
     if (link_count_ == link_capacity_ || index >= count_) return false;
     links_[link_count_] = {{frame.state, frame.parent}, nodes_[index].first_link};
-    if (link_counts_ != nullptr) link_counts_[link_count_] = {frame.loop, frame.count};
+    if (link_counts_ != nullptr) {
+      link_counts_[link_count_].loop = frame.loop;
+      set_count(link_count_, frame.count);
+    }
     nodes_[index].first_link = link_count_++;
     return true;
   }
@@ -69,9 +72,13 @@ class PendingNodes {
   StackFrame frame_of(uint32_t link) const {
     const PlainFrame& frame = links_[link].frame;
     if (link_counts_ == nullptr) return {frame.state, frame.parent};
-    return {frame.state, frame.parent, link_counts_[link].loop, link_counts_[link].count};
+    const uint64_t above = link_high_ == nullptr ? 0 : uint64_t{link_high_[link]} << 32;
+    return {frame.state, frame.parent, link_counts_[link].loop, above | link_counts_[link].low};
   }
-  void set_count(uint32_t link, uint32_t count) { link_counts_[link].count = count; }
+  void set_count(uint32_t link, uint64_t count) {
+    link_counts_[link].low = static_cast<uint32_t>(count);
+    if (link_high_ != nullptr) link_high_[link] = static_cast<uint32_t>(count >> 32);
+  }
 
   // Stores the nodes that the states need, and replaces the pending nodes in the states by the stored ones.
   StepResult store(std::span<StackTop> states);
@@ -85,11 +92,6 @@ class PendingNodes {
     uint32_t next;
 
     bool is_tail() const { return frame.state == kTailState; }
-  };
-  // The count of a link's frame in a grammar with loops.
-  struct LinkCount {
-    uint32_t loop;
-    uint32_t count;
   };
   // A pending node.
   struct Pending {
@@ -136,7 +138,8 @@ class PendingNodes {
   uint32_t frame_count_ = 0;
   Pending* nodes_ = nullptr;
   Link* links_ = nullptr;
-  LinkCount* link_counts_ = nullptr;  // null in grammars without loops
+  FrameCount* link_counts_ = nullptr;  // null in grammars without loops
+  uint32_t* link_high_ = nullptr;      // high halves of the counts; null in grammars without large sets
   Group* groups_ = nullptr;
   FrameArray frames_;
   uint32_t* members_ = nullptr;  // groups by component

@@ -49,7 +49,7 @@ uint32_t PrefilterFinder::repetitions_left(uint32_t state, const StackFrame& fra
   if (frame.loop == kNoLoop) return 1;
   const GrammarLoop& loop = engine_->grammar().loop(frame.loop);
   if (loop.rule_start != state || loop.set != kNoSet) return 0;
-  return loop.maximum == UINT32_MAX ? loop.maximum : loop.maximum - frame.count;
+  return loop.maximum == UINT32_MAX ? loop.maximum : loop.maximum - static_cast<uint32_t>(frame.count);
 }
 
 // Returns the prefilter of the strings that may follow a rule of one character, which begins in this state and ends

@@ -239,11 +239,11 @@ void StackStepper::return_to(const StackFrame& frame) {
   if (frame.loop == kNoLoop) return add(frame.state, frame.parent);
   const GrammarLoop& loop = grammar_->loop(frame.loop);
   if (loop.set != kNoSet) return return_to_set(frame);
-  const uint32_t count = frame.count + 1;
+  const uint64_t count = frame.count + 1;
   if (count >= loop.minimum) add(frame.state, frame.parent);
   if (count >= loop.maximum) return;
   const bool is_unbounded = loop.maximum == UINT32_MAX;
-  const uint32_t kept = is_unbounded ? std::min(count, loop.minimum) : count;
+  const uint64_t kept = is_unbounded ? std::min<uint64_t>(count, loop.minimum) : count;
   if (!pending_.link(pending_for(loop.rule_start), {frame.state, frame.parent, frame.loop, kept})) {
     fail(StepResult::kTooComplex);
   }
@@ -254,8 +254,8 @@ void StackStepper::return_to_set(const StackFrame& frame) {
   const uint32_t set = grammar_->loop(frame.loop).set;
   const auto members = grammar_->members(set);
   if (!budget_->spend(members.size())) return fail(StepResult::kTooComplex);
-  uint32_t read = frame.count;
-  if (grammar_->loop(frame.loop).maximum == 1) read |= 1u << (frame.loop - set);
+  uint64_t read = frame.count;
+  if (grammar_->loop(frame.loop).maximum == 1) read |= uint64_t{1} << (frame.loop - set);
   bool is_complete = true;
   for (uint32_t i = 0; i < members.size(); ++i) {
     const GrammarLoop& member = members[i];
@@ -383,9 +383,9 @@ bool StackStepper::ends_only(std::span<const StackTop> states, const StackTop* t
 }
 
 // Counts one more repetition, unless that reaches a bound, after which something else may follow.
-bool StackStepper::count_on(uint32_t loop, uint32_t* count) const {
+bool StackStepper::count_on(uint32_t loop, uint64_t* count) const {
   const GrammarLoop& bounds = grammar_->loop(loop);
-  const uint32_t more = *count + 1;
+  const uint64_t more = *count + 1;
   if (more == bounds.minimum || more >= bounds.maximum) return false;
   if (bounds.maximum != UINT32_MAX || more < bounds.minimum) *count = more;
   return true;

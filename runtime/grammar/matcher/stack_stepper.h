@@ -86,7 +86,7 @@ class StackStepper {
   void repeat(std::span<const char> text, size_t* taken);
   const StackTop* counting_state(std::span<const StackTop> states) const;
   bool ends_only(std::span<const StackTop> states, const StackTop* top, uint32_t symbol_class);
-  bool count_on(uint32_t loop, uint32_t* count) const;
+  bool count_on(uint32_t loop, uint64_t* count) const;
 
   const CompiledGrammar* grammar_ = nullptr;
   StackStore* store_ = nullptr;

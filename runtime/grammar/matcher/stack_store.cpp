@@ -18,7 +18,7 @@ uint64_t mix(uint64_t hash, uint64_t value) {
 
 uint64_t hash_frame(uint64_t hash, const StackFrame& frame, uint32_t parent) {
   hash = mix(hash, uint64_t{frame.state} << 32 | parent);
-  return mix(hash, uint64_t{frame.loop} << 32 | frame.count);
+  return mix(hash, uint64_t{frame.loop} << 32 ^ frame.count);
 }
 
 uint32_t hash_states(std::span<const StackTop> states, uint8_t flags) {
@@ -34,10 +34,10 @@ uint32_t relative(uint32_t parent, uint32_t first, uint32_t size) {
 
 }  // namespace
 
-void FrameArray::layout(Arena& arena, uint32_t capacity, bool has_loops) {
-  has_loops_ = has_loops;
-  frames_ = arena.take<StackFrame>(has_loops ? capacity : 0);
-  plain_ = arena.take<PlainFrame>(has_loops ? 0 : capacity);
+void FrameColumns::layout(Arena& arena, uint32_t capacity, const CompiledGrammar& grammar) {
+  plain = arena.take<PlainFrame>(capacity);
+  counts = grammar.counts().loops > 0 ? arena.take<FrameCount>(capacity) : nullptr;
+  high = grammar.has_large_sets() ? arena.take<uint32_t>(capacity) : nullptr;
 }
 
 void FrameArray::copy(FrameSpan from, uint32_t to) {
@@ -71,7 +71,7 @@ void StackStore::layout(Arena& arena, const CompiledGrammar& grammar, const Matc
   limits_ = limits;
   class_count_ = grammar.class_count();
   nodes_ = arena.take<StackNode>(size_t{limits.node_count} + 1);
-  frames_.layout(arena, limits.frame_count, grammar.counts().loops > 0);
+  frames_.layout(arena, limits.frame_count, grammar);
   sets_ = arena.take<StateSet>(size_t{limits.state_set_count} + 1);
   states_ = arena.take<StackTop>(limits.state_count);
   has_narrow_rows_ = limits.state_set_count <= UINT8_MAX + 1u;

@@ -33,17 +33,21 @@ struct StackFrame {
   uint32_t state;
   uint32_t parent;  // node below that state
   uint32_t loop = kNoLoop;
-  uint32_t count = 0;  // number of repetitions of the loop before the current one, or set of members (GrammarLoop)
+  uint64_t count = 0;  // number of repetitions of the loop before the current one, or set of members (GrammarLoop)
 
   bool operator==(const StackFrame&) const = default;
 };
 
-// A frame that belongs to no loop. Grammars without loops store frames in this form, which takes half the memory.
+// A frame that belongs to no loop.
 struct PlainFrame {
   uint32_t state;
   uint32_t parent;
+};
 
-  bool operator==(const PlainFrame&) const = default;
+// The loop of a frame, with the low half of its count.
+struct FrameCount {
+  uint32_t loop;
+  uint32_t low;
 };
 
 inline bool frame_less(const StackFrame& a, const StackFrame& b) {
@@ -53,7 +57,31 @@ inline bool frame_less(const StackFrame& a, const StackFrame& b) {
   return a.count < b.count;
 }
 
-// A view of consecutive frames in either form.
+// Frames as columns, so that a grammar needs memory only for the parts that its frames have: a count if it has loops,
+// and the high half of a count if it has sets of more than 32 members.
+struct FrameColumns {
+  PlainFrame* plain = nullptr;
+  FrameCount* counts = nullptr;
+  uint32_t* high = nullptr;
+
+  void layout(Arena& arena, uint32_t capacity, const CompiledGrammar& grammar);
+  FrameColumns from(uint32_t first) const {
+    return {plain + first, counts == nullptr ? nullptr : counts + first, high == nullptr ? nullptr : high + first};
+  }
+  StackFrame operator[](size_t i) const {
+    if (counts == nullptr) return {plain[i].state, plain[i].parent};
+    const uint64_t above = high == nullptr ? 0 : uint64_t{high[i]} << 32;
+    return {plain[i].state, plain[i].parent, counts[i].loop, above | counts[i].low};
+  }
+  void set(size_t i, const StackFrame& frame) const {
+    plain[i] = {frame.state, frame.parent};
+    if (counts == nullptr) return;
+    counts[i] = {frame.loop, static_cast<uint32_t>(frame.count)};
+    if (high != nullptr) high[i] = static_cast<uint32_t>(frame.count >> 32);
+  }
+};
+
+// A view of consecutive frames, in an array or in columns.
 class FrameSpan {
  public:
   class Iterator {
@@ -72,49 +100,37 @@ class FrameSpan {
   };
 
   FrameSpan(const StackFrame* frames, size_t size) : frames_(frames), size_(size) {}
-  FrameSpan(const PlainFrame* frames, size_t size) : plain_(frames), size_(size) {}
+  FrameSpan(const FrameColumns& columns, size_t size) : columns_(columns), size_(size) {}
 
   size_t size() const { return size_; }
-  StackFrame operator[](size_t i) const {
-    return plain_ == nullptr ? frames_[i] : StackFrame{plain_[i].state, plain_[i].parent};
-  }
+  StackFrame operator[](size_t i) const { return frames_ == nullptr ? columns_[i] : frames_[i]; }
   Iterator begin() const { return {*this, 0}; }
   Iterator end() const { return {*this, size_}; }
 
  private:
   const StackFrame* frames_ = nullptr;
-  const PlainFrame* plain_ = nullptr;
+  FrameColumns columns_;
   size_t size_;
 };
 
-// An array of frames in the form that the grammar needs.
+// An array of frames.
 class FrameArray {
  public:
-  void layout(Arena& arena, uint32_t capacity, bool has_loops);
+  void layout(Arena& arena, uint32_t capacity, const CompiledGrammar& grammar) {
+    columns_.layout(arena, capacity, grammar);
+  }
 
-  FrameSpan span(uint32_t first, uint32_t count) const {
-    return has_loops_ ? FrameSpan(frames_ + first, count) : FrameSpan(plain_ + first, count);
-  }
-  StackFrame operator[](uint32_t i) const {
-    return has_loops_ ? frames_[i] : StackFrame{plain_[i].state, plain_[i].parent};
-  }
-  uint32_t& parent(uint32_t i) { return has_loops_ ? frames_[i].parent : plain_[i].parent; }
-  void set(uint32_t i, const StackFrame& frame) {
-    if (has_loops_) {
-      frames_[i] = frame;
-    } else {
-      plain_[i] = {frame.state, frame.parent};
-    }
-  }
+  FrameSpan span(uint32_t first, uint32_t count) const { return {columns_.from(first), count}; }
+  StackFrame operator[](uint32_t i) const { return columns_[i]; }
+  uint32_t& parent(uint32_t i) { return columns_.plain[i].parent; }
+  void set(uint32_t i, const StackFrame& frame) { columns_.set(i, frame); }
   void copy(FrameSpan from, uint32_t to);
 
   // Sorts a list by frame_less and removes duplicates. Returns the number of remaining frames.
   uint32_t sort(uint32_t first, uint32_t count);
 
  private:
-  bool has_loops_ = false;
-  StackFrame* frames_ = nullptr;
-  PlainFrame* plain_ = nullptr;
+  FrameColumns columns_;
 };
 
 // An open rule with everything below it on the stack.

@@ -132,11 +132,11 @@ StepResult StackTruncation::build(Entry& entry) {
 
 // Returns the representative of a frame's count. If no token can reach the minimum, the count is equivalent to zero. If
 // the minimum has been reached and no token can reach the maximum, it is equivalent to the minimum.
-uint32_t StackTruncation::representative_count(const StackFrame& frame) const {
+uint64_t StackTruncation::representative_count(const StackFrame& frame) const {
   if (frame.loop == kNoLoop) return frame.count;
   const GrammarLoop& loop = grammar_->loop(frame.loop);
   if (loop.set != kNoSet) return frame.count;
-  const uint64_t reach = uint64_t{frame.count} + longest_;
+  const uint64_t reach = frame.count + longest_;
   if (reach < loop.minimum) return keeps_completions_ ? frame.count : 0;
   const bool is_free = loop.maximum == UINT32_MAX || reach < loop.maximum;
   return frame.count >= loop.minimum && is_free ? loop.minimum : frame.count;

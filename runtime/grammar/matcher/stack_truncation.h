@@ -50,7 +50,7 @@ class StackTruncation {
   bool push_parents(const Entry& entry);
   bool push(Key key);
   StepResult build(Entry& entry);
-  uint32_t representative_count(const StackFrame& frame) const;
+  uint64_t representative_count(const StackFrame& frame) const;
 
   const CompiledGrammar* grammar_ = nullptr;
   StackStore* store_ = nullptr;
