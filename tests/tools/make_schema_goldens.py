@@ -46,9 +46,9 @@ class Maker:
         if name == "type":
             return {name: r.choice(TYPES) if r.random() < 0.7 else r.sample(TYPES, 2)}
         if name == "enum":
-            return {name: [self.scalar() for _ in range(r.randrange(1, 5))]}
+            return {name: [self.scalar() if r.random() < 0.8 else self.value(1) for _ in range(r.randrange(1, 5))]}
         if name == "const":
-            return {name: self.scalar() if r.random() < 0.9 else self.value(2)}
+            return {name: self.scalar() if r.random() < 0.7 else self.value(1)}
         if name in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
             return {name: r.choice(NUMBERS)}
         if name == "multipleOf":

@@ -100,7 +100,7 @@ bool automaton_of_words(std::span<const std::string_view> words, Workspace& work
 
 // Builds the product automaton. Its states are pairs of states.
 bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const CharacterAutomaton& b, bool negate_b,
-                        Workspace& workspace, CharacterAutomaton* automaton) {
+                        Workspace& workspace, CharacterAutomaton* automaton, uint32_t max_states) {
   const size_t mark = workspace.size();
   // Each pair of classes with a common character becomes a class.
   InternedSets classes(workspace);
@@ -138,7 +138,7 @@ bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const Charac
           state_of(p == kDead ? kDead : a.step(p, classes[kind][0]), q == kDead ? kDead : b.step(q, classes[kind][1]));
       if (to != kDead) dfa.edges.push({state, kind, to});
     }
-    if (workspace.exhausted() || states.count() > kMaxAutomatonStates || (state + 1ull) * classes.count() > kMaxCells) {
+    if (workspace.exhausted() || states.count() > max_states || (state + 1ull) * classes.count() > kMaxCells) {
       return false;
     }
   }

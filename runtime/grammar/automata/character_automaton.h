@@ -45,7 +45,7 @@ bool automaton_of_length(uint32_t minimum, uint32_t maximum, Workspace& workspac
 bool automaton_of_words(std::span<const std::string_view> words, Workspace& workspace, CharacterAutomaton* automaton);
 // Accepts the strings that both automata accept. A negated automaton stands for its complement.
 bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const CharacterAutomaton& b, bool negate_b,
-                        Workspace& workspace, CharacterAutomaton* automaton);
+                        Workspace& workspace, CharacterAutomaton* automaton, uint32_t max_states = kMaxAutomatonStates);
 // Removes states from which nothing is accepted and merges equivalent states.
 bool minimize_automaton(const CharacterAutomaton& automaton, Workspace& workspace, CharacterAutomaton* minimized);
 

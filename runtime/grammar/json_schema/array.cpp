@@ -9,6 +9,7 @@ namespace {
 
 constexpr uint32_t kMaxArrayStates = 20000;
 constexpr uint32_t kMaxTuple = 4096;
+constexpr uint32_t kMaxWanted = 4;
 
 class ArrayBuilder {
  public:
@@ -19,7 +20,8 @@ class ArrayBuilder {
         builder_(compiler.builder()),
         json_(compiler.json()),
         atoms_(atoms),
-        literals_(schema_.workspace()) {}
+        literals_(schema_.workspace()),
+        wanted_(schema_.workspace()) {}
 
   Status build(uint32_t* expression) {
     *expression = kNoIndex;
@@ -35,7 +37,7 @@ class ArrayBuilder {
     uint32_t content = kNoIndex;
     if (unique_ != kNoIndex && maximum_ > 1) {
       SOTTO_TRY(unique(&content));
-    } else if (wanted_.node == kNoIndex) {
+    } else if (wanted_.empty()) {
       content = plain();
     } else {
       SOTTO_TRY(counted(&content));
@@ -51,6 +53,10 @@ class ArrayBuilder {
     bool negated = false;
     uint32_t minimum = 1;
     uint32_t maximum = kUnbounded;
+
+    bool is_limited() const { return maximum != kUnbounded; }
+    // The number at which counting stops.
+    uint32_t last() const { return is_limited() ? maximum : minimum; }
   };
 
   // Collects the limits on the length, the length of the tuple and the elements that must exist.
@@ -67,10 +73,15 @@ class ArrayBuilder {
           maximum_ = std::min(maximum_, document_[atom.node].count);
           break;
         case LiteralKind::kElement:
+        case LiteralKind::kSameElement:
           tuple_ = std::max(tuple_, document_[atom.node].index + 1);
           break;
         case LiteralKind::kLonger:
-          minimum_ = std::max(minimum_, document_[atom.node].index + 1);
+          if (atom.negated) maximum_ = std::min(maximum_, document_[atom.node].index);
+          if (!atom.negated) minimum_ = std::max(minimum_, document_[atom.node].index + 1);
+          break;
+        case LiteralKind::kExceeds:
+          minimum_ = std::max(minimum_, document_[atom.node].count + 1);
           break;
         case LiteralKind::kExists:
           SOTTO_TRY(want({atom.node, atom.negated, 1, kUnbounded}));
@@ -116,10 +127,10 @@ class ArrayBuilder {
   }
 
   Status want(const Wanted& wanted) {
-    if (wanted_.node != kNoIndex) {
-      return schema_.unsupported(wanted.node, "several \"contains\" of one array are not supported");
+    if (wanted_.size() == kMaxWanted) {
+      return schema_.unsupported(wanted.node, "more than four \"contains\" of one array are not supported");
     }
-    wanted_ = wanted;
+    wanted_.push(wanted);
     return Status::kOk;
   }
 
@@ -139,8 +150,10 @@ class ArrayBuilder {
     literals_.truncate(0);
     for (const Literal& atom : atoms_) {
       if (atom.kind == LiteralKind::kEvery) literals_.push({atom.node, LiteralKind::kSchema, atom.negated});
-      if (atom.kind == LiteralKind::kElement && document_[atom.node].index == index) {
-        literals_.push({atom.node, LiteralKind::kSchema, atom.negated});
+      const bool is_element = atom.kind == LiteralKind::kElement || atom.kind == LiteralKind::kSameElement;
+      if (is_element && document_[atom.node].index == index) {
+        const bool is_schema = atom.kind == LiteralKind::kElement;
+        literals_.push({atom.node, is_schema ? LiteralKind::kSchema : LiteralKind::kEquals, atom.negated});
       }
       if (atom.kind == LiteralKind::kEquals) {
         const uint32_t value = document_.element(atom.node, index);
@@ -187,7 +200,8 @@ class ArrayBuilder {
     return content;
   }
 
-  // Makes the elements a set of the values that "enum" or "const" lists.
+  // Makes the elements a set of the values that "enum" or "const" lists, in any order or, if there are too many of them
+  // or they are counted, in the order of the list.
   Status unique(uint32_t* content) {
     collect(0);
     uint32_t list = kNoIndex;
@@ -200,7 +214,7 @@ class ArrayBuilder {
       }
     }
     GrowingArray<uint32_t> values(schema_.workspace());
-    bool fits = tuple_ == 0 && wanted_.node == kNoIndex;
+    bool fits = tuple_ == 0 && wanted_.empty();
     const char* const what = "several unique elements are not supported unless \"enum\" lists them";
     if (list == kNoIndex) return schema_.unsupported(unique_, what);
     for (const uint32_t v : document_.values(list, schema_.keyword(list) == Keyword::kEnum)) {
@@ -210,9 +224,10 @@ class ArrayBuilder {
           std::any_of(known.begin(), known.end(), [&](uint32_t other) { return schema_.same_value(v, other); });
       if (!is_known) values.push(v);
     }
-    const bool all = minimum_ == values.size();
-    fits = fits && values.size() <= kMaxSingleMembers && maximum_ >= values.size() && (minimum_ <= 1 || all);
     if (!fits) return schema_.unsupported(unique_, what);
+    const bool all = minimum_ == values.size();
+    const bool is_counted = maximum_ < values.size() || (minimum_ > 1 && !all);
+    if (is_counted || values.size() > kMaxSingleMembers) return subsequence(values.span(), content);
     GrowingArray<SetMember> members(schema_.workspace());
     for (const uint32_t v : values.span()) {
       collect(0);
@@ -227,48 +242,105 @@ class ArrayBuilder {
     return Status::kOk;
   }
 
-  // Makes a rule for each pair of the number of elements and the number of wanted elements so far.
+  // Builds the values in their order, each at most once, with a rule for each pair of a value and the number of
+  // elements before it, which saturates where it no longer matters.
+  Status subsequence(std::span<const uint32_t> values, uint32_t* content) {
+    const bool limited = maximum_ < values.size();
+    const uint32_t last = limited ? maximum_ : std::max(minimum_, 1u);
+    const uint32_t rows = last + 1;
+    if ((values.size() + 1) * uint64_t{rows} > kMaxArrayStates) {
+      return schema_.unsupported(unique_, "too many unique elements to count");
+    }
+    auto* rules = schema_.workspace().take<uint32_t>((values.size() + 1) * rows);
+    if (rules == nullptr) return schema_.check_limits();
+    for (size_t i = (values.size() + 1) * rows; i-- > 0;) {
+      const size_t position = i / rows;
+      const auto count = static_cast<uint32_t>(i % rows);
+      GrammarBuilder::List choices;
+      if (position == values.size()) {
+        builder_.append(choices, count >= minimum_ ? builder_.empty() : json_.never());
+      } else {
+        builder_.append(choices, builder_.reference(rules[i + rows]));
+        if (!limited || count < last) {
+          collect(0);
+          literals_.push({values[position], LiteralKind::kEquals, false});
+          const uint32_t own = element_after(count > 0, json_.item(compiler_.value(literals_)));
+          builder_.append(choices, json_.sequence(own, builder_.reference(rules[i + rows + (count < last ? 1 : 0)])));
+        }
+      }
+      rules[i] = builder_.anonymous_rule(builder_.choice(choices));
+      SOTTO_TRY(schema_.check_limits());
+    }
+    *content = builder_.reference(rules[0]);
+    return Status::kOk;
+  }
+
+  // Makes a rule for each number of elements and numbers of wanted elements so far. The numbers of wanted elements of
+  // all kinds are the digits of one number, the code.
   Status counted(uint32_t* content) {
     const bool bounded = maximum_ != kUnbounded;
     const uint32_t last = bounded ? maximum_ : std::max(tuple_, minimum_);
-    const bool limited = wanted_.maximum != kUnbounded;
-    const uint32_t last_wanted = limited ? wanted_.maximum : wanted_.minimum;
-    if (wanted_.minimum > wanted_.maximum) {
+    // There is one more row, so that only the first element has no comma before it.
+    const uint32_t rows = bounded || last > 0 ? last + 1 : 2;
+    uint64_t codes = 1;
+    for (const Wanted& wanted : wanted_.span()) {
+      codes *= wanted.last() + 1ull;
+      if (codes * rows > kMaxArrayStates) {
+        return schema_.unsupported(wanted.node, "too many elements to count \"contains\" among");
+      }
+      if (wanted.minimum <= wanted.maximum) continue;
       *content = json_.never();
       return Status::kOk;
     }
-    const uint64_t states = (last + 2ull) * (last_wanted + 1ull);
-    if (states > kMaxArrayStates)
-      return schema_.unsupported(wanted_.node, "too many elements to count \"contains\" among");
-    // There is one more row, so that only the first element has no comma before it.
-    const uint32_t rows = bounded || last > 0 ? last + 1 : 2;
-    auto* rules = schema_.workspace().take<uint32_t>(size_t{rows} * (last_wanted + 1));
+    auto* rules = schema_.workspace().take<uint32_t>(rows * codes);
     if (rules == nullptr) return schema_.check_limits();
-    const auto rule = [&](uint32_t row, uint32_t count) { return rules[row * (last_wanted + 1) + count]; };
-    for (uint32_t i = 0; i < rows * (last_wanted + 1); ++i) rules[i] = builder_.anonymous_rule(kNoIndex);
+    for (uint32_t i = 0; i < rows * codes; ++i) rules[i] = builder_.anonymous_rule(kNoIndex);
     for (uint32_t row = 0; row < rows; ++row) {
-      for (uint32_t count = 0; count <= last_wanted; ++count) {
+      for (uint32_t code = 0; code < codes; ++code) {
         GrammarBuilder::List choices;
-        if (row >= minimum_ && count >= wanted_.minimum) builder_.append(choices, builder_.empty());
+        if (row >= minimum_ && has_enough(code)) builder_.append(choices, builder_.empty());
         const uint32_t next = row + 1 < rows ? row + 1 : bounded ? kNoIndex : row;
-        for (const bool is_wanted : {true, false}) {
-          if (next == kNoIndex) break;
-          if (is_wanted && limited && count == last_wanted) continue;
-          if (is_wanted && !limited && count == last_wanted) continue;  // every element satisfies the condition
+        for (uint32_t kinds = 0; next != kNoIndex && kinds < 1u << wanted_.size(); ++kinds) {
           collect(std::min(row, tuple_));
-          if (is_wanted || limited) literals_.push({wanted_.node, LiteralKind::kSchema, wanted_.negated == is_wanted});
-          const uint32_t item = json_.item(compiler_.value(literals_));
-          const uint32_t value = element_after(row > 0, item);
-          const uint32_t after = rule(next, is_wanted ? count + 1 : count);
+          const uint32_t code_after = count(code, kinds);
+          if (code_after == kNoIndex) continue;
+          const uint32_t value = element_after(row > 0, json_.item(compiler_.value(literals_)));
+          const uint32_t after = rules[next * codes + code_after];
           builder_.append(choices, json_.sequence(value, builder_.reference(after)));
         }
         const uint32_t body = choices.first == kNoIndex ? json_.never() : builder_.choice(choices);
-        builder_.define(rule(row, count), body, 0);
+        builder_.define(rules[row * codes + code], body, 0);
         SOTTO_TRY(schema_.check_limits());
       }
     }
-    *content = builder_.reference(rule(0, 0));
+    *content = builder_.reference(rules[0]);
     return Status::kOk;
+  }
+
+  bool has_enough(uint32_t code) const {
+    for (const Wanted& wanted : wanted_.span()) {
+      if (code % (wanted.last() + 1) < wanted.minimum) return false;
+      code /= wanted.last() + 1;
+    }
+    return true;
+  }
+
+  // Counts an element that is wanted as these kinds, given as bits, and adds its conditions to literals_. Returns the
+  // code after it, or kNoIndex if a number has reached its end: then an element of this kind is not allowed or, without
+  // a maximum, not counted.
+  uint32_t count(uint32_t code, uint32_t kinds) {
+    uint32_t digit = 1;
+    for (uint32_t kind = 0; kind < wanted_.size(); ++kind) {
+      const Wanted& wanted = wanted_[kind];
+      const bool is_wanted = (kinds >> kind & 1) != 0;
+      if (is_wanted && code / digit % (wanted.last() + 1) == wanted.last()) return kNoIndex;
+      if (is_wanted || wanted.is_limited()) {
+        literals_.push({wanted.node, LiteralKind::kSchema, wanted.negated == is_wanted});
+      }
+      if (is_wanted) code += digit;
+      digit *= wanted.last() + 1;
+    }
+    return code;
   }
 
   SchemaCompiler& compiler_;
@@ -282,7 +354,7 @@ class ArrayBuilder {
   uint32_t minimum_ = 0;
   uint32_t maximum_ = kUnbounded;
   uint32_t unique_ = kNoIndex;
-  Wanted wanted_;
+  GrowingArray<Wanted> wanted_;
 };
 
 }  // namespace

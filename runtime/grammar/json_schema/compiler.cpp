@@ -104,7 +104,9 @@ Status SchemaCompiler::compile(uint32_t schema, uint32_t* expression) {
     }
   }
   *expression = json_.outer(document);
-  return schema_.check_limits();
+  SOTTO_TRY(schema_.check_limits());
+  schema_.warn();
+  return Status::kOk;
 }
 
 // Builds the rule of a goal: a choice between the alternatives of all types.

@@ -19,32 +19,9 @@
 #include "runtime/grammar/automata/interned_sets.h"
 #include "runtime/grammar/json_schema/expansion.h"
 #include "runtime/grammar/json_schema/json_grammar.h"
-#include "runtime/grammar/regex/automaton.h"
+#include "runtime/grammar/json_schema/patterns.h"
 
 namespace sotto {
-
-// The patterns of a document: "pattern", "format", and the member names of "patternProperties".
-class Patterns {
- public:
-  explicit Patterns(const Schema& schema)
-      : schema_(schema), document_(schema.document()), workspace_(schema.workspace()), known_(workspace_) {}
-
-  Status parse(uint32_t node, RegexTree& tree) const;
-  // Returns the automaton of the strings that match. Each automaton is built only once.
-  Status automaton(uint32_t node, CharacterAutomaton* automaton);
-
- private:
-  // A pattern whose automaton has been built.
-  struct Known {
-    uint32_t node;
-    CharacterAutomaton automaton;
-  };
-
-  const Schema& schema_;
-  const JsonDocument& document_;
-  Workspace& workspace_;
-  GrowingArray<Known> known_;
-};
 
 class SchemaCompiler {
  public:
@@ -54,8 +31,8 @@ class SchemaCompiler {
         builder_(builder),
         workspace_(builder.workspace()),
         json_(builder, options),
-        expansion_(schema_),
         patterns_(schema_),
+        expansion_(schema_, patterns_),
         goals_(workspace_),
         goal_rules_(workspace_),
         goal_literals_(workspace_),
@@ -96,8 +73,8 @@ class SchemaCompiler {
   GrammarBuilder& builder_;
   Workspace& workspace_;
   JsonGrammar json_;
-  Expansion expansion_;
   Patterns patterns_;
+  Expansion expansion_;
   InternedSets goals_;  // interned goals, as sorted (node, kind and negation) pairs
   GrowingArray<GoalRule> goal_rules_;
   GrowingArray<Literal> goal_literals_;

@@ -143,10 +143,28 @@ Status Expansion::apply_equals(Branch& branch, Literal literal) {
     return Status::kOk;
   }
   if (literal.negated && type_ >= JsonType::kArray) {
-    return schema_.unsupported(literal.node, "\"not\" with an array or object as value is not supported");
+    differ(branch, literal.node);
+    branch.dead = true;
+    return Status::kOk;
   }
   add_atom(branch, literal);
   return Status::kOk;
+}
+
+// Forks the ways in which an array or object differs from `value`: a child is missing, or there is one more, or a child
+// is different.
+void Expansion::differ(const Branch& branch, uint32_t value) {
+  const bool is_array = type_ == JsonType::kArray;
+  const Literal more{value, is_array ? LiteralKind::kExceeds : LiteralKind::kSomeUnlisted, false};
+  fork(branch, {&more, 1});
+  for (const uint32_t child : document_.children(value)) {
+    const Literal present{child, is_array ? LiteralKind::kLonger : LiteralKind::kPresent, false};
+    const Literal absent{child, present.kind, true};
+    const Literal other[] = {{child, is_array ? LiteralKind::kSameElement : LiteralKind::kSameMember, true}, present};
+    const bool is_last = document_[child].next == kNoIndex;
+    if (!is_array || is_last) fork(branch, {&absent, 1});  // an array without its last element covers all shorter ones
+    fork(branch, other);
+  }
 }
 
 // Expands a keyword that combines schemas. All other keywords become atoms.
@@ -240,7 +258,8 @@ Status Expansion::apply_values(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Makes an atom of every required name. A negation forks one branch per name, in which that name is absent.
+// Makes an atom of every required name. A negation forks one branch per name, in which that name is absent. Where
+// "properties" next to it has a schema for the name, the negation of "properties" includes that branch.
 Status Expansion::apply_required(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kArray)
     return schema_.reject(literal.node, "must be an array of names");
@@ -248,6 +267,7 @@ Status Expansion::apply_required(Branch& branch, Literal literal) {
     if (document_.kind(name) != JsonKind::kString) return schema_.reject(name, "must be a name");
     SOTTO_TRY(schema_.check_limits());
     const Literal named{name, LiteralKind::kNamed, literal.negated};
+    if (literal.negated && is_negated_with_property(literal, document_.text(name))) continue;
     if (literal.negated) {
       fork(branch, {&named, 1});
     } else {
@@ -256,6 +276,25 @@ Status Expansion::apply_required(Branch& branch, Literal literal) {
   }
   if (literal.negated) branch.dead = true;
   return Status::kOk;
+}
+
+// Returns whether the name, which a negated "required" lists, also belongs to a schema of "properties" next to it.
+bool Expansion::is_negated_with_property(Literal required, std::string_view name) const {
+  if (required.kind != LiteralKind::kKeyword) return false;
+  const uint32_t properties = schema_.assertion(document_[required.node].parent, Keyword::kProperties);
+  const uint32_t property = document_.member(properties, name);
+  return property != kNoIndex && document_.kind(property) != JsonKind::kTrue;
+}
+
+// Returns whether "required" next to "properties" lists the name of a property.
+bool Expansion::is_required(uint32_t property) const {
+  const uint32_t required = schema_.assertion(document_[document_[property].parent].parent, Keyword::kRequired);
+  if (required == kNoIndex || document_.kind(required) != JsonKind::kArray) return false;
+  for (const uint32_t name : document_.children(required)) {
+    schema_.spend(1);
+    if (document_.kind(name) == JsonKind::kString && document_.text(name) == document_.name(property)) return true;
+  }
+  return false;
 }
 
 // Expands a dependency a -> b to the alternatives "not a" and "a and b".
@@ -278,6 +317,16 @@ Status Expansion::apply_dependency(Branch& branch, Literal literal) {
   const Literal present{member, LiteralKind::kPresent, false};
   const Literal absent{member, LiteralKind::kPresent, true};
   const bool is_list = document_.kind(member) == JsonKind::kArray;
+  const Keyword keyword = schema_.keyword(document_[member].parent);
+  const bool is_schema = document_.kind(member) == JsonKind::kObject || document_.kind(member) == JsonKind::kTrue ||
+                         document_.kind(member) == JsonKind::kFalse;
+  if (keyword == Keyword::kDependentRequired && !is_list) return schema_.reject(member, "must be an array of names");
+  if (keyword == Keyword::kDependencies && !is_list && !is_schema) {
+    return schema_.reject(member, "must be a schema or an array of names");
+  }
+  if (keyword == Keyword::kDependentSchemas && !is_schema) {
+    return schema_.reject(member, "must be a schema: an object or a boolean");
+  }
   if (!literal.negated) fork(branch, {&absent, 1});
   push(&branch.pending, {member, is_list ? LiteralKind::kNames : LiteralKind::kSchema, literal.negated});
   push(&branch.pending, present);
@@ -338,7 +387,7 @@ Status Expansion::apply_one(Branch& branch, Literal literal) {
       literals.truncate(0);
       for (const uint32_t other : open.span()) {
         bool apart = other == one;
-        if (!apart) SOTTO_TRY(TypeVerdicts(schema_, type_).disjoint(one, other, &apart));
+        if (!apart) SOTTO_TRY(disjoint(one, other, &apart));
         if (!apart) literals.push({other, LiteralKind::kSchema, true});
       }
       literals.push({one, LiteralKind::kSchema, false});
@@ -356,13 +405,22 @@ Status Expansion::apply_one(Branch& branch, Literal literal) {
       for (uint32_t j = 0; j < i; ++j) {
         const Literal pair[] = {{open[i], LiteralKind::kSchema, false}, {open[j], LiteralKind::kSchema, false}};
         bool apart = false;
-        SOTTO_TRY(TypeVerdicts(schema_, type_).disjoint(open[i], open[j], &apart));
+        SOTTO_TRY(disjoint(open[i], open[j], &apart));
         if (!apart) fork(branch, pair);
       }
     }
   }
   branch.dead = true;
   return Status::kOk;
+}
+
+// Sets `*result` to true if no value satisfies both schemas, and to false if there is one or it is not known.
+Status Expansion::disjoint(uint32_t a, uint32_t b, bool* result) {
+  constexpr uint32_t kDepth = 2;
+  Conjunction both(schema_, patterns_);
+  SOTTO_TRY(both.add(a));
+  SOTTO_TRY(both.add(b));
+  return both.is_empty(type_, kDepth, result);
 }
 
 // Expands to the alternatives "if and then" and "not if and else". A negation negates the consequences.
@@ -387,7 +445,7 @@ Status Expansion::apply_if(Branch& branch, Literal literal) {
 }
 
 // Makes one atom of properties and the keywords next to it. A negation forks one branch per property, in which its
-// value is present and wrong.
+// value is present and wrong or, if the property is required, absent or wrong.
 Status Expansion::apply_properties(Branch& branch, Literal literal) {
   const uint32_t schema = document_[literal.node].parent;
   if (!literal.negated) {
@@ -407,7 +465,7 @@ Status Expansion::apply_properties(Branch& branch, Literal literal) {
   const uint32_t properties = schema_.assertion(schema, Keyword::kProperties);
   for (const uint32_t p : document_.children(properties)) {
     const Literal wrong[] = {{p, LiteralKind::kProperty, true}, {p, LiteralKind::kPresent, false}};
-    if (document_.kind(p) != JsonKind::kTrue) fork(branch, wrong);
+    if (document_.kind(p) != JsonKind::kTrue) fork(branch, std::span(wrong).first(is_required(p) ? 1 : 2));
   }
   branch.dead = true;
   return Status::kOk;

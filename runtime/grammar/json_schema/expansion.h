@@ -12,7 +12,7 @@
 #include <span>
 #include <string_view>
 
-#include "runtime/grammar/json_schema/schema.h"
+#include "runtime/grammar/json_schema/verdicts.h"
 
 namespace sotto {
 
@@ -23,22 +23,26 @@ enum class LiteralKind : uint8_t {
   kKeyword,  // the value satisfies the member `node` of a schema
   // The kinds below arise only during the expansion.
   kInteger,
-  kNames,       // all properties named in the array `node` are present
-  kDependency,  // if the property named like the member `node` is present, the value satisfies `node`
-  kGroup,       // "properties" and related keywords in the schema `node`
-  kPresent,     // a property named like the member `node` is present
-  kNamed,       // a property with the name in the string `node` is present
-  kProperty,    // if the property named like the member `node` is present, its value satisfies the schema `node`
-  kTuple,       // "items" and related keywords in the schema `node`
-  kContains,    // "contains" and related keywords in the schema `node`
-  kExists,      // some element satisfies the schema `node`; negated: some element does not
-  kEvery,       // every element satisfies the schema `node`
-  kElement,     // if there is an element with the index of `node`, it satisfies `node`
-  kLonger,      // the number of elements exceeds the index of `node`
+  kNames,        // all properties named in the array `node` are present
+  kDependency,   // if the property named like the member `node` is present, the value satisfies `node`
+  kGroup,        // "properties" and related keywords in the schema `node`
+  kPresent,      // a property named like the member `node` is present
+  kNamed,        // a property with the name in the string `node` is present
+  kProperty,     // if the property named like the member `node` is present, its value satisfies the schema `node`
+  kSameMember,   // if the property named like the member `node` is present, its value is equal to `node`
+  kTuple,        // "items" and related keywords in the schema `node`
+  kContains,     // "contains" and related keywords in the schema `node`
+  kExists,       // some element satisfies the schema `node`; negated: some element does not
+  kEvery,        // every element satisfies the schema `node`
+  kElement,      // if there is an element with the index of `node`, it satisfies `node`
+  kSameElement,  // if there is an element with the index of `node`, it is equal to `node`
+  kLonger,       // the number of elements exceeds the index of `node`
+  kExceeds,      // the number of elements exceeds that of the array `node`
   // Some property, to which the keyword applies, violates it. The kinds differ in the properties.
   kSomeMatching,  // `node` is a member of "patternProperties"
   kSomeOther,     // `node` is "additionalProperties"
   kSomeName,      // `node` is "propertyNames"
+  kSomeUnlisted,  // `node` is an object; it has no property of this name
 };
 
 // A condition on a value, given by a node of the document.
@@ -52,7 +56,7 @@ struct Literal {
 
 using Atoms = std::span<const Literal>;
 
-// Returns the name of the property to which a kPresent, kNamed or kProperty literal refers.
+// Returns the name of the property to which a kPresent, kNamed, kProperty or kSameMember literal refers.
 std::string_view name_of(const JsonDocument& document, const Literal& literal);
 
 // The alternatives of an expansion, each a run of literals.
@@ -69,8 +73,9 @@ struct Alternatives {
 
 class Expansion {
  public:
-  explicit Expansion(const Schema& schema)
+  Expansion(const Schema& schema, Patterns& patterns)
       : schema_(schema),
+        patterns_(patterns),
         document_(schema.document()),
         workspace_(schema.workspace()),
         cells_(workspace_),
@@ -99,12 +104,16 @@ class Expansion {
   Status apply(Branch& branch, Literal literal);
   Status apply_schema(Branch& branch, Literal literal);
   Status apply_equals(Branch& branch, Literal literal);
+  void differ(const Branch& branch, uint32_t value);
   Status apply_keyword(Branch& branch, Literal literal);
   Status apply_all(Branch& branch, Literal literal, bool conjunction);
   Status apply_one(Branch& branch, Literal literal);
+  Status disjoint(uint32_t a, uint32_t b, bool* result);
   Status apply_if(Branch& branch, Literal literal);
   Status apply_values(Branch& branch, Literal literal);
   Status apply_required(Branch& branch, Literal literal);
+  bool is_negated_with_property(Literal required, std::string_view name) const;
+  bool is_required(uint32_t property) const;
   Status apply_dependencies(Branch& branch, Literal literal);
   Status apply_dependency(Branch& branch, Literal literal);
   Status apply_properties(Branch& branch, Literal literal);
@@ -112,6 +121,7 @@ class Expansion {
   Status apply_contains(Branch& branch, Literal literal);
 
   const Schema& schema_;
+  Patterns& patterns_;
   const JsonDocument& document_;
   Workspace& workspace_;
   JsonType type_ = JsonType::kNull;

@@ -10,9 +10,14 @@
 //   enum and const may also be written as in the schema.
 // - Formats that the standard defines are enforced unless the options disable that. Unknown formats are annotations, as
 //   in the standard. format.h defines the exact languages.
+// - Keywords that the draft of the schema does not define are annotations.
 //
-// A schema without an exact grammar is rejected, with the keyword and its JSON pointer. The grammar never allows a
-// value that the schema does not.
+// The grammar never allows a value that the schema does not. In three cases it allows fewer values:
+// - A string with a pattern or format and a large maxLength may be shorter: it has as many characters as 12,000 states
+//   suffice for, about 60 of an email address.
+// - Unique elements that are counted, or are more than a set has members, come in the order in which enum lists them.
+// - A member that makes a negation true by its value is followed by no member whose unlisted name could be equal.
+// A schema for which no grammar is known is rejected, with the keyword and its JSON pointer.
 #pragma once
 
 #include <cstdint>

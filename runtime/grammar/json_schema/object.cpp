@@ -7,7 +7,7 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kMaxObjectStates = 40000;
-constexpr uint32_t kMaxViolations = 3;
+constexpr uint32_t kMaxViolations = 4;
 // Number of names that are written into one rule, so that states share what follows.
 constexpr uint32_t kRunLength = 32;
 
@@ -31,7 +31,7 @@ class ObjectBuilder {
   Status build(uint32_t* expression);
 
  private:
-  // A condition that some property must violate: kSomeMatching, kSomeOther or kSomeName.
+  // A condition that some property must violate: kSomeMatching, kSomeOther, kSomeName or kSomeUnlisted.
   struct Violation {
     Literal atom;
     CharacterAutomaton names;  // names of the properties that may violate it
@@ -43,10 +43,13 @@ class ObjectBuilder {
     bool absent;
     uint32_t pair;  // rule of "name":value
   };
+  // A state of the chain of pairs: the next name, the number of pairs so far, the violations so far, and those of them
+  // that no later pair can undo because a name that the schema mentions has caused them.
   struct Due {
     uint32_t position;
     uint32_t count;
     uint32_t violated;
+    uint32_t safe;
   };
 
   Status read_atoms();
@@ -59,19 +62,19 @@ class ObjectBuilder {
   bool is_by_name(const Violation& violation) const;
   uint32_t violations_of(std::string_view name) const;
   void add_violations(uint32_t violated);
-  Status build_others(uint32_t violated, uint32_t* others);
+  uint32_t others(uint32_t before, uint32_t violated);
+  Status build_others(uint32_t violated, uint32_t avoided, uint32_t* others);
   Status append_others(const CharacterAutomaton* names, std::span<const uint32_t> patterns, uint32_t matched,
                        uint32_t violated, uint32_t* others);
   Status build_content(uint32_t* content);
-  Status check_violations();
-  bool is_set() const;
+  bool is_set();
   uint32_t set();
-  uint32_t state(uint32_t position, uint32_t count, uint32_t violated);
+  uint32_t state(uint32_t position, uint32_t count, uint32_t violated, uint32_t safe);
   uint32_t named_pair(const Name& name, uint32_t violated);
   uint32_t tail(uint32_t count);
-  uint32_t violating_tail(uint32_t count, uint32_t violated);
+  uint32_t violating_tail(uint32_t count, uint32_t violated, uint32_t safe);
   uint32_t& rule(const Due& due);
-  uint32_t reference(uint32_t position, uint32_t count, uint32_t violated);
+  uint32_t reference(const Due& due);
   uint32_t pair(uint32_t rule, uint32_t count);
 
   SchemaCompiler& compiler_;
@@ -86,14 +89,16 @@ class ObjectBuilder {
   GrowingArray<Literal> literals_;
   GrowingArray<Violation> violations_;
   GrowingArray<Due> due_;      // states whose rules have not been written yet
-  uint32_t* rules_ = nullptr;  // (position, count, violated)
+  uint32_t* rules_ = nullptr;  // (position, count, violated) and, after all names, (count, safe, violated)
   uint32_t last_count_ = 1;
   uint32_t required_ = 0;
   uint32_t minimum_ = 0;
   uint32_t maximum_ = kUnbounded;
   uint32_t counting_ = kNoIndex;  // the node of minProperties, if properties are counted for it
-  // For each set of violations, as bits, the rule of a pair whose name is not mentioned and that brings them about.
-  uint32_t others_[1 << kMaxViolations];
+  // For each set of violations that a pair brings about, and each set of violations whose names it avoids, the rule of
+  // such a pair whose name is not mentioned: kNoIndex if there is none, or kNotBuilt.
+  static constexpr uint32_t kNotBuilt = kNoIndex - 1;
+  uint32_t others_[1 << kMaxViolations][1 << kMaxViolations];
   Status status_ = Status::kOk;  // failure of a function that returns an expression
   bool restricted_ = false;
   CharacterAutomaton allowed_;  // automaton of the allowed names, if they are restricted
@@ -122,11 +127,7 @@ Status ObjectBuilder::build(uint32_t* expression) {
   }
   if (!possible) return schema_.check_limits();
   names_.truncate(kept);
-  for (uint32_t violated = 0; violated < 1u << violations_.size(); ++violated) {
-    uint32_t others = kNoIndex;
-    SOTTO_TRY(build_others(violated, &others));
-    others_[violated] = others == kNoIndex ? kNoIndex : builder_.anonymous_rule(others);
-  }
+  std::fill_n(&others_[0][0], sizeof others_ / sizeof others_[0][0], kNotBuilt);
   uint32_t content = kNoIndex;
   SOTTO_TRY(build_content(&content));
   if (content != kNoIndex) *expression = json_.container('{', content);
@@ -200,7 +201,8 @@ Status ObjectBuilder::read_names() {
   }
   for (const Literal& atom : atoms_) {
     SOTTO_TRY(schema_.check_limits());
-    if (atom.kind == LiteralKind::kProperty) mention(document_.name(atom.node), false, false);
+    const bool is_value = atom.kind == LiteralKind::kProperty || atom.kind == LiteralKind::kSameMember;
+    if (is_value) mention(document_.name(atom.node), false, false);
     if (atom.kind != LiteralKind::kPresent && atom.kind != LiteralKind::kNamed) continue;
     mention(name_of(document_, atom), !atom.negated, atom.negated);
   }
@@ -218,6 +220,8 @@ Status ObjectBuilder::collect(std::string_view name, bool* allowed) {
       if (value != kNoIndex) literals_.push({value, LiteralKind::kEquals, false});
     } else if (atom.kind == LiteralKind::kProperty && document_.name(atom.node) == name) {
       literals_.push({atom.node, LiteralKind::kSchema, atom.negated});
+    } else if (atom.kind == LiteralKind::kSameMember && document_.name(atom.node) == name) {
+      literals_.push({atom.node, LiteralKind::kEquals, atom.negated});
     } else if (atom.kind == LiteralKind::kGroup) {
       const uint32_t properties = schema_.assertion(atom.node, Keyword::kProperties);
       const uint32_t own = document_.member(properties, name);
@@ -264,15 +268,18 @@ Status ObjectBuilder::read_violation(const Literal& atom) {
     SOTTO_TRY(names_automaton(compiler_, atom.node, &allowed));
     fits = intersect_automata(allowed, true, allowed, true, workspace, &violation.names);
   } else {
-    const uint32_t schema = document_[atom.node].parent;
+    const bool is_value = atom.kind == LiteralKind::kSomeUnlisted;
+    const uint32_t schema = is_value ? kNoIndex : document_[atom.node].parent;
     GrowingArray<std::string_view> names(workspace);
-    for (const uint32_t p : document_.children(schema_.assertion(schema, Keyword::kProperties))) {
+    for (const uint32_t p :
+         document_.children(is_value ? atom.node : schema_.assertion(schema, Keyword::kProperties))) {
       names.push(document_.name(p));
     }
     CharacterAutomaton others;
     fits = automaton_of_words(names.span(), workspace, &others) &&
            intersect_automata(others, true, others, true, workspace, &violation.names);
-    for (const uint32_t p : document_.children(schema_.assertion(schema, Keyword::kPatternProperties))) {
+    const uint32_t patterns = is_value ? kNoIndex : schema_.assertion(schema, Keyword::kPatternProperties);
+    for (const uint32_t p : document_.children(patterns)) {
       CharacterAutomaton pattern;
       SOTTO_TRY(compiler_.patterns().automaton(p, &pattern));
       others = violation.names;
@@ -286,7 +293,7 @@ Status ObjectBuilder::read_violation(const Literal& atom) {
 
 // Returns whether a property violates the condition whatever its value is.
 bool ObjectBuilder::is_by_name(const Violation& violation) const {
-  return violation.atom.kind == LiteralKind::kSomeName || document_.kind(violation.atom.node) == JsonKind::kFalse;
+  return violation.atom.kind >= LiteralKind::kSomeName || document_.kind(violation.atom.node) == JsonKind::kFalse;
 }
 
 // Returns the violations that a property of this name may cause.
@@ -306,9 +313,27 @@ void ObjectBuilder::add_violations(uint32_t violated) {
   }
 }
 
+// Returns the rule of a pair whose name the schema does not mention, which brings about `violated` after other such
+// pairs have brought about `before`, or kNoIndex if there is none. Such a name could occur twice, and its last value
+// counts. So a pair after a violation that depends on the value has no name that could undo it.
+uint32_t ObjectBuilder::others(uint32_t before, uint32_t violated) {
+  uint32_t avoided = 0;
+  for (uint32_t i = 0; i < violations_.size(); ++i) {
+    const bool could_undo = !is_by_name(violations_[i]) && !schema_.options().assume_distinct_names;
+    if (could_undo) avoided |= before & ~violated & 1u << i;
+  }
+  uint32_t& rule = others_[violated][avoided];
+  if (rule != kNotBuilt) return rule;
+  uint32_t others = kNoIndex;
+  const Status status = build_others(violated, avoided, &others);
+  if (status != Status::kOk) status_ = status;
+  rule = others == kNoIndex ? kNoIndex : builder_.anonymous_rule(others);
+  return rule;
+}
+
 // Builds the pairs whose names the schema does not mention: a choice over the sets of patterns that such a name can
-// match. They cause the violations.
-Status ObjectBuilder::build_others(uint32_t violated, uint32_t* others) {
+// match. They cause the violations, and their names cannot cause those to be avoided.
+Status ObjectBuilder::build_others(uint32_t violated, uint32_t avoided, uint32_t* others) {
   for (const Literal& atom : atoms_) {
     if (atom.kind == LiteralKind::kEquals) return Status::kOk;
   }
@@ -318,7 +343,7 @@ Status ObjectBuilder::build_others(uint32_t violated, uint32_t* others) {
     for (const uint32_t p : document_.children(own)) patterns.push(p);
   }
   if (patterns.size() > 16) return schema_.unsupported(patterns[16], "too many patterns for names");
-  if (patterns.empty() && !restricted_ && mentioned_.empty() && violated == 0) {
+  if (patterns.empty() && !restricted_ && mentioned_.empty() && (violated | avoided) == 0) {
     return append_others(nullptr, {}, 0, 0, others);
   }
   // If no other restriction applies, these names need not be distinguished.
@@ -341,9 +366,10 @@ Status ObjectBuilder::build_others(uint32_t violated, uint32_t* others) {
   GrowingArray<Part> parts(schema_.workspace());
   parts.push({allowed_, 0});
   for (uint32_t i = 0; i < violations_.size(); ++i) {
-    if ((violated >> i & 1) == 0) continue;
+    if (((violated | avoided) >> i & 1) == 0) continue;
     const CharacterAutomaton names = parts[0].names;
-    if (!intersect_automata(names, false, violations_[i].names, false, schema_.workspace(), &parts[0].names)) {
+    const bool is_avoided = (avoided >> i & 1) != 0;
+    if (!intersect_automata(names, false, violations_[i].names, is_avoided, schema_.workspace(), &parts[0].names)) {
       SOTTO_TRY(schema_.check_limits());
       return schema_.unsupported(violations_[i].atom.node, "the names of properties are too large to be combined");
     }
@@ -403,16 +429,14 @@ Status ObjectBuilder::append_others(const CharacterAutomaton* names, std::span<c
   return Status::kOk;
 }
 
-// Builds the chain of pairs. A state is a position, the number of pairs so far, and the set of violations so far. The
-// number saturates where it no longer matters.
+// Builds the chain of pairs, by a rule for each state. The number of pairs saturates where it no longer matters.
 Status ObjectBuilder::build_content(uint32_t* content) {
   const auto count = names_.size();
-  const bool is_closed = others_[0] == kNoIndex;
+  const bool is_closed = others(0, 0) == kNoIndex;
   if (is_closed && minimum_ > count) return Status::kOk;
   if (is_closed && maximum_ >= count) maximum_ = kUnbounded;
   if (minimum_ <= std::max(required_, violations_.empty() ? 0u : 1u)) minimum_ = 0;
   if (required_ > maximum_ || minimum_ > maximum_) return Status::kOk;
-  if (!violations_.empty() && !is_closed) SOTTO_TRY(check_violations());
   if (!is_closed && minimum_ > required_ + 1 && !schema_.options().assume_distinct_names) {
     return schema_.unsupported(counting_ == kNoIndex ? atoms_[0].node : counting_,
                                "not supported where names that the schema does not list could repeat");
@@ -422,39 +446,25 @@ Status ObjectBuilder::build_content(uint32_t* content) {
     return Status::kOk;
   }
   last_count_ = maximum_ != kUnbounded ? maximum_ : std::max(1u, minimum_);
-  const uint64_t states = (count + 1ull) * (last_count_ + 1ull) << violations_.size();
+  const uint32_t last_states = 1u << 2 * violations_.size();
+  const uint64_t states = (last_count_ + 1ull) * ((uint64_t{count} << violations_.size()) + last_states);
   if (states > kMaxObjectStates) return schema_.unsupported(atoms_[0].node, "too many properties to count");
   rules_ = schema_.workspace().take<uint32_t>(states);
   if (rules_ == nullptr) return schema_.check_limits();
   std::fill_n(rules_, states, kNoIndex);
-  *content = state(0, 0, 0);
+  *content = state(0, 0, 0, 0);
   for (uint32_t i = 0; i < due_.size(); ++i) {
     SOTTO_TRY(schema_.check_limits());
     const Due due = due_[i];
     SOTTO_TRY(status_);
-    builder_.define(rule(due), state(due.position, due.count, due.violated), 0);
+    builder_.define(rule(due), state(due.position, due.count, due.violated, due.safe), 0);
   }
   return status_;
 }
 
-// A property with a name that the schema does not mention could occur twice, and its last value counts. So a violation
-// that depends on the value is the last pair, and there is only one.
-Status ObjectBuilder::check_violations() {
-  uint32_t by_value = 0;
-  for (uint32_t i = 0; i < violations_.size(); ++i) {
-    if (is_by_name(violations_[i]) || others_[1u << i] == kNoIndex) continue;
-    if (++by_value == 2) {
-      return schema_.unsupported(violations_[i].atom.node,
-                                 "several negations of keywords about properties that the schema does not list");
-    }
-  }
-  if (maximum_ == kUnbounded && minimum_ == 0) return Status::kOk;
-  return schema_.unsupported(violations_[0].atom.node, "a negation is not supported where properties are counted");
-}
-
 // Returns whether the pairs may come in any order. That is not supported where they are counted.
-bool ObjectBuilder::is_set() const {
-  const bool several = violations_.empty() && names_.size() + (others_[0] == kNoIndex ? 0 : 1) > 1;
+bool ObjectBuilder::is_set() {
+  const bool several = violations_.empty() && names_.size() + (others(0, 0) == kNoIndex ? 0 : 1) > 1;
   return schema_.options().any_order && several && names_.size() <= kMaxSingleMembers && minimum_ <= 1 &&
          maximum_ == kUnbounded;
 }
@@ -466,17 +476,19 @@ uint32_t ObjectBuilder::set() {
     members.push({rule, builder_.anonymous_rule(pair(rule, 1)), minimum, maximum});
   };
   for (const Name& name : names_.span()) add(name.pair, name.required ? 1 : 0, 1);
-  if (others_[0] != kNoIndex) add(others_[0], 0, kUnbounded);
+  if (others(0, 0) != kNoIndex) add(others(0, 0), 0, kUnbounded);
   const uint32_t pairs = builder_.any_order(members.span());
   return required_ == 0 && minimum_ == 0 ? builder_.repeat(pairs, 0, 1) : pairs;
 }
 
 uint32_t& ObjectBuilder::rule(const Due& due) {
-  return rules_[(due.position * (last_count_ + 1) + due.count) << violations_.size() | due.violated];
+  const uint32_t bits = violations_.size();
+  const uint32_t row = due.position * (last_count_ + 1);
+  if (due.position < names_.size()) return rules_[(row + due.count) << bits | due.violated];
+  return rules_[(row << bits) + (((due.count << bits) + due.safe) << bits | due.violated)];
 }
 
-uint32_t ObjectBuilder::reference(uint32_t position, uint32_t count, uint32_t violated) {
-  const Due due{position, count, violated};
+uint32_t ObjectBuilder::reference(const Due& due) {
   uint32_t& rule = this->rule(due);
   if (rule == kNoIndex) {
     rule = builder_.anonymous_rule(kNoIndex);
@@ -503,13 +515,13 @@ uint32_t ObjectBuilder::named_pair(const Name& name, uint32_t violated) {
 }
 
 // Builds the continuation after `count` pairs that have caused the violations, starting with the name at `position`.
-uint32_t ObjectBuilder::state(uint32_t position, uint32_t count, uint32_t violated) {
+uint32_t ObjectBuilder::state(uint32_t position, uint32_t count, uint32_t violated, uint32_t safe) {
   const bool limited = maximum_ != kUnbounded;
   const auto after = [&](uint32_t pairs) { return std::min(pairs + 1, last_count_); };
   GrammarBuilder::List list;
   for (const uint32_t begin = position; position < names_.size(); ++position) {
     if (position > begin && position % kRunLength == 0) {
-      builder_.append(list, reference(position, count, violated));
+      builder_.append(list, reference({position, count, violated, safe}));
       return builder_.sequence(list);
     }
     const Name& name = names_[position];
@@ -530,39 +542,32 @@ uint32_t ObjectBuilder::state(uint32_t position, uint32_t count, uint32_t violat
       const uint32_t rule = named_pair(name, subset);
       if (rule != kNoIndex) {
         const uint32_t own = pair(rule, count);
-        builder_.append(choices, json_.sequence(own, reference(position + 1, after(count), violated | subset)));
+        const uint32_t all = violated | subset;
+        builder_.append(choices, json_.sequence(own, reference({position + 1, after(count), all, all})));
       }
       if (subset == 0) break;
     }
-    if (!name.required) builder_.append(choices, reference(position + 1, count, violated));
+    if (!name.required) builder_.append(choices, reference({position + 1, count, violated, violated}));
     builder_.append(list, builder_.choice(choices));
     return builder_.sequence(list);
   }
-  const uint32_t all = (1u << violations_.size()) - 1;
-  builder_.append(list, violated == all ? tail(count) : violating_tail(count, violated));
+  builder_.append(list, violations_.empty() ? tail(count) : violating_tail(count, violated, safe));
   return builder_.sequence(list);
 }
 
-// Builds the pairs with other names, after all names, until they have caused the rest of the violations.
-uint32_t ObjectBuilder::violating_tail(uint32_t count, uint32_t violated) {
-  const uint32_t rest = ((1u << violations_.size()) - 1) & ~violated;
+// Builds the pairs with other names, after all names. They cause the rest of the violations.
+uint32_t ObjectBuilder::violating_tail(uint32_t count, uint32_t violated, uint32_t safe) {
+  const uint32_t all = (1u << violations_.size()) - 1;
   const auto end = names_.size();
   GrammarBuilder::List choices;
-  builder_.append(choices, json_.never());
-  for (uint32_t subset = rest;; subset = (subset - 1) & rest) {
-    if (others_[subset] != kNoIndex) {
-      bool by_value = false;
-      for (uint32_t i = 0; i < violations_.size(); ++i) {
-        by_value = by_value || ((subset >> i & 1) != 0 && !is_by_name(violations_[i]));
-      }
-      const uint32_t own = pair(others_[subset], count);
-      if (!by_value || schema_.options().assume_distinct_names) {
-        builder_.append(choices, json_.sequence(own, reference(end, 1, violated | subset)));
-      } else if (subset == rest) {
-        builder_.append(choices, own);
-      }
-    }
-    if (subset == 0) break;
+  const bool is_complete = violated == all && count >= minimum_;
+  builder_.append(choices, is_complete ? builder_.empty() : json_.never());
+  for (uint32_t subset = 0; subset <= all && (maximum_ == kUnbounded || count < maximum_); ++subset) {
+    const uint32_t rule = others(violated & ~safe, subset);
+    if (rule == kNoIndex) continue;
+    const uint32_t own = pair(rule, count);
+    const Due next{end, std::min(count + 1, last_count_), violated | subset, safe};
+    builder_.append(choices, json_.sequence(own, reference(next)));
   }
   return builder_.choice(choices);
 }
@@ -572,10 +577,10 @@ uint32_t ObjectBuilder::tail(uint32_t count) {
   const bool limited = maximum_ != kUnbounded;
   const uint32_t rest_minimum = count < minimum_ ? minimum_ - count : 0;
   const uint32_t rest_maximum = limited ? maximum_ - count : kUnbounded;
-  if (others_[0] == kNoIndex || rest_maximum == 0) return rest_minimum == 0 ? builder_.empty() : json_.never();
-  if (count > 0) return builder_.repeat(pair(others_[0], 1), rest_minimum, rest_maximum);
-  const uint32_t first = pair(others_[0], 0);
-  const uint32_t more = builder_.repeat(pair(others_[0], 1), rest_minimum > 0 ? rest_minimum - 1 : 0,
+  if (others(0, 0) == kNoIndex || rest_maximum == 0) return rest_minimum == 0 ? builder_.empty() : json_.never();
+  if (count > 0) return builder_.repeat(pair(others(0, 0), 1), rest_minimum, rest_maximum);
+  const uint32_t first = pair(others(0, 0), 0);
+  const uint32_t more = builder_.repeat(pair(others(0, 0), 1), rest_minimum > 0 ? rest_minimum - 1 : 0,
                                         limited ? rest_maximum - 1 : rest_maximum);
   const uint32_t all = json_.sequence(first, more);
   return rest_minimum == 0 ? builder_.repeat(all, 0, 1) : all;

@@ -22,53 +22,61 @@ struct Entry {
   std::string_view name;
   Keyword keyword;
   uint8_t types;
-  bool modern;  // true if the keyword was introduced in 2019-09 or later
+  uint32_t since;  // the draft that introduced the keyword: 4 also stands for earlier ones
 };
 
 constexpr Entry kKeywords[] = {
-    {"type", Keyword::kType, kAny, false},
-    {"enum", Keyword::kEnum, kAny, false},
-    {"const", Keyword::kConst, kAny, false},
-    {"multipleOf", Keyword::kMultipleOf, kNumbers, false},
-    {"maximum", Keyword::kMaximum, kNumbers, false},
-    {"exclusiveMaximum", Keyword::kExclusiveMaximum, kNumbers, false},
-    {"minimum", Keyword::kMinimum, kNumbers, false},
-    {"exclusiveMinimum", Keyword::kExclusiveMinimum, kNumbers, false},
-    {"maxLength", Keyword::kMaxLength, kStrings, false},
-    {"minLength", Keyword::kMinLength, kStrings, false},
-    {"pattern", Keyword::kPattern, kStrings, false},
-    {"format", Keyword::kFormat, kStrings, false},
-    {"items", Keyword::kItems, kArrays, false},
-    {"additionalItems", Keyword::kAdditionalItems, kArrays, false},
-    {"prefixItems", Keyword::kPrefixItems, kArrays, true},
-    {"maxItems", Keyword::kMaxItems, kArrays, false},
-    {"minItems", Keyword::kMinItems, kArrays, false},
-    {"uniqueItems", Keyword::kUniqueItems, kArrays, false},
-    {"contains", Keyword::kContains, kArrays, false},
-    {"minContains", Keyword::kMinContains, kArrays, true},
-    {"maxContains", Keyword::kMaxContains, kArrays, true},
-    {"maxProperties", Keyword::kMaxProperties, kObjects, false},
-    {"minProperties", Keyword::kMinProperties, kObjects, false},
-    {"required", Keyword::kRequired, kObjects, false},
-    {"properties", Keyword::kProperties, kObjects, false},
-    {"patternProperties", Keyword::kPatternProperties, kObjects, false},
-    {"additionalProperties", Keyword::kAdditionalProperties, kObjects, false},
-    {"propertyNames", Keyword::kPropertyNames, kObjects, false},
-    {"dependencies", Keyword::kDependencies, kObjects, false},
-    {"dependentRequired", Keyword::kDependentRequired, kObjects, true},
-    {"dependentSchemas", Keyword::kDependentSchemas, kObjects, true},
-    {"allOf", Keyword::kAllOf, kAny, false},
-    {"anyOf", Keyword::kAnyOf, kAny, false},
-    {"oneOf", Keyword::kOneOf, kAny, false},
-    {"not", Keyword::kNot, kAny, false},
-    {"if", Keyword::kIf, kAny, false},
-    {"then", Keyword::kThen, kAny, false},
-    {"else", Keyword::kElse, kAny, false},
-    {"$ref", Keyword::kRef, kAny, false},
-    {"$dynamicRef", Keyword::kUnsupported, kAny, true},
-    {"$recursiveRef", Keyword::kUnsupported, kAny, true},
-    {"unevaluatedItems", Keyword::kUnevaluatedItems, kArrays, true},
-    {"unevaluatedProperties", Keyword::kUnevaluatedProperties, kObjects, true},
+    {"type", Keyword::kType, kAny, 4},
+    {"enum", Keyword::kEnum, kAny, 4},
+    {"const", Keyword::kConst, kAny, 6},
+    {"multipleOf", Keyword::kMultipleOf, kNumbers, 4},
+    {"maximum", Keyword::kMaximum, kNumbers, 4},
+    {"exclusiveMaximum", Keyword::kExclusiveMaximum, kNumbers, 4},
+    {"minimum", Keyword::kMinimum, kNumbers, 4},
+    {"exclusiveMinimum", Keyword::kExclusiveMinimum, kNumbers, 4},
+    {"maxLength", Keyword::kMaxLength, kStrings, 4},
+    {"minLength", Keyword::kMinLength, kStrings, 4},
+    {"pattern", Keyword::kPattern, kStrings, 4},
+    {"format", Keyword::kFormat, kStrings, 4},
+    {"items", Keyword::kItems, kArrays, 4},
+    {"additionalItems", Keyword::kAdditionalItems, kArrays, 4},
+    {"prefixItems", Keyword::kPrefixItems, kArrays, 2019},
+    {"maxItems", Keyword::kMaxItems, kArrays, 4},
+    {"minItems", Keyword::kMinItems, kArrays, 4},
+    {"uniqueItems", Keyword::kUniqueItems, kArrays, 4},
+    {"contains", Keyword::kContains, kArrays, 6},
+    {"minContains", Keyword::kMinContains, kArrays, 2019},
+    {"maxContains", Keyword::kMaxContains, kArrays, 2019},
+    {"maxProperties", Keyword::kMaxProperties, kObjects, 4},
+    {"minProperties", Keyword::kMinProperties, kObjects, 4},
+    {"required", Keyword::kRequired, kObjects, 4},
+    {"properties", Keyword::kProperties, kObjects, 4},
+    {"patternProperties", Keyword::kPatternProperties, kObjects, 4},
+    {"additionalProperties", Keyword::kAdditionalProperties, kObjects, 4},
+    {"propertyNames", Keyword::kPropertyNames, kObjects, 6},
+    {"dependencies", Keyword::kDependencies, kObjects, 4},
+    {"dependentRequired", Keyword::kDependentRequired, kObjects, 2019},
+    {"dependentSchemas", Keyword::kDependentSchemas, kObjects, 2019},
+    {"allOf", Keyword::kAllOf, kAny, 4},
+    {"anyOf", Keyword::kAnyOf, kAny, 4},
+    {"oneOf", Keyword::kOneOf, kAny, 4},
+    {"not", Keyword::kNot, kAny, 4},
+    {"if", Keyword::kIf, kAny, 7},
+    {"then", Keyword::kThen, kAny, 7},
+    {"else", Keyword::kElse, kAny, 7},
+    {"$ref", Keyword::kRef, kAny, 4},
+    {"$dynamicRef", Keyword::kUnsupported, kAny, 2019},
+    {"$recursiveRef", Keyword::kUnsupported, kAny, 2019},
+    {"unevaluatedItems", Keyword::kUnevaluatedItems, kArrays, 2019},
+    {"unevaluatedProperties", Keyword::kUnevaluatedProperties, kObjects, 2019},
+};
+
+// The other keywords of the standard.
+constexpr std::string_view kAnnotations[] = {
+    "$schema",         "$id",           "id",       "$anchor",     "$dynamicAnchor", "$recursiveAnchor",
+    "$vocabulary",     "$comment",      "$defs",    "definitions", "title",          "description",
+    "default",         "examples",      "readOnly", "writeOnly",   "deprecated",     "contentMediaType",
+    "contentEncoding", "contentSchema",
 };
 
 // Bounds the time of compiling to about a second.
@@ -173,9 +181,22 @@ std::string_view quoted_value(const JsonDocument& document, uint32_t node) {
 
 }  // namespace
 
-Keyword find_keyword(std::string_view name, bool modern) {
+namespace {
+
+// Returns the draft that a $schema names: the number of an early draft, or the newest draft.
+uint32_t draft_of(std::string_view uri) {
+  constexpr std::string_view kEarly = "/draft-0";
+  const size_t at = uri.find(kEarly);
+  if (at == std::string_view::npos || at + kEarly.size() == uri.size()) return kNewestDraft;
+  const char digit = uri[at + kEarly.size()];
+  return digit >= '0' && digit <= '9' ? std::max(4u, static_cast<uint32_t>(digit - '0')) : kNewestDraft;
+}
+
+}  // namespace
+
+Keyword find_keyword(std::string_view name, uint32_t draft) {
   for (const Entry& entry : kKeywords) {
-    if (entry.name == name && (modern || !entry.modern)) return entry.keyword;
+    if (entry.name == name && entry.since <= draft) return entry.keyword;
   }
   return Keyword::kAnnotation;
 }
@@ -193,7 +214,7 @@ void Schema::set_root(uint32_t node) {
   root_ = node;
   const uint32_t draft = document_.member(node, "$schema");
   if (draft != kNoIndex && document_.kind(draft) == JsonKind::kString) {
-    modern_ = document_.text(draft).find("/draft-0") == std::string_view::npos;
+    draft_ = draft_of(document_.text(draft));
   }
   keywords_ = workspace_.take<uint8_t>(document_.count());
   if (keywords_ != nullptr) std::memset(keywords_, 0, document_.count());
@@ -202,9 +223,9 @@ void Schema::set_root(uint32_t node) {
 
 Keyword Schema::keyword(uint32_t member) const {
   spend(1);
-  if (keywords_ == nullptr) return find_keyword(document_.name(member), modern_);
+  if (keywords_ == nullptr) return find_keyword(document_.name(member), draft_);
   uint8_t& known = keywords_[member];
-  if (known == 0) known = static_cast<uint8_t>(1 + static_cast<uint8_t>(find_keyword(document_.name(member), modern_)));
+  if (known == 0) known = static_cast<uint8_t>(1 + static_cast<uint8_t>(find_keyword(document_.name(member), draft_)));
   return static_cast<Keyword>(known - 1);
 }
 
@@ -214,26 +235,26 @@ Status Schema::fail_at_node(Status status, uint32_t node, const char* what) cons
   return fail_at(error_, status, document_[node].offset, std::span<const char>(pointer, size), ": ", what);
 }
 
-Status Schema::fail_at_value(Status status, uint32_t node, const char* subject, const char* what) const {
+Status Schema::fail_at_value(Status status, uint32_t node, const char* subject, const char* what, Error* error) const {
   constexpr size_t kShown = 40;
   char pointer[120];
   const size_t size = document_.pointer(node, pointer, sizeof pointer);
   const JsonKind kind = document_.kind(node);
   const char* const quote = kind == JsonKind::kString ? "\"" : "";
   const std::string_view value = quoted_value(document_, node);
-  return fail_at(error_, status, document_[node].offset, std::span<const char>(pointer, size), " is ", quote,
+  return fail_at(error, status, document_[node].offset, std::span<const char>(pointer, size), " is ", quote,
                  first(value, kShown), value.size() > kShown ? "..." : "", quote, "; ", subject, what);
 }
 
 Status Schema::unsupported(uint32_t node, const char* what) const {
   const JsonKind kind = document_.kind(node);
   const bool is_short = kind == JsonKind::kString || kind == JsonKind::kNumber;
-  if (is_short) return fail_at_value(Status::kGrammarUnsupported, node, "", what);
+  if (is_short) return fail_at_value(Status::kGrammarUnsupported, node, "", what, error_);
   return fail_at_node(Status::kGrammarUnsupported, node, what);
 }
 
 Status Schema::reject(uint32_t node, const char* what) const {
-  return fail_at_value(Status::kGrammarSyntax, node, "it ", what);
+  return fail_at_value(Status::kGrammarSyntax, node, "it ", what, error_);
 }
 
 Status Schema::check_limits() const {
@@ -242,10 +263,44 @@ Status Schema::check_limits() const {
   return fail(error_, Status::kGrammarUnsupported, "the schema takes too many steps to compile");
 }
 
+void Schema::warn() const {
+  if (options_.log == nullptr) return;
+  for (uint32_t i = 1; i < node_count_; ++i) {
+    const uint32_t member = root_ + i;
+    const uint32_t schema = document_[member].parent;
+    const Place place = places_[schema - root_];
+    const bool is_keyword = place == Place::kSchema || place == Place::kSchemaOrList;
+    if (!is_keyword || document_.kind(schema) != JsonKind::kObject) continue;
+    const char* const what = warning_of(member);
+    if (what == nullptr) continue;
+    Error text;
+    (void)fail_at_value(Status::kGrammarUnsupported, member, "", what, &text);
+    options_.log(options_.log_user_data, SOTTO_LOG_WARNING, text.message);
+  }
+}
+
+// Returns what is wrong with a member of a schema, or null.
+const char* Schema::warning_of(uint32_t member) const {
+  const std::string_view name = document_.name(member);
+  const Keyword known = find_keyword(name, kNewestDraft);
+  if (known != Keyword::kAnnotation && keyword(member) == Keyword::kAnnotation) {
+    return "the draft of the schema does not define the keyword, so it is ignored";
+  }
+  if (known == Keyword::kFormat && document_.kind(member) == JsonKind::kString) {
+    return is_known_format(document_.text(member)) ? nullptr : "the format is not known, so it is not enforced";
+  }
+  const bool is_extension = name.size() > 1 && name[0] == 'x' && name[1] == '-';
+  if (known != Keyword::kAnnotation || is_extension) return nullptr;
+  for (const std::string_view annotation : kAnnotations) {
+    if (annotation == name) return nullptr;
+  }
+  return "the keyword is not known, so it is ignored";
+}
+
 bool Schema::is_asserting(uint32_t member) const {
   const Keyword keyword = this->keyword(member);
   if (keyword == Keyword::kAnnotation) return false;
-  if (keyword == Keyword::kRef || modern_) return true;
+  if (keyword == Keyword::kRef || is_modern()) return true;
   return document_.member(document_[member].parent, "$ref") == kNoIndex;
 }
 
@@ -318,15 +373,16 @@ void Schema::read_names() {
   uint32_t end = root_ + 1;
   while (end < document_.count() && document_[end].parent != kNoIndex && document_[end].parent >= root_) ++end;
   resource_of_ = workspace_.take<uint32_t>(end - root_);
-  auto* const places = workspace_.take<Place>(end - root_);
-  if (resource_of_ == nullptr || places == nullptr) return;
+  places_ = workspace_.take<Place>(end - root_);
+  if (resource_of_ == nullptr || places_ == nullptr) return;
+  node_count_ = end - root_;
   resources_.push({root_, without_fragment(identifier_of(root_))});
   for (uint32_t node = root_; node < end; ++node) {
     const uint32_t parent = document_[node].parent;
     const bool is_root = node == root_;
-    const Place place = is_root ? Place::kSchema : place_of_child(places[parent - root_], node);
+    const Place place = is_root ? Place::kSchema : place_of_child(places_[parent - root_], node);
     uint32_t resource = is_root ? 0 : resource_of_[parent - root_];
-    places[node - root_] = place;
+    places_[node - root_] = place;
     if (place == Place::kSchema || place == Place::kSchemaOrList) {
       const std::string_view identifier = without_fragment(identifier_of(node));
       if (!identifier.empty()) {
@@ -390,9 +446,9 @@ Schema::Place Schema::place_of_child(Place parent, uint32_t child) const {
 
 // Returns the identifier of a schema, or an empty text if it has none or it is only a fragment.
 std::string_view Schema::identifier_of(uint32_t schema) const {
-  if (!modern_ && document_.member(schema, "$ref") != kNoIndex) return {};
+  if (!is_modern() && document_.member(schema, "$ref") != kNoIndex) return {};
   for (const std::string_view name : {"$id", "id"}) {
-    if (modern_ && name == "id") continue;  // the name of draft 4
+    if (is_modern() && name == "id") continue;  // the name of draft 4
     const uint32_t id = document_.member(schema, name);
     if (id == kNoIndex || document_.kind(id) != JsonKind::kString) continue;
     if (!document_.text(id).empty() && document_.text(id)[0] != '#') return document_.text(id);
@@ -475,215 +531,6 @@ Status Schema::skip_references(uint32_t* schema) const {
     if (reference == kNoIndex) return Status::kOk;
     SOTTO_TRY(resolve(reference, schema));
   }
-  return Status::kOk;
-}
-
-Status TypeVerdicts::of_schema(uint32_t schema, Verdict* verdict) const {
-  SOTTO_TRY(schema_.skip_references(&schema));
-  *verdict = Verdict::kTrue;
-  switch (document_.kind(schema)) {
-    case JsonKind::kTrue:
-      return Status::kOk;
-    case JsonKind::kFalse:
-      *verdict = Verdict::kFalse;
-      return Status::kOk;
-    case JsonKind::kObject:
-      break;
-    default:
-      return schema_.reject(schema, "must be a schema: an object or a boolean");
-  }
-  for (const uint32_t m : document_.children(schema)) {
-    Verdict one = Verdict::kTrue;
-    SOTTO_TRY(of_keyword(m, &one));
-    if (one == Verdict::kOpen) *verdict = one;
-    if (one == Verdict::kFalse) {
-      *verdict = one;
-      return Status::kOk;
-    }
-  }
-  return Status::kOk;
-}
-
-// A keyword that is handled with another one counts as true.
-Status TypeVerdicts::of_keyword(uint32_t member, Verdict* verdict) const {
-  const Keyword keyword = schema_.keyword(member);
-  const uint32_t schema = document_[member].parent;
-  const JsonKind kind = document_.kind(member);
-  const auto has = [&](Keyword other) { return schema_.assertion(schema, other) != kNoIndex; };
-  *verdict = Verdict::kTrue;
-  if (!schema_.is_asserting(member) || !concerns(keyword, type_)) return Status::kOk;
-  *verdict = Verdict::kOpen;
-  bool idle = false;
-  switch (keyword) {
-    case Keyword::kType:
-      return of_type_keyword(member, verdict);
-    case Keyword::kEnum:
-    case Keyword::kConst: {
-      const bool is_const = keyword == Keyword::kConst;
-      if (!is_const && kind != JsonKind::kArray) return schema_.reject(member, "must be an array");
-      *verdict = Verdict::kFalse;
-      for (const uint32_t v : document_.values(member, !is_const)) {
-        if (schema_.type_of(v) == type_) *verdict = type_ < JsonType::kNumber ? Verdict::kTrue : Verdict::kOpen;
-      }
-      return Status::kOk;
-    }
-    case Keyword::kFormat:
-      idle = !schema_.options().assert_formats || kind != JsonKind::kString || !is_known_format(document_.text(member));
-      break;
-    case Keyword::kThen:
-    case Keyword::kElse:
-      idle = true;
-      break;
-    case Keyword::kIf:
-      idle = !has(Keyword::kThen) && !has(Keyword::kElse);
-      break;
-    case Keyword::kMinContains:
-    case Keyword::kMaxContains:
-      idle = true;  // handled with "contains"
-      break;
-    case Keyword::kPatternProperties:
-      idle = has(Keyword::kProperties);
-      break;
-    case Keyword::kAdditionalProperties:
-      idle = kind == JsonKind::kTrue || has(Keyword::kProperties) || has(Keyword::kPatternProperties);
-      break;
-    case Keyword::kUnevaluatedProperties:
-      idle = kind == JsonKind::kTrue || has(Keyword::kAdditionalProperties);
-      if (!idle && !schema_.is_seen_through(schema))
-        idle = has(Keyword::kProperties) || has(Keyword::kPatternProperties);
-      break;
-    case Keyword::kUnevaluatedItems:
-      idle = kind == JsonKind::kTrue ||
-             (has(Keyword::kItems) && document_.kind(schema_.assertion(schema, Keyword::kItems)) != JsonKind::kArray);
-      if (!idle && !schema_.is_seen_through(schema)) idle = has(Keyword::kPrefixItems) || has(Keyword::kItems);
-      break;
-    case Keyword::kItems:
-      idle = has(Keyword::kPrefixItems);
-      break;
-    case Keyword::kAdditionalItems:
-      idle = true;  // handled with "items"
-      break;
-    case Keyword::kUniqueItems:
-      idle = kind == JsonKind::kFalse;
-      break;
-    case Keyword::kExclusiveMinimum:
-    case Keyword::kExclusiveMaximum:
-      idle = kind == JsonKind::kFalse || kind == JsonKind::kTrue;  // draft 4: handled with the bound
-      break;
-    default:
-      break;
-  }
-  if (idle) *verdict = Verdict::kTrue;
-  return Status::kOk;
-}
-
-// If only integers are allowed, the verdict on numbers is open.
-Status TypeVerdicts::of_type_keyword(uint32_t member, Verdict* verdict) const {
-  uint32_t mask = 0;
-  bool integers = false;
-  const bool is_list = document_.kind(member) == JsonKind::kArray;
-  for (const uint32_t name : document_.values(member, is_list)) {
-    if (document_.kind(name) != JsonKind::kString)
-      return schema_.reject(name, "must be null, boolean, integer, number, string, array or object");
-    const std::string_view text = document_.text(name);
-    constexpr std::string_view kNames[] = {"null", "boolean", "boolean", "number", "string", "array", "object"};
-    bool known = text == "integer";
-    integers = integers || known;
-    for (uint32_t i = 0; i < kJsonTypeCount; ++i) {
-      if (text != kNames[i]) continue;
-      mask |= 1u << i;
-      known = true;
-    }
-    if (!known) return schema_.reject(name, "must be null, boolean, integer, number, string, array or object");
-  }
-  *verdict = (mask >> static_cast<uint32_t>(type_) & 1) != 0 ? Verdict::kTrue : Verdict::kFalse;
-  if (type_ == JsonType::kNumber && *verdict == Verdict::kFalse && integers) *verdict = Verdict::kOpen;
-  return Status::kOk;
-}
-
-bool TypeVerdicts::is_finite(uint32_t schema, JsonDocument::Range* values) const {
-  const uint32_t value = schema_.assertion(schema, Keyword::kConst);
-  const uint32_t list = schema_.assertion(schema, Keyword::kEnum);
-  const bool is_list = value == kNoIndex && list != kNoIndex && document_.kind(list) == JsonKind::kArray;
-  if (value == kNoIndex && !is_list) return false;
-  *values = document_.values(is_list ? list : value, is_list);
-  return true;
-}
-
-bool TypeVerdicts::values_disjoint(uint32_t a, uint32_t b) const {
-  JsonDocument::Range values_a = document_.children(kNoIndex);
-  JsonDocument::Range values_b = values_a;
-  if (!is_finite(a, &values_a) || !is_finite(b, &values_b)) return false;
-  for (const uint32_t v : values_a) {
-    for (const uint32_t w : values_b) {
-      const bool composite = schema_.type_of(v) >= JsonType::kArray && schema_.type_of(v) == schema_.type_of(w);
-      if (composite || schema_.same_value(v, w)) return false;
-    }
-  }
-  return true;
-}
-
-bool TypeVerdicts::requires_name(uint32_t schema, std::string_view name) const {
-  const uint32_t required = schema_.assertion(schema, Keyword::kRequired);
-  if (required == kNoIndex || document_.kind(required) != JsonKind::kArray) return false;
-  for (const uint32_t n : document_.children(required)) {
-    schema_.spend(1);
-    if (document_.kind(n) == JsonKind::kString && document_.text(n) == name) return true;
-  }
-  return false;
-}
-
-// Sets `*result` to true if both schemas require a property that cannot satisfy both of them.
-Status TypeVerdicts::properties_disjoint(uint32_t a, uint32_t b, bool* result) const {
-  const uint32_t properties = schema_.assertion(a, Keyword::kProperties);
-  const uint32_t others = schema_.assertion(b, Keyword::kProperties);
-  for (const uint32_t p : document_.children(properties)) {
-    const std::string_view name = document_.name(p);
-    uint32_t q = document_.member(others, name);
-    if (q == kNoIndex || (!requires_name(a, name) && !requires_name(b, name))) continue;
-    uint32_t value = p;
-    SOTTO_TRY(schema_.skip_references(&value));
-    SOTTO_TRY(schema_.skip_references(&q));
-    if (values_disjoint(value, q)) *result = true;
-    bool common = false;
-    for (uint32_t t = 0; t < kJsonTypeCount; ++t) {
-      const TypeVerdicts of_type(schema_, static_cast<JsonType>(t));
-      Verdict first = Verdict::kOpen;
-      Verdict second = Verdict::kOpen;
-      SOTTO_TRY(of_type.of_schema(value, &first));
-      SOTTO_TRY(of_type.of_schema(q, &second));
-      common = common || (first != Verdict::kFalse && second != Verdict::kFalse);
-    }
-    if (!common) *result = true;
-    if (*result) return Status::kOk;
-  }
-  const uint32_t additional = schema_.assertion(b, Keyword::kAdditionalProperties);
-  const bool closed = additional != kNoIndex && document_.kind(additional) == JsonKind::kFalse &&
-                      schema_.assertion(b, Keyword::kPatternProperties) == kNoIndex;
-  const uint32_t required = schema_.assertion(a, Keyword::kRequired);
-  if (!closed || required == kNoIndex) return Status::kOk;
-  for (const uint32_t n : document_.children(required)) {
-    if (document_.kind(n) == JsonKind::kString && document_.member(others, document_.text(n)) == kNoIndex)
-      *result = true;
-  }
-  return Status::kOk;
-}
-
-Status TypeVerdicts::disjoint(uint32_t a, uint32_t b, bool* result) const {
-  *result = false;
-  SOTTO_TRY(schema_.check_limits());
-  SOTTO_TRY(schema_.skip_references(&a));
-  SOTTO_TRY(schema_.skip_references(&b));
-  for (const uint32_t schema : {a, b}) {
-    Verdict verdict = Verdict::kOpen;
-    SOTTO_TRY(of_schema(schema, &verdict));
-    if (verdict == Verdict::kFalse) *result = true;
-  }
-  if (*result) return Status::kOk;
-  *result = values_disjoint(a, b);
-  if (*result || type_ != JsonType::kObject) return Status::kOk;
-  SOTTO_TRY(properties_disjoint(a, b, result));
-  if (!*result) SOTTO_TRY(properties_disjoint(b, a, result));
   return Status::kOk;
 }
 

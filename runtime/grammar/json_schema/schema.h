@@ -60,8 +60,11 @@ enum class Keyword : uint8_t {
   kUnsupported,  // assertions that are rejected
 };
 
-// Finds a keyword. `modern` is set if the draft is later than 7, because earlier drafts lack some keywords.
-Keyword find_keyword(std::string_view name, bool modern);
+inline constexpr uint32_t kNewestDraft = 2020;
+
+// Finds a keyword of a draft: 4, 6, 7, or the year of a later one. A keyword that the draft does not define yet is an
+// annotation.
+Keyword find_keyword(std::string_view name, uint32_t draft);
 
 // Returns false if every value of this type satisfies the keyword.
 bool concerns(Keyword keyword, JsonType type);
@@ -73,7 +76,7 @@ class Schema {
         options_(options),
         workspace_(workspace),
         error_(error),
-        modern_(options.schema_draft == 2020),
+        draft_(options.schema_draft),
         resources_(workspace),
         named_(workspace) {}
 
@@ -94,6 +97,10 @@ class Schema {
   void spend(uint64_t steps) const { steps_ += steps; }
   // Fails if the workspace is exhausted or too many steps were spent.
   Status check_limits() const;
+
+  // Reports members of schemas that assert nothing although they look as if they did: unknown keywords and formats, and
+  // keywords that the draft does not define.
+  void warn() const;
 
   Keyword keyword(uint32_t member) const;
   bool is_asserting(uint32_t member) const;
@@ -123,7 +130,9 @@ class Schema {
   Status skip_references(uint32_t* schema) const;
 
  private:
-  Status fail_at_value(Status status, uint32_t node, const char* subject, const char* what) const;
+  Status fail_at_value(Status status, uint32_t node, const char* subject, const char* what, Error* error) const;
+  // Returns whether the draft is later than 7. In earlier drafts, $ref hides its siblings.
+  bool is_modern() const { return draft_ > 7; }
   // A schema with an identifier, or the root, with the absolute identifier against which relative ones inside it are
   // resolved.
   struct Resource {
@@ -142,6 +151,7 @@ class Schema {
   enum class Place : uint8_t { kNone, kSchema, kSchemaOrList, kList, kMap };
 
   void read_names();
+  const char* warning_of(uint32_t member) const;
   static Place place_of(std::string_view keyword);
   Place place_of_child(Place parent, uint32_t child) const;
   std::string_view identifier_of(uint32_t schema) const;
@@ -155,39 +165,15 @@ class Schema {
   Workspace& workspace_;
   Error* error_;
   uint32_t root_ = 0;
-  bool modern_;                      // true if the draft is later than 7; in earlier drafts, $ref hides its siblings
+  uint32_t node_count_ = 0;  // of the root schema
+  uint32_t draft_;
   uint8_t* keywords_ = nullptr;      // for each node, 1 + the keyword that its name is, or 0 before it is looked up
+  Place* places_ = nullptr;          // for each node of the root schema
   uint32_t* resource_of_ = nullptr;  // for each node of the root schema, the number of the innermost resource around it
   GrowingArray<Resource> resources_;
   GrowingArray<NamedSchema> named_;
   HashIndex names_;  // of named_
   mutable uint64_t steps_ = 0;
-};
-
-enum class Verdict : uint8_t { kFalse, kTrue, kOpen };
-
-// Verdicts on the values of one type that are cheap to find: a schema holds for all of them or for none, or two schemas
-// have no value in common.
-class TypeVerdicts {
- public:
-  TypeVerdicts(const Schema& schema, JsonType type) : schema_(schema), document_(schema.document()), type_(type) {}
-
-  Status of_schema(uint32_t schema, Verdict* verdict) const;
-  Status of_keyword(uint32_t member, Verdict* verdict) const;
-  // Sets `*result` to true if no value satisfies both schemas, and to false if there is one or it is not known.
-  Status disjoint(uint32_t a, uint32_t b, bool* result) const;
-
- private:
-  Status of_type_keyword(uint32_t member, Verdict* verdict) const;
-  bool values_disjoint(uint32_t a, uint32_t b) const;
-  bool requires_name(uint32_t schema, std::string_view name) const;
-  Status properties_disjoint(uint32_t a, uint32_t b, bool* result) const;
-  // Returns whether "const" or "enum" lists the values of the schema, and if so returns them.
-  bool is_finite(uint32_t schema, JsonDocument::Range* values) const;
-
-  const Schema& schema_;
-  const JsonDocument& document_;
-  JsonType type_;
 };
 
 }  // namespace sotto

@@ -2,10 +2,12 @@
 #include <algorithm>
 
 #include "runtime/grammar/json_schema/compiler.h"
-#include "runtime/grammar/json_schema/format.h"
 
 namespace sotto {
 namespace {
+
+// Number of states of a string whose length is limited further than by the schema.
+constexpr uint32_t kMaxShortenedStates = 12000;
 
 uint32_t count_characters(std::string_view text) {
   uint32_t count = 0;
@@ -35,12 +37,20 @@ class StringBuilder {
         workspace_(schema_.workspace()) {}
 
   Status build(Atoms atoms, uint32_t* expression);
+  // Ways to restrict the strings by the limits on their length: not at all, exactly, or, where an exact automaton would
+  // be too large, to fewer strings than the limits allow.
+  enum class Lengths : uint8_t { kIgnored, kExact, kMayBeFewer };
   // Intersects `automaton` with the conditions of all atoms. `*any` is true until a condition has restricted the
   // strings.
-  Status restrict_by(Atoms atoms, bool with_length, CharacterAutomaton* automaton, bool* any);
+  Status restrict_by(Atoms atoms, Lengths lengths, CharacterAutomaton* automaton, bool* any);
 
  private:
   Status find_facts(Atoms atoms, StringFacts* facts);
+  bool limit_length(const CharacterAutomaton* others, const StringFacts& facts, Lengths lengths,
+                    CharacterAutomaton* automaton);
+  bool is_list_of_values(const Literal& atom) const;
+  bool contains(const Literal& list, uint32_t value) const;
+  JsonDocument::Range values_of(const Literal& list) const;
   Status listed_strings(Atoms atoms, uint32_t* expression);
 
   SchemaCompiler& compiler_;
@@ -91,7 +101,7 @@ Status StringBuilder::find_facts(Atoms atoms, StringFacts* facts) {
   return Status::kOk;
 }
 
-Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutomaton* automaton, bool* any) {
+Status StringBuilder::restrict_by(Atoms atoms, Lengths lengths, CharacterAutomaton* automaton, bool* any) {
   const auto intersect_with = [&](const CharacterAutomaton& other, bool negated, uint32_t node) {
     const CharacterAutomaton& self = *any ? other : *automaton;
     CharacterAutomaton result;
@@ -114,8 +124,7 @@ Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutoma
       SOTTO_TRY(compiler_.patterns().automaton(atom.node, &other));
     } else {
       words.truncate(0);
-      const bool is_list = keyword == Keyword::kEnum;
-      for (const uint32_t v : document_.values(atom.node, is_list)) {
+      for (const uint32_t v : values_of(atom)) {
         if (document_.kind(v) == JsonKind::kString) words.push(document_.text(v));
       }
       if (!automaton_of_words(words.span(), workspace_, &other)) {
@@ -125,11 +134,10 @@ Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutoma
     }
     SOTTO_TRY(intersect_with(other, atom.negated, atom.node));
   }
-  if (!with_length) return Status::kOk;
+  if (lengths == Lengths::kIgnored) return Status::kOk;
   StringFacts facts;
   SOTTO_TRY(find_facts(atoms, &facts));
   if (facts.minimum == 0 && facts.maximum == kUnbounded) return Status::kOk;
-  CharacterAutomaton length;
   if (facts.minimum > facts.maximum) {
     *automaton = {};
     static constexpr CharacterAutomaton::Range kAll[] = {{0, 0}};
@@ -138,11 +146,57 @@ Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutoma
     *any = false;
     return Status::kOk;
   }
-  if (!automaton_of_length(facts.minimum, facts.maximum, workspace_, &length)) {
-    SOTTO_TRY(schema_.check_limits());
-    return schema_.unsupported(atoms[0].node, "the length is too large to be combined with the other keywords");
+  CharacterAutomaton others;
+  if (!*any) others = *automaton;
+  if (limit_length(*any ? nullptr : &others, facts, lengths, automaton)) {
+    *any = false;
+    return Status::kOk;
   }
-  return intersect_with(length, false, atoms[0].node);
+  SOTTO_TRY(schema_.check_limits());
+  return schema_.unsupported(atoms[0].node, "the length is too large to be combined with the other keywords");
+}
+
+// Intersects `others`, if there are any conditions but the length, with the lengths. A state per length and state of
+// `others` may be too many. Then the strings may be shorter than the schema allows: as long as the states suffice for.
+bool StringBuilder::limit_length(const CharacterAutomaton* others, const StringFacts& facts, Lengths lengths,
+                                 CharacterAutomaton* automaton) {
+  const auto limit_to = [&](uint32_t maximum, uint32_t max_states) {
+    CharacterAutomaton length;
+    if (!automaton_of_length(facts.minimum, maximum, workspace_, &length)) return false;
+    if (others == nullptr) *automaton = length;
+    return others == nullptr || intersect_automata(*others, false, length, false, workspace_, automaton, max_states);
+  };
+  const size_t mark = workspace_.size();
+  if (limit_to(facts.maximum, kMaxAutomatonStates)) return true;
+  const bool can_shorten = others != nullptr && others->state_count > 0 && facts.maximum != kUnbounded;
+  if (lengths == Lengths::kExact || !can_shorten) return false;
+  uint32_t maximum = std::max(kMaxShortenedStates / others->state_count, facts.minimum);
+  for (uint32_t longer = maximum; longer < facts.maximum && !workspace_.exhausted(); longer += longer / 8 + 1) {
+    workspace_.release(mark);
+    if (!limit_to(longer, kMaxShortenedStates)) break;
+    maximum = longer;
+  }
+  if (workspace_.exhausted()) return false;
+  workspace_.release(mark);
+  return limit_to(maximum, kMaxAutomatonStates) && automaton->state_count > 0;
+}
+
+// Returns whether an atom is enum, const or a value.
+bool StringBuilder::is_list_of_values(const Literal& atom) const {
+  if (atom.kind != LiteralKind::kKeyword) return true;
+  return schema_.keyword(atom.node) == Keyword::kEnum || schema_.keyword(atom.node) == Keyword::kConst;
+}
+
+JsonDocument::Range StringBuilder::values_of(const Literal& list) const {
+  const bool is_enum = list.kind == LiteralKind::kKeyword && schema_.keyword(list.node) == Keyword::kEnum;
+  return document_.values(list.node, is_enum);
+}
+
+bool StringBuilder::contains(const Literal& list, uint32_t value) const {
+  for (const uint32_t v : values_of(list)) {
+    if (schema_.same_value(v, value)) return true;
+  }
+  return false;
 }
 
 // Builds the values that one atom lists and all other atoms allow.
@@ -150,17 +204,20 @@ Status StringBuilder::listed_strings(Atoms atoms, uint32_t* expression) {
   StringFacts facts;
   SOTTO_TRY(find_facts(atoms, &facts));
   const Literal listing = atoms[facts.listing];
+  GrowingArray<Literal> lists(workspace_);
   GrowingArray<Literal> others(workspace_);
   for (uint32_t i = 0; i < atoms.size(); ++i) {
-    if (i != facts.listing) others.push(atoms[i]);
+    if (i != facts.listing) (is_list_of_values(atoms[i]) ? lists : others).push(atoms[i]);
   }
   CharacterAutomaton automaton;
   bool any = true;
-  if (!others.empty()) SOTTO_TRY(restrict_by(others.span(), false, &automaton, &any));
+  if (!others.empty()) SOTTO_TRY(restrict_by(others.span(), Lengths::kIgnored, &automaton, &any));
   GrammarBuilder::List choices;
-  const bool is_list = listing.kind == LiteralKind::kKeyword && schema_.keyword(listing.node) == Keyword::kEnum;
-  for (const uint32_t v : document_.values(listing.node, is_list)) {
+  for (const uint32_t v : values_of(listing)) {
     if (document_.kind(v) != JsonKind::kString) continue;
+    const auto known = lists.span();
+    const auto allows = [&](const Literal& list) { return contains(list, v) != list.negated; };
+    if (!std::all_of(known.begin(), known.end(), allows)) continue;
     const std::string_view text = document_.text(v);
     const uint32_t length = count_characters(text);
     if (length < facts.minimum || length > facts.maximum) continue;
@@ -196,45 +253,13 @@ Status StringBuilder::build(Atoms atoms, uint32_t* expression) {
   }
   CharacterAutomaton automaton;
   bool any = true;
-  SOTTO_TRY(restrict_by(atoms, true, &automaton, &any));
+  SOTTO_TRY(restrict_by(atoms, Lengths::kMayBeFewer, &automaton, &any));
   if (automaton.state_count == 0) return Status::kOk;
   *expression = json_.quoted(json_.characters().automaton(automaton));
   return schema_.check_limits();
 }
 
 }  // namespace
-
-Status Patterns::parse(uint32_t node, RegexTree& tree) const {
-  const bool is_text = document_.kind(node) == JsonKind::kString;
-  if (is_text && schema_.keyword(node) == Keyword::kFormat) {
-    if (parse_format(document_.text(node), tree, workspace_)) return schema_.check_limits();
-    SOTTO_TRY(schema_.check_limits());
-    return schema_.unsupported(node, "the format is not supported");
-  }
-  // The pattern is the text of a keyword, or the name of a member of patternProperties.
-  const std::string_view pattern = is_text ? document_.text(node) : document_.name(node);
-  Error inner;
-  const Status status = parse_regex(pattern, tree, workspace_, &inner);
-  if (status == Status::kOk) return schema_.check_limits();
-  return schema_.fail_at_node(status, node, inner.message);
-}
-
-Status Patterns::automaton(uint32_t node, CharacterAutomaton* automaton) {
-  for (const Known& known : known_.span()) {
-    if (known.node != node) continue;
-    *automaton = known.automaton;
-    return Status::kOk;
-  }
-  RegexTree tree(workspace_);
-  SOTTO_TRY(parse(node, tree));
-  const bool search = document_.kind(node) != JsonKind::kString || schema_.keyword(node) != Keyword::kFormat;
-  if (!automaton_of_regex(tree, search, workspace_, automaton)) {
-    SOTTO_TRY(schema_.check_limits());
-    return schema_.unsupported(node, "the pattern is too large to be combined with other keywords");
-  }
-  known_.push({node, *automaton});
-  return schema_.check_limits();
-}
 
 Status names_automaton(SchemaCompiler& compiler, uint32_t schema, CharacterAutomaton* automaton) {
   const Literal goal{schema, LiteralKind::kSchema, false};
@@ -249,7 +274,9 @@ Status names_automaton(SchemaCompiler& compiler, uint32_t schema, CharacterAutom
   for (uint32_t i = 0; i < alternatives.size(); ++i) {
     CharacterAutomaton one = all;
     bool any = true;
-    if (!alternatives[i].empty()) SOTTO_TRY(StringBuilder(compiler).restrict_by(alternatives[i], true, &one, &any));
+    if (!alternatives[i].empty()) {
+      SOTTO_TRY(StringBuilder(compiler).restrict_by(alternatives[i], StringBuilder::Lengths::kExact, &one, &any));
+    }
     if (!intersect_automata(rejected, false, one, true, workspace, &rejected)) {
       SOTTO_TRY(facts.check_limits());
       return facts.unsupported(schema, "the names are too many alternatives");

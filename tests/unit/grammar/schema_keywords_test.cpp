@@ -215,9 +215,11 @@ TEST(SchemaKeywords, ErrorsNameThePointer) {
       {R"({"minProperties":3})", "#/minProperties is 3; not supported where names"},
       {R"({"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false})",
        "#/unevaluatedProperties: not supported next to"},
-      {R"({"allOf":[{"not":{"patternProperties":{"a":{"type":"null"}}}},
-           {"not":{"patternProperties":{"b":{"type":"null"}}}}]})",
-       "#/allOf/1/not/patternProperties/b: several negations"},
+      {R"({"not":{"prefixItems":[true],"items":{"type":"null"}}})", "#/not/items: \"not\" around the elements after"},
+      {R"({"$schema":"https://json-schema.org/draft/2020-12/schema","dependentRequired":{"a":5}})",
+       "#/dependentRequired/a is 5; it must be an array of names"},
+      {R"({"dependentSchemas":{"a":["b"]}})", "#/dependentSchemas/a is an array; it must be a schema"},
+      {R"({"dependencies":{"a":5}})", "#/dependencies/a is 5; it must be a schema or an array of names"},
       {R"({"$dynamicRef":"#x"})", "#/$dynamicRef is \"#x\"; the keyword is not supported"},
       {R"(["a"])", "# is an array; it must be a schema: an object or a boolean"},
       {"{\"a\":1,\n \"a\":2}", "2:6: duplicate key: a"},
@@ -440,9 +442,144 @@ TEST(SchemaKeywords, UniqueItemsAreASetOfListedValues) {
        {"[]", "[1]", "[2,2]"}},
   };
   for (const Verdicts& c : cases) expect_verdicts(c);
-  const BuiltGrammar counted =
-      BuiltGrammar::schema(R"({"type":"array","uniqueItems":true,"minItems":2,"items":{"enum":[1,2,3]}})");
-  EXPECT_EQ(counted.status(), Status::kGrammarUnsupported);
+}
+
+// If the elements are counted, or if there are more values than a set has members, they come in the order of the list.
+TEST(SchemaKeywords, UniqueItemsMayBeASubsequenceOfTheListedValues) {
+  Json many = {{"type", "array"}, {"uniqueItems", true}};
+  for (int i = 0; i < 300; ++i) many["items"]["enum"].push_back("value" + std::to_string(i));
+  const Verdicts cases[] = {
+      {R"({"type":"array","uniqueItems":true,"minItems":2,"items":{"enum":[1,2,3]}})",
+       {"[1,2]", "[1,3]", "[2,3]", "[1,2,3]"},
+       {"[]", "[1]", "[2,1]", "[1,1]", "[1,2,2]"}},
+      {R"({"type":"array","uniqueItems":true,"maxItems":2,"items":{"enum":[1,2,3]}})",
+       {"[]", "[3]", "[1,2]", "[2,3]"},
+       {"[1,2,3]", "[3,3]"}},
+  };
+  for (const Verdicts& c : cases) expect_verdicts(c);
+  BuiltGrammar grammar = BuiltGrammar::schema(many.dump());
+  ASSERT_TRUE(grammar.valid()) << grammar.message();
+  EXPECT_LT(grammar.size(), 150000u);
+  EXPECT_TRUE(grammar.matches(many["items"]["enum"].dump()));
+  EXPECT_TRUE(grammar.matches("[]"));
+  EXPECT_TRUE(grammar.matches(R"(["value7","value299"])"));
+  EXPECT_FALSE(grammar.matches(R"(["value7","value7"])"));
+}
+
+TEST(SchemaKeywords, NegatedArraysAndObjects) {
+  const Verdicts cases[] = {
+      {R"({"type":"array","not":{"const":[1,[2]]}})", {"[]", "[1]", "[1,[2],3]", "[1,[3]]", "[2,[2]]"}, {"[1,[2]]"}},
+      {R"({"type":"array","not":{"enum":[[],[null]]}})", {"[1]", "[null,null]"}, {"[]", "[null]"}},
+      {R"({"type":"object","not":{"const":{"a":1,"b":{}}}})",
+       {"{}", R"({"a":1})", R"({"a":1,"b":{},"c":0})", R"({"a":1,"b":{"x":1}})", R"({"b":{},"a":2})"},
+       {R"({"a":1,"b":{}})", R"({"a":1.0,"b":{}})"}},
+      {R"({"type":"object","additionalProperties":false,"properties":{"a":true},"not":{"const":{}}})",
+       {R"({"a":1})"},
+       {"{}"}},
+  };
+  for (const Verdicts& c : cases) expect_verdicts(c);
+}
+
+TEST(SchemaKeywords, SeveralContainsAreCounted) {
+  expect_verdicts({R"({"type":"array","allOf":[{"contains":{"type":"integer"},"maxContains":2},
+                       {"contains":{"type":"number","minimum":3},"minContains":2},{"contains":{"type":"null"}}]})",
+                   {"[3,4,null]", "[null,3,3.5,4.5,1]", "[3.5,null,4.5,1]"},
+                   {"[3,4]", "[3,null,1,2]", "[3,4,5,null]", "[3,null]", "[]"}});
+}
+
+// A pair that violates a condition by its value cannot be followed by one whose name could be equal.
+TEST(SchemaKeywords, SeveralConditionsAreViolated) {
+  constexpr char kApart[] = R"({"type":"object","not":{"patternProperties":{"^a":{"type":"null"}}},
+      "allOf":[{"not":{"patternProperties":{"^b":{"type":"integer"}}}}],"maxProperties":3})";
+  expect_verdicts({kApart,
+                   {R"({"ax":1,"by":null})", R"({"c":0,"by":"","ax":true})", R"({"ax":1,"by":"","ay":2})"},
+                   {R"({"ax":1})", R"({"ax":null,"by":""})", R"({"ax":1,"by":2})", R"({"ax":1,"by":"","c":0,"d":0})"}});
+  BuiltGrammar grammar = BuiltGrammar::schema(kApart);
+  EXPECT_FALSE(grammar.matches(R"({"ax":1,"by":"","ax":null})"));
+  EXPECT_TRUE(grammar.matches(R"({"ax":1,"ax":2,"by":""})"));
+}
+
+// The discriminator of each schema makes the others impossible, whether it is a constant, an enum with a pattern, or a
+// required name, also in $ref and allOf.
+TEST(SchemaKeywords, OneOfManySchemasThatExcludeEachOther) {
+  Json schema = {{"type", "object"}, {"properties", Json::object()}};
+  Json kinds = Json::array();
+  for (int i = 0; i < 30; ++i) {
+    const std::string name = "k" + std::to_string(i);
+    kinds.push_back(name);
+    schema["$defs"]["base"] = {{"properties", {{"kind", {{"enum", kinds}}}}}, {"required", {"kind"}}};
+    const Json own = {{"properties", {{"kind", {{"pattern", "^" + name + "$"}}}, {name, {{"type", "integer"}}}}}};
+    schema["oneOf"].push_back({{"allOf", {{{"$ref", "#/$defs/base"}}, own}}});
+    schema["properties"]["only"]["oneOf"].push_back(
+        {{"properties", {{name, {{"type", "null"}}}}}, {"required", {name}}});
+  }
+  const std::string text = schema.dump();
+  expect_verdicts({text.c_str(),
+                   {R"({"kind":"k3","k3":1})", R"({"kind":"k29","k3":"x"})", R"({"kind":"k0","only":{"k4":null}})",
+                    R"({"kind":"k0","only":{"k4":null,"k5":1}})"},
+                   {R"({"kind":"k3","k3":"x"})", R"({"kind":"x"})", R"({"k3":1})", R"({"kind":"k0","only":{}})",
+                    R"({"kind":"k0","only":{"k4":null,"k5":null}})"}});
+}
+
+// Where a pattern with a length needs too many states, the strings are shorter than the schema allows.
+TEST(SchemaKeywords, LongFormatsAreShortened) {
+  for (const char* schema : {R"({"type":"string","format":"email","maxLength":1024})",
+                             R"({"type":"string","format":"email","minLength":10,"maxLength":255})"}) {
+    BuiltGrammar grammar = BuiltGrammar::schema(schema);
+    ASSERT_TRUE(grammar.valid()) << schema << grammar.message();
+    EXPECT_TRUE(grammar.matches("\"first.last+tag@mail." + std::string(20, 'a') + ".com\""));
+    EXPECT_FALSE(grammar.matches("\"" + std::string(1000, 'a') + "@example.com.example.com\""));
+    EXPECT_FALSE(grammar.matches("\"first.last\""));
+  }
+  // The names that "not" leaves are not more than there are.
+  const BuiltGrammar negated =
+      BuiltGrammar::schema(R"({"type":"object","not":{"propertyNames":{"format":"email","maxLength":1024}}})");
+  EXPECT_EQ(negated.status(), Status::kGrammarUnsupported) << negated.message();
+}
+
+TEST(SchemaKeywords, WhatIsIgnoredIsReported) {
+  GrammarParams options = BuiltGrammar::compact();
+  std::vector<std::string> warnings;
+  options.log_user_data = &warnings;
+  options.log = [](void* list, sotto_log_level level, const char* message) {
+    EXPECT_EQ(level, SOTTO_LOG_WARNING);
+    static_cast<std::vector<std::string>*>(list)->push_back(message);
+  };
+  const BuiltGrammar grammar = BuiltGrammar::schema(R"({"$schema":"http://json-schema.org/draft-04/schema#","title":"t",
+      "properties":{"format":{"format":"emial"},"a":{"maxLenght":5,"x-b":1,"enum":[{"maxLenght":1}]},"const":{"const":1}},
+      "requird":["a"],"default":{"requird":1},"definitions":{"c":{"items":[{"nullable":true}]}}})",
+                                                    options);
+  ASSERT_TRUE(grammar.valid()) << grammar.message();
+  const std::vector<std::string> expected = {
+      "#/properties/format/format is \"emial\"; the format is not known, so it is not enforced",
+      "#/properties/a/maxLenght is 5; the keyword is not known, so it is ignored",
+      "#/properties/const/const is 1; the draft of the schema does not define the keyword, so it is ignored",
+      "#/requird is an array; the keyword is not known, so it is ignored",
+      "#/definitions/c/items/0/nullable is true; the keyword is not known, so it is ignored"};
+  std::sort(warnings.begin(), warnings.end());
+  std::vector<std::string> sorted = expected;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(warnings, sorted);
+}
+
+// Earlier drafts lack keywords, which are then annotations.
+TEST(SchemaKeywords, DraftsDefineTheirKeywords) {
+  const std::string id = R"({"$schema":"http://json-schema.org/draft-0)";
+  const struct {
+    const char* keyword;
+    const char* draft;
+    bool asserts;
+  } cases[] = {{R"("const":1)", "4", false},
+               {R"("const":1)", "6", true},
+               {R"("if":true,"then":false)", "6", false},
+               {R"("if":true,"then":false)", "7", true},
+               {R"("minimum":3)", "4", true},
+               {R"("prefixItems":[],"type":"null")", "7", true}};
+  for (const auto& c : cases) {
+    BuiltGrammar grammar = BuiltGrammar::schema(id + c.draft + "/schema#\"," + c.keyword + "}");
+    ASSERT_TRUE(grammar.valid() || grammar.empty()) << c.keyword << grammar.message();
+    EXPECT_EQ(grammar.valid() && grammar.matches("2"), !c.asserts) << c.keyword << c.draft;
+  }
 }
 
 TEST(SchemaKeywords, PatternsMayBeginWithLookAhead) {
