@@ -1,4 +1,4 @@
-// Compares a .sotto file with the checkpoint from which it is said to come.
+// Compares a .sotto file with a checkpoint.
 #pragma once
 
 #include <cstddef>

@@ -128,8 +128,8 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : TensorFile
   }
   file_.read_at(0, &header_size, sizeof header_size);
   if (header_size > kHeaderLimit || header_size > file_.size() - sizeof header_size) {
-    fail_at(where, "byte 0: the header is said to have " + std::to_string(header_size) +
-                       " bytes; the file is damaged or not safetensors");
+    fail_at(where,
+            "byte 0: invalid header size " + std::to_string(header_size) + "; the file is damaged or not safetensors");
   }
   std::string text(header_size, '\0');
   file_.read_at(sizeof header_size, text.data(), text.size());

@@ -22,8 +22,8 @@ struct GrammarSet {
 
 std::vector<GrammarSet> made_grammars();
 
-// The directory's .gbnf files, and its .json files with "schema" and "tests" (as in JSONSchemaBench: {"valid", "data"}
-// each), each kind a set. Throws std::runtime_error if there are none.
+// Returns a set of the directory's .gbnf files, and one of its .json files with "schema" and "tests" (a list of
+// {"valid", "data"}, as in JSONSchemaBench). Throws std::runtime_error if there are none.
 std::vector<GrammarSet> read_grammars(const std::filesystem::path& directory);
 
 }  // namespace sotto::bench

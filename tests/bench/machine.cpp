@@ -40,7 +40,7 @@ std::string cpu_name() {
 #endif
 }
 
-// The choice in brackets of "always [madvise] never".
+// Returns the choice in brackets, for example of "always [madvise] never".
 std::string transparent_huge_pages() {
   std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
   std::string text;
@@ -51,7 +51,7 @@ std::string transparent_huge_pages() {
 }
 
 #if defined(__linux__)
-// The end of the last part of a file that is loaded; 0 if it is no ELF64 file.
+// Returns the end of the last part of a file that is loaded, or 0 if it is no ELF64 file.
 uint64_t loaded_size(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   Elf64_Ehdr header = {};

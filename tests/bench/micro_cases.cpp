@@ -56,7 +56,7 @@ void run_row_cases(const Kernels& kernels, const MicroShape& shape, Cases& cases
   cases.time("embed", [&] { kernels.embed(q.data(), 0.01f, x.data(), width, y.data()); });
   std::fill(y.begin(), y.end(), 0.0f);
   cases.time("add", [&] { kernels.add(x.data(), width, y.data()); });
-  // In place: without a copy each time, values would halve until they are denormal.
+  // The kernels work in place. Without a new copy for each call, values would halve until they are denormal.
   cases.time("gelu_tanh", [&] {
     std::copy(x.begin(), x.end(), y.begin());
     kernels.activate(Activation::kGeluTanh, y.data(), inner);

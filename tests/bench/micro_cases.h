@@ -20,10 +20,10 @@ struct MicroShape {
   Pages pages;
 };
 
-// A list of {"name", "ns"} a call, some with "limit_ns" and "limit_name".
+// Returns {"name", "ns"} of each case, with the nanoseconds per call, and "limit_ns" and "limit_name" of some.
 nlohmann::json run_micro_cases(Isa isa, const MicroShape& shape);
 
-// The linear layers' part of it.
+// Appends the cases of the linear layers.
 void run_linear_cases(Isa isa, const MicroShape& shape, nlohmann::json* cases);
 
 }  // namespace sotto::bench

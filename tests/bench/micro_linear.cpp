@@ -42,7 +42,7 @@ class Matrices {
         count_(shape.count),
         packs_(linear_needs_packing(isa)),
         copy_size_(packs_ ? packed_size(shape.inputs, shape.outputs) : rows_.size()),
-        // Packing needs the bound, the last copy being followed by its slack.
+        // Packing the last copy needs as many bytes as the bound.
         copies_(count_ * copy_size_ + packed_size_bound(shape.inputs, shape.outputs), pages) {
     std::mt19937 random(11);
     for (auto& weight : rows_) weight = static_cast<int8_t>(random() % 255 - 127);
@@ -117,7 +117,7 @@ void run_linear_cases(Isa isa, const MicroShape& shape, nlohmann::json* cases) {
                                 {"attention output", width, width, shape.layer_count, {1, 10, 128}},
                                 {"up", width, inner, shape.layer_count, {1, 10, 128}},
                                 {"down", inner, width, shape.layer_count, {1, 10, 128}},
-                                // The runtime multiplies few rows by the head, one as a rule.
+                                // The runtime multiplies few rows by the head, usually one.
                                 {"head", width, shape.vocabulary_size, 1, {1, 10}}};
   const DotLoop tiles = tile_loop(static_cast<sotto_isa>(isa));
   const DotLoop loop = tiles.run != nullptr ? tiles : dot_loop(static_cast<sotto_isa>(isa));

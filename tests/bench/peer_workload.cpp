@@ -101,7 +101,7 @@ nlohmann::json PeerProcess::ask(const nlohmann::json& request) {
   return nlohmann::json::parse(text);
 }
 
-// The names of the peers in serve.py, and for people.
+// The names of the peers in serve.py and in the report.
 constexpr std::pair<const char*, const char*> kPeers[] = {
     {"q8_0", "llama.cpp Q8_0"}, {"q4_0", "llama.cpp Q4_0"}, {"ctranslate2", "CTranslate2 int8"}};
 

@@ -7,8 +7,8 @@
 
 namespace sotto::bench {
 
-// A block read over and over by one thread or several, each its own part, with plain loads
-// and the fastest of a few access patterns.
+// A block of memory that one or several threads read repeatedly, each its own part, with plain loads in the fastest of
+// a few access patterns.
 class ReadLimit {
  public:
   // `size` equals the bytes that the compared figures read, so that caches behave alike.
