@@ -45,7 +45,7 @@ has() { command -v "$1" >/dev/null 2>&1; }
 packages="g++ cmake ninja-build python3 pkgconf libflatbuffers-dev flatbuffers-compiler
 nlohmann-json3-dev libgtest-dev"
 
-# The packages that dpkg does not report as installed, on one line.
+# Prints the packages that dpkg does not report as installed, on one line.
 missing_packages() {
   downloader=curl
   if has wget; then downloader=; fi
@@ -87,7 +87,8 @@ and the development files of FlatBuffers (with flatc), nlohmann-json and GoogleT
   fi
 }
 
-# The other languages: a program, its least version, how it tells it, the Debian package, the least version of that.
+# Tools of the other languages: program, minimum version, argument that prints the version, Debian package, and its
+# minimum version.
 toolchains="rustc 1.63 --version rustc 1.63
 cargo 1.60 --version cargo 0.60
 go 1.16 version golang-go 1.16
@@ -104,7 +105,8 @@ new_enough() {
   [ -n "$version" ] && at_least "$2" "$version"
 }
 
-# Installs what Debian has of those that PATH lacks or has too old. The tests of the others skip themselves.
+# Installs the Debian packages of the tools that PATH lacks or has in an older version. Tests whose tools are missing
+# are skipped.
 install_toolchains() {
   has apt-get || return 0
   is_updated=

@@ -12,7 +12,7 @@ import check_header  # noqa: E402
 # Directories, and the endings of the sources that name functions and fields as C does.
 BINDINGS = {"go": {".go", ".c"}, "java/jni": {".cpp", ".h"}, "python/sotto": {".py"}, "rust": {".rs"},
             "swift/Sources": {".swift"}}
-# Threads of the caller's own are for hosts in C, and what gives pages of a mapped file back needs no data.
+# Only hosts in C bring their own threads. The function that releases pages of a mapped file needs no user data.
 FIELDS_OF_C = {"executor", "release_user_data"}
 FILLED = re.compile(r"_(params|input|info|timings|score|result)$")
 UNNAMED = re.compile(r"struct_size|reserved\d?")

@@ -18,7 +18,7 @@ LAYOUTS = {8: "layout_lp64.txt", 4: "layout_ilp32.txt"}
 # Names of a standard in newer and older compilers.
 C_STANDARDS = [["c99"], ["c11"], ["c17"], ["c23", "c2x"]]
 CXX_STANDARDS = [["c++11"], ["c++14"], ["c++17"], ["c++20"], ["c++23", "c++2b"]]
-# In addition to the compiler's own machine. On 32-bit x86 alone, 64-bit integers lie on 4 bytes otherwise.
+# Targets that are checked besides the machine itself. By default, 32-bit x86 aligns 64-bit integers to only 4 bytes.
 OTHER_MACHINES = [["-m32", "-malign-double", "-ffreestanding"], ["--target=armv7-linux-gnueabihf", "-ffreestanding"],
                   ["--target=wasm32", "-ffreestanding"]]
 

@@ -17,8 +17,8 @@ COMMON = ["kernels/*.cpp", "kernels/linear/*.cpp", "kernels/reference/*.cpp", "r
 ARM64 = [("kernels/dispatch/*.cpp", []), ("kernels/arm/neon/*.cpp", ["-DSOTTO_ISA=neon"]),
          ("kernels/arm/neon_dotprod/*.cpp", ["-DSOTTO_ISA=neon_dotprod", "-march=armv8.2-a+dotprod"])]
 X86 = [("kernels/dispatch/*.cpp", []), ("kernels/x86/avx2/*.cpp", ["-DSOTTO_ISA=avx2", "-mavx2", "-mfma"])]
-# triple: patterns and flags of its own files, and whether those that all share are checked for it. They ask for nothing
-# by which a simulator or another processor differs.
+# triple: patterns and flags of its own files, and whether the files that all targets share are checked for it as well.
+# These do not depend on the processor or on running in a simulator.
 TARGETS = {
     "arm64-apple-macos12": (ARM64, True),
     "arm64-apple-ios15": (ARM64, True),

@@ -16,8 +16,8 @@ convert=${SOTTO_CONVERT:-$root/build/release/bin/sotto-convert}
 [ -x "$convert" ] || { echo "setup.sh: $convert is missing: sh platforms/run.sh test builds it" >&2; exit 1; }
 mkdir -p "$directory"
 [ -x "$directory/venv/bin/python3" ] || python3 -m venv "$directory/venv"
-# Packages come with code for every CPU alike; llama.cpp is only itself when it is built for this one. Its code for AMX
-# crashes on systems that do not provide the tile registers, as most virtual machines.
+# The published package of llama.cpp runs on every CPU, so it is slower than one built for this CPU. The code for AMX
+# crashes on systems that do not provide the tile registers, such as most virtual machines.
 options="-DGGML_NATIVE=ON"
 if grep -q amx_int8 /proc/cpuinfo; then
   options="-DGGML_NATIVE=OFF -DGGML_SSE42=ON -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON -DGGML_BMI2=ON -DGGML_AVX512=ON"
