@@ -132,7 +132,7 @@ TEST(TokenizerReader, DamagedVocabularies) {
   };
   EXPECT_ERROR(files("{", kMerges), "vocab.json");
   EXPECT_ERROR(files("[]", kMerges), "vocab.json: not a JSON object");
-  EXPECT_ERROR(files(R"({"a": 0, "a": 1})", kMerges), "vocab.json", "\"a\"", "twice");
+  EXPECT_ERROR(files(R"({"a": 0, "a": 1})", kMerges), "vocab.json", "\"a\"", "duplicate key");
   EXPECT_ERROR(files(R"({"a": 0, "b": 0})", ""), "vocab.json", "same id 0");
   EXPECT_ERROR(files(R"({"a": 8})", ""), "vocab.json: token \"a\" has id 8", "8 tokens");
   EXPECT_ERROR(files(R"({"a": -1})", ""), "has id -1");
