@@ -111,14 +111,9 @@ sotto_status sotto_model_get_info(const sotto_model* handle, sotto_model_info* i
   filled.head_weight_bits = bits_of(model.head());
   filled.end_of_text_count = static_cast<uint32_t>(model.view().end_of_text_tokens().size());
   const sotto::SamplingDefaults& defaults = model.view().sampling_defaults();
-  filled.default_temperature = defaults.temperature;
-  filled.default_top_k = defaults.top_k;
-  filled.default_top_p = defaults.top_p;
-  filled.default_min_p = defaults.min_p;
-  filled.default_typical_p = defaults.typical_p;
-  filled.default_repetition_penalty = defaults.repetition_penalty;
-  filled.default_repetition_window = defaults.repetition_window;
-  filled.default_no_repeat_ngram = defaults.no_repeat_ngram;
+#define FILL(type, name, ...) filled.default_##name = defaults.name;
+  SOTTO_RECOMMENDED_PARAMETERS(FILL)
+#undef FILL
   sotto::VocabularySection vocabulary;
   if (model.view().find_vocabulary(&vocabulary) && vocabulary.version == sotto::kPreparedVersion) {
     filled.vocabulary_bytes = vocabulary.arrays.size;

@@ -58,18 +58,10 @@ Offset<format::Vocabulary> put(FlatBufferBuilder& builder, const VocabularyRange
 Offset<format::SamplingDefaults> put(FlatBufferBuilder& builder, const RecommendedSampling& sampling) {
   if (sampling == RecommendedSampling()) return {};
   format::SamplingDefaultsBuilder table(builder);
-  const auto put_value = [&table](auto add, const auto& value) {
-    if (value) (table.*add)(*value);
-  };
-  using Table = format::SamplingDefaultsBuilder;
-  put_value(&Table::add_temperature, sampling.temperature);
-  put_value(&Table::add_top_k, sampling.top_k);
-  put_value(&Table::add_top_p, sampling.top_p);
-  put_value(&Table::add_min_p, sampling.min_p);
-  put_value(&Table::add_typical_p, sampling.typical_p);
-  put_value(&Table::add_repetition_penalty, sampling.repetition_penalty);
-  if (sampling.repetition_penalty) table.add_repetition_window(kWholeWindow);
-  put_value(&Table::add_no_repeat_ngram, sampling.no_repeat_ngram);
+#define PUT(type, name, ...) \
+  if (sampling.name) table.add_##name(*sampling.name);
+  SOTTO_RECOMMENDED_PARAMETERS(PUT)
+#undef PUT
   return table.Finish();
 }
 

@@ -332,7 +332,24 @@ namespace sotto {{
 """
 
 
+def recommended_header(tables: t.Tables) -> str:
+    rows = []
+    for field in tables.recommended:
+        keys = [t.c_string(field.keys[name]) if name in field.keys else "nullptr" for name in ("transformers", "gguf")]
+        rows.append(f"  X({field.type}, {field.recommends}, {', '.join(keys)})")
+    width = max(map(len, rows)) + 1
+    head = "#define SOTTO_RECOMMENDED_PARAMETERS(X)"
+    lines = [f"{line:<{width}}\\" for line in [head, *rows[:-1]]] + rows[-1:]
+    return f"""{HEADER}#pragma once
+
+// X(type, name, key of transformers, key of GGUF) for each of the sampler's parameters that a model file can recommend.
+// The key is nullptr if the format lacks the parameter.
+{chr(10).join(lines)}
+"""
+
+
 def emit(tables: t.Tables) -> dict[str, str]:
     return {"kernels/generated/isa.h": isa_header(tables),
+            "runtime/generated/recommended.h": recommended_header(tables),
             "runtime/generated/params.h": params_header(tables), "runtime/generated/params.cpp": params_source(tables),
             "runtime/generated/status.h": status_header(tables), "runtime/generated/status.cpp": status_source(tables)}

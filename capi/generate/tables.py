@@ -24,6 +24,8 @@ STRUCT_KINDS = {"params", "input", "output", "result", "value"}
 WITH_STRUCT_SIZE = {"params", "input", "output"}
 FIELD_COLUMNS = {"type", "default", "range", "special", "off", "choices", "doc", "section", "count", "limit", "user_data",
                  "needs", "excludes", "cli"}
+# Of fields with the type "recommended": the names of the parameter in the files of a checkpoint format.
+RECOMMENDED_COLUMNS = {"type", "doc", "transformers", "gguf"}
 
 
 class TableError(Exception):
@@ -170,6 +172,8 @@ class Field:
     needs: list[str] = dataclasses.field(default_factory=list)  # one of these must be on
     excludes: list[str] = dataclasses.field(default_factory=list)
     cli: dict = dataclasses.field(default_factory=dict)  # columns of the command line
+    recommends: str = ""  # the sampler's parameter for which a model file can recommend this value
+    keys: dict = dataclasses.field(default_factory=dict)  # its name in the files of a checkpoint format
 
     @property
     def camel(self) -> str:
@@ -303,6 +307,11 @@ class Tables:
     def struct(self, name: str) -> Struct:
         return next(struct for struct in self.structs if struct.name == name)
 
+    @property
+    def recommended(self) -> list[Field]:
+        """The fields of sotto_model_info with the values that a model file recommends for the sampler."""
+        return [field for field in self.struct("sotto_model_info").fields if field.recommends]
+
     def size_and_alignment(self, field: Field, pointer: int) -> tuple[int, int]:
         """Returns size and alignment of a field, for a given size of pointers."""
         if field.kind == "struct":
@@ -336,6 +345,7 @@ class Loader:
         self.tables = Tables(root, [], [])
         self.enums: dict[str, Enum] = {}
         self.struct_names: set[str] = set()
+        self.sampler_rows: dict[str, dict] = {}
 
     def load(self) -> Tables:
         contents = {path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
@@ -345,6 +355,7 @@ class Loader:
                 self.tables.enums.append(self.read_enum(name, f"sotto_{stem}.h", table))
             self.struct_names.update(content.get("struct", {}))
         self.enums = {enum.name: enum for enum in self.tables.enums}
+        self.sampler_rows = contents["sampler"]["struct"]["sotto_sampler_params"]["fields"]
         for stem, content in contents.items():
             for name, table in content.get("struct", {}).items():
                 self.tables.structs.append(self.read_struct(name, f"sotto_{stem}.h", table))
@@ -389,7 +400,22 @@ class Loader:
                 struct.fields.append(Field(struct, field.user_data, "user_data", "void*", "void*"))
         return struct
 
+    def read_recommended(self, struct: Struct, name: str, row: dict) -> Field:
+        """Reads a field default_*, which has the type of the sampler's parameter."""
+        parameter = name.removeprefix("default_")
+        if unknown := row.keys() - RECOMMENDED_COLUMNS:
+            raise TableError(f"unknown columns {sorted(unknown)}")
+        if not name.startswith("default_") or parameter not in self.sampler_rows:
+            raise TableError("its name is not default_ and a parameter of the sampler")
+        c_type = self.sampler_rows[parameter]["type"]
+        if c_type not in {"float", "uint32_t"}:
+            raise TableError(f"a model file cannot recommend a {c_type}")
+        return Field(struct, name, "number", c_type, c_type, one_line(row.get("doc", f"{parameter} with model_defaults.")),
+                     recommends=parameter, keys={key: row[key] for key in ("transformers", "gguf") if key in row})
+
     def read_field(self, struct: Struct, name: str, row: dict) -> Field:
+        if row["type"] == "recommended":
+            return self.read_recommended(struct, name, row)
         if unknown := row.keys() - FIELD_COLUMNS:
             raise TableError(f"unknown columns {sorted(unknown)}")
         kind, type_name, c_type = self.classify(row["type"])

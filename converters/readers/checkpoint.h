@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/kernels.h"
+#include "runtime/generated/recommended.h"
 
 namespace sotto {
 
@@ -62,13 +63,9 @@ enum class HeadKind : uint8_t {
 
 // The sampling parameters that the authors of a model recommend.
 struct RecommendedSampling {
-  std::optional<float> temperature = {};
-  std::optional<uint32_t> top_k = {};
-  std::optional<float> top_p = {};
-  std::optional<float> min_p = {};
-  std::optional<float> typical_p = {};
-  std::optional<float> repetition_penalty = {};  // of all tokens of the text
-  std::optional<uint32_t> no_repeat_ngram = {};
+#define MEMBER(type, name, ...) std::optional<type> name = {};
+  SOTTO_RECOMMENDED_PARAMETERS(MEMBER)
+#undef MEMBER
 
   bool operator==(const RecommendedSampling&) const = default;
 };

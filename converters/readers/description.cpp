@@ -16,32 +16,15 @@ namespace {
 
 constexpr uint64_t kTextLimit = uint64_t{1} << 20;
 
-// The keys of the sampling parameters in a format. Those that a format lacks are null.
-struct SamplingKeys {
-  const char* temperature;
-  const char* top_k;
-  const char* top_p;
-  const char* min_p;
-  const char* typical_p;
-  const char* repetition_penalty;
-  const char* no_repeat_ngram;
-};
-constexpr SamplingKeys kTransformersKeys = {
-    "temperature", "top_k", "top_p", "min_p", "typical_p", "repetition_penalty", "no_repeat_ngram_size"};
-constexpr SamplingKeys kGgufKeys = {"general.sampling.temp",
-                                    "general.sampling.top_k",
-                                    "general.sampling.top_p",
-                                    "general.sampling.min_p",
-                                    nullptr,
-                                    "general.sampling.penalty_repeat",
-                                    nullptr};
+enum class SamplingKeys { kTransformers, kGguf };
 
-void read_number(const Config& config, const char* key, std::optional<float>& value) {
+// A format that lacks the parameter has no key.
+void read_value(const Config& config, const char* key, std::optional<float>& value) {
   if (key != nullptr && config.find(key) != nullptr) value = static_cast<float>(config.number(key, 0));
 }
 
 // Negative counts mean 0, as in llama.cpp.
-void read_count(const Config& config, const char* key, std::optional<uint32_t>& value) {
+void read_value(const Config& config, const char* key, std::optional<uint32_t>& value) {
   const nlohmann::json* given = key == nullptr ? nullptr : config.find(key);
   if (given == nullptr) return;
   if (!given->is_number_integer() || *given > std::numeric_limits<int32_t>::max()) {
@@ -53,26 +36,20 @@ void read_count(const Config& config, const char* key, std::optional<uint32_t>& 
 // Throws an error if the runtime would reject the parameters.
 void check_sampling(const Config& config, const RecommendedSampling& sampling) {
   SamplerParams params;
-  params.temperature = sampling.temperature.value_or(params.temperature);
-  params.top_k = sampling.top_k.value_or(params.top_k);
-  params.top_p = sampling.top_p.value_or(params.top_p);
-  params.min_p = sampling.min_p.value_or(params.min_p);
-  params.typical_p = sampling.typical_p.value_or(params.typical_p);
-  params.repetition_penalty = sampling.repetition_penalty.value_or(params.repetition_penalty);
-  params.no_repeat_ngram = sampling.no_repeat_ngram.value_or(params.no_repeat_ngram);
+#define ASSIGN(type, name, ...) params.name = sampling.name.value_or(params.name);
+  SOTTO_RECOMMENDED_PARAMETERS(ASSIGN)
+#undef ASSIGN
   Error error;
   if (check_ranges(params, &error) != Status::kOk) throw std::runtime_error(config.where() + ": " + error.message);
 }
 
-RecommendedSampling read_sampling(const Config& config, const SamplingKeys& keys) {
+RecommendedSampling read_sampling(const Config& config, SamplingKeys keys) {
   RecommendedSampling sampling;
-  read_number(config, keys.temperature, sampling.temperature);
-  read_count(config, keys.top_k, sampling.top_k);
-  read_number(config, keys.top_p, sampling.top_p);
-  read_number(config, keys.min_p, sampling.min_p);
-  read_number(config, keys.typical_p, sampling.typical_p);
-  read_number(config, keys.repetition_penalty, sampling.repetition_penalty);
-  read_count(config, keys.no_repeat_ngram, sampling.no_repeat_ngram);
+#define READ(type, name, transformers_key, gguf_key) \
+  read_value(config, keys == SamplingKeys::kTransformers ? transformers_key : gguf_key, sampling.name);
+  SOTTO_RECOMMENDED_PARAMETERS(READ)
+#undef READ
+  if (sampling.repetition_penalty) sampling.repetition_window = kWholeWindow;
   return sampling;
 }
 
@@ -93,7 +70,7 @@ void complete_sampling(const Config& config, RecommendedSampling& sampling) {
 void read_generation_config(const std::filesystem::path& path, CheckpointInfo& info, std::vector<std::string>& notes) {
   const Config config(path);
   config.read_end_of_text(info, notes);
-  info.sampling = read_sampling(config, kTransformersKeys);
+  info.sampling = read_sampling(config, SamplingKeys::kTransformers);
   complete_sampling(config, info.sampling);
   check_sampling(config, info.sampling);
 }
@@ -164,7 +141,7 @@ void read_description(const std::filesystem::path& directory, CheckpointInfo& in
 void read_gguf_description(const Config& config, CheckpointInfo& info) {
   info.license = config.text("general.license", "");
   info.chat_template = config.text("tokenizer.chat_template", "");
-  info.sampling = read_sampling(config, kGgufKeys);
+  info.sampling = read_sampling(config, SamplingKeys::kGguf);
   check_sampling(config, info.sampling);
   for (const char* key :
        {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {

@@ -396,9 +396,9 @@ type SamplerParams struct {
 	DolaRelativeTop float32
 	// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
 	AlternativeCount uint32
-	// If true, temperature, top_k, top_p, min_p, typical_p, repetition_penalty, repetition_window and no_repeat_ngram
-	// take the values that the model file recommends (default_temperature and others of sotto_model_info) where they
-	// have their defaults. A sampler of its own then needs a model. Default: 0.
+	// If true, the parameters that a model file can recommend (default_temperature and the fields after it in
+	// sotto_model_info) take the recommended values where they have their defaults. A sampler of its own then needs a
+	// model. Default: 0.
 	ModelDefaults bool
 }
 

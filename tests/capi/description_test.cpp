@@ -119,6 +119,7 @@ TEST(Description, ModelDefaultsReplaceParametersThatHaveTheirDefaults) {
     info.sampling.top_k = 0;
     info.sampling.top_p = 1.0f;
     info.sampling.repetition_penalty = 1.5f;
+    info.sampling.repetition_window = UINT32_MAX;
     info.sampling.no_repeat_ngram = 2;
   });
   const sotto_model_info info = info_of(model.get());

@@ -26,20 +26,6 @@ struct SamplerOptions {
   std::vector<std::string> given;  // with --model-defaults, the parameters that the file must not replace
 };
 
-// Calls visit(name, member of sotto_sampler_params, member of sotto_model_info) for each parameter that a model file
-// can recommend.
-template <typename Visit>
-void visit_recommended(const Visit& visit) {
-  visit("temperature", &sotto_sampler_params::temperature, &sotto_model_info::default_temperature);
-  visit("top_k", &sotto_sampler_params::top_k, &sotto_model_info::default_top_k);
-  visit("top_p", &sotto_sampler_params::top_p, &sotto_model_info::default_top_p);
-  visit("min_p", &sotto_sampler_params::min_p, &sotto_model_info::default_min_p);
-  visit("typical_p", &sotto_sampler_params::typical_p, &sotto_model_info::default_typical_p);
-  visit("repetition_penalty", &sotto_sampler_params::repetition_penalty, &sotto_model_info::default_repetition_penalty);
-  visit("repetition_window", &sotto_sampler_params::repetition_window, &sotto_model_info::default_repetition_window);
-  visit("no_repeat_ngram", &sotto_sampler_params::no_repeat_ngram, &sotto_model_info::default_no_repeat_ngram);
-}
-
 // `options` must outlive `command`.
 void add_sampler_options(Command& command, SamplerOptions& options);
 

@@ -930,10 +930,9 @@ pub struct sotto_sampler_params {
     pub dola_relative_top: f32,
     /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
     pub alternative_count: u32,
-    /// If true, temperature, top_k, top_p, min_p, typical_p, repetition_penalty, repetition_window
-    /// and no_repeat_ngram take the values that the model file recommends (default_temperature and
-    /// others of sotto_model_info) where they have their defaults. A sampler of its own then needs
-    /// a model. Default: 0.
+    /// If true, the parameters that a model file can recommend (default_temperature and the fields
+    /// after it in sotto_model_info) take the recommended values where they have their defaults. A
+    /// sampler of its own then needs a model. Default: 0.
     pub model_defaults: u32,
 }
 
