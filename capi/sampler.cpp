@@ -24,7 +24,7 @@ std::span<const char> bytes_of(const void* model, int32_t token) {
 
 constexpr sotto_sampler_input kNoInput = {sizeof(sotto_sampler_input), 0, nullptr, nullptr, nullptr, 0, 0, 0};
 
-// The data of one call of sotto_sampler_pick() or sotto_sampler_apply().
+// The data of one call of sotto_sampler_sample() or sotto_sampler_apply().
 struct StepInput {
   std::span<const float> logits;
   TokenMask mask;
@@ -120,8 +120,8 @@ sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_param
   return wrap(unwrap_sampler(sampler)->set_params(params, out.get()));
 }
 
-sotto_status sotto_sampler_pick(sotto_sampler* handle, const sotto_sampler_input* input, sotto_token* token,
-                                sotto_error* error) {
+sotto_status sotto_sampler_sample(sotto_sampler* handle, const sotto_sampler_input* input, sotto_token* token,
+                                  sotto_error* error) {
   ErrorOut out(error);
   if (handle == nullptr) return out.null_argument("sampler");
   if (token == nullptr) return out.null_argument("token");
@@ -130,7 +130,7 @@ sotto_status sotto_sampler_pick(sotto_sampler* handle, const sotto_sampler_input
   if (const sotto_status bad = read_input(sampler, input, &step, &out); bad != SOTTO_OK) {
     return bad;
   }
-  *token = sampler.pick(step.logits, step.mask, step.input);
+  *token = sampler.sample(step.logits, step.mask, step.input);
   return SOTTO_OK;
 }
 

@@ -489,8 +489,8 @@ SOTTO_API sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sam
 /* Selects a token. The random numbers are those that a session with the same seed would use after
  * history_count tokens. The state of Mirostat and adaptive-p persists between calls until
  * sotto_sampler_set. Errors: INVALID_ARGUMENT naming the field. */
-SOTTO_API sotto_status sotto_sampler_pick(sotto_sampler* sampler, const sotto_sampler_input* input, sotto_token* token,
-                                          sotto_error* error);
+SOTTO_API sotto_status sotto_sampler_sample(sotto_sampler* sampler, const sotto_sampler_input* input,
+                                            sotto_token* token, sotto_error* error);
 
 /* Computes the distribution that the chain produces: the remaining tokens in the order of their
  * ids, and their probabilities. With temperature 0 or SOTTO_SELECT_GREEDY, only the most likely

@@ -334,10 +334,10 @@ func TestSamplersAndWatermarks(t *testing.T) {
 	noError(t, err)
 	equalTokens(t, tokens, []Token{1, 2, 3})
 	equal(t, len(probabilities), 3)
-	equal(t, slices.Contains(tokens, must[Token](t)(sampler.Pick(input))), true)
+	equal(t, slices.Contains(tokens, must[Token](t)(sampler.Sample(input))), true)
 	input.Allowed = []uint64{1}
-	equal(t, must[Token](t)(sampler.Pick(input)), 0)
-	_, err = sampler.Pick(SamplerInput{Logits: make([]float32, 3)})
+	equal(t, must[Token](t)(sampler.Sample(input)), 0)
+	_, err = sampler.Sample(SamplerInput{Logits: make([]float32, 3)})
 	isError(t, err, InvalidArgument)
 
 	model := openModel(t)

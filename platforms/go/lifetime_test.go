@@ -83,7 +83,7 @@ func TestClosedObjectsRefuseCalls(t *testing.T) {
 		"image":       func() error { _, err := grammar.Save(); return err },
 		"match":       func() error { _, err := NewMatcher(grammar, nil, nil); return err },
 		"mask":        func() error { _, err := matcher.Mask(0); return err },
-		"pick":        func() error { _, err := sampler.Pick(SamplerInput{Logits: make([]float32, 2)}); return err },
+		"sample":      func() error { _, err := sampler.Sample(SamplerInput{Logits: make([]float32, 2)}); return err },
 		"stream": func() error {
 			for _, err := range session.Stream(context.Background(), "a", 1) {
 				return err

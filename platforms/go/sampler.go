@@ -157,11 +157,11 @@ func (s *Sampler) with(input SamplerInput,
 	})
 }
 
-// Pick selects a token.
-func (s *Sampler) Pick(input SamplerInput) (Token, error) {
+// Sample selects a token.
+func (s *Sampler) Sample(input SamplerInput) (Token, error) {
 	var token C.sotto_token
 	err := s.with(input, func(h *C.sotto_sampler, in *C.sotto_sampler_input, details *C.sotto_error) C.sotto_status {
-		return C.sotto_sampler_pick(h, in, &token, details)
+		return C.sotto_sampler_sample(h, in, &token, details)
 	})
 	return Token(token), err
 }

@@ -109,8 +109,8 @@ Candidates& Sampler::reweigh(std::span<const float> logits, const TokenMask& mas
   return candidates_;
 }
 
-Candidates& Sampler::process(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
-                             const SamplerState& state) {
+Candidates& Sampler::apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
+                           const SamplerState& state) {
   run(logits, mask, stage_input(input, state), {}, false);
   if (is_greedy(params_)) temperature(candidates_, 0);
   return candidates_;
@@ -155,7 +155,7 @@ Status StandaloneSampler::set_params(const SamplerParams& params, Error* error) 
   return Status::kOk;
 }
 
-int32_t StandaloneSampler::pick(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
+int32_t StandaloneSampler::sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
   in_callback_ = true;
   const int32_t token = sampler_.sample(logits, mask, input, &state_).token;
   in_callback_ = false;
@@ -164,7 +164,7 @@ int32_t StandaloneSampler::pick(std::span<const float> logits, const TokenMask& 
 
 Candidates& StandaloneSampler::apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
   in_callback_ = true;
-  Candidates& candidates = sampler_.process(logits, mask, input, state_);
+  Candidates& candidates = sampler_.apply(logits, mask, input, state_);
   in_callback_ = false;
   return candidates;
 }

@@ -57,9 +57,9 @@ class Sampler {
   Candidates& reweigh(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
   // Returns the candidates after all stages, before the selection. If the selection is greedy, only the most likely one
   // remains.
-  Candidates& process(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
-                      const SamplerState& state);
-  // Returns the state that follows `state` after the caller has selected `tokens` from the results of process().
+  Candidates& apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
+                    const SamplerState& state);
+  // Returns the state that follows `state` after the caller has selected `tokens` from the results of apply().
   SamplerState state_after(SamplerState state, std::span<const int32_t> tokens) const;
 
  private:
@@ -91,7 +91,7 @@ class StandaloneSampler {
   bool is_in_callback() const { return in_callback_; }
   Status set_params(const SamplerParams& params, Error* error);
   // Selects a token. `logits` has vocabulary_size() elements, and the tokens in the input are in the vocabulary.
-  int32_t pick(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
+  int32_t sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
   // Returns the candidates after the chain, valid until the next call.
   Candidates& apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
 

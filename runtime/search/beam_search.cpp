@@ -167,7 +167,7 @@ void BeamSearch::scan_beam(uint32_t beam) {
   Sampler& sampler = *run_.input.sampler;
   if (run_.params.mode == SearchMode::kBeamSample) {
     const SamplerState state = sampler.state_after(run_.input.sampler_state, tokens_of(beam));
-    scan_drawn(beam, sampler.process(scores, mask, sample, state));
+    scan_drawn(beam, sampler.apply(scores, mask, sample, state));
   } else {
     Candidates& candidates = sampler.reweigh(scores, mask, sample);
     scan_likeliest(beam, candidates);

@@ -85,11 +85,11 @@ class Sotto:
         history = (ctypes.c_int32 * calls)(*range(calls))
         entry = Input(ctypes.sizeof(Input), 0, logits.ctypes.data, None, ctypes.addressof(history), 0, 0, 0)
         token, reference = ctypes.c_int32(), ctypes.byref(entry)
-        pick, sampler, out = self.library.sotto_sampler_pick, self.sampler, ctypes.byref(token)
+        sample, sampler, out = self.library.sotto_sampler_sample, self.sampler, ctypes.byref(token)
         begin = time.perf_counter()
         for i in range(calls):
             entry.history_count = i  # another draw
-            pick(sampler, reference, out, None)
+            sample(sampler, reference, out, None)
         return (time.perf_counter() - begin) / calls * 1e6
 
 

@@ -125,13 +125,13 @@ class Bench {
     input.struct_size = sizeof input;
     input.logits = logits_[kind].data();
     input.history = history.data();
-    const auto pick = [&] {
+    const auto sample = [&] {
       input.history_count = (input.history_count + 1) % history.size();  // changes the draw
       sotto_token token;
-      check(sotto_sampler_pick(sampler_, &input, &token, &error), error, mode.name);
+      check(sotto_sampler_sample(sampler_, &input, &token, &error), error, mode.name);
     };
-    pick();  // warms up
-    return 1e6 * seconds_per_call(kMinSamplerNs, pick);
+    sample();  // warms up
+    return 1e6 * seconds_per_call(kMinSamplerNs, sample);
   }
 
  private:

@@ -289,7 +289,7 @@ TEST(SamplerCallbacks, AStepRejectsCallsOnItsSampler) {
   struct Statuses {
     sotto_sampler* sampler;
     sotto_status set = SOTTO_OK;
-    sotto_status pick = SOTTO_OK;
+    sotto_status sample = SOTTO_OK;
   } statuses = {sampler.get()};
   sotto_sampler_params params;
   sotto_sampler_params_init(&params, sizeof params);
@@ -303,7 +303,7 @@ TEST(SamplerCallbacks, AStepRejectsCallsOnItsSampler) {
     again.struct_size = sizeof again;
     again.logits = logits;
     sotto_token token;
-    found.pick = sotto_sampler_pick(found.sampler, &again, &token, nullptr);
+    found.sample = sotto_sampler_sample(found.sampler, &again, &token, nullptr);
   };
   ASSERT_EQ(sotto_sampler_set(sampler.get(), &params, nullptr), SOTTO_OK);
   const std::vector<float> logits(kVocabulary, 1.0f);
@@ -311,9 +311,9 @@ TEST(SamplerCallbacks, AStepRejectsCallsOnItsSampler) {
   input.struct_size = sizeof input;
   input.logits = logits.data();
   sotto_token token = -1;
-  EXPECT_EQ(sotto_sampler_pick(sampler.get(), &input, &token, nullptr), SOTTO_OK);
+  EXPECT_EQ(sotto_sampler_sample(sampler.get(), &input, &token, nullptr), SOTTO_OK);
   EXPECT_EQ(statuses.set, SOTTO_INVALID_STATE);
-  EXPECT_EQ(statuses.pick, SOTTO_INVALID_STATE);
+  EXPECT_EQ(statuses.sample, SOTTO_INVALID_STATE);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST(StructSize, HalfAPointerIsNotRead) {
     std::memcpy(bytes.get(), &input, stored);
     sotto_token token = -1;
     const sotto_status status =
-        sotto_sampler_pick(sampler.get(), reinterpret_cast<const sotto_sampler_input*>(bytes.get()), &token, nullptr);
+        sotto_sampler_sample(sampler.get(), reinterpret_cast<const sotto_sampler_input*>(bytes.get()), &token, nullptr);
     EXPECT_EQ(status, size >= kLogitsEnd ? SOTTO_OK : SOTTO_INVALID_ARGUMENT) << size;
   }
 }

@@ -66,7 +66,7 @@ void pick_tokens(sotto_sampler* sampler, sotto::FuzzBytes& bytes) {
     input.token_limit = bytes.byte();
     check_distribution(sampler, input);
     sotto_token token = -1;
-    REQUIRE(sotto_sampler_pick(sampler, &input, &token, nullptr) == SOTTO_OK);
+    REQUIRE(sotto_sampler_sample(sampler, &input, &token, nullptr) == SOTTO_OK);
     REQUIRE(is_allowed(input, token));
     history.push_back(token);
   }

@@ -296,7 +296,7 @@ TEST_P(DecodingAllocation, StandaloneSamplersDoNotAllocate) {
   input.history = kPrompt;
   input.history_count = kPromptCount;
   sotto_token token = -1;
-  expect_none("pick", [&] { return sotto_sampler_pick(sampler, &input, &token, nullptr); });
+  expect_none("sample", [&] { return sotto_sampler_sample(sampler, &input, &token, nullptr); });
   std::vector<sotto_token> tokens(1000);
   std::vector<float> probabilities(1000);
   size_t count = 0;

@@ -155,7 +155,7 @@ class ChainRunner {
     std::map<Token, uint64_t> counts;
     for (uint32_t draw = 0; draw < draw_count; ++draw) {
       input.sequence = draw;  // each draw has random numbers of its own
-      ++counts[call("sampler", [&] { return sampler_->pick(input); })];
+      ++counts[call("sampler", [&] { return sampler_->sample(input); })];
     }
     Json object = Json::object();
     for (const auto& [token, count] : counts) object.add(std::to_string(token), count);

@@ -479,9 +479,9 @@ TEST(SamplerTest, PicksFromAnyLogits) {
   EXPECT_NEAR(candidates[1].probability, 0.75f, 1e-6f);
   const std::vector<uint64_t> allowed{0b100};
   input.allowed = allowed;
-  EXPECT_EQ(sampler.pick(input), 2);
+  EXPECT_EQ(sampler.sample(input), 2);
   input.logits = {logits.data(), 2};
-  EXPECT_THROW(sampler.pick(input), sotto::Error);
+  EXPECT_THROW(sampler.sample(input), sotto::Error);
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ NATIVE(void, samplerSet)(JNIEnv* env, jclass, jlong sampler, jobject from, jbool
   check(env, sotto_sampler_set(as<Sampler>(sampler)->sampler, &params, &error), &error);
 }
 
-NATIVE(jint, samplerPick)
+NATIVE(jint, samplerSample)
 (JNIEnv* env, jclass, jlong sampler, jfloatArray logits, jlongArray allowed, jintArray history, jlong generated_count,
  jlong token_limit, jint sequence) {
   Arena arena;
@@ -91,7 +91,7 @@ NATIVE(jint, samplerPick)
   input.sequence = static_cast<uint32_t>(sequence);
   sotto_token token = 0;
   sotto_error error = new_error();
-  check(env, sotto_sampler_pick(as<Sampler>(sampler)->sampler, &input, &token, &error), &error);
+  check(env, sotto_sampler_sample(as<Sampler>(sampler)->sampler, &input, &token, &error), &error);
   return token;
 }
 

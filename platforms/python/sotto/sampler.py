@@ -53,13 +53,13 @@ class Sampler(Resource):
             check(lib.sotto_sampler_set(handle, given, error), error)
         self._kept = filler
 
-    def pick(self, logits, history: Sequence[int] = (), **situation) -> int:
+    def sample(self, logits, history: Sequence[int] = (), **situation) -> int:
         """Selects a token. `logits` are any floats. `situation` may contain allowed (words of 64 bits, such as a matcher's
         mask), generated_count, token_limit and sequence."""
         token, error = ctypes.c_int32(), abi.Error()
         given, _kept = self._input(logits, history, **situation)
         with Exclusive(self) as handle:
-            status = lib.sotto_sampler_pick(handle, given, token, error)
+            status = lib.sotto_sampler_sample(handle, given, token, error)
         self._callbacks.raise_first()
         check(status, error)
         return token.value

@@ -385,11 +385,11 @@ class SamplerTest(unittest.TestCase):
             left = sampler.apply(logits)
             self.assertEqual(list(left), [1, 2, 3])
             self.assertAlmostEqual(sum(left.values()), 1, places=5)
-            self.assertIn(sampler.pick(logits, history=[0, 1], generated_count=1), left)
-            self.assertEqual(sampler.pick(logits, allowed=[0b1]), 0)
+            self.assertIn(sampler.sample(logits, history=[0, 1], generated_count=1), left)
+            self.assertEqual(sampler.sample(logits, allowed=[0b1]), 0)
             sampler.set(temperature=0, logits_callback=lambda values: values.__setitem__(0, 9.0))
-            self.assertEqual(sampler.pick(logits), 0)
-            self.assertRaises(ValueError, sampler.pick, logits[:2])
+            self.assertEqual(sampler.sample(logits), 0)
+            self.assertRaises(ValueError, sampler.sample, logits[:2])
 
     def test_watermarks(self):
         mark = sotto.WatermarkParams(scheme=sotto.WatermarkScheme.LEFT_HASH, key=7, delta=6)

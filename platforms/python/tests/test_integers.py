@@ -59,7 +59,7 @@ class IntegerTest(unittest.TestCase):
         with sotto.Sampler(4) as sampler:
             for name, value in {"history": [2**32], "allowed": [2**64 + 1], "generated_count": -1,
                                 "token_limit": 2**64, "sequence": 2**32}.items():
-                self.check_refused(name, lambda: sampler.pick([0.0] * 4, **{name: value}))
+                self.check_refused(name, lambda: sampler.sample([0.0] * 4, **{name: value}))
 
     def test_integers_are_whole(self):
         with MODEL.session(context_tokens=64) as session:

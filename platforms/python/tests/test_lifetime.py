@@ -59,7 +59,7 @@ class LifetimeTest(unittest.TestCase):
             thing.close()
             self.assertTrue(thing.closed)
         for call in (lambda: model.info, lambda: model.tokenize("a"), lambda: model.session(), grammar.save,
-                     lambda: sotto.Matcher(grammar), matcher.mask, lambda: sampler.pick([0.0] * 8),
+                     lambda: sotto.Matcher(grammar), matcher.mask, lambda: sampler.sample([0.0] * 8),
                      lambda: sotto.Vocabulary(model), lambda: sotto.Sampler(4096, model=model),
                      lambda: sotto.Grammar.compile("root ::= <|end|>", vocabulary=vocabulary)):
             self.assertRaises(sotto.ClosedError, call)

@@ -57,7 +57,7 @@ TEST(Chain, RunsInTheOrderGiven) {
   params.top_p = 0.9f;
   const auto kept = [&] {
     EXPECT_EQ(sampler->set_params(params, nullptr), Status::kOk);
-    return sampler->process(logits, {}, {}, sampler->initial_state()).count();
+    return sampler->apply(logits, {}, {}, sampler->initial_state()).count();
   };
   EXPECT_EQ(kept(), 2u);
   params.order = ChainOrder::kTransformers;
@@ -267,7 +267,7 @@ TEST(Chain, NeverSelectsForbiddenTokensAndNeverRunsOut) {
         input.history = {{}, history};
         input.draw = draw;
         input.generated_count = draw;
-        const size_t kept = used->process(logits, mask, input, state).count();
+        const size_t kept = used->apply(logits, mask, input, state).count();
         EXPECT_GE(kept, 1u);
         if (!is_greedy(chain.params)) {
           EXPECT_GE(kept, std::min<size_t>(chain.params.min_keep, allowed))

@@ -45,13 +45,13 @@ TEST(Greedy, TakesTheLikeliestThatTheChainLeaves) {
     input.draw = static_cast<uint64_t>(i);
     ASSERT_EQ(sampler->set_params(p, nullptr), Status::kOk);
     SamplerState state = sampler->initial_state();
-    Candidates& left = sampler->process(logits, {}, input, state);
+    Candidates& left = sampler->apply(logits, {}, input, state);
     const int32_t expected = left.id(left.ranking().argmax());
     p.selection = Selection::kGreedy;
     ASSERT_EQ(sampler->set_params(p, nullptr), Status::kOk);
     ASSERT_EQ(sampler->sample(logits, {}, input, &state).token, expected) << i;
     const std::vector<int32_t> only = {expected};
-    ASSERT_EQ(ids_of(sampler->process(logits, {}, input, state)), only) << i;
+    ASSERT_EQ(ids_of(sampler->apply(logits, {}, input, state)), only) << i;
     const auto most = std::max_element(logits.begin(), logits.end()) - logits.begin();
     others += most != expected ? 1 : 0;
   }

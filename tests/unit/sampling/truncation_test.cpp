@@ -154,7 +154,7 @@ TEST(TopP, DecaysFromTokenToToken) {
     EXPECT_EQ(state.top_p_step, step);
     SampleInput input;
     input.draw = draw;
-    Candidates& candidates = sampler->process(logits, {}, input, state);
+    Candidates& candidates = sampler->apply(logits, {}, input, state);
     EXPECT_EQ(candidates.count(), std::max(1u, 8u >> std::min(step, 3u)));
     const int32_t token = sampler->sample(logits, {}, input, &state).token;
     EXPECT_LT(token, static_cast<int32_t>(std::max(1u, 8u >> std::min(step, 3u))));

@@ -55,12 +55,12 @@ class Sampler {
     SOTTO_HPP_DONE_;
   }
 
-  Result<Token> pick(const SamplerInput& input) {
+  Result<Token> sample(const SamplerInput& input) {
     const sotto_sampler_input c_input = to_c(input);
     detail::Report report;
     Token token = -1;
     if (!fits(input)) SOTTO_HPP_FAIL_(wrong_size());
-    SOTTO_HPP_TRY_(sotto_sampler_pick(c_sampler(), &c_input, &token, report.out()));
+    SOTTO_HPP_TRY_(sotto_sampler_sample(c_sampler(), &c_input, &token, report.out()));
     state_->guard.rethrow();
     return token;
   }

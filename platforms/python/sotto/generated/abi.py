@@ -308,7 +308,7 @@ FUNCTIONS = {
     "sotto_sampler_memory_size": (i32, [size, u32, POINTER(size), POINTER(Error)]),
     "sotto_sampler_init": (i32, [pointer, size, u32, pointer, size, POINTER(pointer), POINTER(Error)]),
     "sotto_sampler_set": (i32, [pointer, POINTER(SamplerParams), POINTER(Error)]),
-    "sotto_sampler_pick": (i32, [pointer, POINTER(SamplerInput), POINTER(i32), POINTER(Error)]),
+    "sotto_sampler_sample": (i32, [pointer, POINTER(SamplerInput), POINTER(i32), POINTER(Error)]),
     "sotto_sampler_apply": (i32, [pointer, POINTER(SamplerInput), POINTER(i32), POINTER(f32), size, POINTER(size),
         POINTER(Error)]),
     "sotto_search_params_init": (None, [POINTER(SearchParams), size]),

@@ -1496,7 +1496,7 @@ extern "C" {
         params: *const sotto_sampler_params,
         error: *mut sotto_error,
     ) -> sotto_status;
-    pub fn sotto_sampler_pick(
+    pub fn sotto_sampler_sample(
         sampler: *mut sotto_sampler,
         input: *const sotto_sampler_input,
         token: *mut sotto_token,

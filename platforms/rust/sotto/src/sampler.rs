@@ -104,13 +104,13 @@ impl Sampler {
     }
 
     /// Selects a token.
-    pub fn pick(&mut self, input: &SamplerInput<'_>) -> Result<Token> {
+    pub fn sample(&mut self, input: &SamplerInput<'_>) -> Result<Token> {
         let raw_input = self.lower(input)?;
         let mut report = Report::new();
         let mut token = -1;
         // SAFETY: `lower` has checked the slices' sizes.
         let status = unsafe {
-            sys::sotto_sampler_pick(self.raw.as_ptr(), &raw_input, &mut token, report.out())
+            sys::sotto_sampler_sample(self.raw.as_ptr(), &raw_input, &mut token, report.out())
         };
         self.panics.resume();
         report.check(status)?;

@@ -411,8 +411,8 @@ fn the_chain_takes_any_logits() {
     assert_eq!(left.len(), 2);
     assert!(left[1].0 == 1 && (left[1].1 - 0.75).abs() < 1e-6);
     input.allowed = Some(&[0b100]);
-    assert_eq!(sampler.pick(&input).unwrap(), 2);
+    assert_eq!(sampler.sample(&input).unwrap(), 2);
     input.logits = &logits[..2];
-    assert!(sampler.pick(&input).is_err());
+    assert!(sampler.sample(&input).is_err());
     assert!(Sampler::of_model(&demo()).is_ok());
 }

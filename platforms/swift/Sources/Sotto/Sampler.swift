@@ -88,11 +88,11 @@ public final class Sampler: @unchecked Sendable {
   }
 
   /// Selects a token.
-  public func pick(_ input: Input) throws -> Token {
+  public func sample(_ input: Input) throws -> Token {
     try with(input) { sampler, given in
       var token: Token = 0
       var details = newError()
-      try check(sotto_sampler_pick(sampler, &given, &token, &details), details)
+      try check(sotto_sampler_sample(sampler, &given, &token, &details), details)
       return token
     }
   }

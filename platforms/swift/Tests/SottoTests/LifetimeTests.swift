@@ -118,6 +118,6 @@ final class LifetimeTests: XCTestCase {
     var input = Sampler.Input(logits: [1, 2, 3, 2.5])
     XCTAssertEqual(try sampler.apply(input).tokens, [1, 2, 3])
     input.allowed = [1]
-    XCTAssertEqual(try sampler.pick(input), 0)
+    XCTAssertEqual(try sampler.sample(input), 0)
   }
 }

@@ -197,7 +197,7 @@ SOTTO_API sotto_status sotto_sampler_init(const sotto_model* model, size_t vocab
                                           sotto_error* error);
 SOTTO_API sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_params* params,
                                          sotto_error* error);
-SOTTO_API sotto_status sotto_sampler_pick(sotto_sampler* sampler, const sotto_sampler_input* input, sotto_token* token,
+SOTTO_API sotto_status sotto_sampler_sample(sotto_sampler* sampler, const sotto_sampler_input* input, sotto_token* token,
                                           sotto_error* error);
 SOTTO_API sotto_status sotto_sampler_apply(sotto_sampler* sampler, const sotto_sampler_input* input,
                                            sotto_token* tokens, float* probabilities, size_t capacity, size_t* count,

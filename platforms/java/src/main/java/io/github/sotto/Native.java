@@ -124,7 +124,7 @@ final class Native {
     static native long samplerNew(long model, int vocabularySize, int listBytes, Callbacks callbacks);
     static native void samplerFree(long sampler);
     static native void samplerSet(long sampler, SamplerParams params, boolean calls);
-    static native int samplerPick(long sampler, float[] logits, long[] allowed, int[] history, long generatedCount,
+    static native int samplerSample(long sampler, float[] logits, long[] allowed, int[] history, long generatedCount,
             long tokenLimit, int sequence);
     static native int[] samplerApply(long sampler, float[] logits, long[] allowed, int[] history, long generatedCount,
             long tokenLimit, int sequence, float[] probabilities);

@@ -84,11 +84,11 @@ public final class Sampler extends Owned {
     }
 
     /** Selects a token. */
-    public int pick(Input input) {
+    public int sample(Input input) {
         float[] logits = input.logits;
         long[] allowed = input.allowed;
         check(logits, allowed);
-        return resource.run(sampler -> Native.samplerPick(sampler, logits, allowed, input.history,
+        return resource.run(sampler -> Native.samplerSample(sampler, logits, allowed, input.history,
                 input.generatedCount, input.tokenLimit, input.sequence));
     }
 

@@ -388,8 +388,8 @@ final class ApiTest {
             same(left.tokens, new int[] {1, 2, 3});
             same(left.probabilities.length, 3);
             input.allowed = new long[] {1};
-            same(sampler.pick(input), 0);
-            fails(IllegalArgumentException.class, () -> sampler.pick(new Sampler.Input(1, 2)));
+            same(sampler.sample(input), 0);
+            fails(IllegalArgumentException.class, () -> sampler.sample(new Sampler.Input(1, 2)));
         }
         WatermarkParams mark = new WatermarkParams();
         mark.scheme = WatermarkScheme.LEFT_HASH;

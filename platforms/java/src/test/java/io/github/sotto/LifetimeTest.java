@@ -46,7 +46,7 @@ final class LifetimeTest {
             session::timings, session::resetTimings, session::speculationInfo, () -> session.stream("a", 1),
             () -> session.forkInto(session), () -> model.tokenize("a"), model::info, model::session,
             () -> Vocabulary.of(model), () -> new Sampler(4096, model, new SamplerParams()), grammar::save,
-            () -> new Matcher(grammar, null), () -> matcher.mask(0), () -> sampler.pick(new Sampler.Input(0, 1))};
+            () -> new Matcher(grammar, null), () -> matcher.mask(0), () -> sampler.sample(new Sampler.Input(0, 1))};
         for (Tests.Action call : calls) {
             fails(ClosedException.class, call);
         }
