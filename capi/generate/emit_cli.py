@@ -16,7 +16,7 @@ from tables import Enum, EnumValue, Field, Struct, TableError, Tables, c_string,
 KEYS = {"option", "group", "help", "needs", "json", "metavar", "shown"}
 METAVARS = {"kNumber": "X", "kCount": "N", "kWindow": "N", "kKey": "N", "kOn": "", "kOff": "", "kToken": "TOKEN",
             "kName": "NAME"}
-WITH_LIMITS = ["sotto_session_params", "sotto_search_params"]  # whose limits options of other types need
+WITH_LIMITS = ["sotto_matcher_params", "sotto_session_params", "sotto_search_params"]  # whose limits options of other types need
 
 
 def kind_of(field: Field) -> str:
@@ -82,7 +82,7 @@ def struct_text(struct: Struct, tables: Tables) -> str:
 
 def limits_text(struct: Struct) -> str:
     name = snake_to_camel(struct.name.removeprefix("sotto_").removesuffix("_params"))
-    return f"// The largest values of {struct.name}.\nstruct {name}Limits {{\n{maxima(struct)}}};\n"
+    return f"// Values of {struct.name}.\nstruct {name}Limits {{\n{maxima(struct)}}};\n"
 
 
 def recommended_text(tables: Tables) -> str:

@@ -73,11 +73,13 @@ def comment(text: str, indent: str = "") -> str:
 
 
 def maxima(struct: t.Struct) -> str:
-    """Returns constants for the largest numbers of elements and the largest values of integers."""
-    rows = [("uint32_t", field.count, field.limit) for field in struct.fields if field.limit is not None]
-    rows += [(field.type, field.name, field.range.high) for field in struct.fields
+    """Returns constants for the largest numbers of elements, the largest values of integers, and large capacities."""
+    rows = [("uint32_t", "Max", field.count, field.limit) for field in struct.fields if field.limit is not None]
+    rows += [(field.type, "Max", field.name, field.range.high) for field in struct.fields
              if field.kind == "number" and not field.is_float and field.range and isinstance(field.range.high, int)]
-    return "".join(f"  static constexpr {c_type} kMax{t.snake_to_camel(name)} = {value};\n" for c_type, name, value in rows)
+    rows += [(field.type, "Large", field.name, field.large) for field in struct.fields if field.large is not None]
+    return "".join(f"  static constexpr {c_type} k{kind}{t.snake_to_camel(name)} = {value};\n"
+                   for c_type, kind, name, value in rows)
 
 
 def default_number(field: t.Field) -> str:

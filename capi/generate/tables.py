@@ -23,7 +23,7 @@ LARGEST = {"UINT32_MAX": 2**32 - 1, "UINT64_MAX": 2**64 - 1}
 STRUCT_KINDS = {"params", "input", "output", "result", "value"}
 WITH_STRUCT_SIZE = {"params", "input", "output"}
 FIELD_COLUMNS = {"type", "default", "range", "special", "off", "choices", "doc", "section", "count", "limit", "user_data",
-                 "needs", "excludes", "cli"}
+                 "large", "needs", "excludes", "cli"}
 # Of fields with the type "recommended": the names of the parameter in the files of a checkpoint format.
 RECOMMENDED_COLUMNS = {"type", "doc", "transformers", "gguf"}
 
@@ -163,6 +163,7 @@ class Field:
     range: Range | None = None
     special: list[Special] = dataclasses.field(default_factory=list)
     off: int | float | None = None  # the value that disables the parameter
+    large: int | None = None  # of a capacity: a value that suffices in hard cases
     choices: list = dataclasses.field(default_factory=list)  # if not empty, the only allowed values: EnumValues or numbers
     section: str = ""  # heading for this field and those after it
     count: str = ""  # for an array, the field with the number of elements
@@ -422,7 +423,7 @@ class Loader:
         if kind == "reserved":
             return Field(struct, name, kind, c_type, c_type)
         field = Field(struct, name, kind, type_name, c_type, one_line(row["doc"]))
-        field.limit = row.get("limit")
+        field.limit, field.large = row.get("limit"), row.get("large")
         field.enum = self.enums.get(type_name)
         field.section = row.get("section", "")
         field.count, field.user_data = row.get("count", ""), row.get("user_data", "")

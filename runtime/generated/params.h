@@ -322,6 +322,11 @@ struct MatcherParams {
   static constexpr uint32_t kMaxStateSetCount = 65535;
   static constexpr uint32_t kMaxStateCount = 268435456;
   static constexpr uint32_t kMaxWorkCount = 268435456;
+  static constexpr uint32_t kLargeNodeCount = 4096;
+  static constexpr uint32_t kLargeFrameCount = 16384;
+  static constexpr uint32_t kLargeStateSetCount = 2048;
+  static constexpr uint32_t kLargeStateCount = 8192;
+  static constexpr uint32_t kLargeWorkCount = 4096;
   uint32_t sequence_count = 1;
   uint32_t rollback_count = 64;
   uint32_t node_count = 0;

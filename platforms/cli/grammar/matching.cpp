@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "platforms/cli/options/parameters.h"
 #include "platforms/cli/support/text.h"
 
 namespace sotto::cli {
@@ -13,18 +14,19 @@ constexpr int kMaxDoublings = 6;
 constexpr std::string_view kImageIdentifier = "SOTG";
 constexpr size_t kIdentifierOffset = 4;
 
-// Returns explicit limits, a power of two times what most grammars need, instead of the library's.
-MatcherParams sized(const MatcherParams& params, int shift) {
-  constexpr uint32_t kMaxConfigs = 65535;
-  const auto times = [shift](auto count) { return shift < 0 ? count >> -shift : count << shift; };
+// Returns `params` with the limits for very ambiguous grammars, times a power of two, instead of the library's
+// estimates.
+MatcherParams scaled_limits(const MatcherParams& params, int exponent) {
+  constexpr uint32_t kLargeMaskBytes = 1 << 18;
+  const auto times = [exponent](auto limit) { return exponent < 0 ? limit >> -exponent : limit << exponent; };
   MatcherParams result = params;
-  result.node_count = times(4096u);
-  result.frame_count = times(16384u);
-  result.state_set_count = std::min(times(2048u), kMaxConfigs);
-  result.state_count = times(8192u);
-  result.work_count = times(4096u);
-  result.mask_bytes = times(262144u);
-  result.step_budget = times(uint64_t{20'000'000});
+  result.node_count = times(MatcherLimits::kLargeNodeCount);
+  result.frame_count = times(MatcherLimits::kLargeFrameCount);
+  result.state_set_count = std::min(times(MatcherLimits::kLargeStateSetCount), MatcherLimits::kMaxStateSetCount);
+  result.state_count = times(MatcherLimits::kLargeStateCount);
+  result.work_count = times(MatcherLimits::kLargeWorkCount);
+  result.mask_bytes = times(kLargeMaskBytes);
+  result.step_budget = times(MatcherParams().step_budget);
   return result;
 }
 
@@ -126,19 +128,19 @@ void GrowingMatcher::grow() {
 void GrowingMatcher::enlarge() {
   const size_t size = matcher_size(grammar_, vocabulary_, params_);
   do {
-    params_ = sized(params_, ++doubling_count_);
+    params_ = scaled_limits(params_, ++doubling_count_);
   } while (doubling_count_ < kMaxDoublings && matcher_size(grammar_, vocabulary_, params_) <= size);
 }
 
-MatcherParams fitted(const Grammar& grammar, const Vocabulary& vocabulary, const MatcherParams& params,
-                     size_t memory_size) {
-  constexpr int kMinShift = -7;
-  constexpr int kMaxShift = 16;
-  for (int shift = kMaxShift; shift >= kMinShift; --shift) {
-    const MatcherParams tried = sized(params, shift);
+MatcherParams limits_within(const Grammar& grammar, const Vocabulary& vocabulary, const MatcherParams& params,
+                            size_t memory_size) {
+  constexpr int kMinExponent = -7;
+  constexpr int kMaxExponent = 16;
+  for (int exponent = kMaxExponent; exponent >= kMinExponent; --exponent) {
+    const MatcherParams tried = scaled_limits(params, exponent);
     if (matcher_size(grammar, &vocabulary, tried) <= memory_size) return tried;
   }
-  const size_t min_size = matcher_size(grammar, &vocabulary, sized(params, kMinShift));
+  const size_t min_size = matcher_size(grammar, &vocabulary, scaled_limits(params, kMinExponent));
   throw Failure("--grammar-memory: this grammar takes at least " + byte_size(min_size), kExitUsage);
 }
 

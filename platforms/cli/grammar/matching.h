@@ -80,8 +80,8 @@ class GrowingMatcher {
 
 // Returns limits that are as large as fits `memory_size`, with the number of sequences unchanged. Throws a usage error
 // if no limits fit.
-MatcherParams fitted(const Grammar& grammar, const Vocabulary& vocabulary, const MatcherParams& params,
-                     size_t memory_size);
+MatcherParams limits_within(const Grammar& grammar, const Vocabulary& vocabulary, const MatcherParams& params,
+                            size_t memory_size);
 
 enum class Fit { kAccepted, kBeginning, kRejected, kUndecided };
 

@@ -240,7 +240,7 @@ SessionGrammar compile_for_session(const GrammarOptions& options, const LoadedMo
   params.rollback_count = rollback_count;
   if (options.memory_mebibytes != 0.0) {
     const double size = std::floor(options.memory_mebibytes * kMebibyte);
-    params = fitted(compiled.grammar, vocabulary, params, static_cast<size_t>(size));
+    params = limits_within(compiled.grammar, vocabulary, params, static_cast<size_t>(size));
   }
   GrowingMatcher matcher(compiled.grammar, &vocabulary, params);
   return {std::move(compiled), matcher.release()};

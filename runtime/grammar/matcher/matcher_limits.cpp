@@ -7,23 +7,82 @@
 namespace sotto {
 namespace {
 
-constexpr uint32_t kSmallStates = 200;
-constexpr uint32_t kTinyStates = 50;
-constexpr uint32_t kNarrowRules = 32;       // rules that begin at the same place and need no further memory
-constexpr uint32_t kMaxWideRules = 512;     // more of them get no further memory
-constexpr uint32_t kMaxRepeatedCalls = 64;  // more of them get no further memory
-constexpr uint32_t kMaxRules = 64;          // maximum number of rules that are followed from one rule
-constexpr uint32_t kMaxCalls = 512;         // if a rule has more calls, it is assumed not to be left-recursive
+// What the analyses of the grammar visit.
+constexpr uint32_t kMaxFollowedRules = 64;   // rules that are followed from one rule
+constexpr uint32_t kMaxAnalysedCalls = 512;  // with more, neither left recursion nor repeated calls are assumed
+constexpr uint32_t kMaxCounted = 1 << 14;    // states and calls that the estimates count
+
+// A grammar with more states than these gets less memory for several parses at the same time (see ambiguous()).
+constexpr uint32_t kSmallStateCount = 200;
+constexpr uint32_t kTinyStateCount = 50;  // for the sets that rollback keeps
+
+// Visits of one step.
+constexpr uint32_t kMinVisits = 96;
+constexpr uint32_t kVisitsPerRule = 2;
+constexpr uint32_t kVisitsPerWideRule = 3;  // in addition
+constexpr uint32_t kAmbiguousVisits = 64;
+constexpr uint32_t kStatesPerAmbiguousVisit = 16;
+constexpr uint32_t kMaxVisits = 2048;
+
+// State sets, and the states in them.
+constexpr uint32_t kMinSets = 40;
+constexpr uint32_t kStatesOrCallsPerSet = 8;
+constexpr uint32_t kAmbiguousSets = 28;
+constexpr uint32_t kMaxSets = 1024;
+constexpr uint32_t kMinSetStates = 96;
+constexpr uint32_t kAmbiguousSetStates = 32;
+constexpr uint32_t kSetStatesPerWideRule = 24;
+constexpr uint32_t kSetStatesPerRepeatedCall = 80;
+constexpr uint32_t kStatesPerKeptSet = 2;
+constexpr uint32_t kAmbiguousStatesPerKeptSet = 16;
+
+// Stack nodes, and the frames in them.
+constexpr uint32_t kNodesWithoutCalls = 32;
+constexpr uint32_t kMinNodes = 96;
+constexpr uint32_t kCallsPerNode = 4;
+constexpr uint32_t kMinNodesBesideRules = 64;  // a node per rule, and 3 nodes per 2 wide rules, come on top
+constexpr uint32_t kAmbiguousNodes = 128;
+constexpr uint32_t kMaxNodes = 2048;
+constexpr uint32_t kNodesPerExtraFrame = 8;
+constexpr uint32_t kFramesPerWideRule = 6;
+constexpr uint32_t kFramesPerRepeatedCall = 32;
+constexpr uint32_t kNodesPerSequence = 64;
+constexpr uint32_t kFramesPerSequence = 96;
+
+// Rules beyond the first kNarrowRules are wide: they may begin at the same place as many others.
+constexpr uint32_t kNarrowRules = 32;
+constexpr uint32_t kMaxWideRules = 512;
+constexpr uint32_t kMaxRepeatedCalls = 64;
+
+// Left recursion takes the limits of very ambiguous grammars, times up to kMaxGrowth: in a large grammar, any rule may
+// be open inside any other.
+constexpr uint32_t kSquaredCallsPerGrowth = 1 << 14;
+constexpr uint32_t kMaxGrowth = 8;
+constexpr uint32_t kMaxFrameGrowth = 2;  // in addition
+// Counting at run time takes this fraction of those limits.
+constexpr uint32_t kLoopEighths = 3;
+constexpr uint32_t kLoopVisits = 2048;
+
+// Cached masks: their words, and lists of tokens, in bytes.
+constexpr uint32_t kMinMaskBytes = 4096;
+constexpr uint32_t kMaxDenseStates = 256;
+constexpr uint32_t kDenseStatesPerCall = 3;
+constexpr uint32_t kDenseMasks = 4;
+constexpr uint32_t kDenseListBytes = 3072;
+constexpr uint32_t kSparseMasks = 2;
+constexpr uint32_t kSparseListBytes = 256;
+constexpr uint32_t kListBytesPerState = 3;
+constexpr uint32_t kMaxListStates = 4096;
 
 // Returns whether a string of the rule may begin with a string of the same rule.
 bool is_left_recursive(const CompiledGrammar& grammar, uint32_t rule_start) {
-  uint32_t visited[kMaxRules] = {rule_start};
+  uint32_t visited[kMaxFollowedRules] = {rule_start};
   uint32_t count = 1;
   for (uint32_t i = 0; i < count; ++i) {
     for (const GrammarCall& call : grammar.calls(visited[i])) {
       if (call.rule_start == rule_start) return true;
       if (std::find(visited, visited + count, call.rule_start) != visited + count) continue;
-      if (count == kMaxRules) return false;
+      if (count == kMaxFollowedRules) return false;
       visited[count++] = call.rule_start;
     }
   }
@@ -31,7 +90,7 @@ bool is_left_recursive(const CompiledGrammar& grammar, uint32_t rule_start) {
 }
 
 bool has_left_recursion(const CompiledGrammar& grammar) {
-  if (grammar.counts().calls > kMaxCalls) return false;
+  if (grammar.counts().calls > kMaxAnalysedCalls) return false;
   for (uint32_t state = 0; state < grammar.counts().states; ++state) {
     for (const GrammarCall& call : grammar.calls(state)) {
       if (is_left_recursive(grammar, call.rule_start)) return true;
@@ -43,7 +102,7 @@ bool has_left_recursion(const CompiledGrammar& grammar) {
 // Returns how many calls of a rule directly follow a call of the same rule. In a text of such a rule's strings, it is
 // often open where one ends and the next begins.
 uint32_t count_repeated_calls(const CompiledGrammar& grammar) {
-  if (grammar.counts().calls > kMaxCalls) return 0;
+  if (grammar.counts().calls > kMaxAnalysedCalls) return 0;
   uint32_t count = 0;
   for (uint32_t state = 0; state < grammar.counts().states; ++state) {
     for (const GrammarCall& call : grammar.calls(state)) {
@@ -59,61 +118,64 @@ uint32_t count_repeated_calls(const CompiledGrammar& grammar) {
 // at run time need much more, because many nodes and counts may be in use at the same time.
 MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar, uint32_t token_count) {
   const CompiledGrammar::Counts& counts = grammar.counts();
-  const uint32_t states = std::min(counts.states, 1u << 14);
-  const uint32_t calls = std::min(counts.calls, 1u << 14);
+  const uint32_t states = std::min(counts.states, kMaxCounted);
+  const uint32_t calls = std::min(counts.calls, kMaxCounted);
   // In the worst case every rule starts at one position, e.g. an object whose members are all optional. Each rule is
   // then visited several times, on nodes of its own, and is part of several sets.
   const uint32_t rules = std::min(grammar.rule_count(), calls);
   const uint32_t wide_rules = std::min(rules - std::min(rules, kNarrowRules), kMaxWideRules);
-  const uint32_t visits = 2 * rules + 3 * wide_rules;
-  const auto faded = [=](uint32_t most, uint32_t small = kSmallStates) {
+  const uint32_t rule_visits = kVisitsPerRule * rules + kVisitsPerWideRule * wide_rules;
+  // Returns what several parses at the same time add: `most` in a small grammar, less in a larger one.
+  const auto ambiguous = [=](uint32_t most, uint32_t small = kSmallStateCount) {
     const uint32_t divisor = std::max(states, small);
     return static_cast<uint32_t>(uint64_t{most} * small * small / divisor / divisor);
   };
-  constexpr uint32_t kMax = 2048;
-  constexpr uint32_t kMaxSets = 1024;
   MatcherParams limits = given;
-  const uint32_t more_calls = calls - std::min(visits, calls);
-  limits.work_count = std::min(96 + visits + faded(64 + states / 16 + more_calls), kMax);
-  limits.state_set_count = std::min(40 + (states + calls) / 8 + faded(28), kMaxSets);
-  const uint32_t nodes = std::max(96 + calls / 4, 64 + rules + 3 * wide_rules / 2) + faded(128);
-  limits.node_count = calls == 0 ? 32 : std::min(nodes, kMax);
-  limits.frame_count = limits.node_count + limits.node_count / 8 + faded(limits.node_count) + 6 * wide_rules;
-  limits.state_count =
-      limits.state_set_count * 3 / 2 + 96 + faded(limits.state_set_count * 3 / 2 + 32) + 24 * wide_rules;
+  const uint32_t more_calls = calls - std::min(rule_visits, calls);
+  const uint32_t ambiguous_visits = kAmbiguousVisits + states / kStatesPerAmbiguousVisit + more_calls;
+  limits.work_count = std::min(kMinVisits + rule_visits + ambiguous(ambiguous_visits), kMaxVisits);
+  limits.state_set_count =
+      std::min(kMinSets + (states + calls) / kStatesOrCallsPerSet + ambiguous(kAmbiguousSets), kMaxSets);
+  const uint32_t nodes = std::max(kMinNodes + calls / kCallsPerNode, kMinNodesBesideRules + rules + 3 * wide_rules / 2);
+  limits.node_count = calls == 0 ? kNodesWithoutCalls : std::min(nodes + ambiguous(kAmbiguousNodes), kMaxNodes);
   const uint32_t repeated = std::min(count_repeated_calls(grammar), kMaxRepeatedCalls);
-  limits.frame_count += 32 * repeated;
-  limits.state_count += 80 * repeated;
+  limits.frame_count = limits.node_count + limits.node_count / kNodesPerExtraFrame + ambiguous(limits.node_count) +
+                       kFramesPerWideRule * wide_rules + kFramesPerRepeatedCall * repeated;
+  const uint32_t states_in_sets = limits.state_set_count * 3 / 2;
+  limits.state_count = states_in_sets + kMinSetStates + ambiguous(states_in_sets + kAmbiguousSetStates) +
+                       kSetStatesPerWideRule * wide_rules + kSetStatesPerRepeatedCall * repeated;
   if (counts.loops > 0) {
-    limits.work_count = 2048;
-    limits.state_set_count = 768;
-    limits.node_count = 1536;
-    limits.frame_count = 6144;
-    limits.state_count = 3072;
+    limits.work_count = kLoopVisits;
+    limits.state_set_count = MatcherParams::kLargeStateSetCount * kLoopEighths / 8;
+    limits.node_count = MatcherParams::kLargeNodeCount * kLoopEighths / 8;
+    limits.frame_count = MatcherParams::kLargeFrameCount * kLoopEighths / 8;
+    limits.state_count = MatcherParams::kLargeStateCount * kLoopEighths / 8;
   }
   if (has_left_recursion(grammar)) {
-    // In a large grammar, any rule may be open inside any other.
-    const uint32_t growth = 1 + std::min(calls * calls / (1u << 14), 7u);
-    limits.work_count = 4096 * growth;
-    limits.state_set_count = 2048 * growth;
-    limits.node_count = 4096 * growth;
-    limits.frame_count = 16384 * growth * std::min(growth, 2u);
-    limits.state_count = 8192 * growth;
+    const uint32_t growth = std::min(1 + calls * calls / kSquaredCallsPerGrowth, kMaxGrowth);
+    limits.work_count = MatcherParams::kLargeWorkCount * growth;
+    limits.state_set_count = MatcherParams::kLargeStateSetCount * growth;
+    limits.node_count = MatcherParams::kLargeNodeCount * growth;
+    limits.frame_count = MatcherParams::kLargeFrameCount * growth * std::min(growth, kMaxFrameGrowth);
+    limits.state_count = MatcherParams::kLargeStateCount * growth;
   }
-  // The sets in the rollback ring stay in use, and each sequence of a search has its own stacks.
+  // The sets in the rollback ring stay in use, and each sequence of a search has its own stacks. The bounds keep the
+  // sums in range.
   const uint32_t sequences = std::min(limits.sequence_count, kMaxStateSets / 4);
   const uint32_t kept = std::min(limits.rollback_count, kMaxStateSets / 2) + sequences;
   limits.state_set_count += kept;
-  limits.state_count += (2 + faded(16, kTinyStates)) * kept;
+  limits.state_count += (kStatesPerKeptSet + ambiguous(kAmbiguousStatesPerKeptSet, kTinyStateCount)) * kept;
   if (calls > 0 && sequences > 1) {
-    limits.node_count += 64 * (sequences - 1);
-    limits.frame_count += 96 * (sequences - 1);
+    limits.node_count += kNodesPerSequence * (sequences - 1);
+    limits.frame_count += kFramesPerSequence * (sequences - 1);
   }
   const uint32_t words_size = (token_count + 63) / 64 * static_cast<uint32_t>(sizeof(uint64_t));
   // Grammars such as JSON use all of their masks after a short time.
-  const bool is_dense = states <= 256 && calls >= states / 3 && calls > 0;
-  const uint32_t lists_size = is_dense ? 3072 : 256 + 3 * std::min(states, 4096u);
-  limits.mask_bytes = std::max(4096u, (is_dense ? 4 : 2) * words_size + lists_size);
+  const bool is_dense = states <= kMaxDenseStates && calls >= states / kDenseStatesPerCall && calls > 0;
+  const uint32_t mask_bytes =
+      is_dense ? kDenseMasks * words_size + kDenseListBytes
+               : kSparseMasks * words_size + kSparseListBytes + kListBytesPerState * std::min(states, kMaxListStates);
+  limits.mask_bytes = std::max(kMinMaskBytes, mask_bytes);
   return limits;
 }
 
