@@ -93,10 +93,7 @@ class ErrorOut {
     return wrap(fail(&error_, Status::kInvalidArgument, name, " is NULL"));
   }
   // Fails because a sampler or session is called from its own callback.
-  sotto_status in_callback(const char* name) {
-    return wrap(fail(&error_, Status::kInvalidState, name,
-                     " is in use: it cannot be called from its own sampler or search callback"));
-  }
+  sotto_status in_callback(const char* name) { return wrap(fail_in_callback(&error_, name)); }
   sotto_status misaligned(const char* name) {
     return wrap(fail(&error_, Status::kMemoryMisaligned, name, " is not aligned to 64 bytes"));
   }

@@ -85,8 +85,8 @@ constexpr size_t attention_score_count(size_t row_count, size_t slot_count) {
   return (row_count + kAttentionGroupRows - 1) / kAttentionGroupRows * kAttentionGroupRows * slot_count;
 }
 
-// The result of split().
-struct Split {
+// The result of sum_and_collect().
+struct CollectedSum {
   uint64_t sum;
   size_t collected;
 };
@@ -171,8 +171,8 @@ struct Kernels {
   // Sums to_fixed(weight_i) over the elements for which x_i >= ceiling. Of the other elements, collects first + i if
   // x_i >= floor, in order. `between` must have capacity for n elements; those after the collected ones may be
   // overwritten. It may be null if floor >= ceiling. If the ceiling is NaN, no x_i reaches it. Weights are from 0 to 1.
-  Split (*split)(const float* x, float floor, float ceiling, const float* weights, int32_t first, size_t n,
-                 int32_t* between);
+  CollectedSum (*sum_and_collect)(const float* x, float floor, float ceiling, const float* weights, int32_t first,
+                                  size_t n, int32_t* between);
 };
 
 // Returns the operations of an instruction set or, with kAuto, of the best one that this CPU supports. Returns null if

@@ -159,6 +159,7 @@ def params_header(tables: t.Tables) -> str:
              "inline constexpr int32_t kNoTokenId = -1;\ninline constexpr uint32_t kWholeWindow = UINT32_MAX;\n"]
     parts += [enum_text(enum_name(enum.name), enum.values)
               for enum in tables.enums if not enum.flags and enum.name not in OTHER_ENUMS]
+    parts.append(f"inline constexpr size_t kGrammarLanguageCount = {len(tables.enum('sotto_grammar_language').values)};\n")
     parts += [flags_text(tables.enum(name), prefix) for name, prefix in FLAGS.items()]
     parts += [result_text(tables.struct(c_name), name) for c_name, name in RESULTS.items()]
     parts.append(orders_text(tables))

@@ -208,8 +208,8 @@ inline size_t keep_from(const float* key, float floor, const float* x, const int
 }
 
 template <class V>
-inline Split split(const float* x, float floor, float ceiling, const float* weights, int32_t first, size_t n,
-                   int32_t* between) {
+inline CollectedSum sum_and_collect(const float* x, float floor, float ceiling, const float* weights, int32_t first,
+                                    size_t n, int32_t* between) {
   const V lower = V::broadcast(floor), upper = V::broadcast(ceiling);
   FixedSum<V> sum;
   if (floor >= ceiling) {  // no element lies between them

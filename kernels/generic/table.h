@@ -25,7 +25,7 @@ constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& arg
       .exp_shifted = exp_shifted<V>,
       .exp_weights = exp_weights<V>,
       .keep_from = keep_from<V>,
-      .split = split<V>,
+      .sum_and_collect = sum_and_collect<V>,
   };
 }
 

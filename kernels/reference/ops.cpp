@@ -175,9 +175,9 @@ size_t keep_from(const float* key, float floor, const float* x, const int32_t* i
   return kept;
 }
 
-Split split(const float* x, float floor, float ceiling, const float* weights, int32_t first, size_t n,
-            int32_t* between) {
-  Split result = {};
+CollectedSum sum_and_collect(const float* x, float floor, float ceiling, const float* weights, int32_t first, size_t n,
+                             int32_t* between) {
+  CollectedSum result = {};
   for (size_t i = 0; i < n; ++i) {
     if (x[i] >= ceiling) {
       result.sum += to_fixed(weights[i]);

@@ -26,8 +26,8 @@ float exp_shifted(const float* x, size_t n, float max, float* y);
 uint64_t exp_weights(const float* x, size_t n, float max, float scale, float* y);
 size_t keep_from(const float* key, float floor, const float* x, const int32_t* ids, int32_t first_id, size_t n,
                  float* kept_x, int32_t* kept_ids);
-Split split(const float* x, float floor, float ceiling, const float* weights, int32_t first, size_t n,
-            int32_t* between);
+CollectedSum sum_and_collect(const float* x, float floor, float ceiling, const float* weights, int32_t first, size_t n,
+                             int32_t* between);
 
 // Linear layers as kernels/linear/linear.h defines them.
 void run_linear(const LinearWeights& weights, size_t rows, const int8_t* q, const RowQuantization* quantization,
@@ -52,7 +52,7 @@ inline constexpr Kernels kTable = {
     .exp_shifted = exp_shifted,
     .exp_weights = exp_weights,
     .keep_from = keep_from,
-    .split = split,
+    .sum_and_collect = sum_and_collect,
 };
 
 }  // namespace sotto::reference

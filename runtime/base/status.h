@@ -55,6 +55,12 @@ Status fail(Error* error, Status status, const Parts&... parts) {
   return fail_at(error, status, Error::kNoOffset, parts...);
 }
 
+// Fails because a sampler or a session is called from its own callback.
+inline Status fail_in_callback(Error* error, const char* name) {
+  return fail(error, Status::kInvalidState, name,
+              " is in use: it cannot be called from its own sampler or search callback");
+}
+
 // Evaluates an expression, and returns its status from the calling function unless it is kOk.
 #define SOTTO_TRY(expression)                                                                            \
   do {                                                                                                   \

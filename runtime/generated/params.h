@@ -164,6 +164,8 @@ enum class GuideMode : int32_t {
   kContrast = 2,
 };
 
+inline constexpr size_t kGrammarLanguageCount = 8;
+
 // Features of a session that need additional memory.
 inline constexpr uint32_t kFeatureHiddenHistory = 1;
 inline constexpr uint32_t kFeatureDola = 2;

@@ -45,9 +45,9 @@ void TokenWeights::compute(const Kernels& kernels, std::span<const float> logits
     const size_t reaching = end <= first ? 0 : std::min(count, end - first);
     const float* n = values + first;
     const float* w = weights_ + first;
-    uint64_t total = kernels.split(n, floor, floor, w, 0, reaching, nullptr).sum;
+    uint64_t total = kernels.sum_and_collect(n, floor, floor, w, 0, reaching, nullptr).sum;
     if (reaching < count && above > floor) {
-      total += kernels.split(n + reaching, above, above, w + reaching, 0, count - reaching, nullptr).sum;
+      total += kernels.sum_and_collect(n + reaching, above, above, w + reaching, 0, count - reaching, nullptr).sum;
     }
     chunk_totals_[first / kChunk] = total;
     total_ += total;
@@ -55,7 +55,7 @@ void TokenWeights::compute(const Kernels& kernels, std::span<const float> logits
 }
 
 bool TokenWeights::is_in_restriction(size_t index) const {
-  if (values_ == nullptr) return true;
+  if (!is_restricted()) return true;
   return index < end_ ? values_[index] >= floor_ : values_[index] > floor_;
 }
 
@@ -164,6 +164,7 @@ void Candidates::rewrite(LogitsFunction function, void* user_data) {
 // Divides the logits by the pending temperature. The factor is limited so that no finite logit becomes infinite and the
 // order of the tokens does not change.
 void Candidates::own_logits() {
+  assert(!is_draw_restricted());
   if (inverse_temperature_ != 1.0f) {
     float factor = inverse_temperature_;
     if (factor > 1) {
@@ -183,7 +184,7 @@ void Candidates::own_logits() {
 }
 
 void Candidates::divide_by(float temperature) {
-  assert(temperature > 0);
+  assert(temperature > 0 && !is_draw_restricted());
   // If 1/T overflows, the largest float is used instead, so that 0 times the factor stays 0.
   inverse_temperature_ = std::min(inverse_temperature_ * (1.0f / temperature), std::numeric_limits<float>::max());
   has_weights_ = false;
@@ -202,7 +203,8 @@ uint64_t Candidates::total_fixed() {
   return weights_.total();
 }
 
-float* Candidates::take_weights() {
+float* Candidates::overwritable_weights() {
+  assert(!is_draw_restricted());
   weights();
   has_weights_ = false;
   return weights_.data();
@@ -219,7 +221,7 @@ double Candidates::log_probability(size_t index) {
 size_t Candidates::draw(uint64_t random) { return weights_.find(multiply_high(random, total_fixed())); }
 
 void Candidates::use_own(size_t count) {
-  assert(count > 0);
+  assert(count > 0 && !is_draw_restricted());
   const bool kept_all = count == count_;
   count_ = count;
   ids_ = own_ids_;
@@ -237,6 +239,7 @@ size_t Candidates::keep_part(const float* values, float floor, size_t first, siz
 // tokens stay, because moving them would require computing their weights again. `min_weight` is the smallest weight
 // that stays.
 bool Candidates::can_restrict_draw(float min_weight) {
+  assert(!is_draw_restricted());
   constexpr double kFew = 0.125;
   return draws_next_ && has_weights_ && total() >= kFew * static_cast<double>(count_) * static_cast<double>(min_weight);
 }

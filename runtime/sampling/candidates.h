@@ -41,6 +41,7 @@ class TokenWeights {
   // those with values[i] >= floor if i < end, and those with values[i] > floor otherwise. `values` must not change
   // until the next call of compute().
   void restrict_to(const Kernels& kernels, const float* values, float floor, size_t end);
+  bool is_restricted() const { return values_ != nullptr; }
 
   float* data() { return weights_; }
   uint64_t total() const { return total_; }
@@ -99,8 +100,8 @@ class Candidates {
   const float* weights();
   uint64_t total_fixed();
   double total() { return static_cast<double>(total_fixed()) * 0x1p-40; }
-  // Returns the same array as memory that may be overwritten. The next call of weights() computes the weights again.
-  float* take_weights();
+  // Returns the same array to be overwritten. The next call of weights() computes the weights again.
+  float* overwritable_weights();
   // Returns (max - l) / T = -ln weight, or NaN if the logit is NaN.
   float gap(size_t index) {
     const float l = logits_[index];
@@ -134,6 +135,7 @@ class Candidates {
   size_t keep_part(const float* values, float floor, size_t first, size_t count, size_t kept);
   void use_own(size_t count);
   bool can_restrict_draw(float min_weight);
+  bool is_draw_restricted() const { return has_weights_ && weights_.is_restricted(); }
 
   const Kernels* kernels_ = nullptr;
   size_t vocabulary_size_ = 0;

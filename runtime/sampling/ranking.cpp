@@ -70,15 +70,15 @@ float Ranking::lower_bound_of_rank(size_t k) {
 
 // Sums the weights above the range and collects the indices of the tokens in the range, in ascending order. If
 // `weights` is null, every weight is 1.
-Split Ranking::split(LogitRange range, const float* weights) {
-  Split all = {};
+CollectedSum Ranking::sum_and_collect(LogitRange range, const float* weights) {
+  CollectedSum all = {};
   const size_t step = has_block_maxima_ ? kBlock : kStep;
   for (size_t first = 0; first < count_; first += step) {
     if (has_block_maxima_ && !(block_maxima_[first / kBlock] >= range.floor)) continue;
     const size_t count = std::min(step, count_ - first);
-    const Split part =
-        kernels_->split(logits_ + first, range.floor, range.ceiling, weights == nullptr ? ones_ : weights + first,
-                        static_cast<int32_t>(first), count, indices() + all.collected);
+    const CollectedSum part = kernels_->sum_and_collect(logits_ + first, range.floor, range.ceiling,
+                                                        weights == nullptr ? ones_ : weights + first,
+                                                        static_cast<int32_t>(first), count, indices() + all.collected);
     all.sum += part.sum;
     all.collected += part.collected;
   }
@@ -96,7 +96,7 @@ std::span<uint64_t> Ranking::keys_of_indices(size_t count) {
 }
 
 std::span<uint64_t> Ranking::keys_from(float floor) {
-  if (floor > kLowest) return keys_of_indices(split({floor, kNoCeiling}, nullptr).collected);
+  if (floor > kLowest) return keys_of_indices(sum_and_collect({floor, kNoCeiling}, nullptr).collected);
   for (size_t i = 0; i < count_; ++i) keys_[i] = sort_key(logits_[i], i);
   return {keys_, count_};
 }
@@ -168,7 +168,7 @@ std::span<uint64_t> Ranking::keys_from(float floor) {
 // tokens, and those on the far side of them, from the range that contains the border, and returns kNoKey.
 uint64_t Ranking::find_among_equals(float logit, const float* weights, uint64_t target, LogitRange* range) {
   if (!(logit > kLowest && logit < std::numeric_limits<float>::infinity())) return kNoKey;
-  const Split equal = split({logit, next_above(logit)}, weights);
+  const CollectedSum equal = sum_and_collect({logit, next_above(logit)}, weights);
   if (equal.collected == 0) return kNoKey;
   const uint64_t each = to_fixed(weights == nullptr ? 1.0f : weights[indices()[0]]);
   if (equal.sum >= target) {
@@ -204,17 +204,17 @@ uint64_t Ranking::find_border(const float* weights, uint64_t total, uint64_t tar
   if (count_ >= 2 * kSampleSize) {
     LogitRange range = estimate_border(weights, total, target);
     if (range.floor > kLowest) {
-      Split found = split(range, weights);
+      CollectedSum found = sum_and_collect(range, weights);
       if (found.sum >= target) {  // the estimate was too low
         range = {range.ceiling, kNoCeiling};
-        found = split(range, weights);
+        found = sum_and_collect(range, weights);
       }
       // There are usually this many only if they have the same logit.
       for (int round = 0; round < kRounds && found.collected > kMany; ++round) {
         const float middle = logits_[indices()[found.collected / 2]];
         const uint64_t key = find_among_equals(middle, weights, target, &range);
         if (key != kNoKey) return key;
-        found = split(range, weights);
+        found = sum_and_collect(range, weights);
       }
       const uint64_t key = select(keys_of_indices(found.collected), weights, target - found.sum);
       if (key != kNoKey) return key;
@@ -235,7 +235,7 @@ uint64_t Ranking::key_of_rank(size_t rank) {
   const uint64_t target = uint64_t{rank} << kFixedBits;
   const float reached = lower_bound_of_rank(rank);
   if (reached > kLowest) {
-    const size_t reaching = split({reached, kNoCeiling}, nullptr).collected;
+    const size_t reaching = sum_and_collect({reached, kNoCeiling}, nullptr).collected;
     if (reaching <= kFew) return select(keys_of_indices(reaching), nullptr, target);
     // Many tokens reach the floor because their logits are equal.
     LogitRange range = {reached, kNoCeiling};

@@ -138,7 +138,7 @@ class Ranking {
   };
 
   const float* block_maxima();
-  Split split(LogitRange range, const float* weights);
+  CollectedSum sum_and_collect(LogitRange range, const float* weights);
   std::span<uint64_t> keys_of_indices(size_t count);
   uint64_t select(std::span<uint64_t> keys, const float* weights, uint64_t target);
   LogitRange estimate_border(const float* weights, uint64_t total, uint64_t target) const;

@@ -78,7 +78,8 @@ class DraftPool {
   std::span<const int32_t> find(int32_t token) const;
 
  private:
-  static constexpr size_t kEntryCount = 512;
+  static constexpr int kIndexBits = 9;
+  static constexpr size_t kEntryCount = size_t{1} << kIndexBits;
   // The n-gram that is stored for a first token.
   struct Entry {
     int32_t key;
@@ -87,7 +88,8 @@ class DraftPool {
   };
   static_assert(sizeof(Entry) == 32);
 
-  static size_t index_of(int32_t token) { return (static_cast<uint32_t>(token) * 0x9E3779B1u) >> (32 - 9); }
+  // Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+  static size_t index_of(int32_t token) { return (static_cast<uint32_t>(token) * 0x9E3779B1u) >> (32 - kIndexBits); }
 
   Entry* entries_ = nullptr;
 };

@@ -258,10 +258,12 @@ Status Session::set_guide(Session* guide, const GuideParams& params, Error* erro
     const uint32_t other = guide->stream_.model().config().vocabulary_size;
     if (own != other) return invalid("guide: its vocabulary_size is ", other, "; it must be the session's, ", own);
     if (guide->draft_target_ != nullptr) return invalid("guide is a draft session; it must draft for none");
-    SOTTO_TRY(guide->output_.roll_back(error));
   }
   const Status status = output_.roll_back(error);
-  if (status != Status::kOk && guide != nullptr) return status;
+  if (guide != nullptr) {
+    SOTTO_TRY(status);
+    SOTTO_TRY(guide->output_.roll_back(error));
+  }
   if (guide_ != nullptr) guide_->guide_target_ = nullptr;
   guide_ = guide;
   if (guide_ != nullptr) guide_->guide_target_ = this;

@@ -91,15 +91,18 @@ class Session {
     return in_callback_ || in_callback(guide_target_) || in_callback(draft_target_);
   }
 
-  // Runs a function of the session and remembers its failure for last_error().
+  // Runs a function of the session and remembers why it failed, or that it did not, for last_error().
   template <typename Function>
   Status record_error(Function function) {
-    if (is_in_callback()) return Status::kInvalidState;
-    last_error_.status = Status::kOk;
-    last_error_.message[0] = 0;
+    if (is_in_callback()) return fail_in_callback(&last_error_, "session");
+    last_error_ = Error();
     const Status status = function(*this);
-    if (status >= Status::kOk || last_error_.status == status) return status;
-    return fail(&last_error_, status, status_text(status));
+    if (status >= Status::kOk) {
+      last_error_ = Error();  // a call in a callback may have failed
+    } else if (last_error_.status != status) {
+      return fail(&last_error_, status, status_text(status));
+    }
+    return status;
   }
   const Error& last_error() const { return last_error_; }
 

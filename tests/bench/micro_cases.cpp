@@ -84,8 +84,8 @@ void run_logits_cases(const Kernels& kernels, const MicroShape& shape, Cases& ca
     sink = static_cast<float>(
         kernels.keep_from(logits.data(), 0.0f, logits.data(), nullptr, 0, count, numbers.data(), ids.data()));
   });
-  cases.time("split, vocabulary", [&] {
-    sink = static_cast<float>(kernels.split(logits.data(), -0.1f, 0.1f, y.data(), 0, count, ids.data()).sum);
+  cases.time("sum_and_collect, vocabulary", [&] {
+    sink = static_cast<float>(kernels.sum_and_collect(logits.data(), -0.1f, 0.1f, y.data(), 0, count, ids.data()).sum);
   });
 }
 

@@ -153,7 +153,7 @@ TEST(Program, MeasuresKernels) {
   for (const char* kernel :
        {"layer_norm", "gelu_tanh", "gelu_erf", "add", "embed", "quantize_row, embedding", "quantize_row, feed_forward",
         "quantize_symmetric, head", "max, vocabulary", "argmax, vocabulary", "exp_shifted, vocabulary",
-        "exp_weights, vocabulary", "keep_from, vocabulary", "split, vocabulary", "attention, 1 slots",
+        "exp_weights, vocabulary", "keep_from, vocabulary", "sum_and_collect, vocabulary", "attention, 1 slots",
         "attention, 64 slots", "linear qkv, batch 1", "linear down, batch 128", "linear head, batch 10"}) {
     EXPECT_TRUE(kernels.count(kernel)) << kernel;
   }

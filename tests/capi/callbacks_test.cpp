@@ -198,6 +198,31 @@ TEST_F(Callbacks, AStepRejectsCallsOnItsGuide) {
   }
 }
 
+TEST_F(Callbacks, ErrorsOfAStepReplaceOlderOnes) {
+  for (const bool is_guide : {false, true}) {
+    OpenSession session(model_.get(), allow_everything);
+    OpenSession guide(model_.get(), allow_everything);
+    sotto_error error = {sizeof error, SOTTO_OK, 0, ""};
+    const Call call = {"prefill", [&error](auto* s) {
+                         const sotto_status status = sotto_session_prefill(s, kPrompt, 2);
+                         EXPECT_EQ(sotto_session_get_error(s, &error), SOTTO_OK);
+                         return status;
+                       }};
+    Attempt attempt = {is_guide ? guide.get() : session.get(), &call};
+    set_logits_callback(session.get(), &attempt);
+    EXPECT_EQ(sotto_session_set_guide(session.get(), guide.get(), nullptr, nullptr), SOTTO_OK);
+    EXPECT_EQ(sotto_session_prefill(session.get(), kPrompt, 4), SOTTO_OK);
+    EXPECT_EQ(sotto_session_prefill(guide.get(), kPrompt, 2), SOTTO_OK);
+    EXPECT_EQ(sotto_session_rewind(attempt.session, 1000), SOTTO_INVALID_ARGUMENT);
+    EXPECT_EQ(session.generate(1).size(), 1u);
+    EXPECT_EQ(error.status, SOTTO_INVALID_STATE);
+    EXPECT_STREQ(error.message, "session is in use: it cannot be called from its own sampler or search callback");
+    EXPECT_EQ(sotto_session_get_error(session.get(), &error), SOTTO_OK);
+    EXPECT_EQ(error.status, SOTTO_OK);
+    EXPECT_STREQ(error.message, "");
+  }
+}
+
 TEST_F(Callbacks, AStepOfASearchRejectsCallsOnItsSession) {
   OpenSession other(model_.get(), allow_everything);
   const auto search = [](sotto_session* session, Attempt* attempt, std::vector<sotto_token>* tokens) {

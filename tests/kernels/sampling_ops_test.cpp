@@ -92,7 +92,7 @@ TEST_P(SamplingOps, KeepFrom) {
   });
 }
 
-TEST_P(SamplingOps, Split) {
+TEST_P(SamplingOps, SumAndCollect) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for_each_case([&](Numbers numbers, size_t n, Placement placement) {
     const std::vector<float> keys = hostile_logits(numbers, n, random_);
@@ -105,24 +105,25 @@ TEST_P(SamplingOps, Split) {
                           : random_() % 4 == 0 ? std::numeric_limits<float>::quiet_NaN()
                                                : keys[random_() % n];
     std::vector<int32_t> expected(n);
-    const Split split = reference_->split(keys.data(), floor, ceiling, weights.data(), 7, n, expected.data());
-    const Split got = kernels_->split(x.data(), floor, ceiling, values.data(), 7, n, between.data());
-    EXPECT_EQ(got.sum, split.sum);
-    ASSERT_EQ(got.collected, split.collected);
-    for (size_t i = 0; i < split.collected; ++i) {
+    const CollectedSum found =
+        reference_->sum_and_collect(keys.data(), floor, ceiling, weights.data(), 7, n, expected.data());
+    const CollectedSum got = kernels_->sum_and_collect(x.data(), floor, ceiling, values.data(), 7, n, between.data());
+    EXPECT_EQ(got.sum, found.sum);
+    ASSERT_EQ(got.collected, found.collected);
+    for (size_t i = 0; i < found.collected; ++i) {
       EXPECT_EQ(between.data()[i], expected[i]) << i;
     }
     EXPECT_TRUE(x.intact() && values.intact() && between.intact());
   });
 }
 
-TEST_P(SamplingOps, SplitOfAFew) {
+TEST_P(SamplingOps, SumAndCollectAFew) {
   const std::vector<float> x = {3, 1, 2, -1, 2, 0};
   const std::vector<float> values = {1, 0.5f, 0.25f, 1, 1, 0};
   int32_t between[6];
-  const Split split = kernels_->split(x.data(), 0, 2, values.data(), 0, 6, between);
-  EXPECT_EQ(split.sum, to_fixed(1) + to_fixed(0.25f) + to_fixed(1));
-  ASSERT_EQ(split.collected, 2u);
+  const CollectedSum found = kernels_->sum_and_collect(x.data(), 0, 2, values.data(), 0, 6, between);
+  EXPECT_EQ(found.sum, to_fixed(1) + to_fixed(0.25f) + to_fixed(1));
+  ASSERT_EQ(found.collected, 2u);
   EXPECT_EQ(between[0], 1);
   EXPECT_EQ(between[1], 5);
 }

@@ -75,7 +75,7 @@ constexpr bool languages_are_in_order() {
   for (size_t i = 0; i < std::size(kLanguages); ++i) {
     if (static_cast<size_t>(kLanguages[i].language) != i) return false;
   }
-  return std::size(kLanguages) == static_cast<size_t>(GrammarLanguage::kTools) + 1;
+  return std::size(kLanguages) == kGrammarLanguageCount;
 }
 static_assert(languages_are_in_order());
 

@@ -180,14 +180,14 @@ bool Utf8Transitions::all_lead_to(const CompiledGrammar& grammar, uint32_t state
 template <typename Accepts>
 bool Utf8Transitions::all_lead_only_to(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
                                        Accepts accepts) const {
-  const auto goes_on = [&](const Place& place) {
+  const auto can_continue = [&](const Place& place) {
     return std::any_of(place.step, place.end,
                        [&](const Utf8Transition& s) { return !grammar.moves(place.state, s.symbol_class).empty(); });
   };
   return walk(grammar, state, first, [&](auto moves, const Utf8Transition& step) {
     if (moves.empty()) return WalkAction::kDone;
     if (step.next != 0) {
-      const bool is_one = moves.size() == 1 && goes_on(inside(moves[0].target, step));
+      const bool is_one = moves.size() == 1 && can_continue(inside(moves[0].target, step));
       return is_one ? WalkAction::kInside : WalkAction::kReject;
     }
     const bool is_accepted =

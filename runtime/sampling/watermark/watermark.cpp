@@ -133,7 +133,7 @@ class Tournament {
   // Uses the candidates' weights and scratch memory.
   Tournament(Candidates& candidates, uint64_t seed, uint32_t layers)
       : candidates_(candidates),
-        p_(candidates.take_weights()),
+        p_(candidates.overwritable_weights()),
         words_(reinterpret_cast<uint32_t*>(candidates.ranking().scratch().data())) {
     auto* scratch = reinterpret_cast<double*>(candidates.ranking().bucket_sums());
     for (uint32_t layer = 0;;) {

@@ -169,6 +169,24 @@ TEST(Guide, ResetAfterTheGuidesRingWasFullNeedsTheGuideAgain) {
   EXPECT_EQ(session->next(), Status::kOk);
 }
 
+TEST(Guide, StaysAsItIsIfTheSessionCannotRollBack) {
+  const int32_t a = token_of("a"), b = token_of("b");
+  Automaton automaton({{{a, 0}, {b, 0}}}, {}), other({{{a, 0}, {b, 0}}}, {});
+  OpenedSession session(text_model(), with_guide), guide(text_model());
+  for (const auto& [opened, constraint] : {std::pair(&session, &automaton), std::pair(&guide, &other)}) {
+    opened->sample(11);
+    opened->ban({"aaaaab", "bbbbba"});
+    opened->prefill({1, 2, 3});
+    ASSERT_EQ((*opened)->set_constraint(constraint->get()), Status::kOk);
+    ASSERT_EQ(opened->generate(3).tokens.size(), 3u);
+    ASSERT_GT((*opened)->token_count(), 6u);  // further tokens are buffered
+  }
+  automaton.memory = 0;
+  const uint64_t count = guide->token_count();
+  EXPECT_EQ(session->set_guide(guide.get(), {}, nullptr), Status::kInvalidState);
+  EXPECT_EQ(guide->token_count(), count);
+}
+
 TEST(Guide, RejectionNamesTheArgument) {
   OpenedSession session(text_model(), with_guide), other(text_model(), with_guide);
   OpenedSession plain(text_model()), third(text_model());

@@ -214,15 +214,15 @@ class Session {
     Call call(&on_piece, &state_->guard);
     const sotto_piece_fn c_call = [](void* user_data, const sotto_piece* piece) -> int32_t {
       auto& [function, guard] = *static_cast<Call*>(user_data);
-      bool goes_on = true;
+      bool wants_more = true;
       const bool is_whole = guard->run([&, f = function] {
         if constexpr (std::is_void_v<decltype((*f)(Piece(piece)))>) {
           (*f)(Piece(piece));
         } else {
-          goes_on = static_cast<bool>((*f)(Piece(piece)));
+          wants_more = static_cast<bool>((*f)(Piece(piece)));
         }
       });
-      return goes_on && is_whole ? 0 : 1;
+      return wants_more && is_whole ? 0 : 1;
     };
     const sotto_status status = sotto_session_generate(c_session(), nullptr, 0, max_tokens, c_call, &call);
     state_->guard.rethrow();
@@ -345,9 +345,9 @@ class Session {
     }
     static int32_t step(void* user_data, uint32_t sequence, Token token) {
       auto* self = static_cast<SearchCall*>(user_data);
-      bool goes_on = true;
-      const bool is_whole = self->guard->run([&] { goes_on = self->params->on_step(sequence, token); });
-      return goes_on && is_whole ? 0 : 1;
+      bool wants_more = true;
+      const bool is_whole = self->guard->run([&] { wants_more = self->params->on_step(sequence, token); });
+      return wants_more && is_whole ? 0 : 1;
     }
   };
 
