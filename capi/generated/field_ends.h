@@ -56,7 +56,7 @@ struct FieldEnds<sotto_grammar_params> {
       offsetof(sotto_grammar_params, log_user_data) + sizeof(sotto_grammar_params::log_user_data),
       offsetof(sotto_grammar_params, any_order) + sizeof(sotto_grammar_params::any_order),
       offsetof(sotto_grammar_params, max_digits) + sizeof(sotto_grammar_params::max_digits),
-      offsetof(sotto_grammar_params, max_string) + sizeof(sotto_grammar_params::max_string)};
+      offsetof(sotto_grammar_params, max_string_length) + sizeof(sotto_grammar_params::max_string_length)};
 };
 
 template <>

@@ -32,7 +32,7 @@ sotto_status read_params(const sotto_grammar_params* given, const char* name, Gr
   params->log_user_data = c.log_user_data;
   params->any_order = c.any_order != 0;
   params->max_digits = c.max_digits;
-  params->max_string = c.max_string;
+  params->max_string_length = c.max_string_length;
   return SOTTO_OK;
 }
 

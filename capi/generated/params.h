@@ -38,7 +38,7 @@ inline constexpr sotto_grammar_params kGrammarDefaults = {
     .log_user_data = nullptr,
     .any_order = 0,
     .max_digits = 0,
-    .max_string = 0,
+    .max_string_length = 0,
 };
 
 inline constexpr sotto_matcher_params kMatcherDefaults = {

@@ -163,7 +163,7 @@ typedef struct sotto_grammar_params {
   /* Maximum number of characters of a string, unless its schema has a pattern, a format or values.
    * A larger minLength takes precedence. Names of members that the schema does not mention are not
    * limited where it mentions others. Default: 0 (no limit). Range: 1 to 2147483648. */
-  uint32_t max_string;
+  uint32_t max_string_length;
 } sotto_grammar_params;
 
 SOTTO_API void sotto_grammar_params_init(sotto_grammar_params* params, size_t params_size);

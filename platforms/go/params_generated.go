@@ -49,7 +49,7 @@ type GrammarParams struct {
 	// Maximum number of characters of a string, unless its schema has a pattern, a format or values. A larger minLength
 	// takes precedence. Names of members that the schema does not mention are not limited where it mentions others.
 	// Default: 0 (no limit). Range: 1 to 2147483648.
-	MaxString uint32
+	MaxStringLength uint32
 }
 
 // DefaultGrammarParams gives the library's defaults.
@@ -68,7 +68,7 @@ func DefaultGrammarParams() *GrammarParams {
 	p.ParallelToolCalls = c.parallel_tool_calls != 0
 	p.AnyOrder = c.any_order != 0
 	p.MaxDigits = uint32(c.max_digits)
-	p.MaxString = uint32(c.max_string)
+	p.MaxStringLength = uint32(c.max_string_length)
 	return &p
 }
 
@@ -95,7 +95,7 @@ func (p *GrammarParams) fill(c *C.sotto_grammar_params, a *arena) {
 	c.parallel_tool_calls = flag(p.ParallelToolCalls)
 	c.any_order = flag(p.AnyOrder)
 	c.max_digits = C.uint32_t(p.MaxDigits)
-	c.max_string = C.uint32_t(p.MaxString)
+	c.max_string_length = C.uint32_t(p.MaxStringLength)
 }
 
 // MatcherParams: capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher

@@ -12,7 +12,7 @@ Status check_ranges(const GrammarParams& params, Error* error) {
       {"max_space", offsetof(GrammarParams, max_space), RangeRow::kUint32, RangeRow::kHasSpecial, 0.0f, 2147483648.0f, -1},
       {"schema_draft", offsetof(GrammarParams, schema_draft), RangeRow::kUint32, RangeRow::kOnlyEnds, 7.0f, 2020.0f, 0},
       {"max_digits", offsetof(GrammarParams, max_digits), RangeRow::kUint32, RangeRow::kHasSpecial, 1.0f, 400.0f, 0},
-      {"max_string", offsetof(GrammarParams, max_string), RangeRow::kUint32, RangeRow::kHasSpecial, 1.0f, 2147483648.0f, 0},
+      {"max_string_length", offsetof(GrammarParams, max_string_length), RangeRow::kUint32, RangeRow::kHasSpecial, 1.0f, 2147483648.0f, 0},
   };
   return check_rows(&params, kRows, error);
 }

@@ -293,7 +293,7 @@ inline constexpr StageKind kStageOrders[3][kStageKindCount] = {
 struct GrammarParams {
   static constexpr uint32_t kMaxMaxSpace = 2147483648;
   static constexpr uint32_t kMaxMaxDigits = 400;
-  static constexpr uint32_t kMaxMaxString = 2147483648;
+  static constexpr uint32_t kMaxMaxStringLength = 2147483648;
   GrammarLanguage language = GrammarLanguage::kGbnf;
   TextView root = {"root", 4};
   const Vocabulary* vocabulary = nullptr;
@@ -311,7 +311,7 @@ struct GrammarParams {
   void* log_user_data = nullptr;
   bool any_order = false;
   uint32_t max_digits = 0;
-  uint32_t max_string = 0;
+  uint32_t max_string_length = 0;
 };
 
 // Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher evicts cached

@@ -126,7 +126,7 @@ TEST_F(GrammarArguments, WrongGrammarParametersAreRejected) {
   spoil("assume_distinct_names", [](auto& p) { p.assume_distinct_names = 2; });
   spoil("any_order", [](auto& p) { p.any_order = 2; });
   spoil("max_digits", [](auto& p) { p.max_digits = 401; });
-  spoil("max_string", [](auto& p) { p.max_string = UINT32_MAX; });
+  spoil("max_string_length", [](auto& p) { p.max_string_length = UINT32_MAX; });
   spoil("parallel_tool_calls", [](auto& p) { p.parallel_tool_calls = 2; });
   spoil("triggers", [](auto& p) { p.trigger_count = 1; });
   spoil("trigger_tokens", [](auto& p) { p.trigger_token_count = 1; });

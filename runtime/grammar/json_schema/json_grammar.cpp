@@ -142,7 +142,8 @@ uint32_t JsonGrammar::any(JsonType type) {
       body = number();
       break;
     case JsonType::kString:
-      body = quoted(builder_.repeat(define_character(), 0, params_.max_string == 0 ? kUnbounded : params_.max_string));
+      body = quoted(builder_.repeat(define_character(), 0,
+                                    params_.max_string_length == 0 ? kUnbounded : params_.max_string_length));
       break;
     case JsonType::kArray:
     case JsonType::kObject:

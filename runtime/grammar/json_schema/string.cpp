@@ -236,7 +236,7 @@ Status StringBuilder::build(Atoms atoms, uint32_t* expression) {
   if (facts.minimum > facts.maximum) return Status::kOk;
   const bool free_length = facts.minimum == 0 && facts.maximum == kUnbounded;
   if (facts.patterns == 0 && !facts.negations) {
-    const uint32_t bound = schema_.options().max_string;
+    const uint32_t bound = schema_.options().max_string_length;
     if (bound != 0 && !free_length) facts.maximum = std::max(facts.minimum, std::min(facts.maximum, bound));
     *expression = free_length ? json_.any(JsonType::kString)
                               : json_.quoted(builder_.repeat(json_.string_character(), facts.minimum, facts.maximum));

@@ -206,7 +206,7 @@ TEST(Bounds, DigitsAreLimitedOnRequest) {
 
 TEST(Bounds, StringsAreLimitedOnRequest) {
   GrammarParams params = BuiltGrammar::compact();
-  params.max_string = 3;
+  params.max_string_length = 3;
   expect_bounds(params, {{"true", {R"("abc")", R"({"abc":"é\"x"})"}, {R"("abcd")", R"({"abcd":1})", R"(["abcd"])"}},
                          {R"({"type":"string","minLength":2})", {R"("ab")", R"("abc")"}, {R"("abcd")"}},
                          {R"({"type":"string","minLength":5})", {R"("abcde")"}, {R"("abcdef")"}},

@@ -26,7 +26,7 @@ constexpr Field kGrammarParams[] = {
     FIELD(sotto_grammar_params, parallel_tool_calls, "parallelToolCalls", "Z"),
     FIELD(sotto_grammar_params, any_order, "anyOrder", "Z"),
     FIELD(sotto_grammar_params, max_digits, "maxDigits", "I"),
-    FIELD(sotto_grammar_params, max_string, "maxString", "I"),
+    FIELD(sotto_grammar_params, max_string_length, "maxStringLength", "I"),
 };
 
 constexpr Field kMatcherParams[] = {

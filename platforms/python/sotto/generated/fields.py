@@ -36,7 +36,7 @@ class GrammarFields(TypedDict, total=False):
     log: Callable[[LogLevel, str], None] | None
     any_order: bool | None
     max_digits: int | None
-    max_string: int | None
+    max_string_length: int | None
 
 
 class MatcherFields(TypedDict, total=False):

@@ -64,7 +64,7 @@ class GrammarParams:
     max_digits: int | None = None
     """Maximum number of digits of a number before the decimal point, after it, and in the exponent. Values of enum and
     const may have more. Default: 0 (no limit). Range: 1 to 400."""
-    max_string: int | None = None
+    max_string_length: int | None = None
     """Maximum number of characters of a string, unless its schema has a pattern, a format or values. A larger minLength
     takes precedence. Names of members that the schema does not mention are not limited where it mentions others.
     Default: 0 (no limit). Range: 1 to 2147483648."""

@@ -548,7 +548,7 @@ pub struct sotto_grammar_params {
     /// values. A larger minLength takes precedence. Names of members that the schema does not
     /// mention are not limited where it mentions others. Default: 0 (no limit). Range: 1
     /// to 2147483648.
-    pub max_string: u32,
+    pub max_string_length: u32,
 }
 
 /// Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the

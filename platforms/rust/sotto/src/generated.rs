@@ -806,7 +806,7 @@ impl GrammarParams {
         /// values. A larger minLength takes precedence. Names of members that the schema does not
         /// mention are not limited where it mentions others. Default: 0 (no limit). Range: 1
         /// to 2147483648.
-        max_string: u32,
+        max_string_length: u32,
     }
 
     /// Start rule of a GBNF grammar. Default: "root".

@@ -14,7 +14,7 @@ macro_rules! each_field {
                 struct_size language root vocabulary triggers trigger_count trigger_tokens
                 trigger_token_count json_space max_space allow_surrounding_whitespace schema_draft
                 assert_formats forbid_additional assume_distinct_names parallel_tool_calls log
-                log_user_data any_order max_digits max_string }
+                log_user_data any_order max_digits max_string_length }
             sotto_matcher_params {
                 struct_size sequence_count rollback_count node_count frame_count state_set_count
                 state_count work_count mask_bytes finish_within step_budget }

@@ -45,7 +45,7 @@ public struct GrammarParameters {
   /// Maximum number of characters of a string, unless its schema has a pattern, a format or values. A larger minLength
   /// takes precedence. Names of members that the schema does not mention are not limited where it mentions others.
   /// Default: 0 (no limit). Range: 1 to 2147483648.
-  public var maxString: UInt32
+  public var maxStringLength: UInt32
 
   /// The defaults of the library.
   public init() {
@@ -63,7 +63,7 @@ public struct GrammarParameters {
     parallelToolCalls = c.parallel_tool_calls != 0
     anyOrder = c.any_order != 0
     maxDigits = c.max_digits
-    maxString = c.max_string
+    maxStringLength = c.max_string_length
   }
 
   func filled(_ arena: Arena) -> sotto_grammar_params {
@@ -85,7 +85,7 @@ public struct GrammarParameters {
     c.parallel_tool_calls = parallelToolCalls ? 1 : 0
     c.any_order = anyOrder ? 1 : 0
     c.max_digits = maxDigits
-    c.max_string = maxString
+    c.max_string_length = maxStringLength
     return c
   }
 }

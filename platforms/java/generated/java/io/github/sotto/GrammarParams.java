@@ -61,7 +61,7 @@ public final class GrammarParams {
      * takes precedence. Names of members that the schema does not mention are not limited where it mentions others.
      * Default: 0 (no limit). Range: 1 to 2147483648.
      */
-    public int maxString;
+    public int maxStringLength;
 
     /** The defaults of the library. */
     public GrammarParams() {
