@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -102,6 +103,62 @@ void save_state(const std::string& path, const GenerateOptions& options, const G
   }
   const std::vector<uint8_t> bytes = call(path, [&] { return session.save(); });
   write_all(path, {bytes.begin(), bytes.end()});
+}
+
+// Without a negative prompt, the guide's prompt is the last token of the prompt, as in transformers.
+TokenList guide_prompt(const GuideOptions& options, const LoadedModel& model, const TokenList& prompt) {
+  if (options.params.mode == SOTTO_GUIDE_CONTRAST) return prompt;
+  if (options.negative_prompt.empty()) return {prompt.back()};
+  return model.tokenize(options.negative_prompt, false, "--negative-prompt");
+}
+
+void check_vocabulary(const LoadedModel& weaker, const LoadedModel& model) {
+  const uint32_t expected = model.info().vocabulary_size;
+  const uint32_t size = weaker.info().vocabulary_size;
+  if (size == expected) return;
+  throw Failure("--contrastive-model: vocabulary_size is " + std::to_string(size) + "; it must be " +
+                std::to_string(expected) + ", as in the model");
+}
+
+// Returns a session that can guide another one with `prompt`.
+Session new_guide(const GenerateOptions& options, const LoadedModel& model, const TokenList& prompt) {
+  SessionParams params = options.session;
+  params.features = 0;
+  params.sequence_count = 0;
+  params.sequence_tokens = 0;
+  std::optional<LoadedModel> weaker;
+  if (options.guide.params.mode == SOTTO_GUIDE_CONTRAST) {
+    ModelOptions weaker_options = options.model;
+    weaker_options.path = options.guide.contrastive_model;
+    weaker.emplace(weaker_options);
+    check_vocabulary(*weaker, model);
+  }
+  Session guide = (weaker ? *weaker : model).new_session(params);
+  const TokenList tokens = guide_prompt(options.guide, model, prompt);
+  call("guide", [&] { return guide.prefill(tokens); });
+  return guide;
+}
+
+// Enables speculation in `session`.
+void attach_drafts(Session& session, const GenerateOptions& options) {
+  SpeculationParams params = options.drafts.params;
+  std::optional<Session> draft_session;
+  if (!options.drafts.model.empty()) {
+    if (!std::filesystem::exists(options.drafts.model)) {
+      throw Failure("--draft: " + in_quotes(options.drafts.model) +
+                    " is neither lookup, lookahead or early-exit nor a model file");
+    }
+    ModelOptions model_options = options.model;
+    model_options.path = options.drafts.model;
+    const LoadedModel model(model_options);
+    SessionParams session_params = options.session;
+    session_params.features = 0;
+    session_params.draft_tokens = 0;
+    session_params.context_tokens = std::min(session_params.context_tokens, model.info().max_context_tokens);
+    draft_session = model.new_session(session_params);
+    params.draft_session = &*draft_session;
+  }
+  call_with_options("--draft", [&] { session.set_speculation(params); });
 }
 
 // Evaluates a prompt in parts, so that progress can be shown. Returns Status::ok or cancelled.

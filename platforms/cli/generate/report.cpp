@@ -9,6 +9,78 @@
 namespace sotto::cli {
 namespace {
 
+Json stops_json(const StopOptions& options) {
+  const sotto_stop_params& c_params = options.params;
+  Json object = {{"stop", options.params.stop_strings},
+                 {"stop_tokens", options.params.stop_tokens},
+                 {"max_time", options.max_seconds},
+                 {"banned_strings", options.params.banned_strings},
+                 {"token_healing", options.heals}};
+  object.update(parameters_json(kStopParameters, &c_params));
+  return object;
+}
+
+Json search_json(const SearchParams& params) {
+  Json object = {{"mode", name_of(kSearchModeNames, params.mode)},
+                 {"sequence_count", params.sequence_count},
+                 {"return_count", params.return_count},
+                 {"max_tokens", params.max_tokens}};
+  if (params.mode == SOTTO_SEARCH_CONTRASTIVE) {
+    object["contrastive_k"] = params.contrastive_k;
+    object["contrastive_alpha"] = number_json(params.contrastive_alpha);
+    return object;
+  }
+  if (params.mode == SOTTO_SEARCH_SAMPLE) {
+    object["length_penalty"] = number_json(params.length_penalty);
+    object["length_norm"] = name_of(kLengthNormNames, params.length_norm);
+    object["rerank"] = name_of(kRerankNames, params.rerank);
+    return object;
+  }
+  const sotto_search_params& c_params = params;
+  object.update(parameters_json(kSearchParameters, &c_params));
+  if (!params.phrases.empty()) {
+    object["phrases"] = params.phrases;
+    object["phrase_groups"] = params.phrase_groups;
+  }
+  return object;
+}
+
+Json guide_json(const GuideOptions& options) {
+  Json object = {{"mode", name_of(kGuideModeNames, options.params.mode)}};
+  if (options.params.mode == SOTTO_GUIDE_CFG) {
+    object["scale"] = number_json(options.params.scale);
+    object["negative_prompt"] = options.negative_prompt;
+  } else {
+    object["contrastive_model"] = options.contrastive_model;
+    object["alpha"] = number_json(options.params.alpha);
+    object["beta"] = number_json(options.params.beta);
+  }
+  return object;
+}
+
+Json draft_json(const DraftOptions& options) {
+  Json object = {{"sources", options.sources}, {"max_tokens", options.token_count}};
+  const SpeculationParams& params = options.params;
+  if ((params.sources & SOTTO_DRAFT_LOOKUP) != 0) {
+    object["min_match"] = params.min_match;
+    object["max_match"] = params.max_match;
+  }
+  if ((params.sources & SOTTO_DRAFT_EARLY_EXIT) != 0) object["exit_layer"] = params.exit_layer;
+  if ((params.sources & (SOTTO_DRAFT_EARLY_EXIT | SOTTO_DRAFT_SESSION)) != 0) {
+    object["threshold"] = number_json(params.draft_threshold);
+  }
+  return object;
+}
+
+Json speculation_json(const SpeculationInfo& info) {
+  return {{"batches", info.batch_count},
+          {"proposed", info.proposed_count},
+          {"accepted", info.accepted_count},
+          {"forced_proposed", info.forced_proposed_count},
+          {"forced_accepted", info.forced_accepted_count},
+          {"draft_seconds", static_cast<double>(info.draft_ns) * 1e-9}};
+}
+
 uint64_t peak_resident_bytes() {
   struct rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
@@ -48,7 +120,7 @@ Json phase(uint64_t tokens, uint64_t nanoseconds) {
           {"tokens_per_second", has_rate ? Json(static_cast<double>(tokens) / time) : Json()}};
 }
 
-Json parameters_json(const GenerateOptions& options, const LoadedModel& model, const SessionInfo& session) {
+Json run_parameters_json(const GenerateOptions& options, const LoadedModel& model, const SessionInfo& session) {
   Json object = {{"max_tokens", options.token_limit}};
   object.update(sampler_json(options.sampler.params));
   object.update(stops_json(options.stops));
@@ -220,7 +292,7 @@ void print_json(const Generation& generation, const GenerateOptions& options, co
     object["memory"]["grammar_bytes"] = generation.grammar_bytes;
     object["memory"]["matcher_bytes"] = generation.matcher_bytes;
   }
-  object["parameters"] = parameters_json(options, model, info);
+  object["parameters"] = run_parameters_json(options, model, info);
   OutputWriter().write(object.dump() + '\n');
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <limits>
 #include <optional>
 #include <string>
 
@@ -326,21 +324,6 @@ void read_search_texts(SearchOptions& options, const LoadedModel& model) {
 
 constexpr char kGuideGroup[] = "Guidance";
 
-// Without a negative prompt, the guide's prompt is the last token of the prompt, as in transformers.
-TokenList guide_prompt(const GuideOptions& options, const LoadedModel& model, const TokenList& prompt) {
-  if (options.params.mode == SOTTO_GUIDE_CONTRAST) return prompt;
-  if (options.negative_prompt.empty()) return {prompt.back()};
-  return model.tokenize(options.negative_prompt, false, "--negative-prompt");
-}
-
-void check_vocabulary(const LoadedModel& weaker, const LoadedModel& model) {
-  const uint32_t expected = model.info().vocabulary_size;
-  const uint32_t size = weaker.info().vocabulary_size;
-  if (size == expected) return;
-  throw Failure("--contrastive-model: vocabulary_size is " + std::to_string(size) + "; it must be " +
-                std::to_string(expected) + ", as in the model");
-}
-
 void add_guide_options(Command& command, GuideOptions& options) {
   sotto_guide_params& c_params = options.params;
   add_parameters(command, kGuideParameters, &c_params);
@@ -507,117 +490,6 @@ void read_generate_texts(GenerateOptions& options, const LoadedModel& model) {
   read_trigger_tokens(options.grammar, model);
   read_search_texts(options.search, model);
   options.session.list_bytes = std::max(list_bytes(options.sampler.params), list_bytes(options.stops.params));
-}
-
-Json stops_json(const StopOptions& options) {
-  const sotto_stop_params& c_params = options.params;
-  Json object = {{"stop", options.params.stop_strings},
-                 {"stop_tokens", options.params.stop_tokens},
-                 {"max_time", options.max_seconds},
-                 {"banned_strings", options.params.banned_strings},
-                 {"token_healing", options.heals}};
-  object.update(parameters_json(kStopParameters, &c_params));
-  return object;
-}
-
-Json search_json(const SearchParams& params) {
-  Json object = {{"mode", name_of(kSearchModeNames, params.mode)},
-                 {"sequence_count", params.sequence_count},
-                 {"return_count", params.return_count},
-                 {"max_tokens", params.max_tokens}};
-  if (params.mode == SOTTO_SEARCH_CONTRASTIVE) {
-    object["contrastive_k"] = params.contrastive_k;
-    object["contrastive_alpha"] = number_json(params.contrastive_alpha);
-    return object;
-  }
-  if (params.mode == SOTTO_SEARCH_SAMPLE) {
-    object["length_penalty"] = number_json(params.length_penalty);
-    object["length_norm"] = name_of(kLengthNormNames, params.length_norm);
-    object["rerank"] = name_of(kRerankNames, params.rerank);
-    return object;
-  }
-  const sotto_search_params& c_params = params;
-  object.update(parameters_json(kSearchParameters, &c_params));
-  if (!params.phrases.empty()) {
-    object["phrases"] = params.phrases;
-    object["phrase_groups"] = params.phrase_groups;
-  }
-  return object;
-}
-
-Session new_guide(const GenerateOptions& options, const LoadedModel& model, const TokenList& prompt) {
-  SessionParams params = options.session;
-  params.features = 0;
-  params.sequence_count = 0;
-  params.sequence_tokens = 0;
-  std::optional<LoadedModel> weaker;
-  if (options.guide.params.mode == SOTTO_GUIDE_CONTRAST) {
-    ModelOptions weaker_options = options.model;
-    weaker_options.path = options.guide.contrastive_model;
-    weaker.emplace(weaker_options);
-    check_vocabulary(*weaker, model);
-  }
-  Session guide = (weaker ? *weaker : model).new_session(params);
-  const TokenList tokens = guide_prompt(options.guide, model, prompt);
-  call("guide", [&] { return guide.prefill(tokens); });
-  return guide;
-}
-
-Json guide_json(const GuideOptions& options) {
-  Json object = {{"mode", name_of(kGuideModeNames, options.params.mode)}};
-  if (options.params.mode == SOTTO_GUIDE_CFG) {
-    object["scale"] = number_json(options.params.scale);
-    object["negative_prompt"] = options.negative_prompt;
-  } else {
-    object["contrastive_model"] = options.contrastive_model;
-    object["alpha"] = number_json(options.params.alpha);
-    object["beta"] = number_json(options.params.beta);
-  }
-  return object;
-}
-
-void attach_drafts(Session& session, const GenerateOptions& options) {
-  SpeculationParams params = options.drafts.params;
-  std::optional<Session> draft_session;
-  if (!options.drafts.model.empty()) {
-    if (!std::filesystem::exists(options.drafts.model)) {
-      throw Failure("--draft: " + in_quotes(options.drafts.model) +
-                    " is neither lookup, lookahead or early-exit nor a model file");
-    }
-    ModelOptions model_options = options.model;
-    model_options.path = options.drafts.model;
-    const LoadedModel model(model_options);
-    SessionParams session_params = options.session;
-    session_params.features = 0;
-    session_params.draft_tokens = 0;
-    session_params.context_tokens = std::min(session_params.context_tokens, model.info().max_context_tokens);
-    draft_session = model.new_session(session_params);
-    params.draft_session = &*draft_session;
-  }
-  call_with_options("--draft", [&] { session.set_speculation(params); });
-}
-
-Json draft_json(const DraftOptions& options) {
-  Json object = {{"sources", options.sources}, {"max_tokens", options.token_count}};
-  const SpeculationParams& params = options.params;
-  if ((params.sources & SOTTO_DRAFT_LOOKUP) != 0) {
-    object["min_match"] = params.min_match;
-    object["max_match"] = params.max_match;
-  }
-  if ((params.sources & SOTTO_DRAFT_EARLY_EXIT) != 0) object["exit_layer"] = params.exit_layer;
-  if ((params.sources & (SOTTO_DRAFT_EARLY_EXIT | SOTTO_DRAFT_SESSION)) != 0) {
-    object["threshold"] = number_json(params.draft_threshold);
-  }
-  return object;
-}
-
-Json speculation_json(const SpeculationInfo& info) {
-  return {{"batches", info.batch_count},
-          {"proposed", info.proposed_count},
-          {"accepted", info.accepted_count},
-          {"forced_proposed", info.forced_proposed_count},
-          {"forced_accepted", info.forced_accepted_count},
-          {"draft_seconds", static_cast<double>(info.draft_ns) * 1e-9}};
 }
 
 }  // namespace sotto::cli

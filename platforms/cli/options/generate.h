@@ -86,16 +86,4 @@ void validate_generate_options(const Command& command, GenerateOptions& options)
 // Reads the values that need a model: texts that name tokens, and the memory that they need.
 void read_generate_texts(GenerateOptions& options, const LoadedModel& model);
 
-// Returns a session that can guide another one with `prompt`.
-Session new_guide(const GenerateOptions& options, const LoadedModel& model, const TokenList& prompt);
-
-// Enables speculation in `session`.
-void attach_drafts(Session& session, const GenerateOptions& options);
-
-Json stops_json(const StopOptions& options);
-Json search_json(const SearchParams& params);
-Json guide_json(const GuideOptions& options);
-Json draft_json(const DraftOptions& options);
-Json speculation_json(const SpeculationInfo& info);
-
 }  // namespace sotto::cli
