@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
-#include <utility>
 
+#include "kernels/generic/with_rows.h"
 #include "kernels/linear/int4.h"
 #include "kernels/linear/row_blocks.h"
 
@@ -101,15 +101,6 @@ void multiply_tile(const Int4Args& args, const Int4Group& group, const uint8_t* 
   }
 }
 
-template <class V, size_t... kIndex>
-inline void multiply_group(const Int4Args& args, const Int4Group& group, const uint8_t* tile, size_t columns,
-                           size_t rows, std::index_sequence<kIndex...>) {
-  using Function = void (*)(const Int4Args&, const Int4Group&, const uint8_t*, size_t);
-  static constexpr Function kFunctions[] = {multiply_tile<V, kIndex + 1>...};
-  assert(rows >= 1 && rows <= sizeof...(kIndex));
-  kFunctions[rows - 1](args, group, tile, columns);
-}
-
 template <class V>
 inline void multiply_int4(const Int4Args& args, size_t first_tile, size_t tile_count) {
   const size_t blocks = int4_block_count(args.inputs);
@@ -121,7 +112,7 @@ inline void multiply_int4(const Int4Args& args, size_t first_tile, size_t tile_c
     for (const RowBlock rows : groups) {
       const Int4Group group = {args.grouped + rows.first * blocks * kInt4Block, args.starts + rows.first * blocks,
                                args.quantization + rows.first, args.y + rows.first * args.outputs + t * kInt4Columns};
-      multiply_group<V>(args, group, tile, columns, rows.count, std::make_index_sequence<V::kMaxRows>());
+      with_rows<1, V::kMaxRows>(rows.count, [&](auto count) { multiply_tile<V, count>(args, group, tile, columns); });
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "kernels/generic/attention.h"
+#include "kernels/generic/with_rows.h"
 #include "kernels/x86/avx512/lanes.h"
 #include "kernels/x86/avx512/vector.h"
 #include "kernels/x86/avx512vnni/attention_rows.h"
@@ -216,44 +217,7 @@ void attention_few_rows(const AttentionRowsArgs& args) {
   for (size_t r = 0; r < args.row_count; ++r) {
     rows[r] = Vector::broadcast(1.0f) / Vector::broadcast(fold_add(rows[r]));
   }
-  switch (args.row_count) {
-    case 1:
-      mix_rows<1>(args, rows);
-      break;
-    case 2:
-      mix_rows<2>(args, rows);
-      break;
-    case 3:
-      mix_rows<3>(args, rows);
-      break;
-    case 4:
-      mix_rows<4>(args, rows);
-      break;
-    case 5:
-      mix_rows<5>(args, rows);
-      break;
-    case 6:
-      mix_rows<6>(args, rows);
-      break;
-    case 7:
-      mix_rows<7>(args, rows);
-      break;
-    case 8:
-      mix_rows<8>(args, rows);
-      break;
-    case 9:
-      mix_rows<9>(args, rows);
-      break;
-    case 10:
-      mix_rows<10>(args, rows);
-      break;
-    case 11:
-      mix_rows<11>(args, rows);
-      break;
-    case 12:
-      mix_rows<12>(args, rows);
-      break;
-  }
+  generic::with_rows<1, kFewRows>(args.row_count, [&](auto count) { mix_rows<count>(args, rows); });
 }
 
 }  // namespace sotto::avx512vnni

@@ -7,6 +7,7 @@
 #include <cassert>
 
 #include "kernels/dispatch/tables.h"
+#include "kernels/generic/with_rows.h"
 #include "kernels/linear/row_blocks.h"
 #include "kernels/x86/avx512vnni/int8.h"
 #include "kernels/x86/flush_denormals.h"
@@ -55,38 +56,13 @@ void multiply_tiles(const Int8Args& args, size_t first_tile, size_t tile_count) 
 
 void multiply_small_batch(const Int8Args& args, size_t first_tile, size_t tile_count) {
   const FlushDenormals flush;
-  switch (args.rows) {
-    case 1:
-      return multiply_tiles<1>(args, first_tile, tile_count);
-    case 2:
-      return multiply_tiles<2>(args, first_tile, tile_count);
-    case 3:
-      return multiply_tiles<3>(args, first_tile, tile_count);
-    case 4:
-      return multiply_tiles<4>(args, first_tile, tile_count);
-    case 5:
-      return multiply_tiles<5>(args, first_tile, tile_count);
-    case 6:
-      return multiply_tiles<6>(args, first_tile, tile_count);
-    case 7:
-      return multiply_tiles<7>(args, first_tile, tile_count);
-    case 8:
-      return multiply_tiles<8>(args, first_tile, tile_count);
-    case 9:
-      return multiply_tiles<9>(args, first_tile, tile_count);
-    case 10:
-      return multiply_tiles<10>(args, first_tile, tile_count);
-    case 11:
-      return multiply_tiles<11>(args, first_tile, tile_count);
-    case 12:
-      return multiply_tiles<12>(args, first_tile, tile_count);
-    default:
-      assert(false);
-  }
+  generic::with_rows<1, kSmallBatchRows>(args.rows,
+                                         [&](auto rows) { multiply_tiles<rows>(args, first_tile, tile_count); });
 }
 
 namespace {
 
+constexpr size_t kMinBlockRows = 7;
 constexpr size_t kMaxBlockRows = 13;
 constexpr size_t kGroupDepths = sizeof(__m512i) / kTileDepth;
 
@@ -152,31 +128,6 @@ void multiply_block(const Int8Args& args, const Block& block, const uint8_t* til
   }
 }
 
-using BlockFunction = void (*)(const Int8Args& args, const Block& block, const uint8_t* tile, __mmask16 columns,
-                               Prefetcher prefetcher);
-
-BlockFunction block_function(size_t rows) {
-  switch (rows) {
-    case 7:
-      return multiply_block<7>;
-    case 8:
-      return multiply_block<8>;
-    case 9:
-      return multiply_block<9>;
-    case 10:
-      return multiply_block<10>;
-    case 11:
-      return multiply_block<11>;
-    case 12:
-      return multiply_block<12>;
-    case 13:
-      return multiply_block<13>;
-    default:
-      assert(false);
-      return nullptr;
-  }
-}
-
 // Reorders activations as Block::q describes, with 128 added to make them unsigned.
 void prepare_large_batch(const Int8Args& args) {
   const __m512i sign = _mm512_set1_epi8(-128);
@@ -211,7 +162,9 @@ void multiply_large_batch(const Int8Args& args, size_t first_tile, size_t tile_c
     for (const RowBlock rows : blocks) {
       const Block block = {args.ordered + rows.first * padded(args.inputs), args.quantization + rows.first,
                            args.y + rows.first * args.outputs + tile * kTileColumns};
-      block_function(rows.count)(args, block, packed, columns_of(args, tile), prefetcher);
+      generic::with_rows<kMinBlockRows, kMaxBlockRows>(rows.count, [&](auto count) {
+        multiply_block<count>(args, block, packed, columns_of(args, tile), prefetcher);
+      });
       prefetcher.address += step * depths;
     }
   }
