@@ -17,6 +17,14 @@ namespace sotto::SOTTO_ISA::generic {
 // Number of slots that are prefetched together.
 inline constexpr size_t kSlotGroup = 16;
 
+// Calls multiply(i) for every kRows rows i, i + 1, ... of at least kRows rows. The last call ends at the last row, so
+// some rows may be computed for the second time.
+template <size_t kRows, class Multiply>
+inline void for_row_groups(size_t count, Multiply multiply) {
+  for (size_t i = 0; i + kRows <= count; i += kRows) multiply(i);
+  if (count % kRows != 0) multiply(count - kRows);
+}
+
 // Prefetches what attention will read, two pages ahead, because the hardware prefetcher stops at the end of a page. The
 // order is the order of the reads: the keys of all spans, the scales of the keys and of the values, the values, and the
 // first keys of the next head. Rows outside the spans are not prefetched. This is a template so that instruction sets

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace sotto::generic {
+namespace sotto::SOTTO_ISA::generic {
 namespace {
 
 template <size_t kFirst, class Function, size_t... kIndex>
@@ -26,4 +26,4 @@ inline void with_rows(size_t rows, const Function& function) {
 }
 
 }  // namespace
-}  // namespace sotto::generic
+}  // namespace sotto::SOTTO_ISA::generic

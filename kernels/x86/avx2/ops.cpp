@@ -20,14 +20,7 @@ class Dots {
       for (size_t i = 0; i < count; ++i) scores[i] = multiply_1(keys + i * row_stride_);
       return;
     }
-    for (size_t i = 0; i + kRows <= count; i += kRows) {
-      multiply_8(keys + i * row_stride_, scores + i);
-    }
-    // The last eight rows. Some of them are computed for the second time.
-    if (count % kRows != 0) {
-      const size_t i = count - kRows;
-      multiply_8(keys + i * row_stride_, scores + i);
-    }
+    generic::for_row_groups<kRows>(count, [&](size_t i) { multiply_8(keys + i * row_stride_, scores + i); });
   }
 
  private:

@@ -33,14 +33,7 @@ class Dots {
       }
       return;
     }
-    for (size_t i = 0; i + kLanes <= count; i += kLanes) {
-      multiply_16(keys + i * row_stride_, scores + i);
-    }
-    // The last 16 rows. Some of them are computed for the second time.
-    if (count % kLanes != 0) {
-      const size_t i = count - kLanes;
-      multiply_16(keys + i * row_stride_, scores + i);
-    }
+    generic::for_row_groups<kLanes>(count, [&](size_t i) { multiply_16(keys + i * row_stride_, scores + i); });
   }
 
  private:
