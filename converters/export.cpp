@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "converters/file.h"
-#include "converters/readers/gguf.h"
 #include "converters/readers/named_checkpoint.h"
 #include "converters/tensors/ggml_types.h"
 #include "converters/tokenizers/names.h"

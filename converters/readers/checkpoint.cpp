@@ -5,13 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "converters/readers/gguf.h"
-#include "converters/readers/hugging_face.h"
-#include "converters/readers/llm_c.h"
-#include "converters/readers/megatron.h"
 #include "converters/readers/model_file.h"
-#include "converters/readers/nanogpt.h"
-#include "converters/readers/tensorflow.h"
 #include "converters/tensors/pytorch.h"
 
 namespace sotto {

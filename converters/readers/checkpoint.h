@@ -130,7 +130,8 @@ struct ReadOptions {
   std::vector<Adapter> adapters = {};    // in the order of merging; only for formats that accept them
 };
 
-// A format of checkpoints. To add one, write its reader and add a row to kFormats in checkpoint.cpp.
+// A format of checkpoints. To add one, write its reader, declare its format below and add it to kFormats in
+// checkpoint.cpp.
 struct CheckpointFormat {
   const char* name;                                       // as in "a checkpoint of NAME"
   const char* files;                                      // for help texts and messages
@@ -138,6 +139,15 @@ struct CheckpointFormat {
   std::unique_ptr<Checkpoint> (*open)(const std::filesystem::path& path, const ReadOptions& options);
   bool accepts_adapters = false;
 };
+
+// Each is defined in the source of its reader.
+extern const CheckpointFormat kGgufFormat;
+extern const CheckpointFormat kHuggingFaceFormat;
+extern const CheckpointFormat kLlmCFormat;
+extern const CheckpointFormat kMegatronFormat;
+extern const CheckpointFormat kMinGptFormat;
+extern const CheckpointFormat kNanoGptFormat;
+extern const CheckpointFormat kTensorFlowFormat;
 
 // Returns the names of all formats with their files, separated by `separator`.
 std::string checkpoint_formats(std::string_view separator);

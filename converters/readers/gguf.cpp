@@ -1,5 +1,4 @@
-#include "converters/readers/gguf.h"
-
+// Reads GPT-2 checkpoints in GGUF, the format of llama.cpp.
 #include <algorithm>
 #include <cctype>
 #include <limits>

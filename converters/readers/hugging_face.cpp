@@ -1,5 +1,5 @@
-#include "converters/readers/hugging_face.h"
-
+// Reads checkpoints of Hugging Face transformers: config.json, and weights in safetensors or PyTorch's format, in one
+// file or in shards. The models are GPT-2, and OPT and BioGPT, which fold exactly into GPT-2.
 #include <cmath>
 #include <limits>
 #include <stdexcept>

@@ -1,5 +1,4 @@
-#include "converters/readers/llm_c.h"
-
+// Reads checkpoints of llm.c: gpt2_124M.bin and the like.
 #include <algorithm>
 #include <memory>
 #include <stdexcept>

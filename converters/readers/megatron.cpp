@@ -1,5 +1,5 @@
-#include "converters/readers/megatron.h"
-
+// Reads GPT checkpoints of Megatron-LM (model_optim_rng.pt) that are not split over devices, with the names of
+// Megatron-LM, of Megatron Core or of Transformer Engine.
 #include <stdexcept>
 #include <utility>
 

@@ -50,6 +50,8 @@ struct TensorMapping {
 
 // Returns GPT-2's names in transformers, nanoGPT and minGPT; each begins with `prefix`.
 TensorMapping gpt2_mapping(const std::string& prefix);
+// Returns GPT-2's names in GGUF.
+TensorMapping gguf_mapping();
 
 // Sets the vocabulary of a model whose token embedding has this number of rows, for formats that do not record how many
 // of them are padding: 50304 rows, a multiple of 128, are GPT-2's 50257 tokens. Adds a remark for the user if it cuts

@@ -1,5 +1,5 @@
-#include "converters/readers/nanogpt.h"
-
+// Reads checkpoints of nanoGPT (ckpt.pt) and minGPT (model.pt with config.json), which share GPT-2's names but keep
+// linear weights as (outputs, inputs).
 #include <stdexcept>
 #include <utility>
 

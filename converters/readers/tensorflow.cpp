@@ -1,5 +1,5 @@
-#include "converters/readers/tensorflow.h"
-
+// Reads the checkpoints of OpenAI's GPT-2 code and of gpt-2-simple: a directory with a TensorFlow checkpoint and
+// hparams.json.
 #include <algorithm>
 #include <optional>
 #include <stdexcept>
