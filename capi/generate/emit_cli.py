@@ -11,7 +11,7 @@ Fields with a column `cli` become options. Its keys:
 Values of an enum with `cli = true` have the names in their column `cli`, by default the name in lower case.
 """
 from emit_runtime import maxima
-from tables import Enum, EnumValue, Field, Struct, TableError, Tables, c_string, snake_to_camel
+from tables import Enum, EnumValue, Field, Struct, TableError, Tables, c_string
 
 KEYS = {"option", "group", "help", "needs", "json", "metavar", "shown"}
 METAVARS = {"kNumber": "X", "kCount": "N", "kWindow": "N", "kKey": "N", "kOn": "", "kOff": "", "kToken": "TOKEN",
@@ -40,6 +40,10 @@ def enum_text(enum: Enum) -> str:
     names += [(name, value) for value in enum.values for name in names_of(value)[1:]]
     rows = "".join(f"    {{{c_string(name)}, {value.c_name}}},\n" for name, value in names)
     return f"inline constexpr Name k{enum.camel}Names[] = {{\n{rows}}};\n"
+
+
+def base_name(struct: Struct) -> str:
+    return struct.camel.removesuffix("Params")
 
 
 def options_of(struct: Struct) -> list[Field]:
@@ -76,13 +80,11 @@ def struct_text(struct: Struct, tables: Tables) -> str:
                  f"     {c_string(field.cli.get('metavar', METAVARS[kind]))}, {c_string(field.cli['group'])},\n"
                  f"     {c_string(field.cli['help'])},\n"
                  f"     {c_string(needs_of(struct, field))}, {c_string(field.cli.get('shown', ''))}{names}}},\n")
-    name = snake_to_camel(struct.name.removeprefix("sotto_").removesuffix("_params"))
-    return f"inline constexpr Parameter k{name}Parameters[] = {{\n{rows}}};\n"
+    return f"inline constexpr Parameter k{base_name(struct)}Parameters[] = {{\n{rows}}};\n"
 
 
 def limits_text(struct: Struct) -> str:
-    name = snake_to_camel(struct.name.removeprefix("sotto_").removesuffix("_params"))
-    return f"// Values of {struct.name}.\nstruct {name}Limits {{\n{maxima(struct)}}};\n"
+    return f"// Values of {struct.name}.\nstruct {base_name(struct)}Limits {{\n{maxima(struct)}}};\n"
 
 
 def recommended_text(tables: Tables) -> str:
@@ -106,5 +108,7 @@ def emit(tables: Tables) -> dict[str, str]:
         text += "\n" + struct_text(struct, tables)
     for name in WITH_LIMITS:
         text += "\n" + limits_text(tables.struct(name))
+    names = "".join(f"    k{base_name(struct)}Parameters,\n" for struct in structs)
+    text += f"\n// The tables of all structs.\ninline constexpr Parameters kAllParameters[] = {{\n{names}}};\n"
     text += "\n" + recommended_text(tables)
     return {"platforms/cli/generated/parameters.inc": text}

@@ -73,6 +73,14 @@ TEST(Sample, AcceptsNamesOfOptionsThatAreNotParameters) {
             marked("{\"scheme\":\"tournament\",\"tournament_layers\":3}"));
 }
 
+TEST(Sample, KeysAreNumbersOf64Bits) {
+  const auto marked = [](const std::string& key) {
+    return kept(kFour, R"({"watermark":{"scheme":"lefthash","key":)" + key + "}}", ",\"history\":[3,1,2,0]");
+  };
+  EXPECT_EQ(ids(marked("18446744073709551615")), (Ids{0, 1, 2, 3}));
+  EXPECT_NE(marked("9007199254740993"), marked("9007199254740992"));
+}
+
 TEST(Sample, TemperatureZeroLeavesTheLikeliest) {
   EXPECT_EQ(kept(kFour, "{\"temperature\":0}"), json({{"3", 1.0}}));
   EXPECT_EQ(kept("[0.3,0.4,0.4]", "{\"temp\":0}"), json({{"1", 1.0}}));
@@ -195,7 +203,9 @@ TEST(Sample, BadLinesAreReportedAndTheRestIsAnswered) {
       {"{\"probs\":[1],\"generated\":1}", "generated"},
       {"{\"probs\":[1,1],\"mask\":[1]}", "mask"},
       {"{\"probs\":[1,1],\"mask\":[0,0]}", "sampler"},
-      {"{\"probs\":[1],\"draws\":-1}", "draws"}};
+      {"{\"probs\":[1],\"draws\":-1}", "draws"},
+      {"{\"probs\":[1],\"params\":{\"watermark\":{\"key\":-1}}}", "watermark.key"},
+      {"{\"probs\":[1],\"params\":{\"seed\":-1}}", "seed"}};
   std::string input;
   for (const auto& [line, part] : cases) input += line + '\n';
   input += "{\"probs\":[1]}\n";

@@ -203,6 +203,7 @@ TEST(WrongOptions, ValuesOutOfRangeAreRejected) {
       {{"--repetition-limit", "2"}, "repetition_limit"},
       {{"--guidance-scale", "-1"}, "scale"},
       {{"--logprobs", "65"}, "alternative_count"},
+      {{"--any-json", "--max-digits", "500"}, "--max-digits is 500"},
       {{"--num-beams", "2", "--length-penalty", "11"}, "length_penalty"},
       {{"--num-beams", "2", "--num-beam-groups", "2", "--diversity-penalty", "101"}, "diversity_penalty"},
       {{"--penalty-alpha", "2"}, "contrastive_alpha"},

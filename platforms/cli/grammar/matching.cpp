@@ -80,7 +80,7 @@ LoadedGrammar compile_grammar(const GrammarText& source, GrammarParams params, c
   } catch (const Error& error) {
     const bool is_of_source = error.status() != SOTTO_INVALID_ARGUMENT || error.offset() != Error::no_offset;
     if (is_of_source) throw GrammarFailure(error, source);
-    throw failure_of(source.name, error);
+    throw option_failure(source.name, error);
   }
 }
 
@@ -108,8 +108,7 @@ Matcher GrowingMatcher::create() {
       return Matcher::create(grammar_, vocabulary_, params_);
     } catch (const Error& error) {
       if (error.status() != SOTTO_GRAMMAR_TOO_LARGE || doubling_count_ == kMaxDoublings) {
-        const std::string message = with_option_name(error.what());
-        throw message == error.what() ? failure_of("matcher", error) : Failure(message);
+        throw option_failure("matcher", error);
       }
     }
     enlarge();

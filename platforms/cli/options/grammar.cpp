@@ -14,16 +14,6 @@ namespace {
 
 constexpr double kMebibyte = 1048576.0;
 
-// Returns whether a language uses a parameter, for JSON.
-bool uses(sotto_grammar_language language, const Parameter& parameter) {
-  const bool has_calls = language == SOTTO_GRAMMAR_TOOLS;
-  const bool has_schemas = language == SOTTO_GRAMMAR_JSON_SCHEMA || has_calls;
-  const bool is_json = has_schemas || language == SOTTO_GRAMMAR_JSON || language == SOTTO_GRAMMAR_JSON_OBJECT;
-  const std::string_view needs = parameter.needs;
-  if (needs == "--tools") return has_calls;
-  return needs.find("--any-json") != std::string_view::npos ? is_json : has_schemas;
-}
-
 // One row per language: the option that names it, whose value is a grammar in that language, or a file with one.
 constexpr struct LanguageOption {
   const char* spellings;
@@ -48,10 +38,22 @@ constexpr struct LanguageOption {
     {"--number-range", SOTTO_GRAMMAR_NUMBER, "MIN,MAX",
      "The text is a number from MIN to MAX; either may be left out"}};
 
-// Every language has a row, because the generated names come from the same enumeration.
-const LanguageOption& row_of(sotto_grammar_language language) {
-  return *std::find_if(std::begin(kLanguages), std::end(kLanguages),
-                       [&](const LanguageOption& row) { return row.language == language; });
+constexpr const LanguageOption* find_row(int32_t language) {
+  for (const LanguageOption& row : kLanguages) {
+    if (row.language == language) return &row;
+  }
+  return nullptr;
+}
+static_assert(std::all_of(std::begin(kGrammarLanguageNames), std::end(kGrammarLanguageNames),
+                          [](const Name& language) { return find_row(language.value) != nullptr; }),
+              "every language needs an option");
+
+const LanguageOption& row_of(sotto_grammar_language language) { return *find_row(language); }
+
+// Returns whether a parameter concerns a language: whether it needs the option of the language.
+bool uses(sotto_grammar_language language, const Parameter& parameter) {
+  const std::vector<std::string> needs = split_names(parameter.needs);
+  return std::find(needs.begin(), needs.end(), row_of(language).option()) != needs.end();
 }
 
 bool is_text_itself(const GrammarOptions& options) {

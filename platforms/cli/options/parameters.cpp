@@ -138,9 +138,7 @@ void add_parameters(Command& command, Parameters table, void* params, std::strin
 static std::string option_of(const std::string& parameter_name) {
   if (parameter_name == "alternative_count") return "--logprobs";
   if (parameter_name == "thread_count") return "--threads";
-  constexpr Parameters kTables[] = {kSamplerParameters, kWatermarkParameters,   kSessionParameters, kStopParameters,
-                                    kSearchParameters,  kSpeculationParameters, kGuideParameters,   kMatcherParameters};
-  for (const Parameters table : kTables) {
+  for (const Parameters table : kAllParameters) {
     const Parameter* parameter = find_parameter(table, parameter_name);
     if (parameter == nullptr) continue;
     for (const std::string& spelling : split_names(parameter->spellings)) {
@@ -150,10 +148,11 @@ static std::string option_of(const std::string& parameter_name) {
   return "";
 }
 
-std::string with_option_name(const std::string& message) {
+Failure option_failure(const std::string& subject, const Error& error) {
+  const std::string message = error.what();
   const std::string name = message.substr(0, message.find(' '));
   const std::string option = option_of(name);
-  return option.empty() ? message : option + message.substr(name.size());
+  return option.empty() ? failure_of(subject, error) : Failure(option + message.substr(name.size()));
 }
 
 Json parameter_json(const Parameter& parameter, const void* params) {
@@ -195,7 +194,7 @@ void read_parameter(const Parameter& parameter, const Json& value, const std::st
       member<uint32_t>(parameter, params) = value == -1 ? UINT32_MAX : to_count(value, name);
       break;
     case ParameterKind::kKey:
-      member<uint64_t>(parameter, params) = static_cast<uint64_t>(to_integer(value, name));
+      member<uint64_t>(parameter, params) = to_key(value, name);
       break;
     case ParameterKind::kOn:
     case ParameterKind::kOff: {

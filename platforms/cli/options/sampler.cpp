@@ -307,11 +307,7 @@ void read_dry_breakers(const Json& value, const std::string& name, SamplerParams
   for (const Json& text : to_list(value, name)) breakers.push_back(to_text(text, name));
 }
 
-void read_seed(const Json& value, const std::string& name, SamplerParams& params) {
-  const int64_t seed = value.unsigned_integer() ? 0 : to_integer(value, name);
-  if (seed < 0) throw Failure(name + " is " + value.dump() + "; it must be a 64-bit number");
-  params.seed = value.unsigned_integer().value_or(static_cast<uint64_t>(seed));
-}
+void read_seed(const Json& value, const std::string& name, SamplerParams& params) { params.seed = to_key(value, name); }
 
 void read_mirostat(const Json& value, const std::string& name, SamplerParams& params) {
   const uint32_t version = to_count(value, name);

@@ -32,9 +32,10 @@ inline Failure failure_of(const std::string& subject, const Error& error) {
   return Failure(message);
 }
 
-// Returns `message` with an option in place of the parameter that it begins with: "--sink-tokens is 9" for
-// "sink_tokens is 9". (Defined in options/parameters.cpp, which has the tables.)
-std::string with_option_name(const std::string& message);
+// Returns the Failure of a call with parameters that options have set. If the message begins with a parameter, the
+// option takes its place: "--sink-tokens is 9" for "sink_tokens is 9". Otherwise it is that of failure_of().
+// (Defined in options/parameters.cpp, which has the tables.)
+Failure option_failure(const std::string& subject, const Error& error);
 
 // Calls the library with parameters that options have set. Its errors become Failures that name the option.
 template <typename Call>
@@ -42,9 +43,7 @@ auto call_with_options(const std::string& subject, Call&& function) -> decltype(
   try {
     return function();
   } catch (const Error& error) {
-    const std::string message = with_option_name(error.what());
-    if (message != error.what()) throw Failure(message);
-    throw failure_of(subject, error);
+    throw option_failure(subject, error);
   }
 }
 

@@ -425,6 +425,13 @@ int64_t to_integer(const Json& value, const std::string& name) {
   return static_cast<int64_t>(number);
 }
 
+uint64_t to_key(const Json& value, const std::string& name) {
+  if (value.unsigned_integer()) return *value.unsigned_integer();
+  const int64_t number = to_integer(value, name);
+  if (number < 0) reject_value(name, value, "a number of 64 bits that is not negative");
+  return static_cast<uint64_t>(number);
+}
+
 uint32_t to_count(const Json& value, const std::string& name) {
   const int64_t number = to_integer(value, name);
   if (number < 0 || number > std::numeric_limits<uint32_t>::max()) {

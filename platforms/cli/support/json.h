@@ -109,6 +109,7 @@ Json parse_python_json(const std::string& text);
 float to_float(const Json& value, const std::string& name);  // also accepts "-inf", "nan", and null for -inf
 uint32_t to_count(const Json& value, const std::string& name);
 int64_t to_integer(const Json& value, const std::string& name);
+uint64_t to_key(const Json& value, const std::string& name);  // any number of 64 bits
 sotto_token to_token(const Json& value, const std::string& name);
 bool to_bool(const Json& value, const std::string& name);
 std::vector<sotto_token> to_tokens(const Json& value, const std::string& name);
