@@ -25,16 +25,15 @@ inline void for_row_groups(size_t count, Multiply multiply) {
   if (count % kRows != 0) multiply(count - kRows);
 }
 
-// Prefetches what attention will read, two pages ahead, because the hardware prefetcher stops at the end of a page. The
-// order is the order of the reads: the keys of all spans, the scales of the keys and of the values, the values, and the
-// first keys of the next head. Rows outside the spans are not prefetched. This is a template so that instruction sets
-// do not share an instance (see vector.h).
+// Prefetches what attention will read, kPrefetchDistance ahead. The order is the order of the reads: the keys of all
+// spans, the scales of the keys and of the values, the values, and the first keys of the next head. Rows outside the
+// spans are not prefetched. This is a template so that instruction sets do not share an instance (see vector.h).
 template <class V>
 class Prefetcher {
  public:
   explicit Prefetcher(const AttentionArgs& args) : args_(args) {
     enter(0);
-    advance(kDistance, [](const int8_t*, size_t) {});
+    advance(kPrefetchDistance, [](const int8_t*, size_t) {});
   }
 
   // Prefetches as many bytes as the caller is about to read.
@@ -49,7 +48,6 @@ class Prefetcher {
 
  private:
   static constexpr size_t kLine = 64;
-  static constexpr size_t kDistance = 8192;
 
   template <class Pass>
   void advance(size_t bytes, Pass&& pass) {
@@ -80,7 +78,7 @@ class Prefetcher {
     }
     at_ = nullptr;
     const bool is_next = range == 4 * args_.span_count && args_.next_keys != nullptr;
-    if (is_next) begin(args_.next_keys + span.first * args_.row_stride, std::min(rows, kDistance));
+    if (is_next) begin(args_.next_keys + span.first * args_.row_stride, std::min(rows, kPrefetchDistance));
   }
 
   void begin(const void* from, size_t size) {

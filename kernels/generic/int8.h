@@ -51,7 +51,6 @@ class Int8Tiles {
   static constexpr size_t kVectorBytes = kDepthBytes / V::kTileVectors;
   static constexpr size_t kLine = 64;
   static constexpr size_t kLinesOfDepth = kDepthBytes / kLine;
-  static constexpr size_t kPrefetchDistance = 8192;
   static constexpr size_t kGroupRows = kSmallBatchRows;
 
   struct Sums {  // the sums of a row and a tile

@@ -19,12 +19,11 @@ inline __m128i start_halves(const int8_t* q) {
   return _mm_mullo_epi16(sum, _mm_set1_epi16(-kInt4Zero));
 }
 
-// Prefetches the block two pages ahead, because the hardware prefetcher stops at the end of a page.
+// Prefetches the block that begins kPrefetchDistance after this one.
 inline void prefetch_block(const uint8_t* nibbles) {
-  constexpr size_t kDistance = 8192;
 #pragma GCC unroll 4
   for (size_t i = 0; i < 4; ++i) {
-    _mm_prefetch(reinterpret_cast<const char*>(nibbles) + kDistance + i * kInt4ChunkBytes, _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(nibbles) + kPrefetchDistance + i * kInt4ChunkBytes, _MM_HINT_T0);
   }
 }
 

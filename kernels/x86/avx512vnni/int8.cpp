@@ -15,8 +15,6 @@
 namespace sotto::avx512vnni {
 namespace {
 
-constexpr size_t kPrefetchBytes = 8192;  // two pages, because the hardware prefetcher stops at the end of a page
-
 template <size_t kRows>
 void multiply_tile(const Int8Args& args, const uint8_t* tile, float* y, __mmask16 columns) {
   RowSums sums[kRows];
@@ -27,8 +25,8 @@ void multiply_tile(const Int8Args& args, const uint8_t* tile, float* y, __mmask1
   for (size_t k = 0; k < args.inputs; k += kTileDepth, weights += kDepthBytes) {
     const __m512i low_weights = _mm512_load_si512(weights);
     const __m512i high_weights = _mm512_load_si512(weights + kHalfBytes);
-    _mm_prefetch(reinterpret_cast<const char*>(weights) + kPrefetchBytes, _MM_HINT_T0);
-    _mm_prefetch(reinterpret_cast<const char*>(weights) + kPrefetchBytes + 64, _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(weights) + kPrefetchDistance, _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(weights) + kPrefetchDistance + 64, _MM_HINT_T0);
 #pragma GCC unroll 12
     for (size_t r = 0; r < kRows; ++r) {
       const __m512i a = _mm512_xor_si512(broadcast(args.q + r * args.inputs + k), sign);
