@@ -217,7 +217,7 @@ void attention_few_rows(const AttentionRowsArgs& args) {
   for (size_t r = 0; r < args.row_count; ++r) {
     rows[r] = Vector::broadcast(1.0f) / Vector::broadcast(fold_add(rows[r]));
   }
-  generic::with_rows<1, kFewRows>(args.row_count, [&](auto count) { mix_rows<count>(args, rows); });
+  generic::with_rows<1, kFewRows>(args.row_count, [&](auto rows_at_once) { mix_rows<rows_at_once>(args, rows); });
 }
 
 }  // namespace sotto::avx512vnni
