@@ -175,7 +175,7 @@ TEST_F(GgufTest, ReadsTheDescription) {
   EXPECT_EQ(info.other_end_of_text_tokens, std::vector<int32_t>{7});
   EXPECT_EQ(info.sampling,
             (RecommendedSampling{
-                .temperature = 0.5f, .top_k = 20, .repetition_penalty = 1.25f, .repetition_window = kWholeWindow}));
+                .temperature = 0.5f, .top_k = 20, .repetition_penalty = 1.25f, .repetition_window = UINT32_MAX}));
   EXPECT_PRED2(contains, error_with("general.sampling.temp", GgufBuilder::real(-1)), "temperature is -1");
 }
 

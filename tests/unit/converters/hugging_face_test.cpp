@@ -348,7 +348,7 @@ TEST_F(DescriptionTest, ReadsTheFilesNextToTheConfiguration) {
 TEST_F(DescriptionTest, SamplingParametersMeanWhatTheyMeanInTransformers) {
   EXPECT_EQ(sampling(R"({"eos_token_id": 10, "max_length": 50})"), RecommendedSampling());
   EXPECT_EQ(sampling(R"({"do_sample": false, "repetition_penalty": 1.5})"),
-            (RecommendedSampling{.temperature = 0.0f, .repetition_penalty = 1.5f, .repetition_window = kWholeWindow}));
+            (RecommendedSampling{.temperature = 0.0f, .repetition_penalty = 1.5f, .repetition_window = UINT32_MAX}));
   EXPECT_EQ(sampling(R"({"do_sample": true})"),
             (RecommendedSampling{.temperature = 1.0f, .top_k = 50, .top_p = 1.0f, .min_p = 0.0f}));
   EXPECT_EQ(
