@@ -31,6 +31,18 @@ sotto_status call(sotto_session* session, Function function) {
   return wrap(unwrap(session)->record_error(function));
 }
 
+// Returns the row of numbers that a member of the session finds.
+sotto_status read_row(sotto_session* session, Status (Session::*find)(std::span<const float>*), const float** numbers,
+                      size_t* count) {
+  if (session == nullptr || numbers == nullptr || count == nullptr) return SOTTO_INVALID_ARGUMENT;
+  std::span<const float> found;
+  const sotto_status status = call(session, [&](Session& s) { return (s.*find)(&found); });
+  if (status != SOTTO_OK) return status;
+  *numbers = found.data();
+  *count = found.size();
+  return SOTTO_OK;
+}
+
 }  // namespace
 
 sotto_status sotto_session_memory_size(const sotto_model* model, const sotto_session_params* c_params,
@@ -94,13 +106,7 @@ sotto_status sotto_session_generate(sotto_session* session, const sotto_token* p
 }
 
 sotto_status sotto_session_logits(sotto_session* session, const float** logits, size_t* count) {
-  if (session == nullptr || logits == nullptr || count == nullptr) return SOTTO_INVALID_ARGUMENT;
-  std::span<const float> found;
-  const sotto_status status = call(session, [&](Session& s) { return s.logits(&found); });
-  if (status != SOTTO_OK) return status;
-  *logits = found.data();
-  *count = found.size();
-  return SOTTO_OK;
+  return read_row(session, &Session::logits, logits, count);
 }
 
 sotto_status sotto_session_rewind(sotto_session* session, uint64_t token_count) {
@@ -177,13 +183,7 @@ sotto_status sotto_session_score(sotto_session* session, const sotto_token* toke
 }
 
 sotto_status sotto_session_hidden(sotto_session* session, const float** hidden, size_t* count) {
-  if (session == nullptr || hidden == nullptr || count == nullptr) return SOTTO_INVALID_ARGUMENT;
-  std::span<const float> found;
-  const sotto_status status = call(session, [&](Session& s) { return s.hidden(&found); });
-  if (status != SOTTO_OK) return status;
-  *hidden = found.data();
-  *count = found.size();
-  return SOTTO_OK;
+  return read_row(session, &Session::hidden, hidden, count);
 }
 
 sotto_status sotto_session_embed(sotto_session* session, const sotto_token* tokens, size_t count, sotto_pooling pooling,

@@ -81,8 +81,8 @@ struct AttentionRowsArgs {
 inline constexpr size_t kAttentionGroupRows = 16;
 inline constexpr size_t kAttentionRows = 3 * kAttentionGroupRows;
 
-// How far ahead of their use weights, keys and values are prefetched, in bytes: two pages, because the hardware
-// prefetcher stops at the end of a page.
+// Distance in bytes at which weights, keys and values are prefetched: two pages, because the hardware prefetcher stops
+// at the end of a page.
 inline constexpr size_t kPrefetchDistance = 8192;
 
 constexpr size_t attention_score_count(size_t row_count, size_t slot_count) {

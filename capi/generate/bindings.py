@@ -44,7 +44,7 @@ def counts_its_own(field: Field) -> bool:
 
 
 def params_structs(tables: Tables) -> list[Struct]:
-    """Returns the structs of parameters. That of a vocabulary is filled in by the constructor of the vocabulary."""
+    """Returns the structs of parameters. That of a vocabulary, most of whose arrays have no count, is read by hand."""
     return [struct for struct in tables.structs
             if struct.kind == "params" and struct.name != "sotto_vocabulary_params"]
 

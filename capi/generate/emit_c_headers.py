@@ -10,6 +10,8 @@ import textwrap
 from tables import Enum, Struct, TableError, Tables
 
 WIDTH = 100
+# The line about enums and structs in the headers that have any.
+MARK = "/* The enums and structs below are generated from capi/params/{}.toml: edit that file. */\n"
 # Constants of sotto_memory.h that follow from the tables.
 DERIVED = {"SOTTO_MAX_PHRASES_": lambda tables: tables.struct("sotto_search_params").find("phrases").limit,
            "SOTTO_DRAFT_PADDING_": lambda tables: tables.struct("sotto_session_params").find("draft_tokens").range.high + 1,
@@ -62,6 +64,9 @@ def emit(tables: Tables) -> dict[str, str]:
     for path in sorted((tables.root / "capi/include").glob("*.h")):
         structs = {struct.name: struct for struct in tables.structs if struct.header == path.name}
         enums = {enum.values[0].c_name: enum for enum in tables.enums if enum.header == path.name}
+
+        if (structs or enums) and MARK.format(path.stem.removeprefix("sotto_")) not in path.read_text(encoding="utf-8"):
+            raise TableError(f"{path.name} does not say from which table its enums and structs are generated")
 
         def replace_struct(match):
             struct = structs.pop(match.group(1), None)

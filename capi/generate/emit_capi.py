@@ -67,7 +67,7 @@ def signature(struct: t.Struct) -> str:
 
 def header(tables: t.Tables) -> str:
     defaults = "\n".join(defaults_text(struct) for struct in tables.structs if struct.kind == "params")
-    readers = "".join(f"{signature(struct)};\n" for struct in runtime.params_structs(tables))
+    readers = "".join(f"{signature(struct)};\n" for struct in runtime.inner_structs_first(tables))
     return f"""{runtime.HEADER}#pragma once
 
 #include "capi/sotto_handles.h"
@@ -131,7 +131,7 @@ def init_function(struct: t.Struct) -> str:
 
 
 def source(tables: t.Tables) -> str:
-    structs = runtime.params_structs(tables)
+    structs = runtime.inner_structs_first(tables)
     names = {struct.name for struct in structs}
     readers = "\n".join(read_function(struct, names) for struct in structs)
     inits = "\n".join(init_function(struct) for struct in tables.structs if struct.kind == "params")

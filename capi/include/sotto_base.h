@@ -1,5 +1,6 @@
 /* sotto_base.h - types that all headers use: version, status, errors, memory, logging, tokens and text.
  */
+/* The enums and structs below are generated from capi/params/base.toml: edit that file. */
 #ifndef SOTTO_BASE_H
 #define SOTTO_BASE_H
 

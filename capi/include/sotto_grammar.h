@@ -6,6 +6,7 @@
  * only if the text, followed by the token, can be completed to a text that the grammar describes.
  * A matcher is used by one thread at a time. None of this needs a model; any vocabulary will do.
  */
+/* The enums and structs below are generated from capi/params/grammar.toml: edit that file. */
 #ifndef SOTTO_GRAMMAR_H
 #define SOTTO_GRAMMAR_H
 

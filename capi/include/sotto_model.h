@@ -1,5 +1,6 @@
 /* sotto_model.h - models: the weights of a network and its tokenizer.
  */
+/* The enums and structs below are generated from capi/params/model.toml: edit that file. */
 #ifndef SOTTO_MODEL_H
 #define SOTTO_MODEL_H
 

@@ -1,6 +1,7 @@
 /* sotto_sampler.h - sampling: the chain of stages that turns logits into a token, watermarks and
  * their detection, and samplers for the logits of other runtimes.
  */
+/* The enums and structs below are generated from capi/params/sampler.toml: edit that file. */
 #ifndef SOTTO_SAMPLER_H
 #define SOTTO_SAMPLER_H
 

@@ -6,6 +6,7 @@
  * kv_bytes and b vocabulary_size floats in addition. Each step evaluates all sequences in one
  * batch. A search does not change the session's stream. To continue with a sequence, prefill it.
  */
+/* The enums and structs below are generated from capi/params/search.toml: edit that file. */
 #ifndef SOTTO_SEARCH_H
 #define SOTTO_SEARCH_H
 

@@ -1,6 +1,7 @@
 /* sotto_session.h - sessions: prefill and generation, stop conditions, token healing, scores and
  * hidden states, guidance, saved states and forks.
  */
+/* The enums and structs below are generated from capi/params/session.toml: edit that file. */
 #ifndef SOTTO_SESSION_H
 #define SOTTO_SESSION_H
 

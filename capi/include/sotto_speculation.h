@@ -11,6 +11,7 @@
  * A drafted token d is accepted with the probability p(d) that the sampler gives it. This is the
  * min(1, p/q) of speculative sampling (Leviathan et al. 2023) for a proposal with q(d) = 1.
  */
+/* The enums and structs below are generated from capi/params/speculation.toml: edit that file. */
 #ifndef SOTTO_SPECULATION_H
 #define SOTTO_SPECULATION_H
 

@@ -25,6 +25,12 @@
 
 namespace sotto {
 
+// Mixes a value into a hash: Fibonacci hashing (Knuth, section 6.4), and the high bits folded into the low ones.
+inline uint64_t mix_hash(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+  return hash ^ hash >> 29;
+}
+
 class HashIndex {
  public:
   static constexpr uint32_t kAbsent = UINT32_MAX;

@@ -17,6 +17,9 @@ struct Utf8Character {
 
 Utf8Character decode_utf8(const char* bytes, size_t size);
 
+// Returns whether a byte is one of a character after its first.
+constexpr bool is_continuation(char byte) { return (static_cast<uint8_t>(byte) & 0xC0) == 0x80; }
+
 // Returns the offset of the first byte that is not part of valid UTF-8, or text.size().
 size_t find_invalid_utf8(std::span<const char> text);
 

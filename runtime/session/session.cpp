@@ -80,6 +80,16 @@ class CallbackScope {
   bool* flag_;
 };
 
+// Rejects a guide or a draft session, `name` in messages, that cannot follow the session's text.
+Status check_partner(const Session& session, const Session& partner, const char* name, Error* error) {
+  const auto invalid = [&](auto... parts) { return fail(error, Status::kInvalidArgument, name, parts...); };
+  if (&partner == &session) return invalid(" is the session itself; it must be another session");
+  const uint32_t own = session.stream().model().config().vocabulary_size;
+  const uint32_t other = partner.stream().model().config().vocabulary_size;
+  if (own == other) return Status::kOk;
+  return invalid(": its vocabulary_size is ", other, "; it must be the session's, ", own);
+}
+
 bool is_failure(Status status) { return static_cast<int32_t>(status) < 0; }
 
 // The callbacks through which a search uses the stops of the session.
@@ -250,13 +260,10 @@ Status Session::set_guide(Session* guide, const GuideParams& params, Error* erro
     if ((stream_.params().features & kFeatureGuide) == 0) {
       return fail(error, Status::kInvalidState, "features: the session was created without SOTTO_FEATURE_GUIDE");
     }
-    if (guide == this) return invalid("guide is the session itself; it must be another session");
+    SOTTO_TRY(check_partner(*this, *guide, "guide", error));
     if (guide->guide_ != nullptr || guide_target_ != nullptr) return invalid("guide: a guide cannot be guided itself");
     if (guide->guide_target_ != nullptr && guide->guide_target_ != this)
       return invalid("guide guides another session; it must guide no other");
-    const uint32_t own = stream_.model().config().vocabulary_size;
-    const uint32_t other = guide->stream_.model().config().vocabulary_size;
-    if (own != other) return invalid("guide: its vocabulary_size is ", other, "; it must be the session's, ", own);
     if (guide->draft_target_ != nullptr) return invalid("guide is a draft session; it must draft for none");
   }
   const Status status = output_.roll_back(error);
@@ -282,7 +289,7 @@ Status Session::set_speculation(const SpeculationParams& params, Error* error) {
   Session* drafter = (params.sources & kDraftSession) != 0 ? params.draft_session : nullptr;
   if (params.sources != 0) SOTTO_TRY(drafting_.check(params, error));
   if (drafter != nullptr) {
-    if (drafter == this) return invalid("draft_session is the session itself");
+    SOTTO_TRY(check_partner(*this, *drafter, "draft_session", error));
     if (drafter->guide_ != nullptr || drafter->guide_target_ != nullptr || drafter->draft_session_ != nullptr) {
       return invalid("draft_session has a guide or a draft session, or is a guide");
     }
@@ -290,11 +297,6 @@ Status Session::set_speculation(const SpeculationParams& params, Error* error) {
       return invalid("draft_session drafts for another session");
     }
     if (draft_target_ != nullptr) return invalid("draft_session: the session drafts for another");
-    const uint32_t own = stream_.model().config().vocabulary_size;
-    const uint32_t other = drafter->stream_.model().config().vocabulary_size;
-    if (own != other) {
-      return invalid("draft_session: its vocabulary_size is ", other, "; it must be the session's, ", own);
-    }
   }
   drop_drafter();
   if (drafter != nullptr) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/base/utf8.h"
+
 namespace sotto {
 namespace {
 
@@ -60,7 +62,7 @@ void find_best_tokens(const TokenizerView& tokenizer, const Word& word, std::spa
   for (size_t end = word.size(); end > 0;) {
     const uint32_t token = tokens[end - 1];
     size_t start = token == kNoToken ? end - 1 : end - tokenizer.bytes_of(token).size();
-    while (token == kNoToken && start > 0 && (word.at(start) & 0xC0) == 0x80) --start;
+    while (token == kNoToken && start > 0 && is_continuation(word.at(start))) --start;
     tokens[start] = token;
     end = start;
   }

@@ -39,7 +39,6 @@ class BeamSlots {
   // Ends all sequences but one, which becomes sequence 0.
   void keep(uint32_t sequence);
 
-  uint32_t live_count() const { return live_count_; }
   // Returns the number of tokens of a sequence.
   uint32_t depth(uint32_t sequence) const { return live_[sequence].depth; }
   uint32_t slot(uint32_t sequence) const { return first_slot_ + live_[sequence].node; }

@@ -252,8 +252,7 @@ void Forward::store_row(uint32_t layer, uint32_t head, const Batch& batch, size_
   ring_.store(model_->kernels(), layer, head, batch.slot(row, ring_), key, key + width);
 }
 
-// Returns how many rows one attention call processes. Their scores share the buffer of quantized activations. With one
-// thread, all heads use the same part of it.
+// Returns how many rows one attention call processes, so that their scores fit the memory of block_scores().
 size_t Forward::attention_block(const Batch& batch) const {
   const size_t end = batch.first_position + batch.row_count();
   if (batch.row_count() == 1 || !batch.beams.empty() || end > context_tokens_) return 1;
@@ -263,13 +262,18 @@ size_t Forward::attention_block(const Batch& batch) const {
   return std::clamp<size_t>(rows, 1, kAttentionRows);
 }
 
+// Returns memory for the scores of a block of rows: that of the quantized activations, which attention does not need.
+// With one thread, all heads use the same part of it.
+float* Forward::block_scores(uint32_t head, size_t count) {
+  return reinterpret_cast<float*>(quantized_) + (pool_ == nullptr ? 0 : head * count);
+}
+
 // Computes the attention of `block` rows per call. Their keys and values are already in the ring.
 void Forward::attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch, size_t block) {
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
   const size_t end = batch.first_position + batch.row_count();
-  auto* scores = reinterpret_cast<float*>(quantized_);
-  if (pool_ != nullptr) scores += head * attention_score_count(block, end);
+  float* scores = block_scores(head, attention_score_count(block, end));
   for (size_t row = 0; row < batch.row_count(); row += block) {
     AttentionRowsArgs rows = {};
     rows.queries = scratch_ + row * 3 * width + head * config.head_size;

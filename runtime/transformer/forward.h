@@ -91,6 +91,7 @@ class Forward {
   void attend(uint32_t layer, const Batch& batch);
   void store_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row);
   size_t attention_block(const Batch& batch) const;
+  float* block_scores(uint32_t head, size_t count);
   void attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch, size_t block);
   void attend_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row);
   void activate(size_t rows);

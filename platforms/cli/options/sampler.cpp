@@ -70,16 +70,21 @@ void add_repetition(Command& command, SamplerOptions& options) {
       .group(kRepetitionGroup);
 }
 
+// Appends the stages that a name stands for. Returns false if there are none.
+bool append_stages(const std::string& name, std::vector<sotto_stage>& stages) {
+  if (name == "penalties") {
+    stages.insert(stages.end(), {SOTTO_STAGE_REPETITION, SOTTO_STAGE_FREQUENCY, SOTTO_STAGE_PRESENCE});
+    return true;
+  }
+  const std::optional<int32_t> stage = find_value(kStageNames, name);
+  if (stage) stages.push_back(*stage);
+  return stage.has_value();
+}
+
 void set_stages(const std::string& list, std::vector<sotto_stage>& stages) {
   stages.clear();
   for (const std::string& name : split_names(list)) {
-    if (name == "penalties") {
-      stages.insert(stages.end(), {SOTTO_STAGE_REPETITION, SOTTO_STAGE_FREQUENCY, SOTTO_STAGE_PRESENCE});
-      continue;
-    }
-    const std::optional<int32_t> stage = find_value(kStageNames, name);
-    if (!stage) reject("--stages", '"' + name + "\" is not one of " + listed(kStageNames));
-    stages.push_back(*stage);
+    if (!append_stages(name, stages)) reject("--stages", '"' + name + "\" is not one of " + listed(kStageNames));
   }
   if (stages.empty()) reject("--stages", "names no stage");
 }
@@ -294,11 +299,8 @@ void read_bad_words(const Json& value, const std::string& name, SamplerParams& p
 
 void read_stages(const Json& value, const std::string& name, SamplerParams& params) {
   for (const Json& entry : to_list(value, name)) {
-    if (entry == "penalties") {
-      params.stages.insert(params.stages.end(), {SOTTO_STAGE_REPETITION, SOTTO_STAGE_FREQUENCY, SOTTO_STAGE_PRESENCE});
-    } else {
-      params.stages.push_back(read_name(entry, name, kStageNames));
-    }
+    if (append_stages(to_text(entry, name), params.stages)) continue;
+    throw Failure(name + ": " + entry.dump() + " is not one of " + listed(kStageNames));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "runtime/base/utf8.h"
 #include "runtime/base/xxhash64.h"
 
 namespace sotto {
@@ -197,7 +198,7 @@ Position position_of(std::span<const char> source, uint64_t offset) {
     if (source[i] == '\n') {
       ++position.line;
       position.column = 1;
-    } else if ((static_cast<uint8_t>(source[i]) & 0xC0) != 0x80) {
+    } else if (!is_continuation(source[i])) {
       ++position.column;
     }
   }

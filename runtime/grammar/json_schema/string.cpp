@@ -1,6 +1,7 @@
 // Strings: lengths, patterns, formats and lists of values, combined as products of automata.
 #include <algorithm>
 
+#include "runtime/base/utf8.h"
 #include "runtime/grammar/json_schema/compiler.h"
 
 namespace sotto {
@@ -11,7 +12,7 @@ constexpr uint32_t kMaxShortenedStates = 12000;
 
 uint32_t count_characters(std::string_view text) {
   uint32_t count = 0;
-  for (const char c : text) count += (static_cast<uint8_t>(c) & 0xC0) != 0x80 ? 1 : 0;
+  for (const char c : text) count += is_continuation(c) ? 0 : 1;
   return count;
 }
 

@@ -43,8 +43,7 @@ uint64_t MaskCache::hash_draft() const {
   for (uint32_t i = 0; i < word_count_; ++i) {
     if (buffer_[i] == 0) continue;
     if (++count > kFewWords) return xxhash64(buffer_, words_size());
-    hash = (hash ^ buffer_[i] ^ uint64_t{i} << 48) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 29;
+    hash = mix_hash(hash, buffer_[i] ^ uint64_t{i} << 48);
   }
   return hash;
 }

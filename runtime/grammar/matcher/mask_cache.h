@@ -32,7 +32,6 @@ class MaskCache {
   const uint64_t* words(uint32_t mask);
   bool is_empty(uint32_t mask) const { return entries_[mask].base == kNoMask && entries_[mask].count == 0; }
   uint32_t entry_count() const { return entry_count_; }
-  uint32_t pool_size() const { return pool_size_; }  // in bytes
 
  private:
   // A mask is its base with the listed tokens flipped. A mask that is stored as words is its own base.

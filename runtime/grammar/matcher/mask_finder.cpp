@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/base/utf8.h"
+
 namespace sotto {
 namespace {
 
@@ -137,7 +139,7 @@ void MaskFinder::fill_exactly(uint32_t characters) {
   const auto summaries = vocabulary_->token_summaries;
   if (next > 0) fill_mask({kAllClasses, static_cast<uint8_t>(next - 1)}, summaries, draft_);
   if (next > 0 && kLengthCharacters[next - 1] == characters) return;
-  const auto is_first = [](char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; };
+  const auto is_first = [](char byte) { return !is_continuation(byte); };
   for (uint32_t begin = 0; begin < summaries.size(); begin += 64) {
     uint64_t remaining = summaries_of_length(&summaries[begin], next);
     for (; remaining != 0; remaining &= remaining - 1) {

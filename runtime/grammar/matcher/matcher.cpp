@@ -49,7 +49,7 @@ bool Matcher::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabul
     search = completions_.layout(arena, grammar);
   }
   const uint32_t trail = vocabulary == nullptr ? 2 : MaskFinder::trail_count(*vocabulary);
-  const uint32_t pins = 2 + limits.sequence_count + limits.rollback_count + kScratchPins + trail;
+  const uint32_t pins = 2 + limits.sequence_count + limits.rollback_count + kScratchPinCount + trail;
   engine_.layout(arena, grammar, limits, pins, trail);
   if (vocabulary == nullptr) return true;
   steps_.layout(arena);
@@ -161,8 +161,8 @@ StepResult Matcher::find_step(uint32_t sequence, uint32_t token, uint32_t* to) {
 
 // A token can be read in three ways: as bytes, as a token literal, or as an end token.
 StepResult Matcher::step_token(uint32_t sequence, uint32_t token, uint32_t* to) {
-  uint32_t* by_bytes = scratch() + MaskFinder::kPinCount;
-  uint32_t* by_literal = by_bytes + 1;
+  uint32_t* by_bytes = scratch() + kByBytes;
+  uint32_t* by_literal = scratch() + kByLiteral;
   *by_bytes = *by_literal = kDeadSet;
   const auto bytes = vocabulary_->token_bytes(token);
   if (!bytes.empty()) {
@@ -211,7 +211,7 @@ Status Matcher::accept_token(uint32_t sequence, int32_t token) {
     return Status::kInvalidArgument;
   }
   engine_.renew_budget();
-  uint32_t* to = scratch() + MaskFinder::kPinCount + 2;
+  uint32_t* to = scratch() + kNext;
   const auto id = static_cast<uint32_t>(token);
   if (is_self_loop(sequence, id)) {
     if (!leaves_enough(sequence, *pin(sequence))) return Status::kInvalidArgument;
@@ -229,7 +229,7 @@ Status Matcher::accept_token(uint32_t sequence, int32_t token) {
 Status Matcher::accept_bytes(uint32_t sequence, std::span<const char> bytes) {
   assert(sequence < sequence_count_);
   engine_.renew_budget();
-  uint32_t* to = scratch() + MaskFinder::kPinCount + 2;
+  uint32_t* to = scratch() + kNext;
   *to = *pin(sequence);
   const StepResult result = engine_.step_bytes(bytes, to);
   if (result == StepResult::kDone && !leaves_enough(sequence, *to)) return Status::kInvalidArgument;
@@ -239,7 +239,7 @@ Status Matcher::accept_bytes(uint32_t sequence, std::span<const char> bytes) {
 Status Matcher::test_bytes(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches) {
   assert(sequence < sequence_count_);
   engine_.renew_budget();
-  uint32_t* to = scratch() + MaskFinder::kPinCount + 2;
+  uint32_t* to = scratch() + kNext;
   *to = *pin(sequence);
   const StepResult result = engine_.step_bytes(bytes, to);
   if (result != StepResult::kDone) return status_of(result);
@@ -295,8 +295,8 @@ bool Matcher::complete(uint32_t sequence) const {
 Status Matcher::forced_bytes(uint32_t sequence, std::span<char> forced, size_t* size) {
   engine_.renew_budget();
   *size = 0;
-  uint32_t* from = scratch();
-  uint32_t* to = from + 1;
+  uint32_t* from = scratch() + kByBytes;
+  uint32_t* to = scratch() + kNext;
   *from = *pin(sequence);
   const CompiledGrammar& grammar = engine_.grammar();
   while (*size < forced.size() && !engine_.accepts(*from)) {

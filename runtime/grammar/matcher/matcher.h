@@ -121,6 +121,8 @@ class Matcher {
   uint32_t state_set(uint32_t sequence) const { return engine_.pins()[1 + sequence]; }
   uint32_t* start_pin() { return engine_.pins() + 1 + sequence_count_; }
   uint32_t* history() { return start_pin() + 1; }
+  // Pins for the sets of one call. Masks use the first ones.
+  enum ScratchPin : uint32_t { kByBytes = MaskFinder::kPinCount, kByLiteral, kNext, kScratchPinCount };
   uint32_t* scratch() { return history() + rollback_count_; }
   void forget_history();
   uint32_t tokens_left(uint32_t sequence) const;
@@ -129,8 +131,6 @@ class Matcher {
   StepResult find_step(uint32_t sequence, uint32_t token, uint32_t* to);
   StepResult step_token(uint32_t sequence, uint32_t token, uint32_t* to);
   Status advance(uint32_t sequence, StepResult result, uint32_t* to);
-
-  static constexpr uint32_t kScratchPins = MaskFinder::kPinCount + 3;
 
   LazyAutomaton engine_;
   MaskFinder masks_;

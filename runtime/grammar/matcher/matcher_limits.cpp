@@ -7,7 +7,7 @@
 namespace sotto {
 namespace {
 
-// What the analyses of the grammar visit.
+// Limits of the analyses of the grammar.
 constexpr uint32_t kMaxFollowedRules = 64;   // rules that are followed from one rule
 constexpr uint32_t kMaxAnalysedCalls = 512;  // with more, neither left recursion nor repeated calls are assumed
 constexpr uint32_t kMaxCounted = 1 << 14;    // states and calls that the estimates count

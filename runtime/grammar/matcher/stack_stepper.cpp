@@ -6,8 +6,7 @@ namespace sotto {
 namespace {
 
 uint32_t hash_entry(uint32_t state, uint32_t node) {
-  const uint64_t key = (uint64_t{state} << 32 | node) * 0x9E3779B97F4A7C15u;
-  return static_cast<uint32_t>(key >> 33);
+  return static_cast<uint32_t>(mix_hash(0, uint64_t{state} << 32 | node));
 }
 
 }  // namespace

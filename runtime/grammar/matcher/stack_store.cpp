@@ -11,19 +11,14 @@ namespace {
 constexpr uint32_t kUnset = UINT32_MAX;
 constexpr uint16_t kNoNewSet = UINT16_MAX;
 
-uint64_t mix(uint64_t hash, uint64_t value) {
-  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-  return hash ^ hash >> 29;
-}
-
 uint64_t hash_frame(uint64_t hash, const StackFrame& frame, uint32_t parent) {
-  hash = mix(hash, uint64_t{frame.state} << 32 | parent);
-  return mix(hash, uint64_t{frame.loop} << 32 ^ frame.count);
+  hash = mix_hash(hash, uint64_t{frame.state} << 32 | parent);
+  return mix_hash(hash, uint64_t{frame.loop} << 32 ^ frame.count);
 }
 
 uint32_t hash_states(std::span<const StackTop> states, uint8_t flags) {
   uint64_t hash = flags;
-  for (const StackTop& top : states) hash = mix(hash, uint64_t{top.state} << 32 | top.node);
+  for (const StackTop& top : states) hash = mix_hash(hash, uint64_t{top.state} << 32 | top.node);
   return static_cast<uint32_t>(hash >> 16);
 }
 
@@ -140,7 +135,7 @@ uint32_t StackStore::hash_component(uint32_t first) const {
       const uint32_t parent = is_cyclic ? relative(frame.parent, first, size) : frame.parent;
       hash = hash_frame(hash, frame, parent);
     }
-    hash = mix(hash, member);
+    hash = mix_hash(hash, member);
   }
   return static_cast<uint32_t>(hash >> 16);
 }
@@ -161,7 +156,7 @@ bool StackStore::intern_component(FrameSpan frames, std::span<const uint32_t> en
       hash = hash_frame(hash, frame, frame.parent);
       is_cyclic |= frame.parent >= kInternal;
     }
-    hash = mix(hash, member);
+    hash = mix_hash(hash, member);
   }
   const auto index_hash = static_cast<uint32_t>(hash >> 16);
   const uint32_t known =

@@ -6,7 +6,7 @@ namespace sotto {
 namespace {
 
 uint32_t hash_key(uint32_t node, uint32_t depth) {
-  return static_cast<uint32_t>((uint64_t{node} << 32 | depth) * 0x9E3779B97F4A7C15u >> 33);
+  return static_cast<uint32_t>(mix_hash(0, uint64_t{node} << 32 | depth));
 }
 
 }  // namespace

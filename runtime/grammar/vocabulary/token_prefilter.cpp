@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "runtime/base/utf8.h"
+
 namespace sotto {
 namespace {
 
@@ -96,8 +98,8 @@ TextSummary summarize(std::span<const char> text) {
 
 bool ends_inside(std::span<const char> text) {
   for (size_t taken = 1; taken < 4 && taken <= text.size(); ++taken) {
+    if (is_continuation(text[text.size() - taken])) continue;
     const auto byte = static_cast<uint8_t>(text[text.size() - taken]);
-    if ((byte & 0xC0) == 0x80) continue;
     const size_t size = byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
     return size > taken;
   }
