@@ -146,13 +146,14 @@ typedef struct sotto_grammar_params {
   uint32_t assume_distinct_names;
   /* If true, the text is an array of one or more calls instead of a single call. Default: 0. */
   uint32_t parallel_tool_calls;
-  /* Receives warnings about unreachable rules. May be NULL. */
+  /* Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that
+   * are not known and thus ignored. May be NULL. */
   sotto_log_fn log;
   void* log_user_data;
 
   /* ---- More of JSON Schema, and the parameters of tools ---- */
 
-  /* If true, the members of an object may come in any order. Objects with more than 32 names in the
+  /* If true, the members of an object may come in any order. Objects with more than 64 names in the
    * schema, and those whose members are counted, keep the order of the schema. Default: 0. */
   uint32_t any_order;
 

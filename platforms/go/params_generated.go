@@ -38,9 +38,10 @@ type GrammarParams struct {
 	AssumeDistinctNames bool
 	// If true, the text is an array of one or more calls instead of a single call. Default: 0.
 	ParallelToolCalls bool
-	// Receives warnings about unreachable rules. May be nil.
+	// Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
+	// thus ignored. May be nil.
 	Log func(level LogLevel, message string)
-	// If true, the members of an object may come in any order. Objects with more than 32 names in the schema, and those
+	// If true, the members of an object may come in any order. Objects with more than 64 names in the schema, and those
 	// whose members are counted, keep the order of the schema. Default: 0.
 	AnyOrder bool
 	// Maximum number of digits of a number before the decimal point, after it, and in the exponent. Values of enum and

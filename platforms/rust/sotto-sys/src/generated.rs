@@ -535,10 +535,11 @@ pub struct sotto_grammar_params {
     pub assume_distinct_names: u32,
     /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
     pub parallel_tool_calls: u32,
-    /// Receives warnings about unreachable rules. May be none.
+    /// Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema
+    /// that are not known and thus ignored. May be none.
     pub log: sotto_log_fn,
     pub log_user_data: *mut c_void,
-    /// If true, the members of an object may come in any order. Objects with more than 32 names in
+    /// If true, the members of an object may come in any order. Objects with more than 64 names in
     /// the schema, and those whose members are counted, keep the order of the schema. Default: 0.
     pub any_order: u32,
     /// Maximum number of digits of a number before the decimal point, after it, and in the

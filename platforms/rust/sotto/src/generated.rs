@@ -794,7 +794,7 @@ impl GrammarParams {
         assume_distinct_names: bool,
         /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
         parallel_tool_calls: bool,
-        /// If true, the members of an object may come in any order. Objects with more than 32 names
+        /// If true, the members of an object may come in any order. Objects with more than 64 names
         /// in the schema, and those whose members are counted, keep the order of the schema.
         /// Default: 0.
         any_order: bool,
@@ -839,7 +839,8 @@ impl GrammarParams {
         self
     }
 
-    /// Receives warnings about unreachable rules. May be none.
+    /// Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema
+    /// that are not known and thus ignored. May be none.
     #[must_use]
     pub fn log(mut self, log: impl Fn(i32, &str) + Send + Sync + 'static) -> Self {
         self.log = Some(Arc::new(log));

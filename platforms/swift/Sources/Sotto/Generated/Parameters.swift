@@ -34,9 +34,10 @@ public struct GrammarParameters {
   public var assumeDistinctNames: Bool
   /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
   public var parallelToolCalls: Bool
-  /// Receives warnings about unreachable rules. May be nil.
+  /// Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
+  /// thus ignored. May be nil.
   public var log: ((LogLevel, String) -> Void)?
-  /// If true, the members of an object may come in any order. Objects with more than 32 names in the schema, and those
+  /// If true, the members of an object may come in any order. Objects with more than 64 names in the schema, and those
   /// whose members are counted, keep the order of the schema. Default: 0.
   public var anyOrder: Bool
   /// Maximum number of digits of a number before the decimal point, after it, and in the exponent. Values of enum and

@@ -44,10 +44,13 @@ public final class GrammarParams {
     public boolean assumeDistinctNames;
     /** If true, the text is an array of one or more calls instead of a single call. Default: 0. */
     public boolean parallelToolCalls;
-    /** Receives warnings about unreachable rules. May be null. */
+    /**
+     * Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
+     * thus ignored. May be null.
+     */
     public Callbacks.Log log;
     /**
-     * If true, the members of an object may come in any order. Objects with more than 32 names in the schema, and those
+     * If true, the members of an object may come in any order. Objects with more than 64 names in the schema, and those
      * whose members are counted, keep the order of the schema. Default: 0.
      */
     public boolean anyOrder;
