@@ -8,7 +8,7 @@
 namespace sotto {
 namespace {
 
-constexpr uint32_t kMaxDepth = 8;  // of schemas inside a schema that a value is tested against
+constexpr uint32_t kMaxTestDepth = 8;  // of schemas inside a schema that a value is tested against
 
 }  // namespace
 
@@ -178,7 +178,7 @@ Status Conjunction::values_rejected(JsonType type, bool* result) {
       bool is_rejected = false;
       for (uint32_t i = 0; i < count_ && !is_rejected; ++i) {
         Verdict verdict = Verdict::kOpen;
-        SOTTO_TRY(holds(schemas_[i], v, kMaxDepth, &verdict));
+        SOTTO_TRY(holds(schemas_[i], v, kMaxTestDepth, &verdict));
         is_rejected = verdict == Verdict::kFalse;
       }
       all = all && is_rejected;
