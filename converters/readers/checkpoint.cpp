@@ -7,6 +7,7 @@
 
 #include "converters/readers/model_file.h"
 #include "converters/tensors/pytorch.h"
+#include "runtime/model/model_view.h"
 
 namespace sotto {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 constexpr uint32_t kHeadSizeLimit = 256;
 // A limit that keeps int32 sums of int8 products exact: 127 * 255 * 65536 < 2^31.
 constexpr uint32_t kInputLimit = 65536;
-constexpr uint32_t kCountLimit = uint32_t{1} << 24;
 
 void check_count(uint32_t value, uint32_t limit, const char* what, const std::string& where) {
   if (value < 1 || value > limit) {
@@ -165,12 +165,12 @@ void CheckpointInfo::add_end_of_text(int32_t token) {
 
 void check_info(const CheckpointInfo& info, const std::string& where) {
   const ModelShape& shape = info.shape;
-  check_count(shape.vocabulary_size, kCountLimit, "the vocabulary size", where);
-  check_count(shape.position_count, kCountLimit, "the number of positions", where);
+  check_count(shape.vocabulary_size, ModelLimits::kVocabulary, "the vocabulary size", where);
+  check_count(shape.position_count, ModelLimits::kPositions, "the number of positions", where);
   check_count(shape.embedding_size, kInputLimit, "the embedding size", where);
   check_count(shape.feed_forward_size, kInputLimit, "the feed-forward size", where);
   check_count(shape.head_count, kInputLimit, "the number of heads", where);
-  check_count(shape.layer_count, kInputLimit, "the number of layers", where);
+  check_count(shape.layer_count, ModelLimits::kLayers, "the number of layers", where);
   if (shape.embedding_size % shape.head_count != 0) {
     throw std::runtime_error(where + ": the embedding size " + std::to_string(shape.embedding_size) +
                              " is not a multiple of the " + std::to_string(shape.head_count) + " heads");

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "converters/file.h"
+#include "runtime/model/model_view.h"
 
 namespace sotto {
 namespace {
@@ -93,6 +94,10 @@ bool Config::read_end_of_text(CheckpointInfo& info, std::vector<std::string>& no
       continue;
     }
     info.add_end_of_text(token.get<int32_t>());
+  }
+  if (const size_t count = info.end_of_text_tokens().size(); count > ModelLimits::kEndTokens) {
+    fail(kKey, "makes the end-of-text tokens " + std::to_string(count) + "; a model can have at most " +
+                   std::to_string(ModelLimits::kEndTokens));
   }
   return true;
 }

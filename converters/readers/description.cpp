@@ -134,7 +134,11 @@ void read_description(const std::filesystem::path& directory, CheckpointInfo& in
     info.chat_template = chat_template(Config(config));
   }
   if (const auto path = find("README.md"); !path.empty()) {
-    info.license = checked_utf8(path, license_of_card(read_text_file(path, kTextLimit)));
+    if (std::filesystem::file_size(path) > kTextLimit) {
+      notes.push_back("README.md has more than " + std::to_string(kTextLimit) + " bytes; no licence is read from it");
+    } else {
+      info.license = checked_utf8(path, license_of_card(read_text_file(path, kTextLimit)));
+    }
   }
 }
 

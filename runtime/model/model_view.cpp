@@ -17,13 +17,7 @@
 namespace sotto {
 namespace {
 
-constexpr uint32_t kMaxVocabulary = 1u << 22;
-constexpr uint32_t kMaxPositions = 1u << 20;
-constexpr uint32_t kMaxWidth = 1u << 16;
-constexpr uint32_t kMaxFeedForward = 1u << 18;
-constexpr uint32_t kMaxLayers = 1u << 10;
 constexpr uint32_t kMaxPackedSections = 8;  // FlatBuffers can store a section once and name it any number of times
-constexpr uint32_t kMaxEndTokens = 64;
 
 Status verify_header(const uint8_t* file, size_t size, FileHeader* header, Error* error) {
   constexpr auto kCorrupt = Status::kModelCorrupt;
@@ -73,11 +67,11 @@ Status check_field(const char* what, uint64_t value, uint64_t low, uint64_t high
 }
 
 Status read_config(const format::Model& model, ModelConfig* config, Error* error) {
-  SOTTO_TRY(check_field("vocabulary_size", model.vocabulary_size(), 1, kMaxVocabulary, error));
-  SOTTO_TRY(check_field("position_count", model.position_count(), 1, kMaxPositions, error));
-  SOTTO_TRY(check_field("embedding_size", model.embedding_size(), 1, kMaxWidth, error));
-  SOTTO_TRY(check_field("feed_forward_size", model.feed_forward_size(), 1, kMaxFeedForward, error));
-  SOTTO_TRY(check_field("layer_count", model.layers()->size(), 1, kMaxLayers, error));
+  SOTTO_TRY(check_field("vocabulary_size", model.vocabulary_size(), 1, ModelLimits::kVocabulary, error));
+  SOTTO_TRY(check_field("position_count", model.position_count(), 1, ModelLimits::kPositions, error));
+  SOTTO_TRY(check_field("embedding_size", model.embedding_size(), 1, ModelLimits::kWidth, error));
+  SOTTO_TRY(check_field("feed_forward_size", model.feed_forward_size(), 1, ModelLimits::kFeedForward, error));
+  SOTTO_TRY(check_field("layer_count", model.layers()->size(), 1, ModelLimits::kLayers, error));
   SOTTO_TRY(check_field("head_count", model.head_count(), 1, model.embedding_size(), error));
   if (model.embedding_size() % model.head_count() != 0) {
     return fail(error, Status::kModelCorrupt, "embedding_size is ", model.embedding_size(),
@@ -113,7 +107,7 @@ Status read_config(const format::Model& model, ModelConfig* config, Error* error
 Status check_end_of_text(const format::Model& model, Error* error) {
   const auto* tokens = model.end_of_text_tokens();
   if (tokens == nullptr) return Status::kOk;
-  SOTTO_TRY(check_field("count of end_of_text_tokens", tokens->size(), 1, kMaxEndTokens, error));
+  SOTTO_TRY(check_field("count of end_of_text_tokens", tokens->size(), 1, ModelLimits::kEndTokens, error));
   for (const int32_t token : *tokens) {
     if (token >= 0 && static_cast<uint32_t>(token) < model.vocabulary_size()) continue;
     return fail(error, Status::kModelCorrupt, "end_of_text_tokens: ", token, " is outside the vocabulary");

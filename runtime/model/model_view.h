@@ -20,6 +20,16 @@ struct Norm;
 
 namespace sotto {
 
+// The largest values that a model file may have.
+struct ModelLimits {
+  static constexpr uint32_t kVocabulary = 1u << 22;
+  static constexpr uint32_t kPositions = 1u << 20;
+  static constexpr uint32_t kWidth = 1u << 16;
+  static constexpr uint32_t kFeedForward = 1u << 18;
+  static constexpr uint32_t kLayers = 1u << 10;
+  static constexpr uint32_t kEndTokens = 64;
+};
+
 // The dimensions of a model.
 struct ModelConfig {
   uint32_t vocabulary_size = 0;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "tests/unit/converters/checkpoint_support.h"
 
@@ -308,6 +309,12 @@ TEST_F(HuggingFaceTest, ReadsEndOfTextTokens) {
   EXPECT_NE(open()->notes().at(0).find("11 is outside the vocabulary"), std::string::npos);
   EXPECT_EQ(token_of(-1), -1);
   EXPECT_NE(config_error("eos_token_id", "x").find("is not a token id"), std::string::npos);
+  tiny_.config["vocab_size"] = 100;
+  std::vector<int32_t> many(65);
+  std::iota(many.begin(), many.end(), 0);
+  EXPECT_PRED2(contains, config_error("eos_token_id", many),
+               "config.json: \"eos_token_id\" makes the end-of-text tokens 65; a model can have at most 64");
+  tiny_.config["vocab_size"] = 11;
   tiny_.config.erase("eos_token_id");
   EXPECT_EQ(open()->info().end_of_text_token, -1);
 }
@@ -343,6 +350,10 @@ TEST_F(DescriptionTest, ReadsTheFilesNextToTheConfiguration) {
   info = open()->info();
   EXPECT_EQ(info.chat_template, "from the file");
   EXPECT_EQ(info.license, "");
+  EXPECT_TRUE(open()->notes().empty());
+  write("README.md", "---\nlicense: mit\n---\n" + std::string(1 << 20, '.'));
+  EXPECT_EQ(open()->info().license, "");
+  EXPECT_PRED2(contains, open()->notes().at(0), "README.md has more than 1048576 bytes");
 }
 
 TEST_F(DescriptionTest, SamplingParametersMeanWhatTheyMeanInTransformers) {
@@ -401,7 +412,10 @@ TEST_F(HuggingFaceTest, RejectsWrongConfigs) {
   }
 }
 
-TEST_F(HuggingFaceTest, LimitsTheHeadSize) {
+TEST_F(HuggingFaceTest, HasTheLimitsOfTheRuntime) {
+  EXPECT_PRED2(contains, config_error("vocab_size", (1 << 22) + 1), "the vocabulary size is 4194305; it must be");
+  EXPECT_PRED2(contains, config_error("n_positions", (1 << 20) + 1), "the number of positions is 1048577; it must be");
+  EXPECT_PRED2(contains, config_error("n_layer", 1025), "the number of layers is 1025; it must be");
   tiny_.config["n_embd"] = 514;
   EXPECT_ERROR(open(), "the head size is 257; it must be between 1 and 256");
 }

@@ -77,7 +77,7 @@ TEST_F(LlmCTest, ChecksTheHeaderAgainstTheSize) {
   EXPECT_PRED2(contains, error(1, 2), "version 2 of the format of llm.c; 1, 3 and 5 are supported");
   EXPECT_PRED2(contains, error(2, 0), "the number of positions is 0");
   EXPECT_PRED2(contains, error(3, -1), "the vocabulary size is 0");
-  EXPECT_PRED2(contains, error(4, 65536), "the header describes a file of");
+  EXPECT_PRED2(contains, error(4, 1024), "the header describes a file of");
   EXPECT_PRED2(contains, error(6, 0x7FFFFFFF), "the embedding size is 2147483647");
   EXPECT_PRED2(contains, error(7, 10), "the padded vocabulary has 10 tokens, the vocabulary itself 11");
 }
