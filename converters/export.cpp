@@ -54,9 +54,8 @@ void visit_tensors(const Checkpoint& checkpoint, const TensorMapping& names, boo
   }
   norm(names.final_norm, with_values ? checkpoint.final_norm() : FloatNorm());
   if (info.head_kind == HeadKind::kTied) return;
-  FloatLinear head = with_values ? checkpoint.head() : FloatLinear();
-  visit(names.head + ".weight", Shape{vocabulary, width}, std::move(head.weights));
-  if (info.head_kind == HeadKind::kBiased) visit(names.head + ".bias", Shape{vocabulary}, std::move(head.bias));
+  visit(names.head + ".weight", Shape{vocabulary, width},
+        with_values ? checkpoint.head().weights : std::vector<float>());
 }
 
 uint64_t element_count(const Shape& shape) {
@@ -85,15 +84,17 @@ class Appender {
   uint64_t end_ = 0;
 };
 
-void write_file(const std::filesystem::path& path, const std::string& text) {
-  OutputFile file(path);
-  file.write_at(0, text.data(), text.size());
-  file.commit();
-}
-
 std::string text_of(const TokenizerView& tokenizer, uint32_t token) {
   const std::span<const char> bytes = tokenizer.bytes_of(token);
   return {bytes.begin(), bytes.end()};
+}
+
+// Throws if the head has a bias, because other programs would ignore it.
+void check_head(const CheckpointInfo& info) {
+  if (info.head_kind != HeadKind::kBiased) return;
+  throw std::runtime_error(
+      "the head has a bias, which transformers and llama.cpp ignore; if it comes from --calibrate, convert the "
+      "checkpoint again with --calibrate outliers");
 }
 
 // Throws if the tokenizer is not GPT-2's, because a .sotto file does not contain its pattern and its names.
@@ -287,6 +288,7 @@ std::vector<uint8_t> quantize_q8(const std::vector<float>& values) {
 void export_safetensors(const Checkpoint& checkpoint, const std::filesystem::path& directory,
                         const ExportOptions& options) {
   check_tokenizer(options.tokenizer);
+  check_head(checkpoint.info());
   TensorMapping names = gpt2_mapping("transformer.");
   names.inputs_first = true;
   ordered_json header = {{"__metadata__", {{"format", "pt"}}}};
@@ -309,9 +311,9 @@ void export_safetensors(const Checkpoint& checkpoint, const std::filesystem::pat
     out.append(values.data(), values.size() * sizeof(float));
     options.progress(static_cast<double>(out.end()) / static_cast<double>(size + header_size + 8));
   });
-  write_file(directory / "config.json", config_json(checkpoint.info()).dump(2) + "\n");
+  write_text_file(directory / "config.json", config_json(checkpoint.info()).dump(2) + "\n");
   if (options.tokenizer != nullptr) {
-    write_file(directory / "tokenizer.json", tokenizer_json(*options.tokenizer).dump(2) + "\n");
+    write_text_file(directory / "tokenizer.json", tokenizer_json(*options.tokenizer).dump(2) + "\n");
   }
   file.commit();
 }
@@ -324,9 +326,7 @@ void export_gguf(const Checkpoint& checkpoint, const std::filesystem::path& path
                              std::string(activation_name(Activation::kGeluTanh)) + "; this model has " +
                              std::string(activation_name(info.activation)));
   }
-  if (info.head_kind == HeadKind::kBiased) {
-    throw std::runtime_error("GGUF has no bias of the head for GPT-2; export to safetensors instead");
-  }
+  check_head(info);
   const TensorMapping names = gguf_mapping();
   const GgufValues values = gguf_values(info, options.tokenizer);
   std::string descriptions;

@@ -151,6 +151,12 @@ std::string read_text_file(const std::filesystem::path& path, uint64_t limit) {
   return text;
 }
 
+void write_text_file(const std::filesystem::path& path, std::string_view text) {
+  OutputFile file(path);
+  file.write_at(0, text.data(), text.size());
+  file.commit();
+}
+
 json parse_strict_json(std::string_view text, const std::string& where) {
   // The parser treats a zero byte as the end of the text.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {

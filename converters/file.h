@@ -51,6 +51,8 @@ class OutputFile {
 // Returns the contents of a text file. Throws if it has more than `limit` bytes.
 std::string read_text_file(const std::filesystem::path& path, uint64_t limit);
 
+void write_text_file(const std::filesystem::path& path, std::string_view text);
+
 // Parses JSON. Duplicate keys and deep nesting are errors. Messages begin with `where`.
 nlohmann::json parse_strict_json(std::string_view text, const std::string& where);
 

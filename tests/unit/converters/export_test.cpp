@@ -83,12 +83,11 @@ TEST_F(ExportTest, ReadsInt4WeightsBack) {
 
 TEST_F(ExportTest, SafetensorsKeepEveryWeight) {
   tiny_.tensors["lm_head.weight"] = make_tensor("F32", {11, 8}, std::vector<float>(88, 0.25f));
-  tiny_.tensors["lm_head.bias"] = make_tensor("F32", {11}, std::vector<float>(11, 0.5f));
   tiny_.config["activation_function"] = "gelu";
   const ModelFile model = convert();
   export_safetensors(model, directory_ / "out", {});
   const auto exported = open_checkpoint(directory_ / "out");
-  EXPECT_EQ(exported->info().head_kind, HeadKind::kBiased);
+  EXPECT_EQ(exported->info().head_kind, HeadKind::kPlain);
   EXPECT_EQ(exported->info().activation, Activation::kGeluErf);
   EXPECT_EQ(exported->info().norm_epsilon, model.info().norm_epsilon);
   EXPECT_EQ(exported->info().end_of_text_token, 10);
@@ -114,8 +113,15 @@ TEST_F(ExportTest, GgufRoundsMatricesToQ8) {
   tiny_.config["activation_function"] = "gelu";
   EXPECT_ERROR(export_gguf(convert(), directory_ / "n.gguf", {}), "GGUF has no activation for GPT-2 but gelu_new");
   tiny_.config["activation_function"] = "gelu_new";
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "n.gguf"));
+}
+
+TEST_F(ExportTest, RejectsABiasOfTheHead) {
   tiny_.tensors["lm_head.bias"] = make_tensor("F32", {11}, std::vector<float>(11, 0.5f));
-  EXPECT_ERROR(export_gguf(convert(), directory_ / "n.gguf", {}), "GGUF has no bias of the head");
+  const ModelFile model = convert();
+  EXPECT_ERROR(export_safetensors(model, directory_ / "out", {}), "the head has a bias, which transformers");
+  EXPECT_ERROR(export_gguf(model, directory_ / "n.gguf", {}), "the head has a bias, which transformers");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "out"));
   EXPECT_FALSE(std::filesystem::exists(directory_ / "n.gguf"));
 }
 
