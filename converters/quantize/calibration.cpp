@@ -112,7 +112,7 @@ void Calibration::migrate(FloatNorm& norm, FloatLinear& layer, std::vector<float
                           std::span<const float> importance) const {
   const ChannelMap map = effort_ == CalibrationEffort::kFull
                              ? optimize_channels(some_rows(x, layer.inputs), layer, importance)
-                             : balance_channels(x, middles_of_channels(x, layer.inputs), layer, importance);
+                             : balance_channels(x, std::vector<float>(layer.inputs), layer, importance);
   fold(map, norm, layer);
   apply(map, x);
 }
@@ -159,15 +159,12 @@ CalibratedHead Calibration::head() {
   }
   std::vector<float> inputs;
   for (const std::vector<float>& state : states_) append(inputs, float_layer_norm(state, norm, model_.norm_epsilon));
-  const std::vector<float> importance(head.outputs, 1);
-  if (effort_ == CalibrationEffort::kFull && !is_tied) {
-    migrate(norm, head, inputs, importance);
+  if (!is_tied) {
+    migrate(norm, head, inputs, std::vector<float>(head.outputs, 1));
   } else if (effort_ == CalibrationEffort::kFull) {
     const ChannelMap map = {std::vector<float>(width, 1), middles_of_channels(inputs, width)};
     fold(map, norm, head);
     apply(map, inputs);
-  } else if (!is_tied) {
-    fold(balance_channels(inputs, std::vector<float>(width), head, importance), norm, head);
   }
   return {std::move(norm), std::move(head), feedback(inputs, width, is_tied ? kTiedDamping : kDamping)};
 }

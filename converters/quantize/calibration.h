@@ -18,8 +18,8 @@ namespace sotto {
 using TokenWindow = std::vector<int32_t>;
 
 enum class CalibrationEffort : uint8_t {
-  kOutliers,  // only folds outliers, by a formula; a short window of any tokens suffices, and no head gets a bias
-  kFull,      // also compensates rounding, and optimizes what is folded; every head gets a bias
+  kOutliers,  // only scales channels, by a formula; a short window of any tokens suffices, and no head gets a bias
+  kFull,      // optimizes the scales, shifts channels and compensates rounding; every head gets a bias
 };
 
 // Without feedback, weights are rounded by themselves.

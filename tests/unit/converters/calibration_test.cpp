@@ -162,6 +162,55 @@ TEST(CalibrationTest, CalibratedLayersKeepTheFunctionOfTheModel) {
   }
 }
 
+// A synthetic model whose norms produce two channels 64 times as large, which the layers that read them undo. Both are
+// exact, so the model computes the same bits.
+class OutlyingCheckpoint final : public Checkpoint {
+ public:
+  explicit OutlyingCheckpoint(const SyntheticCheckpoint& plain) : Checkpoint(plain.info()), plain_(plain) {}
+
+  std::vector<float> positions() const override { return plain_.positions(); }
+  std::vector<float> token_embedding() const override { return plain_.token_embedding(); }
+  FloatNorm final_norm() const override { return plain_.final_norm(); }
+  FloatLinear head() const override { return plain_.head(); }
+  FloatLayer layer(uint32_t index) const override {
+    FloatLayer layer = plain_.layer(index);
+    const auto multiply = [](FloatNorm& norm, FloatLinear& reader) {
+      for (const size_t channel : {3, 17}) {
+        norm.gain[channel] *= 64;
+        norm.bias[channel] *= 64;
+        for (size_t i = channel; i < reader.weights.size(); i += reader.inputs) reader.weights[i] /= 64;
+      }
+    };
+    multiply(layer.attention_norm, layer.attention_qkv);
+    multiply(layer.feed_forward_norm, layer.feed_forward_up);
+    return layer;
+  }
+
+ private:
+  const SyntheticCheckpoint& plain_;
+};
+
+TEST(CalibrationTest, OutliersDoNotChangeTheFile) {
+  const ModelShape shape = {.vocabulary_size = 50,
+                            .position_count = 24,
+                            .embedding_size = 48,
+                            .head_count = 3,
+                            .feed_forward_size = 40,
+                            .layer_count = 2};
+  const SyntheticCheckpoint plain("tiny", shape, 5);
+  const OutlyingCheckpoint outlying(plain);
+  const std::vector<TokenWindow> windows = {random_tokens(plain.info())};
+  WriteOptions options;
+  for (const WeightKind kind : {WeightKind::kInt8, WeightKind::kInt4}) {
+    options.layers = options.head = kind;
+    options.calibration = {};
+    EXPECT_NE(convert_to_bytes(outlying, options), convert_to_bytes(plain, options));
+    options.calibration = windows;
+    options.effort = CalibrationEffort::kOutliers;
+    EXPECT_EQ(convert_to_bytes(outlying, options), convert_to_bytes(plain, options));
+  }
+}
+
 TEST(CalibrationTest, FilesAreEqualForAnyNumberOfThreads) {
   const ModelShape shape = {.vocabulary_size = 50,
                             .position_count = 24,
