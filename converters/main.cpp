@@ -11,6 +11,7 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -43,8 +44,10 @@ struct Arguments {
   std::string synthetic;             // name of the shape of a synthetic model
   ModelShape synthetic_shape;
   uint64_t seed = 0;
-  std::filesystem::path output;  // empty with --dry-run, --evaluate and --verify
+  std::filesystem::path output;   // empty with --dry-run, --evaluate, --compare and --verify
+  std::filesystem::path picture;  // of the summary, as SVG, or empty
   std::filesystem::path evaluation_text;
+  bool compares_all = false;         // --compare: evaluate every width and calibration
   uint32_t window_limit = 0;         // 0 means all of the text
   std::filesystem::path vocabulary;  // if empty, the directory of the checkpoint
   std::string name;                  // if empty, the name of the checkpoint
@@ -88,20 +91,20 @@ constexpr char kFooter[] =
     "The summary on standard output gives the signal-to-noise ratio of the quantized weights:\n"
     "the lowest and the mean over the tensors of a kind. --json adds every single tensor.\n"
     "\n"
-    "--weights int4 uses 4.25 bits per weight: little more than half the memory, nearly twice\n"
-    "the speed of generation, and some loss of quality, most of it in the head, which --head\n"
-    "int8 keeps at 8 bits. Every CPU uses these weights in place, without packing.\n"
+    "--weights int4 uses 4.25 bits per weight of the layers and keeps the head at 8 bits.\n"
+    "--head int4 makes the file smaller still, and generation faster, but causes most of the\n"
+    "loss of quality. Every CPU uses 4-bit weights in place, without packing.\n"
     "\n"
     "Channels of activations that are far larger than the others are folded into the weights,\n"
     "which changes no output, so that quantization keeps the precision of the others.\n"
     "--calibrate model also compensates rounding errors, on text that the model writes, and\n"
     "--calibrate FILE on a text. Both are more exact and take about 100 times as long; their\n"
-    "files cannot be exported to GGUF if the head is tied. --calibrate none rounds the weights\n"
-    "as they are.\n"
+    "files cannot be exported. --calibrate none rounds the weights as they are.\n"
     "\n"
     "--evaluate converts in memory and runs the float32 and the quantized model over the text,\n"
     "in windows of the whole context: perplexity, KL divergence, agreement and error of the\n"
-    "logits. With --weights int4 it also reports int8.\n"
+    "logits. With --weights int4 it also reports int8. --compare does it for every width and\n"
+    "calibration: none, outliers, and model or the text that --calibrate names.\n"
     "\n"
     "--verify runs a .sotto file and the checkpoint in float32 on a window of random tokens. The\n"
     "exit status is 0 if the file holds the checkpoint's weights, quantized.\n"
@@ -113,6 +116,8 @@ constexpr char kFooter[] =
     "  sotto-convert gpt2/ --lora adapter/ --lora style/:0.5 -o tuned.sotto\n"
     "  sotto-convert out/ckpt.pt --vocab gpt2/ -o nano.sotto\n"
     "  sotto-convert gpt2/ --evaluate text.txt --windows 8 --weights int4\n"
+    "  sotto-convert gpt2/ --compare text.txt --windows 8\n"
+    "  sotto-convert gpt2/ --dry-run --report report.svg\n"
     "  sotto-convert gpt2/ --verify gpt2.sotto\n"
     "  sotto-convert gpt2.sotto --export safetensors -o gpt2-again/\n"
     "  sotto-convert gpt2.sotto --export gguf -o gpt2.Q8_0.gguf\n"
@@ -184,9 +189,16 @@ void add_options(cli::Command& command, Arguments& arguments) {
   add_path("--evaluate", arguments.evaluation_text, "write no file; compare with float32 on this text")
       .metavar("FILE")
       .excludes("--output,--name,--source,--pack,--force,--quiet");
-  cli::add_value(command, "--windows", arguments.window_limit, "maximum number of windows that --evaluate uses", "N")
+  const auto set_compared = [&arguments](const std::string& text) {
+    arguments.evaluation_text = text;
+    arguments.compares_all = true;
+  };
+  command.add_option("--compare", set_compared, "the same for every width of weights and calibration, in one table")
+      .metavar("FILE")
+      .excludes("--evaluate,--output,--name,--source,--weights,--head,--pack,--force,--quiet");
+  cli::add_value(command, "--windows", arguments.window_limit, "maximum number of windows of the text to use", "N")
       .shown_default("")
-      .needs("--evaluate");
+      .needs("--evaluate,--compare");
   command.add_option("--name", arguments.name, "name of the model (default: the checkpoint's name)").metavar("NAME");
   command.add_option("--source", arguments.source, "origin of the weights (default: the checkpoint)").metavar("TEXT");
   add_path("--vocab", arguments.vocabulary, "directory or GGUF file to read the tokenizer from").metavar("PATH");
@@ -206,8 +218,8 @@ void add_options(cli::Command& command, Arguments& arguments) {
           "directory of a LoRA adapter of PEFT to merge, with a factor for its effect; repeatable",
           cli::Values::kRepeated)
       .metavar("DIR[:SCALE]");
-  add_kind("--weights", arguments.weights, "int8 (default), or int4: smaller and faster");
-  add_kind("--head", arguments.head, "kind of the head and token embeddings (default: --weights)");
+  add_kind("--weights", arguments.weights, "kind of the layers: int8 (default), or int4: smaller and faster");
+  add_kind("--head", arguments.head, "kind of the head and token embeddings: int8 (default) or int4");
   cli::add_value(command, "--calibrate", arguments.calibration,
                  "what to calibrate the weights for: outliers, model (rounding, on text that the model writes), a file "
                  "of text, or none",
@@ -220,21 +232,26 @@ void add_options(cli::Command& command, Arguments& arguments) {
   command.add_option("--synthetic", arguments.synthetic, "random weights instead of a checkpoint: " + listed(shapes))
       .metavar("SHAPE")
       .check(cli::one_of(shapes))
-      .excludes("CHECKPOINT,--activation,--lora");
+      .excludes("CHECKPOINT,--activation,--lora,--calibrate");
   cli::add_value(command, "--seed", arguments.seed, "seed of the random weights", "N").needs("--synthetic");
   command.add_flag("--dry-run", arguments.dry_run, "quantize and print the sizes, but write nothing")
-      .excludes("--output,--evaluate,--export,--verify");
+      .excludes("--output,--evaluate,--compare,--export,--verify");
+  add_path("--report", arguments.picture, "write a picture of the tensors' signal-to-noise ratios too, as SVG")
+      .metavar("FILE.svg")
+      .check(cli::check_file_name)
+      .excludes("--evaluate,--compare,--export,--verify");
   command
       .add_option("--export", arguments.export_format,
                   "write another format, also from a .sotto file: safetensors (a directory) or gguf")
       .metavar("FORMAT")
       .check(cli::one_of({"safetensors", "gguf"}))
       .needs("--output")
-      .excludes("--source,--weights,--head,--pack,--json,--evaluate");
+      .excludes("--source,--weights,--head,--pack,--json,--evaluate,--compare");
   add_path("--verify", arguments.verified, "write no file; compare this .sotto file with the checkpoint")
       .metavar("MODEL")
       .check(cli::check_file_name)
-      .excludes("--output,--name,--source,--vocab,--weights,--head,--pack,--force,--json,--evaluate,--export");
+      .excludes(
+          "--output,--name,--source,--vocab,--weights,--head,--pack,--force,--json,--evaluate,--compare,--export");
   command.add_flag("--force", arguments.force, "replace an output file that is not a .sotto file");
   command.add_flag("--json", arguments.json, "print the summary as JSON").excludes("--quiet");
   command.add_flag("--quiet", arguments.quiet, "print nothing but errors");
@@ -246,11 +263,11 @@ void validate(const cli::Command& command, Arguments& arguments) {
   if (cli::first_given(command, {"CHECKPOINT", "--synthetic"}).empty()) {
     throw cli::UsageError("CHECKPOINT or --synthetic is required");
   }
-  if (cli::first_given(command, {"--output", "--dry-run", "--evaluate", "--verify"}).empty()) {
-    throw cli::UsageError("--output, --dry-run, --evaluate or --verify is required");
+  if (cli::first_given(command, {"--output", "--dry-run", "--evaluate", "--compare", "--verify"}).empty()) {
+    throw cli::UsageError("--output, --dry-run, --evaluate, --compare or --verify is required");
   }
   resolve_shape(command, arguments);
-  if (!cli::is_given(command, "--head")) arguments.head = arguments.weights;
+  if (!arguments.synthetic.empty()) arguments.calibration = "none";  // random weights have nothing to calibrate
 }
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -327,15 +344,18 @@ std::optional<TokenizerData> read_tokenizer(const Arguments& arguments, const Ch
   return tokenizer;
 }
 
-// Returns the tokens to calibrate on, and sets the effort. Random weights have nothing to calibrate.
-std::vector<TokenWindow> calibration_windows(const Arguments& arguments, const Checkpoint& checkpoint,
-                                             WriteOptions& options) {
-  if (arguments.calibration == "none" || !arguments.synthetic.empty()) return {};
-  options.effort = arguments.calibration == "outliers" ? CalibrationEffort::kOutliers : CalibrationEffort::kFull;
-  if (options.effort == CalibrationEffort::kOutliers) return {random_tokens(checkpoint.info())};
-  if (arguments.calibration == "model") return write_calibration_text(checkpoint, options);
+// `calibration` is a value of --calibrate.
+CalibrationEffort effort_of(const std::string& calibration) {
+  return calibration == "outliers" ? CalibrationEffort::kOutliers : CalibrationEffort::kFull;
+}
+
+std::vector<TokenWindow> calibration_windows(const std::string& calibration, const Checkpoint& checkpoint,
+                                             const WriteOptions& options) {
+  if (calibration == "none") return {};
+  if (calibration == "outliers") return {random_tokens(checkpoint.info())};
+  if (calibration == "model") return write_calibration_text(checkpoint, options);
   if (options.tokenizer == nullptr) throw std::runtime_error("--calibrate TEXT needs the checkpoint's tokenizer");
-  return cut_calibration_text(checkpoint, options, read_text_file(arguments.calibration, kTextLimit));
+  return cut_calibration_text(checkpoint, options, read_text_file(calibration, kTextLimit));
 }
 
 void convert(const Arguments& arguments) {
@@ -362,8 +382,9 @@ void convert(const Arguments& arguments) {
       if (interrupted != 0) throw std::runtime_error("interrupted");
       bar.show(fraction);
     };
-    const std::vector<TokenWindow> windows = calibration_windows(arguments, *checkpoint, options);
+    const std::vector<TokenWindow> windows = calibration_windows(arguments.calibration, *checkpoint, options);
     options.calibration = windows;
+    options.effort = effort_of(arguments.calibration);
     options.thread_count = std::max(1u, std::thread::hardware_concurrency());
     summary.written = write_model(*checkpoint, arguments.output, options);
   }
@@ -378,6 +399,7 @@ void convert(const Arguments& arguments) {
   } else if (packer) {
     summary.packed_isa = packer->isa();
   }
+  if (!arguments.picture.empty()) write_text_file(arguments.picture, summary_svg(summary));
   if (arguments.quiet) return;
   if (arguments.json) return print(summary_json(summary));
   for (const std::string& note : summary.notes) {
@@ -425,21 +447,57 @@ bool verify_model(const Arguments& arguments) {
   return result.is_same();
 }
 
+// A way to quantize a model, and its name in tables.
+struct Variant {
+  std::string name;
+  WeightKind layers;
+  WeightKind head;
+  std::string calibration;
+};
+
+std::vector<Variant> variants_to_measure(const Arguments& arguments) {
+  constexpr WeightKind kInt8 = WeightKind::kInt8, kInt4 = WeightKind::kInt4;
+  const std::string& given = arguments.calibration;
+  if (!arguments.compares_all) {
+    std::vector<Variant> variants = {{"int8", kInt8, kInt8, given}};
+    if (arguments.weights == kInt4 || arguments.head == kInt4) {
+      variants.push_back({"int4", arguments.weights, arguments.head, given});
+    }
+    return variants;
+  }
+  const bool is_text = given != "none" && given != "outliers";
+  std::vector<Variant> variants;
+  for (const std::string& calibration : {std::string("none"), std::string("outliers"), is_text ? given : "model"}) {
+    variants.push_back({"int8, " + calibration, kInt8, kInt8, calibration});
+    variants.push_back({"int4, " + calibration, kInt4, kInt8, calibration});
+    variants.push_back({"int4, head int4, " + calibration, kInt4, kInt4, calibration});
+  }
+  return variants;
+}
+
 void measure(const Arguments& arguments) {
   std::vector<std::string> notes;
   const auto checkpoint = open_input(arguments);
   const auto tokenizer = read_tokenizer(arguments, checkpoint->info(), notes);
-  if (!tokenizer) throw std::runtime_error("--evaluate needs the checkpoint's tokenizer");
+  if (!tokenizer) {
+    const std::string option = arguments.compares_all ? "--compare" : "--evaluate";
+    throw std::runtime_error(option + " needs the checkpoint's tokenizer");
+  }
   WriteOptions options;
   options.tokenizer = &*tokenizer;
   options.thread_count = std::max(1u, std::thread::hardware_concurrency());
-  const std::vector<TokenWindow> windows = calibration_windows(arguments, *checkpoint, options);
-  options.calibration = windows;
-  std::vector<QuantizedFile> quantized = {{"int8", convert_to_bytes(*checkpoint, options)}};
-  if (arguments.weights == WeightKind::kInt4 || arguments.head == WeightKind::kInt4) {
-    options.layers = arguments.weights;
-    options.head = arguments.head;
-    quantized.push_back({"int4", convert_to_bytes(*checkpoint, options)});
+  std::map<std::string, std::vector<TokenWindow>> windows;  // by calibration
+  std::vector<QuantizedFile> quantized;
+  for (const Variant& variant : variants_to_measure(arguments)) {
+    const auto [entry, is_new] = windows.try_emplace(variant.calibration);
+    if (is_new) entry->second = calibration_windows(variant.calibration, *checkpoint, options);
+    options.calibration = entry->second;
+    options.effort = effort_of(variant.calibration);
+    options.layers = variant.layers;
+    options.head = variant.head;
+    WriteReport report;
+    std::vector<uint8_t> bytes = convert_to_bytes(*checkpoint, options, &report);
+    quantized.push_back({variant.name, std::move(bytes), report.lowest_snr_db()});
   }
   const std::string text = read_text_file(arguments.evaluation_text, kTextLimit);
 

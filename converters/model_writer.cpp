@@ -397,9 +397,16 @@ WriteReport write_model(const Checkpoint& checkpoint, const std::filesystem::pat
   return ModelWriter(checkpoint, path, options).write();
 }
 
-std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint, const WriteOptions& options) {
+double WriteReport::lowest_snr_db() const {
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const TensorReport& tensor : tensors) lowest = std::min(lowest, tensor.signal_to_noise_db);
+  return lowest;
+}
+
+std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint, const WriteOptions& options, WriteReport* report) {
   const TemporaryPath path;
-  write_model(checkpoint, path.get(), options);
+  const WriteReport written = write_model(checkpoint, path.get(), options);
+  if (report != nullptr) *report = written;
   const InputFile file(path.get());
   std::vector<uint8_t> bytes(file.size());
   file.read_at(0, bytes.data(), bytes.size());

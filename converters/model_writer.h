@@ -35,6 +35,9 @@ struct WriteReport {
   uint64_t metadata_size = 0;
   uint64_t packed_size = 0;
   uint64_t vocabulary_size = 0;  // bytes; 0 if the file has none
+
+  // Returns the lowest signal-to-noise ratio of a tensor.
+  double lowest_snr_db() const;
 };
 
 enum class WeightKind { kInt8, kInt4 };
@@ -64,7 +67,8 @@ struct WriteOptions {
 // unchanged.
 WriteReport write_model(const Checkpoint& checkpoint, const std::filesystem::path& path, const WriteOptions& options);
 
-// Returns the bytes that write_model() writes, through a temporary file.
-std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint, const WriteOptions& options);
+// Returns the bytes that write_model() writes, through a temporary file. `report` may be null.
+std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint, const WriteOptions& options,
+                                      WriteReport* report = nullptr);
 
 }  // namespace sotto

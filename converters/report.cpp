@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iomanip>
+#include <iterator>
 #include <limits>
+#include <sstream>
 
 #include "converters/file.h"
 
@@ -88,7 +91,79 @@ ordered_json shape_json(const CheckpointInfo& info) {
           {"feed_forward_size", info.shape.feed_forward_size}, {"layer_count", info.shape.layer_count}};
 }
 
+// The tensors of one kind in a picture, from left to right.
+struct Series {
+  std::string name;
+  std::vector<const TensorReport*> tensors;
+};
+
+std::vector<Series> quantized_series(const std::vector<TensorReport>& tensors) {
+  std::vector<Series> all;
+  for (const TensorReport& tensor : tensors) {
+    if (tensor.bits == 0 || std::isinf(tensor.signal_to_noise_db)) continue;
+    auto series = std::find_if(all.begin(), all.end(), [&](const Series& known) { return known.name == tensor.group; });
+    if (series == all.end()) series = all.insert(all.end(), {tensor.group, {}});
+    series->tensors.push_back(&tensor);
+  }
+  return all;
+}
+
 }  // namespace
+
+std::string summary_svg(const ConversionSummary& summary) {
+  constexpr int kWidth = 800, kHeight = 400, kLeft = 50, kRight = 580, kTop = 40, kBottom = 350, kStep = 5;
+  constexpr const char* kColors[] = {"#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b"};
+  const std::vector<Series> all = quantized_series(summary.written.tensors);
+  double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+  for (const Series& series : all) {
+    for (const TensorReport* tensor : series.tensors) {
+      lowest = std::min(lowest, tensor->signal_to_noise_db);
+      highest = std::max(highest, tensor->signal_to_noise_db);
+    }
+  }
+  if (all.empty()) lowest = highest = 0;
+  const int bottom = static_cast<int>(std::floor(lowest / kStep)) * kStep;
+  const int top = std::max(static_cast<int>(std::ceil(highest / kStep)) * kStep, bottom + kStep);
+  const auto y_of = [&](double snr) { return kBottom - (snr - bottom) / (top - bottom) * (kBottom - kTop); };
+  const double layers = std::max(1.0, summary.info.shape.layer_count - 1.0);
+  const auto x_of = [&](size_t layer) { return kLeft + static_cast<double>(layer) / layers * (kRight - kLeft); };
+
+  std::ostringstream svg;
+  svg << std::fixed << std::setprecision(1);
+  const auto text = [&](double x, double y, const std::string& words, const char* anchor) {
+    svg << "<text x='" << x << "' y='" << y << "' text-anchor='" << anchor << "'>" << words << "</text>\n";
+  };
+  svg << "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 " << kWidth << ' ' << kHeight
+      << "' font-family='sans-serif' font-size='13'>\n<rect width='100%' height='100%' fill='white'/>\n";
+  text(kLeft, kTop - 18, "signal-to-noise ratio of the quantized weights (dB) by layer", "start");
+  for (int snr = bottom; snr <= top; snr += kStep) {
+    svg << "<path d='M" << kLeft << ' ' << y_of(snr) << 'H' << kRight << "' stroke='#ddd'/>\n";
+    text(kLeft - 8, y_of(snr) + 4, std::to_string(snr), "end");
+  }
+  text(kLeft, kBottom + 20, "0", "middle");
+  text(kRight, kBottom + 20, std::to_string(summary.info.shape.layer_count - 1), "middle");
+  for (size_t i = 0; i < all.size(); ++i) {
+    const std::string color = kColors[i % std::size(kColors)];
+    const auto& tensors = all[i].tensors;
+    // A tensor that is not in a layer is a point at the right.
+    const auto x = [&](size_t layer) { return tensors.size() == 1 ? double{kRight} : x_of(layer); };
+    svg << "<path fill='none' stroke='" << color << "' d='";
+    for (size_t k = 0; k < tensors.size(); ++k) {
+      svg << (k == 0 ? 'M' : 'L') << x(k) << ' ' << y_of(tensors[k]->signal_to_noise_db);
+    }
+    svg << "'/>\n";
+    for (size_t k = 0; k < tensors.size(); ++k) {
+      svg << "<circle r='4' fill='" << color << "' cx='" << x(k) << "' cy='" << y_of(tensors[k]->signal_to_noise_db)
+          << "'><title>" << tensors[k]->name << ": " << decibels(tensors[k]->signal_to_noise_db)
+          << "</title></circle>\n";
+    }
+    const int y = kTop + 22 * static_cast<int>(i);
+    svg << "<circle r='4' fill='" << color << "' cx='" << kRight + 24 << "' cy='" << y - 4 << "'/>\n";
+    text(kRight + 34, y, all[i].name, "start");
+  }
+  svg << "</svg>\n";
+  return svg.str();
+}
 
 std::string summary_table(const ConversionSummary& summary) {
   const WriteReport& written = summary.written;

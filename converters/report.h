@@ -1,4 +1,4 @@
-// The report of a conversion: a table for people, JSON for programs.
+// The report of a conversion: a table and a picture for people, JSON for programs.
 #pragma once
 
 #include <string>
@@ -20,6 +20,9 @@ struct ConversionSummary {
 
 // Returns a table with one row per group of tensors, and totals. Ends with a newline.
 std::string summary_table(const ConversionSummary& summary);
+
+// Returns a picture of the signal-to-noise ratios of the quantized tensors by layer. Ends with a newline.
+std::string summary_svg(const ConversionSummary& summary);
 
 // Returns the same figures, and the figures of every tensor, as JSON. Ends with a newline.
 std::string summary_json(const ConversionSummary& summary);

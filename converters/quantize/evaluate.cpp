@@ -81,10 +81,12 @@ void evaluate_window(std::span<const float> expected, std::span<const sotto_toke
   }
 }
 
-QuantizedEvaluation summarize(const std::string& name, const FloatSums& all, const QuantizedSums& sums) {
+QuantizedEvaluation summarize(const QuantizedFile& file, const FloatSums& all, const QuantizedSums& sums) {
   const double predictions = static_cast<double>(all.prediction_count);
   const double logits = static_cast<double>(all.logit_count);
-  return {.name = name,
+  return {.name = file.name,
+          .file_size = file.bytes.size(),
+          .lowest_snr_db = file.lowest_snr_db,
           .loss = sums.loss / predictions,
           .mean_divergence = sums.divergence / predictions,
           .top1_agreement = static_cast<double>(sums.agreement_count) / predictions,
@@ -141,45 +143,27 @@ Evaluation evaluate(const FloatModel& model, std::span<const QuantizedFile> quan
   result.float_loss = float_sums.loss / static_cast<double>(float_sums.prediction_count);
   result.logit_rms = std::sqrt(float_sums.logit_squares / static_cast<double>(float_sums.logit_count));
   for (size_t i = 0; i < sums.size(); ++i) {
-    result.quantized.push_back(summarize(quantized[i].name, float_sums, sums[i]));
+    result.quantized.push_back(summarize(quantized[i], float_sums, sums[i]));
   }
   return result;
 }
 
-namespace {
-
-std::string cell(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
-}  // namespace
-
 std::string evaluation_table(const Evaluation& e) {
-  std::string text = std::to_string(e.window_count) + " windows of " + std::to_string(e.window_tokens) + " tokens, " +
-                     std::to_string(e.prediction_count) + " predictions\n";
-  const auto row = [&](const char* label, const std::string& first, auto of) {
-    char start[64];
-    std::snprintf(start, sizeof start, "%-20s %12s", label, first.c_str());
-    text += start;
-    for (const QuantizedEvaluation& quantized : e.quantized) {
-      std::snprintf(start, sizeof start, " %12s", std::string(of(quantized)).c_str());
-      text += start;
-    }
-    text += '\n';
+  const auto format = [](const char* text, auto... values) {
+    char line[256];
+    std::snprintf(line, sizeof line, text, values...);
+    return std::string(line);
   };
-  using Of = const QuantizedEvaluation&;
-  row("", "float32", [](Of q) { return q.name; });
-  row("loss (nats)", cell("%.5f", e.float_loss), [](Of q) { return cell("%.5f", q.loss); });
-  row("perplexity", cell("%.4f", e.float_perplexity()), [](Of q) { return cell("%.4f", q.perplexity()); });
-  row("", "", [&](Of q) { return cell("%+.3f%%", 100 * (q.perplexity() / e.float_perplexity() - 1)); });
-  row("mean KL (nats)", "", [](Of q) { return cell("%.6f", q.mean_divergence); });
-  row("top-1 agreement", "", [](Of q) { return cell("%.2f%%", 100 * q.top1_agreement); });
-  row("logits (rms)", cell("%.4f", e.logit_rms), [](Of) { return ""; });
-  row("logit error: rms", "", [](Of q) { return cell("%.5f", q.error_rms); });
-  row("  mean", "", [](Of q) { return cell("%.5f", q.mean_error); });
-  row("  largest", "", [](Of q) { return cell("%.5f", q.max_error); });
+  std::string text = format("%zu windows of %zu tokens, %zu predictions; float32: perplexity %.4f, logits %.4f (rms)\n",
+                            e.window_count, e.window_tokens, e.prediction_count, e.float_perplexity(), e.logit_rms);
+  text += format("%-24s %11s %8s %9s %20s %8s   %s\n", "weights", "bytes", "min SNR", "mean KL", "perplexity", "top-1",
+                 "logit error: rms, mean, largest");
+  for (const QuantizedEvaluation& q : e.quantized) {
+    text +=
+        format("%-24s %11zu %5.1f dB %9.6f %10.4f %+8.3f%% %7.2f%%   %.5f %.5f %.5f\n", q.name.c_str(), q.file_size,
+               q.lowest_snr_db, q.mean_divergence, q.perplexity(), 100 * (q.perplexity() / e.float_perplexity() - 1),
+               100 * q.top1_agreement, q.error_rms, q.mean_error, q.max_error);
+  }
   return text;
 }
 
@@ -190,7 +174,9 @@ std::string evaluation_json(const Evaluation& e) {
                                  {"logit_rms", e.logit_rms},
                                  {"float32", {{"loss", e.float_loss}, {"perplexity", e.float_perplexity()}}}};
   for (const QuantizedEvaluation& q : e.quantized) {
-    json[q.name] = {{"loss", q.loss},
+    json[q.name] = {{"bytes", q.file_size},
+                    {"lowest_snr_db", q.lowest_snr_db},
+                    {"loss", q.loss},
                     {"perplexity", q.perplexity()},
                     {"perplexity_ratio", q.perplexity() / e.float_perplexity()},
                     {"mean_kl", q.mean_divergence},

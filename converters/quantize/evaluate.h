@@ -24,11 +24,14 @@ struct EvaluationOptions {
 struct QuantizedFile {
   std::string name;  // for example "int8"
   std::vector<uint8_t> bytes;
+  double lowest_snr_db = 0;  // signal-to-noise ratio of the tensor that lost most
 };
 
 // The means are taken over all predictions.
 struct QuantizedEvaluation {
   std::string name;
+  size_t file_size = 0;
+  double lowest_snr_db = 0;
   double loss = 0;             // mean of -ln p for the next token of the text
   double mean_divergence = 0;  // Kullback-Leibler divergence of this model from float32, in nats
   double top1_agreement = 0;   // fraction of predictions with the same most likely token
@@ -57,6 +60,7 @@ struct Evaluation {
 Evaluation evaluate(const FloatModel& model, std::span<const QuantizedFile> quantized, std::string_view text,
                     const EvaluationOptions& options);
 
+// Returns a table with one row per quantized file. Ends with a newline.
 std::string evaluation_table(const Evaluation& evaluation);
 std::string evaluation_json(const Evaluation& evaluation);
 

@@ -5,9 +5,9 @@
 Needs the packages of requirements.txt; setup.sh installs them. CHECKPOINT is a directory of transformers. For every
 factor K of --outliers the model gets outlier channels that keep its function: in each layer the gain and bias of a few
 channels of both norms are multiplied by K, and the weights that read these channels are divided by K. llama.cpp
-quantizes the result with its own program, and sotto-convert as usual and with --calibrate model. The table has the
-Kullback-Leibler divergence from float32 in nats, the change of perplexity, and how often the most likely token is the
-same.
+quantizes the result with its own program, and sotto-convert --compare with every width and calibration. The table has
+the size of the file, the Kullback-Leibler divergence from float32 in nats, the change of perplexity, and how often the
+most likely token is the same.
 """
 import argparse
 import ctypes
@@ -27,10 +27,6 @@ from make_models import quantize_gguf, write_gguf
 CHANNELS = (7, 101, 190)
 LLAMA_KINDS = {"Q8_0": llama.LLAMA_FTYPE_MOSTLY_Q8_0, "Q4_0": llama.LLAMA_FTYPE_MOSTLY_Q4_0,
                "Q4_K_M": llama.LLAMA_FTYPE_MOSTLY_Q4_K_M}
-FULL = ["--calibrate", "model"]
-INT4 = ["--weights", "int4"]
-SOTTO_KINDS = {"int8": [], "int8, model": FULL, "int4": INT4, "int4, model": INT4 + FULL,
-               "int4, int8 head": INT4 + ["--head", "int8"] + FULL}
 
 
 def read_tensors(checkpoint):
@@ -82,7 +78,7 @@ class LlamaModel:
 
 
 def compare_llama(whole, quantized, windows):
-    """Returns (KL, perplexity ratio, agreement)."""
+    """Returns (bytes, KL, perplexity ratio, agreement)."""
     expected_model, model = LlamaModel(whole, len(windows[0])), LlamaModel(quantized, len(windows[0]))
     divergence = loss = agreement = count = 0
     for tokens in windows:
@@ -94,14 +90,15 @@ def compare_llama(whole, quantized, windows):
         count += len(p)
     expected_model.close()
     model.close()
-    return divergence / count, numpy.exp(loss / count), agreement / count
+    return quantized.stat().st_size, divergence / count, numpy.exp(loss / count), agreement / count
 
 
-def compare_sotto(convert, checkpoint, text, windows, options):
-    command = [convert, checkpoint, "--evaluate", text, "--windows", str(windows), "--json", *options]
+def compare_sotto(convert, checkpoint, text, windows):
+    """Returns the same by the name of the kind."""
+    command = [convert, checkpoint, "--compare", text, "--windows", str(windows), "--json"]
     result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    figures = result["int4" if "int4" in options else "int8"]
-    return figures["mean_kl"], figures["perplexity_ratio"], figures["top1_agreement"]
+    return {name: (figures["bytes"], figures["mean_kl"], figures["perplexity_ratio"], figures["top1_agreement"])
+            for name, figures in result.items() if name.startswith("int")}
 
 
 def main():
@@ -122,7 +119,7 @@ def main():
     size = config["n_positions"]
     windows = [tokens[i * size:(i + 1) * size] for i in range(min(arguments.windows, len(tokens) // size))]
     print(f"{len(windows)} windows of {size} tokens")
-    print(f"{'outliers':>8}  {'weights':16} {'KL':>9} {'perplexity':>11} {'same token':>11}")
+    print(f"{'outliers':>8}  {'weights':24} {'bytes':>9} {'KL':>9} {'perplexity':>11} {'same token':>11}")
     for factor in (int(text) for text in arguments.outliers.split(",")):
         with tempfile.TemporaryDirectory() as folder:
             model = pathlib.Path(folder) / "model"
@@ -135,16 +132,16 @@ def main():
             write_gguf(tensors, whole, config)
 
             def report(name, figures):
-                divergence, ratio, agreement = figures
-                print(f"{factor:7}x  {name:16} {divergence:9.6f} {100 * (ratio - 1):+10.3f}% {100 * agreement:10.2f}%",
+                size, divergence, ratio, agreement = figures
+                print(f"{factor:7}x  {name:24} {size:9} {divergence:9.6f} {100 * (ratio - 1):+10.3f}% {100 * agreement:10.2f}%",
                       flush=True)
 
             for name, kind in LLAMA_KINDS.items():
                 quantized = pathlib.Path(folder) / f"{name}.gguf"
                 quantize_gguf(whole, quantized, kind)
                 report(name, compare_llama(whole, quantized, windows))
-            for name, options in SOTTO_KINDS.items():
-                report(name, compare_sotto(arguments.convert, model, arguments.text, len(windows), options))
+            for name, figures in compare_sotto(arguments.convert, model, arguments.text, len(windows)).items():
+                report(name, figures)
 
 
 if __name__ == "__main__":

@@ -126,7 +126,7 @@ TEST_F(ProgramTest, MakesSyntheticModels) {
 
 TEST_F(ProgramTest, ExplainsWrongUsageAndInput) {
   expect_failure("", 2, "CHECKPOINT or --synthetic is required");
-  expect_failure(".", 2, "--output, --dry-run, --evaluate or --verify is required");
+  expect_failure(".", 2, "--output, --dry-run, --evaluate, --compare or --verify is required");
   expect_failure(". -o m.sotto --pack mmx", 2, "mmx");
   expect_failure(". -o m.sotto --nonsense", 2, "--nonsense");
   expect_failure(". -o ''", 2, "--output: the name of the file is empty");
@@ -216,6 +216,33 @@ TEST_F(ProgramTest, RejectsEvaluationsWithoutPredictions) {
   positions.bytes.resize(positions.bytes.size() / 6);
   tiny.save(directory_.path());
   expect_failure(". --evaluate text", 1, "one position has nothing to predict");
+}
+
+TEST_F(ProgramTest, ComparesWidthsAndCalibrations) {
+  save_tokenizer();
+  ASSERT_EQ(run(". --compare text --json --windows 1"), 0) << err_;
+  const auto json = nlohmann::json::parse(out_);
+  EXPECT_EQ(json["windows"], 1);
+  for (const std::string calibration : {"none", "outliers", "model"}) {
+    ASSERT_EQ(run(". -o m.sotto --calibrate " + calibration), 0) << err_;
+    const auto& figures = json.at("int8, " + calibration);
+    EXPECT_EQ(figures["bytes"], std::filesystem::file_size(directory_ / "m.sotto"));
+    EXPECT_GT(figures["lowest_snr_db"], 30);
+    EXPECT_LT(figures["mean_kl"], 0.01);
+    EXPECT_TRUE(json.contains("int4, head int4, " + calibration));
+  }
+  ASSERT_EQ(run(". --compare text --calibrate text"), 0) << err_;
+  EXPECT_PRED2(contains, out_, "\nint4, text  ");
+  expect_failure(". --compare text --weights int4", 2, "cannot be combined with --weights");
+}
+
+TEST_F(ProgramTest, DrawsTheReport) {
+  ASSERT_EQ(run(". --dry-run --report r.svg --json"), 0) << err_;
+  const std::string svg = read_bytes(directory_ / "r.svg");
+  EXPECT_PRED2(contains, svg, "<title>layers.1.feed_forward_down: ");
+  EXPECT_PRED2(contains, svg, "<title>token_embedding: ");
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  expect_failure(". --evaluate text --report r.svg", 2, "cannot be combined with");
 }
 
 TEST_F(ProgramTest, ReplacesOtherFilesOnlyOnRequest) {
