@@ -156,11 +156,11 @@ std::string evaluation_table(const Evaluation& e) {
   };
   std::string text = format("%zu windows of %zu tokens, %zu predictions; float32: perplexity %.4f, logits %.4f (rms)\n",
                             e.window_count, e.window_tokens, e.prediction_count, e.float_perplexity(), e.logit_rms);
-  text += format("%-24s %11s %8s %9s %20s %8s   %s\n", "weights", "bytes", "min SNR", "mean KL", "perplexity", "top-1",
+  text += format("%-27s %11s %8s %9s %20s %8s   %s\n", "weights", "bytes", "min SNR", "mean KL", "perplexity", "top-1",
                  "logit error: rms, mean, largest");
   for (const QuantizedEvaluation& q : e.quantized) {
     text +=
-        format("%-24s %11zu %5.1f dB %9.6f %10.4f %+8.3f%% %7.2f%%   %.5f %.5f %.5f\n", q.name.c_str(), q.file_size,
+        format("%-27s %11zu %5.1f dB %9.6f %10.4f %+8.3f%% %7.2f%%   %.5f %.5f %.5f\n", q.name.c_str(), q.file_size,
                q.lowest_snr_db, q.mean_divergence, q.perplexity(), 100 * (q.perplexity() / e.float_perplexity() - 1),
                100 * q.top1_agreement, q.error_rms, q.mean_error, q.max_error);
   }

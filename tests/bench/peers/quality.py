@@ -119,7 +119,7 @@ def main():
     size = config["n_positions"]
     windows = [tokens[i * size:(i + 1) * size] for i in range(min(arguments.windows, len(tokens) // size))]
     print(f"{len(windows)} windows of {size} tokens")
-    print(f"{'outliers':>8}  {'weights':24} {'bytes':>9} {'KL':>9} {'perplexity':>11} {'same token':>11}")
+    print(f"{'outliers':>8}  {'weights':27} {'bytes':>9} {'KL':>9} {'perplexity':>11} {'same token':>11}")
     for factor in (int(text) for text in arguments.outliers.split(",")):
         with tempfile.TemporaryDirectory() as folder:
             model = pathlib.Path(folder) / "model"
@@ -133,8 +133,8 @@ def main():
 
             def report(name, figures):
                 size, divergence, ratio, agreement = figures
-                print(f"{factor:7}x  {name:24} {size:9} {divergence:9.6f} {100 * (ratio - 1):+10.3f}% {100 * agreement:10.2f}%",
-                      flush=True)
+                print(f"{factor:7}x  {name:27} {size:9} {divergence:9.6f} {100 * (ratio - 1):+10.3f}% "
+                      f"{100 * agreement:10.2f}%", flush=True)
 
             for name, kind in LLAMA_KINDS.items():
                 quantized = pathlib.Path(folder) / f"{name}.gguf"
