@@ -22,8 +22,8 @@ namespace sotto {
 // 0.
 const char* isa_name(Isa isa);
 
-// The affine quantization of a row: x ~ (q - zero_point) * scale. It has the layout of XNNPACK's
-// xnn_quantization_params.
+// The affine quantization of a row: x ~ (q - zero_point) * scale. The layout is that of XNNPACK's
+// xnn_qd8_quantization_params.
 struct RowQuantization {
   int32_t zero_point;
   float scale;

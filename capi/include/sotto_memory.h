@@ -53,7 +53,6 @@
 #define SOTTO_MODEL_SIZE_ 1024           /* the model itself */
 #define SOTTO_LAYER_SIZE_ 256            /* data of a layer in a model */
 #define SOTTO_SESSION_SIZE_ 40960        /* the session itself */
-#define SOTTO_OPERATOR_SIZE_ 12288       /* the operator of a linear layer */
 #define SOTTO_ROW_QUANTIZATION_SIZE_ 8   /* scale and zero point of a row of activations */
 #define SOTTO_TOKEN_STATE_SIZE_ 20       /* state of a token that a rewind restores */
 #define SOTTO_PAST_TOKEN_SIZE_ 16        /* counts of a token for penalties */
@@ -67,13 +66,11 @@
 #define SOTTO_DRAFT_ENTRY_SIZE_ 32       /* an n-gram of lookahead decoding */
 
 /* Numbers of elements. */
-#define SOTTO_LINEAR_SHAPES_ 5          /* shapes of linear layers, including the head */
 #define SOTTO_PACKED_OUTPUTS_ 64        /* outputs of a packed layer are a multiple of this */
 #define SOTTO_PACKED_INPUTS_ 32         /* inputs of a packed layer are a multiple of this */
 #define SOTTO_PACKED_EXTRA_ 16          /* bytes per output for scale, bias and sum */
 #define SOTTO_HEAD_MULTIPLE_ 16         /* elements of a head's key are padded to this */
 #define SOTTO_ACTIVATION_PADDING_ 128   /* bytes that kernels may read after the activations */
-#define SOTTO_QUANTIZATION_PADDING_ 16  /* entries that kernels may read after the quantization */
 #define SOTTO_CANDIDATE_BLOCK_ 128      /* logits that share a maximum */
 #define SOTTO_CANDIDATE_CHUNK_ 1024     /* logits that share a sum of weights */
 #define SOTTO_CANDIDATE_BUCKETS_ 1024   /* buckets of the histogram that truncations use */
@@ -123,7 +120,7 @@
   (2 * SOTTO_ARRAY_(SOTTO_SIZE_(rows) * (embedding), 4) +                                                 \
    SOTTO_ARRAY_(SOTTO_SIZE_(rows) * SOTTO_MAX_(3 * SOTTO_SIZE_(embedding), feed_forward), 4) +            \
    SOTTO_ARRAY_(SOTTO_SIZE_(rows) * SOTTO_MAX_(embedding, feed_forward) + SOTTO_ACTIVATION_PADDING_, 1) + \
-   SOTTO_ARRAY_((rows) + SOTTO_QUANTIZATION_PADDING_, SOTTO_ROW_QUANTIZATION_SIZE_))
+   SOTTO_ARRAY_(rows, SOTTO_ROW_QUANTIZATION_SIZE_))
 
 /* `slots` is the number of slots of the ring and of all sequences. */
 #define SOTTO_FORWARD_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sequences, tokens,   \
@@ -138,8 +135,7 @@
                 4) +                                                                                                  \
    SOTTO_ARRAY_(                                                                                                      \
        ((features)&SOTTO_FEATURE_DOLA) != 0 ? SOTTO_SIZE_(layers) * (SOTTO_SIZE_(drafts) + 1) * (embedding) : 0, 4) + \
-   SOTTO_ARRAY_(((features)&SOTTO_FEATURE_HIDDEN_HISTORY) != 0 ? SOTTO_SIZE_(slots) * (embedding) : 0, 4) +           \
-   SOTTO_LINEAR_SHAPES_ * SOTTO_SIZE_(SOTTO_OPERATOR_SIZE_))
+   SOTTO_ARRAY_(((features)&SOTTO_FEATURE_HIDDEN_HISTORY) != 0 ? SOTTO_SIZE_(slots) * (embedding) : 0, 4))
 
 #define SOTTO_SAMPLER_BYTES_(vocabulary, context, list_bytes)                                                         \
   (3 * SOTTO_ARRAY_(vocabulary, 4) + SOTTO_ARRAY_(vocabulary, 8) +                                                    \

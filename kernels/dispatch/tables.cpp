@@ -36,11 +36,12 @@ constexpr InstructionSet kInstructionSets[] = {
     {Isa::kAvx2, "avx2", SOTTO_ROW_X86(&avx2::kTable, &avxvnni::kInt8, SOTTO_ROW_INT4(&avx2::kInt4)),
      has_only_avx_vnni},
     {Isa::kAvx2, "avx2", SOTTO_ROW_X86(&avx2::kTable, &avx2::kInt8, SOTTO_ROW_INT4(&avx2::kInt4))},
-    // Only XNNPACK's kernels use the matrix instructions of i8mm.
-    {Isa::kNeonI8mm, "neon_i8mm", SOTTO_ROW_ARM(&neon::kI8mmTable, nullptr, SOTTO_ROW_INT4(&neon_dotprod::kInt4))},
+    // Only int8 linear layers use the matrix instructions of i8mm.
+    {Isa::kNeonI8mm, "neon_i8mm",
+     SOTTO_ROW_ARM(&neon::kI8mmTable, &neon_i8mm::kInt8, SOTTO_ROW_INT4(&neon_dotprod::kInt4))},
     {Isa::kNeonDotprod, "neon_dotprod",
-     SOTTO_ROW_ARM(&neon::kDotprodTable, nullptr, SOTTO_ROW_INT4(&neon_dotprod::kInt4))},
-    {Isa::kNeon, "neon", SOTTO_ROW_ARM(&neon::kTable, nullptr, SOTTO_ROW_INT4(&neon::kInt4))},
+     SOTTO_ROW_ARM(&neon::kDotprodTable, &neon_dotprod::kInt8, SOTTO_ROW_INT4(&neon_dotprod::kInt4))},
+    {Isa::kNeon, "neon", SOTTO_ROW_ARM(&neon::kTable, &neon::kInt8, SOTTO_ROW_INT4(&neon::kInt4))},
     {Isa::kReference, "reference", &reference::kTable, nullptr, SOTTO_ROW_INT4(&reference::kInt4)},
 };
 

@@ -14,7 +14,7 @@ struct InstructionSet {
   Isa isa;
   const char* name;
   const Kernels* ops;             // null if this build does not contain the instruction set
-  const Int8Kernels* int8;        // null if XNNPACK multiplies, or scalar code for kReference
+  const Int8Kernels* int8;        // null for kReference, where scalar code multiplies
   const Int4Kernels* int4;        // null if this build has no 4-bit layers
   bool (*condition)() = nullptr;  // if set, the row is used only if this returns true
 };
@@ -63,13 +63,19 @@ namespace neon {
 extern const Kernels kTable;
 extern const Kernels kDotprodTable;
 extern const Kernels kI8mmTable;
+extern const Int8Kernels kInt8;
 extern const Int4Kernels kInt4;
 void attention(const AttentionArgs& args);
 }  // namespace neon
 
 namespace neon_dotprod {
+extern const Int8Kernels kInt8;
 extern const Int4Kernels kInt4;
 void attention(const AttentionArgs& args);
 }  // namespace neon_dotprod
+
+namespace neon_i8mm {
+extern const Int8Kernels kInt8;
+}  // namespace neon_i8mm
 
 }  // namespace sotto

@@ -1,5 +1,5 @@
-// The layout of packed int8 weights on x86-64, the same as of XNNPACK's qd8-f32-qc8w operator, and the interface of the
-// kernels that use it.
+// The layout of packed int8 weights, which is that of XNNPACK's GEMM microkernels qd8-f32-qc8w, and the interface of
+// the kernels that use it.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +9,34 @@
 
 namespace sotto {
 
-// Number of inputs per depth. A packed tile begins with the negated sum of each column (int32). Then follow, for every
-// kTileDepth inputs (zero-padded), the weights of each column in turn, and finally the scales and the biases. If
-// has_tiles() is false for the number of inputs of a layer, its packed weights are plain rows, and scalar code
-// multiplies them.
+// A packed tile begins with the negated sum of each column (int32). Then follow, for every `depth` inputs
+// (zero-padded), the weights of each column in turn, and finally the scales and the biases. XNNPACK calls the depth kr.
+//
+// With `rotations` (XNNPACK's sr) above 1, that many depths form a group, and within it column c begins with depth c %
+// rotations. A kernel then rotates the activations instead of broadcasting each depth to all columns.
+struct TileLayout {
+  uint32_t columns;
+  uint32_t depth;
+  uint32_t rotations;
+  // Bounds on the number of inputs of a layer in tiles. Beyond them, packed weights are plain rows, and scalar code
+  // multiplies them.
+  uint32_t min_inputs;
+  uint32_t max_inputs;
+
+  constexpr bool has_tiles(uint32_t inputs) const { return inputs >= min_inputs && inputs <= max_inputs; }
+  constexpr size_t tile_size(size_t inputs) const {
+    const size_t group = size_t{depth} * rotations;
+    return columns * ((inputs + group - 1) / group * group + sizeof(int32_t) + 2 * sizeof(float));
+  }
+};
+
+// The layouts of x86-64. With fewer inputs, scratch memory would exceed four times the activations. With more, the sum
+// of a column would not fit 22 bits and a sign.
 inline constexpr uint32_t kTileDepth = 8;
-// Bounds on the number of inputs of a layer in tiles. With fewer inputs, scratch memory would exceed four times the
-// activations. With more, the sum of a column would not fit 22 bits and a sign.
 inline constexpr uint32_t kMinTileInputs = 32;
 inline constexpr uint32_t kMaxTileInputs = 32768;
-constexpr bool has_tiles(uint32_t inputs) { return inputs >= kMinTileInputs && inputs <= kMaxTileInputs; }
-
-constexpr size_t int8_tile_size(size_t columns, size_t inputs) {
-  return columns * ((inputs + kTileDepth - 1) / kTileDepth * kTileDepth + sizeof(int32_t) + 2 * sizeof(float));
-}
+inline constexpr TileLayout kTilesOf8 = {8, kTileDepth, 1, kMinTileInputs, kMaxTileInputs};
+inline constexpr TileLayout kTilesOf16 = {16, kTileDepth, 1, kMinTileInputs, kMaxTileInputs};
 
 // Maximum number of rows in a small batch. The scratch memory for reordered activations is 2 bytes per input, padded to
 // 8 inputs, for each row of a small batch. Larger batches are tiles of 16 rows by 64 inputs, which need 2 bytes per
@@ -58,9 +72,9 @@ struct Int8Batch {
 // a few. In that case reading the weights takes all the time, and the multiplications are hidden in it. With more rows,
 // as in a prefill, the multiplications are the limit.
 struct Int8Kernels {
-  uint32_t columns;  // number of columns of a tile
-  Int8Batch small;   // for at most kSmallBatchRows rows
-  Int8Batch large;   // for more rows
+  const TileLayout* layout;
+  Int8Batch small;  // for at most kSmallBatchRows rows
+  Int8Batch large;  // for more rows
 };
 
 }  // namespace sotto

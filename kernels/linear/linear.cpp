@@ -4,30 +4,17 @@
 #include <bit>
 #include <cassert>
 #include <cstring>
-#include <new>
 
 #include "kernels/dispatch/tables.h"
 #include "kernels/linear/row_blocks.h"
 #include "kernels/reference/reference.h"
-#include "kernels/xnnpack/fully_connected.h"
 
 namespace sotto {
 
-// Features of this build. Code that depends on a missing feature is compiled, and the linker drops it.
+// Presence of 4-bit layers in this build. Without them, their code is compiled, and the linker drops it.
 static constexpr bool kHasInt4 = SOTTO_HAS_INT4 != 0;
-static constexpr bool kHasXnnpack = SOTTO_XNNPACK != 0;
 
 bool int4_available() { return kHasInt4; }
-
-// The engine for a shape: which kernels multiply.
-class LinearOperator {
- public:
-  uint32_t inputs;
-  uint32_t outputs;
-  const Int8Kernels* int8;                   // null if XNNPACK or scalar code multiplies
-  xnnpack::FullyConnected* fully_connected;  // null if XNNPACK does not multiply
-  const Int4Kernels* int4;                   // null if this build has no 4-bit layers
-};
 
 bool linear_needs_packing(Isa isa) { return isa != Isa::kReference; }
 
@@ -46,24 +33,12 @@ uint64_t packed_layout_fingerprint() {
   // FNV-1a
   uint64_t hash = 14695981039346656037u;
   for (size_t i = 0; i < size; ++i) hash = (hash ^ packed[i]) * 1099511628211u;
-  if constexpr (kHasXnnpack) hash ^= xnnpack::build_identifier();
   return hash;
 }
 
-LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa isa, void* memory) {
+LinearKernels linear_kernels(Isa isa) {
   const InstructionSet& row = *find_row(isa);
-  auto* op = new (memory) LinearOperator{inputs, outputs, nullptr, nullptr, row.int4};
-  if (!linear_needs_packing(isa)) return op;
-  if constexpr (kHasXnnpack) {
-    // XNNPACK's operator is in the rest of the block, after this object.
-    constexpr size_t kUsed = 64;
-    static_assert(sizeof(LinearOperator) <= kUsed);
-    op->fully_connected = xnnpack::create_fully_connected(inputs, outputs, static_cast<uint8_t*>(memory) + kUsed,
-                                                          kLinearOperatorBytes - kUsed);
-    return op->fully_connected == nullptr ? nullptr : op;
-  }
-  if (has_tiles(inputs)) op->int8 = row.int8;
-  return op;
+  return {row.int8, row.int4};
 }
 
 static void run_pass(const Int8Batch& batch, size_t columns, const Int8Args& args, ThreadPool* pool) {
@@ -84,7 +59,7 @@ static void run_int8(const Int8Kernels& kernels, const Int8Args& args, ThreadPoo
     part.q += block.first * args.inputs;
     part.quantization += block.first;
     part.y += block.first * args.outputs;
-    run_pass(batch, kernels.columns, part, pool);
+    run_pass(batch, kernels.layout->columns, part, pool);
   }
 }
 
@@ -108,29 +83,23 @@ static Int4Args int4_args(const LinearWeights& weights, size_t rows, const int8_
   return {weights.tiles, weights.inputs, weights.outputs, rows, q, quantization, y, grouped, starts};
 }
 
-bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, const int8_t* q,
-                RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool) {
-  assert(op->inputs == weights.inputs && op->outputs == weights.outputs);
+void run_linear(const LinearKernels& kernels, const LinearWeights& weights, size_t rows, const int8_t* q,
+                const RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool) {
   if (kHasInt4 && weights.tiles != nullptr) {
-    run_int4_linear(*op->int4, int4_args(weights, rows, q, quantization, y, scratch), pool);
-    return true;
-  }
-  if (op->int8 != nullptr) {
-    run_int8(*op->int8,
-             {weights.packed, op->inputs, op->outputs, rows, q, quantization, y, static_cast<int8_t*>(scratch)}, pool);
-    return true;
-  }
-  if constexpr (kHasXnnpack) {
-    if (op->fully_connected != nullptr) {
-      return xnnpack::run_fully_connected(op->fully_connected, weights.packed, rows, q, quantization, y, pool);
-    }
+    run_int4_linear(*kernels.int4, int4_args(weights, rows, q, quantization, y, scratch), pool);
+    return;
   }
   LinearWeights plain = weights;
-  if (!kHasXnnpack && weights.packed != nullptr && !has_tiles(weights.inputs)) {
+  if (kernels.int8 != nullptr) {
+    if (kernels.int8->layout->has_tiles(weights.inputs)) {
+      auto* ordered = static_cast<int8_t*>(scratch);
+      run_int8(*kernels.int8, {weights.packed, weights.inputs, weights.outputs, rows, q, quantization, y, ordered},
+               pool);
+      return;
+    }
     plain.rows = static_cast<const int8_t*>(weights.packed);
   }
   reference::run_linear(plain, rows, q, quantization, y, pool);
-  return true;
 }
 
 static void run_int8_outputs(const LinearWeights& weights, const uint64_t* wanted, const int8_t* q,
@@ -158,10 +127,10 @@ static void run_int4_outputs(const Int4Kernels& kernels, const Int4Args& args, c
   }
 }
 
-void run_linear_outputs(const LinearOperator* op, const LinearWeights& weights, const uint64_t* wanted, const int8_t* q,
-                        const RowQuantization& quantization, float* y, void* scratch) {
+void run_linear_outputs(const LinearKernels& kernels, const LinearWeights& weights, const uint64_t* wanted,
+                        const int8_t* q, const RowQuantization& quantization, float* y, void* scratch) {
   if (kHasInt4 && weights.tiles != nullptr) {
-    run_int4_outputs(*op->int4, int4_args(weights, 1, q, &quantization, y, scratch), wanted);
+    run_int4_outputs(*kernels.int4, int4_args(weights, 1, q, &quantization, y, scratch), wanted);
   } else {
     run_int8_outputs(weights, wanted, q, quantization, y, static_cast<int8_t*>(scratch));
   }

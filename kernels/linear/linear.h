@@ -1,8 +1,8 @@
 // Linear layers y = x W^T + b with int8 weights (one scale per output) and int8 rows of activations (RowQuantization).
 // Sums are exact int32. Each output is y = fma(float(sum) * row.scale, weight_scale, bias).
 //
-// Three engines return the same bits. On x86-64, the kernels of kernels/linear/int8.h multiply from packed weights. On
-// ARM, XNNPACK's qd8-f32-qc8w kernels do. The reference multiplies from plain rows. 4-bit weights have kernels and a
+// Two engines return the same bits. The kernels of an instruction set (kernels/linear/int8.h) multiply from packed
+// weights; on ARM they are XNNPACK's. The reference multiplies from plain rows. 4-bit weights have kernels and a
 // definition of their own (kernels/linear/int4.h).
 #pragma once
 
@@ -16,6 +16,9 @@
 #include "kernels/thread_pool.h"
 
 namespace sotto {
+
+struct Int8Kernels;
+struct Int4Kernels;
 
 // The weights of a linear layer, in one or more forms.
 struct LinearWeights {
@@ -32,12 +35,8 @@ struct LinearWeights {
 
 // Number of bytes after the rows that must be readable, because packing reads rows of any length in whole words.
 inline constexpr size_t kWeightPadding = 8;
-// Number of bytes after the activations, and of entries after their quantization, that an engine may read.
+// Number of bytes after the activations that an engine may read.
 inline constexpr size_t kActivationPadding = 128;
-inline constexpr size_t kQuantizationPadding = 16;
-
-// Bytes reserved for the operator of one shape.
-inline constexpr size_t kLinearOperatorBytes = 12288;
 
 // Returns an upper bound of packed_size() over all instruction sets, so that memory sizes do not depend on the CPU. It
 // is a multiple of 64:
@@ -51,50 +50,46 @@ constexpr Size packed_size_bound(std::type_identity_t<Size> inputs, std::type_id
 }
 
 // Selects the instruction set for which this process packs weights, in all models. kReference can always be used in
-// addition. Returns false if the process already uses another packed layout or, on ARM, another instruction set.
+// addition. Returns false if the process already uses another packed layout.
 bool select_linear_isa(Isa isa);
 
 // Returns whether `isa` multiplies from packed weights. All instruction sets except kReference do. The functions below
 // are for these.
 bool linear_needs_packing(Isa isa);
 
-// Identifies the packed layout of the selected instruction set and, on ARM, the build of XNNPACK.
+// Identifies the packed layout of the selected instruction set: a hash of packed weights.
 uint64_t packed_layout_fingerprint();
 
 // Returns the size in bytes of the packed weights of a shape with the selected instruction set, which is a multiple of
 // 64.
 size_t packed_size(uint32_t inputs, uint32_t outputs);
 
-// Packs weights into `packed`, which must have packed_size_bound() bytes and be aligned to 64. Returns the number of
-// bytes used, or 0 on failure. Uses a few KB of stack at most and allocates nothing.
+// Packs weights into `packed`, which must have packed_size() bytes. Returns that size.
 size_t pack_linear(const LinearWeights& weights, void* packed);
-
-// Returns whether read_packed_row() can read the layout of the selected instruction set.
-bool packed_rows_are_readable();
 
 // Copies row `output` of weights.packed to q (inputs).
 void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q);
 
-// The engine for one shape. Each session has its own operators, because XNNPACK's are mutable.
-class LinearOperator;
+// The kernels with which an instruction set multiplies.
+struct LinearKernels {
+  const Int8Kernels* int8 = nullptr;  // null for kReference, where scalar code multiplies
+  const Int4Kernels* int4 = nullptr;  // null if this build has no 4-bit layers
+};
 
-// Builds the operator of a shape in `memory`, which must have kLinearOperatorBytes and be aligned to 64. Returns null
-// on failure.
-LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa isa, void* memory);
+// Returns the kernels of an instruction set that this build contains.
+LinearKernels linear_kernels(Isa isa);
 
 // Computes y (row, outputs) for at least one row. `q` (row, inputs) must be followed by kActivationPadding readable
-// bytes, and `quantization` (row) by kQuantizationPadding entries, which the call may overwrite. `scratch` must have
-// linear_scratch_size() bytes and be aligned to 64. `weights` must have the shape of the operator. Returns false only
-// if it is used incorrectly.
-bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, const int8_t* q,
-                RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool);
+// bytes. `scratch` must have linear_scratch_size() bytes and be aligned to 64. Unless the kernels are those of
+// kReference, int8 weights must be packed.
+void run_linear(const LinearKernels& kernels, const LinearWeights& weights, size_t rows, const int8_t* q,
+                const RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool);
 
 // For one row of activations, computes the outputs whose bits are set in `wanted` (outputs bits), with the same bits as
 // run_linear(). The rest of y (outputs) may be overwritten. This is faster than run_linear() for up to about one
-// percent of the outputs. weights.packed requires packed_rows_are_readable(). `scratch` must have inputs bytes plus
-// linear_scratch_size() of one row, and be aligned to 64.
-void run_linear_outputs(const LinearOperator* op, const LinearWeights& weights, const uint64_t* wanted, const int8_t* q,
-                        const RowQuantization& quantization, float* y, void* scratch);
+// percent of the outputs. `scratch` must have inputs bytes plus linear_scratch_size() of one row, and be aligned to 64.
+void run_linear_outputs(const LinearKernels& kernels, const LinearWeights& weights, const uint64_t* wanted,
+                        const int8_t* q, const RowQuantization& quantization, float* y, void* scratch);
 
 // Returns the bytes of scratch memory that run_linear() needs.
 size_t linear_scratch_size(const LinearWeights& weights, size_t rows);

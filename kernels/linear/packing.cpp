@@ -1,5 +1,4 @@
-// Packs int8 weights into the tiles of kernels/linear/int8.h. On ARM, kernels/xnnpack defines these functions of
-// kernels/linear/linear.h instead.
+// Packs int8 weights into the tiles of kernels/linear/int8.h.
 #include "kernels/linear/int8.h"
 
 #include <algorithm>
@@ -12,23 +11,53 @@
 
 namespace sotto {
 
-// The number of columns of a tile in this process, or 0 if it has not been chosen yet. This is the only mutable global
-// of the library on x86-64.
-static constinit std::atomic<uint32_t> tile_columns = 0;
+// The layout of the tiles in this process, or null if it has not been chosen yet. This is the only mutable global of
+// the library.
+static constinit std::atomic<const TileLayout*> selected_layout = nullptr;
 
 bool select_linear_isa(Isa isa) {
   if (!linear_needs_packing(isa)) return true;
   const InstructionSet* row = find_row(isa);
   if (row == nullptr) return false;
-  uint32_t selected = 0;
-  return tile_columns.compare_exchange_strong(selected, row->int8->columns) || selected == row->int8->columns;
+  const TileLayout* selected = nullptr;
+  return selected_layout.compare_exchange_strong(selected, row->int8->layout) || selected == row->int8->layout;
 }
 
+static const TileLayout& selected_tiles() { return *selected_layout.load(std::memory_order_relaxed); }
+
 size_t packed_size(uint32_t inputs, uint32_t outputs) {
-  const size_t columns = tile_columns.load(std::memory_order_relaxed);
-  const size_t size = has_tiles(inputs) ? (outputs + columns - 1) / columns * int8_tile_size(columns, inputs)
-                                        : size_t{inputs} * outputs;
+  const TileLayout& tiles = selected_tiles();
+  const size_t size = tiles.has_tiles(inputs)
+                          ? (size_t{outputs} + tiles.columns - 1) / tiles.columns * tiles.tile_size(inputs)
+                          : size_t{inputs} * outputs;
   return (size + 63) / 64 * 64;
+}
+
+// Calls copy(input, offset, count) for every depth of a column: the weights of inputs input ... input + count - 1 are
+// at `offset` from the start of the tile. `count` is a constant, except at the end of the inputs.
+template <size_t kDepth, size_t kRotations, typename F>
+static void for_each_depth(size_t columns, size_t column, size_t inputs, F copy) {
+  constexpr size_t kGroup = kDepth * kRotations;
+  size_t offset = columns * sizeof(int32_t) + column * kDepth;
+  size_t group = 0;
+  for (; group + kGroup <= inputs; group += kGroup) {
+    for (size_t i = 0; i < kRotations; ++i, offset += columns * kDepth) {
+      copy(group + (column + i) % kRotations * kDepth, offset, kDepth);
+    }
+  }
+  for (size_t i = 0; i < kRotations; ++i, offset += columns * kDepth) {
+    const size_t input = group + (column + i) % kRotations * kDepth;
+    if (input < inputs) copy(input, offset, std::min(kDepth, inputs - input));
+  }
+}
+
+template <typename F>
+static void for_each_depth(const TileLayout& tiles, size_t column, size_t inputs, F copy) {
+  assert(tiles.rotations == (tiles.depth == 2 ? 4 : 1));
+  if (tiles.depth == 2) return for_each_depth<2, 4>(tiles.columns, column, inputs, copy);
+  if (tiles.depth == 4) return for_each_depth<4, 1>(tiles.columns, column, inputs, copy);
+  assert(tiles.depth == 8);
+  for_each_depth<8, 1>(tiles.columns, column, inputs, copy);
 }
 
 static int32_t sum_of(const int8_t* row, size_t count) {
@@ -37,35 +66,32 @@ static int32_t sum_of(const int8_t* row, size_t count) {
   return sum;
 }
 
-// Packs `columns` outputs, starting with `first`. The layer has only `count` of them.
-static void pack_tile(const LinearWeights& weights, size_t first, size_t count, size_t columns, uint8_t* tile) {
-  const size_t inputs = weights.inputs;
-  const int8_t* rows = weights.rows + first * inputs;
-  std::memset(tile, 0, int8_tile_size(columns, inputs));
+// Packs the outputs of a tile, starting with `first`. The layer has only `count` of them.
+static void pack_tile(const LinearWeights& weights, size_t first, size_t count, uint8_t* tile) {
+  const TileLayout& tiles = selected_tiles();
+  const size_t size = tiles.tile_size(weights.inputs);
+  std::memset(tile, 0, size);
   for (size_t c = 0; c < count; ++c) {
-    const int32_t minus_sum = -sum_of(rows + c * inputs, inputs);
+    const int8_t* row = weights.rows + (first + c) * weights.inputs;
+    const int32_t minus_sum = -sum_of(row, weights.inputs);
     std::memcpy(tile + c * sizeof minus_sum, &minus_sum, sizeof minus_sum);
+    for_each_depth(tiles, c, weights.inputs, [row, tile](size_t input, size_t offset, size_t bytes) {
+      std::memcpy(tile + offset, row + input, bytes);
+    });
   }
-  uint8_t* to = tile + columns * sizeof(int32_t);
-  size_t i = 0;
-  for (; i + kTileDepth <= inputs; i += kTileDepth, to += columns * kTileDepth) {
-    for (size_t c = 0; c < count; ++c) std::memcpy(to + c * kTileDepth, rows + c * inputs + i, kTileDepth);
-  }
-  if (i < inputs) {
-    for (size_t c = 0; c < count; ++c) std::memcpy(to + c * kTileDepth, rows + c * inputs + i, inputs - i);
-    to += columns * kTileDepth;
-  }
-  std::memcpy(to, weights.scales + first, count * sizeof(float));
-  if (weights.bias != nullptr) std::memcpy(to + columns * sizeof(float), weights.bias + first, count * sizeof(float));
+  uint8_t* biases = tile + size - tiles.columns * sizeof(float);
+  uint8_t* scales = biases - tiles.columns * sizeof(float);
+  std::memcpy(scales, weights.scales + first, count * sizeof(float));
+  if (weights.bias != nullptr) std::memcpy(biases, weights.bias + first, count * sizeof(float));
 }
 
 size_t pack_linear(const LinearWeights& weights, void* packed) {
-  const size_t columns = tile_columns.load(std::memory_order_relaxed);
+  const TileLayout& tiles = selected_tiles();
   auto* to = static_cast<uint8_t*>(packed);
-  if (has_tiles(weights.inputs)) {
-    for (size_t first = 0; first < weights.outputs; first += columns) {
-      pack_tile(weights, first, std::min<size_t>(columns, weights.outputs - first), columns, to);
-      to += int8_tile_size(columns, weights.inputs);
+  if (tiles.has_tiles(weights.inputs)) {
+    for (size_t first = 0; first < weights.outputs; first += tiles.columns) {
+      pack_tile(weights, first, std::min<size_t>(tiles.columns, weights.outputs - first), to);
+      to += tiles.tile_size(weights.inputs);
     }
   } else {
     std::memcpy(to, weights.rows, size_t{weights.inputs} * weights.outputs);
@@ -78,21 +104,17 @@ size_t pack_linear(const LinearWeights& weights, void* packed) {
   return size;
 }
 
-bool packed_rows_are_readable() { return true; }
-
 void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q) {
-  const size_t inputs = weights.inputs;
+  const TileLayout& tiles = selected_tiles();
   const auto* packed = static_cast<const uint8_t*>(weights.packed);
-  if (!has_tiles(weights.inputs)) {
-    std::memcpy(q, packed + output * inputs, inputs);
+  if (!tiles.has_tiles(weights.inputs)) {
+    std::memcpy(q, packed + output * weights.inputs, weights.inputs);
     return;
   }
-  const size_t columns = tile_columns.load(std::memory_order_relaxed);
-  const uint8_t* from = packed + output / columns * int8_tile_size(columns, inputs) + columns * sizeof(int32_t) +
-                        output % columns * kTileDepth;
-  for (size_t i = 0; i < inputs; i += kTileDepth, from += columns * kTileDepth) {
-    std::memcpy(q + i, from, std::min<size_t>(kTileDepth, inputs - i));
-  }
+  const uint8_t* tile = packed + output / tiles.columns * tiles.tile_size(weights.inputs);
+  for_each_depth(tiles, output % tiles.columns, weights.inputs, [q, tile](size_t input, size_t offset, size_t bytes) {
+    std::memcpy(q + input, tile + offset, bytes);
+  });
 }
 
 }  // namespace sotto

@@ -1,5 +1,4 @@
 # sotto_architecture: x86_64 or arm64, which have kernels of their own, or other, which runs the reference kernels.
-# sotto_has_xnnpack: XNNPACK multiplies the int8 linear layers, as it does on arm64.
 option(SOTTO_SIMD "Kernels for the CPU's instruction sets; OFF leaves the scalar code" ON)
 set(sotto_architecture ${CMAKE_SYSTEM_PROCESSOR})
 if(APPLE AND CMAKE_OSX_ARCHITECTURES)
@@ -13,8 +12,4 @@ elseif(sotto_architecture MATCHES "^(aarch64|arm64|ARM64)$")
   set(sotto_architecture arm64)
 else()
   set(sotto_architecture other)
-endif()
-set(sotto_has_xnnpack OFF)
-if(sotto_architecture STREQUAL "arm64")
-  set(sotto_has_xnnpack ON)
 endif()

@@ -1,5 +1,5 @@
-# sotto_dependencies: static libraries of pinned sources. arm64 multiplies by XNNPACK, which brings pthreadpool;
-# the other architectures use pthreadpool alone, and without SOTTO_THREADS nothing.
+# sotto_dependencies: static libraries of pinned sources. arm64 multiplies with microkernels of XNNPACK, and SOTTO_THREADS
+# needs pthreadpool.
 #
 # Taken from the first of
 #   1. an installed build of the same pins: SOTTO_DEPS_ROOT or a prefix CMake searches. A distribution's packages do not
@@ -21,17 +21,20 @@ set(SOTTO_DEPS_DIR "${deps_dir_default}" CACHE PATH "Where the dependencies are 
 
 find_library(SOTTO_LIBM m)
 mark_as_advanced(SOTTO_LIBM)
-if(sotto_has_xnnpack)
-  set(sotto_recipe xnnpack)
-  set(sotto_packages xnnpack pthreadpool cpuinfo fxdiv fp16)
-  set(sotto_archives XNNPACK microkernels-prod pthreadpool)  # kernels/xnnpack/process_state.cpp replaces cpuinfo
-  set(sotto_recipe_time "8 minutes of CPU time")
-elseif(SOTTO_THREADS)
+set(sotto_recipe)
+set(sotto_packages)
+set(sotto_archives)
+if(SOTTO_THREADS)
   set(sotto_recipe pthreadpool)
-  set(sotto_packages pthreadpool fxdiv)
-  set(sotto_archives pthreadpool)
-  set(sotto_recipe_time "5 seconds")
-else()
+  list(APPEND sotto_packages pthreadpool fxdiv)
+  list(APPEND sotto_archives pthreadpool)
+endif()
+if(sotto_architecture STREQUAL "arm64")
+  set(sotto_recipe xnnpack)
+  list(APPEND sotto_packages xnnpack)
+  list(APPEND sotto_archives xnnpack_gemm)
+endif()
+if(NOT sotto_recipe)
   set(SOTTO_DEPENDENCY_LIBRARIES)
   set(sotto_deps_prefix "")
   add_library(sotto_dependencies INTERFACE)
@@ -130,7 +133,7 @@ function(sotto_build_dependencies prefix options)
     list(APPEND sources "-D${upper}_SOURCE_DIR=${tree}")
   endforeach()
 
-  message(STATUS "Building ${sotto_recipe}, once for this toolchain (about ${sotto_recipe_time})")
+  message(STATUS "Building ${sotto_recipe}, once for this toolchain (a few seconds)")
   set(make_program)
   if(CMAKE_MAKE_PROGRAM)
     set(make_program "-DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM}")
@@ -238,11 +241,7 @@ foreach(library IN LISTS sotto_archives)
 endforeach()
 add_library(sotto_dependencies INTERFACE)
 target_include_directories(sotto_dependencies SYSTEM INTERFACE "${sotto_deps_prefix}/include")
-set(sotto_deps_definitions)
-if(sotto_recipe STREQUAL "xnnpack")
-  file(STRINGS "${sotto_deps_prefix}/share/sotto-dependencies/definitions.txt" sotto_deps_definitions)
-endif()
-target_compile_definitions(sotto_dependencies INTERFACE ${sotto_deps_definitions} PTHREADPOOL_NO_DEPRECATED_API=1)
+target_compile_definitions(sotto_dependencies INTERFACE PTHREADPOOL_NO_DEPRECATED_API=1)
 target_link_libraries(sotto_dependencies INTERFACE ${SOTTO_DEPENDENCY_LIBRARIES})
 if(SOTTO_THREADS)
   set(THREADS_PREFER_PTHREAD_FLAG ON)

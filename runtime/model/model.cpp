@@ -144,9 +144,7 @@ Status Model::load_linear(const Plan& plan, const ModelParams& params, size_t in
   uint8_t* const place = *memory;
   *memory += plan.memory_of_linear(index);
   if (plan.pack && weights->tiles == nullptr) {
-    if (pack_linear(*weights, place) == 0) {
-      return fail(error, Status::kInternal, "packing the weights failed");
-    }
+    pack_linear(*weights, place);
     weights->packed = place;
     release(params, range);
     return Status::kOk;
@@ -210,7 +208,7 @@ Status Model::init(const void* file, size_t file_size, const ModelParams& params
   if (plan.view.has_tied_head()) {
     model->token_embedding_.rows = model->head_.rows;
     model->token_embedding_.tiles = model->head_.tiles;
-    if (packed_rows_are_readable()) model->token_embedding_.packed = model->head_.packed;
+    model->token_embedding_.packed = model->head_.packed;
   }
   model->positions_ = plan.view.positions();
   model->final_norm_ = plan.view.final_norm();

@@ -111,10 +111,10 @@ Status check_dola(const SamplerParams& params, const Model& model, uint32_t feat
               model.config().layer_count);
 }
 
-Status contrast_layers(KvSequence* sequence, const Model& model, const SamplerParams& params, float* mixed) {
+void contrast_layers(KvSequence* sequence, const Model& model, const SamplerParams& params, float* mixed) {
   const Kernels& kernels = model.kernels();
   const Layers layers = candidate_layers(model, params.dola);
-  SOTTO_TRY(sequence->forward().compute_premature_logits(sequence->batch_row_count() - 1, layers.view()));
+  sequence->forward().compute_premature_logits(sequence->batch_row_count() - 1, layers.view());
   const std::span<const float> logits = sequence->logits();
   const LogProbabilities p(kernels, logits);
   const double own_entropy = entropy(kernels, logits, p);
@@ -138,7 +138,6 @@ Status contrast_layers(KvSequence* sequence, const Model& model, const SamplerPa
     mixed[i] =
         late >= floor ? static_cast<float>(late - q.of_logit(premature[i])) : -std::numeric_limits<float>::infinity();
   }
-  return Status::kOk;
 }
 
 }  // namespace sotto

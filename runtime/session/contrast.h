@@ -29,6 +29,6 @@ Status check_dola(const SamplerParams& params, const Model& model, uint32_t feat
 // several are equal, the lowest one. The result is mixed = ln p - ln q if p >= dola_relative_top * max p, and -infinity
 // otherwise. The logits must be present (KvSequence::ensure_logits()), and they are kept. `mixed` has one element per
 // token of the vocabulary.
-Status contrast_layers(KvSequence* sequence, const Model& model, const SamplerParams& params, float* mixed);
+void contrast_layers(KvSequence* sequence, const Model& model, const SamplerParams& params, float* mixed);
 
 }  // namespace sotto

@@ -180,7 +180,7 @@ Status Decoder::mix_logits(std::span<const float>* logits) {
   if (sampler_.params().dola != DolaLayers::kOff) {
     SOTTO_TRY(cancellation_->consume(kv.ensure_last_row(cancellation_->flag())));
     SOTTO_TRY(cancellation_->consume(kv.ensure_logits(cancellation_->flag())));
-    SOTTO_TRY(contrast_layers(&kv, *model_, sampler_.params(), mixed_logits_));
+    contrast_layers(&kv, *model_, sampler_.params(), mixed_logits_);
     *logits = {mixed_logits_, logits->size()};
   }
   TokenStream* guide = stream_->guide();

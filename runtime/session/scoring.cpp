@@ -29,9 +29,7 @@ class Scorer {
     const size_t rows = std::min(count, tokens->size() - 1);  // number of rows whose token has a successor
     const size_t max_rows = kv.forward().logit_row_count();
     for (size_t row = 0; row < rows; ++row) {
-      if (row % max_rows == 0) {
-        SOTTO_TRY(kv.compute_row_logits(row, std::min(max_rows, rows - row)));
-      }
+      if (row % max_rows == 0) kv.compute_row_logits(row, std::min(max_rows, rows - row));
       next_ = LogProbabilities(stream_.model().kernels(), kv.forward().logits(row % max_rows)).of((*tokens)[row + 1]);
       if (row + 1 < count) add(next_);
     }

@@ -160,10 +160,7 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
   layout(arena, model, params, session->stream_, session->stops_, session->decoder_, session->drafting_,
          session->beams_, session->search_);
   SOTTO_TRY(session->start_threads(params, error));
-  if (const Status status = session->stream_.init(session->pool_, error); status != Status::kOk) {
-    destroy_thread_pool(session->pool_);
-    return status;
-  }
+  session->stream_.init(session->pool_);
   session->memory_bytes_ = needed;
   session->decoder_.init(&session->stops_, &session->stream_, &session->output_, &session->cancellation_);
   session->drafting_.init(&session->decoder_, &session->stream_, &session->output_, &session->cancellation_);

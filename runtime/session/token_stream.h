@@ -92,7 +92,7 @@ class TokenStream {
   // The defaults in `params` must have been replaced by actual values.
   void layout(Arena& arena, const Model& model, const SessionParams& params);
   // Requires layout() over real memory. `pool` may be null.
-  Status init(ThreadPool* pool, Error* error) { return kv_.init(*model_, pool, error); }
+  void init(ThreadPool* pool) { kv_.init(*model_, pool); }
 
   const Model& model() const { return *model_; }
   const SessionParams& params() const { return params_; }

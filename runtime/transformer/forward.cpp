@@ -43,52 +43,40 @@ void Forward::layout(Arena& arena, const ModelConfig& config, const SessionParam
   scratch_ = arena.take<float>(rows * std::max(3 * width, inner));
   quantized_size_ = rows * std::max(width, inner) + kActivationPadding;
   quantized_ = arena.take<int8_t>(quantized_size_);
-  quantization_ = arena.take<RowQuantization>(rows + kQuantizationPadding);
+  quantization_ = arena.take<RowQuantization>(rows);
   scores_ = arena.take<float>(saturating_product(config.head_count, visible_count_));
   logits_ = arena.take<float>((logit_row_count_ + premature) * vocabulary_size_);
   layer_states_ = arena.take<float>(keeps_layers ? config.layer_count * state_rows_ * width : 0);
   const bool keeps_hidden = (features_ & kFeatureHiddenHistory) != 0;
   hidden_history_.layout(arena, keeps_hidden ? size_t{params.context_tokens} + beam_slots : 0, width);
-  operator_memory_ = arena.take<uint8_t>(kLinearSlotCount * kLinearOperatorBytes);
 }
 
-Status Forward::init(const Model& model, ThreadPool* pool, Error* error) {
+void Forward::init(const Model& model, ThreadPool* pool) {
   model_ = &model;
   pool_ = pool;
-  const ModelConfig& config = model.config();
-  const uint32_t width = config.embedding_size;
-  const uint32_t inner = config.feed_forward_size;
-  const struct {
-    uint32_t inputs, outputs;
-  } shapes[kLinearSlotCount] = {
-      {width, 3 * width}, {width, width}, {width, inner}, {inner, width}, {width, config.vocabulary_size}};
-  for (size_t i = 0; i < kLinearSlotCount; ++i) {
-    operators_[i] = create_linear_operator(shapes[i].inputs, shapes[i].outputs, model.isa(),
-                                           operator_memory_ + i * kLinearOperatorBytes);
-    if (operators_[i] == nullptr) {
-      return fail(error, Status::kInternal, "creating a linear operator failed");
-    }
-  }
-  return Status::kOk;
+  linear_kernels_ = linear_kernels(model.isa());
 }
 
 Status Forward::evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
                          const std::atomic<uint32_t>& cancelled) {
   const bool overwrites = first_position + tokens.size() > context_tokens_;
   SOTTO_TRY(evaluate_layers({tokens, first_position, {}}, overwrites, cancelled));
-  return want_logits ? compute_logits(tokens.size() - 1, 1) : Status::kOk;
+  if (want_logits) compute_logits(tokens.size() - 1, 1);
+  return Status::kOk;
 }
 
 Status Forward::evaluate_first_layers(int32_t token, uint32_t position, uint32_t layer_count,
                                       const std::atomic<uint32_t>& cancelled) {
   SOTTO_TRY(evaluate_layers({{&token, 1}, position, {}, layer_count}, /*overwrites=*/false, cancelled));
-  return compute_logits(0, 1);
+  compute_logits(0, 1);
+  return Status::kOk;
 }
 
 Status Forward::evaluate_beams(std::span<const BeamRow> rows, const std::atomic<uint32_t>& cancelled) {
   assert(!rows.empty() && rows.size() <= logit_row_count_);
   SOTTO_TRY(evaluate_layers({{}, 0, rows}, /*overwrites=*/false, cancelled));
-  return compute_logits(0, rows.size());
+  compute_logits(0, rows.size());
+  return Status::kOk;
 }
 
 Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const std::atomic<uint32_t>& cancelled) {
@@ -105,7 +93,7 @@ Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const std::
     if ((features_ & kFeatureDola) != 0) {
       std::copy_n(hidden_ + first_state_row_ * width, kept * width, layer_states_ + layer * state_rows_ * width);
     }
-    SOTTO_TRY(evaluate_layer(layer, layer + 1 == layer_count, batch));
+    evaluate_layer(layer, layer + 1 == layer_count, batch);
   }
   const bool is_whole = layer_count == model_->config().layer_count;
   if ((features_ & kFeatureHiddenHistory) == 0 || !is_whole) return Status::kOk;
@@ -118,44 +106,41 @@ Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const std::
 
 // Computes x += attention(norm(x)) and then x += feed_forward(norm(x)). Each step that changes x also computes the norm
 // for the next one.
-Status Forward::evaluate_layer(uint32_t index, bool is_last, const Batch& batch) {
+void Forward::evaluate_layer(uint32_t index, bool is_last, const Batch& batch) {
   const LayerView& layer = model_->layer(index);
   const size_t rows = batch.row_count();
 
-  SOTTO_TRY(multiply(kQkv, layer.attention_qkv, rows, scratch_));
+  multiply(layer.attention_qkv, rows, scratch_);
   attend(index, batch);
   quantize(sublayer_output_, model_->config().embedding_size, rows);
-  SOTTO_TRY(multiply(kAttentionOutput, layer.attention_output, rows, sublayer_output_));
+  multiply(layer.attention_output, rows, sublayer_output_);
   normalize(layer.feed_forward_norm, rows, sublayer_output_);
 
-  SOTTO_TRY(multiply(kUp, layer.feed_forward_up, rows, scratch_));
+  multiply(layer.feed_forward_up, rows, scratch_);
   activate(rows);
-  SOTTO_TRY(multiply(kDown, layer.feed_forward_down, rows, sublayer_output_));
+  multiply(layer.feed_forward_down, rows, sublayer_output_);
   if (is_last) {
     add_sublayer_output(rows);
   } else {
     normalize(model_->layer(index + 1).attention_norm, rows, sublayer_output_);
   }
-  return Status::kOk;
 }
 
-Status Forward::compute_logits(size_t first_row, size_t count) {
+void Forward::compute_logits(size_t first_row, size_t count) {
   assert(count <= logit_row_count_);
-  return multiply_head(hidden_ + first_row * model_->config().embedding_size, count, logits_);
+  multiply_head(hidden_ + first_row * model_->config().embedding_size, count, logits_);
 }
 
 void Forward::compute_allowed_logits(size_t row, const TokenMask& mask) {
   const size_t width = model_->config().embedding_size;
   final_norm(hidden_ + row * width, 1);
   quantize(sublayer_output_, width, 1);
-  run_linear_outputs(operators_[kHead], model_->head(), mask.words, quantized_, quantization_[0], logits_, scratch_);
+  run_linear_outputs(linear_kernels_, model_->head(), mask.words, quantized_, quantization_[0], logits_, scratch_);
 }
 
 bool Forward::should_restrict_logits(const TokenMask& mask) const {
   constexpr size_t kRestrictDivisor = 128;
   if (mask.allows_all()) return false;
-  const LinearWeights& head = model_->head();
-  if (head.packed != nullptr && !packed_rows_are_readable()) return false;
   size_t count = 0;
   for (size_t i = 0; i < TokenMask::word_count(mask.token_count); ++i) {
     count += static_cast<size_t>(std::popcount(mask.words[i]));
@@ -169,7 +154,7 @@ std::span<const float> Forward::final_states(size_t first_row, size_t count) {
   return {sublayer_output_, count * width};
 }
 
-Status Forward::compute_premature_logits(size_t row, std::span<const uint32_t> layers) {
+void Forward::compute_premature_logits(size_t row, std::span<const uint32_t> layers) {
   assert((features_ & kFeatureDola) != 0);
   assert(layers.size() <= premature_layer_count(model_->config().layer_count));
   assert(row >= first_state_row_ && row - first_state_row_ < state_rows_);
@@ -178,14 +163,14 @@ Status Forward::compute_premature_logits(size_t row, std::span<const uint32_t> l
     const size_t state = layers[i] * state_rows_ + row - first_state_row_;
     std::copy_n(layer_states_ + state * width, width, scratch_ + i * width);
   }
-  return multiply_head(scratch_, layers.size(), premature_logits(0).data());
+  multiply_head(scratch_, layers.size(), premature_logits(0).data());
 }
 
 // Computes logits = head(norm(x)).
-Status Forward::multiply_head(const float* x, size_t rows, float* logits) {
+void Forward::multiply_head(const float* x, size_t rows, float* logits) {
   final_norm(x, rows);
   quantize(sublayer_output_, model_->config().embedding_size, rows);
-  return multiply(kHead, model_->head(), rows, logits);
+  multiply(model_->head(), rows, logits);
 }
 
 // Computes sublayer_output = norm(x).
@@ -324,13 +309,11 @@ void Forward::quantize(const float* x, size_t width, size_t rows) {
   });
 }
 
-Status Forward::multiply(LinearSlot slot, const LinearWeights& weights, size_t rows, float* y) {
+void Forward::multiply(const LinearWeights& weights, size_t rows, float* y) {
   // The other buffer is free, because its contents have already been quantized or stored in the ring.
   float* workspace = y == scratch_ ? sublayer_output_ : scratch_;
   assert(linear_scratch_size(weights, rows) <= rows * weights.inputs * sizeof(float));
-  return run_linear(operators_[slot], weights, rows, quantized_, quantization_, y, workspace, pool_)
-             ? Status::kOk
-             : Status::kInternal;
+  run_linear(linear_kernels_, weights, rows, quantized_, quantization_, y, workspace, pool_);
 }
 
 }  // namespace sotto

@@ -37,7 +37,7 @@ class Forward {
  public:
   void layout(Arena& arena, const ModelConfig& config, const SessionParams& params);
   // Requires layout() over real memory. `pool` may be null.
-  Status init(const Model& model, ThreadPool* pool, Error* error);
+  void init(const Model& model, ThreadPool* pool);
 
   // Evaluates at most batch_tokens tokens at the positions first_position, first_position + 1, ... and stores their
   // keys and values in the ring. If `want_logits` is set, logits(0) are the logits after the last token. If `cancelled`
@@ -55,7 +55,7 @@ class Forward {
   Status evaluate_beams(std::span<const BeamRow> rows, const std::atomic<uint32_t>& cancelled);
 
   // Computes logits(0), logits(1), ... for at most logit_row_count() rows of the last batch, starting at first_row.
-  Status compute_logits(size_t first_row, size_t count);
+  void compute_logits(size_t first_row, size_t count);
   size_t logit_row_count() const { return logit_row_count_; }
   std::span<float> logits(size_t index) const { return {logits_ + index * vocabulary_size_, vocabulary_size_}; }
 
@@ -71,7 +71,7 @@ class Forward {
   // Applies the final norm and the head to a row's hidden state as it entered each of `layers`, which are at most
   // premature_layer_count() layers from 0 to layer_count - 1. The row must be one of the last draft_tokens + 1 rows of
   // the last batch. premature_logits(i) are the logits of layers[i]; logits() do not change. Requires kFeatureDola.
-  Status compute_premature_logits(size_t row, std::span<const uint32_t> layers);
+  void compute_premature_logits(size_t row, std::span<const uint32_t> layers);
   std::span<float> premature_logits(size_t index) const { return logits(logit_row_count_ + index); }
 
   const KvRing& ring() const { return ring_; }
@@ -80,12 +80,10 @@ class Forward {
  private:
   friend class KvSequenceImage;
 
-  // The five shapes that linear layers have.
-  enum LinearSlot { kQkv, kAttentionOutput, kUp, kDown, kHead, kLinearSlotCount };
   struct Batch;
 
   Status evaluate_layers(const Batch& batch, bool overwrites, const std::atomic<uint32_t>& cancelled);
-  Status evaluate_layer(uint32_t index, bool is_last, const Batch& batch);
+  void evaluate_layer(uint32_t index, bool is_last, const Batch& batch);
   void embed(const Batch& batch);
   void normalize(const NormView& norm, size_t rows, const float* sublayer_output);
   void attend(uint32_t layer, const Batch& batch);
@@ -96,10 +94,10 @@ class Forward {
   void attend_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row);
   void activate(size_t rows);
   void add_sublayer_output(size_t rows);
-  Status multiply_head(const float* x, size_t rows, float* logits);
+  void multiply_head(const float* x, size_t rows, float* logits);
   void final_norm(const float* x, size_t rows);
   void quantize(const float* x, size_t width, size_t rows);
-  Status multiply(LinearSlot slot, const LinearWeights& weights, size_t rows, float* y);
+  void multiply(const LinearWeights& weights, size_t rows, float* y);
 
   const Model* model_ = nullptr;
   ThreadPool* pool_ = nullptr;
@@ -122,8 +120,7 @@ class Forward {
   float* logits_ = nullptr;                  // (row, token): first the rows with logits, then the premature layers
   // (layer, row, embedding): the last rows of the batch as they entered the layer.
   float* layer_states_ = nullptr;
-  uint8_t* operator_memory_ = nullptr;
-  LinearOperator* operators_[kLinearSlotCount] = {};
+  LinearKernels linear_kernels_;
 };
 
 }  // namespace sotto

@@ -18,10 +18,6 @@ void KvSequence::layout(Arena& arena, const ModelConfig& config, const SessionPa
   forward_.layout(arena, config, params);
 }
 
-Status KvSequence::init(const Model& model, ThreadPool* pool, Error* error) {
-  return forward_.init(model, pool, error);
-}
-
 void KvSequence::clear() {
   token_count_ = 0;
   position_ = 0;
@@ -96,7 +92,8 @@ Status KvSequence::evaluate_batch(std::span<const int32_t> tokens, bool want_log
 Status KvSequence::ensure_logits(const std::atomic<uint32_t>& cancelled) {
   if (has_logits_) return Status::kOk;
   SOTTO_TRY(ensure_last_row(cancelled));
-  return compute_row_logits(batch_row_count_ - 1, 1);
+  compute_row_logits(batch_row_count_ - 1, 1);
+  return Status::kOk;
 }
 
 Status KvSequence::compute_allowed_logits(const TokenMask& mask, const std::atomic<uint32_t>& cancelled,
@@ -120,13 +117,12 @@ Status KvSequence::ensure_last_row(const std::atomic<uint32_t>& cancelled) {
   return status;
 }
 
-Status KvSequence::compute_row_logits(size_t first_row, size_t count) {
+void KvSequence::compute_row_logits(size_t first_row, size_t count) {
   assert(count > 0 && first_row + count <= batch_row_count_);
   has_logits_ = false;
   logit_row_ = draft_rows_ = 0;
-  SOTTO_TRY(forward_.compute_logits(first_row, count));
+  forward_.compute_logits(first_row, count);
   has_logits_ = first_row + 1 == batch_row_count_;
-  return Status::kOk;
 }
 
 // Once slots have been overwritten there is no capacity, because a draft would take a slot that tokens of the stream
@@ -151,7 +147,7 @@ Status KvSequence::evaluate_drafts(int32_t token, std::span<const int32_t> draft
   if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
   SOTTO_TRY(forward_.evaluate({draft_batch_, rows}, position_, /*want_logits=*/false, cancelled));
   // Every row needs logits, because the next token is drawn from those after the last accepted draft.
-  SOTTO_TRY(forward_.compute_logits(0, rows));
+  forward_.compute_logits(0, rows);
   draft_rows_ = rows;
   accept_draft(0);
   return Status::kOk;

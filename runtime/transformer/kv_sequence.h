@@ -33,7 +33,7 @@ class KvSequence {
   // The defaults in `params` must have been replaced by actual values.
   void layout(Arena& arena, const ModelConfig& config, const SessionParams& params);
   // Requires layout() over real memory. `pool` may be null.
-  Status init(const Model& model, ThreadPool* pool, Error* error);
+  void init(const Model& model, ThreadPool* pool) { forward_.init(model, pool); }
 
   void clear();
 
@@ -75,7 +75,7 @@ class KvSequence {
   size_t batch_row_count() const { return batch_row_count_; }
   // Computes the logits after at most forward().logit_row_count() rows of the last batch. Until the next call they are
   // forward().logits(0), logits(1), ... logits() are lost unless the first row is the last row of the batch.
-  Status compute_row_logits(size_t first_row, size_t count);
+  void compute_row_logits(size_t first_row, size_t count);
   // Evaluates the last token again if it is not the last row of the last batch.
   Status ensure_last_row(const std::atomic<uint32_t>& cancelled);
   Forward& forward() { return forward_; }

@@ -49,7 +49,7 @@ class Matrices {
     rows_.reserve(rows_.size() + kWeightPadding);
     weights_ = {shape.inputs, shape.outputs, rows_.data(), scales_.data(), bias_.data(), nullptr};
     if (packs_) {
-      if (pack_linear(weights_, copies_.bytes()) == 0) throw std::runtime_error("packing failed");
+      pack_linear(weights_, copies_.bytes());
     } else {
       std::memcpy(copies_.bytes(), rows_.data(), rows_.size());
     }
@@ -81,19 +81,15 @@ class Matrices {
 
 void run_shape(Isa isa, const LinearShape& shape, Pages pages, const Limits& limits, nlohmann::json* cases) {
   Matrices matrices(isa, shape, pages);
-  alignas(64) static uint8_t memory[kLinearOperatorBytes];
-  LinearOperator* op = create_linear_operator(shape.inputs, shape.outputs, isa, memory);
-  if (op == nullptr) throw std::runtime_error("creating a linear operator failed");
+  const LinearKernels kernels = linear_kernels(isa);
   const size_t most = *std::max_element(shape.batches.begin(), shape.batches.end());
   std::vector<int8_t> x(most * shape.inputs + kActivationPadding, 3);
-  std::vector<RowQuantization> quantization(most + kQuantizationPadding, {1, 0.01f});
+  std::vector<RowQuantization> quantization(most, {1, 0.01f});
   std::vector<float> y(most * shape.outputs);
   const Memory scratch(linear_scratch_size({shape.inputs, shape.outputs}, most), Pages::kHuge);
   for (const size_t batch : shape.batches) {
     const auto multiply = [&] {
-      if (!run_linear(op, matrices.next(), batch, x.data(), quantization.data(), y.data(), scratch.bytes(), nullptr)) {
-        throw std::runtime_error("a linear layer failed");
-      }
+      run_linear(kernels, matrices.next(), batch, x.data(), quantization.data(), y.data(), scratch.bytes(), nullptr);
     };
     multiply();
     const double read_ns = static_cast<double>(matrices.size()) / limits.bytes_per_second * 1e9;

@@ -64,7 +64,7 @@ struct Activations {
     std::uniform_real_distribution<float> scale(1e-3f, 1.0f);
     q.resize(rows * inputs + kActivationPadding, 77);
     for (size_t i = 0; i < rows * inputs; ++i) q[i] = static_cast<int8_t>(value(random));
-    for (size_t r = 0; r < rows + kQuantizationPadding; ++r) {
+    for (size_t r = 0; r < rows; ++r) {
       quantization.push_back({value(random), scale(random)});
     }
   }
@@ -73,22 +73,19 @@ struct Activations {
     Activations some = *this;
     some.q.resize(rows * inputs);
     some.q.resize(rows * inputs + kActivationPadding, 77);
-    some.quantization.resize(rows + kQuantizationPadding);
+    some.quantization.resize(rows);
     return some;
   }
 };
 
 std::vector<float> run(const Layer& layer, Isa isa, Activations x, size_t rows, ThreadPool* pool) {
-  alignas(64) static uint8_t memory[kLinearOperatorBytes];
-  LinearOperator* op = create_linear_operator(layer.weights.inputs, layer.weights.outputs, isa, memory);
-  EXPECT_NE(op, nullptr);
   constexpr size_t kCanary = 16;
   std::vector<float> y(rows * layer.weights.outputs + kCanary, -1.0f);
   // Memory that is not zero, with a canary after it.
   const size_t scratch_size = linear_scratch_size(layer.weights, rows);
   std::vector<uint8_t> storage(scratch_size + 128, 0xA5);
   auto* scratch = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
-  EXPECT_TRUE(run_linear(op, layer.weights, rows, x.q.data(), x.quantization.data(), y.data(), scratch, pool));
+  run_linear(linear_kernels(isa), layer.weights, rows, x.q.data(), x.quantization.data(), y.data(), scratch, pool);
   EXPECT_EQ(std::count(scratch + scratch_size, scratch + scratch_size + 64, 0xA5), 64);
   EXPECT_EQ(std::count(y.end() - kCanary, y.end(), -1.0f), kCanary);
   y.resize(y.size() - kCanary);
@@ -179,7 +176,7 @@ TEST(Linear, AvxVnniEqualsTheReferenceBitForBit) {
        std::vector<std::pair<uint32_t, uint32_t>>{{32, 8}, {39, 7}, {33, 17}, {520, 24}, {768, 130}, {1025, 9}}) {
     Layer layer(inputs, outputs, true, random);
     layer.pack();
-    const size_t columns = avxvnni::kInt8.columns;
+    const size_t columns = avxvnni::kInt8.layout->columns;
     const size_t tiles = (outputs + columns - 1) / columns;
     for (const size_t rows : kBatches) {
       const Activations x(rows, inputs, random);
@@ -205,7 +202,6 @@ TEST(Linear, AvxVnniEqualsTheReferenceBitForBit) {
 
 // Tests every number of outputs from none to all. Memory that must not be written is poisoned.
 TEST(Linear, SelectedOutputsEqualThoseOfTheWholeLayer) {
-  if (!packed_rows_are_readable()) GTEST_SKIP() << "this instruction set shuffles its rows";
   std::mt19937 random(11);
   for (const auto& [inputs, outputs] :
        std::vector<std::pair<uint32_t, uint32_t>>{{1, 1}, {31, 33}, {64, 257}, {255, 65}, {768, 130}}) {
@@ -213,8 +209,7 @@ TEST(Linear, SelectedOutputsEqualThoseOfTheWholeLayer) {
       Layer layer(inputs, outputs, with_bias, random);
       layer.pack();
       const Activations x(1, inputs, random);
-      alignas(64) static uint8_t memory[kLinearOperatorBytes];
-      const LinearOperator* op = create_linear_operator(inputs, outputs, isa_under_test, memory);
+      const LinearKernels kernels = linear_kernels(isa_under_test);
       for (const uint32_t share : {0u, 1u, 5u, 60u, 100u}) {
         std::vector<uint64_t> wanted((outputs + 63) / 64);
         std::vector<float> expected = run(layer, Isa::kReference, x, 1, nullptr);
@@ -227,7 +222,8 @@ TEST(Linear, SelectedOutputsEqualThoseOfTheWholeLayer) {
         }
         std::vector<float> y(outputs, -1.0f);
         std::vector<int8_t> scratch(inputs);
-        run_linear_outputs(op, layer.weights, wanted.data(), x.q.data(), x.quantization[0], y.data(), scratch.data());
+        run_linear_outputs(kernels, layer.weights, wanted.data(), x.q.data(), x.quantization[0], y.data(),
+                           scratch.data());
         ASSERT_EQ(std::memcmp(y.data(), expected.data(), outputs * sizeof(float)), 0)
             << inputs << " -> " << outputs << ", " << share << "% of them";
       }
@@ -235,26 +231,7 @@ TEST(Linear, SelectedOutputsEqualThoseOfTheWholeLayer) {
   }
 }
 
-TEST(Linear, OneOperatorServesManyLayers) {
-  std::mt19937 random(8);
-  Layer a(64, 40, true, random), b(64, 40, true, random);
-  a.pack();
-  b.pack();
-  alignas(64) static uint8_t memory[kLinearOperatorBytes];
-  LinearOperator* op = create_linear_operator(64, 40, isa_under_test, memory);
-  Activations x(5, 64, random);
-  std::vector<float> y(5 * 40);
-  alignas(64) static uint8_t scratch[5 * 64 * sizeof(float)];
-  ASSERT_LE(linear_scratch_size(a.weights, 5), sizeof scratch);
-  for (const Layer* layer : {&a, &b, &a}) {
-    Activations used = x;
-    ASSERT_TRUE(run_linear(op, layer->weights, 5, used.q.data(), used.quantization.data(), y.data(), scratch, nullptr));
-    EXPECT_EQ(y, run(*layer, Isa::kReference, x, 5, nullptr));
-  }
-}
-
 TEST(Linear, PackedRowsAreReadable) {
-  if (!packed_rows_are_readable()) GTEST_SKIP() << "this instruction set shuffles its rows";
   std::mt19937 random(10);
   for (const auto& [inputs, outputs] :
        std::vector<std::pair<uint32_t, uint32_t>>{{1, 1}, {8, 16}, {31, 33}, {100, 70}}) {
@@ -279,6 +256,27 @@ TEST(Linear, PackingIsReproducible) {
   const size_t used = pack_linear(layer.weights, again);
   EXPECT_EQ(std::memcmp(again, layer.weights.packed, used), 0);
   EXPECT_EQ(packed_layout_fingerprint(), packed_layout_fingerprint());
+}
+
+// Model files may contain packed weights. The values are of XNNPACK's own packing functions with the parameters of its
+// GEMM configurations.
+TEST(Linear, PackedBytesAreThoseOfXnnpack) {
+  const struct {
+    std::vector<Isa> isas;
+    uint64_t fingerprint;
+  } layouts[] = {
+      {{Isa::kNeon}, 0x1484afe7d57f38bd},
+      {{Isa::kNeonDotprod}, 0x7fccb907dfb4dd1d},
+      {{Isa::kNeonI8mm, Isa::kAvx512, Isa::kAvx512vnni, Isa::kAvx512amx}, 0x4f9f861e6f3d780d},
+      {{Isa::kAvx2}, 0x9b171dd157f20499},
+  };
+  size_t checked = 0;
+  for (const auto& [isas, fingerprint] : layouts) {
+    if (std::find(isas.begin(), isas.end(), isa_under_test) == isas.end()) continue;
+    EXPECT_EQ(packed_layout_fingerprint(), fingerprint);
+    ++checked;
+  }
+  EXPECT_EQ(checked, 1u);
 }
 
 TEST(Linear, AProcessKeepsItsInstructionSet) {

