@@ -46,6 +46,30 @@ Utf8Character decode_utf8(const char* bytes, size_t size) {
   return {code_point, lead.size, true, false};
 }
 
+uint32_t encode_utf8(uint32_t code_point, uint8_t bytes[4]) {
+  const auto tail = [&](uint32_t shift) { return static_cast<uint8_t>(0x80 | (code_point >> shift & 0x3F)); };
+  if (code_point < 0x80) {
+    bytes[0] = static_cast<uint8_t>(code_point);
+    return 1;
+  }
+  if (code_point < 0x800) {
+    bytes[0] = static_cast<uint8_t>(0xC0 | code_point >> 6);
+    bytes[1] = tail(0);
+    return 2;
+  }
+  if (code_point < 0x10000) {
+    bytes[0] = static_cast<uint8_t>(0xE0 | code_point >> 12);
+    bytes[1] = tail(6);
+    bytes[2] = tail(0);
+    return 3;
+  }
+  bytes[0] = static_cast<uint8_t>(0xF0 | code_point >> 18);
+  bytes[1] = tail(12);
+  bytes[2] = tail(6);
+  bytes[3] = tail(0);
+  return 4;
+}
+
 size_t find_invalid_utf8(std::span<const char> text) {
   size_t at = 0;
   while (at < text.size()) {

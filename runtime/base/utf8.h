@@ -7,6 +7,12 @@
 
 namespace sotto {
 
+inline constexpr uint32_t kMaxCodePoint = 0x10FFFF;
+
+inline bool is_scalar_value(uint32_t code_point) {
+  return code_point <= kMaxCodePoint && (code_point < 0xD800 || code_point > 0xDFFF);
+}
+
 // A decoded scalar value: the bytes [0, size) of the input, with size >= 1.
 struct Utf8Character {
   uint32_t code_point;  // valid only if `valid` is true
@@ -19,6 +25,9 @@ Utf8Character decode_utf8(const char* bytes, size_t size);
 
 // Returns whether a byte is one of a character after its first.
 constexpr bool is_continuation(char byte) { return (static_cast<uint8_t>(byte) & 0xC0) == 0x80; }
+
+// Writes the UTF-8 form of a scalar value and returns its size.
+uint32_t encode_utf8(uint32_t code_point, uint8_t bytes[4]);
 
 // Returns the offset of the first byte that is not part of valid UTF-8, or text.size().
 size_t find_invalid_utf8(std::span<const char> text);

@@ -59,30 +59,6 @@ void complement_code_points(GrowingArray<Interval>& intervals, uint32_t begin) {
   normalize_code_points(intervals, begin);
 }
 
-uint32_t encode_utf8(uint32_t code_point, uint8_t bytes[4]) {
-  const auto tail = [&](uint32_t shift) { return static_cast<uint8_t>(0x80 | (code_point >> shift & 0x3F)); };
-  if (code_point < 0x80) {
-    bytes[0] = static_cast<uint8_t>(code_point);
-    return 1;
-  }
-  if (code_point < 0x800) {
-    bytes[0] = static_cast<uint8_t>(0xC0 | code_point >> 6);
-    bytes[1] = tail(0);
-    return 2;
-  }
-  if (code_point < 0x10000) {
-    bytes[0] = static_cast<uint8_t>(0xE0 | code_point >> 12);
-    bytes[1] = tail(6);
-    bytes[2] = tail(0);
-    return 3;
-  }
-  bytes[0] = static_cast<uint8_t>(0xF0 | code_point >> 18);
-  bytes[1] = tail(12);
-  bytes[2] = tail(6);
-  bytes[3] = tail(0);
-  return 4;
-}
-
 // Splits the interval in two if the UTF-8 forms of its code points differ in length, or are not all byte sequences
 // after a common prefix. The upper part is pushed on the stack.
 bool Utf8Sequences::split(Interval* interval) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/base/utf8.h"
 #include "runtime/base/workspace.h"
 
 namespace sotto {
@@ -14,12 +15,7 @@ struct Interval {
   uint32_t last;  // the last code point of the interval, inclusive
 };
 
-inline constexpr uint32_t kMaxCodePoint = 0x10FFFF;
 inline constexpr Interval kAllCodePoints[] = {{0, kMaxCodePoint}};
-
-inline bool is_scalar_value(uint32_t code_point) {
-  return code_point <= kMaxCodePoint && (code_point < 0xD800 || code_point > 0xDFFF);
-}
 
 // Sorts and merges the intervals from `begin` on, and removes the surrogates.
 void normalize_code_points(GrowingArray<Interval>& intervals, uint32_t begin);
@@ -29,9 +25,6 @@ void complement_code_points(GrowingArray<Interval>& intervals, uint32_t begin);
 
 // Sorts and merges intervals of arbitrary numbers.
 void normalize_intervals(GrowingArray<Interval>& intervals, uint32_t begin);
-
-// Writes the UTF-8 form of a scalar value and returns its size.
-uint32_t encode_utf8(uint32_t code_point, uint8_t bytes[4]);
 
 // A range of bytes for each position. Together they describe the UTF-8 forms of a part of an interval.
 struct ByteSequence {
