@@ -101,7 +101,7 @@ void check_head(const CheckpointInfo& info) {
 void check_tokenizer(const TokenizerView* tokenizer) {
   if (tokenizer == nullptr) return;
   const bool is_gpt2 = tokenizer->model == TokenizerModel::kByteBpe && tokenizer->split_steps.empty() &&
-                       tokenizer->removed_characters.empty() && tokenizer->replaced_characters.empty();
+                       tokenizer->normalizer.is_empty();
   if (!is_gpt2) throw std::runtime_error("only tokenizers with byte-level BPE and GPT-2's pattern can be exported");
 }
 

@@ -65,6 +65,60 @@ Offset<format::SamplingDefaults> put(FlatBufferBuilder& builder, const Recommend
   return table.Finish();
 }
 
+// Arrays that the tokenizer does not use are absent.
+template <typename T>
+Offset<flatbuffers::Vector<T>> put_some(FlatBufferBuilder& builder, const std::vector<T>& values) {
+  return values.empty() ? Offset<flatbuffers::Vector<T>>() : builder.CreateVector(values);
+}
+
+Offset<flatbuffers::Vector<uint8_t>> put_some(FlatBufferBuilder& builder, const std::vector<char>& bytes) {
+  return put_some(builder, std::vector<uint8_t>(bytes.begin(), bytes.end()));
+}
+
+struct CharacterOffsets {
+  Offset<flatbuffers::Vector<uint32_t>> removed;
+  Offset<flatbuffers::Vector<uint32_t>> replaced;
+  Offset<flatbuffers::Vector<uint32_t>> offsets;
+  Offset<flatbuffers::Vector<uint8_t>> bytes;
+
+  template <typename Table>
+  void add_to(Table* table) const {
+    table->add_removed_characters(removed);
+    table->add_replaced_characters(replaced);
+    table->add_replacement_offsets(offsets);
+    table->add_replacement_bytes(bytes);
+  }
+};
+
+CharacterOffsets put(FlatBufferBuilder& builder, const NormalizerData::Characters& characters) {
+  return {put_some(builder, characters.removed), put_some(builder, characters.replaced),
+          put_some(builder, characters.offsets), put_some(builder, characters.bytes)};
+}
+
+// Puts the steps after the first character map. Without them the table is absent.
+Offset<format::Normalizer> put(FlatBufferBuilder& builder, const NormalizerData& normalizer) {
+  NormalizerView rest = normalizer.view();
+  rest.characters = {};
+  if (rest.is_empty()) return {};
+  const auto trie = put_some(builder, normalizer.rule_trie);
+  const auto texts = put_some(builder, normalizer.rule_texts);
+  const auto graphemes = put_some(builder, normalizer.graphemes);
+  const auto classes = put_some(builder, normalizer.combining_classes);
+  std::vector<format::Composition> pairs;
+  for (const Composition& pair : normalizer.compositions) pairs.emplace_back(pair.first, pair.second, pair.result);
+  const auto compositions = builder.CreateVectorOfStructs(pairs);
+  const CharacterOffsets characters = put(builder, normalizer.last_characters);
+  format::NormalizerBuilder table(builder);
+  table.add_rule_trie(trie);
+  table.add_rule_texts(texts);
+  table.add_graphemes(graphemes);
+  table.add_combining_classes(classes);
+  table.add_compositions(compositions);
+  table.add_space_rules(normalizer.space_rules);
+  characters.add_to(&table);
+  return table.Finish();
+}
+
 Offset<format::Tokenizer> put(FlatBufferBuilder& builder, const TokenizerData& tokenizer) {
   std::vector<uint8_t> kinds;
   for (const TokenKind kind : tokenizer.token_kinds) kinds.push_back(static_cast<uint8_t>(kind));
@@ -82,19 +136,10 @@ Offset<format::Tokenizer> put(FlatBufferBuilder& builder, const TokenizerData& t
   const auto token_merges = builder.CreateVector(tokenizer.token_merges);
   const auto sorted_tokens = builder.CreateVector(tokenizer.sorted_tokens);
   const auto added_tokens = builder.CreateVector(tokenizer.added_tokens);
-  // Unused fields are omitted.
-  const auto put_some = [&builder](const auto& values) {
-    using Value = typename std::decay_t<decltype(values)>::value_type;
-    return values.empty() ? Offset<flatbuffers::Vector<Value>>() : builder.CreateVector(values);
-  };
-  const auto split_steps = put_some(tokenizer.split_steps);
-  const auto removed = put_some(tokenizer.removed_characters);
-  const auto replaced = put_some(tokenizer.replaced_characters);
-  const bool has_replacements = !tokenizer.replaced_characters.empty();
-  const auto offsets = put_some(has_replacements ? tokenizer.replacement_offsets : std::vector<uint32_t>());
-  const auto replacement_bytes =
-      put_some(std::vector<uint8_t>(tokenizer.replacement_bytes.begin(), tokenizer.replacement_bytes.end()));
-  const auto scores = put_some(tokenizer.token_scores);
+  const auto split_steps = put_some(builder, tokenizer.split_steps);
+  const CharacterOffsets characters = put(builder, tokenizer.normalizer.characters);
+  const auto normalizer = put(builder, tokenizer.normalizer);
+  const auto scores = put_some(builder, tokenizer.token_scores);
 
   format::TokenizerBuilder table(builder);
   table.add_token_offsets(token_offsets);
@@ -110,10 +155,8 @@ Offset<format::Tokenizer> put(FlatBufferBuilder& builder, const TokenizerData& t
   table.add_split_steps(split_steps);
   table.add_model(static_cast<format::TokenizerModel>(tokenizer.model));
   table.add_word_space(static_cast<format::WordSpace>(tokenizer.word_space));
-  table.add_removed_characters(removed);
-  table.add_replaced_characters(replaced);
-  table.add_replacement_offsets(offsets);
-  table.add_replacement_bytes(replacement_bytes);
+  characters.add_to(&table);
+  table.add_normalizer(normalizer);
   table.add_token_scores(scores);
   table.add_unknown_score(tokenizer.unknown_score);
   table.add_unknown_token(tokenizer.unknown_token);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "converters/tensors/crc32c.h"
+#include "converters/tensors/wire_format.h"
 
 namespace sotto {
 namespace {
@@ -16,73 +17,6 @@ constexpr uint64_t kIndexLimit = 100'000'000;
 constexpr uint64_t kFooterSize = 48;
 constexpr uint64_t kTableMagic = 0xDB4775248B80FB57;
 constexpr uint32_t kShardLimit = 1 << 16;
-
-// Takes numbers from the front of a string of bytes. Messages begin with `where`.
-class Bytes {
- public:
-  Bytes(std::string_view bytes, std::string where) : rest_(bytes), where_(std::move(where)) {}
-
-  bool empty() const { return rest_.empty(); }
-  [[noreturn]] void fail(const std::string& what) const { fail_at(where_, what); }
-
-  std::string_view take(uint64_t size) {
-    if (size > rest_.size()) fail("damaged: it ends " + std::to_string(size - rest_.size()) + " bytes too early");
-    const std::string_view bytes = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return bytes;
-  }
-
-  template <typename T>
-  T fixed() {
-    T value;
-    std::memcpy(&value, take(sizeof value).data(), sizeof value);
-    return value;
-  }
-
-  // A number of the form of LevelDB and Protocol Buffers: 7 bits per byte, the least significant ones first.
-  uint64_t varint() {
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-      const auto byte = fixed<uint8_t>();
-      value |= uint64_t{byte & 0x7Fu} << shift;
-      if (byte < 0x80) return value;
-    }
-    fail("damaged: a number has more than 64 bits");
-  }
-
- private:
-  std::string_view rest_;
-  std::string where_;
-};
-
-// Calls `field(number, value, bytes)` for each field of a message of Protocol Buffers. `value` is the number that a
-// field holds, and `bytes` its string or message.
-template <typename Field>
-void read_message(Bytes message, Field field) {
-  enum WireType { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
-  while (!message.empty()) {
-    const uint64_t tag = message.varint();
-    uint64_t value = 0;
-    std::string_view bytes;
-    switch (tag % 8) {
-      case kVarint:
-        value = message.varint();
-        break;
-      case kFixed64:
-        value = message.fixed<uint64_t>();
-        break;
-      case kBytes:
-        bytes = message.take(message.varint());
-        break;
-      case kFixed32:
-        value = message.fixed<uint32_t>();
-        break;
-      default:
-        message.fail("damaged: a field of type " + std::to_string(tag % 8));
-    }
-    field(tag / 8, value, bytes);
-  }
-}
 
 struct Block {
   uint64_t offset = 0;

@@ -157,13 +157,7 @@ void Builder::put_tokens() {
   }
   data_.byte_tokens.assign(description_.byte_tokens.begin(), description_.byte_tokens.end());
   data_.split_steps = description_.split_steps;
-  data_.removed_characters = description_.removed_characters;
-  for (const auto& [character, text] : description_.replacements) {
-    data_.replaced_characters.push_back(character);
-    data_.replacement_offsets.push_back(static_cast<uint32_t>(data_.replacement_bytes.size()));
-    data_.replacement_bytes.insert(data_.replacement_bytes.end(), text.begin(), text.end());
-  }
-  data_.replacement_offsets.push_back(static_cast<uint32_t>(data_.replacement_bytes.size()));
+  data_.normalizer = description_.normalizer;
   data_.token_scores = description_.token_scores;
   static_cast<TokenizerSettings&>(data_) = description_;
   sort_by_bytes(&data_.added_tokens);
@@ -207,6 +201,18 @@ TokenizerData Builder::build() {
 
 }  // namespace
 
+void NormalizerData::Characters::replace(uint32_t code_point, std::string_view text) {
+  if (replaced.empty()) offsets.push_back(0);
+  replaced.push_back(code_point);
+  bytes.insert(bytes.end(), text.begin(), text.end());
+  offsets.push_back(static_cast<uint32_t>(bytes.size()));
+}
+
+NormalizerView NormalizerData::view() const {
+  return {characters.view(), rule_trie,    rule_texts,  graphemes,
+          combining_classes, compositions, space_rules, last_characters.view()};
+}
+
 TokenizerView TokenizerData::unverified_view() const {
   TokenizerView view;
   view.token_count = static_cast<uint32_t>(token_kinds.size());
@@ -220,10 +226,7 @@ TokenizerView TokenizerData::unverified_view() const {
   view.sorted_tokens = sorted_tokens;
   view.added_tokens = added_tokens;
   view.split_steps = split_steps;
-  view.removed_characters = removed_characters;
-  view.replaced_characters = replaced_characters;
-  view.replacement_offsets = replacement_offsets;
-  view.replacement_bytes = replacement_bytes;
+  view.normalizer = normalizer.view();
   view.token_scores = token_scores;
   view.unknown_score = unknown_score;
   view.unknown_token = unknown_token;

@@ -3,10 +3,10 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/model/tokenizer_view.h"
@@ -24,6 +24,30 @@ struct TokenizerSettings {
   WordSpace word_space = WordSpace::kNone;
 };
 
+// The arrays that NormalizerView refers to.
+struct NormalizerData {
+  struct Characters {
+    std::vector<uint32_t> removed;
+    std::vector<uint32_t> replaced;
+    std::vector<uint32_t> offsets;
+    std::vector<char> bytes;
+
+    void replace(uint32_t code_point, std::string_view text);  // in ascending order
+    CharacterMap view() const { return {removed, replaced, offsets, bytes}; }
+  };
+
+  Characters characters;
+  std::vector<uint32_t> rule_trie;
+  std::vector<char> rule_texts;
+  std::vector<uint32_t> graphemes;
+  std::vector<uint32_t> combining_classes;
+  std::vector<Composition> compositions;
+  uint8_t space_rules = 0;
+  Characters last_characters;
+
+  NormalizerView view() const;
+};
+
 struct TokenizerDescription : TokenizerSettings {
   struct Token {
     std::string bytes;
@@ -37,9 +61,8 @@ struct TokenizerDescription : TokenizerSettings {
   std::array<uint32_t, 256> byte_tokens;  // kNoToken if no token is this byte, or none is for unknown characters
   std::vector<TokenMerge> merges;         // in rank order; of equal pairs the last one is used
   std::vector<uint32_t> split_steps;
-  std::vector<uint32_t> removed_characters;
-  std::map<uint32_t, std::string> replacements;  // by code point
-  std::vector<double> token_scores;              // kUnigram: one per token
+  NormalizerData normalizer;
+  std::vector<double> token_scores;  // kUnigram: one per token
 };
 
 // The arrays that TokenizerView refers to.
@@ -54,10 +77,7 @@ struct TokenizerData : TokenizerSettings {
   std::vector<uint32_t> sorted_tokens;
   std::vector<uint32_t> added_tokens;
   std::vector<uint32_t> split_steps;
-  std::vector<uint32_t> removed_characters;
-  std::vector<uint32_t> replaced_characters;
-  std::vector<uint32_t> replacement_offsets;
-  std::vector<char> replacement_bytes;
+  NormalizerData normalizer;
   std::vector<double> token_scores;
   std::vector<std::string> notes;  // remarks for the user, not part of the view
 

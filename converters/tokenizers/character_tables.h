@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/model/tokenizer_view.h"
+
 namespace sotto {
 
 // The general categories in the order of their numbers.
@@ -29,9 +31,25 @@ struct CharacterMapping {
   const char* text;  // UTF-8
 };
 
-// The canonical decompositions (without Hangul syllables) and the lower case of characters.
+// Parts of grapheme clusters (Unicode Standard Annex 29), as ranges in the form of kCharacterRanges: 1 for characters
+// that continue a cluster, 2 for those that prepend themselves to one, 4 for pictographs, 8 for controls.
+inline constexpr size_t kClusterRangeCount = 1016;
+extern const uint32_t kClusterRanges[kClusterRangeCount];
+
+// Canonical combining classes: (first code point) << 8 | class.
+inline constexpr size_t kCombiningClassCount = 499;
+extern const uint32_t kCombiningClasses[kCombiningClassCount];
+
+// The canonical compositions, except those of Hangul syllables.
+inline constexpr size_t kCompositionCount = 940;
+extern const Composition kCompositions[kCompositionCount];
+
+// The canonical decompositions, except those of Hangul syllables; the compatibility decompositions that differ from
+// them; and the lower case of characters.
 inline constexpr size_t kDecompositionCount = 2060;
 extern const CharacterMapping kDecompositions[kDecompositionCount];
+inline constexpr size_t kCompatibilityDecompositionCount = 3678;
+extern const CharacterMapping kCompatibilityDecompositions[kCompatibilityDecompositionCount];
 inline constexpr size_t kLowerCaseCount = 1488;
 extern const CharacterMapping kLowerCase[kLowerCaseCount];
 

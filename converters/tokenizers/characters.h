@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "converters/tokenizers/character_tables.h"
@@ -18,12 +19,12 @@ CharacterSet complement(const CharacterSet& set);
 CharacterSet unite(const CharacterSet& a, const CharacterSet& b);
 bool contains(const CharacterSet& set, uint32_t code_point);
 
-// Returns the characters whose properties (kCharacterRanges) satisfy `is_member`.
+// Returns the characters whose properties satisfy `is_member`.
 template <typename Predicate>
-CharacterSet set_of(Predicate is_member) {
+CharacterSet set_of(Predicate is_member, std::span<const uint32_t> ranges = kCharacterRanges) {
   CharacterSet set;
   bool inside = false;
-  for (const uint32_t range : kCharacterRanges) {
+  for (const uint32_t range : ranges) {
     if (is_member(range & ((1u << kPropertyBits) - 1)) == inside) continue;
     inside = !inside;
     set.push_back(range >> kPropertyBits);

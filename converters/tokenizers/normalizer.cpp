@@ -1,15 +1,17 @@
 #include "converters/tokenizers/normalizer.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
+#include <iterator>
 #include <span>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
 
 #include "converters/tokenizers/json_members.h"
+#include "converters/tokenizers/pattern.h"
 #include "runtime/base/utf8.h"
-#include "runtime/grammar/automata/code_points.h"
 
 namespace sotto {
 namespace {
@@ -45,13 +47,18 @@ CodePoints mapped(std::span<const CharacterMapping> table, uint32_t character) {
   return decode(found->text);
 }
 
+// A grapheme cluster (Unicode Standard Annex 29) as far as it matters for clusters of less than 6 bytes: those of
+// Hangul and of regional indicators are longer.
+constexpr const char* kGraphemeCluster =
+    R"(\r\n|\p{cluster_control}|\p{cluster_prepend}*(?:\p{cluster_pictograph}(?:\p{cluster_extend}*\x{200D}\p{cluster_pictograph})*|[^\p{cluster_control}\p{cluster_prepend}])\p{cluster_extend}*|\p{cluster_prepend}+)";
+
 constexpr uint32_t kHangulVowels = 21, kHangulTrails = 28;
 constexpr uint32_t kHangulFirst = 0xAC00, kHangulEnd = kHangulFirst + 19 * kHangulVowels * kHangulTrails;
 
-// The canonical decomposition. Hangul syllables are decomposed arithmetically (Unicode 3.12).
-CodePoints decompose(uint32_t character) {
+// Returns the canonical decomposition of a Hangul syllable (Unicode 3.12).
+CodePoints decompose_hangul(uint32_t character) {
   constexpr uint32_t kLead = 0x1100, kVowel = 0x1161, kTrail = 0x11A7;
-  if (character < kHangulFirst || character >= kHangulEnd) return mapped(kDecompositions, character);
+  if (character < kHangulFirst || character >= kHangulEnd) return {character};
   const uint32_t syllable = character - kHangulFirst;
   CodePoints result = {kLead + syllable / (kHangulVowels * kHangulTrails),
                        kVowel + syllable / kHangulTrails % kHangulVowels};
@@ -59,18 +66,133 @@ CodePoints decompose(uint32_t character) {
   return result;
 }
 
-class Reader {
+// Changes of single characters, one after the other, which become one table.
+class CharacterSteps {
  public:
-  Normalizer read(const json& component) {
-    if (component.is_null()) return {};
-    add(component);
-    if (is_decomposed_) reject("normalizer NFD without StripAccents");
-    make_table();
-    return std::move(result_);
+  bool is_empty() const { return steps_.empty() && !isolates_chinese_; }
+
+  // Replaces characters by the rows of a table.
+  void add(std::span<const CharacterMapping> table) {
+    for (const CharacterMapping& mapping : table) add_edges(range_set(mapping.code_point, mapping.code_point));
+    steps_.emplace_back([table](uint32_t character) { return mapped(table, character); });
+  }
+  // Replaces each character of a set by the same text.
+  void add(CharacterSet set, CodePoints text) {
+    add_edges(set);
+    steps_.emplace_back([changed = std::move(set), to = std::move(text)](uint32_t c) {
+      return contains(changed, c) ? to : CodePoints{c};
+    });
+  }
+  void add_hangul() {
+    add_edges({kHangulFirst, kHangulEnd});
+    steps_.emplace_back(decompose_hangul);
+  }
+  // Puts spaces around Chinese characters, unless the steps change them.
+  void isolate_chinese() { isolates_chinese_ = true; }
+
+  NormalizerData::Characters table() {
+    NormalizerData::Characters result;
+    const CharacterSet chinese = isolates_chinese_ ? chinese_characters() : CharacterSet();
+    add_edges(chinese);
+    add_edges({0});
+    std::sort(edges_.begin(), edges_.end());
+    edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
+    bool is_removing = false;
+    for (size_t i = 0; i < edges_.size() && edges_[i] < kCodePointEnd; ++i) {
+      const uint32_t first = edges_[i];
+      const uint32_t end = i + 1 < edges_.size() ? edges_[i + 1] : kCodePointEnd;
+      for (uint32_t character = first; character < end; ++character) {
+        const CodePoints text = normalize(character, chinese);
+        if (text.empty() != is_removing) {
+          is_removing = !is_removing;
+          result.removed.push_back(character);
+        }
+        if (text.empty() || text == CodePoints{character}) break;  // as are all others up to the next edge
+        if (is_scalar_value(character)) result.replace(character, encode(text));
+      }
+    }
+    if (is_removing) result.removed.push_back(kCodePointEnd);
+    return result;
   }
 
  private:
   using Step = std::function<CodePoints(uint32_t)>;
+
+  void add_edges(const CharacterSet& set) { edges_.insert(edges_.end(), set.begin(), set.end()); }
+
+  CodePoints normalize(uint32_t character, const CharacterSet& chinese) const {
+    CodePoints text = {character};
+    for (const Step& step : steps_) {
+      CodePoints next;
+      for (const uint32_t each : text) {
+        const CodePoints part = step(each);
+        next.insert(next.end(), part.begin(), part.end());
+      }
+      text = std::move(next);
+    }
+    if (contains(chinese, character) && !(text.size() == 1 && contains(chinese, text[0]))) {
+      text.insert(text.begin(), ' ');
+      text.push_back(' ');
+    }
+    return text;
+  }
+
+  std::vector<Step> steps_;
+  std::vector<uint32_t> edges_;  // code points that the steps may treat otherwise than the ones before them
+  bool isolates_chinese_ = false;
+};
+
+// Returns the bytes that a text in base64 stands for (RFC 4648).
+std::string decode_base64(std::string_view text) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  while (text.ends_with('=')) text.remove_suffix(1);
+  std::string bytes;
+  uint32_t bits = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const size_t digit = kDigits.find(text[i]);
+    if (digit == std::string_view::npos) throw std::runtime_error("\"precompiled_charsmap\" is not base64");
+    bits = bits << 6 | static_cast<uint32_t>(digit);
+    if (i % 4 != 0) bytes.push_back(static_cast<char>(bits >> (6 - 2 * (i % 4))));
+  }
+  return bytes;
+}
+
+class Reader {
+ public:
+  Normalizer read(const json& component, const std::string& space) {
+    if (!component.is_null()) add(component);
+    if (!prepended_.empty() && result_.space.empty()) reject("normalizer Prepend without Replace");
+    result_.prepends_space = !prepended_.empty();
+    if (result_.space.empty()) result_.space = space;
+    if (result_.space != space && !space.empty()) reject("two characters in place of a space");
+    if (!result_.space.empty()) {
+      // Names of tokens have a space in the place of this character, so texts must have it too.
+      const CodePoints symbol = decode(result_.space);
+      if (symbol.size() != 1) reject("a replacement for spaces that is not a character");
+      const bool is_last = (tables().space_rules & kMergeSpaces) != 0 || !tables().rule_trie.empty();
+      (is_last ? last_ : first_).add(range_set(symbol[0], symbol[0]), {' '});
+    }
+    tables().characters = first_.table();
+    tables().last_characters = last_.table();
+    if (form_ != Form::kNone) {
+      tables().combining_classes.assign(std::begin(kCombiningClasses), std::end(kCombiningClasses));
+    }
+    if (form_ == Form::kComposed) {
+      tables().compositions.assign(std::begin(kCompositions), std::end(kCompositions));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  enum class Form { kNone, kDecomposed, kComposed };
+
+  NormalizerData& tables() { return result_.tables; }
+
+  // Returns the table to which further changes of characters belong.
+  CharacterSteps& next_table() {
+    const bool is_last = form_ == Form::kComposed || !tables().rule_trie.empty() || tables().space_rules != 0;
+    return is_last || !last_.is_empty() ? last_ : first_;
+  }
 
   void add(const json& component) {
     if (!component.is_object()) throw std::runtime_error("normalizer is not an object");
@@ -82,125 +204,138 @@ class Reader {
     } else if (type == "BertNormalizer") {
       add_bert(component);
     } else if (type == "Lowercase") {
-      add_lower_case();
-    } else if (type == "NFD") {
-      is_decomposed_ = true;
-      add_decomposition();
+      next_table().add(kLowerCase);
+    } else if (type == "Nmt") {
+      add_nmt();
+    } else if (type == "NFC" || type == "NFD" || type == "NFKC" || type == "NFKD") {
+      add_form(type);
+    } else if (type == "Precompiled") {
+      add_precompiled(component);
     } else if (type == "StripAccents") {
-      is_decomposed_ = false;
-      add_removal(set_of([](uint32_t properties) { return (properties & kAccentBit) != 0; }));
+      CharacterSteps& table = next_table();
+      if (form_ == Form::kDecomposed) form_ = Form::kNone;  // the marks that remain are in order
+      table.add(set_of([](uint32_t properties) { return (properties & kAccentBit) != 0; }), {});
     } else if (type == "Prepend") {
       prepended_ = text_member(component, "prepend");
       if (!result_.space.empty()) reject("normalizer Prepend after Replace");
     } else if (type == "Replace") {
       add_replace(component);
+    } else if (type == "Strip") {
+      add_space_rules((flag_member(component, "strip_left") ? kStripStart : 0) |
+                      (flag_member(component, "strip_right") ? kStripEnd : 0) | kStripWhiteSpace);
     } else {
       reject("normalizer " + type);
     }
   }
 
   void add_bert(const json& component) {
+    CharacterSteps& table = next_table();
     const bool lower_case = flag_member(component, "lowercase", true);
     if (flag_member(component, "clean_text", true)) {
-      add_removal(set_of([](uint32_t properties) { return (properties & kBertControlBit) != 0; }));
-      add_step(set_of([](uint32_t properties) { return (properties & kBertSpaceBit) != 0; }), CodePoints{' '});
+      table.add(set_of([](uint32_t properties) { return (properties & kBertControlBit) != 0; }), {});
+      table.add(set_of([](uint32_t properties) { return (properties & kBertSpaceBit) != 0; }), {' '});
     }
-    result_.isolates_chinese |= flag_member(component, "handle_chinese_chars", true);
+    if (isolates_chinese(component)) table.isolate_chinese();
     if (flag_member(component, "strip_accents", lower_case)) {
-      add_decomposition();
-      add_removal(set_of([](uint32_t properties) { return (properties & kBertAccentBit) != 0; }));
+      table.add(kDecompositions);
+      table.add_hangul();
+      table.add(set_of([](uint32_t properties) { return (properties & kBertAccentBit) != 0; }), {});
     }
-    if (lower_case) add_lower_case();
+    if (lower_case) table.add(kLowerCase);
   }
 
-  void add_edges(const CharacterSet& set) { edges_.insert(edges_.end(), set.begin(), set.end()); }
-  void add_edges(std::span<const CharacterMapping> table) {
-    for (const CharacterMapping& mapping : table) add_edges(range_set(mapping.code_point, mapping.code_point));
-  }
-  void add_decomposition() {
-    add_edges(kDecompositions);
-    add_edges({kHangulFirst, kHangulEnd});
-    steps_.emplace_back(decompose);
-  }
-  void add_lower_case() {
-    add_edges(kLowerCase);
-    steps_.emplace_back([](uint32_t character) { return mapped(kLowerCase, character); });
-  }
-  void add_removal(CharacterSet set) { add_step(std::move(set), {}); }
-  // Adds a step that replaces each character of a set by the same text.
-  void add_step(CharacterSet set, CodePoints text) {
-    add_edges(set);
-    steps_.emplace_back([changed = std::move(set), to = std::move(text)](uint32_t c) {
-      return contains(changed, c) ? to : CodePoints{c};
-    });
+  // The rules that SentencePiece takes from the preprocessing of machine translation.
+  void add_nmt() {
+    CharacterSteps& table = next_table();
+    table.add({0x01, 0x09, 0x0B, 0x0C, 0x0E, 0x20, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0}, {});
+    table.add({0x09, 0x0B, 0x0C, 0x0E, 0x1680, 0x1681, 0x200B, 0x2010, 0x2028, 0x202A, 0x2581, 0x2582, 0xFEFF, 0xFF00,
+               0xFFFD, 0xFFFE},
+              {' '});
   }
 
-  // Replacing every space with a symbol is how SentencePiece marks words.
+  // Composition joins the parts of Hangul syllables again, so they are only decomposed without it.
+  void add_form(const std::string& type) {
+    if (form_ != Form::kNone || &next_table() == &last_) reject("normalizer " + type + " after other normalizers");
+    form_ = type.ends_with('C') ? Form::kComposed : Form::kDecomposed;
+    if (type.starts_with("NFK")) first_.add(kCompatibilityDecompositions);
+    first_.add(kDecompositions);
+    if (form_ == Form::kDecomposed) first_.add_hangul();
+  }
+
+  void add_precompiled(const json& component) {
+    const json& charsmap = find_member(component, "precompiled_charsmap");
+    const std::string rules = charsmap.is_null() ? "" : decode_base64(text_member(component, "precompiled_charsmap"));
+    if (rules.empty()) return;
+    const bool is_first = form_ == Form::kNone && first_.is_empty() && &next_table() == &first_;
+    if (!is_first) reject("normalizer Precompiled after other normalizers");
+    read_rules(rules, &tables());
+    append_split_step({.pattern = kGraphemeCluster}, &tables().graphemes);
+  }
+
+  void add_space_rules(int rules) {
+    if (!last_.is_empty()) reject("normalizers Strip and Replace of spaces after changes of characters");
+    tables().space_rules |= static_cast<uint8_t>(rules);
+  }
+
   void add_replace(const json& component) {
     const json& pattern = find_member(component, "pattern");
-    const std::string from = pattern.contains("String") ? text_member(pattern, "String") : "";
-    result_.space = text_member(component, "content");
-    const bool is_symbol = decode(result_.space).size() == 1 && result_.space != " ";
-    if (from != " " || !is_symbol) reject("normalizer Replace of other texts than a space by one character");
-    if (!prepended_.empty() && prepended_ != result_.space)
+    const std::string content = text_member(component, "content");
+    const CodePoints to = decode(content);
+    const bool is_symbol = to.size() == 1 && to[0] != ' ';
+    const json& expression = find_member(pattern, "Regex");
+    if (expression == " {2,}" && (content == " " || is_symbol)) {
+      // A symbol in the place of spaces is that of a pre-tokenizer, which puts it in the place of other spaces too.
+      add_space_rules(kMergeSpaces);
+      if (is_symbol) set_space(content);
+      return;
+    }
+    const CodePoints from = expression.is_null() ? decode(text_member(pattern, "String")) : CodePoints();
+    if (from.size() != 1) reject("normalizer Replace of other texts than a character or several spaces");
+    // Replacing every space with a symbol is how SentencePiece marks words.
+    if (from[0] == ' ' && is_symbol) return set_space(content);
+    next_table().add(range_set(from[0], from[0]), to);
+  }
+
+  void set_space(const std::string& symbol) {
+    if (!result_.space.empty() && result_.space != symbol) reject("two characters in place of a space");
+    if (!prepended_.empty() && prepended_ != symbol) {
       reject("normalizers Prepend and Replace with different texts");
-  }
-
-  // Returns the text that replaces a character. `symbol` is written as a space, which tokens have in its place.
-  CodePoints normalize(uint32_t character, uint32_t symbol, const CharacterSet& chinese) const {
-    CodePoints text = {character};
-    for (const Step& step : steps_) {
-      CodePoints next;
-      for (const uint32_t each : text) {
-        const CodePoints part = step(each);
-        next.insert(next.end(), part.begin(), part.end());
-      }
-      text = std::move(next);
     }
-    std::replace(text.begin(), text.end(), symbol, uint32_t{' '});
-    if (contains(chinese, character) && !(text.size() == 1 && contains(chinese, text[0]))) {
-      text.insert(text.begin(), ' ');
-      text.push_back(' ');
-    }
-    return text;
-  }
-
-  void make_table() {
-    if (!prepended_.empty() && result_.space.empty()) reject("normalizer Prepend without Replace");
-    result_.prepends_space = !prepended_.empty();
-    const uint32_t symbol = result_.space.empty() ? uint32_t{' '} : decode(result_.space).front();
-    const CharacterSet chinese = result_.isolates_chinese ? chinese_characters() : CharacterSet();
-    add_edges({0, ' ', ' ' + 1, symbol, symbol + 1});
-    add_edges(chinese);
-    std::sort(edges_.begin(), edges_.end());
-    edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
-    bool is_removing = false;
-    for (size_t i = 0; i < edges_.size() && edges_[i] < kCodePointEnd; ++i) {
-      const uint32_t first = edges_[i];
-      const uint32_t end = i + 1 < edges_.size() ? edges_[i + 1] : kCodePointEnd;
-      for (uint32_t character = first; character < end; ++character) {
-        const CodePoints text = normalize(character, symbol, chinese);
-        if (text.empty() != is_removing) {
-          is_removing = !is_removing;
-          result_.removed.push_back(character);
-        }
-        if (text.empty() || text == CodePoints{character}) break;  // as are all others up to the next edge
-        if (is_scalar_value(character)) result_.replacements.emplace(character, encode(text));
-      }
-    }
-    if (is_removing) result_.removed.push_back(kCodePointEnd);
+    result_.space = symbol;
   }
 
   Normalizer result_;
-  std::vector<Step> steps_;
-  std::vector<uint32_t> edges_;  // code points that the steps may treat otherwise than the ones before them
+  CharacterSteps first_;
+  CharacterSteps last_;
+  Form form_ = Form::kNone;
   std::string prepended_;
-  bool is_decomposed_ = false;
 };
 
 }  // namespace
 
-Normalizer read_normalizer(const json& component) { return Reader().read(component); }
+Normalizer read_normalizer(const json& component, const std::string& space) { return Reader().read(component, space); }
+
+bool isolates_chinese(const json& component) {
+  if (!component.is_object()) return false;
+  const json& type = find_member(component, "type");
+  if (type == "BertNormalizer") return flag_member(component, "handle_chinese_chars", true);
+  const json& components = find_member(component, "normalizers");
+  return type == "Sequence" && std::any_of(components.begin(), components.end(), isolates_chinese);
+}
+
+// The rules are the size of the trie in bytes, the trie, and the texts, which end with zero bytes.
+void read_rules(std::string_view charsmap, NormalizerData* tables) {
+  if (charsmap.empty()) return;
+  uint32_t size = 0;
+  if (charsmap.size() >= sizeof size) std::memcpy(&size, charsmap.data(), sizeof size);
+  if (size == 0 || size % sizeof(uint32_t) != 0 || size > charsmap.size() - sizeof size) {
+    throw std::runtime_error("the rules of the normalizer (precompiled_charsmap) are damaged: a trie of " +
+                             std::to_string(size) + " bytes in " + std::to_string(charsmap.size()));
+  }
+  tables->rule_trie.resize(size / sizeof(uint32_t));
+  std::memcpy(tables->rule_trie.data(), charsmap.data() + sizeof size, size);
+  tables->rule_texts.assign(charsmap.begin() + static_cast<ptrdiff_t>(sizeof size + size), charsmap.end());
+}
 
 CharacterSet chinese_characters() {
   return {0x3400,  0x4DC0,  0x4E00,  0xA000,  0xF900,  0xFB00,  0x20000,

@@ -1,26 +1,31 @@
-// The normalizer of tokenizer.json as a table of characters (runtime/text/normalizer.h).
+// The normalizer of tokenizer.json, and that of SentencePiece, as the tables that the runtime applies
+// (runtime/text/normalizer.h).
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
+#include "converters/tokenizers/builder.h"
 #include "converters/tokenizers/characters.h"
 
 namespace sotto {
 
 struct Normalizer {
-  CharacterSet removed;
-  std::map<uint32_t, std::string> replacements;  // of code points by UTF-8
-  std::string space;                             // replacement of a space, or empty
+  NormalizerData tables;
+  std::string space;  // what a space is replaced with, if it is; the tables do the opposite
   bool prepends_space = false;
-  bool isolates_chinese = false;  // true if each Chinese character is a word
 };
 
-// Throws std::runtime_error, which names the component, if the result for a character depends on its neighbours or the
-// runtime cannot reproduce it for another reason.
-Normalizer read_normalizer(const nlohmann::json& component);
+// Reads the normalizer of tokenizer.json. `space` is the character that the pre-tokenizer puts in the place of spaces,
+// or empty. Throws std::runtime_error, which names the component, if the runtime cannot reproduce it.
+Normalizer read_normalizer(const nlohmann::json& component, const std::string& space);
+
+// Reads the compiled rules of SentencePiece ("precompiled_charsmap"), which may be empty.
+void read_rules(std::string_view charsmap, NormalizerData* tables);
+
+// Returns whether a normalizer puts spaces around Chinese characters.
+bool isolates_chinese(const nlohmann::json& component);
 
 // Returns the characters that BertNormalizer takes for Chinese.
 CharacterSet chinese_characters();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -22,16 +23,22 @@ constexpr uint32_t kMaxRepetitions = 1000;
 constexpr size_t kMaxPositions = 20000;
 constexpr size_t kMaxStates = 5000;
 
-// Names of properties that only the converter's own patterns use: the words and the punctuation of the pre-tokenizers
-// Whitespace and BertPreTokenizer.
+// Names of properties that only the converter's own patterns use: what the pre-tokenizers Whitespace and
+// BertPreTokenizer take for words and for punctuation, and the parts of grapheme clusters, in the order of their bits.
 constexpr std::string_view kTokenizersWord = "tokenizers_word";
 constexpr std::string_view kTokenizersPunctuation = "tokenizers_punctuation";
+constexpr std::string_view kClusterParts[] = {"cluster_extend", "cluster_prepend", "cluster_pictograph",
+                                              "cluster_control"};
 
 // Returns the characters of a category such as "Lu", or of all categories that begin with a letter.
 CharacterSet category_set(std::string_view name) {
   if (name == kTokenizersWord) return set_of([](uint32_t properties) { return (properties & kWordBit) != 0; });
   if (name == kTokenizersPunctuation) {
     return set_of([](uint32_t properties) { return (properties & kPunctuationBit) != 0; });
+  }
+  for (size_t i = 0; i < std::size(kClusterParts); ++i) {
+    const auto is_part = [i](uint32_t parts) { return (parts >> i & 1) != 0; };
+    if (name == kClusterParts[i]) return set_of(is_part, kClusterRanges);
   }
   CharacterSet set = set_of(
       [&](uint32_t properties) { return std::string_view(kCategories[properties & kCategoryBits]).starts_with(name); });

@@ -1,5 +1,5 @@
-// The files of a tokenizer on disk: tokenizer.json, vocab.json and merges.txt with the files that name added tokens, or
-// vocab.txt.
+// The files of a tokenizer on disk: tokenizer.json, vocab.json and merges.txt with the files that name added tokens,
+// the model of SentencePiece, or vocab.txt.
 #include "converters/tokenizers/reader.h"
 
 #include <algorithm>
@@ -20,6 +20,7 @@
 #include "converters/tokenizers/gguf.h"
 #include "converters/tokenizers/json_members.h"
 #include "converters/tokenizers/names.h"
+#include "converters/tokenizers/sentencepiece.h"
 #include "converters/tokenizers/tokenizer_json.h"
 
 namespace sotto {
@@ -213,6 +214,9 @@ std::optional<TokenizerData> read_tokenizer_directory(const std::filesystem::pat
                                (has_merges ? pair.merges : pair.vocabulary) + " exists");
     }
     return read_vocabulary_and_merges(vocabulary, merges, vocabulary_size);
+  }
+  for (const char* name : {"spiece.model", "sentencepiece.model", "sentencepiece.bpe.model", "tokenizer.model"}) {
+    if (std::filesystem::exists(directory / name)) return read_sentencepiece(directory / name, vocabulary_size);
   }
   const std::filesystem::path list = directory / "vocab.txt";
   if (std::filesystem::exists(list)) return read_bert_vocabulary(list, vocabulary_size);

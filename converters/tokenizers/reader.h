@@ -1,5 +1,6 @@
 // Reads the tokenizer of a checkpoint directory: tokenizer.json, vocab.json and merges.txt (originally named
-// encoder.json and vocab.bpe) with the files that name special tokens, or vocab.txt (BertTokenizer).
+// encoder.json and vocab.bpe) with the files that name special tokens, spiece.model (SentencePiece), or vocab.txt
+// (BertTokenizer).
 #pragma once
 
 #include <cstdint>

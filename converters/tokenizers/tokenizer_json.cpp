@@ -13,7 +13,6 @@
 #include "converters/tokenizers/json_members.h"
 #include "converters/tokenizers/normalizer.h"
 #include "converters/tokenizers/pre_tokenizer.h"
-#include "runtime/base/utf8.h"
 
 namespace sotto {
 namespace {
@@ -110,19 +109,20 @@ class Reader {
   }
 
   TokenizerData read() {
-    normalizer_ = read_normalizer(find_member(tokenizer_, "normalizer"));
+    const json& normalizer = find_member(tokenizer_, "normalizer");
     const std::string type = optional_text(model_, "type");
     const bool has_bare_words = type == "WordPiece" || type == "WordLevel";
     pre_tokenizer_ =
-        read_pre_tokenizer(find_member(tokenizer_, "pre_tokenizer"), {normalizer_.isolates_chinese, has_bare_words});
+        read_pre_tokenizer(find_member(tokenizer_, "pre_tokenizer"), {isolates_chinese(normalizer), has_bare_words});
+    normalizer_ = read_normalizer(normalizer, pre_tokenizer_.space);
     type_ = read_model_type(model_, pre_tokenizer_);
     check_decoder(find_member(tokenizer_, "decoder"));
     check_post_processor();
     const NameStyle style = read_style();
     TokenizerNames names(vocabulary_size_, style);
-    describe(style, &names.description());
+    describe(&names.description());
     add_model(&names);
-    add_added_tokens(find_member(tokenizer_, "added_tokens"), !find_member(tokenizer_, "normalizer").is_null(), &names);
+    add_added_tokens(find_member(tokenizer_, "added_tokens"), !normalizer.is_null(), &names);
     TokenizerData data = names.build();
     data.notes.insert(data.notes.end(), notes_.begin(), notes_.end());
     return data;
@@ -165,8 +165,7 @@ class Reader {
     NameStyle style;
     style.is_byte_alphabet = is_byte_level();
     style.has_byte_tokens = flag_member(model_, "byte_fallback");
-    style.space = pre_tokenizer_.space.empty() ? normalizer_.space : pre_tokenizer_.space;
-    if (!normalizer_.space.empty() && style.space != normalizer_.space) reject("two characters in place of a space");
+    style.space = normalizer_.space;
     style.continuing_prefix = optional_text(model_, "continuing_subword_prefix");
     style.word_suffix = optional_text(model_, "end_of_word_suffix");
     style.bare_characters = pre_tokenizer_.bare_characters;
@@ -199,7 +198,7 @@ class Reader {
     reject(name + " that does not mark where words begin, with a pre_tokenizer that removes white space,");
   }
 
-  void describe(const NameStyle& style, TokenizerDescription* description) const {
+  void describe(TokenizerDescription* description) const {
     description->model = type_;
     description->split_steps = pre_tokenizer_.split_steps;
     description->prefix_space = pre_tokenizer_.prefix_space;
@@ -207,15 +206,7 @@ class Reader {
       if (description->prefix_space != PrefixSpace::kNever) reject("Prepend with a pre_tokenizer that adds a space");
       description->prefix_space = PrefixSpace::kAlways;
     }
-    description->removed_characters = normalizer_.removed;
-    description->replacements = normalizer_.replacements;
-    if (!style.space.empty()) {
-      // Names have a space in the place of this character, so texts must have it too.
-      const Utf8Character symbol = decode_utf8(style.space.data(), style.space.size());
-      if (!symbol.valid || symbol.size != style.space.size())
-        reject("a replacement for spaces that is not a character");
-      description->replacements.emplace(symbol.code_point, " ");
-    }
+    description->normalizer = normalizer_.tables;
   }
 
   void add_model(TokenizerNames* names) {

@@ -14,6 +14,7 @@ namespace sotto {
 namespace {
 
 static_assert(sizeof(format::Merge) == sizeof(TokenMerge));
+static_assert(sizeof(format::Composition) == sizeof(Composition));
 static_assert(sizeof(format::TokenKind) == sizeof(TokenKind));
 static_assert(static_cast<int>(format::TokenizerModel::MAX) == static_cast<int>(TokenizerModel::kWordLevel));
 static_assert(static_cast<int>(format::PrefixSpace::MAX) == static_cast<int>(PrefixSpace::kAlways));
@@ -21,6 +22,14 @@ static_assert(static_cast<int>(format::WordSpace::MAX) == static_cast<int>(WordS
 
 std::span<const uint32_t> view_of(const flatbuffers::Vector<uint32_t>* vector) {
   return {reinterpret_cast<const uint32_t*>(vector->Data()), vector->size()};
+}
+
+std::span<const uint32_t> optional_view(const flatbuffers::Vector<uint32_t>* vector) {
+  return vector == nullptr ? std::span<const uint32_t>() : view_of(vector);
+}
+std::span<const char> optional_view(const flatbuffers::Vector<uint8_t>* vector) {
+  if (vector == nullptr) return {};
+  return {reinterpret_cast<const char*>(vector->Data()), vector->size()};
 }
 
 Status corrupt(const char* what, Error* error) { return fail(error, Status::kModelCorrupt, "tokenizer: ", what); }
@@ -133,24 +142,62 @@ Status verify_added_tokens(const TokenizerView& view, Error* error) {
   return Status::kOk;
 }
 
-Status verify_normalization(const TokenizerView& view, Error* error) {
+Status verify_characters(const CharacterMap& map, Error* error) {
   const auto ascend = [](std::span<const uint32_t> numbers) {
     return std::adjacent_find(numbers.begin(), numbers.end(), std::greater_equal<>()) == numbers.end();
   };
-  if (!ascend(view.removed_characters)) return corrupt("removed_characters are out of order", error);
-  if (!ascend(view.replaced_characters)) return corrupt("replaced_characters are out of order", error);
-  const size_t count = view.replaced_characters.size();
+  if (!ascend(map.removed)) return corrupt("removed_characters are out of order", error);
+  if (!ascend(map.replaced)) return corrupt("replaced_characters are out of order", error);
+  const size_t count = map.replaced.size();
   if (count == 0) return Status::kOk;
-  const auto offsets = view.replacement_offsets;
-  if (offsets.size() != count + 1 || offsets[0] != 0 || offsets[count] != view.replacement_bytes.size() ||
+  const auto offsets = map.offsets;
+  if (offsets.size() != count + 1 || offsets[0] != 0 || offsets[count] != map.bytes.size() ||
       !std::is_sorted(offsets.begin(), offsets.end())) {
     return corrupt("replacement_offsets do not span replacement_bytes", error);
   }
   for (size_t i = 0; i < count; ++i) {
-    const auto bytes = view.replacement_of(i);
+    const auto bytes = map.replacement_of(i);
     if (find_invalid_utf8(bytes) != bytes.size()) return corrupt("not UTF-8: replacement", i, error);
   }
   return Status::kOk;
+}
+
+// Every value of the trie must be the offset of a text. Other units are checked when they are read.
+Status verify_rules(const NormalizerView& view, Error* error) {
+  const auto texts = view.rule_texts;
+  if (view.rule_trie.empty()) return Status::kOk;
+  if (texts.empty() || texts.back() != '\0' || find_invalid_utf8(texts) != texts.size()) {
+    return corrupt("rule_texts are damaged", error);
+  }
+  const auto is_valid = [texts](uint32_t unit) {
+    const size_t offset = unit & ~kTrieValue;
+    return (unit & kTrieValue) == 0 || offset == 0 || (offset < texts.size() && texts[offset - 1] == '\0');
+  };
+  const bool all_valid = std::all_of(view.rule_trie.begin(), view.rule_trie.end(), is_valid);
+  return all_valid ? Status::kOk : corrupt("rule_trie has a bad value", error);
+}
+
+Status verify_normalizer(const NormalizerView& view, Error* error) {
+  SOTTO_TRY(verify_characters(view.characters, error));
+  SOTTO_TRY(verify_characters(view.last_characters, error));
+  SOTTO_TRY(verify_rules(view, error));
+  if (!verify_split_steps(view.graphemes)) return corrupt("graphemes are damaged", error);
+  if (!std::is_sorted(view.combining_classes.begin(), view.combining_classes.end())) {
+    return corrupt("combining_classes are out of order", error);
+  }
+  uint64_t classes[4] = {};
+  for (const uint32_t range : view.combining_classes) classes[range / 64 % 4] |= uint64_t{1} << range % 64;
+  int class_count = 0;
+  for (const uint64_t bits : classes) class_count += std::popcount(bits);
+  if (class_count > kMaxCombiningClasses) return corrupt("too many combining_classes", error);
+  const auto pair_of = [](const Composition& pair) { return uint64_t{pair.first} << 32 | pair.second; };
+  for (size_t i = 0; i < view.compositions.size(); ++i) {
+    const Composition& pair = view.compositions[i];
+    if (!is_scalar_value(pair.result) || (i > 0 && pair_of(view.compositions[i - 1]) >= pair_of(pair))) {
+      return corrupt("bad composition", i, error);
+    }
+  }
+  return view.space_rules <= kAllSpaceRules ? Status::kOk : corrupt("unknown space_rules", error);
 }
 
 Status verify_scores(const TokenizerView& view, Error* error) {
@@ -176,6 +223,27 @@ bool merges_ascend(const TokenizerView& view) {
   return true;
 }
 
+// Reads the character map that a table contains.
+template <typename Table>
+void read_characters(const Table& table, CharacterMap* map) {
+  map->removed = optional_view(table.removed_characters());
+  map->replaced = optional_view(table.replaced_characters());
+  map->offsets = optional_view(table.replacement_offsets());
+  map->bytes = optional_view(table.replacement_bytes());
+}
+
+void read_normalizer(const format::Normalizer& table, NormalizerView* view) {
+  view->rule_trie = optional_view(table.rule_trie());
+  view->rule_texts = optional_view(table.rule_texts());
+  view->graphemes = optional_view(table.graphemes());
+  view->combining_classes = optional_view(table.combining_classes());
+  if (const auto* pairs = table.compositions(); pairs != nullptr) {
+    view->compositions = {reinterpret_cast<const Composition*>(pairs->Data()), pairs->size()};
+  }
+  view->space_rules = table.space_rules();
+  read_characters(table, &view->last_characters);
+}
+
 }  // namespace
 
 void read_tokenizer(const format::Tokenizer& table, TokenizerView* view) {
@@ -190,13 +258,9 @@ void read_tokenizer(const format::Tokenizer& table, TokenizerView* view) {
   view->token_merges = view_of(table.token_merges());
   view->sorted_tokens = view_of(table.sorted_tokens());
   view->added_tokens = view_of(table.added_tokens());
-  if (table.split_steps() != nullptr) view->split_steps = view_of(table.split_steps());
-  if (table.removed_characters() != nullptr) view->removed_characters = view_of(table.removed_characters());
-  if (table.replaced_characters() != nullptr) view->replaced_characters = view_of(table.replaced_characters());
-  if (table.replacement_offsets() != nullptr) view->replacement_offsets = view_of(table.replacement_offsets());
-  if (const auto* bytes = table.replacement_bytes(); bytes != nullptr) {
-    view->replacement_bytes = {reinterpret_cast<const char*>(bytes->Data()), bytes->size()};
-  }
+  view->split_steps = optional_view(table.split_steps());
+  read_characters(table, &view->normalizer.characters);
+  if (table.normalizer() != nullptr) read_normalizer(*table.normalizer(), &view->normalizer);
   if (const auto* scores = table.token_scores(); scores != nullptr) {
     view->token_scores = {reinterpret_cast<const double*>(scores->Data()), scores->size()};
   }
@@ -231,7 +295,7 @@ Status verify_tokenizer(TokenizerView* view, uint32_t vocabulary_size, Error* er
   SOTTO_TRY(verify_merge_index(*view, error));
   SOTTO_TRY(verify_sorted(*view, view->sorted_tokens, "sorted_tokens", error));
   SOTTO_TRY(verify_added_tokens(*view, error));
-  SOTTO_TRY(verify_normalization(*view, error));
+  SOTTO_TRY(verify_normalizer(view->normalizer, error));
   SOTTO_TRY(verify_scores(*view, error));
   if (view->unknown_token != kNoToken && view->unknown_token >= vocabulary_size) {
     return corrupt("invalid unknown_token", error);

@@ -32,6 +32,62 @@ struct TokenMerge {
   uint32_t result;
 };
 
+// What replaces single characters.
+struct CharacterMap {
+  std::span<const uint32_t> removed;   // the code points at which ranges of characters to remove begin and end
+  std::span<const uint32_t> replaced;  // characters in ascending order
+  std::span<const uint32_t> offsets;   // replaced.size() + 1, into bytes
+  std::span<const char> bytes;         // the replacements
+
+  bool is_empty() const { return removed.empty() && replaced.empty(); }
+  std::span<const char> replacement_of(size_t index) const {
+    return bytes.subspan(offsets[index], offsets[index + 1] - offsets[index]);
+  }
+};
+
+// Two neighbouring characters that become one.
+struct Composition {
+  uint32_t first;
+  uint32_t second;
+  uint32_t result;
+};
+
+// Flags: what becomes of spaces.
+enum SpaceRule : uint8_t {
+  kMergeSpaces = 1,      // several spaces become one
+  kStripStart = 2,       // the text's first spaces are removed
+  kStripEnd = 4,         // its last spaces are removed
+  kStripWhiteSpace = 8,  // all white space is removed there
+  kAllSpaceRules = 15
+};
+
+// The largest number of combining classes, which bounds how often a mark is read. Unicode has 56 with 0.
+inline constexpr int kMaxCombiningClasses = 64;
+
+// The flag of a value in a trie. Other units have the byte that leads to them, and flags of 8 and 9.
+inline constexpr uint32_t kTrieValue = uint32_t{1} << 31;
+
+// The tables of normalization in the order of its steps (runtime/text/normalizer.h). The steps of empty tables are
+// absent.
+struct NormalizerView {
+  CharacterMap characters;
+  // SentencePiece's rules instead of the map: a double array (Aoe 1989) of strings, whose values are offsets of
+  // replacements that end with a zero byte.
+  std::span<const uint32_t> rule_trie;
+  std::span<const char> rule_texts;
+  std::span<const uint32_t> graphemes;  // a split step, if rules apply to grapheme clusters
+  // Ranges of characters: (first code point) << 8 | (canonical combining class), ascending.
+  std::span<const uint32_t> combining_classes;
+  std::span<const Composition> compositions;  // sorted; those of Hangul syllables are computed
+  uint8_t space_rules = 0;
+  CharacterMap last_characters;
+
+  bool is_empty() const {
+    return characters.is_empty() && rule_trie.empty() && combining_classes.empty() && space_rules == 0 &&
+           last_characters.is_empty();
+  }
+};
+
 inline constexpr uint32_t kNoToken = 0xFFFFFFFF;
 inline constexpr uint32_t kNoMerge = 0xFFFFFFFF;
 
@@ -52,12 +108,7 @@ struct TokenizerView {
   // The steps of the pre-tokenizer (runtime/text/splitter.h). Without steps, kByteBpe splits as GPT-2 does, and the
   // other models do not split.
   std::span<const uint32_t> split_steps;
-  // Normalization: the characters to remove, as the code points at which ranges of them begin and end, and the
-  // characters to replace, in ascending order, with their replacements.
-  std::span<const uint32_t> removed_characters;
-  std::span<const uint32_t> replaced_characters;
-  std::span<const uint32_t> replacement_offsets;  // replaced_characters.size() + 1, into replacement_bytes
-  std::span<const char> replacement_bytes;
+  NormalizerView normalizer;
   std::span<const double> token_scores;  // kUnigram: one per token
   double unknown_score = 0;              // kUnigram: score of a character that no token spells
   uint32_t unknown_token = kNoToken;
@@ -73,10 +124,6 @@ struct TokenizerView {
 
   std::span<const char> bytes_of(uint32_t token) const {
     return token_bytes.subspan(token_offsets[token], token_offsets[token + 1] - token_offsets[token]);
-  }
-  std::span<const char> replacement_of(size_t index) const {
-    return replacement_bytes.subspan(replacement_offsets[index],
-                                     replacement_offsets[index + 1] - replacement_offsets[index]);
   }
 };
 

@@ -1,5 +1,16 @@
-// Normalization: removes some characters of a text and replaces others with strings. The converter computes the
-// normalized form of each character, so the runtime needs no Unicode tables for it.
+// Normalization: the steps between the text of a user and the text that is split into tokens.
+//
+// 1. Characters are removed or replaced with strings, by a table (CharacterMap). SentencePiece's rules, which replace
+//    strings, take the place of the table: the longest rule at each place applies, or, as in the package `tokenizers`,
+//    the shortest one at the beginning of a grapheme cluster of less than 6 bytes replaces the whole cluster.
+// 2. Marks are sorted by their canonical combining classes, and characters are composed (Unicode 3.11). Together with
+//    a table of decompositions in step 1 this makes the forms NFC, NFD, NFKC and NFKD.
+// 3. Spaces are merged, and removed at the beginning and the end (SpaceRule).
+// 4. Characters are removed or replaced again.
+//
+// The converter computes the tables, so the runtime needs no Unicode data. The steps form a stream and need no memory
+// that grows with the text: a step that looks ahead reads the characters again. Marks between two starters are read
+// once per class that occurs among them, of which Unicode has 55.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +21,13 @@
 namespace sotto {
 
 struct NormalizedSize {
-  uint64_t size;
-  bool is_changed;  // true if the normalized text differs
+  uint64_t size;        // in bytes
+  bool is_changed;      // whether the normalized text differs
+  uint64_t characters;  // how many characters reach step 3 before spaces that it removes at the end
 };
-NormalizedSize measure_normalized(const TokenizerView& tokenizer, std::span<const char> text);
+NormalizedSize measure_normalized(const NormalizerView& normalizer, std::span<const char> text);
 
 // Writes the normalized text, which has the measured size.
-void normalize(const TokenizerView& tokenizer, std::span<const char> text, char* output);
+void normalize(const NormalizerView& normalizer, std::span<const char> text, const NormalizedSize& size, char* output);
 
 }  // namespace sotto

@@ -109,7 +109,7 @@ class Encoder {
   size_t count() const { return count_; }
 
  private:
-  Status normalize_segment(std::span<const char> segment, uint64_t size);
+  Status normalize_segment(std::span<const char> segment, const NormalizedSize& normalized);
   Status encode_text(std::span<const char> text);
   bool needs_prefix(std::span<const char> text) const;
   Status encode_gpt2_words(const Word& segment);
@@ -142,17 +142,18 @@ class Encoder {
 Status Encoder::encode_segment(size_t start, size_t end) {
   segment_start_ = start;
   const auto segment = text_.subspan(start, end - start);
-  const NormalizedSize normalized = measure_normalized(tokenizer_, segment);
-  return normalized.is_changed ? normalize_segment(segment, normalized.size) : encode_text(segment);
+  const NormalizedSize normalized = measure_normalized(tokenizer_.normalizer, segment);
+  return normalized.is_changed ? normalize_segment(segment, normalized) : encode_text(segment);
 }
 
 // The normalized text is at the end of the token buffer if it is long. Its tokens, and the working memory of one per
 // byte that a long word needs, must not reach it.
-Status Encoder::normalize_segment(std::span<const char> segment, uint64_t size) {
+Status Encoder::normalize_segment(std::span<const char> segment, const NormalizedSize& normalized) {
   constexpr size_t kLocalSize = 1024;
+  const uint64_t size = normalized.size;
   if (size <= kLocalSize) {
     char local[kLocalSize];
-    normalize(tokenizer_, segment, local);
+    normalize(tokenizer_.normalizer, segment, normalized, local);
     return encode_text({local, static_cast<size_t>(size)});
   }
   const uint64_t text_tokens = (size + sizeof(int32_t) - 1) / sizeof(int32_t);
@@ -162,7 +163,7 @@ Status Encoder::normalize_segment(std::span<const char> segment, uint64_t size) 
     return Status::kOk;
   }
   auto* text = reinterpret_cast<char*>(tokens_.data() + tokens_.size() - text_tokens);
-  normalize(tokenizer_, segment, text);
+  normalize(tokenizer_.normalizer, segment, normalized, text);
   return encode_text({text, static_cast<size_t>(size)});
 }
 

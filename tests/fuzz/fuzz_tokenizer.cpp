@@ -58,8 +58,27 @@ TokenizerDescription describe_model(TokenizerModel model, WordSpace word_space) 
   description.max_word_characters = 10;
   description.token_scores = {-1, -2, -3, -4, -5, -2.5, -3.5, -1.5, 0, 0, 0, 0};
   description.unknown_score = -15;
-  description.removed_characters = {0x300, 0x370};
-  description.replacements = {{'e', "dddd"}, {0xE8, "ab"}};
+  NormalizerData& normalizer = description.normalizer;
+  normalizer.characters.removed = {0x300, 0x370};
+  normalizer.characters.replace('e', "dddd");
+  normalizer.characters.replace(0xE8, "ab");
+  if (word_space == WordSpace::kBefore) {
+    normalizer.characters.removed.clear();
+    normalizer.combining_classes = {0, 0x300 << 8 | 230, 0x315 << 8 | 232, 0x316 << 8 | 220, 0x370 << 8};
+    normalizer.compositions = {{'a', 'b', 'c'}, {'a', 0x301, 'd'}, {'d', 0x316, 'a'}};
+  } else if (word_space == WordSpace::kAfter) {
+    // A trie with the rules "a" -> "b" and "ab" -> "d".
+    normalizer.rule_trie.assign(1024, 0);
+    normalizer.rule_trie[0] = 256 << 10;
+    normalizer.rule_trie[256 ^ 'a'] = (256u ^ 'a' ^ 512u) << 10 | 1 << 8 | 'a';
+    normalizer.rule_trie[512] = kTrieValue;
+    normalizer.rule_trie[512 ^ 'b'] = (512u ^ 'b' ^ 768u) << 10 | 1 << 8 | 'b';
+    normalizer.rule_trie[768] = kTrieValue | 2;
+    normalizer.rule_texts = {'b', '\0', 'd', '\0'};
+    if (model == TokenizerModel::kUnigram) append_split_step({.pattern = "a?b|c+"}, &normalizer.graphemes);
+    normalizer.space_rules = kMergeSpaces | kStripEnd;
+    normalizer.last_characters.replace('d', "  ");
+  }
   const bool keep_spaces = word_space == WordSpace::kNone;
   append_split_step({.pattern = R"(\s+)", .keep_matches = keep_spaces}, &description.split_steps);
   append_split_step({.pattern = "a*b|[cd]{1,3}(?!c)", .bare_matches = true}, &description.split_steps);
@@ -99,7 +118,7 @@ void edit(std::vector<T>* array, size_t index, uint16_t value) {
 }
 
 void edit(TokenizerData* data, uint8_t array, size_t index, uint16_t value) {
-  switch (array % 18) {
+  switch (array % 24) {
     case 0:
       return edit(&data->token_offsets, index, value);
     case 1:
@@ -124,13 +143,13 @@ void edit(TokenizerData* data, uint8_t array, size_t index, uint16_t value) {
     case 10:
       return edit(&data->split_steps, 256 + index, value);
     case 11:
-      return edit(&data->removed_characters, index, value);
+      return edit(&data->normalizer.characters.removed, index, value);
     case 12:
-      return edit(&data->replaced_characters, index, value);
+      return edit(&data->normalizer.characters.replaced, index, value);
     case 13:
-      return edit(&data->replacement_offsets, index, value);
+      return edit(&data->normalizer.characters.offsets, index, value);
     case 14:
-      return edit(&data->replacement_bytes, index, value);
+      return edit(&data->normalizer.characters.bytes, index, value);
     case 15:
       return edit(&data->token_scores, index, value);
     case 16:
@@ -138,6 +157,24 @@ void edit(TokenizerData* data, uint8_t array, size_t index, uint16_t value) {
       data->word_space = static_cast<WordSpace>(index);
       data->unknown_token = static_cast<uint32_t>(value >> 8);
       return;
+    case 17:
+      return edit(&data->normalizer.rule_trie, 256 + index, value);
+    case 18:
+      return edit(&data->normalizer.rule_texts, index, value);
+    case 19:
+      return edit(&data->normalizer.graphemes, index, value);
+    case 20:
+      return edit(&data->normalizer.combining_classes, index, value);
+    case 21: {
+      auto& pairs = data->normalizer.compositions;
+      if (index >= 3 * pairs.size()) return pairs.resize(value % 16);
+      Composition& pair = pairs[index / 3];
+      (index % 3 == 0 ? pair.first : index % 3 == 1 ? pair.second : pair.result) = value;
+      return;
+    }
+    case 22:
+      data->normalizer.space_rules = static_cast<uint8_t>(value);
+      return edit(&data->normalizer.last_characters.bytes, index, value);
     default: {
       if (index >= 3 * data->merges.size()) return data->merges.resize(value % 16);
       TokenMerge& merge = data->merges[index / 3];
@@ -153,8 +190,8 @@ void check_encoding(const TokenizerView& tokenizer, const std::string& text, boo
   size_t needed = 0;
   const Status status = encode(tokenizer, text, {parse_special}, {}, &needed, &error);
   if (status != Status::kOk && status != Status::kBufferTooSmall) return;
-  const bool is_plain = tokenizer.model == TokenizerModel::kByteBpe && tokenizer.split_steps.empty() &&
-                        tokenizer.removed_characters.empty() && tokenizer.replaced_characters.empty();
+  const bool is_plain =
+      tokenizer.model == TokenizerModel::kByteBpe && tokenizer.split_steps.empty() && tokenizer.normalizer.is_empty();
   require(!is_plain || needed <= 2 * text.size());
   std::vector<int32_t> tokens(needed);
   size_t count = 0;

@@ -6,12 +6,15 @@
 
 ENCODE_TEXTS is the program build/release/bin/encode_texts, SHARED_DATA the folder with the corpora. For every type of
 tokenizer the script trains a small one, saves it, and encodes N texts (a million by default) with both: lines of the
-corpora, random strings of Unicode, and mixtures of both. CI does not run it.
+corpora, random strings of Unicode, and mixtures of both. Types that begin with "spiece" are models of SentencePiece and
+are compared with the package `sentencepiece`. CI does not run it.
 
 With --goldens it writes tests/data/tokenizer/types.json: for some types a very small tokenizer, texts, and their ids.
 """
 
 import argparse
+import collections
+import io
 import json
 import pathlib
 import random
@@ -36,8 +39,10 @@ QWEN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L
 SIZE = {"vocab_size": 3000, "limit_alphabet": 300}
 
 
-def byte_bpe(*parts, use_regex=False):
+def byte_bpe(*parts, use_regex=False, normalizer=None):
     tokenizer = Tokenizer(models.BPE())
+    if normalizer is not None:
+        tokenizer.normalizer = normalizer
     parts = [*parts, pre.ByteLevel(add_prefix_space=False, use_regex=use_regex)]
     tokenizer.pre_tokenizer = pre.Sequence(parts)
     tokenizer.decoder = decoders.ByteLevel()
@@ -102,6 +107,57 @@ def unigram(*, scheme="always", byte_fallback=False, normalizer=None, split=True
     return Tokenizer.from_str(json.dumps(state)), None
 
 
+# A few rules of SentencePiece's, for small fixtures: of a character, of two, of one that begins another, and removal.
+FEW_RULES = "41\t61\n45\t65\n65 301\tE9\nFB01\t66 69\nFB01 301\t66\n3000\t20\nA0\t20\n9\t20\nA\t20\nD\t20\n200B\t\n2581\t20\n"
+
+
+def sentencepiece_model(*, rule="nmt_nfkc", **options):
+    """Trains SentencePiece and returns its model file."""
+    import sentencepiece
+
+    with tempfile.NamedTemporaryFile("w", suffix=".tsv") as rules:
+        if rule == "few":
+            rules.write(FEW_RULES)
+            rules.flush()
+            options["normalization_rule_tsv"] = rules.name
+        else:
+            options["normalization_rule_name"] = rule
+        writer = io.BytesIO()
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(TRAINING), model_writer=writer, vocab_size=SIZE["vocab_size"], minloglevel=2,
+            hard_vocab_limit=False, character_coverage=0.999, **options)
+    return writer.getvalue()
+
+
+class SentencePiece:
+    """A model of SentencePiece with the methods of a tokenizer that this script uses."""
+
+    def __init__(self, **options):
+        import sentencepiece
+
+        self.model = sentencepiece_model(**options)
+        self.processor = sentencepiece.SentencePieceProcessor(model_proto=self.model)
+
+    def get_vocab_size(self):
+        return self.processor.vocab_size()
+
+    def save(self, path):
+        pathlib.Path(path).with_name("spiece.model").write_bytes(self.model)
+
+    def encode_batch(self, texts, add_special_tokens):
+        Encoding = collections.namedtuple("Encoding", "ids tokens")
+        return [Encoding(ids, self.processor.id_to_piece(ids)) for ids in self.processor.encode(texts)]
+
+
+def precompiled(rule="nmt_nfkc"):
+    """Returns the rules of SentencePiece as the converters to tokenizer.json write them."""
+    import sentencepiece.sentencepiece_model_pb2 as proto
+
+    model = proto.ModelProto.FromString(sentencepiece_model(rule=rule))
+    merge = normalizers.Replace(Regex(" {2,}"), " ")
+    return normalizers.Sequence([normalizers.Precompiled(model.normalizer_spec.precompiled_charsmap), merge])
+
+
 def word_piece(normalizer, prefix="##"):
     trainer = trainers.WordPieceTrainer(**SIZE, special_tokens=["[UNK]", "[CLS]"], continuing_subword_prefix=prefix,
                                         show_progress=False)
@@ -147,6 +203,26 @@ TYPES = {
     "unigram-bytes": lambda: unigram(byte_fallback=True),
     "unigram-lower": lambda: unigram(normalizer=normalizers.Sequence(
         [normalizers.NFD(), normalizers.Lowercase(), normalizers.StripAccents()])),
+    "nfc": lambda: byte_bpe(use_regex=True, normalizer=normalizers.NFC()),
+    "nfd": lambda: byte_bpe(use_regex=True, normalizer=normalizers.NFD()),
+    "nfkc": lambda: byte_bpe(use_regex=True, normalizer=normalizers.NFKC()),
+    "nfkd": lambda: byte_bpe(use_regex=True, normalizer=normalizers.NFKD()),
+    "nfkc-lower": lambda: trained(models.BPE(unk_token="<unk>"), bpe_trainer(), normalizers.Sequence(
+        [normalizers.NFKC(), normalizers.Lowercase()]), split(r" ?\p{L}+|\P{L}")),
+    "nfc-plain": lambda: word_level(split(r"[\s\S]"), normalizers.Sequence(
+        [normalizers.NFC(), normalizers.StripAccents(), normalizers.Strip()])),
+    "nmt": lambda: unigram(normalizer=normalizers.Sequence(
+        [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " "), normalizers.Lowercase()])),
+    "precompiled": lambda: unigram(normalizer=precompiled()),
+    "precompiled-fold": lambda: unigram(normalizer=precompiled("nmt_nfkc_cf")),
+    "precompiled-few": lambda: unigram(normalizer=precompiled("few")),
+    "spiece-few": lambda: (SentencePiece(rule="few"), None),
+    "spiece-bpe-few": lambda: (SentencePiece(model_type="bpe", rule="few"), None),
+    "spiece-unigram": lambda: (SentencePiece(), None),
+    "spiece-bytes": lambda: (SentencePiece(byte_fallback=True, rule="nfkc"), None),
+    "spiece-bpe": lambda: (SentencePiece(model_type="bpe"), None),
+    "spiece-llama": lambda: (SentencePiece(model_type="bpe", byte_fallback=True, rule="identity",
+                                           remove_extra_whitespaces=False), None),
     "bert-uncased": lambda: word_piece(normalizers.BertNormalizer()),
     "bert-cased": lambda: word_piece(normalizers.BertNormalizer(lowercase=False)),
     "bert-plain": lambda: word_piece(normalizers.BertNormalizer(clean_text=False, handle_chinese_chars=False,
@@ -241,7 +317,8 @@ def train(name):
 
 
 GOLDENS = ["cl100k", "starcoder", "characters", "words", "bpe-metaspace", "llama", "bpe-suffix", "bpe-prefix", "unigram",
-           "unigram-bytes", "bert-uncased", "bert-cased"]
+           "unigram-bytes", "nfc", "nfkd", "nfkc-lower", "nmt", "precompiled-few", "spiece-few",
+           "spiece-bpe-few", "bert-uncased", "bert-cased"]
 TARGET = pathlib.Path(__file__).resolve().parents[1] / "data/tokenizer/types.json"
 
 
@@ -249,14 +326,18 @@ def write_goldens(lines):
     SIZE.update(vocab_size=150, limit_alphabet=60)
     TRAINING[:] = [line for line in lines if line.isascii()][:3000]
     chance = random.Random(2)
-    fixed = ["", " ", "Hello, world!", "don't  stop\n\n now", "你好 Élan naïve", "a\u2581b \u2581", "x" * 300, "zyx 12345"]
+    fixed = ["", " ", "e\u0301\u0323 \u1100\u1161\u11a8 \ufb01\u0301 \u212b\u3000  \uac01\u11a8\r\n", "Hello, world!", "don't  stop\n\n now", "你好 Élan naïve", "a\u2581b \u2581", "x" * 300, "zyx 12345"]
     texts = fixed + [text[:60] for text in make_texts(lines, 24, chance)]
     goldens = []
     for name in GOLDENS:
         tokenizer = train(name)
         ids = [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
-        goldens.append({"name": name, "size": tokenizer.get_vocab_size(), "tokenizer": json.loads(tokenizer.to_str()),
-                        "ids": ids})
+        golden = {"name": name, "size": tokenizer.get_vocab_size(), "ids": ids}
+        if isinstance(tokenizer, SentencePiece):
+            golden["spiece"] = tokenizer.model.hex()
+        else:
+            golden["tokenizer"] = json.loads(tokenizer.to_str())
+        goldens.append(golden)
     with TARGET.open("w") as out:
         out.write('{"texts": ' + json.dumps(texts) + ',\n"types": [\n')
         out.write(",\n".join(json.dumps(golden) for golden in goldens) + "\n]}\n")

@@ -2,19 +2,22 @@
 """Makes converters/tokenizers/character_tables.cpp, the character properties that normalizers and pre-tokenizers use.
 
 Unicode versions differ between regex engines, so the properties are not taken from a Unicode database: each code point
-is split by the Python package `tokenizers`. General categories come from its regex engine, words
-from its pre-tokenizer Whitespace, punctuation from BertPreTokenizer, and the others from the normalizers.
+is split by the Python package `tokenizers`. General categories are those of its regex engine, words those of its
+pre-tokenizer Whitespace, punctuation that of BertPreTokenizer, and the others those of the normalizers, which tell
+grapheme clusters too. Only the numbers of combining classes are Python's.
 
     make_character_tables.py            rewrites the table
     make_character_tables.py --check    fails unless the table is what would be written
 """
 
 import pathlib
+import struct
 import sys
+import unicodedata
 
 import tokenizers
 from tokenizers import Regex
-from tokenizers.normalizers import NFD, BertNormalizer, Lowercase, StripAccents
+from tokenizers.normalizers import NFC, NFD, NFKD, BertNormalizer, Lowercase, Precompiled, StripAccents
 from tokenizers.pre_tokenizers import Punctuation, Split, Whitespace
 
 CATEGORIES = ["Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf",
@@ -57,14 +60,79 @@ def all_properties():
     return properties
 
 
-def mapped(normalizer):
+def one_rule(character):
+    """Returns SentencePiece's normalizer that replaces one character with "b". Its trie is a double array (Aoe 1989)."""
+    data = character.encode()
+    units, place = [256 << 10] + [0] * (256 * 7), 256
+    for i, byte in enumerate(data):
+        base = 256 * (i + 2)
+        units[place ^ byte] = (place ^ byte ^ base) << 10 | (i + 1 == len(data)) << 8 | byte
+        place = base
+    units[place] = 1 << 31
+    trie = struct.pack(f"<{len(units)}I", *units)
+    return Precompiled(struct.pack("<I", len(trie)) + trie + b"b\0")
+
+
+def cluster_parts(properties):
+    """Returns the parts of grapheme clusters: a rule for a letter replaces a whole cluster of less than 6 bytes."""
+    letter, sign, mark = one_rule("a").normalize_str, one_rule("\u2122").normalize_str, "\u0301"
+    parts = []
+    for code_point in range(0x110000):
+        if 0xD800 <= code_point < 0xE000:
+            parts.append(parts[-1])
+            continue
+        character = chr(code_point)
+        extends = letter("a" + character) == "b"
+        prepends = letter(character + "a" + mark).endswith(mark)
+        is_pictograph = sign(character + "\u200d\u2122" + mark).endswith(mark)
+        category = CATEGORIES[properties[code_point] & 31]
+        is_control = category in ("Zl", "Zp", "Cc", "Cf") and not extends and not prepends
+        parts.append(extends | prepends << 1 | is_pictograph << 2 | is_control << 3)
+    return parts
+
+
+def combining_classes():
+    """Returns the canonical combining classes of the characters that NFD sorts."""
+    nfd = NFD().normalize_str
+    classes = []
+    for code_point in range(0x110000):
+        character = " " if 0xD800 <= code_point < 0xE000 else chr(code_point)
+        is_sorted = nfd("\u0345" + character) == character + "\u0345" or nfd(character + "\u0334") == "\u0334" + character
+        classes.append(unicodedata.combining(character) if is_sorted else 0)
+        assert classes[-1] != 0 or not is_sorted, hex(code_point)
+    return classes
+
+
+def compositions():
+    nfc, nfd = NFC().normalize_str, NFD().normalize_str
+    rows = []
+    for code_point in range(0x110000):
+        if 0xAC00 <= code_point < 0xD7A4 or 0xD800 <= code_point < 0xE000:
+            continue
+        parts = nfd(chr(code_point))
+        if len(parts) < 2 or nfc(parts) != chr(code_point):
+            continue
+        first, second = nfc(parts[:-1]), parts[-1]
+        assert len(first) == 1 and nfc(first + second) == chr(code_point)
+        rows.append((ord(first), ord(second), code_point))
+    return [f"{{0x{first:x}, 0x{second:x}, 0x{result:x}}}," for first, second, result in sorted(rows)]
+
+
+def starts_of(values, bits):
+    """Returns the ranges of equal values as numbers."""
+    starts = [i for i, value in enumerate(values) if i == 0 or value != values[i - 1]]
+    return [f"0x{start << bits | values[start]:x}," for start in starts]
+
+
+def mapped(normalizer, otherwise=str):
+    """Returns the characters that a normalizer changes to something else than `otherwise` does."""
     hangul, surrogates = range(0xAC00, 0xD7A4), range(0xD800, 0xE000)
     rows = []
     for code_point in range(0x110000):
         if code_point in hangul or code_point in surrogates:
             continue
         text = normalizer.normalize_str(chr(code_point))
-        if text != chr(code_point):
+        if text != otherwise(chr(code_point)):
             literal = "".join(f"\\x{byte:02x}" for byte in text.encode())
             rows.append(f'{{0x{code_point:x}, "{literal}"}},')
     return rows
@@ -77,19 +145,22 @@ def table(kind, name, count, rows, per_row):
 
 def main():
     properties = all_properties()
-    starts = [i for i, p in enumerate(properties) if i == 0 or p != properties[i - 1]]
-    numbers = [f"0x{start << BITS | properties[start]:x}," for start in starts]
-    decompositions, lower_case = mapped(NFD()), mapped(Lowercase())
+    tables = [("uint32_t", "CharacterRange", starts_of(properties, BITS), 10),
+              ("uint32_t", "ClusterRange", starts_of(cluster_parts(properties), BITS), 10),
+              ("uint32_t", "CombiningClass", starts_of(combining_classes(), 8), 10),
+              ("Composition", "Composition", compositions(), 4),
+              ("CharacterMapping", "Decomposition", mapped(NFD()), 4),
+              ("CharacterMapping", "CompatibilityDecomposition", mapped(NFKD(), NFD().normalize_str), 4),
+              ("CharacterMapping", "LowerCase", mapped(Lowercase()), 4)]
     header = TARGET.with_suffix(".h").read_text()
-    counts = {"kCharacterRangeCount": numbers, "kDecompositionCount": decompositions, "kLowerCaseCount": lower_case}
-    for name, rows in counts.items():
-        if f"{name} = {len(rows)};" not in header:
-            sys.exit(f"character_tables.h must say {name} = {len(rows)};")
     text = HEAD.format(version=tokenizers.__version__)
-    text += table("uint32_t", "kCharacterRanges", "kCharacterRangeCount", numbers, 10) + "\n"
-    text += table("CharacterMapping", "kDecompositions", "kDecompositionCount", decompositions, 4) + "\n"
-    text += table("CharacterMapping", "kLowerCase", "kLowerCaseCount", lower_case, 4)
-    text += "// clang-format on\n\n}  // namespace sotto\n"
+    for kind, name, rows, per_row in tables:
+        count = f"k{name}Count"
+        if f"{count} = {len(rows)};" not in header:
+            sys.exit(f"character_tables.h must say {count} = {len(rows)};")
+        plural = name if name == "LowerCase" else name + ("es" if name.endswith("s") else "s")
+        text += table(kind, "k" + plural, count, rows, per_row) + "\n"
+    text = text[:-1] + "// clang-format on\n\n}  // namespace sotto\n"
     if sys.argv[1:] == ["--check"]:
         sys.exit(None if TARGET.read_text() == text else f"{TARGET.name} is out of date")
     TARGET.write_text(text)

@@ -204,7 +204,7 @@ TEST(TokenizerReader, RejectsFeaturesThatGpt2Lacks) {
       {"type": "ByteLevel", "add_prefix_space": false}, {"type": "Digits"}]})");
   const json bos = json::parse(R"({"type": "TemplateProcessing", "single": [
       {"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]})");
-  EXPECT_ERROR(with("/normalizer", {{"type", "NFC"}}), "tokenizer.json: normalizer NFC");
+  EXPECT_ERROR(with("/normalizer", {{"type", "ByteLevel"}}), "tokenizer.json: normalizer ByteLevel");
   EXPECT_ERROR(with("/pre_tokenizer", {{"type", "UnicodeScripts"}}), "pre_tokenizer UnicodeScripts");
   EXPECT_ERROR(with("/pre_tokenizer", nullptr), "decoder ByteLevel");
   EXPECT_ERROR(with("/pre_tokenizer", sequence), "Digits after ByteLevel");

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "converters/tokenizers/reader.h"
 #include "converters/tokenizers/tokenizer_json.h"
 #include "tests/unit/text/text_support.h"
 
@@ -19,7 +20,25 @@ const json& goldens() {
   return parsed;
 }
 
-TokenizerData read(const json& type) { return read_tokenizer_json(type["tokenizer"], type["size"].get<uint32_t>()); }
+std::string bytes_of_digits(const std::string& digits) {
+  std::string bytes;
+  for (size_t i = 0; i < digits.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
+  }
+  return bytes;
+}
+
+TokenizerData read_spiece(const std::string& model, uint32_t size) {
+  const TemporaryDirectory directory;
+  write_file(directory.path() / "spiece.model", model);
+  return read_tokenizer_directory(directory.path(), size).value();
+}
+
+TokenizerData read(const json& type) {
+  const auto size = type["size"].get<uint32_t>();
+  return type.contains("spiece") ? read_spiece(bytes_of_digits(type["spiece"].get<std::string>()), size)
+                                 : read_tokenizer_json(type["tokenizer"], size);
+}
 
 const json& tokenizer_named(const std::string& name) {
   for (const json& type : goldens()["types"]) {
@@ -168,6 +187,28 @@ TEST(TokenizerTypes, RejectsAddedTokensThatOverlapInTheOtherOrder) {
   EXPECT_NE(message({"<x", "<xy>", "aa"}, "[<xyz>").find("overlap"), std::string::npos);    // contains it
 }
 
+TEST(TokenizerTypes, DamagedSentencePieceModelsAreReadOrRejected) {
+  for (const char* name : {"spiece-few", "spiece-bpe-few"}) {
+    const json& type = tokenizer_named(name);
+    const std::string model = bytes_of_digits(type["spiece"].get<std::string>());
+    size_t rejected = 0;
+    for (size_t at = 0; at < model.size(); at += 19) {
+      std::string damaged = model;
+      damaged[at] = static_cast<char>(damaged[at] ^ (at % 2 == 0 ? 0x80 : 0x03));
+      try {
+        const TokenizerData data = read_spiece(damaged, type["size"].get<uint32_t>());
+        (void)call(data.view(), "e\u0301 AE \uFB01  hello", 64);
+      } catch (const std::runtime_error& error) {
+        EXPECT_NE(std::string(error.what()).find("spiece.model: "), std::string::npos) << error.what();
+        ++rejected;
+      }
+    }
+    EXPECT_GT(rejected, 20u);
+    EXPECT_THROW((void)read_spiece(model.substr(0, 700), 150), std::runtime_error);
+    EXPECT_THROW((void)read_spiece("", 150), std::runtime_error);
+  }
+}
+
 TEST(TokenizerTypes, RejectsLongNames) {
   const json tokens = json::array({added_token(std::string(5000, 'a'), 500, false)});
   EXPECT_NE(rejection("characters", "/added_tokens", tokens).find("a name of 5000 bytes"), std::string::npos);
@@ -178,14 +219,17 @@ TEST(TokenizerTypes, RejectsOtherComponentsByName) {
     const std::string message = rejection(name, place, value);
     EXPECT_NE(message.find(part), std::string::npos) << part << ": " << message;
   };
-  expect("unigram", "/normalizer", {{"type", "NFKC"}}, "normalizer NFKC");
-  expect("unigram", "/normalizer", {{"type", "NFD"}}, "NFD without StripAccents");
+  const json nfc = {{"type", "NFC"}};
+  expect("unigram", "/normalizer", {{"type", "Sequence"}, {"normalizers", {nfc, nfc}}}, "NFC after other normalizers");
+  expect("unigram", "/normalizer", {{"type", "Precompiled"}, {"precompiled_charsmap", "!"}}, "not base64");
+  expect("unigram", "/normalizer", {{"type", "Precompiled"}, {"precompiled_charsmap", "AAAAAA=="}},
+         "a trie of 0 bytes");
   expect("unigram", "/pre_tokenizer", {{"type", "WhitespaceSplit"}}, "does not mark where words begin");
   expect("unigram", "/pre_tokenizer", {{"type", "UnicodeScripts"}}, "UnicodeScripts");
   expect("unigram", "/decoder", {{"type", "CTC"}}, "decoder CTC");
   expect("unigram", "/model/vocab/3", 5, "piece 3");
   expect("bert-cased", "/pre_tokenizer", nullptr, "handle_chinese_chars");
-  expect("llama", "/normalizer/normalizers/1/content", "xy", "normalizer Replace");
+  expect("llama", "/normalizer/normalizers/1/content", "xy", "Prepend without Replace");
   expect("llama", "/model/vocab/<0x41>", nullptr, "the id of token");
   expect("bpe-suffix", "/model/continuing_subword_prefix", "##", "with end_of_word_suffix");
   expect("words", "/model/type", "Other", "model Other");

@@ -1,0 +1,14 @@
+// The model files of SentencePiece (Kudo and Richardson 2018): Unigram and BPE.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "converters/tokenizers/builder.h"
+
+namespace sotto {
+
+// Throws std::runtime_error, which names the file, if it is damaged or has a setting that the runtime cannot reproduce.
+TokenizerData read_sentencepiece(const std::filesystem::path& path, uint32_t vocabulary_size);
+
+}  // namespace sotto
