@@ -82,6 +82,11 @@ sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* to
   return call(session, [&](Session& s) { return s.prefill({tokens, count}); });
 }
 
+sotto_status sotto_session_prefill_embeddings(sotto_session* session, const float* embeddings, size_t count) {
+  if (session == nullptr || (embeddings == nullptr && count != 0)) return SOTTO_INVALID_ARGUMENT;
+  return call(session, [&](Session& s) { return s.prefill_embeddings(embeddings, count); });
+}
+
 sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece) {
   if (session == nullptr || piece == nullptr) return SOTTO_INVALID_ARGUMENT;
   const sotto_status status = call(session, [](Session& s) { return s.next(); });
@@ -197,14 +202,14 @@ sotto_status sotto_session_embed(sotto_session* session, const sotto_token* toke
 
 sotto_status sotto_session_saved_size(const sotto_session* session, size_t* size) {
   if (session == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
-  if (unwrap(session)->is_in_callback()) return SOTTO_INVALID_STATE;
+  if (unwrap(session)->is_in_callback() || unwrap(session)->has_embeddings()) return SOTTO_INVALID_STATE;
   *size = SavedState::size(*unwrap(session));
   return SOTTO_OK;
 }
 
 sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_t capacity, size_t* size) {
   if (session == nullptr || bytes == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
-  if (unwrap(session)->is_in_callback()) return SOTTO_INVALID_STATE;
+  if (unwrap(session)->is_in_callback() || unwrap(session)->has_embeddings()) return SOTTO_INVALID_STATE;
   *size = SavedState::size(*unwrap(session));
   if (*size > capacity) return SOTTO_BUFFER_TOO_SMALL;
   SavedState::save(*unwrap(session), static_cast<uint8_t*>(bytes));

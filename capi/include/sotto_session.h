@@ -203,6 +203,15 @@ SOTTO_API void sotto_session_reset(sotto_session* session);
  * context). */
 SOTTO_API sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens, size_t count);
 
+/* Begins an empty stream with `count` rows of embedding_size floats in the place of the embeddings
+ * of tokens, for models whose input is not only text (a condition, an image, a voice). The model
+ * adds the embeddings of the positions. Rows count as tokens, but the sampler, the matchers and
+ * token healing do not see them, the stream can be rewound to its first token after them or to 0,
+ * and it cannot be saved. On SOTTO_STOP_CANCELLED the stream is empty. Errors, after which nothing
+ * was evaluated: INVALID_ARGUMENT (no rows, or a number that is not finite), INVALID_STATE (a
+ * stream that is not empty, or an overflow mode other than STOP), PROMPT_TOO_LONG. */
+SOTTO_API sotto_status sotto_session_prefill_embeddings(sotto_session* session, const float* embeddings, size_t count);
+
 /* Generates one token, sets `*piece` and returns SOTTO_OK. When generation ends, it returns the
  * reason instead, and `*piece` has the token -1 and the text that was withheld. An end-of-text or
  * stop token does not become part of the stream. Errors: INVALID_STATE (nothing was prefilled,
@@ -390,7 +399,8 @@ SOTTO_API sotto_status sotto_session_set_guide(sotto_session* session, sotto_ses
 
 /* ---- Saved states ------------------------------------------------------------ */
 
-/* Returns the number of bytes that sotto_session_save would write now. */
+/* Returns the number of bytes that sotto_session_save would write now. Both return INVALID_STATE for
+ * a stream that begins with embeddings. */
 SOTTO_API sotto_status sotto_session_saved_size(const sotto_session* session, size_t* size);
 
 /* Saves the stream: its tokens, keys and values, the state of the sampler, and withheld text. The

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math"
 	"runtime"
+	"unsafe"
 )
 
 // Prefill appends a prompt to the stream and evaluates it. It returns OK or StopCancelled.
@@ -17,6 +18,20 @@ func (s *Session) Prefill(prompt []Token) (Status, error) {
 		s.core.stop = OK
 		tokens, count := tokensOf(prompt)
 		return C.sotto_session_prefill(handle, tokens, count)
+	})
+}
+
+// PrefillEmbeddings begins an empty stream with rows of EmbeddingSize floats in the place of the embeddings of tokens.
+func (s *Session) PrefillEmbeddings(embeddings []float32) (Status, error) {
+	size := int(s.core.model.info.EmbeddingSize)
+	if len(embeddings)%size != 0 {
+		return OK, &Error{InvalidArgument, fmt.Sprintf("embeddings has %d floats; it must have %d per row",
+			len(embeddings), size), -1}
+	}
+	return s.plain(func(handle *C.sotto_session) C.sotto_status {
+		s.core.stop = OK
+		return C.sotto_session_prefill_embeddings(handle, (*C.float)(unsafe.Pointer(unsafe.SliceData(embeddings))),
+			C.size_t(len(embeddings)/size))
 	})
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/session/session.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <new>
 
@@ -351,6 +352,26 @@ Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evalua
 
 Status Session::prefill(std::span<const int32_t> tokens) {
   return evaluate_prompt(tokens, [&](uint64_t) { return stream_.kv().append(tokens, cancellation_.flag()); });
+}
+
+Status Session::prefill_embeddings(const float* embeddings, size_t count) {
+  if (count == 0) return fail(&last_error_, Status::kInvalidArgument, "embeddings is empty");
+  if (stream_.params().overflow != Overflow::kStop) {
+    return fail(&last_error_, Status::kInvalidState,
+                "embeddings require the overflow mode stop, because other modes evaluate old tokens again");
+  }
+  if (token_count() > 0) {
+    return fail(&last_error_, Status::kInvalidState, "embeddings must come before all tokens: reset the session first");
+  }
+  SOTTO_TRY(require_space(0, count));
+  const size_t width = stream_.model().config().embedding_size;
+  for (size_t i = 0; i < count * width; ++i) {
+    if (std::isfinite(embeddings[i])) continue;
+    return fail(&last_error_, Status::kInvalidArgument, "embeddings[", i, "] is not a finite number");
+  }
+  output_.clear();
+  return evaluate_prompt(
+      {}, [&](uint64_t) { return stream_.kv().append_embeddings(embeddings, count, width, cancellation_.flag()); });
 }
 
 Status Session::score(std::span<const int32_t> tokens, float* log_probabilities, ScoreResult* score) {

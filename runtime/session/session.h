@@ -58,6 +58,9 @@ class Session {
   // stream but are not emitted. If there are no tokens, the text continues, and only the counts of the answer start
   // again.
   Status prefill(std::span<const int32_t> tokens);
+  // Begins an empty stream with `count` rows of embeddings.
+  Status prefill_embeddings(const float* embeddings, size_t count);
+  bool has_embeddings() const { return stream_.kv().embedded_count() > 0; }
   Status heal();
   // Returns kOk and sets piece() to a token, or returns a stop and sets piece() to the withheld text.
   Status next();

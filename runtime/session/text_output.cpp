@@ -358,9 +358,9 @@ Status TextOutput::heal() {
   if (healing_.was_begun()) return Status::kOk;
   std::array<int32_t, Healing::kMaxTokens> last;
   // Count the last tokens of the prompt, as far back as the stream remembers them.
+  const uint64_t first = std::max(states.begin(), stream_->kv().embedded_count());
   size_t known = 0;
-  while (known < last.size() && known < count - states.begin() &&
-         !states[count - 1 - known].has(TokenState::kGenerated)) {
+  while (known < last.size() && known < count - first && !states[count - 1 - known].has(TokenState::kGenerated)) {
     ++known;
   }
   for (size_t i = 0; i < known; ++i) last[i] = stream_->token_at(count - known + i);

@@ -12,6 +12,7 @@ struct Forward::Batch {
   uint32_t first_position = 0;
   std::span<const BeamRow> beams;
   uint32_t layer_count = UINT32_MAX;  // number of layers to evaluate, if not all
+  const float* embeddings = nullptr;  // (row, embedding): used instead of those of the tokens
 
   size_t row_count() const { return beams.empty() ? tokens.size() : beams.size(); }
   int32_t token(size_t row) const { return beams.empty() ? tokens[row] : beams[row].token; }
@@ -58,9 +59,10 @@ void Forward::init(const Model& model, ThreadPool* pool) {
 }
 
 Status Forward::evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
-                         const std::atomic<uint32_t>& cancelled) {
+                         const std::atomic<uint32_t>& cancelled, const float* embeddings) {
   const bool overwrites = first_position + tokens.size() > context_tokens_;
-  SOTTO_TRY(evaluate_layers({tokens, first_position, {}}, overwrites, cancelled));
+  const Batch batch = {.tokens = tokens, .first_position = first_position, .beams = {}, .embeddings = embeddings};
+  SOTTO_TRY(evaluate_layers(batch, overwrites, cancelled));
   if (want_logits) compute_logits(tokens.size() - 1, 1);
   return Status::kOk;
 }
@@ -188,9 +190,14 @@ void Forward::embed(const Batch& batch) {
   const size_t width = model_->config().embedding_size;
   const LinearWeights& table = model_->token_embedding();
   parallel_for(pool_, batch.row_count(), [&](size_t row) {
+    const float* const position = model_->positions() + batch.position(row) * width;
+    float* const hidden = hidden_ + row * width;
+    if (batch.embeddings != nullptr) {
+      std::copy_n(batch.embeddings + row * width, width, hidden);
+      return model_->kernels().add(position, width, hidden);
+    }
     const auto token = static_cast<size_t>(batch.token(row));
-    embed_row(model_->kernels(), table, token, model_->positions() + batch.position(row) * width,
-              quantized_ + row * width, hidden_ + row * width);
+    embed_row(model_->kernels(), table, token, position, quantized_ + row * width, hidden);
   });
 }
 

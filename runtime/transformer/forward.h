@@ -42,9 +42,10 @@ class Forward {
   // Evaluates at most batch_tokens tokens at the positions first_position, first_position + 1, ... and stores their
   // keys and values in the ring. If `want_logits` is set, logits(0) are the logits after the last token. If `cancelled`
   // is set, evaluation stops between two layers with kStopCancelled, and nothing has changed. Once the slot of an older
-  // token has been overwritten, evaluation no longer stops.
+  // token has been overwritten, evaluation no longer stops. `embeddings` (row, embedding), if not null, take the place
+  // of the tokens' own; those of the positions are added.
   Status evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
-                  const std::atomic<uint32_t>& cancelled);
+                  const std::atomic<uint32_t>& cancelled, const float* embeddings = nullptr);
 
   // Evaluates one token in the first `layer_count` layers and stores its keys and values there. logits(0) are the
   // head's output for the hidden state after these layers.

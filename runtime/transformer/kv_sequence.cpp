@@ -20,6 +20,7 @@ void KvSequence::layout(Arena& arena, const ModelConfig& config, const SessionPa
 
 void KvSequence::clear() {
   token_count_ = 0;
+  embedded_count_ = 0;
   position_ = 0;
   anchor_ = 0;
   reanchor_due_ = false;
@@ -79,11 +80,33 @@ Status KvSequence::append_batch(std::span<const int32_t> tokens, bool want_logit
   return Status::kOk;
 }
 
+Status KvSequence::append_embeddings(const float* embeddings, size_t count, size_t width,
+                                     const std::atomic<uint32_t>& cancelled) {
+  assert(token_count_ == 0 && params_.overflow == Overflow::kStop);
+  if (!fits(count)) return Status::kStopContextFull;
+  clear();
+  std::fill_n(kept_batch_, params_.batch_tokens, 0);
+  while (count > 0) {
+    const size_t taken = std::min(count, size_t{params_.batch_tokens});
+    const Status status = evaluate_batch({kept_batch_, taken}, taken == count, cancelled, embeddings);
+    if (status != Status::kOk) {
+      clear();
+      return status;
+    }
+    for (size_t i = 0; i < taken; ++i) remember(0);
+    embedded_count_ = token_count_;
+    embeddings += taken * width;
+    count -= taken;
+  }
+  has_logits_ = true;
+  return Status::kOk;
+}
+
 Status KvSequence::evaluate_batch(std::span<const int32_t> tokens, bool want_logits,
-                                  const std::atomic<uint32_t>& cancelled) {
+                                  const std::atomic<uint32_t>& cancelled, const float* embeddings) {
   forget_rows();
   if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
-  SOTTO_TRY(forward_.evaluate(tokens, position_, want_logits, cancelled));
+  SOTTO_TRY(forward_.evaluate(tokens, position_, want_logits, cancelled, embeddings));
   position_ += static_cast<uint32_t>(tokens.size());
   batch_row_count_ = tokens.size();
   return Status::kOk;
@@ -110,6 +133,7 @@ Status KvSequence::ensure_last_row(const std::atomic<uint32_t>& cancelled) {
   assert(token_count_ > 0);
   if (reanchor_due_) return reanchor(cancelled);
   if (batch_row_count_ > 0) return Status::kOk;
+  if (token_count_ == embedded_count_) return Status::kInvalidState;  // the row is gone
   const int32_t last = token_at(token_count_ - 1);
   --position_;  // The token keeps its position, and its slot is filled with the same bytes again.
   const Status status = evaluate_batch({&last, 1}, /*want_logits=*/false, cancelled);
@@ -202,7 +226,7 @@ Status KvSequence::reanchor(const std::atomic<uint32_t>& cancelled) {
 }
 
 bool KvSequence::can_rewind(uint64_t count) const {
-  if (count > token_count_) return false;
+  if (count > token_count_ || count < embedded_count_) return false;
   if (count == token_count_) return true;
   const uint64_t dropped = token_count_ - count;
   // The keys and values from before the last re-anchoring are gone. A token that overwrote a slot also removed it from
@@ -219,7 +243,8 @@ void KvSequence::rewind(uint64_t count) {
 }
 
 void KvSequence::newest(uint64_t count, std::span<const int32_t>* older, std::span<const int32_t>* newer) const {
-  const auto wanted = static_cast<size_t>(std::min({count, uint64_t{params_.context_tokens}, token_count_}));
+  const auto wanted =
+      static_cast<size_t>(std::min({count, uint64_t{params_.context_tokens}, token_count_ - embedded_count_}));
   const auto end = static_cast<size_t>(token_count_ % history_size_);
   const size_t newer_count = std::min(wanted, end);
   const size_t older_count = wanted - newer_count;

@@ -51,6 +51,13 @@ class KvSequence {
   Status append_batch(std::span<const int32_t> tokens, bool want_logits, size_t* count,
                       const std::atomic<uint32_t>& cancelled);
 
+  // Begins an empty stream with `count` > 0 rows of embeddings of `width` floats, which count as unknown tokens: they
+  // are not among the newest() tokens, and the stream cannot be truncated to some of them. Requires Overflow::kStop.
+  // Returns kStopContextFull if the rows do not fit. After kStopCancelled the stream is empty.
+  Status append_embeddings(const float* embeddings, size_t count, size_t width, const std::atomic<uint32_t>& cancelled);
+  // Returns the number of rows with which the stream began.
+  uint64_t embedded_count() const { return embedded_count_; }
+
   // Returns how many drafts append() accepts at this point. Drafts never overwrite a slot.
   size_t draft_capacity() const;
   // Returns the drafts of the last batch that have not been appended.
@@ -86,7 +93,7 @@ class KvSequence {
   void rewind(uint64_t count);
 
   uint64_t token_count() const { return token_count_; }
-  // Returns a token of the stream. It must be one of the newest 2 * context_tokens.
+  // Returns a token of the stream, or 0 for a row of embeddings. It must be one of the newest 2 * context_tokens.
   int32_t token_at(uint64_t index) const { return history_[index % history_size_]; }
   // Returns the newest tokens in up to two pieces: at most `count` of them, and at most context_tokens.
   void newest(uint64_t count, std::span<const int32_t>* older, std::span<const int32_t>* newer) const;
@@ -105,7 +112,8 @@ class KvSequence {
   void remember(int32_t token);
   void forget_rows();
   void accept_draft(size_t row);
-  Status evaluate_batch(std::span<const int32_t> tokens, bool want_logits, const std::atomic<uint32_t>& cancelled);
+  Status evaluate_batch(std::span<const int32_t> tokens, bool want_logits, const std::atomic<uint32_t>& cancelled,
+                        const float* embeddings = nullptr);
   Status evaluate_drafts(int32_t token, std::span<const int32_t> drafts, const std::atomic<uint32_t>& cancelled);
   Status reanchor(const std::atomic<uint32_t>& cancelled);
   uint32_t newest_kept() const;
@@ -120,7 +128,8 @@ class KvSequence {
   int32_t* sinks_ = nullptr;       // (sink)
   int32_t* kept_batch_ = nullptr;  // (batch): the tokens that re-anchoring evaluates
 
-  uint64_t token_count_ = 0;   // number of tokens in the stream
+  uint64_t token_count_ = 0;  // number of tokens in the stream
+  uint64_t embedded_count_ = 0;
   uint32_t position_ = 0;      // position of the next token
   uint64_t anchor_ = 0;        // token_count_ at the last re-anchoring
   bool reanchor_due_ = false;  // true if a re-anchoring was cancelled before it was complete

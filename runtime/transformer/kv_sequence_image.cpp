@@ -175,6 +175,7 @@ void KvSequenceImage::read(KvSequence* sequence, const ModelConfig& config, Byte
 void KvSequenceImage::copy(const KvSequence& from, const ModelConfig& config, KvSequence* to) {
   to->clear();
   to->token_count_ = from.token_count_;
+  to->embedded_count_ = from.embedded_count_;
   to->anchor_ = from.anchor_;
   to->reanchor_count_ = from.reanchor_count_;
   to->position_ = from.position_;

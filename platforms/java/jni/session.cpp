@@ -162,6 +162,19 @@ NATIVE(jint, sessionPrefill)(JNIEnv* env, jclass, jlong session, jintArray from)
   return status;
 }
 
+// Java has checked that the embeddings have `count` rows.
+NATIVE(jint, sessionPrefillEmbeddings)(JNIEnv* env, jclass, jlong session, jfloatArray from, jint count) {
+  Arena arena;
+  const jsize size = env->GetArrayLength(from);
+  auto* embeddings = arena.array<float>(env, static_cast<size_t>(size));
+  if (embeddings == nullptr) return 0;
+  env->GetFloatArrayRegion(from, 0, size, embeddings);
+  const sotto_status status =
+      sotto_session_prefill_embeddings(session_of(session), embeddings, static_cast<size_t>(count));
+  check_call(env, session, status);
+  return status;
+}
+
 NATIVE(jobject, sessionNext)(JNIEnv* env, jclass, jlong session) {
   const sotto_piece* piece = nullptr;
   const sotto_status status = sotto_session_next(session_of(session), &piece);

@@ -126,6 +126,14 @@ class Session(Resource):
         """Appends a prompt, as text or tokens, to the stream and evaluates it. Returns OK or STOP_CANCELLED."""
         return self._evaluate(lib.sotto_session_prefill, *tokens_in(self._tokens(prompt)))
 
+    def prefill_embeddings(self, embeddings: Sequence[float]) -> Status:
+        """Begins an empty stream with rows of embedding_size floats in the place of the embeddings of tokens."""
+        count, rest = divmod(len(embeddings), self._embedding_size)
+        if rest:
+            raise ValueError(f"embeddings has {len(embeddings)} floats; it must have {self._embedding_size} per row")
+        return self._evaluate(lib.sotto_session_prefill_embeddings,
+                              (ctypes.c_float * max(len(embeddings), 1))(*embeddings), count)
+
     def _evaluate(self, function, *arguments) -> Status:
         """Calls a function that evaluates tokens; the next text begins after them."""
         with Exclusive(self) as handle:

@@ -179,6 +179,20 @@ class Session {
     return prefill(Tokens(tokens));
   }
 
+  // Begins an empty stream with rows of embedding_size floats in the place of the embeddings of tokens.
+  [[nodiscard]] Result<Status> prefill_embeddings(View<const float> embeddings) {
+    sotto_model_info info{};
+    info.struct_size = sizeof info;
+    SOTTO_HPP_TRY_PLAIN_(sotto_model_get_info(state_->model->handle, &info));
+    if (embeddings.size() % info.embedding_size != 0) {
+      SOTTO_HPP_FAIL_(Error(SOTTO_INVALID_ARGUMENT, "embeddings must have embedding_size floats per row"));
+    }
+    const size_t count = embeddings.size() / info.embedding_size;
+    const sotto_status status = sotto_session_prefill_embeddings(c_session(), embeddings.data(), count);
+    SOTTO_HPP_TRY_SESSION_(status);
+    return Status{status};
+  }
+
   // Applies token healing, for a prompt that ends inside a word. Must be called after a prefill.
   Result<void> heal() {
     SOTTO_HPP_TRY_SESSION_(sotto_session_heal(c_session()));

@@ -320,6 +320,7 @@ FUNCTIONS = {
     "sotto_session_deinit": (None, [pointer]),
     "sotto_session_reset": (None, [pointer]),
     "sotto_session_prefill": (i32, [pointer, POINTER(i32), size]),
+    "sotto_session_prefill_embeddings": (i32, [pointer, POINTER(f32), size]),
     "sotto_session_next": (i32, [pointer, POINTER(POINTER(Piece))]),
     "sotto_session_set_limit": (i32, [pointer, size]),
     "sotto_session_generate": (i32, [pointer, POINTER(i32), size, size, PieceFn, pointer]),

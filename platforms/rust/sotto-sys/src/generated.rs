@@ -1542,6 +1542,11 @@ extern "C" {
         tokens: *const sotto_token,
         count: usize,
     ) -> sotto_status;
+    pub fn sotto_session_prefill_embeddings(
+        session: *mut sotto_session,
+        embeddings: *const f32,
+        count: usize,
+    ) -> sotto_status;
     pub fn sotto_session_next(
         session: *mut sotto_session,
         piece: *mut *const sotto_piece,

@@ -1,6 +1,6 @@
 //! Sessions: streams of text.
 
-use crate::error::{check, check_whole, Report, Result};
+use crate::error::{check, check_whole, Error, Report, Result};
 use crate::memory::{pointer_of, slice, Block, Panics};
 use crate::params::{read_info, Lists};
 use crate::sampler::LogitsCall;
@@ -225,6 +225,23 @@ impl Session {
         // SAFETY: pointer and size are of one slice.
         let status =
             unsafe { sys::sotto_session_prefill(self.raw(), pointer_of(&tokens), tokens.len()) };
+        self.check_whole(status)
+    }
+
+    /// Begins an empty stream with rows of `embedding_size` floats in the place of the embeddings of tokens.
+    pub fn prefill_embeddings(&mut self, embeddings: &[f32]) -> Result<()> {
+        let size = self.model.info().embedding_size;
+        if embeddings.len() % size != 0 {
+            return Err(Error::invalid(format!(
+                "embeddings has {} floats; it must have {size} per row",
+                embeddings.len()
+            )));
+        }
+        let count = embeddings.len() / size;
+        // SAFETY: the slice has as many floats as the rows.
+        let status = unsafe {
+            sys::sotto_session_prefill_embeddings(self.raw(), pointer_of(embeddings), count)
+        };
         self.check_whole(status)
     }
 

@@ -176,6 +176,20 @@ public final class Session: @unchecked Sendable {
     }
   }
 
+  /// Begins an empty stream with rows of embeddingSize floats in the place of the embeddings of tokens.
+  public func prefillEmbeddings(_ embeddings: [Float]) throws -> Status {
+    guard embeddings.count % embeddingSize == 0 else {
+      throw SottoError(
+        .invalidArgument, "embeddings has \(embeddings.count) floats; it must have \(embeddingSize) per row")
+    }
+    return try run { session in
+      let status = try check(
+        sotto_session_prefill_embeddings(session, embeddings, embeddings.count / embeddingSize), of: session)
+      state.stopReason = .ok
+      return status
+    }
+  }
+
   /// Generates one token. Returns nil at a stop, after a piece without a token if text was withheld.
   public func next() throws -> Piece? {
     try run { session in

@@ -80,6 +80,8 @@ final class Native {
     static native void sessionSetGuide(long session, long guide, GuideParams params);
     static native void sessionSetMatcher(long session, long matcher);
     static native int sessionPrefill(long session, int[] tokens);
+
+    static native int sessionPrefillEmbeddings(long session, float[] embeddings, int count);
     static native Piece sessionNext(long session);
     static native void sessionSetLimit(long session, long maxTokens);
     static native int sessionGenerate(long session, int[] tokens, long maxTokens, boolean calls);

@@ -186,6 +186,19 @@ public final class Session extends Owned {
         });
     }
 
+    /** Begins an empty stream with rows of embeddingSize floats in the place of the embeddings of tokens. */
+    public Status prefillEmbeddings(float[] embeddings) {
+        if (embeddings.length % embeddingSize != 0) {
+            throw new IllegalArgumentException(
+                    "embeddings has " + embeddings.length + " floats; it must have " + embeddingSize + " per row");
+        }
+        return resource.run(session -> {
+            stopReason = Status.OK;
+            return Status.of(
+                    Native.sessionPrefillEmbeddings(session, embeddings, embeddings.length / embeddingSize));
+        });
+    }
+
     /**
      * Generates one token. Returns null at a stop, after a piece without a token if text was withheld. A
      * cancelled text continues at the next call; one that ended for another reason does not.
