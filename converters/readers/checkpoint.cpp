@@ -39,8 +39,9 @@ constexpr char kConvertItsSource[] = "convert the checkpoint from which it was m
 constexpr char kNameTheProgram[] =
     "a checkpoint of nanoGPT has \"model_args\", and one of minGPT or transformers has config.json next to it";
 
-constexpr const CheckpointFormat* kFormats[] = {&kNanoGptFormat, &kMinGptFormat, &kMegatronFormat,  &kHuggingFaceFormat,
-                                                &kGgufFormat,    &kLlmCFormat,   &kTensorFlowFormat};
+constexpr const CheckpointFormat* kFormats[] = {&kNanoGptFormat,     &kMinGptFormat,    &kMegatronFormat,
+                                                &kHuggingFaceFormat, &kGgufFormat,      &kLlmCFormat,
+                                                &kTensorFlowFormat,  &kChatterboxFormat};
 
 // Files that no reader reads, for messages only.
 constexpr struct {

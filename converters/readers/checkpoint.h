@@ -141,6 +141,7 @@ struct CheckpointFormat {
 };
 
 // Each is defined in the source of its reader.
+extern const CheckpointFormat kChatterboxFormat;
 extern const CheckpointFormat kGgufFormat;
 extern const CheckpointFormat kHuggingFaceFormat;
 extern const CheckpointFormat kLlmCFormat;

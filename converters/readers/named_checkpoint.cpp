@@ -77,6 +77,23 @@ TensorMapping gpt2_mapping(const std::string& prefix) {
   return mapping;
 }
 
+ModelShape find_shape(const Tensors& tensors, const TensorMapping& mapping) {
+  const auto extent = [&](const std::string& name, size_t axis) {
+    const std::vector<uint64_t>& shape = tensors.entry(name).shape;
+    if (shape.size() <= axis || shape[axis] > UINT32_MAX) {
+      throw std::runtime_error(tensors.where(name) + ": its shape is " + shape_text(shape));
+    }
+    return static_cast<uint32_t>(shape[axis]);
+  };
+  ModelShape shape;
+  shape.vocabulary_size = extent(mapping.token_embedding, 0);
+  shape.embedding_size = extent(mapping.token_embedding, 1);
+  shape.position_count = extent(mapping.positions, 0);
+  shape.feed_forward_size = extent(layer_name(mapping.feed_forward_up, 0) + ".weight", mapping.inputs_first ? 1 : 0);
+  while (tensors.contains(layer_name(mapping.attention_norm, shape.layer_count) + ".weight")) ++shape.layer_count;
+  return shape;
+}
+
 void set_vocabulary(uint32_t rows, CheckpointInfo& info, TensorMapping& mapping, std::vector<std::string>& notes) {
   constexpr uint32_t kTokens = 50257, kPaddedTokens = 50304;
   info.shape.vocabulary_size = rows;

@@ -53,6 +53,9 @@ TensorMapping gpt2_mapping(const std::string& prefix);
 // Returns GPT-2's names in GGUF.
 TensorMapping gguf_mapping();
 
+// Returns the shape that the tensors have, except the number of heads, for formats without a configuration.
+ModelShape find_shape(const Tensors& tensors, const TensorMapping& mapping);
+
 // Sets the vocabulary of a model whose token embedding has this number of rows, for formats that do not record how many
 // of them are padding: 50304 rows, a multiple of 128, are GPT-2's 50257 tokens. Adds a remark for the user if it cuts
 // rows.

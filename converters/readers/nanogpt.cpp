@@ -99,23 +99,11 @@ std::unique_ptr<Checkpoint> open_mingpt(const std::filesystem::path& path, const
   std::vector<std::string> notes;
   TensorMapping mapping = gpt2_mapping("transformer.");
   mapping.configuration = config.where();
-  const auto extent = [&](const std::string& name, size_t axis) {
-    const std::vector<uint64_t>& shape = tensors.entry(name).shape;
-    if (shape.size() <= axis || shape[axis] > UINT32_MAX) {
-      throw std::runtime_error(tensors.where(name) + ": its shape is " + shape_text(shape));
-    }
-    return static_cast<uint32_t>(shape[axis]);
-  };
-  set_vocabulary(extent(mapping.token_embedding, 0), info, mapping, notes);
+  info.shape = find_shape(tensors, mapping);
+  set_vocabulary(info.shape.vocabulary_size, info, mapping, notes);
   info.name = directory_name(path);
   info.source = "minGPT checkpoint " + info.name;
-  info.shape.embedding_size = extent(mapping.token_embedding, 1);
-  info.shape.position_count = extent(mapping.positions, 0);
-  info.shape.feed_forward_size = extent("transformer.h.0.mlp.c_fc.weight", 0);
   info.shape.head_count = mingpt_head_count(config.object("model"));
-  while (tensors.contains("transformer.h." + std::to_string(info.shape.layer_count) + ".ln_1.weight")) {
-    ++info.shape.layer_count;
-  }
   info.activation = options.activation.value_or(Activation::kGeluTanh);
   return std::make_unique<NamedCheckpoint>(std::move(info), std::move(notes), std::move(tensors), std::move(mapping));
 }

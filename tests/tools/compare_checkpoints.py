@@ -5,15 +5,18 @@
 Needs torch, transformers, peft and safetensors; not run by the tests. The same weights must give the same bytes from
 every format. Each PYTHON is an interpreter with another version of torch, which writes the same files. A merged adapter
 may differ in the last bit of a weight from PEFT's, so a few of the quantized bytes may differ. The program `sotto`,
-which must be next to sotto-convert, scores a model for each activation, and inspects files.
+which must be next to sotto-convert, scores a model for each activation, and inspects files. The library of the same
+build evaluates embeddings.
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
 import peft
+import safetensors.torch
 import torch
 import transformers
 
@@ -270,6 +273,41 @@ def compare_adapters(root):
     check("IA3 is rejected", isinstance(message, str) and "IA3" in message, message)
 
 
+def compare_embeddings(root):
+    """Compares a backbone with Chatterbox's names with PyTorch's float32: first embeddings of the host, then tokens of
+    speech. Uses the Python binding of the same build."""
+    os.environ.setdefault("SOTTO_LIBRARY", str(CONVERT.parents[1] / "lib/libsotto.so"))
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "platforms/python"))
+    import sotto
+
+    torch.manual_seed(6)
+    backbone = transformers.GPT2Model(transformers.GPT2Config(vocab_size=9, n_positions=64, n_embd=128, n_head=2,
+                                                              n_layer=3)).eval()
+    speech, head, text = torch.nn.Embedding(50, 128), torch.nn.Linear(128, 50), torch.nn.Embedding(40, 128)
+    tensors = {"tfmr." + name: tensor for name, tensor in backbone.state_dict().items() if name != "wte.weight"}
+    tensors |= {"speech_emb.weight": speech.weight, "speech_head.weight": head.weight, "speech_head.bias": head.bias,
+                "text_emb.weight": text.weight}
+    folder = root / "chatterbox"
+    folder.mkdir()
+    safetensors.torch.save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()},
+                                folder / "t3_test.safetensors")
+    model_file = convert(folder)
+    check("Chatterbox", isinstance(model_file, bytes), model_file)
+    (root / "chatterbox.sotto").write_bytes(model_file)
+    with torch.no_grad(), sotto.Model.open(root / "chatterbox.sotto") as model, sotto.Session(model) as session:
+        rows = torch.cat([torch.randn(12, 128), text(torch.randint(0, 40, (9,)))])
+        tokens = torch.randint(0, 50, (8,))
+        exact = head(backbone(inputs_embeds=torch.cat([rows, speech(tokens)])[None]).last_hidden_state[0])
+        session.prefill_embeddings(rows.flatten().tolist())
+        found = [torch.tensor(list(session.logits()))]
+        for token in tokens.tolist():
+            session.prefill([token])
+            found.append(torch.tensor(list(session.logits())))
+        exact, found = exact[len(rows) - 1:], torch.stack(found)
+        error = ((found - exact).norm() / (exact - exact.mean(1, keepdim=True)).norm()).item()
+        check("Chatterbox: logits after embeddings and tokens", error < 0.03, f"they differ by {error:.3f} of their size")
+
+
 def main():
     transformers.utils.logging.disable_progress_bar()
     with tempfile.TemporaryDirectory() as directory:
@@ -283,6 +321,7 @@ def main():
         compare_activations(root)
         compare_description(root)
         compare_adapters(root)
+        compare_embeddings(root)
     sys.exit(f"{len(failures)} failed" if failures else 0)
 
 
