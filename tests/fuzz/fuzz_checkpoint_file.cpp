@@ -1,13 +1,17 @@
-// Fuzzes checkpoints that are one file (GGUF, llm.c): opens any bytes as a checkpoint and reads its tensors and its
-// tokenizer. The only exception is std::runtime_error.
+// Fuzzes checkpoints that are one file (GGUF, llm.c, nanoGPT, Megatron-LM) and models of SentencePiece: opens any bytes
+// as a checkpoint and reads its tensors and its tokenizer. The only exception is std::runtime_error.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <stdexcept>
+#include <string_view>
+#include <vector>
 
 #include "converters/readers/checkpoint.h"
 #include "converters/tensors/gguf.h"
 #include "converters/tokenizers/gguf.h"
+#include "converters/tokenizers/sentencepiece.h"
+#include "runtime/text/tokenizer.h"
 #include "tests/fuzz/scratch_file.h"
 
 namespace {
@@ -40,12 +44,21 @@ void read_gguf(const std::filesystem::path& path, size_t size) {
   read_gguf_tokenizer(path, 5);
 }
 
+void read_spiece(const std::filesystem::path& path) {
+  const TokenizerData tokenizer = read_sentencepiece(path, 150);
+  std::vector<int32_t> tokens(200);
+  size_t count = 0;
+  (void)encode(tokenizer.view(), std::string_view("e\u0301 \uFB01\u0301  the <s> \u2581Q\u3000"), {true}, tokens,
+               &count, nullptr);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const ScratchFile scratch(".checkpoint");
   scratch.write({reinterpret_cast<const char*>(data), size});
   if (is_gguf(scratch.path())) allow_errors([&] { read_gguf(scratch.path(), size); });
+  allow_errors([&] { read_spiece(scratch.path()); });
   allow_errors([&] { load_float_model(*open_checkpoint(scratch.path())); });
   return 0;
 }

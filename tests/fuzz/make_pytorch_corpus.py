@@ -1,7 +1,8 @@
-"""Writes the PyTorch files of the corpus of fuzz_tensor_file, without PyTorch.
+"""Writes the PyTorch files of the corpora of fuzz_tensor_file and fuzz_checkpoint_file, without PyTorch.
 
-    python3 tests/fuzz/make_pytorch_corpus.py tests/fuzz/corpus/tensor_file
+    python3 tests/fuzz/make_pytorch_corpus.py tests/fuzz/corpus
 """
+import argparse
 import collections
 import io
 import pathlib
@@ -104,8 +105,40 @@ def legacy_file(value):
     return output.getvalue()
 
 
+def tensors(shapes):
+    """Returns tensors that are parts of one storage."""
+    sizes = [shape[0] * (shape[1] if len(shape) == 2 else 1) for shape in shapes.values()]
+    storage = Storage("f", [i % 7 / 8 for i in range(sum(sizes))])
+    return {name: Tensor(storage, shape, (shape[1], 1) if len(shape) == 2 else (1,), sum(sizes[:i]))
+            for i, (name, shape) in enumerate(shapes.items())}
+
+
+def nanogpt():
+    shapes = {"wte.weight": (5, 4), "wpe.weight": (3, 4), "h.0.ln_1.weight": (4,), "h.0.attn.c_attn.weight": (12, 4),
+              "h.0.attn.c_proj.weight": (4, 4), "h.0.ln_2.weight": (4,), "h.0.mlp.c_fc.weight": (16, 4),
+              "h.0.mlp.c_proj.weight": (4, 16), "ln_f.weight": (4,)}
+    model = {"_orig_mod.transformer." + name: tensor for name, tensor in tensors(shapes).items()}
+    model["_orig_mod.lm_head.weight"] = model["_orig_mod.transformer.wte.weight"]
+    return {"model": model, "model_args": {"n_layer": 1, "n_head": 2, "n_embd": 4, "block_size": 3, "bias": False,
+                                           "vocab_size": 5}, "iter_num": 1}
+
+
+def megatron():
+    shapes = {"input_layernorm": (4,), "attention.query_key_value": (12, 4), "attention.dense": (4, 4),
+              "post_attention_layernorm": (4,), "mlp.dense_h_to_4h": (16, 4), "mlp.dense_4h_to_h": (4, 16)}
+    both = {f"layers.0.{name}.{kind}": shape[:1] if kind == "bias" else shape
+            for name, shape in shapes.items() for kind in ("weight", "bias")}
+    layers = tensors(both | {"final_layernorm.weight": (4,), "final_layernorm.bias": (4,)})
+    embedding = {"word_embeddings": tensors({"weight": (5, 4)}), "position_embeddings": tensors({"weight": (3, 4)})}
+    arguments = argparse.Namespace(hidden_size=4, num_attention_heads=2, num_layers=1, max_position_embeddings=3,
+                                   ffn_hidden_size=16, padded_vocab_size=5, tensor_model_parallel_size=1)
+    return {"args": arguments, "checkpoint_version": 3.0,
+            "model": {"language_model": {"embedding": embedding, "transformer": layers}}}
+
+
 def main():
-    folder = pathlib.Path(sys.argv[1])
+    corpus = pathlib.Path(sys.argv[1])
+    folder = corpus / "tensor_file"
     six = Storage("f", [0, 1, 2, 3, 4, 5])
     state = collections.OrderedDict(a=Tensor(six, (2, 3), (3, 1)), b=Tensor(six, (3, 2), (1, 3)),
                                     c=Parameter(Tensor(Storage("e", [1, 2]), (2,), (1,))),
@@ -120,6 +153,8 @@ def main():
              "pytorch_repeated": zip_file({"a": Tensor(six, (2**40, 3), (0, 1))})}
     for name, data in files.items():
         (folder / name).write_bytes(data)
+    for name, value in {"nanogpt": nanogpt(), "megatron": megatron()}.items():
+        (corpus / "checkpoint_file" / name).write_bytes(zip_file(value))
 
 
 main()

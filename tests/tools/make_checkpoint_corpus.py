@@ -2,8 +2,10 @@
 
     python3 tests/tools/make_checkpoint_corpus.py
 
-The models have one layer, width 4, 3 positions and 5 tokens.
+The models have one layer, width 4, 3 positions and 5 tokens. Those of SentencePiece are taken from
+tests/data/tokenizer/types.json. tests/fuzz/make_pytorch_corpus.py writes the checkpoints of PyTorch.
 """
+import json
 import pathlib
 import struct
 
@@ -133,6 +135,8 @@ def main():
     files = {"checkpoint_file/gguf_model": gguf_model(), "checkpoint_file/gguf_types": gguf_types(),
              "checkpoint_file/llm_c_1": llm_c(1, 5), "checkpoint_file/llm_c_3": llm_c(3, 8),
              "checkpoint_file/llm_c_5": llm_c(5, 5), "tensor_bundle/model": bundle_block()}
+    types = json.loads((CORPUS.parents[1] / "data/tokenizer/types.json").read_text())["types"]
+    files |= {"checkpoint_file/" + kind["name"]: bytes.fromhex(kind["spiece"]) for kind in types if "spiece" in kind}
     for name, content in files.items():
         path = CORPUS / name
         path.parent.mkdir(parents=True, exist_ok=True)
