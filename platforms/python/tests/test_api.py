@@ -60,6 +60,17 @@ class SessionTest(unittest.TestCase):
         self.addCleanup(session.close)
         return session
 
+    def test_embeddings(self):
+        session, size = self.session(), MODEL.info.embedding_size
+        rows = [math.sin(i) / 8 for i in range(3 * size)]
+        self.assertEqual(session.prefill_embeddings(rows), sotto.Status.OK)
+        self.assertEqual(session.info.token_count, 3)
+        self.assertTrue(all(math.isfinite(logit) for logit in session.logits()))
+        self.assertEqual(session.generate("", 4), sotto.Status.STOP_MAX_TOKENS)
+        self.assertRaisesRegex(sotto.SottoError, "before all tokens", session.prefill_embeddings, rows)
+        self.assertRaisesRegex(ValueError, f"it must have {size} per row", session.prefill_embeddings, rows[1:])
+        self.assertRaises(sotto.SottoError, session.save)
+
     def test_probabilities(self):
         session = self.session()
         session.set_sampler(temperature=0, log_probabilities=True, alternative_count=3)
