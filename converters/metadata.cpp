@@ -162,6 +162,7 @@ Offset<format::Tokenizer> put(FlatBufferBuilder& builder, const TokenizerData& t
   table.add_unknown_token(tokenizer.unknown_token);
   table.add_max_word_characters(tokenizer.max_word_characters);
   table.add_fuse_unknown(tokenizer.fuse_unknown);
+  table.add_float_sums(tokenizer.float_sums);
   return table.Finish();
 }
 

@@ -232,6 +232,7 @@ TokenizerView TokenizerData::unverified_view() const {
   view.unknown_token = unknown_token;
   view.max_word_characters = max_word_characters;
   view.fuse_unknown = fuse_unknown;
+  view.float_sums = float_sums;
   view.model = model;
   view.prefix_space = prefix_space;
   view.word_space = word_space;

@@ -19,6 +19,7 @@ struct TokenizerSettings {
   uint32_t unknown_token = kNoToken;
   uint32_t max_word_characters = 0;
   bool fuse_unknown = false;
+  bool float_sums = false;
   TokenizerModel model = TokenizerModel::kByteBpe;
   PrefixSpace prefix_space = PrefixSpace::kNever;
   WordSpace word_space = WordSpace::kNone;

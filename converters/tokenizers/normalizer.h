@@ -13,7 +13,7 @@ namespace sotto {
 
 struct Normalizer {
   NormalizerData tables;
-  std::string space;  // what a space is replaced with, if it is; the tables do the opposite
+  std::string space;  // replacement of a space in the names of tokens, or empty
   bool prepends_space = false;
 };
 

@@ -17,7 +17,6 @@ namespace sotto {
 namespace {
 
 constexpr uint64_t kLargestFile = uint64_t{256} << 20;
-constexpr uint32_t kSymbol = 0x2581;
 constexpr const char* kSymbolText = "\u2581";  // stands for a space in the names of tokens
 
 // The parts of sentencepiece_model.proto that encoding depends on, with their defaults.
@@ -32,7 +31,7 @@ struct ModelProto {
   std::vector<Piece> pieces;
   uint64_t type = kUnigramModel;
   bool has_bytes = false;
-  bool has_suffixes = false;  // whether spaces are at the ends of words
+  bool has_suffixes = false;  // true if spaces are at the ends of words
   std::string_view rules;
   bool adds_prefix = true;
   bool merges_spaces = true;
@@ -110,8 +109,8 @@ std::string text_of(const Piece& piece) {
 
 void describe_normalizer(const ModelProto& model, NormalizerData* tables) {
   read_rules(model.rules, tables);
-  if (model.merges_spaces) tables->space_rules = kMergeSpaces | kStripStart | kStripEnd;
-  tables->last_characters.replace(kSymbol, " ");
+  if (model.merges_spaces) tables->space_rules = kMergeSpaces | kStripStart | kStripEnd | kStripSymbol;
+  tables->last_characters.replace(0x2581, " ");
 }
 
 TokenizerData build(const ModelProto& model, uint32_t vocabulary_size) {
@@ -149,7 +148,8 @@ TokenizerData build(const ModelProto& model, uint32_t vocabulary_size) {
     }
   }
   constexpr double kUnknownPenalty = 10;
-  description.unknown_score = least - kUnknownPenalty;
+  description.unknown_score = static_cast<float>(least - kUnknownPenalty);
+  description.float_sums = true;
   if (model.type == kBpeModel) {
     add_merges(model, &names);
     description.token_scores.clear();

@@ -268,6 +268,7 @@ void read_tokenizer(const format::Tokenizer& table, TokenizerView* view) {
   view->unknown_token = table.unknown_token();
   view->max_word_characters = table.max_word_characters();
   view->fuse_unknown = table.fuse_unknown();
+  view->float_sums = table.float_sums();
   view->model = static_cast<TokenizerModel>(table.model());
   view->prefix_space = static_cast<PrefixSpace>(table.prefix_space());
   view->word_space = static_cast<WordSpace>(table.word_space());

@@ -32,7 +32,7 @@ struct TokenMerge {
   uint32_t result;
 };
 
-// What replaces single characters.
+// Replacements of single characters.
 struct CharacterMap {
   std::span<const uint32_t> removed;   // the code points at which ranges of characters to remove begin and end
   std::span<const uint32_t> replaced;  // characters in ascending order
@@ -58,7 +58,8 @@ enum SpaceRule : uint8_t {
   kStripStart = 2,       // the text's first spaces are removed
   kStripEnd = 4,         // its last spaces are removed
   kStripWhiteSpace = 8,  // all white space is removed there
-  kAllSpaceRules = 15
+  kStripSymbol = 16,     // U+2581 is removed at the end, because SentencePiece writes spaces like this
+  kAllSpaceRules = 31
 };
 
 // The largest number of combining classes, which bounds how often a mark is read. Unicode has 56 with 0.
@@ -114,6 +115,7 @@ struct TokenizerView {
   uint32_t unknown_token = kNoToken;
   uint32_t max_word_characters = 0;  // kWordPiece: longer words are unknown
   bool fuse_unknown = false;         // true if neighbouring unknown characters become one unknown token
+  bool float_sums = false;           // kUnigram: true if sums of scores are rounded to 32 bits
   TokenizerModel model = TokenizerModel::kByteBpe;
   PrefixSpace prefix_space = PrefixSpace::kNever;
   WordSpace word_space = WordSpace::kNone;

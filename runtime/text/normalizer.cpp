@@ -14,6 +14,7 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kNoCharacter = 0xFFFFFFFF;
+constexpr uint32_t kSymbol = 0x2581;  // of a space in SentencePiece
 
 // Returns what a character becomes.
 std::span<const char> replace_character(const CharacterMap& map, uint32_t code_point, std::span<const char> bytes) {
@@ -109,7 +110,7 @@ class ReplacedText {
   std::span<const char> text_;
   size_t at_ = 0;
   size_t cluster_end_ = 0;
-  std::span<const char> replacement_;  // what remains of the newest one
+  std::span<const char> replacement_;  // the rest of the newest replacement
   SplitStep grapheme_ = {};
   FailedSearches failed_;
 };
@@ -284,8 +285,9 @@ void for_each_result(const NormalizerView& normalizer, std::span<const char> tex
     uint8_t bytes[4];
     const uint32_t size = encode_utf8(character, bytes);
     const std::span<const char> whole(reinterpret_cast<const char*>(bytes), size);
+    const bool is_removed_at_end = is_space || ((rules & kStripSymbol) != 0 && character == kSymbol);
     visit(replace_character(normalizer.last_characters, character, whole), count,
-          (rules & kStripEnd) == 0 || !is_space);
+          (rules & kStripEnd) == 0 || !is_removed_at_end);
   });
 }
 

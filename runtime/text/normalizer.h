@@ -22,8 +22,8 @@ namespace sotto {
 
 struct NormalizedSize {
   uint64_t size;        // in bytes
-  bool is_changed;      // whether the normalized text differs
-  uint64_t characters;  // how many characters reach step 3 before spaces that it removes at the end
+  bool is_changed;      // true if the normalized text differs
+  uint64_t characters;  // number of characters that reach step 3 before spaces removed at the end
 };
 NormalizedSize measure_normalized(const NormalizerView& normalizer, std::span<const char> text);
 

@@ -44,8 +44,9 @@ void find_best_tokens(const TokenizerView& tokenizer, const Word& word, std::spa
     bool has_character = false;
     const auto reach = [&](size_t size, uint32_t token, double score) {
       double& other = best[(start + size) % kRingSize];
-      if (sum + score <= other) return;
-      other = sum + score;
+      const double next = tokenizer.float_sums ? static_cast<double>(static_cast<float>(sum + score)) : sum + score;
+      if (next <= other) return;
+      other = next;
       tokens[start + size - 1] = token;
     };
     for_each_prefix(tokenizer, word, start, [&](uint32_t token) {

@@ -211,7 +211,7 @@ TYPES = {
     "nfkc-lower": lambda: trained(models.BPE(unk_token="<unk>"), bpe_trainer(), normalizers.Sequence(
         [normalizers.NFKC(), normalizers.Lowercase()]), split(r" ?\p{L}+|\P{L}")),
     "nfc-plain": lambda: word_level(split(r"[\s\S]"), normalizers.Sequence(
-        [normalizers.NFC(), normalizers.StripAccents(), normalizers.Strip()])),
+        [normalizers.NFC(), normalizers.Strip(), normalizers.StripAccents()])),
     "nmt": lambda: unigram(normalizer=normalizers.Sequence(
         [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " "), normalizers.Lowercase()])),
     "precompiled": lambda: unigram(normalizer=precompiled()),

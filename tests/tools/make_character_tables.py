@@ -2,9 +2,9 @@
 """Makes converters/tokenizers/character_tables.cpp, the character properties that normalizers and pre-tokenizers use.
 
 Unicode versions differ between regex engines, so the properties are not taken from a Unicode database: each code point
-is split by the Python package `tokenizers`. General categories are those of its regex engine, words those of its
-pre-tokenizer Whitespace, punctuation that of BertPreTokenizer, and the others those of the normalizers, which tell
-grapheme clusters too. Only the numbers of combining classes are Python's.
+is split by the Python package `tokenizers`. General categories come from its regex engine, words
+from its pre-tokenizer Whitespace, punctuation from BertPreTokenizer, and the others from the normalizers, which also
+show grapheme clusters. The numbers of combining classes come from Python.
 
     make_character_tables.py            rewrites the table
     make_character_tables.py --check    fails unless the table is what would be written
