@@ -1,11 +1,16 @@
+// A pool for loops that take some 10 to 100 microseconds each. parallel_for() gives every thread an equal range of
+// indices, because a thread that reads weights in order can prefetch them. A thread that has finished its range takes
+// indices from the ends of the other ranges, so a thread that the system has suspended delays the loop by one index at
+// most, and a helper that never comes delays nothing. Helpers spin for some microseconds before they sleep.
 #include "kernels/thread_pool.h"
 
 #if SOTTO_THREADS
 #  include <pthread.h>
-#  include <pthreadpool.h>
 #  include <unistd.h>
 
+#  include <algorithm>
 #  include <atomic>
+#  include <cassert>
 #  include <new>
 #endif
 
@@ -17,146 +22,228 @@ bool threads_available() { return SOTTO_THREADS != 0; }
 
 namespace {
 
-struct PoolTask {
-  void* context;
-  void (*run)(void* context);
+// A pause of x86 takes some 20 to 60 nanoseconds, a yield of ARM about one. Together they last as long as it takes to
+// wake a thread.
+#  if defined(__x86_64__) || defined(__i386__)
+constexpr int kSpins = 1000;
+void relax() { __builtin_ia32_pause(); }
+#  elif defined(__aarch64__) || defined(__arm__)
+constexpr int kSpins = 20000;
+void relax() { asm volatile("yield"); }
+#  else
+constexpr int kSpins = 10000;
+void relax() {}
+#  endif
+
+class Lock {
+ public:
+  explicit Lock(pthread_mutex_t* mutex) : mutex_(mutex) { pthread_mutex_lock(mutex_); }
+  ~Lock() { pthread_mutex_unlock(mutex_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  pthread_mutex_t* mutex_;
+};
+
+// Indices of the current loop: `left` of them, from `next` on. The owner takes them from the front, other threads take
+// them from the back. A thread that has decremented `left` owns one index, so the loop, and with it the fields that it
+// set, lasts at least until that index is done.
+struct IndexRange {
+  uint32_t next = 0;
+  std::atomic<uint32_t> end = 0;
+  std::atomic<uint32_t> left = 0;
+
+  bool claim() {
+    uint32_t count = left.load(std::memory_order_relaxed);
+    while (count > 0) {
+      if (left.compare_exchange_weak(count, count - 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
 };
 
 }  // namespace
 
-// pthreadpool divides the work between threads that an executor provides: the host's, or the workers of this object.
-// It could start threads itself, but it ignores failures to start them, and then waits for them when it is destroyed.
 class ThreadPool {
  public:
   bool init(uint32_t thread_count, const HostExecutor* host) {
     process_ = getpid();
-    if (host == nullptr && !start_workers(thread_count - 1)) return false;
-    if (host != nullptr) host_ = *host;
-    pthreadpool_executor executor = {count_workers, schedule};
-    if (host != nullptr) executor = {count_host_threads, schedule_on_host};
-    tasks_ = pthreadpool_create_v2(&executor, this, thread_count);
-    if (tasks_ != nullptr) return true;
-    stop_workers();
+    pthread_mutex_init(&mutex_, nullptr);
+    pthread_cond_init(&work_, nullptr);
+    pthread_cond_init(&done_, nullptr);
+    for (Thread& thread : threads_) thread.pool = this;
+    if (host != nullptr) {
+      host_ = *host;
+      thread_count_ = 1 + std::min(thread_count - 1, host->thread_count);
+      return true;
+    }
+    while (thread_count_ < thread_count) {
+      Thread* thread = &threads_[thread_count_];
+      if (pthread_create(&thread->handle, nullptr, run_worker, thread) != 0) break;
+      ++thread_count_;
+    }
+    if (thread_count_ == thread_count) return true;
+    deinit();
     return false;
   }
 
   void deinit() {
-    // A child process has none of the threads, so nothing ends the tasks that they were running.
-    if (getpid() != process_) return;
-    pthreadpool_release_executor_threads(tasks_);
-    stop_workers();
-    pthreadpool_destroy(tasks_);
-  }
-
-  pthreadpool_t tasks() { return tasks_; }
-
- private:
-  static constexpr uint32_t kMaxWorkers = kMaxThreads - 1;
-
-  bool start_workers(uint32_t count) {
-    pthread_mutex_init(&mutex_, nullptr);
-    pthread_cond_init(&wake_, nullptr);
-    owns_workers_ = true;
-    while (worker_count_ < count && pthread_create(&workers_[worker_count_], nullptr, work, this) == 0) ++worker_count_;
-    if (worker_count_ == count) return true;
-    stop_workers();
-    return false;
-  }
-
-  // Ends the workers after they have run all tasks of the queue.
-  void stop_workers() {
-    if (!owns_workers_) return;
-    pthread_mutex_lock(&mutex_);
-    stopping_ = true;
-    pthread_cond_broadcast(&wake_);
-    pthread_mutex_unlock(&mutex_);
-    for (uint32_t i = 0; i < worker_count_; ++i) pthread_join(workers_[i], nullptr);
-    pthread_cond_destroy(&wake_);
+    if (is_child()) return;
+    {
+      Lock lock(&mutex_);
+      stopping_ = true;
+      pthread_cond_broadcast(&work_);
+    }
+    for (uint32_t i = 1; i < thread_count_; ++i) {
+      if (host_.schedule == nullptr) {
+        pthread_join(threads_[i].handle, nullptr);
+      } else {
+        Lock lock(&mutex_);
+        while (threads_[i].state != Thread::kFree) pthread_cond_wait(&done_, &mutex_);
+      }
+    }
+    pthread_cond_destroy(&done_);
+    pthread_cond_destroy(&work_);
     pthread_mutex_destroy(&mutex_);
   }
 
-  static int32_t count_workers(void* self) {
-    return static_cast<int32_t>(static_cast<const ThreadPool*>(self)->worker_count_);
-  }
-
-  static void schedule(void* self, void* context, void (*run)(void* context)) {
-    auto& pool = *static_cast<ThreadPool*>(self);
-    if (getpid() != pool.process_) return;  // In a child process, the calling thread does all the work.
-    pthread_mutex_lock(&pool.mutex_);
-    pool.queue_[(pool.first_task_ + pool.task_count_) % kMaxWorkers] = {context, run};
-    ++pool.task_count_;
-    pthread_cond_signal(&pool.wake_);
-    pthread_mutex_unlock(&pool.mutex_);
-  }
-
-  static int32_t count_host_threads(void* self) {
-    const HostExecutor& host = static_cast<const ThreadPool*>(self)->host_;
-    return host.num_threads(host.context);
-  }
-
-  static void schedule_on_host(void* self, void* context, void (*run)(void* context)) {
-    auto& pool = *static_cast<ThreadPool*>(self);
-    if (getpid() != pool.process_) return;
-    for (HostTask& task : pool.host_tasks_) {
-      int32_t expected = HostTask::kFree;
-      if (!task.state.compare_exchange_strong(expected, HostTask::kTaken)) continue;
-      task.task = {context, run};
-      task.state = HostTask::kScheduled;
-      return pool.host_.schedule(pool.host_.context, &task, run_host_task);
+  void run(uint32_t count, void (*task)(void* context, size_t index), void* context) {
+    task_ = task;
+    context_ = context;
+    pending_.store(count, std::memory_order_relaxed);
+    for (uint32_t i = 0; i < thread_count_; ++i) {
+      const auto first = static_cast<uint32_t>(uint64_t{count} * i / thread_count_);
+      const auto end = static_cast<uint32_t>(uint64_t{count} * (i + 1) / thread_count_);
+      IndexRange& range = threads_[i].range;
+      range.next = first;
+      range.end.store(end, std::memory_order_relaxed);
+      range.left.store(end - first);
     }
-    run(context);
+    call_helpers();
+    work(0);
+    wait_for_helpers();
   }
 
-  // Ignores a task that the host runs again. If the slot has been scheduled again, this call counts for that.
-  static void run_host_task(void* self) {
-    auto& host_task = *static_cast<HostTask*>(self);
-    int32_t expected = HostTask::kScheduled;
-    if (!host_task.state.compare_exchange_strong(expected, HostTask::kTaken)) return;
-    const PoolTask task = host_task.task;
-    host_task.state = HostTask::kFree;
-    task.run(task.context);
-  }
+ private:
+  // One of the threads that share a loop: the caller, which is the first, a worker of the pool, or a task of the host.
+  struct Thread {
+    enum State : uint32_t { kFree, kScheduled, kRunning };  // of the host's task
+    ThreadPool* pool;
+    pthread_t handle;  // of a worker
+    std::atomic<uint32_t> state = kFree;
+    IndexRange range;
+  };
 
-  static void* work(void* self) {
-    auto& pool = *static_cast<ThreadPool*>(self);
-    pthread_mutex_lock(&pool.mutex_);
-    for (;;) {
-      while (pool.task_count_ == 0 && !pool.stopping_) pthread_cond_wait(&pool.wake_, &pool.mutex_);
-      if (pool.task_count_ == 0) break;
-      const PoolTask task = pool.queue_[pool.first_task_];
-      pool.first_task_ = (pool.first_task_ + 1) % kMaxWorkers;
-      --pool.task_count_;
-      pthread_mutex_unlock(&pool.mutex_);
-      task.run(task.context);
-      pthread_mutex_lock(&pool.mutex_);
+  // A child process has only the thread that called fork().
+  bool is_child() const { return getpid() != process_; }
+
+  void call_helpers() {
+    if (host_.schedule != nullptr) {
+      if (!is_child()) schedule_host_tasks();
+    } else if (sleeping_.load() > 0 && !is_child()) {
+      Lock lock(&mutex_);
+      pthread_cond_broadcast(&work_);
     }
-    pthread_mutex_unlock(&pool.mutex_);
+  }
+
+  void wait_for_helpers() {
+    for (int i = 0; i < kSpins; ++i) {
+      if (pending_.load(std::memory_order_acquire) == 0) return;
+      relax();
+    }
+    Lock lock(&mutex_);
+    is_waiting_.store(true);
+    while (pending_.load() != 0) pthread_cond_wait(&done_, &mutex_);
+    is_waiting_.store(false);
+  }
+
+  // Runs indices until none is left, those of the thread's own range first.
+  void work(uint32_t self) {
+    uint32_t count = 0;
+    for (IndexRange& own = threads_[self].range; own.claim(); ++count) task_(context_, own.next++);
+    for (uint32_t i = 1; i < thread_count_; ++i) {
+      IndexRange& other = threads_[(self + i) % thread_count_].range;
+      for (; other.claim(); ++count) task_(context_, other.end.fetch_sub(1, std::memory_order_relaxed) - 1);
+    }
+    if (count == 0 || pending_.fetch_sub(count) != count || !is_waiting_.load()) return;
+    Lock lock(&mutex_);
+    pthread_cond_signal(&done_);
+  }
+
+  // Returns whether indices arrive in a range before a thread would better sleep.
+  static bool spin_for_work(const IndexRange& own) {
+    for (int i = 0; i < kSpins; ++i) {
+      if (own.left.load(std::memory_order_relaxed) > 0) return true;
+      relax();
+    }
+    return false;
+  }
+
+  static void* run_worker(void* argument) {
+    auto& thread = *static_cast<Thread*>(argument);
+    ThreadPool& pool = *thread.pool;
+    const auto self = static_cast<uint32_t>(&thread - pool.threads_);
+    // The loops begin some time after the threads, so the first wait does not spin.
+    for (bool may_spin = false; pool.wait_for_work(thread.range, may_spin); may_spin = true) pool.work(self);
     return nullptr;
   }
 
-  pthreadpool_t tasks_ = nullptr;
+  // Returns false if the worker has to end.
+  bool wait_for_work(const IndexRange& own, bool may_spin) {
+    if (may_spin && spin_for_work(own)) return true;
+    Lock lock(&mutex_);
+    sleeping_.fetch_add(1);
+    while (own.left.load() == 0 && !stopping_) pthread_cond_wait(&work_, &mutex_);
+    sleeping_.fetch_sub(1);
+    return !stopping_;
+  }
+
+  void schedule_host_tasks() {
+    for (uint32_t i = 1; i < thread_count_; ++i) {
+      Thread& thread = threads_[i];
+      if (thread.range.left.load(std::memory_order_relaxed) == 0) continue;
+      uint32_t expected = Thread::kFree;
+      if (!thread.state.compare_exchange_strong(expected, Thread::kScheduled)) continue;
+      host_.schedule(host_.context, &thread, run_host_task);
+    }
+  }
+
+  // Ignores a task that the host runs again. If the task has been scheduled again, this call counts for that.
+  static void run_host_task(void* argument) {
+    auto& thread = *static_cast<Thread*>(argument);
+    uint32_t expected = Thread::kScheduled;
+    if (!thread.state.compare_exchange_strong(expected, Thread::kRunning)) return;
+    ThreadPool& pool = *thread.pool;
+    const auto self = static_cast<uint32_t>(&thread - pool.threads_);
+    do {
+      pool.work(self);
+    } while (spin_for_work(thread.range));
+    Lock lock(&pool.mutex_);
+    thread.state = Thread::kFree;
+    pthread_cond_broadcast(&pool.done_);
+  }
+
   pid_t process_ = 0;
-  bool owns_workers_ = false;
-  uint32_t worker_count_ = 0;
-  pthread_t workers_[kMaxWorkers];
-
-  // The queue on which the workers wait. pthreadpool schedules one task per worker, and again only after the worker has
-  // begun it.
-  pthread_mutex_t mutex_;
-  pthread_cond_t wake_;
-  bool stopping_ = false;
-  uint32_t first_task_ = 0;
-  uint32_t task_count_ = 0;
-  PoolTask queue_[kMaxWorkers];
-
-  // Tasks that the host has been asked to run.
-  struct HostTask {
-    enum State : int32_t { kFree, kTaken, kScheduled };
-    std::atomic<int32_t> state = kFree;
-    PoolTask task;
-  };
   HostExecutor host_;
-  HostTask host_tasks_[kMaxThreads];
+  uint32_t thread_count_ = 1;
+  Thread threads_[kMaxThreads];
+
+  // The current loop.
+  void (*task_)(void* context, size_t index) = nullptr;
+  void* context_ = nullptr;
+  std::atomic<uint32_t> pending_ = 0;  // indices that are not done
+
+  // A thread that sets work or finishes it reads sleeping_ or is_waiting_ afterwards; a thread that goes to sleep sets
+  // them and then looks for work again. In the single order of these operations, one of the two sees the other.
+  std::atomic<uint32_t> sleeping_ = 0;
+  std::atomic<bool> is_waiting_ = false;
+  pthread_mutex_t mutex_;
+  pthread_cond_t work_;
+  pthread_cond_t done_;
+  bool stopping_ = false;
 };
 
 static_assert(sizeof(ThreadPool) <= kThreadPoolBytes && alignof(ThreadPool) <= kThreadPoolAlignment);
@@ -170,20 +257,18 @@ void destroy_thread_pool(ThreadPool* pool) {
   if (pool != nullptr) pool->deinit();
 }
 
-pthreadpool* pthreadpool_of(ThreadPool* pool) { return pool == nullptr ? nullptr : pool->tasks(); }
-
 #else
 
 ThreadPool* create_thread_pool(void*, uint32_t, const HostExecutor*) { return nullptr; }
 void destroy_thread_pool(ThreadPool*) {}
-pthreadpool* pthreadpool_of(ThreadPool*) { return nullptr; }
 
 #endif
 
 void parallel_for(ThreadPool* pool, size_t count, void (*task)(void* context, size_t index), void* context) {
 #if SOTTO_THREADS
   if (pool != nullptr && count > 1) {
-    return pthreadpool_parallelize_1d(pool->tasks(), task, context, count, /*flags=*/0);
+    assert(count <= UINT32_MAX);
+    return pool->run(static_cast<uint32_t>(count), task, context);
   }
 #endif
   (void)pool;

@@ -6,15 +6,13 @@
 #include <cstdint>
 #include <type_traits>
 
-struct pthreadpool;
-
 namespace sotto {
 
 class ThreadPool;
 
-// The functions of sotto_executor in sotto_session.h.
+// Threads of the host; see sotto_executor in sotto_session.h.
 struct HostExecutor {
-  int32_t (*num_threads)(void* context) = nullptr;
+  uint32_t thread_count = 0;  // the value of num_threads()
   void (*schedule)(void* context, void* task_context, void (*task)(void* task_context)) = nullptr;
   void* context = nullptr;
 };
@@ -26,20 +24,17 @@ inline constexpr uint32_t kMaxThreads = 64;
 inline constexpr size_t kThreadPoolBytes = 4096;
 inline constexpr size_t kThreadPoolAlignment = 64;
 
-// Creates a pool in `memory`, of kThreadPoolBytes, in which the caller and thread_count - 1 workers run tasks;
-// thread_count is at least 2. If `host` is null, the pool starts its own threads. pthreadpool allocates a few hundred
-// bytes for it. Returns null if the threads cannot be started.
+// Creates a pool in `memory`, of kThreadPoolBytes, in which the caller and at most thread_count - 1 helpers run tasks;
+// thread_count is at least 2. If `host` is null, the pool starts threads of its own. Returns null if they cannot be
+// started.
 ThreadPool* create_thread_pool(void* memory, uint32_t thread_count, const HostExecutor* host);
 
-// Ends the threads. `pool` may be null. In a child process of the one that created the pool, which has none of the
-// threads, this does nothing.
+// Ends the threads, or waits until the host has run all tasks. `pool` may be null. In a child process of the one that
+// created the pool, which has none of the threads, this does nothing.
 void destroy_thread_pool(ThreadPool* pool);
 
-// Returns the object of pthreadpool that XNNPACK needs, or null if `pool` is null.
-pthreadpool* pthreadpool_of(ThreadPool* pool);
-
 // Runs task(context, i) for each i in [0, count), in any order, and returns when all of them are done. If `pool` is
-// null, they run on the calling thread.
+// null, they run on the calling thread. Tasks must not call this function with the same pool.
 void parallel_for(ThreadPool* pool, size_t count, void (*task)(void* context, size_t index), void* context);
 
 // Does the same for a callable object.

@@ -33,7 +33,7 @@ usage: sh platforms/run.sh COMMAND
 
 Each command first installs the Debian packages that are missing, then builds into build/PRESET.
 SOTTO_CMAKE_OPTIONS  more options for the configuration, separated by spaces
-SOTTO_DEPENDENCY_SOURCES  directory with the archives of platforms/dependencies.txt
+SOTTO_DEPENDENCY_SOURCES  for ARM, a directory with the archives of platforms/dependencies.txt
 TEXT
 }
 
@@ -45,11 +45,13 @@ has() { command -v "$1" >/dev/null 2>&1; }
 packages="g++ cmake ninja-build python3 pkgconf libflatbuffers-dev flatbuffers-compiler
 nlohmann-json3-dev libgtest-dev"
 
+# On ARM also what downloads XNNPACK.
+download_packages="curl ca-certificates"
+case $(uname -m) in aarch64|arm64) packages="$packages $download_packages" ;; esac
+
 # Prints the packages that dpkg does not report as installed, on one line.
 missing_packages() {
-  downloader=curl
-  if has wget; then downloader=; fi
-  for package in $packages $downloader ca-certificates; do
+  for package in $packages; do
     case $(dpkg-query -W -f '${Status}\n' "$package" 2>/dev/null) in
       *' installed'*) ;;
       *) printf '%s ' "$package" ;;
@@ -186,7 +188,7 @@ case $command in
       release|debug) packages="$packages abigail-tools" ;;
       asan) packages="$packages clang libclang-rt-dev" ;;
       tsan|bindings|small|bare) ;;
-      rpi-aarch64|rpi-aarch64-cpus|rpi-aarch64-small) packages="$packages g++-aarch64-linux-gnu qemu-user" ;;
+      rpi-aarch64|rpi-aarch64-cpus|rpi-aarch64-small) packages="$packages $download_packages g++-aarch64-linux-gnu qemu-user" ;;
       baremetal) packages="$packages gcc-arm-none-eabi libnewlib-arm-none-eabi
 libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;
       rpi-armv7|rpi-armv7-cpus) packages="$packages g++-arm-linux-gnueabihf qemu-user" ;;

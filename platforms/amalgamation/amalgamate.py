@@ -12,9 +12,13 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGETS = ("sotto_kernels", "sotto_runtime", "sotto_capi")
-OPTIONS = ("SOTTO_THREADS=OFF", "SOTTO_BUILD_TOOLS=OFF", "SOTTO_BUILD_TESTS=OFF", "CMAKE_EXPORT_COMPILE_COMMANDS=ON")
+OPTIONS = ("SOTTO_BUILD_TOOLS=OFF", "SOTTO_BUILD_TESTS=OFF", "CMAKE_EXPORT_COMPILE_COMMANDS=ON")
 # Definitions that follow from the compiler's target, with the condition in which they are 1.
-ARCHITECTURES = {"SOTTO_X86_64": "defined(__x86_64__)", "SOTTO_ARM64": "0"}
+TARGET_DEFINITIONS = {
+    "SOTTO_X86_64": "defined(__x86_64__)",
+    "SOTTO_ARM64": "0",
+    "SOTTO_THREADS": "defined(__unix__) || defined(__APPLE__)",
+}
 DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)")
 INCLUDE_GUARD = re.compile(r"(?:(?!#).*\n)*#ifndef (\w+)\n#\s*define \1\b")
 
@@ -114,8 +118,8 @@ def configuration(sources):
                 raise SystemExit(f"{source.path} defines {name} as {value}, another source as {values[name]}")
     for name, value in sorted(values.items()):
         lines.append(f"#ifndef {name}")
-        if name in ARCHITECTURES:
-            lines += [f"#  if {ARCHITECTURES[name]}", f"#    define {name} 1",
+        if name in TARGET_DEFINITIONS:
+            lines += [f"#  if {TARGET_DEFINITIONS[name]}", f"#    define {name} 1",
                       "#  else", f"#    define {name} 0", "#  endif"]
         else:
             lines.append(f"#  define {name} {value}")
@@ -127,7 +131,7 @@ def region(isa, sources, text):
     """Returns the text of the sources for an instruction set, for which the compiler may use its instructions."""
     flags = ",".join(dict.fromkeys(f for s in sources for f in s.flags))
     common = ",".join(f for f in flags.split(",") if not f.startswith("prefer-"))  # Clang has these for no region
-    condition = next(name for name in ARCHITECTURES if sources[0].definitions[name] == "1")
+    condition = next(name for name in TARGET_DEFINITIONS if sources[0].definitions[name] == "1")
     return condition, [
         f"#if {condition}",
         "#if defined(__clang__)",

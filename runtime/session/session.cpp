@@ -176,12 +176,12 @@ Status Session::start_threads(const SessionParams& params, Error* error) {
   }
   HostExecutor host;
   if (const sotto_executor* lent = params.executor) {
-    host = {lent->num_threads, lent->schedule, lent->executor_context};
-    const int32_t count = host.num_threads(host.context);
+    const int32_t count = lent->num_threads(lent->executor_context);
     if (count < 0) {
       return fail(error, Status::kInvalidArgument, "executor->num_threads returned ", count, "; it must be at least 0");
     }
     if (count == 0) return Status::kOk;
+    host = {static_cast<uint32_t>(count), lent->schedule, lent->executor_context};
   }
   pool_ = create_thread_pool(pool_memory_, params.thread_count, params.executor == nullptr ? nullptr : &host);
   if (pool_ != nullptr) return Status::kOk;

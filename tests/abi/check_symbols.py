@@ -7,7 +7,7 @@ import sys
 
 # The layout of packed weights is process-wide and set once: kernels/linear/packing.cpp.
 STATE_ALLOWED_IN = {"packing.cpp.o"}
-DEPENDENCY_NAMES = re.compile(r"(xnn_qd8_f32_qc8w_gemm_minmax_ukernel|pthreadpool)_\w+$")
+DEPENDENCY_NAMES = re.compile(r"xnn_qd8_f32_qc8w_gemm_minmax_ukernel_\w+$")
 # Functions that read files or the environment, print, or end the process. Without them the library also works where
 # there is no /proc, and it is silent.
 HOST_NAMES = re.compile(r"f?open(64|at)?|f?read|f?write|fgets|v?f?printf|puts|stderr|stdout|perror|getenv|abort|exit|_exit")

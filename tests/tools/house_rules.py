@@ -38,7 +38,6 @@ INCLUDES = {
 CONFINED = [
     (re.compile(r"flatbuffers/|.*_generated\.h"), "FlatBuffers",
      ("runtime/model/", "runtime/grammar/", "converters/", "tests/")),
-    (re.compile(r"pthreadpool\.h"), "pthreadpool", ("kernels/thread_pool.",)),
     (re.compile(r"(.*/)?sotto(_\w+)?\.h"), "the public header", ("capi/", "runtime/generated/", "platforms/", "converters/", "tests/")),
 ]
 
@@ -47,7 +46,7 @@ CORE_HEADERS = {"algorithm", "array", "atomic", "bit", "cassert", "cfloat", "cma
                 "functional", "limits", "new", "span", "string_view", "type_traits", "utility", "stddef.h", "stdint.h", "time.h"}
 # Additionally for kernels: intrinsics and detection of the CPU.
 KERNEL_HEADERS = {"immintrin.h", "arm_neon.h", "cpuid.h", "sys/auxv.h", "sys/sysctl.h", "asm/hwcap.h",
-                  "pthreadpool.h", "pthread.h", "unistd.h"}
+                  "pthread.h", "unistd.h"}
 FORBIDDEN_IN_CORE = [
     (re.compile(r"\bnew\s+[A-Za-z_:]"), "new that allocates"),
     (re.compile(r"(?<!= )(?<!=)(?<!operator )\bdelete\b"), "delete"),

@@ -7,10 +7,8 @@
 #endif
 
 int xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x16c4__neondot(const void* a);
-void* pthreadpool_create(size_t thread_count);
 
 int xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x16c4__neondot(const void* a) { return a != NULL; }
-void* pthreadpool_create(size_t thread_count) { return thread_count > 100 ? stdout : NULL; }
 
 int main(void) {
   static const char no_model[64] = "this is not a model";
@@ -22,7 +20,7 @@ int main(void) {
   sotto_model_params_init(&params, sizeof params);
   if (sotto_version() != SOTTO_VERSION) return 1;
   if (sotto_model_memory_size(no_model, sizeof no_model, &params, &size, &error) >= 0) return 2;
-  if (xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x16c4__neondot(NULL) != 0 || pthreadpool_create(1) != NULL) return 3;
+  if (xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x16c4__neondot(NULL) != 0) return 3;
 #ifdef USES_POSIX
   sotto_posix_mapping mapping;
   char message[100];
