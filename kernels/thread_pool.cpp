@@ -1,7 +1,7 @@
 // A pool for loops that take some 10 to 100 microseconds each. parallel_for() gives every thread an equal range of
 // indices, because a thread that reads weights in order can prefetch them. A thread that has finished its range takes
 // indices from the ends of the other ranges, so a thread that the system has suspended delays the loop by one index at
-// most, and a helper that never comes delays nothing. Helpers spin for some microseconds before they sleep.
+// most, and a helper that never starts does not delay it. Helpers spin for some microseconds before they sleep.
 #include "kernels/thread_pool.h"
 
 #if SOTTO_THREADS
@@ -173,7 +173,7 @@ class ThreadPool {
     pthread_cond_signal(&done_);
   }
 
-  // Returns whether indices arrive in a range before a thread would better sleep.
+  // Spins for a while. Returns whether indices have arrived in the range.
   static bool spin_for_work(const IndexRange& own) {
     for (int i = 0; i < kSpins; ++i) {
       if (own.left.load(std::memory_order_relaxed) > 0) return true;

@@ -113,7 +113,7 @@ enum {
   /* The tokens do not fit the context of a session that uses SOTTO_OVERFLOW_STOP. None of them was
    * evaluated. */
   SOTTO_PROMPT_TOO_LONG = -19,
-  /* The library has detected an error of its own. */
+  /* The library has detected a fault in itself. Please report it. */
   SOTTO_INTERNAL = -100
 };
 

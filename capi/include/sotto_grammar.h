@@ -163,8 +163,8 @@ typedef struct sotto_grammar_params {
    * Values of enum and const may have more. Default: 0 (no limit). Range: 1 to 400. */
   uint32_t max_digits;
   /* Maximum number of characters of a string, unless its schema has a pattern, a format or values.
-   * A larger minLength takes precedence. Names of members that the schema does not mention are not
-   * limited where it mentions others. Default: 0 (no limit). Range: 1 to 2147483648. */
+   * A larger minLength takes precedence. If the schema lists properties, the names of other
+   * properties are not limited. Default: 0 (no limit). Range: 1 to 2147483648. */
   uint32_t max_string_length;
 } sotto_grammar_params;
 

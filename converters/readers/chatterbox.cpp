@@ -1,5 +1,5 @@
-// Reads the language model of Chatterbox Turbo and Nano (T3), a GPT-2 that speaks: its tokens are those of speech, and
-// the embeddings of voice and text come from the host (sotto_session_prefill_embeddings).
+// Reads the language model of Chatterbox Turbo and Nano (T3), a GPT-2 whose tokens encode speech. The host supplies
+// the embeddings of voice and text (sotto_session_prefill_embeddings).
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace sotto {
 namespace {
 
-constexpr uint32_t kHeadSize = 64;  // of both sizes of the model; the file does not tell
+constexpr uint32_t kHeadSize = 64;  // both model sizes use 64; the file does not record it
 
 // Returns transformers' names of the layers, and the tokens of speech.
 TensorMapping chatterbox_mapping() {

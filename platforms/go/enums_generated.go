@@ -69,7 +69,7 @@ const (
 	Unsupported Status = -18
 	// The tokens do not fit the context of a session that uses SOTTO_OVERFLOW_STOP. None of them was evaluated.
 	PromptTooLong Status = -19
-	// The library has detected an error of its own.
+	// The library has detected a fault in itself. Please report it.
 	Internal Status = -100
 )
 

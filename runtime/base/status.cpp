@@ -31,7 +31,7 @@ void MessageWriter::add(float value) {
   if (std::signbit(value)) add("-");
   if (std::isinf(value)) return add("infinity");
   if (value == 0) return add("0");
-  // value| is digits[0].digits[1]... * 10^exponent.
+  // |value| is digits[0].digits[1]... * 10^exponent.
   double scaled = std::fabs(static_cast<double>(value));
   int exponent = 5;
   for (; scaled >= 999999.5; scaled /= 10) ++exponent;

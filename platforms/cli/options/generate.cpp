@@ -249,7 +249,7 @@ void add_search_options(Command& command, SearchOptions& options) {
                      "was sampled most often)",
                      Names(kRerankNames).subspan(2)))
       .shown_default("")
-      .excludes("--length-penalty,--length-norm", "votes do not look at the length");
+      .excludes("--length-penalty,--length-norm", "--vote ignores the length");
   grouped(add_value(command, "--num-beams,--beams,--beam-size", options.beam_count,
                     "Beam search with N beams; returns the best --n", "N"));
   grouped(command.add_flag("--do-sample,!--no-sample", options.do_sample,
@@ -390,7 +390,7 @@ void add_draft_options(Command& command, DraftOptions& options) {
       .check(check_file_name)
       .group(kDraftGroup);
   add_value(command, "--draft-tokens,--draft-max,--num-draft-tokens", options.token_count,
-            "Largest number of guesses at a time; 0: none, not even what a grammar forces", "N")
+            "Maximum number of drafts at a time; 0 disables drafts, also those that a grammar forces", "N")
       .group(kDraftGroup);
   sotto_speculation_params& c_params = options.params;
   add_parameters(command, kSpeculationParameters, &c_params);

@@ -74,7 +74,7 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
   if (finish_within_ != 0) completions_.init(grammar, *vocabulary);
   const StepResult result = engine_.init(grammar, limits, longest, finish_within_ == 0 ? nullptr : &completions_);
   if (result != StepResult::kDone) {
-    return fail(error, status_of(result), "the beginning of the grammar exceeds the matcher's capacities");
+    return fail(error, status_of(result), "the start state does not fit; increase node_count or state_count");
   }
   // The compiler rejects grammars that match nothing, but an image may contain one.
   if (engine_.pins()[0] == kDeadSet) return Status::kGrammarCorrupt;
@@ -94,7 +94,8 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
   mark_start();
   const uint32_t shortest = engine_.completion(engine_.pins()[0]);
   if (shortest == kNoCompletion) {
-    return fail(error, Status::kInvalidArgument, "finish_within: every text has a byte that is not a token by itself");
+    return fail(error, Status::kInvalidArgument,
+                "finish_within: every text has a byte for which the vocabulary has no token");
   }
   if (shortest > finish_within_ && finish_within_ != 0) {
     return fail(error, Status::kInvalidArgument, "finish_within is ", finish_within_, "; it must be at least ",

@@ -187,13 +187,13 @@ TEST(Completions, AVocabularyWithoutATokenForAByteAvoidsIt) {
             "finish_within is 2; it must be at least 3, the number of tokens of the shortest text");
   const TestGrammar neither("root ::= \"b\" | \"c\"");
   EXPECT_EQ(start_error(neither.view(), &some.view(), 9),
-            "finish_within: every text has a byte that is not a token by itself");
+            "finish_within: every text has a byte for which the vocabulary has no token");
 }
 
 TEST(Completions, ATokenOfTheZeroByteIsNoTokenOfOtherBytes) {
   const TestVocabulary zero({std::nullopt, std::string(1, '\0'), "a", "bb"}, 0);
   EXPECT_EQ(start_error(TestGrammar("root ::= \"b\"").view(), &zero.view(), 9),
-            "finish_within: every text has a byte that is not a token by itself");
+            "finish_within: every text has a byte for which the vocabulary has no token");
   EXPECT_EQ(start_error(TestGrammar("root ::= \"b\" | \"aa\"").view(), &zero.view(), 1),
             "finish_within is 1; it must be at least 2, the number of tokens of the shortest text");
 }

@@ -89,7 +89,7 @@ class Status(_Named):
     PROMPT_TOO_LONG = -19
     """The tokens do not fit the context of a session that uses SOTTO_OVERFLOW_STOP. None of them was evaluated."""
     INTERNAL = -100
-    """The library has detected an error of its own."""
+    """The library has detected a fault in itself. Please report it."""
 
 
 class LogLevel(_Named):

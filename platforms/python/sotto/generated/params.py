@@ -67,8 +67,8 @@ class GrammarParams:
     const may have more. Default: 0 (no limit). Range: 1 to 400."""
     max_string_length: int | None = None
     """Maximum number of characters of a string, unless its schema has a pattern, a format or values. A larger minLength
-    takes precedence. Names of members that the schema does not mention are not limited where it mentions others.
-    Default: 0 (no limit). Range: 1 to 2147483648."""
+    takes precedence. If the schema lists properties, the names of other properties are not limited. Default: 0
+    (no limit). Range: 1 to 2147483648."""
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ pub const SOTTO_UNSUPPORTED: i32 = -18;
 /// The tokens do not fit the context of a session that uses SOTTO_OVERFLOW_STOP. None of them was
 /// evaluated.
 pub const SOTTO_PROMPT_TOO_LONG: i32 = -19;
-/// The library has detected an error of its own.
+/// The library has detected a fault in itself. Please report it.
 pub const SOTTO_INTERNAL: i32 = -100;
 
 /// Severity of a log message.
@@ -546,9 +546,8 @@ pub struct sotto_grammar_params {
     /// exponent. Values of enum and const may have more. Default: 0 (no limit). Range: 1 to 400.
     pub max_digits: u32,
     /// Maximum number of characters of a string, unless its schema has a pattern, a format or
-    /// values. A larger minLength takes precedence. Names of members that the schema does not
-    /// mention are not limited where it mentions others. Default: 0 (no limit). Range: 1
-    /// to 2147483648.
+    /// values. A larger minLength takes precedence. If the schema lists properties, the names of
+    /// other properties are not limited. Default: 0 (no limit). Range: 1 to 2147483648.
     pub max_string_length: u32,
 }
 

@@ -654,7 +654,7 @@ pub enum Status {
     /// The tokens do not fit the context of a session that uses SOTTO_OVERFLOW_STOP. None of them
     /// was evaluated.
     PromptTooLong,
-    /// The library has detected an error of its own.
+    /// The library has detected a fault in itself. Please report it.
     Internal,
     /// The call stopped before it had a result.
     Stop(Stop),
@@ -803,9 +803,8 @@ impl GrammarParams {
         /// to 400.
         max_digits: u32,
         /// Maximum number of characters of a string, unless its schema has a pattern, a format or
-        /// values. A larger minLength takes precedence. Names of members that the schema does not
-        /// mention are not limited where it mentions others. Default: 0 (no limit). Range: 1
-        /// to 2147483648.
+        /// values. A larger minLength takes precedence. If the schema lists properties, the names
+        /// of other properties are not limited. Default: 0 (no limit). Range: 1 to 2147483648.
         max_string_length: u32,
     }
 

@@ -68,7 +68,7 @@ public struct Status: RawRepresentable, Hashable, Sendable {
   public static let unsupported = Status(rawValue: -18)
   /// The tokens do not fit the context of a session that uses SOTTO_OVERFLOW_STOP. None of them was evaluated.
   public static let promptTooLong = Status(rawValue: -19)
-  /// The library has detected an error of its own.
+  /// The library has detected a fault in itself. Please report it.
   public static let `internal` = Status(rawValue: -100)
 }
 

@@ -44,8 +44,8 @@ public struct GrammarParameters {
   /// const may have more. Default: 0 (no limit). Range: 1 to 400.
   public var maxDigits: UInt32
   /// Maximum number of characters of a string, unless its schema has a pattern, a format or values. A larger minLength
-  /// takes precedence. Names of members that the schema does not mention are not limited where it mentions others.
-  /// Default: 0 (no limit). Range: 1 to 2147483648.
+  /// takes precedence. If the schema lists properties, the names of other properties are not limited. Default: 0
+  /// (no limit). Range: 1 to 2147483648.
   public var maxStringLength: UInt32
 
   /// The defaults of the library.

@@ -61,8 +61,8 @@ public final class GrammarParams {
     public int maxDigits;
     /**
      * Maximum number of characters of a string, unless its schema has a pattern, a format or values. A larger minLength
-     * takes precedence. Names of members that the schema does not mention are not limited where it mentions others.
-     * Default: 0 (no limit). Range: 1 to 2147483648.
+     * takes precedence. If the schema lists properties, the names of other properties are not limited. Default: 0
+     * (no limit). Range: 1 to 2147483648.
      */
     public int maxStringLength;
 

@@ -68,7 +68,7 @@ public enum Status implements Constant {
     UNSUPPORTED(-18),
     /** The tokens do not fit the context of a session that uses SOTTO_OVERFLOW_STOP. None of them was evaluated. */
     PROMPT_TOO_LONG(-19),
-    /** The library has detected an error of its own. */
+    /** The library has detected a fault in itself. Please report it. */
     INTERNAL(-100);
 
     private final int value;
