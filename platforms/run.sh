@@ -192,7 +192,8 @@ case $command in
       baremetal) packages="$packages gcc-arm-none-eabi libnewlib-arm-none-eabi
 libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;
       rpi-armv7|rpi-armv7-cpus) packages="$packages g++-arm-linux-gnueabihf qemu-user" ;;
-      linux-musl|wasm32|macos) packages="$packages python3-venv" ;;
+      linux-musl|wasm32) packages="$packages python3-venv" ;;
+      macos) packages="$packages $download_packages python3-venv" ;;
       style) packages="$packages python3-venv doxygen" ;;
       tidy) packages="$packages python3-venv" ;;
       *) misuse "there is no preset '$preset' to test" ;;

@@ -166,7 +166,7 @@
 #define SOTTO_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sinks, sequences,     \
                              tokens, features, list_bytes, drafts)                                                     \
   (SOTTO_SIZE_(SOTTO_SESSION_SIZE_) + SOTTO_ARRAY_(2 * SOTTO_SIZE_(context), 4) + SOTTO_ARRAY_(sinks, 4) +             \
-   SOTTO_ARRAY_(batch, 4) +                                                                                            \
+   SOTTO_ARRAY_(batch, 4) + SOTTO_ARRAY_(embedding, 4) +                                                               \
    SOTTO_FORWARD_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sequences, tokens,         \
                         SOTTO_SIZE_(context) + SOTTO_SIZE_(sequences) * (tokens), features, drafts) +                  \
    SOTTO_DRAFT_BYTES_(context, drafts) + SOTTO_TREE_BYTES_(sequences, tokens, SOTTO_SIZE_(sequences) * (tokens)) +     \

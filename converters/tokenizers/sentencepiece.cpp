@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -46,6 +47,7 @@ Piece read_piece(std::string_view bytes, const std::string& where) {
     if (number == 3) piece.type = value;
   });
   if (piece.name.empty()) throw std::runtime_error(where + ": it has no text");
+  if (!std::isfinite(piece.score)) throw std::runtime_error(where + ": its score is not a finite number");
   if (piece.type < Piece::kNormal || piece.type > Piece::kByte) {
     throw std::runtime_error(where + ": its type is " + std::to_string(piece.type) + "; it must be 1 to 6");
   }

@@ -83,7 +83,8 @@ if(NOT EXISTS "${sotto_xnnpack_source}/CMakeLists.txt")
 endif()
 
 # XNNPACK's headers need one name of pthreadpool's.
-file(WRITE "${CMAKE_BINARY_DIR}/generated/xnnpack/pthreadpool.h" "typedef struct pthreadpool* pthreadpool_t;\n")
+file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/xnnpack/pthreadpool.h"
+     CONTENT "typedef struct pthreadpool* pthreadpool_t;\n" @ONLY)
 add_library(xnnpack_gemm STATIC)
 set(sotto_xnnpack_library xnnpack_gemm)
 target_include_directories(xnnpack_gemm PRIVATE "${sotto_xnnpack_source}/src" "${sotto_xnnpack_source}/include"

@@ -371,7 +371,7 @@ Status Session::prefill_embeddings(const float* embeddings, size_t count) {
   }
   output_.clear();
   return evaluate_prompt(
-      {}, [&](uint64_t) { return stream_.kv().append_embeddings(embeddings, count, width, cancellation_.flag()); });
+      {}, [&](uint64_t) { return stream_.kv().append_embeddings(embeddings, count, cancellation_.flag()); });
 }
 
 Status Session::score(std::span<const int32_t> tokens, float* log_probabilities, ScoreResult* score) {

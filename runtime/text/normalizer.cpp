@@ -26,17 +26,17 @@ std::span<const char> replace_character(const CharacterMap& map, uint32_t code_p
 }
 
 // A rule that applies to the beginning of a text: the size of what it replaces, or 0 if there is none, and with what.
-struct Rule {
+struct NormalizerRule {
   size_t size = 0;
   std::span<const char> text;
 };
 
 // Finds the longest rule or the shortest one. A unit of the trie has the byte that leads to it, an offset that is
 // combined with the next byte, and a flag that says whether it has a value.
-Rule find_rule(const NormalizerView& normalizer, std::span<const char> text, bool is_longest) {
+NormalizerRule find_rule(const NormalizerView& normalizer, std::span<const char> text, bool is_longest) {
   const auto trie = normalizer.rule_trie;
   const auto offset_of = [](uint32_t unit) { return unit >> 10 << ((unit & 1u << 9) >> 6); };
-  Rule rule;
+  NormalizerRule rule;
   uint32_t place = offset_of(trie[0]);
   for (size_t i = 0; i < text.size() && (rule.size == 0 || is_longest); ++i) {
     const auto byte = static_cast<uint8_t>(text[i]);
@@ -80,7 +80,7 @@ class ReplacedText {
   std::span<const char> next_by_rules() {
     constexpr size_t kLongestCluster = 5;
     const size_t character_size = decode_utf8(text_.data() + at_, text_.size() - at_).size;
-    Rule rule;
+    NormalizerRule rule;
     if (normalizer_->graphemes.empty()) {
       rule = find_rule(*normalizer_, text_.subspan(at_), true);
       if (rule.size > 0) (void)take(rule.size);

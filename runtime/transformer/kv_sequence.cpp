@@ -15,6 +15,8 @@ void KvSequence::layout(Arena& arena, const ModelConfig& config, const SessionPa
   history_ = arena.take<int32_t>(history_size_);
   sinks_ = arena.take<int32_t>(params.sink_tokens);
   kept_batch_ = arena.take<int32_t>(params.batch_tokens);
+  embedding_size_ = config.embedding_size;
+  newest_embedding_ = arena.take<float>(embedding_size_);
   forward_.layout(arena, config, params);
 }
 
@@ -80,8 +82,7 @@ Status KvSequence::append_batch(std::span<const int32_t> tokens, bool want_logit
   return Status::kOk;
 }
 
-Status KvSequence::append_embeddings(const float* embeddings, size_t count, size_t width,
-                                     const std::atomic<uint32_t>& cancelled) {
+Status KvSequence::append_embeddings(const float* embeddings, size_t count, const std::atomic<uint32_t>& cancelled) {
   assert(token_count_ == 0 && params_.overflow == Overflow::kStop);
   if (!fits(count)) return Status::kStopContextFull;
   clear();
@@ -95,8 +96,9 @@ Status KvSequence::append_embeddings(const float* embeddings, size_t count, size
     }
     for (size_t i = 0; i < taken; ++i) remember(0);
     embedded_count_ = token_count_;
-    embeddings += taken * width;
+    embeddings += taken * embedding_size_;
     count -= taken;
+    std::copy_n(embeddings - embedding_size_, embedding_size_, newest_embedding_);
   }
   has_logits_ = true;
   return Status::kOk;
@@ -133,10 +135,10 @@ Status KvSequence::ensure_last_row(const std::atomic<uint32_t>& cancelled) {
   assert(token_count_ > 0);
   if (reanchor_due_) return reanchor(cancelled);
   if (batch_row_count_ > 0) return Status::kOk;
-  if (token_count_ == embedded_count_) return Status::kInvalidState;  // the row is gone
   const int32_t last = token_at(token_count_ - 1);
+  const float* embedding = token_count_ == embedded_count_ ? newest_embedding_ : nullptr;
   --position_;  // The token keeps its position, and its slot is filled with the same bytes again.
-  const Status status = evaluate_batch({&last, 1}, /*want_logits=*/false, cancelled);
+  const Status status = evaluate_batch({&last, 1}, /*want_logits=*/false, cancelled, embedding);
   if (status != Status::kOk) ++position_;
   return status;
 }

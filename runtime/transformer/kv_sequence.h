@@ -51,10 +51,10 @@ class KvSequence {
   Status append_batch(std::span<const int32_t> tokens, bool want_logits, size_t* count,
                       const std::atomic<uint32_t>& cancelled);
 
-  // Begins an empty stream with `count` > 0 rows of embeddings of `width` floats, which count as unknown tokens: they
+  // Begins an empty stream with `count` > 0 rows of embeddings, (row, embedding), which count as unknown tokens: they
   // are not among the newest() tokens, and the stream cannot be truncated to some of them. Requires Overflow::kStop.
   // Returns kStopContextFull if the rows do not fit. After kStopCancelled the stream is empty.
-  Status append_embeddings(const float* embeddings, size_t count, size_t width, const std::atomic<uint32_t>& cancelled);
+  Status append_embeddings(const float* embeddings, size_t count, const std::atomic<uint32_t>& cancelled);
   // Returns the number of rows with which the stream began.
   uint64_t embedded_count() const { return embedded_count_; }
 
@@ -127,6 +127,8 @@ class KvSequence {
   int32_t* history_ = nullptr;     // (stream index % history_size)
   int32_t* sinks_ = nullptr;       // (sink)
   int32_t* kept_batch_ = nullptr;  // (batch): the tokens that re-anchoring evaluates
+  size_t embedding_size_ = 0;
+  float* newest_embedding_ = nullptr;  // (embedding): the last row of append_embeddings()
 
   uint64_t token_count_ = 0;  // number of tokens in the stream
   uint64_t embedded_count_ = 0;

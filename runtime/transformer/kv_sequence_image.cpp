@@ -182,6 +182,7 @@ void KvSequenceImage::copy(const KvSequence& from, const ModelConfig& config, Kv
   to->reanchor_due_ = from.reanchor_due_;
   std::copy_n(from.history_, from.history_size_, to->history_);
   std::copy_n(from.sinks_, from.params_.sink_tokens, to->sinks_);
+  std::copy_n(from.newest_embedding_, from.embedding_size_, to->newest_embedding_);
   const uint32_t slots = slots_in_use(from.position_, from.params_.context_tokens);
   for (uint32_t layer = 0; layer < config.layer_count; ++layer) {
     for (uint32_t h = 0; h < config.head_count; ++h) {

@@ -52,7 +52,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clang", default="clang++")
     parser.add_argument("--compiler", default="c++", help="whose standard headers to use")
-    parser.add_argument("--include", action="append", default=[], help="generated headers, XNNPACK's, FlatBuffers'")
+    parser.add_argument("--include", action="append", default=[], help="generated headers, FlatBuffers'")
     parser.add_argument("--define", action="append", default=[])
     parser.add_argument("--target", action="append", help="default: all")
     parser.add_argument("root", type=pathlib.Path)

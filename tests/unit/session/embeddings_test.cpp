@@ -112,6 +112,31 @@ TEST(Embeddings, AreCopiedByAFork) {
   EXPECT_EQ(copy.generate(10).tokens, session.generate(10).tokens);
 }
 
+// A cancelled call and a fork lose the last row.
+TEST(Embeddings, TheLastRowCanBeEvaluatedAgain) {
+  const std::vector<float> rows = embeddings_of(text_model(), kPrompt);
+  OpenedSession plain(text_model()), cancelled(text_model()), copy(text_model());
+  for (OpenedSession* each : {&plain, &cancelled, &copy}) each->sample(4);
+  ASSERT_EQ(plain->prefill_embeddings(rows.data(), kPrompt.size()), Status::kOk);
+  ASSERT_EQ(cancelled->prefill_embeddings(rows.data(), kPrompt.size()), Status::kOk);
+  Error error;
+  ASSERT_EQ(SavedState::fork(*plain, copy.get(), &error), Status::kOk) << error.message;
+  cancelled->cancel();
+  const std::vector<int32_t> more = {5, 6};
+  EXPECT_EQ(cancelled->prefill(more), Status::kStopCancelled);
+  EXPECT_EQ(cancelled->token_count(), kPrompt.size());
+  std::span<const float> hidden;
+  ASSERT_EQ(plain->hidden(&hidden), Status::kOk);
+  const std::vector<float> expected(hidden.begin(), hidden.end());
+  for (OpenedSession* each : {&cancelled, &copy}) {
+    ASSERT_EQ((*each)->hidden(&hidden), Status::kOk);
+    EXPECT_EQ(std::vector<float>(hidden.begin(), hidden.end()), expected);
+  }
+  const std::vector<int32_t> tokens = plain.generate(10).tokens;
+  EXPECT_EQ(cancelled.generate(10).tokens, tokens);
+  EXPECT_EQ(copy.generate(10).tokens, tokens);
+}
+
 TEST(Embeddings, ACancelledPrefillLeavesAnEmptyStream) {
   const std::vector<float> rows = embeddings_of(text_model(), kPrompt);
   OpenedSession session(text_model());
