@@ -39,9 +39,9 @@ typedef struct sotto_executor {
   uint32_t reserved;
   /* Returns the number of tasks that can run at the same time, in addition to the caller. */
   int32_t (*num_threads)(void* executor_context);
-  /* Runs task(context) once, on another thread. It is called by the thread that uses the session
-   * and from within tasks. A task that starts late or runs on the calling thread only costs time.
-   * sotto_session_deinit waits until all tasks have run. */
+  /* Runs task(context) once, on another thread. It is called by the thread that uses the session. A
+   * task that starts late or runs on the calling thread only costs time. sotto_session_deinit waits
+   * until all tasks have run. */
   void (*schedule)(void* executor_context, void* context, void (*task)(void* context));
   /* Passed to both functions. */
   void* executor_context;

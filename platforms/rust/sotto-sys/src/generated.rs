@@ -1036,9 +1036,9 @@ pub struct sotto_executor {
     pub reserved: u32,
     /// Returns the number of tasks that can run at the same time, in addition to the caller.
     pub num_threads: Option<unsafe extern "C" fn(executor_context: *mut c_void) -> i32>,
-    /// Runs task(context) once, on another thread. It is called by the thread that uses the session
-    /// and from within tasks. A task that starts late or runs on the calling thread only costs
-    /// time. sotto_session_deinit waits until all tasks have run.
+    /// Runs task(context) once, on another thread. It is called by the thread that uses the
+    /// session. A task that starts late or runs on the calling thread only costs time.
+    /// sotto_session_deinit waits until all tasks have run.
     pub schedule: Option<
         unsafe extern "C" fn(
             executor_context: *mut c_void,
