@@ -223,26 +223,26 @@ Status Drafting::propose(Batch* batch) {
   if (max_drafts == 0) return Status::kOk;
   draft_forced(max_drafts);
   batch->forced = text_.drafts().size();
-  const size_t free = max_drafts - batch->forced;
+  const size_t remaining = max_drafts - batch->forced;
   const auto is_open = [&](uint32_t source) {
-    return (params_.sources & source) != 0 && free > 0 && text_.drafts().size() == batch->forced;
+    return (params_.sources & source) != 0 && remaining > 0 && text_.drafts().size() == batch->forced;
   };
   if (is_open(kDraftCallback)) {
     batch->kind = kCallback;
-    draft_by_callback(free);
+    draft_by_callback(remaining);
   }
-  if (is_open(kDraftLookup)) draft_by_lookup(free, &batch->kind);
+  if (is_open(kDraftLookup)) draft_by_lookup(remaining, &batch->kind);
   if (is_open(kDraftSession)) {
     batch->kind = kSession;
-    SOTTO_TRY(draft_by_session(free));
+    SOTTO_TRY(draft_by_session(remaining));
   }
   if (is_open(kDraftEarlyExit)) {
     batch->kind = kEarlyExit;
-    SOTTO_TRY(draft_by_early_exit(free));
+    SOTTO_TRY(draft_by_early_exit(remaining));
   }
   if (is_open(kDraftLookahead)) {
     batch->kind = kLookahead;
-    draft_by_lookahead(free);
+    draft_by_lookahead(remaining);
   }
   if (text_.drafts().size() > batch->forced) drop_disallowed(batch->forced);
   batch->count = text_.drafts().size();
@@ -268,8 +268,8 @@ void Drafting::draft_forced(size_t max_drafts) {
   for (size_t i = 0; i < std::min(count, max_drafts); ++i) text_.add(tokens[i]);
 }
 
-void Drafting::draft_by_callback(size_t free) {
-  const size_t max_drafts = paces_[kCallback].length(kRowCost, free);
+void Drafting::draft_by_callback(size_t remaining) {
+  const size_t max_drafts = paces_[kCallback].length(kRowCost, remaining);
   if (max_drafts == 0) return;
   KvSequence& kv = stream_->kv();
   const auto text = text_.text();
@@ -287,20 +287,20 @@ void Drafting::draft_by_callback(size_t free) {
   text_.truncate(before + static_cast<size_t>(end - drafts.begin()));
 }
 
-void Drafting::draft_by_lookup(size_t free, Kind* kind) {
+void Drafting::draft_by_lookup(size_t remaining, Kind* kind) {
   const LookupMatch match = find_latest_match(text_.text(), params_.min_match, params_.max_match);
   if (match.size == 0) return;
   *kind = match.size <= 2 ? kShortMatch : match.size <= 4 ? kMatch : kLongMatch;
-  const size_t count = paces_[*kind].length(kRowCost, free);
+  const size_t count = paces_[*kind].length(kRowCost, remaining);
   // If the match is close to the end of the text, this reads drafts that the loop itself has just added.
   for (size_t i = 0; i < count; ++i) text_.add(text_.text()[match.next + i]);
 }
 
-Status Drafting::draft_by_session(size_t free) {
+Status Drafting::draft_by_session(size_t remaining) {
   const ModelConfig& config = stream_->model().config();
   const ModelConfig& other = drafter_->model().config();
   const float cost = kRowCost + weight_count(other, other.layer_count) / weight_count(config, config.layer_count);
-  const size_t count = paces_[kSession].length(cost, free);
+  const size_t count = paces_[kSession].length(cost, remaining);
   for (size_t i = 0; i < count; ++i) {
     const auto text = text_.text();
     const uint64_t end = stream_->token_count() + text_.drafts().size();
@@ -311,10 +311,10 @@ Status Drafting::draft_by_session(size_t free) {
 }
 
 // Self-speculation: drafts with the first layers of the same model, whose output goes through the head.
-Status Drafting::draft_by_early_exit(size_t free) {
+Status Drafting::draft_by_early_exit(size_t remaining) {
   const ModelConfig& config = stream_->model().config();
   const float cost = kRowCost + weight_count(config, params_.exit_layer) / weight_count(config, config.layer_count);
-  const size_t count = paces_[kEarlyExit].length(cost, free);
+  const size_t count = paces_[kEarlyExit].length(cost, remaining);
   if (count == 0) return Status::kOk;
   const size_t pending = text_.text().size() - text_.drafts().size() - 1;
   const size_t end = text_.drafts().size() + count;
@@ -375,9 +375,9 @@ void Drafting::learn_guesses() {
 
 // Drafts n-grams from the pool, then the guesses for these places, and then arbitrary tokens. What the model predicts
 // after these drafts becomes the next n-grams (Jacobi iteration).
-void Drafting::draft_by_lookahead(size_t free) {
+void Drafting::draft_by_lookahead(size_t remaining) {
   const size_t before = text_.drafts().size();
-  const size_t end = before + paces_[kLookahead].length(kRowCost, free);
+  const size_t end = before + paces_[kLookahead].length(kRowCost, remaining);
   while (text_.drafts().size() < end) {
     const auto found = pool_.find(text_.text().back());
     if (found.empty()) break;

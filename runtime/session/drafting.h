@@ -152,11 +152,11 @@ class Drafting {
   size_t capacity() const;
   Status propose(Batch* batch);
   void draft_forced(size_t max_drafts);
-  void draft_by_callback(size_t free);
-  void draft_by_lookup(size_t free, Kind* kind);
-  Status draft_by_session(size_t free);
-  Status draft_by_early_exit(size_t free);
-  void draft_by_lookahead(size_t free);
+  void draft_by_callback(size_t remaining);
+  void draft_by_lookup(size_t remaining, Kind* kind);
+  Status draft_by_session(size_t remaining);
+  Status draft_by_early_exit(size_t remaining);
+  void draft_by_lookahead(size_t remaining);
   bool draft_from(std::span<const float> logits);
   void learn_guesses();
   void drop_disallowed(size_t first);
