@@ -191,7 +191,7 @@ class Marks {
 
  private:
   // In Unicode at most three marks are composed with one starter.
-  static constexpr size_t kMostComposed = 8;
+  static constexpr size_t kMaxComposed = 8;
 
   // Returns whether all marks have been composed.
   bool compose_marks(uint32_t* starter) {
@@ -199,7 +199,7 @@ class Marks {
     for_each_class([&](uint8_t mark_class) {
       for_each_of(mark_class, [&](uint32_t mark) {
         const uint32_t composite = compose(*normalizer_, *starter, mark);
-        const bool is_composed = composite != kNoCharacter && composed_count_ < kMostComposed;
+        const bool is_composed = composite != kNoCharacter && composed_count_ < kMaxComposed;
         if (is_composed) {
           *starter = composite;
           composed_[composed_count_++] = mark_class;
@@ -238,7 +238,7 @@ class Marks {
   uint32_t next_starter_ = kNoCharacter;
   bool has_next_ = false;
   uint64_t classes_[4] = {};
-  uint8_t composed_[kMostComposed] = {};  // the classes of the composed marks
+  uint8_t composed_[kMaxComposed] = {};  // the classes of the composed marks
   size_t composed_count_ = 0;
 };
 
@@ -267,11 +267,40 @@ bool is_stripped(const NormalizerView& normalizer, uint32_t character) {
   return character == ' ' || (all && character_class(character) == CharacterClass::kSpace);
 }
 
-// All steps: calls visit(bytes, count, is_kept) with what each of the first `limit` characters becomes. `count` is
-// their number so far, and `is_kept` means that step 3 does not remove the character if the text ends after it.
-template <typename Visit>
-void for_each_result(const NormalizerView& normalizer, std::span<const char> text, uint64_t limit, Visit visit) {
+// The result: compared with the text it comes from, or written to `output` if that is not null.
+class Result {
+ public:
+  Result(std::span<const char> text, char* output) : text_(text), output_(output) {}
+
+  // Adds what the `count`-th character became. `is_kept` means that step 3 does not remove it if the text ends after
+  // it.
+  void add(std::span<const char> bytes, uint64_t count, bool is_kept) {
+    if (output_ != nullptr) output_ = std::copy(bytes.begin(), bytes.end(), output_);
+    const bool is_inside = written_ + bytes.size() <= text_.size();
+    size_.is_changed |= !is_inside || !std::equal(bytes.begin(), bytes.end(), text_.data() + written_);
+    written_ += bytes.size();
+    if (!is_kept) return;
+    size_.size = written_;
+    size_.characters = count;
+  }
+
+  NormalizedSize size() const {
+    NormalizedSize size = size_;
+    size.is_changed |= size.size != text_.size();
+    return size;
+  }
+
+ private:
+  std::span<const char> text_;
+  char* output_;
+  uint64_t written_ = 0;
+  NormalizedSize size_ = {0, false, 0};
+};
+
+// All steps, for the first `limit` characters of step 2.
+NormalizedSize run_steps(const NormalizerView& normalizer, std::span<const char> text, uint64_t limit, char* output) {
   const uint8_t rules = normalizer.space_rules;
+  Result result(text, output);
   uint64_t count = 0;
   bool is_after_space = false;
   bool is_at_start = true;
@@ -286,34 +315,21 @@ void for_each_result(const NormalizerView& normalizer, std::span<const char> tex
     const uint32_t size = encode_utf8(character, bytes);
     const std::span<const char> whole(reinterpret_cast<const char*>(bytes), size);
     const bool is_removed_at_end = is_space || ((rules & kStripSymbol) != 0 && character == kSymbol);
-    visit(replace_character(normalizer.last_characters, character, whole), count,
-          (rules & kStripEnd) == 0 || !is_removed_at_end);
+    result.add(replace_character(normalizer.last_characters, character, whole), count,
+               (rules & kStripEnd) == 0 || !is_removed_at_end);
   });
+  return result.size();
 }
 
 }  // namespace
 
 NormalizedSize measure_normalized(const NormalizerView& normalizer, std::span<const char> text) {
-  NormalizedSize result = {text.size(), false, 0};
-  if (normalizer.is_empty()) return result;
-  result.size = 0;
-  uint64_t size = 0;
-  for_each_result(normalizer, text, UINT64_MAX, [&](std::span<const char> bytes, uint64_t count, bool is_kept) {
-    const bool is_inside = size + bytes.size() <= text.size();
-    result.is_changed |= !is_inside || !std::equal(bytes.begin(), bytes.end(), text.data() + size);
-    size += bytes.size();
-    if (!is_kept) return;
-    result.size = size;
-    result.characters = count;
-  });
-  result.is_changed |= result.size != text.size();
-  return result;
+  if (normalizer.is_empty()) return {text.size(), false, 0};
+  return run_steps(normalizer, text, UINT64_MAX, nullptr);
 }
 
 void normalize(const NormalizerView& normalizer, std::span<const char> text, const NormalizedSize& size, char* output) {
-  for_each_result(normalizer, text, size.characters, [&](std::span<const char> bytes, uint64_t, bool) {
-    output = std::copy(bytes.begin(), bytes.end(), output);
-  });
+  run_steps(normalizer, text, size.characters, output);
 }
 
 }  // namespace sotto
