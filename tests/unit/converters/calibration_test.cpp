@@ -18,6 +18,15 @@
 namespace sotto {
 namespace {
 
+ModelShape tiny_shape(uint32_t embedding_size) {
+  return {.vocabulary_size = 50,
+          .position_count = 24,
+          .embedding_size = embedding_size,
+          .head_count = 3,
+          .feed_forward_size = 40,
+          .layer_count = 2};
+}
+
 constexpr size_t kRows = 200, kInputs = 70, kOutputs = 21;
 
 std::vector<float> draw(size_t count, uint32_t seed) {
@@ -139,12 +148,7 @@ TEST(MigrationTest, OutliersVanishExactly) {
 }
 
 TEST(CalibrationTest, CalibratedLayersKeepTheFunctionOfTheModel) {
-  const ModelShape shape = {.vocabulary_size = 50,
-                            .position_count = 24,
-                            .embedding_size = 24,
-                            .head_count = 3,
-                            .feed_forward_size = 40,
-                            .layer_count = 2};
+  const ModelShape shape = tiny_shape(24);
   const SyntheticCheckpoint checkpoint("tiny", shape, 5);
   TokenWindow window;
   for (int32_t i = 0; i < 24; ++i) window.push_back(i * 7 % 50);
@@ -191,12 +195,7 @@ class OutlyingCheckpoint final : public Checkpoint {
 };
 
 TEST(CalibrationTest, OutliersDoNotChangeTheFile) {
-  const ModelShape shape = {.vocabulary_size = 50,
-                            .position_count = 24,
-                            .embedding_size = 48,
-                            .head_count = 3,
-                            .feed_forward_size = 40,
-                            .layer_count = 2};
+  const ModelShape shape = tiny_shape(48);
   const SyntheticCheckpoint plain("tiny", shape, 5);
   const OutlyingCheckpoint outlying(plain);
   const std::vector<TokenWindow> windows = {random_tokens(plain.info())};
@@ -212,12 +211,7 @@ TEST(CalibrationTest, OutliersDoNotChangeTheFile) {
 }
 
 TEST(CalibrationTest, FilesAreEqualForAnyNumberOfThreads) {
-  const ModelShape shape = {.vocabulary_size = 50,
-                            .position_count = 24,
-                            .embedding_size = 48,
-                            .head_count = 3,
-                            .feed_forward_size = 40,
-                            .layer_count = 2};
+  const ModelShape shape = tiny_shape(48);
   const SyntheticCheckpoint checkpoint("tiny", shape, 5);
   const std::vector<TokenWindow> windows = {{3, 1, 4, 1, 5, 9, 2, 6}, {5, 3, 5}};
   WriteOptions options;
