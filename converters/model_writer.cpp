@@ -199,7 +199,8 @@ class ModelWriter {
                     const ErrorFeedback* feedback, LinearRanges& ranges) {
     const bool is_embedding = &ranges == &ranges_.token_embedding;
     if (ranges.tiles) {
-      const QuantizedInt4 quantized = quantize_int4(weights, ranges.inputs, ranges.outputs, feedback);
+      const QuantizedInt4 quantized =
+          quantize_int4(weights, ranges.inputs, ranges.outputs, feedback, options_.thread_count);
       add_biases(quantized.bias_changes, bias);
       ranges.tiles = append(build_int4_tiles(quantized, bias));
       report_weights(group, layer, 4, ranges.tiles->size, quantized);

@@ -50,7 +50,7 @@ struct WriteOptions {
   // itself.
   std::span<const TokenWindow> calibration = {};
   CalibrationEffort effort = CalibrationEffort::kFull;
-  unsigned thread_count = 1;                 // of calibration; does not change the file
+  unsigned thread_count = 1;                 // does not change the file
   const TokenizerData* tokenizer = nullptr;  // null if the file gets none
   // May be null for a file without a packed section. Files whose weights all have 4 bits have none either.
   const Packer* packer = nullptr;

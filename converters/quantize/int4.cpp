@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "converters/quantize/error_feedback.h"
+#include "converters/quantize/parallel.h"
 #include "kernels/linear/int4.h"
 
 namespace sotto {
@@ -157,7 +158,7 @@ void add_noise(const float* row, size_t output, QuantizedInt4& result) {
 }  // namespace
 
 QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uint32_t outputs,
-                            const ErrorFeedback* feedback) {
+                            const ErrorFeedback* feedback, unsigned thread_count) {
   assert(weights.size() == size_t{inputs} * outputs);
   QuantizedInt4 result;
   result.inputs = inputs;
@@ -167,11 +168,11 @@ QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uin
   result.scales.resize(outputs);
   std::vector<int> max_scales(outputs, kMaxBlockScale);
   for (bool fits = false; !fits;) {
-    for (size_t output = 0; output < outputs; ++output) {
+    for_each_index(outputs, thread_count, [&](size_t output) {
       const float* row = weights.data() + output * inputs;
       result.scales[output] = row_scale(row, inputs, max_scales[output]);
       if (feedback == nullptr) round_row(row, max_scales[output], result, output);
-    }
+    });
     if (feedback != nullptr) round_rows(weights, *feedback, max_scales, result);
     fits = true;
     for (size_t output = 0; output < outputs; ++output) {

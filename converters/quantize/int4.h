@@ -27,8 +27,9 @@ struct QuantizedInt4 {
 // around the one that its largest weight suggests, refines each by least squares, and uses the one with the least
 // squared error. The int32 sums of a layer stay below 2^31. `weights` is (outputs, inputs) and finite. With `feedback`
 // rounding compensates errors (error_feedback.h), and blocks choose their scales by the error of the outputs.
+// The number of threads does not change the result.
 QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uint32_t outputs,
-                            const ErrorFeedback* feedback = nullptr);
+                            const ErrorFeedback* feedback = nullptr, unsigned thread_count = 1);
 
 // Returns the layer's tiles. `bias` is (outputs), or empty for zero.
 std::vector<uint8_t> build_int4_tiles(const QuantizedInt4& layer, std::span<const float> bias);

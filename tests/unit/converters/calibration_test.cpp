@@ -216,12 +216,15 @@ TEST(CalibrationTest, FilesAreEqualForAnyNumberOfThreads) {
   const std::vector<TokenWindow> windows = {{3, 1, 4, 1, 5, 9, 2, 6}, {5, 3, 5}};
   WriteOptions options;
   options.calibration = windows;
-  for (const WeightKind kind : {WeightKind::kInt8, WeightKind::kInt4}) {
-    options.layers = options.head = kind;
-    options.thread_count = 1;
-    const std::vector<uint8_t> one = convert_to_bytes(checkpoint, options);
-    options.thread_count = 3;
-    EXPECT_EQ(one, convert_to_bytes(checkpoint, options));
+  for (const CalibrationEffort effort : {CalibrationEffort::kOutliers, CalibrationEffort::kFull}) {
+    options.effort = effort;
+    for (const WeightKind kind : {WeightKind::kInt8, WeightKind::kInt4}) {
+      options.layers = options.head = kind;
+      options.thread_count = 1;
+      const std::vector<uint8_t> one = convert_to_bytes(checkpoint, options);
+      options.thread_count = 3;
+      EXPECT_EQ(one, convert_to_bytes(checkpoint, options));
+    }
   }
 }
 
