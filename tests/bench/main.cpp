@@ -10,15 +10,15 @@
 #include <optional>
 #include <string>
 
-#include "tests/bench/fresh_process.h"
-#include "tests/bench/loaded_model.h"
-#include "tests/bench/machine.h"
-#include "tests/bench/micro.h"
+#include "tests/bench/figures/plan.h"
+#include "tests/bench/figures/report.h"
+#include "tests/bench/machine/machine.h"
+#include "tests/bench/models/fresh_process.h"
+#include "tests/bench/models/loaded_model.h"
+#include "tests/bench/models/synthetic_model.h"
 #include "tests/bench/options.h"
-#include "tests/bench/plan.h"
-#include "tests/bench/report.h"
-#include "tests/bench/synthetic_model.h"
-#include "tests/bench/workloads.h"
+#include "tests/bench/workloads/micro.h"
+#include "tests/bench/workloads/workloads.h"
 
 namespace sotto::bench {
 namespace {

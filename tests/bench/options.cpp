@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "platforms/cli/options/help.h"
-#include "tests/bench/synthetic_model.h"
-#include "tests/bench/workloads.h"
+#include "platforms/command_line/help.h"
+#include "tests/bench/models/synthetic_model.h"
+#include "tests/bench/workloads/workloads.h"
 
 namespace sotto::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "capi/include/sotto.h"
-#include "tests/bench/memory.h"
+#include "tests/bench/machine/memory.h"
 
 namespace sotto::bench {
 

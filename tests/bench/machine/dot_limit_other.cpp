@@ -1,0 +1,10 @@
+// For architectures without kernels of their own.
+#include "tests/bench/machine/dot_limit.h"
+
+namespace sotto::bench {
+
+DotLoop dot_loop(sotto_isa) { return scalar_dot_loop(); }
+
+DotLoop tile_loop(sotto_isa) { return {nullptr, 0}; }
+
+}  // namespace sotto::bench

@@ -1,0 +1,131 @@
+// Linear layers of a model's shapes: as many matrices of a shape as the model has, taken in
+// turn, so that batch 1 reads them from where the model would.
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/linear/linear.h"
+#include "tests/bench/machine/clock.h"
+#include "tests/bench/machine/dot_limit.h"
+#include "tests/bench/machine/read_limit.h"
+#include "tests/bench/workloads/micro_cases.h"
+
+namespace sotto::bench {
+namespace {
+
+constexpr double kLimitSeconds = 0.002;  // short, and the best of several
+
+struct LinearShape {
+  const char* name;
+  uint32_t inputs;
+  uint32_t outputs;
+  uint32_t count;  // in the model
+  std::vector<size_t> batches;
+};
+
+struct Limits {
+  double bytes_per_second;
+  double macs_per_second;
+  bool has_tiles;
+};
+
+// The copies of one matrix, packed or as rows.
+class Matrices {
+ public:
+  Matrices(Isa isa, const LinearShape& shape, Pages pages)
+      : scales_(shape.outputs, 0.01f),
+        bias_(shape.outputs, 0.5f),
+        rows_(size_t{shape.inputs} * shape.outputs),
+        count_(shape.count),
+        packs_(linear_needs_packing(isa)),
+        copy_size_(packs_ ? packed_size(shape.inputs, shape.outputs) : rows_.size()),
+        // Packing the last copy needs as many bytes as the bound.
+        copies_(count_ * copy_size_ + packed_size_bound(shape.inputs, shape.outputs), pages) {
+    std::mt19937 random(11);
+    for (auto& weight : rows_) weight = static_cast<int8_t>(random() % 255 - 127);
+    rows_.reserve(rows_.size() + kWeightPadding);
+    weights_ = {shape.inputs, shape.outputs, rows_.data(), scales_.data(), bias_.data(), nullptr};
+    if (packs_) {
+      pack_linear(weights_, copies_.bytes());
+    } else {
+      std::memcpy(copies_.bytes(), rows_.data(), rows_.size());
+    }
+    for (size_t i = 1; i < count_; ++i) {
+      std::memcpy(copies_.bytes() + i * copy_size_, copies_.bytes(), copy_size_);
+    }
+  }
+
+  LinearWeights next() {
+    const uint8_t* copy = copies_.bytes() + turn_ * copy_size_;
+    turn_ = (turn_ + 1) % count_;
+    LinearWeights weights = weights_;
+    if (packs_) weights.packed = copy;
+    if (!packs_) weights.rows = reinterpret_cast<const int8_t*>(copy);
+    return weights;
+  }
+  size_t size() const { return copy_size_; }
+
+ private:
+  std::vector<float> scales_, bias_;
+  std::vector<int8_t> rows_;
+  size_t count_;
+  bool packs_;
+  size_t copy_size_;
+  Memory copies_;
+  LinearWeights weights_;
+  size_t turn_ = 0;
+};
+
+void run_shape(Isa isa, const LinearShape& shape, Pages pages, const Limits& limits, nlohmann::json* cases) {
+  Matrices matrices(isa, shape, pages);
+  const LinearKernels kernels = linear_kernels(isa);
+  const size_t most = *std::max_element(shape.batches.begin(), shape.batches.end());
+  std::vector<int8_t> x(most * shape.inputs + kActivationPadding, 3);
+  std::vector<RowQuantization> quantization(most, {1, 0.01f});
+  std::vector<float> y(most * shape.outputs);
+  const Memory scratch(linear_scratch_size({shape.inputs, shape.outputs}, most), Pages::kHuge);
+  for (const size_t batch : shape.batches) {
+    const auto multiply = [&] {
+      run_linear(kernels, matrices.next(), batch, x.data(), quantization.data(), y.data(), scratch.bytes(), nullptr);
+    };
+    multiply();
+    const double read_ns = static_cast<double>(matrices.size()) / limits.bytes_per_second * 1e9;
+    const double dot_ns = static_cast<double>(batch) * shape.inputs * shape.outputs / limits.macs_per_second * 1e9;
+    const std::string name = std::string(shape.name) + ", batch " + std::to_string(batch);
+    cases->push_back({{"name", "linear " + name},
+                      {"ns", fastest_call(multiply) * 1e9},
+                      {"limit_ns", std::max(read_ns, dot_ns)},
+                      {"limit_name", read_ns > dot_ns   ? "memory_read"
+                                     : limits.has_tiles ? "int8_tiles"
+                                                        : "int8_dot"}});
+  }
+}
+
+}  // namespace
+
+void run_linear_cases(Isa isa, const MicroShape& shape, nlohmann::json* cases) {
+  if (!select_linear_isa(isa)) throw std::runtime_error("another instruction set is in use");
+  const uint32_t width = shape.embedding_size, inner = shape.feed_forward_size;
+  const LinearShape shapes[] = {{"qkv", width, 3 * width, shape.layer_count, {1, 10, 128}},
+                                {"attention output", width, width, shape.layer_count, {1, 10, 128}},
+                                {"up", width, inner, shape.layer_count, {1, 10, 128}},
+                                {"down", inner, width, shape.layer_count, {1, 10, 128}},
+                                // The runtime multiplies few rows by the head, usually one.
+                                {"head", width, shape.vocabulary_size, 1, {1, 10}}};
+  const DotLoop tiles = tile_loop(static_cast<sotto_isa>(isa));
+  const DotLoop loop = tiles.run != nullptr ? tiles : dot_loop(static_cast<sotto_isa>(isa));
+  for (const LinearShape& linear : shapes) {
+    const ReadLimit read(size_t{linear.count} * linear.inputs * linear.outputs, shape.pages, 1);
+    Limits limits = {0, 0, tiles.run != nullptr};
+    for (int i = 0; i < 8; ++i) {
+      limits.bytes_per_second = std::max(limits.bytes_per_second, read.bytes_per_second(kLimitSeconds));
+      limits.macs_per_second = std::max(limits.macs_per_second, macs_per_second(loop, 1, kLimitSeconds));
+    }
+    run_shape(isa, linear, shape.pages, limits, cases);
+  }
+}
+
+}  // namespace sotto::bench
