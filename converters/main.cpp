@@ -31,7 +31,7 @@
 #include "converters/report.h"
 #include "converters/tokenizers/reader.h"
 #include "converters/verify.h"
-#include "platforms/cli/options/help.h"
+#include "platforms/command_line/help.h"
 
 namespace sotto {
 namespace {

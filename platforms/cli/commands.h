@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "platforms/cli/options/command_line.h"
+#include "platforms/command_line/command_line.h"
 
 namespace sotto::cli {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/options/help.h"
 #include "platforms/cli/support/failure.h"
 #include "platforms/cli/support/output.h"
+#include "platforms/command_line/help.h"
 
 namespace sotto::cli {
 namespace {

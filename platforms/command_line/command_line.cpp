@@ -1,4 +1,4 @@
-#include "platforms/cli/options/command_line.h"
+#include "platforms/command_line/command_line.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "platforms/cli/options/help.h"
+#include "platforms/command_line/help.h"
 
 namespace sotto::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "platforms/cli/options/help.h"
+#include "platforms/command_line/help.h"
 
 #include <algorithm>
 #include <cctype>

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "platforms/cli/options/command_line.h"
+#include "platforms/command_line/command_line.h"
 
 namespace sotto::cli {
 

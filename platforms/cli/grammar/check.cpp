@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "platforms/cli/grammar/command.h"
-#include "platforms/cli/options/help.h"
 #include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
+#include "platforms/command_line/help.h"
 
 namespace sotto::cli {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "platforms/cli/options/command_line.h"
 #include "platforms/cli/options/common.h"
 #include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
+#include "platforms/command_line/command_line.h"
 
 namespace sotto::cli {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "platforms/cli/grammar/command.h"
-#include "platforms/cli/options/command_line.h"
 #include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
+#include "platforms/command_line/command_line.h"
 
 namespace sotto::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "platforms/cli/options/command_line.h"
 #include "platforms/cli/support/model.h"
+#include "platforms/command_line/command_line.h"
 
 namespace sotto::cli {
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "platforms/cli/options/help.h"
 #include "platforms/cli/support/model.h"
 #include "platforms/cli/support/text.h"
+#include "platforms/command_line/help.h"
 
 namespace sotto::cli {
 namespace {

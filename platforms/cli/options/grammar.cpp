@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "platforms/cli/options/command_line.h"
 #include "platforms/cli/support/model.h"
 #include "platforms/cli/support/text.h"
+#include "platforms/command_line/command_line.h"
 
 namespace sotto::cli {
 namespace {

@@ -136,8 +136,9 @@ void add_parameters(Command& command, Parameters table, void* params, std::strin
 
 // Returns the first long spelling of the option that sets a parameter, or an empty string.
 static std::string option_of(const std::string& parameter_name) {
-  if (parameter_name == "alternative_count") return "--logprobs";
-  if (parameter_name == "thread_count") return "--threads";
+  for (const SetBy& entry : kSetBy) {
+    if (parameter_name == entry.parameter) return entry.option;
+  }
   for (const Parameters table : kAllParameters) {
     const Parameter* parameter = find_parameter(table, parameter_name);
     if (parameter == nullptr) continue;

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "platforms/cli/options/command_line.h"
 #include "platforms/cli/support/json.h"
+#include "platforms/command_line/command_line.h"
 
 namespace sotto::cli {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <random>
 
-#include "platforms/cli/options/command_line.h"
 #include "platforms/cli/support/model.h"
 #include "platforms/cli/support/text.h"
+#include "platforms/command_line/command_line.h"
 
 namespace sotto::cli {
 namespace {
@@ -18,9 +18,13 @@ constexpr char kRepetitionGroup[] = "Repetition";
 constexpr char kSelectionGroup[] = "Selection";
 constexpr char kBiasGroup[] = "Bans, bias and forcing";
 
-// The selections of --mirostat N.
-constexpr sotto_selection kMirostatVersions[] = {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_MIROSTAT,
-                                                 SOTTO_SELECT_MIROSTAT_V2};
+// Sets the selection of --mirostat N and of "mirostat": N. Returns false for other versions.
+bool set_mirostat(uint32_t version, SamplerParams& params) {
+  constexpr sotto_selection kVersions[] = {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_MIROSTAT, SOTTO_SELECT_MIROSTAT_V2};
+  if (version >= std::size(kVersions)) return false;
+  params.selection = kVersions[version];
+  return true;
+}
 
 uint64_t parse_seed(const std::string& text) {
   if (text == "random" || text == "-1") {
@@ -92,13 +96,12 @@ void set_stages(const std::string& list, std::vector<sotto_stage>& stages) {
 void add_selection(Command& command, SamplerOptions& options) {
   add_group(command, kSelectionGroup, options);
   SamplerParams& params = options.params;
-  const auto set_mirostat = [&params](const std::string& text) {
-    const auto version = parse_number<uint32_t>("--mirostat", text);
-    if (version >= std::size(kMirostatVersions)) reject("--mirostat", "is " + text + "; it must be 0, 1 or 2");
-    params.selection = kMirostatVersions[version];
+  const auto read = [&params](const std::string& text) {
+    if (set_mirostat(parse_number<uint32_t>("--mirostat", text), params)) return;
+    reject("--mirostat", "is " + text + "; it must be 0, 1 or 2");
   };
   command
-      .add_option("--mirostat", set_mirostat,
+      .add_option("--mirostat", read,
                   "Mirostat 1 or 2, as --selection mirostat or mirostat_v2; truncations that are not given are off")
       .metavar("N")
       .shown_default("0")
@@ -138,20 +141,17 @@ void add_bias(Command& command, SamplerOptions& options) {
 }
 
 // Disables defaults that --mirostat or --stages replace.
-void switch_replaced_defaults_off(const Command& command, SamplerParams& params) {
+void disable_replaced_defaults(const Command& command, SamplerParams& params) {
   const bool mirostat = params.selection == SOTTO_SELECT_MIROSTAT || params.selection == SOTTO_SELECT_MIROSTAT_V2;
-  const auto is_off = [&](const char* option, sotto_stage stage, bool is_truncation) {
-    if (is_given(command, option)) return false;
-    if (mirostat && is_truncation) return true;
-    const auto& stages = params.stages;
-    return !stages.empty() && std::find(stages.begin(), stages.end(), stage) == stages.end();
-  };
-  if (is_off("--top-k", SOTTO_STAGE_TOP_K, true)) params.top_k = 0;
-  if (is_off("--top-p", SOTTO_STAGE_TOP_P, true)) params.top_p = 1.0f;
-  if (is_off("--min-p", SOTTO_STAGE_MIN_P, true)) params.min_p = 0.0f;
-  if (is_off("--temp", SOTTO_STAGE_TEMPERATURE, false) && !is_given(command, "--greedy")) {
-    params.temperature = 1.0f;
-  }
+  visit_default_stages([&](const char* name, auto member, auto off, sotto_stage stage) {
+    const Parameter& parameter = *find_parameter(kSamplerParameters, name);
+    if (is_given(command, parameter.option())) return;
+    if (stage == SOTTO_STAGE_TEMPERATURE && is_given(command, "--greedy")) return;
+    const std::vector<sotto_stage>& stages = params.stages;
+    const bool is_replaced = !stages.empty() && std::find(stages.begin(), stages.end(), stage) == stages.end();
+    const bool is_truncation = std::string_view(parameter.group) == kTruncationGroup;
+    if (is_replaced || (mirostat && is_truncation)) params.*member = off;
+  });
 }
 
 void validate_selection(const Command& command, SamplerParams& params) {
@@ -312,11 +312,8 @@ void read_dry_breakers(const Json& value, const std::string& name, SamplerParams
 void read_seed(const Json& value, const std::string& name, SamplerParams& params) { params.seed = to_key(value, name); }
 
 void read_mirostat(const Json& value, const std::string& name, SamplerParams& params) {
-  const uint32_t version = to_count(value, name);
-  if (version >= std::size(kMirostatVersions)) {
-    throw Failure(name + " is " + value.dump() + "; it must be 0, 1 or 2");
-  }
-  params.selection = kMirostatVersions[version];
+  if (set_mirostat(to_count(value, name), params)) return;
+  throw Failure(name + " is " + value.dump() + "; it must be 0, 1 or 2");
 }
 
 void read_do_sample(const Json& value, const std::string& name, SamplerParams& params) {
@@ -347,7 +344,7 @@ void read_watermark(const Json& value, const std::string& name, SamplerParams& p
   for (const auto& [key, item] : value.members()) read_watermark_part(key, item, prefix + key, params);
 }
 
-template <TokenList SamplerParams::*member>
+template <auto member>
 void read_tokens(const Json& value, const std::string& name, SamplerParams& params) {
   params.*member = to_tokens(value, name);
 }
@@ -456,7 +453,7 @@ void validate_sampler_options(const Command& command, SamplerOptions& options) {
   validate_watermark_options(command, options.watermark);
   if (options.watermark.scheme != SOTTO_WATERMARK_NONE) options.params.watermark = options.watermark;
   validate_selection(command, options.params);
-  switch_replaced_defaults_off(command, options.params);
+  disable_replaced_defaults(command, options.params);
   visit_recommended([&](const char* name, auto, auto) {
     const std::string option = find_parameter(kSamplerParameters, name)->option();
     if (is_given(command, option.c_str())) options.given.emplace_back(name);

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/options/command_line.h"
 #include "platforms/cli/options/common.h"
 #include "platforms/cli/options/sampler.h"
 #include "platforms/cli/support/model.h"
 #include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
+#include "platforms/command_line/command_line.h"
 
 namespace sotto::cli {
 namespace {

@@ -9,11 +9,11 @@
 
 #include "platforms/cli/commands.h"
 #include "platforms/cli/grammar/matching.h"
-#include "platforms/cli/options/command_line.h"
 #include "platforms/cli/options/common.h"
 #include "platforms/cli/options/sampler.h"
 #include "platforms/cli/support/json.h"
 #include "platforms/cli/support/text.h"
+#include "platforms/command_line/command_line.h"
 
 namespace sotto::cli {
 namespace {
