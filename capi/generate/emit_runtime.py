@@ -336,19 +336,29 @@ def recommended_header(tables: t.Tables) -> str:
     for field in tables.recommended:
         keys = [t.c_string(field.keys[name]) if name in field.keys else "nullptr" for name in ("transformers", "gguf")]
         rows.append(f"  X({field.type}, {field.recommends}, {', '.join(keys)})")
-    width = max(map(len, rows)) + 1
-    head = "#define SOTTO_RECOMMENDED_PARAMETERS(X)"
-    lines = [f"{line:<{width}}\\" for line in [head, *rows[:-1]]] + rows[-1:]
     return f"""{HEADER}#pragma once
 
 // X(type, name, key of transformers, key of GGUF) for each of the sampler's parameters that a model file can recommend.
 // The key is nullptr if the format lacks the parameter.
-{chr(10).join(lines)}
-"""
+{macro("#define SOTTO_RECOMMENDED_PARAMETERS(X)", rows)}"""
+
+
+def macro(head: str, rows: list[str]) -> str:
+    width = max(map(len, [head, *rows])) + 1
+    return "\n".join([f"{line:<{width}}\\" for line in [head, *rows[:-1]]] + rows[-1:]) + "\n"
+
+
+def sampler_lists_header(tables: t.Tables) -> str:
+    rows = [f"  X({field.name})" for field in tables.struct("sotto_sampler_params").fields if field.kind == "array"]
+    return f"""{HEADER}#pragma once
+
+// X(list) for each list of SamplerParams.
+{macro("#define SOTTO_SAMPLER_LISTS(X)", rows)}"""
 
 
 def emit(tables: t.Tables) -> dict[str, str]:
     return {"kernels/generated/isa.h": isa_header(tables),
             "runtime/generated/recommended.h": recommended_header(tables),
+            "runtime/generated/sampler_lists.h": sampler_lists_header(tables),
             "runtime/generated/params.h": params_header(tables), "runtime/generated/params.cpp": params_source(tables),
             "runtime/generated/status.h": status_header(tables), "runtime/generated/status.cpp": status_source(tables)}

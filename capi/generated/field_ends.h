@@ -40,6 +40,8 @@ struct FieldEnds<sotto_grammar_params> {
       offsetof(sotto_grammar_params, language) + sizeof(sotto_grammar_params::language),
       offsetof(sotto_grammar_params, root) + sizeof(sotto_grammar_params::root),
       offsetof(sotto_grammar_params, vocabulary) + sizeof(sotto_grammar_params::vocabulary),
+      offsetof(sotto_grammar_params, log) + sizeof(sotto_grammar_params::log),
+      offsetof(sotto_grammar_params, log_user_data) + sizeof(sotto_grammar_params::log_user_data),
       offsetof(sotto_grammar_params, triggers) + sizeof(sotto_grammar_params::triggers),
       offsetof(sotto_grammar_params, trigger_count) + sizeof(sotto_grammar_params::trigger_count),
       offsetof(sotto_grammar_params, trigger_tokens) + sizeof(sotto_grammar_params::trigger_tokens),
@@ -47,16 +49,14 @@ struct FieldEnds<sotto_grammar_params> {
       offsetof(sotto_grammar_params, json_space) + sizeof(sotto_grammar_params::json_space),
       offsetof(sotto_grammar_params, max_space) + sizeof(sotto_grammar_params::max_space),
       offsetof(sotto_grammar_params, allow_surrounding_whitespace) + sizeof(sotto_grammar_params::allow_surrounding_whitespace),
+      offsetof(sotto_grammar_params, max_digits) + sizeof(sotto_grammar_params::max_digits),
+      offsetof(sotto_grammar_params, max_string_length) + sizeof(sotto_grammar_params::max_string_length),
       offsetof(sotto_grammar_params, schema_draft) + sizeof(sotto_grammar_params::schema_draft),
       offsetof(sotto_grammar_params, assert_formats) + sizeof(sotto_grammar_params::assert_formats),
       offsetof(sotto_grammar_params, forbid_additional) + sizeof(sotto_grammar_params::forbid_additional),
       offsetof(sotto_grammar_params, assume_distinct_names) + sizeof(sotto_grammar_params::assume_distinct_names),
-      offsetof(sotto_grammar_params, parallel_tool_calls) + sizeof(sotto_grammar_params::parallel_tool_calls),
-      offsetof(sotto_grammar_params, log) + sizeof(sotto_grammar_params::log),
-      offsetof(sotto_grammar_params, log_user_data) + sizeof(sotto_grammar_params::log_user_data),
       offsetof(sotto_grammar_params, any_order) + sizeof(sotto_grammar_params::any_order),
-      offsetof(sotto_grammar_params, max_digits) + sizeof(sotto_grammar_params::max_digits),
-      offsetof(sotto_grammar_params, max_string_length) + sizeof(sotto_grammar_params::max_string_length)};
+      offsetof(sotto_grammar_params, parallel_tool_calls) + sizeof(sotto_grammar_params::parallel_tool_calls)};
 };
 
 template <>
@@ -65,14 +65,14 @@ struct FieldEnds<sotto_matcher_params> {
       offsetof(sotto_matcher_params, struct_size) + sizeof(sotto_matcher_params::struct_size),
       offsetof(sotto_matcher_params, sequence_count) + sizeof(sotto_matcher_params::sequence_count),
       offsetof(sotto_matcher_params, rollback_count) + sizeof(sotto_matcher_params::rollback_count),
+      offsetof(sotto_matcher_params, finish_within) + sizeof(sotto_matcher_params::finish_within),
+      offsetof(sotto_matcher_params, step_budget) + sizeof(sotto_matcher_params::step_budget),
       offsetof(sotto_matcher_params, node_count) + sizeof(sotto_matcher_params::node_count),
       offsetof(sotto_matcher_params, frame_count) + sizeof(sotto_matcher_params::frame_count),
       offsetof(sotto_matcher_params, state_set_count) + sizeof(sotto_matcher_params::state_set_count),
       offsetof(sotto_matcher_params, state_count) + sizeof(sotto_matcher_params::state_count),
       offsetof(sotto_matcher_params, work_count) + sizeof(sotto_matcher_params::work_count),
-      offsetof(sotto_matcher_params, mask_bytes) + sizeof(sotto_matcher_params::mask_bytes),
-      offsetof(sotto_matcher_params, finish_within) + sizeof(sotto_matcher_params::finish_within),
-      offsetof(sotto_matcher_params, step_budget) + sizeof(sotto_matcher_params::step_budget)};
+      offsetof(sotto_matcher_params, mask_bytes) + sizeof(sotto_matcher_params::mask_bytes)};
 };
 
 template <>
@@ -109,16 +109,16 @@ struct FieldEnds<sotto_model_info> {
       offsetof(sotto_model_info, embedding_size) + sizeof(sotto_model_info::embedding_size),
       offsetof(sotto_model_info, feed_forward_size) + sizeof(sotto_model_info::feed_forward_size),
       offsetof(sotto_model_info, end_of_text_token) + sizeof(sotto_model_info::end_of_text_token),
+      offsetof(sotto_model_info, end_of_text_count) + sizeof(sotto_model_info::end_of_text_count),
       offsetof(sotto_model_info, has_tokenizer) + sizeof(sotto_model_info::has_tokenizer),
       offsetof(sotto_model_info, max_token_bytes) + sizeof(sotto_model_info::max_token_bytes),
       offsetof(sotto_model_info, isa) + sizeof(sotto_model_info::isa),
-      offsetof(sotto_model_info, packed_in_place) + sizeof(sotto_model_info::packed_in_place),
       offsetof(sotto_model_info, parameter_count) + sizeof(sotto_model_info::parameter_count),
       offsetof(sotto_model_info, weight_bytes) + sizeof(sotto_model_info::weight_bytes),
       offsetof(sotto_model_info, vocabulary_bytes) + sizeof(sotto_model_info::vocabulary_bytes),
       offsetof(sotto_model_info, layer_weight_bits) + sizeof(sotto_model_info::layer_weight_bits),
       offsetof(sotto_model_info, head_weight_bits) + sizeof(sotto_model_info::head_weight_bits),
-      offsetof(sotto_model_info, end_of_text_count) + sizeof(sotto_model_info::end_of_text_count),
+      offsetof(sotto_model_info, packed_in_place) + sizeof(sotto_model_info::packed_in_place),
       offsetof(sotto_model_info, default_temperature) + sizeof(sotto_model_info::default_temperature),
       offsetof(sotto_model_info, default_top_k) + sizeof(sotto_model_info::default_top_k),
       offsetof(sotto_model_info, default_top_p) + sizeof(sotto_model_info::default_top_p),
@@ -162,7 +162,7 @@ struct FieldEnds<sotto_sampler_params> {
       offsetof(sotto_sampler_params, min_p) + sizeof(sotto_sampler_params::min_p),
       offsetof(sotto_sampler_params, repetition_penalty) + sizeof(sotto_sampler_params::repetition_penalty),
       offsetof(sotto_sampler_params, repetition_window) + sizeof(sotto_sampler_params::repetition_window),
-      offsetof(sotto_sampler_params, log_probabilities) + sizeof(sotto_sampler_params::log_probabilities),
+      offsetof(sotto_sampler_params, model_defaults) + sizeof(sotto_sampler_params::model_defaults),
       offsetof(sotto_sampler_params, seed) + sizeof(sotto_sampler_params::seed),
       offsetof(sotto_sampler_params, order) + sizeof(sotto_sampler_params::order),
       offsetof(sotto_sampler_params, min_keep) + sizeof(sotto_sampler_params::min_keep),
@@ -172,18 +172,17 @@ struct FieldEnds<sotto_sampler_params> {
       offsetof(sotto_sampler_params, presence_penalty) + sizeof(sotto_sampler_params::presence_penalty),
       offsetof(sotto_sampler_params, penalize_prompt) + sizeof(sotto_sampler_params::penalize_prompt),
       offsetof(sotto_sampler_params, penalty_slope) + sizeof(sotto_sampler_params::penalty_slope),
-      offsetof(sotto_sampler_params, no_repeat_ngram) + sizeof(sotto_sampler_params::no_repeat_ngram),
       offsetof(sotto_sampler_params, dry_multiplier) + sizeof(sotto_sampler_params::dry_multiplier),
       offsetof(sotto_sampler_params, dry_base) + sizeof(sotto_sampler_params::dry_base),
       offsetof(sotto_sampler_params, dry_allowed_length) + sizeof(sotto_sampler_params::dry_allowed_length),
       offsetof(sotto_sampler_params, dry_window) + sizeof(sotto_sampler_params::dry_window),
-      offsetof(sotto_sampler_params, guard_window) + sizeof(sotto_sampler_params::guard_window),
-      offsetof(sotto_sampler_params, guard_penalty) + sizeof(sotto_sampler_params::guard_penalty),
-      offsetof(sotto_sampler_params, reserved0) + sizeof(sotto_sampler_params::reserved0),
       offsetof(sotto_sampler_params, dry_breakers) + sizeof(sotto_sampler_params::dry_breakers),
       offsetof(sotto_sampler_params, dry_breaker_count) + sizeof(sotto_sampler_params::dry_breaker_count),
       offsetof(sotto_sampler_params, dry_breaker_tokens) + sizeof(sotto_sampler_params::dry_breaker_tokens),
       offsetof(sotto_sampler_params, dry_breaker_token_count) + sizeof(sotto_sampler_params::dry_breaker_token_count),
+      offsetof(sotto_sampler_params, no_repeat_ngram) + sizeof(sotto_sampler_params::no_repeat_ngram),
+      offsetof(sotto_sampler_params, guard_window) + sizeof(sotto_sampler_params::guard_window),
+      offsetof(sotto_sampler_params, guard_penalty) + sizeof(sotto_sampler_params::guard_penalty),
       offsetof(sotto_sampler_params, temperature_range) + sizeof(sotto_sampler_params::temperature_range),
       offsetof(sotto_sampler_params, temperature_exponent) + sizeof(sotto_sampler_params::temperature_exponent),
       offsetof(sotto_sampler_params, smoothing_factor) + sizeof(sotto_sampler_params::smoothing_factor),
@@ -211,7 +210,6 @@ struct FieldEnds<sotto_sampler_params> {
       offsetof(sotto_sampler_params, end_decay_start) + sizeof(sotto_sampler_params::end_decay_start),
       offsetof(sotto_sampler_params, end_decay_factor) + sizeof(sotto_sampler_params::end_decay_factor),
       offsetof(sotto_sampler_params, forced_last_token) + sizeof(sotto_sampler_params::forced_last_token),
-      offsetof(sotto_sampler_params, reserved1) + sizeof(sotto_sampler_params::reserved1),
       offsetof(sotto_sampler_params, logit_bias) + sizeof(sotto_sampler_params::logit_bias),
       offsetof(sotto_sampler_params, logit_bias_count) + sizeof(sotto_sampler_params::logit_bias_count),
       offsetof(sotto_sampler_params, sequence_bias) + sizeof(sotto_sampler_params::sequence_bias),
@@ -231,8 +229,8 @@ struct FieldEnds<sotto_sampler_params> {
       offsetof(sotto_sampler_params, watermark) + sizeof(sotto_sampler_params::watermark),
       offsetof(sotto_sampler_params, dola) + sizeof(sotto_sampler_params::dola),
       offsetof(sotto_sampler_params, dola_relative_top) + sizeof(sotto_sampler_params::dola_relative_top),
-      offsetof(sotto_sampler_params, alternative_count) + sizeof(sotto_sampler_params::alternative_count),
-      offsetof(sotto_sampler_params, model_defaults) + sizeof(sotto_sampler_params::model_defaults)};
+      offsetof(sotto_sampler_params, log_probabilities) + sizeof(sotto_sampler_params::log_probabilities),
+      offsetof(sotto_sampler_params, alternative_count) + sizeof(sotto_sampler_params::alternative_count)};
 };
 
 template <>

@@ -13,26 +13,26 @@ sotto_status read_params(const sotto_grammar_params* given, const char* name, Gr
   if (c.assert_formats > 1) return out->not_bool("assert_formats", c.assert_formats);
   if (c.forbid_additional > 1) return out->not_bool("forbid_additional", c.forbid_additional);
   if (c.assume_distinct_names > 1) return out->not_bool("assume_distinct_names", c.assume_distinct_names);
-  if (c.parallel_tool_calls > 1) return out->not_bool("parallel_tool_calls", c.parallel_tool_calls);
   if (c.any_order > 1) return out->not_bool("any_order", c.any_order);
+  if (c.parallel_tool_calls > 1) return out->not_bool("parallel_tool_calls", c.parallel_tool_calls);
   params->language = static_cast<GrammarLanguage>(c.language);
   params->root = c.root;
   params->vocabulary = unwrap(c.vocabulary);
+  params->log = c.log;
+  params->log_user_data = c.log_user_data;
   params->triggers = {c.triggers, c.trigger_count};
   params->trigger_tokens = {c.trigger_tokens, c.trigger_token_count};
   params->json_space = static_cast<JsonSpace>(c.json_space);
   params->max_space = c.max_space;
   params->allow_surrounding_whitespace = c.allow_surrounding_whitespace != 0;
+  params->max_digits = c.max_digits;
+  params->max_string_length = c.max_string_length;
   params->schema_draft = c.schema_draft;
   params->assert_formats = c.assert_formats != 0;
   params->forbid_additional = c.forbid_additional != 0;
   params->assume_distinct_names = c.assume_distinct_names != 0;
-  params->parallel_tool_calls = c.parallel_tool_calls != 0;
-  params->log = c.log;
-  params->log_user_data = c.log_user_data;
   params->any_order = c.any_order != 0;
-  params->max_digits = c.max_digits;
-  params->max_string_length = c.max_string_length;
+  params->parallel_tool_calls = c.parallel_tool_calls != 0;
   return SOTTO_OK;
 }
 
@@ -42,14 +42,14 @@ sotto_status read_params(const sotto_matcher_params* given, const char* name, Ma
   const sotto_matcher_params c = read(given, kMatcherDefaults);
   params->sequence_count = c.sequence_count;
   params->rollback_count = c.rollback_count;
+  params->finish_within = c.finish_within;
+  params->step_budget = c.step_budget;
   params->node_count = c.node_count;
   params->frame_count = c.frame_count;
   params->state_set_count = c.state_set_count;
   params->state_count = c.state_count;
   params->work_count = c.work_count;
   params->mask_bytes = c.mask_bytes;
-  params->finish_within = c.finish_within;
-  params->step_budget = c.step_budget;
   return SOTTO_OK;
 }
 
@@ -176,7 +176,7 @@ sotto_status read_params(const sotto_sampler_params* given, const char* name, Sa
                          ErrorOut* out) {
   if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
   const sotto_sampler_params c = read(given, kSamplerDefaults);
-  if (c.log_probabilities > 1) return out->not_bool("log_probabilities", c.log_probabilities);
+  if (c.model_defaults > 1) return out->not_bool("model_defaults", c.model_defaults);
   if (c.stages == nullptr && c.stage_count != 0) return out->null_argument("stages");
   if (c.penalize_prompt > 1) return out->not_bool("penalize_prompt", c.penalize_prompt);
   if (c.dry_breakers == nullptr && c.dry_breaker_count != 0) return out->null_argument("dry_breakers");
@@ -189,14 +189,14 @@ sotto_status read_params(const sotto_sampler_params* given, const char* name, Sa
   if (c.suppressed_tokens == nullptr && c.suppressed_token_count != 0) return out->null_argument("suppressed_tokens");
   if (c.begin_suppressed_tokens == nullptr && c.begin_suppressed_token_count != 0) return out->null_argument("begin_suppressed_tokens");
   if (c.forced_prefix == nullptr && c.forced_prefix_count != 0) return out->null_argument("forced_prefix");
-  if (c.model_defaults > 1) return out->not_bool("model_defaults", c.model_defaults);
+  if (c.log_probabilities > 1) return out->not_bool("log_probabilities", c.log_probabilities);
   params->temperature = c.temperature;
   params->top_k = c.top_k;
   params->top_p = c.top_p;
   params->min_p = c.min_p;
   params->repetition_penalty = c.repetition_penalty;
   params->repetition_window = c.repetition_window;
-  params->log_probabilities = c.log_probabilities != 0;
+  params->model_defaults = c.model_defaults != 0;
   params->seed = c.seed;
   params->order = static_cast<ChainOrder>(c.order);
   params->min_keep = c.min_keep;
@@ -205,15 +205,15 @@ sotto_status read_params(const sotto_sampler_params* given, const char* name, Sa
   params->presence_penalty = c.presence_penalty;
   params->penalize_prompt = c.penalize_prompt != 0;
   params->penalty_slope = c.penalty_slope;
-  params->no_repeat_ngram = c.no_repeat_ngram;
   params->dry_multiplier = c.dry_multiplier;
   params->dry_base = c.dry_base;
   params->dry_allowed_length = c.dry_allowed_length;
   params->dry_window = c.dry_window;
-  params->guard_window = c.guard_window;
-  params->guard_penalty = c.guard_penalty;
   params->dry_breakers = {c.dry_breakers, c.dry_breaker_count};
   params->dry_breaker_tokens = {c.dry_breaker_tokens, c.dry_breaker_token_count};
+  params->no_repeat_ngram = c.no_repeat_ngram;
+  params->guard_window = c.guard_window;
+  params->guard_penalty = c.guard_penalty;
   params->temperature_range = c.temperature_range;
   params->temperature_exponent = c.temperature_exponent;
   params->smoothing_factor = c.smoothing_factor;
@@ -256,8 +256,8 @@ sotto_status read_params(const sotto_sampler_params* given, const char* name, Sa
   }
   params->dola = static_cast<DolaLayers>(c.dola);
   params->dola_relative_top = c.dola_relative_top;
+  params->log_probabilities = c.log_probabilities != 0;
   params->alternative_count = c.alternative_count;
-  params->model_defaults = c.model_defaults != 0;
   return SOTTO_OK;
 }
 

@@ -109,6 +109,10 @@ typedef struct sotto_grammar_params {
   /* Vocabulary in which token literals of GBNF and trigger_tokens are looked up. May be NULL if
    * there are none. */
   const sotto_vocabulary* vocabulary;
+  /* Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that
+   * are not known and thus ignored. May be NULL. */
+  sotto_log_fn log;
+  void* log_user_data;
 
   /* ---- Lazy activation. If there are triggers, the text is unconstrained until the first trigger
    * appears, and the grammar applies right after it. The text may also end without a trigger ---- */
@@ -131,6 +135,13 @@ typedef struct sotto_grammar_params {
   uint32_t max_space;
   /* If true, FLEXIBLE also allows white space before and after the document. Default: 0. */
   uint32_t allow_surrounding_whitespace;
+  /* Maximum number of digits of a number before the decimal point, after it, and in the exponent.
+   * Values of enum and const may have more. Default: 0 (no limit). Range: 1 to 400. */
+  uint32_t max_digits;
+  /* Maximum number of characters of a string, unless its schema has a pattern, a format or values.
+   * A larger minLength takes precedence. If the schema lists properties, the names of other
+   * properties are not limited. Default: 0 (no limit). Range: 1 to 2147483648. */
+  uint32_t max_string_length;
 
   /* ---- JSON Schema, and the parameters of tools ---- */
 
@@ -144,28 +155,11 @@ typedef struct sotto_grammar_params {
   /* If true, property names that the schema does not list count towards minProperties. The grammar
    * cannot prevent such a name from occurring twice. Default: 0. */
   uint32_t assume_distinct_names;
-  /* If true, the text is an array of one or more calls instead of a single call. Default: 0. */
-  uint32_t parallel_tool_calls;
-  /* Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that
-   * are not known and thus ignored. May be NULL. */
-  sotto_log_fn log;
-  void* log_user_data;
-
-  /* ---- More of JSON Schema, and the parameters of tools ---- */
-
   /* If true, the members of an object may come in any order. Objects with more than 64 names in the
    * schema, and those whose members are counted, keep the order of the schema. Default: 0. */
   uint32_t any_order;
-
-  /* ---- Bounds for all JSON languages ---- */
-
-  /* Maximum number of digits of a number before the decimal point, after it, and in the exponent.
-   * Values of enum and const may have more. Default: 0 (no limit). Range: 1 to 400. */
-  uint32_t max_digits;
-  /* Maximum number of characters of a string, unless its schema has a pattern, a format or values.
-   * A larger minLength takes precedence. If the schema lists properties, the names of other
-   * properties are not limited. Default: 0 (no limit). Range: 1 to 2147483648. */
-  uint32_t max_string_length;
+  /* If true, the text is an array of one or more calls instead of a single call. Default: 0. */
+  uint32_t parallel_tool_calls;
 } sotto_grammar_params;
 
 SOTTO_API void sotto_grammar_params_init(sotto_grammar_params* params, size_t params_size);
@@ -210,6 +204,14 @@ typedef struct sotto_matcher_params {
   uint32_t sequence_count;
   /* Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456. */
   uint32_t rollback_count;
+  /* Number of tokens after which each sequence is complete. Masks contain only the tokens after
+   * which the text can still be completed within this number of tokens, counted from the reset of
+   * the sequence, without the end token. Text that is appended counts as one token. The grammar
+   * alone decides: bans and filters of a sampler may leave no token. Default: 0 (no limit). */
+  uint32_t finish_within;
+  /* Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time
+   * of a call. Default: 20000000. Range: at least 1. */
+  uint64_t step_budget;
 
   /* ---- Capacities. The automatic values suffice for all but very ambiguous grammars ---- */
 
@@ -226,14 +228,6 @@ typedef struct sotto_matcher_params {
   uint32_t work_count;
   /* Bytes of cached masks. Default: 0 (automatic). */
   uint32_t mask_bytes;
-  /* Number of tokens after which each sequence is complete. Masks contain only the tokens after
-   * which the text can still be completed within this number of tokens, counted from the reset of
-   * the sequence, without the end token. Text that is appended counts as one token. The grammar
-   * alone decides: bans and filters of a sampler may leave no token. Default: 0 (no limit). */
-  uint32_t finish_within;
-  /* Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time
-   * of a call. Default: 20000000. Range: at least 1. */
-  uint64_t step_budget;
 } sotto_matcher_params;
 
 /* State of one sequence of a matcher. */

@@ -86,15 +86,15 @@ typedef struct sotto_model_info {
   uint32_t feed_forward_size;
   /* The end-of-text token, or -1 if there is none. */
   int32_t end_of_text_token;
+  /* Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens
+   * they are. */
+  uint32_t end_of_text_count;
   /* True if the file contains a tokenizer. */
   uint32_t has_tokenizer;
   /* Size of the longest token in bytes, or 0 without a tokenizer. */
   uint32_t max_token_bytes;
   /* The instruction set in use. */
   sotto_isa isa;
-  /* True if all weights are read directly from the file, in which 8-bit weights are packed for this
-   * CPU. False with copy_weights. */
-  uint32_t packed_in_place;
   /* Number of parameters of the network. */
   uint64_t parameter_count;
   /* Bytes of weights that are read to decode one token. */
@@ -106,9 +106,9 @@ typedef struct sotto_model_info {
   uint32_t layer_weight_bits;
   /* Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4. */
   uint32_t head_weight_bits;
-  /* Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens
-   * they are. */
-  uint32_t end_of_text_count;
+  /* True if all weights are read directly from the file, in which 8-bit weights are packed for this
+   * CPU. False with copy_weights. */
+  uint32_t packed_in_place;
   /* The sampler's temperature with model_defaults. This and the next fields are fields of
    * sotto_sampler_params: the values that the file recommends, or the sampler's own defaults. */
   float default_temperature;

@@ -251,8 +251,10 @@ typedef struct sotto_sampler_params {
    * Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0
    * disables it. */
   uint32_t repetition_window;
-  /* If true, the log probabilities in sotto_piece are computed. Default: 0. */
-  uint32_t log_probabilities;
+  /* If true, the parameters that a model file can recommend (default_temperature and the fields
+   * after it in sotto_model_info) take the recommended values where they have their defaults. A
+   * sampler of its own then needs a model. Default: 0. */
+  uint32_t model_defaults;
   /* Seed of the random numbers. Default: 0. */
   uint64_t seed;
 
@@ -279,8 +281,6 @@ typedef struct sotto_sampler_params {
   /* Slope of the curve that reduces the repetition, frequency and presence penalties of older
    * tokens in the window. Default: 0 (off). Range: 0 to 10. */
   float penalty_slope;
-  /* Length of the n-grams that must not occur twice in the text. Default: 0 (off). */
-  uint32_t no_repeat_ngram;
   /* Multiplier m of the DRY penalty (p-e-w 2024): l decreases by m b^(n-a) for a token that would
    * extend a repetition of n >= a tokens. Default: 0 (off). Range: 0 to 100. */
   float dry_multiplier;
@@ -290,14 +290,6 @@ typedef struct sotto_sampler_params {
   uint32_t dry_allowed_length;
   /* Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all). */
   uint32_t dry_window;
-  /* Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the
-   * guard measures. The more repetitive they are, the closer the penalty moves from
-   * repetition_penalty to guard_penalty. Default: 0 (off). Range: 0 to 256. */
-  uint32_t guard_window;
-  /* Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1
-   * to 100. */
-  float guard_penalty;
-  uint32_t reserved0;
   /* Strings that interrupt a repetition: DRY does not look past a token that contains one of them.
    * Default: "\n" ":" "\"" "*". */
   const sotto_text* dry_breakers;
@@ -305,6 +297,15 @@ typedef struct sotto_sampler_params {
   /* Tokens that interrupt a repetition in the same way. */
   const sotto_token* dry_breaker_tokens;
   size_t dry_breaker_token_count;
+  /* Length of the n-grams that must not occur twice in the text. Default: 0 (off). */
+  uint32_t no_repeat_ngram;
+  /* Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the
+   * guard measures. The more repetitive they are, the closer the penalty moves from
+   * repetition_penalty to guard_penalty. Default: 0 (off). Range: 0 to 256. */
+  uint32_t guard_window;
+  /* Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1
+   * to 100. */
+  float guard_penalty;
 
   /* ---- Temperature ---- */
 
@@ -387,7 +388,6 @@ typedef struct sotto_sampler_params {
   float end_decay_factor;
   /* Token that is generated as the last one before the limit max_tokens. Default: -1 (none). */
   sotto_token forced_last_token;
-  uint32_t reserved1;
   /* Biases of single tokens. */
   const sotto_token_bias* logit_bias;
   size_t logit_bias_count;
@@ -428,12 +428,10 @@ typedef struct sotto_sampler_params {
 
   /* ---- Reports ---- */
 
+  /* If true, the log probabilities in sotto_piece are computed. Default: 0. */
+  uint32_t log_probabilities;
   /* Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64. */
   uint32_t alternative_count;
-  /* If true, the parameters that a model file can recommend (default_temperature and the fields
-   * after it in sotto_model_info) take the recommended values where they have their defaults. A
-   * sampler of its own then needs a model. Default: 0. */
-  uint32_t model_defaults;
 } sotto_sampler_params;
 
 SOTTO_API void sotto_sampler_params_init(sotto_sampler_params* params, size_t params_size);

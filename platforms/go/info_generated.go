@@ -39,15 +39,14 @@ type ModelInfo struct {
 	FeedForwardSize uint32
 	// The end-of-text token, or -1 if there is none.
 	EndOfTextToken int32
+	// Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens they are.
+	EndOfTextCount uint32
 	// True if the file contains a tokenizer.
 	HasTokenizer bool
 	// Size of the longest token in bytes, or 0 without a tokenizer.
 	MaxTokenBytes uint32
 	// The instruction set in use.
 	ISA ISA
-	// True if all weights are read directly from the file, in which 8-bit weights are packed for this CPU. False with
-	// copy_weights.
-	PackedInPlace bool
 	// Number of parameters of the network.
 	ParameterCount uint64
 	// Bytes of weights that are read to decode one token.
@@ -59,8 +58,9 @@ type ModelInfo struct {
 	LayerWeightBits uint32
 	// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
 	HeadWeightBits uint32
-	// Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens they are.
-	EndOfTextCount uint32
+	// True if all weights are read directly from the file, in which 8-bit weights are packed for this CPU. False with
+	// copy_weights.
+	PackedInPlace bool
 	// The sampler's temperature with model_defaults. This and the next fields are fields of sotto_sampler_params: the
 	// values that the file recommends, or the sampler's own defaults.
 	DefaultTemperature float32
@@ -89,16 +89,16 @@ func newModelInfo(c *C.sotto_model_info) ModelInfo {
 	info.EmbeddingSize = uint32(c.embedding_size)
 	info.FeedForwardSize = uint32(c.feed_forward_size)
 	info.EndOfTextToken = int32(c.end_of_text_token)
+	info.EndOfTextCount = uint32(c.end_of_text_count)
 	info.HasTokenizer = c.has_tokenizer != 0
 	info.MaxTokenBytes = uint32(c.max_token_bytes)
 	info.ISA = ISA(c.isa)
-	info.PackedInPlace = c.packed_in_place != 0
 	info.ParameterCount = uint64(c.parameter_count)
 	info.WeightBytes = uint64(c.weight_bytes)
 	info.VocabularyBytes = uint64(c.vocabulary_bytes)
 	info.LayerWeightBits = uint32(c.layer_weight_bits)
 	info.HeadWeightBits = uint32(c.head_weight_bits)
-	info.EndOfTextCount = uint32(c.end_of_text_count)
+	info.PackedInPlace = c.packed_in_place != 0
 	info.DefaultTemperature = float32(c.default_temperature)
 	info.DefaultTopK = uint32(c.default_top_k)
 	info.DefaultTopP = float32(c.default_top_p)

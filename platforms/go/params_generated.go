@@ -13,6 +13,9 @@ type GrammarParams struct {
 	Root string
 	// Vocabulary in which token literals of GBNF and trigger_tokens are looked up. May be nil if there are none.
 	Vocabulary *Vocabulary
+	// Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
+	// thus ignored. May be nil.
+	Log func(level LogLevel, message string)
 	// Strings that activate the grammar.
 	Triggers []string
 	// Tokens that activate the grammar. A token that has text cannot be combined with `triggers`, because unconstrained
@@ -26,6 +29,13 @@ type GrammarParams struct {
 	MaxSpace uint32
 	// If true, FLEXIBLE also allows white space before and after the document. Default: 0.
 	AllowSurroundingWhitespace bool
+	// Maximum number of digits of a number before the decimal point, after it, and in the exponent. Values of enum and
+	// const may have more. Default: 0 (no limit). Range: 1 to 400.
+	MaxDigits uint32
+	// Maximum number of characters of a string, unless its schema has a pattern, a format or values. A larger minLength
+	// takes precedence. If the schema lists properties, the names of other properties are not limited. Default: 0
+	// (no limit). Range: 1 to 2147483648.
+	MaxStringLength uint32
 	// Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020.
 	SchemaDraft uint32
 	// If true, "format" is enforced, for the formats that the standard defines. Default: 1.
@@ -36,21 +46,11 @@ type GrammarParams struct {
 	// If true, property names that the schema does not list count towards minProperties. The grammar cannot prevent
 	// such a name from occurring twice. Default: 0.
 	AssumeDistinctNames bool
-	// If true, the text is an array of one or more calls instead of a single call. Default: 0.
-	ParallelToolCalls bool
-	// Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
-	// thus ignored. May be nil.
-	Log func(level LogLevel, message string)
 	// If true, the members of an object may come in any order. Objects with more than 64 names in the schema, and those
 	// whose members are counted, keep the order of the schema. Default: 0.
 	AnyOrder bool
-	// Maximum number of digits of a number before the decimal point, after it, and in the exponent. Values of enum and
-	// const may have more. Default: 0 (no limit). Range: 1 to 400.
-	MaxDigits uint32
-	// Maximum number of characters of a string, unless its schema has a pattern, a format or values. A larger minLength
-	// takes precedence. If the schema lists properties, the names of other properties are not limited. Default: 0
-	// (no limit). Range: 1 to 2147483648.
-	MaxStringLength uint32
+	// If true, the text is an array of one or more calls instead of a single call. Default: 0.
+	ParallelToolCalls bool
 }
 
 // DefaultGrammarParams gives the library's defaults.
@@ -62,14 +62,14 @@ func DefaultGrammarParams() *GrammarParams {
 	p.JSONSpace = JSONSpace(c.json_space)
 	p.MaxSpace = uint32(c.max_space)
 	p.AllowSurroundingWhitespace = c.allow_surrounding_whitespace != 0
+	p.MaxDigits = uint32(c.max_digits)
+	p.MaxStringLength = uint32(c.max_string_length)
 	p.SchemaDraft = uint32(c.schema_draft)
 	p.AssertFormats = c.assert_formats != 0
 	p.ForbidAdditional = c.forbid_additional != 0
 	p.AssumeDistinctNames = c.assume_distinct_names != 0
-	p.ParallelToolCalls = c.parallel_tool_calls != 0
 	p.AnyOrder = c.any_order != 0
-	p.MaxDigits = uint32(c.max_digits)
-	p.MaxStringLength = uint32(c.max_string_length)
+	p.ParallelToolCalls = c.parallel_tool_calls != 0
 	return &p
 }
 
@@ -89,14 +89,14 @@ func (p *GrammarParams) fill(c *C.sotto_grammar_params, a *arena) {
 	c.json_space = C.sotto_json_space(p.JSONSpace)
 	c.max_space = C.uint32_t(p.MaxSpace)
 	c.allow_surrounding_whitespace = flag(p.AllowSurroundingWhitespace)
+	c.max_digits = C.uint32_t(p.MaxDigits)
+	c.max_string_length = C.uint32_t(p.MaxStringLength)
 	c.schema_draft = C.uint32_t(p.SchemaDraft)
 	c.assert_formats = flag(p.AssertFormats)
 	c.forbid_additional = flag(p.ForbidAdditional)
 	c.assume_distinct_names = flag(p.AssumeDistinctNames)
-	c.parallel_tool_calls = flag(p.ParallelToolCalls)
 	c.any_order = flag(p.AnyOrder)
-	c.max_digits = C.uint32_t(p.MaxDigits)
-	c.max_string_length = C.uint32_t(p.MaxStringLength)
+	c.parallel_tool_calls = flag(p.ParallelToolCalls)
 }
 
 // MatcherParams: capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher
@@ -108,6 +108,14 @@ type MatcherParams struct {
 	SequenceCount uint32
 	// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456.
 	RollbackCount uint32
+	// Number of tokens after which each sequence is complete. Masks contain only the tokens after which the text can
+	// still be completed within this number of tokens, counted from the reset of the sequence, without the end token.
+	// Text that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no
+	// token. Default: 0 (no limit).
+	FinishWithin uint32
+	// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
+	// Default: 20000000. Range: at least 1.
+	StepBudget uint64
 	// Number of stack nodes. A stack node records where rules have called other rules. Default: 0 (automatic). Range:
 	// 16 to 268435456.
 	NodeCount uint32
@@ -121,14 +129,6 @@ type MatcherParams struct {
 	WorkCount uint32
 	// Bytes of cached masks. Default: 0 (automatic).
 	MaskBytes uint32
-	// Number of tokens after which each sequence is complete. Masks contain only the tokens after which the text can
-	// still be completed within this number of tokens, counted from the reset of the sequence, without the end token.
-	// Text that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no
-	// token. Default: 0 (no limit).
-	FinishWithin uint32
-	// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
-	// Default: 20000000. Range: at least 1.
-	StepBudget uint64
 }
 
 // DefaultMatcherParams gives the library's defaults.
@@ -137,14 +137,14 @@ func DefaultMatcherParams() *MatcherParams {
 	var p MatcherParams
 	p.SequenceCount = uint32(c.sequence_count)
 	p.RollbackCount = uint32(c.rollback_count)
+	p.FinishWithin = uint32(c.finish_within)
+	p.StepBudget = uint64(c.step_budget)
 	p.NodeCount = uint32(c.node_count)
 	p.FrameCount = uint32(c.frame_count)
 	p.StateSetCount = uint32(c.state_set_count)
 	p.StateCount = uint32(c.state_count)
 	p.WorkCount = uint32(c.work_count)
 	p.MaskBytes = uint32(c.mask_bytes)
-	p.FinishWithin = uint32(c.finish_within)
-	p.StepBudget = uint64(c.step_budget)
 	return &p
 }
 
@@ -157,14 +157,14 @@ func defaultMatcherParamsC() C.sotto_matcher_params {
 func (p *MatcherParams) fill(c *C.sotto_matcher_params) {
 	c.sequence_count = C.uint32_t(p.SequenceCount)
 	c.rollback_count = C.uint32_t(p.RollbackCount)
+	c.finish_within = C.uint32_t(p.FinishWithin)
+	c.step_budget = C.uint64_t(p.StepBudget)
 	c.node_count = C.uint32_t(p.NodeCount)
 	c.frame_count = C.uint32_t(p.FrameCount)
 	c.state_set_count = C.uint32_t(p.StateSetCount)
 	c.state_count = C.uint32_t(p.StateCount)
 	c.work_count = C.uint32_t(p.WorkCount)
 	c.mask_bytes = C.uint32_t(p.MaskBytes)
-	c.finish_within = C.uint32_t(p.FinishWithin)
-	c.step_budget = C.uint64_t(p.StepBudget)
 }
 
 // ModelParams: parameters of a model.
@@ -267,8 +267,10 @@ type SamplerParams struct {
 	// Number of recent tokens to which the repetition, frequency and presence penalties apply. Default: 64. UINT32_MAX
 	// means all that the session holds, at most context_tokens. 0 disables it.
 	RepetitionWindow uint32
-	// If true, the log probabilities in sotto_piece are computed. Default: 0.
-	LogProbabilities bool
+	// If true, the parameters that a model file can recommend (default_temperature and the fields after it in
+	// sotto_model_info) take the recommended values where they have their defaults. A sampler of its own then needs a
+	// model. Default: 0.
+	ModelDefaults bool
 	// Seed of the random numbers. Default: 0.
 	Seed uint64
 	// Order of the stages. Default: DEFAULT.
@@ -287,8 +289,6 @@ type SamplerParams struct {
 	// Slope of the curve that reduces the repetition, frequency and presence penalties of older tokens in the window.
 	// Default: 0 (off). Range: 0 to 10.
 	PenaltySlope float32
-	// Length of the n-grams that must not occur twice in the text. Default: 0 (off).
-	NoRepeatNGram uint32
 	// Multiplier m of the DRY penalty (p-e-w 2024): l decreases by m b^(n-a) for a token that would extend a repetition
 	// of n >= a tokens. Default: 0 (off). Range: 0 to 100.
 	DRYMultiplier float32
@@ -298,17 +298,19 @@ type SamplerParams struct {
 	DRYAllowedLength uint32
 	// Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all).
 	DRYWindow uint32
+	// Strings that interrupt a repetition: DRY does not look past a token that contains one of them. Default: "\n" ":"
+	// "\"" "*".
+	DRYBreakers []string
+	// Tokens that interrupt a repetition in the same way.
+	DRYBreakerTokens []Token
+	// Length of the n-grams that must not occur twice in the text. Default: 0 (off).
+	NoRepeatNGram uint32
 	// Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the guard measures. The
 	// more repetitive they are, the closer the penalty moves from repetition_penalty to guard_penalty. Default:
 	// 0 (off). Range: 0 to 256.
 	GuardWindow uint32
 	// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to 100.
 	GuardPenalty float32
-	// Strings that interrupt a repetition: DRY does not look past a token that contains one of them. Default: "\n" ":"
-	// "\"" "*".
-	DRYBreakers []string
-	// Tokens that interrupt a repetition in the same way.
-	DRYBreakerTokens []Token
 	// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N is the number of
 	// tokens that can be drawn. It applies even if T is 0. Default: 0 (off). Range: 0 to 100.
 	TemperatureRange float32
@@ -395,12 +397,10 @@ type SamplerParams struct {
 	Dola Dola
 	// Removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1. Range: 0 to 1.
 	DolaRelativeTop float32
+	// If true, the log probabilities in sotto_piece are computed. Default: 0.
+	LogProbabilities bool
 	// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
 	AlternativeCount uint32
-	// If true, the parameters that a model file can recommend (default_temperature and the fields after it in
-	// sotto_model_info) take the recommended values where they have their defaults. A sampler of its own then needs a
-	// model. Default: 0.
-	ModelDefaults bool
 }
 
 // DefaultSamplerParams gives the library's defaults.
@@ -413,7 +413,7 @@ func DefaultSamplerParams() *SamplerParams {
 	p.MinP = float32(c.min_p)
 	p.RepetitionPenalty = float32(c.repetition_penalty)
 	p.RepetitionWindow = uint32(c.repetition_window)
-	p.LogProbabilities = c.log_probabilities != 0
+	p.ModelDefaults = c.model_defaults != 0
 	p.Seed = uint64(c.seed)
 	p.Order = Order(c.order)
 	p.MinKeep = uint32(c.min_keep)
@@ -421,14 +421,14 @@ func DefaultSamplerParams() *SamplerParams {
 	p.PresencePenalty = float32(c.presence_penalty)
 	p.PenalizePrompt = c.penalize_prompt != 0
 	p.PenaltySlope = float32(c.penalty_slope)
-	p.NoRepeatNGram = uint32(c.no_repeat_ngram)
 	p.DRYMultiplier = float32(c.dry_multiplier)
 	p.DRYBase = float32(c.dry_base)
 	p.DRYAllowedLength = uint32(c.dry_allowed_length)
 	p.DRYWindow = uint32(c.dry_window)
+	p.DRYBreakers = goTexts(c.dry_breakers, c.dry_breaker_count)
+	p.NoRepeatNGram = uint32(c.no_repeat_ngram)
 	p.GuardWindow = uint32(c.guard_window)
 	p.GuardPenalty = float32(c.guard_penalty)
-	p.DRYBreakers = goTexts(c.dry_breakers, c.dry_breaker_count)
 	p.TemperatureRange = float32(c.temperature_range)
 	p.TemperatureExponent = float32(c.temperature_exponent)
 	p.SmoothingFactor = float32(c.smoothing_factor)
@@ -458,8 +458,8 @@ func DefaultSamplerParams() *SamplerParams {
 	p.ForcedLastToken = Token(c.forced_last_token)
 	p.Dola = Dola(c.dola)
 	p.DolaRelativeTop = float32(c.dola_relative_top)
+	p.LogProbabilities = c.log_probabilities != 0
 	p.AlternativeCount = uint32(c.alternative_count)
-	p.ModelDefaults = c.model_defaults != 0
 	return &p
 }
 
@@ -476,7 +476,7 @@ func (p *SamplerParams) fill(c *C.sotto_sampler_params, a *arena) {
 	c.min_p = C.float(p.MinP)
 	c.repetition_penalty = C.float(p.RepetitionPenalty)
 	c.repetition_window = C.uint32_t(p.RepetitionWindow)
-	c.log_probabilities = flag(p.LogProbabilities)
+	c.model_defaults = flag(p.ModelDefaults)
 	c.seed = C.uint64_t(p.Seed)
 	c.order = C.sotto_order(p.Order)
 	c.min_keep = C.uint32_t(p.MinKeep)
@@ -485,15 +485,15 @@ func (p *SamplerParams) fill(c *C.sotto_sampler_params, a *arena) {
 	c.presence_penalty = C.float(p.PresencePenalty)
 	c.penalize_prompt = flag(p.PenalizePrompt)
 	c.penalty_slope = C.float(p.PenaltySlope)
-	c.no_repeat_ngram = C.uint32_t(p.NoRepeatNGram)
 	c.dry_multiplier = C.float(p.DRYMultiplier)
 	c.dry_base = C.float(p.DRYBase)
 	c.dry_allowed_length = C.uint32_t(p.DRYAllowedLength)
 	c.dry_window = C.uint32_t(p.DRYWindow)
-	c.guard_window = C.uint32_t(p.GuardWindow)
-	c.guard_penalty = C.float(p.GuardPenalty)
 	c.dry_breakers, c.dry_breaker_count = a.texts(p.DRYBreakers)
 	c.dry_breaker_tokens, c.dry_breaker_token_count = a.tokens(p.DRYBreakerTokens)
+	c.no_repeat_ngram = C.uint32_t(p.NoRepeatNGram)
+	c.guard_window = C.uint32_t(p.GuardWindow)
+	c.guard_penalty = C.float(p.GuardPenalty)
 	c.temperature_range = C.float(p.TemperatureRange)
 	c.temperature_exponent = C.float(p.TemperatureExponent)
 	c.smoothing_factor = C.float(p.SmoothingFactor)
@@ -530,8 +530,8 @@ func (p *SamplerParams) fill(c *C.sotto_sampler_params, a *arena) {
 	c.forced_prefix, c.forced_prefix_count = a.tokens(p.ForcedPrefix)
 	c.dola = C.sotto_dola(p.Dola)
 	c.dola_relative_top = C.float(p.DolaRelativeTop)
+	c.log_probabilities = flag(p.LogProbabilities)
 	c.alternative_count = C.uint32_t(p.AlternativeCount)
-	c.model_defaults = flag(p.ModelDefaults)
 }
 
 // SearchParams: parameters of a search.

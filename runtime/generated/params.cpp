@@ -10,9 +10,9 @@ Status check_ranges(const GrammarParams& params, Error* error) {
       {"language", offsetof(GrammarParams, language), RangeRow::kInt32, 0, 0.0f, 7.0f, 0},
       {"json_space", offsetof(GrammarParams, json_space), RangeRow::kInt32, 0, 0.0f, 2.0f, 0},
       {"max_space", offsetof(GrammarParams, max_space), RangeRow::kUint32, RangeRow::kHasSpecial, 0.0f, 2147483648.0f, -1},
-      {"schema_draft", offsetof(GrammarParams, schema_draft), RangeRow::kUint32, RangeRow::kOnlyEnds, 7.0f, 2020.0f, 0},
       {"max_digits", offsetof(GrammarParams, max_digits), RangeRow::kUint32, RangeRow::kHasSpecial, 1.0f, 400.0f, 0},
       {"max_string_length", offsetof(GrammarParams, max_string_length), RangeRow::kUint32, RangeRow::kHasSpecial, 1.0f, 2147483648.0f, 0},
+      {"schema_draft", offsetof(GrammarParams, schema_draft), RangeRow::kUint32, RangeRow::kOnlyEnds, 7.0f, 2020.0f, 0},
   };
   return check_rows(&params, kRows, error);
 }
@@ -21,12 +21,12 @@ Status check_ranges(const MatcherParams& params, Error* error) {
   static constexpr RangeRow kRows[] = {
       {"sequence_count", offsetof(MatcherParams, sequence_count), RangeRow::kUint32, 0, 1.0f, 65536.0f, 0},
       {"rollback_count", offsetof(MatcherParams, rollback_count), RangeRow::kUint32, 0, 0.0f, 268435456.0f, 0},
+      {"step_budget", offsetof(MatcherParams, step_budget), RangeRow::kUint64, 0, 1.0f, kNoLimit, 0},
       {"node_count", offsetof(MatcherParams, node_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 268435456.0f, 0},
       {"frame_count", offsetof(MatcherParams, frame_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 268435456.0f, 0},
       {"state_set_count", offsetof(MatcherParams, state_set_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 65535.0f, 0},
       {"state_count", offsetof(MatcherParams, state_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 268435456.0f, 0},
       {"work_count", offsetof(MatcherParams, work_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 268435456.0f, 0},
-      {"step_budget", offsetof(MatcherParams, step_budget), RangeRow::kUint64, 0, 1.0f, kNoLimit, 0},
   };
   return check_rows(&params, kRows, error);
 }

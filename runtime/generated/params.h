@@ -297,21 +297,21 @@ struct GrammarParams {
   GrammarLanguage language = GrammarLanguage::kGbnf;
   TextView root = {"root", 4};
   const Vocabulary* vocabulary = nullptr;
+  LogFunction log = nullptr;
+  void* log_user_data = nullptr;
   std::span<const TextView> triggers;
   std::span<const int32_t> trigger_tokens;
   JsonSpace json_space = JsonSpace::kOneSpace;
   uint32_t max_space = 20;
   bool allow_surrounding_whitespace = false;
+  uint32_t max_digits = 0;
+  uint32_t max_string_length = 0;
   uint32_t schema_draft = 2020;
   bool assert_formats = true;
   bool forbid_additional = false;
   bool assume_distinct_names = false;
-  bool parallel_tool_calls = false;
-  LogFunction log = nullptr;
-  void* log_user_data = nullptr;
   bool any_order = false;
-  uint32_t max_digits = 0;
-  uint32_t max_string_length = 0;
+  bool parallel_tool_calls = false;
 };
 
 // Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher evicts cached
@@ -331,14 +331,14 @@ struct MatcherParams {
   static constexpr uint32_t kLargeWorkCount = 4096;
   uint32_t sequence_count = 1;
   uint32_t rollback_count = 64;
+  uint32_t finish_within = 0;
+  uint64_t step_budget = 20000000;
   uint32_t node_count = 0;
   uint32_t frame_count = 0;
   uint32_t state_set_count = 0;
   uint32_t state_count = 0;
   uint32_t work_count = 0;
   uint32_t mask_bytes = 0;
-  uint32_t finish_within = 0;
-  uint64_t step_budget = 20000000;
 };
 
 // Parameters of a model.
@@ -454,7 +454,7 @@ struct SamplerParams {
   float min_p = 0.05f;
   float repetition_penalty = 1.0f;
   uint32_t repetition_window = 64;
-  bool log_probabilities = false;
+  bool model_defaults = false;
   uint64_t seed = 0;
   ChainOrder order = ChainOrder::kDefault;
   uint32_t min_keep = 1;
@@ -463,15 +463,15 @@ struct SamplerParams {
   float presence_penalty = 0.0f;
   bool penalize_prompt = true;
   float penalty_slope = 0.0f;
-  uint32_t no_repeat_ngram = 0;
   float dry_multiplier = 0.0f;
   float dry_base = 1.75f;
   uint32_t dry_allowed_length = 2;
   uint32_t dry_window = UINT32_MAX;
-  uint32_t guard_window = 0;
-  float guard_penalty = 1.5f;
   std::span<const TextView> dry_breakers;
   std::span<const int32_t> dry_breaker_tokens;
+  uint32_t no_repeat_ngram = 0;
+  uint32_t guard_window = 0;
+  float guard_penalty = 1.5f;
   float temperature_range = 0.0f;
   float temperature_exponent = 1.0f;
   float smoothing_factor = 0.0f;
@@ -511,8 +511,8 @@ struct SamplerParams {
   WatermarkParams watermark;
   DolaLayers dola = DolaLayers::kOff;
   float dola_relative_top = 0.1f;
+  bool log_probabilities = false;
   uint32_t alternative_count = 0;
-  bool model_defaults = false;
 };
 
 // Rejects the first parameter that is outside its range, where that does not depend on other values.

@@ -8,6 +8,7 @@
 
 #include "runtime/base/range_check.h"
 #include "runtime/base/sort.h"
+#include "runtime/generated/sampler_lists.h"
 
 namespace sotto {
 namespace {
@@ -19,31 +20,34 @@ class Copier {
 
   template <typename T>
   void copy(std::span<const T>* list) {
-    *list = {copy(list->data(), list->size()), list->size()};
-  }
-  template <typename T>
-  const T* copy(const T* elements, size_t count) {
-    T* place = take<T>(count);
-    if (place == nullptr) return elements;
-    std::memcpy(place, elements, count * sizeof(T));
-    return place;
-  }
-  // Copies a list of lists. copy_inner() copies the list inside an element.
-  template <typename T, typename CopyInner>
-  void copy_nested(std::span<const T>* list, CopyInner copy_inner) {
-    T* outer = take<T>(list->size());
+    T* copies = take<T>(list->size());
     for (size_t i = 0; i < list->size(); ++i) {
       T element = (*list)[i];
-      copy_inner(element);
-      if (outer != nullptr) outer[i] = element;
+      copy_inner(&element);
+      if (copies != nullptr) copies[i] = element;
     }
-    if (outer != nullptr) *list = {outer, list->size()};
+    if (copies != nullptr) *list = {copies, list->size()};
   }
 
   size_t size() const { return overflowed_ ? SIZE_MAX : size_; }
 
  private:
   static constexpr size_t kAlignment = 8;
+
+  // Copies the array inside an element.
+  template <typename T>
+  void copy_inner(T*) {}
+  void copy_inner(SequenceBias* bias) { bias->tokens = copy_array(bias->tokens, bias->count); }
+  void copy_inner(TokenList* list) { list->tokens = copy_array(list->tokens, list->count); }
+  void copy_inner(TextView* text) { text->text = copy_array(text->text, text->size); }
+
+  template <typename T>
+  const T* copy_array(const T* elements, size_t count) {
+    T* place = take<T>(count);
+    if (place == nullptr) return elements;
+    std::memcpy(place, elements, count * sizeof(T));
+    return place;
+  }
 
   template <typename T>
   T* take(size_t count) {
@@ -71,18 +75,10 @@ void sort_unique(std::span<const int32_t>* list) {
 
 size_t copy_lists(SamplerParams* params, uint8_t* memory) {
   Copier copier(memory);
-  copier.copy(&params->stages);
-  copier.copy(&params->logit_bias);
-  copier.copy(&params->allowed_tokens);
-  copier.copy(&params->suppressed_tokens);
-  copier.copy(&params->begin_suppressed_tokens);
-  copier.copy(&params->forced_prefix);
-  copier.copy(&params->dry_breaker_tokens);
+#define COPY(list) copier.copy(&params->list);
+  SOTTO_SAMPLER_LISTS(COPY)
+#undef COPY
   if (memory != nullptr) sort_unique(&params->allowed_tokens);
-  copier.copy_nested(&params->sequence_bias,
-                     [&](SequenceBias& bias) { bias.tokens = copier.copy(bias.tokens, bias.count); });
-  copier.copy_nested(&params->bad_words, [&](TokenList& list) { list.tokens = copier.copy(list.tokens, list.count); });
-  copier.copy_nested(&params->dry_breakers, [&](TextView& text) { text.text = copier.copy(text.text, text.size); });
   return copier.size();
 }
 
@@ -97,13 +93,6 @@ uint32_t magnitude(int32_t token) {
 Status reject_token(const char* name, uint64_t index, int32_t token, const SamplerShape& shape, Error* error) {
   return fail(error, Status::kInvalidArgument, name, "[", index, "]: token ", token < 0 ? "-" : "", magnitude(token),
               " is not in the vocabulary of ", uint64_t{shape.vocabulary_size});
-}
-
-Status check_tokens(const char* name, std::span<const int32_t> tokens, const SamplerShape& shape, Error* error) {
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    if (!is_token(tokens[i], shape)) return reject_token(name, i, tokens[i], shape, error);
-  }
-  return Status::kOk;
 }
 
 // `index` is the number of the sequence, which messages about its tokens contain as well.
@@ -127,39 +116,46 @@ Status check_bias(const char* name, uint64_t index, float bias, Error* error) {
               "; it must be finite or -infinity");
 }
 
+// The stages of a list are validated with the chain, in which each may occur once.
+Status check_element(const char*, uint64_t, StageKind, const SamplerShape&, Error*) { return Status::kOk; }
+Status check_element(const char* name, uint64_t index, int32_t token, const SamplerShape& shape, Error* error) {
+  return is_token(token, shape) ? Status::kOk : reject_token(name, index, token, shape, error);
+}
+Status check_element(const char* name, uint64_t index, const TokenBias& entry, const SamplerShape& shape,
+                     Error* error) {
+  SOTTO_TRY(check_element(name, index, entry.token, shape, error));
+  return check_bias(name, index, entry.bias, error);
+}
+Status check_element(const char* name, uint64_t index, const SequenceBias& entry, const SamplerShape& shape,
+                     Error* error) {
+  SOTTO_TRY(check_sequence(name, index, {entry.tokens, entry.count}, shape, error));
+  return check_bias(name, index, entry.bias, error);
+}
+Status check_element(const char* name, uint64_t index, const TokenList& list, const SamplerShape& shape, Error* error) {
+  return check_sequence(name, index, {list.tokens, list.count}, shape, error);
+}
+Status check_element(const char* name, uint64_t index, const TextView& text, const SamplerShape&, Error* error) {
+  if (text.size > 0 && text.text != nullptr) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, name, "[", index, "] is empty");
+}
+
+template <typename T>
+Status check_list(const char* name, std::span<const T> list, const SamplerShape& shape, Error* error) {
+  for (size_t i = 0; i < list.size(); ++i) SOTTO_TRY(check_element(name, i, list[i], shape, error));
+  return Status::kOk;
+}
+
 Status check_single_token(const char* name, int32_t token, const SamplerShape& shape, Error* error) {
   if (token == kNoTokenId || is_token(token, shape)) return Status::kOk;
   return fail(error, Status::kInvalidArgument, name, " is ", token < 0 ? "-" : "", magnitude(token),
               "; it must be -1 or in the vocabulary of ", uint64_t{shape.vocabulary_size});
 }
 
-Status check_lists(const SamplerParams& p, const SamplerShape& shape, Error* error) {
-  for (size_t i = 0; i < p.logit_bias.size(); ++i) {
-    const TokenBias& entry = p.logit_bias[i];
-    if (!is_token(entry.token, shape)) return reject_token("logit_bias", i, entry.token, shape, error);
-    SOTTO_TRY(check_bias("logit_bias", i, entry.bias, error));
-  }
-  for (size_t i = 0; i < p.sequence_bias.size(); ++i) {
-    const SequenceBias& entry = p.sequence_bias[i];
-    SOTTO_TRY(check_sequence("sequence_bias", i, {entry.tokens, entry.count}, shape, error));
-    SOTTO_TRY(check_bias("sequence_bias", i, entry.bias, error));
-  }
-  for (size_t i = 0; i < p.bad_words.size(); ++i) {
-    const TokenList& word = p.bad_words[i];
-    SOTTO_TRY(check_sequence("bad_words", i, {word.tokens, word.count}, shape, error));
-  }
-  for (size_t i = 0; i < p.dry_breakers.size(); ++i) {
-    if (p.dry_breakers[i].size == 0 || p.dry_breakers[i].text == nullptr) {
-      return fail(error, Status::kInvalidArgument, "dry_breakers[", uint64_t{i}, "] is empty");
-    }
-  }
-  SOTTO_TRY(check_tokens("dry_breaker_tokens", p.dry_breaker_tokens, shape, error));
-  SOTTO_TRY(check_tokens("allowed_tokens", p.allowed_tokens, shape, error));
-  SOTTO_TRY(check_tokens("suppressed_tokens", p.suppressed_tokens, shape, error));
-  SOTTO_TRY(check_tokens("begin_suppressed_tokens", p.begin_suppressed_tokens, shape, error));
-  SOTTO_TRY(check_tokens("forced_prefix", p.forced_prefix, shape, error));
-  SOTTO_TRY(check_single_token("top_p_reset_token", p.top_p_reset_token, shape, error));
-  return check_single_token("forced_last_token", p.forced_last_token, shape, error);
+Status check_lists(const SamplerParams& params, const SamplerShape& shape, Error* error) {
+#define CHECK(list) SOTTO_TRY(check_list(#list, params.list, shape, error));
+  SOTTO_SAMPLER_LISTS(CHECK)
+#undef CHECK
+  return Status::kOk;
 }
 
 // Tournament and Gumbel watermarks replace the selection.
@@ -201,6 +197,8 @@ Status check_sampler(const SamplerParams& params, const SamplerShape& shape, Err
     return fail(error, Status::kInvalidArgument, "adaptive_target is not set; ADAPTIVE_P needs it");
   }
   SOTTO_TRY(check_lists(params, shape, error));
+  SOTTO_TRY(check_single_token("top_p_reset_token", params.top_p_reset_token, shape, error));
+  SOTTO_TRY(check_single_token("forced_last_token", params.forced_last_token, shape, error));
   SOTTO_TRY(check_ranges(params.watermark, error));
   SOTTO_TRY(check_watermark_selection(params, error));
   return check_built(params, error);

@@ -1,6 +1,6 @@
-"""Adds two parameters to a copy of the tree, generates what follows, and builds and runs it.
+"""Adds three parameters to a copy of the tree, generates what follows, and builds and runs it.
 
-One is a parameter of the sampler with a stage of its own, the other one of sessions. The test shows what capi/README.md
+One is a parameter of the sampler with a stage of its own, one a list of the sampler, and one a parameter of sessions. The test shows what capi/README.md
 promises: the tables and the stage itself are the only files edited by hand. The program checks defaults, ranges and their
 messages, the conversion from C, and what turns the stage on; the objects with the stage and with all conversions must
 compile, and the header, documentation, layouts and every binding must have the parameters.
@@ -24,6 +24,12 @@ range = "(0, 4]"
 off = 1
 doc = """Factor of all logits."""
 '''
+LIST = '''
+[struct.sotto_sampler_params.fields.probe_tokens]
+type = "sotto_token[]"
+count = "probe_token_count"
+doc = """Tokens to probe."""
+'''
 SESSION_FIELD = '''
 [struct.sotto_session_params.fields.probe_count]
 type = "uint32_t"
@@ -38,8 +44,14 @@ PROGRAM = r'''
 #include <cstring>
 
 #include "capi/generated/params.h"
+#include "runtime/sampling/sampler_params.h"
 
 using namespace sotto;
+
+bool binding_converts_lists();
+
+// The chain is not part of this program.
+Status sotto::check_built(const SamplerParams&, Error*) { return Status::kOk; }
 
 int main() {
   sotto_sampler_params given;
@@ -60,6 +72,27 @@ int main() {
   std::puts(error.message);
   if (std::strcmp(error.message, "probe_scale is 5; it must be greater than 0 and at most 4") != 0) return 7;
 
+  // A list is read from C, copied into the sampler's memory, and validated.
+  const sotto_token tokens[] = {3, 9};
+  sotto_sampler_params_init(&given, sizeof given);
+  given.probe_tokens = tokens;
+  given.probe_token_count = 2;
+  SamplerParams listed;
+  if (capi::read_params(&given, "params", &listed, &out) != SOTTO_OK || listed.probe_tokens.size() != 2) return 12;
+  alignas(64) static unsigned char memory[4096];
+  Arena arena(memory);
+  ListMemory copies;
+  copies.layout(arena, 256);
+  if (copies.copy(&listed, &error) != Status::kOk || listed.probe_tokens.data() == tokens) return 13;
+  if (listed.probe_tokens[1] != 9) return 14;
+  SamplerShape shape;
+  shape.vocabulary_size = 9;
+  if (check_sampler(listed, shape, &error) != Status::kInvalidArgument) return 15;
+  std::puts(error.message);
+  if (std::strcmp(error.message, "probe_tokens[1]: token 9 is not in the vocabulary of 9") != 0) return 16;
+
+  if (!binding_converts_lists()) return 17;
+
   sotto_session_params wanted;
   sotto_session_params_init(&wanted, sizeof wanted);
   SessionParams session;
@@ -69,6 +102,17 @@ int main() {
   if (check_ranges(session, &error) != Status::kInvalidArgument) return 10;
   std::puts(error.message);
   return std::strcmp(error.message, "probe_count is 8; it must be from 1 to 7") == 0 ? 0 : 11;
+}
+'''
+
+BINDING = r'''
+#include "platforms/cpp/include/sotto/params.hpp"
+
+bool binding_converts_lists() {
+  sotto::SamplerParams params;
+  params.probe_tokens = {3, 9};
+  const sotto::detail::CSamplerParams c_params(params);
+  return c_params.get()->probe_token_count == 2 && c_params.get()->probe_tokens[1] == 9;
 }
 '''
 
@@ -91,7 +135,7 @@ def main():
         table = tree / "capi/params/sampler.toml"
         edit(table, r"(WATERMARK = \{ value = 28[^\n]*\n)", lambda match: match.group(1) + STAGE)
         edit(table, r'"WATERMARK"\]', '"WATERMARK", "PROBE"]')
-        table.write_text(table.read_text(encoding="utf-8") + FIELD, encoding="utf-8")
+        table.write_text(table.read_text(encoding="utf-8") + FIELD + LIST, encoding="utf-8")
         edit(tree / "runtime/sampling/chain.cpp", r"(    \{kWatermark, [^\n]*\n)",
              r"\1    {kProbe, kReweighs,\n     [](Candidates& c, const StageInput& in) "
              r"{ temperature(c, 1 / in.params.probe_scale); }},\n")
@@ -111,7 +155,7 @@ def main():
                 continue
             texts = [path.read_text(encoding="utf-8", errors="replace")
                      for path in (tree / "platforms" / binding).rglob("*") if path.is_file()]
-            for word in ("scale", "count"):
+            for word in ("scale", "tokens", "count"):
                 if not any(re.search(f"probe_?{word}", text, re.I) for text in texts):
                     raise SystemExit(f"platforms/{binding} lacks probe_{word}")
 
@@ -119,7 +163,8 @@ def main():
                    "-DSOTTO_HAS_WATERMARK=1", f"-I{tree}", f"-I{tree / 'capi/include'}"]
         subprocess.run([compiler, *options, "-fsyntax-only", tree / "runtime/sampling/chain.cpp"], check=True)
         (tree / "probe.cpp").write_text(PROGRAM, encoding="utf-8")
-        sources = ["probe.cpp", "capi/generated/params.cpp", "runtime/generated/params.cpp", "runtime/base/range_check.cpp",
+        (tree / "binding.cpp").write_text(BINDING, encoding="utf-8")
+        sources = ["probe.cpp", "binding.cpp", "runtime/sampling/sampler_params.cpp", "capi/generated/params.cpp", "runtime/generated/params.cpp", "runtime/base/range_check.cpp",
                    "runtime/base/status.cpp", "runtime/generated/status.cpp"]
         subprocess.run([compiler, *options, *(tree / source for source in sources), "-o", tree / "probe"], check=True)
         return subprocess.run([tree / "probe"]).returncode

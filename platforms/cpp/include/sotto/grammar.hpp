@@ -61,7 +61,7 @@ class Vocabulary {
     params.bytes = state->bytes.data();
     params.offsets = state->offsets.data();
     params.special = state->special.empty() ? nullptr : state->special.data();
-    detail::to_c(state->end_tokens, params.end_tokens, params.end_token_count);
+    detail::Arrays().to_c(state->end_tokens, params.end_tokens, params.end_token_count);
     return create(std::move(state), params);
   }
 
@@ -100,16 +100,14 @@ class Vocabulary {
 };
 
 // Parameters of a grammar. The fields here replace the pointers of the C struct.
-struct GrammarParams : sotto_grammar_params {
+struct GrammarParams : detail::GrammarParamsLists {
   GrammarParams() { sotto_grammar_params_init(this, sizeof(sotto_grammar_params)); }
   explicit GrammarParams(sotto_grammar_language which) : GrammarParams() { language = which; }
 
   std::string root;                        // empty means "root"
   const Vocabulary* vocabulary = nullptr;  // used only during compilation
-  std::vector<std::string> triggers;
-  std::vector<Token> trigger_tokens;
-  LogFunction log;                        // called only during compilation; must not throw
-  size_t memory_limit = size_t{1} << 30;  // maximum number of bytes for compilation
+  LogFunction log;                         // called only during compilation; must not throw
+  size_t memory_limit = size_t{1} << 30;   // maximum number of bytes for compilation
 };
 
 // A compiled grammar, which any number of threads may share.
@@ -120,9 +118,8 @@ class Grammar {
     sotto_grammar_params c_params = params;
     if (!params.root.empty()) c_params.root = {params.root.data(), params.root.size()};
     c_params.vocabulary = params.vocabulary ? params.vocabulary->c_vocabulary() : nullptr;
-    const detail::Texts triggers(params.triggers);
-    triggers.to_c(c_params.triggers, c_params.trigger_count);
-    detail::to_c(params.trigger_tokens, c_params.trigger_tokens, c_params.trigger_token_count);
+    detail::Arrays arrays;
+    params.lists_to_c(c_params, arrays);
     if (params.log) {
       c_params.log = &detail::call_log;
       c_params.log_user_data = const_cast<LogFunction*>(&params.log);

@@ -114,10 +114,8 @@ class Session {
 
   Result<void> set_stops(const StopParams& params) {
     sotto_stop_params c_params = params;
-    const detail::Texts stops(params.stop_strings), banned(params.banned_strings);
-    detail::to_c(params.stop_tokens, c_params.stop_tokens, c_params.stop_token_count);
-    stops.to_c(c_params.stop_strings, c_params.stop_string_count);
-    banned.to_c(c_params.banned_strings, c_params.banned_string_count);
+    detail::Arrays arrays;
+    params.lists_to_c(c_params, arrays);
     detail::Report report;
     SOTTO_HPP_TRY_(sotto_session_set_stops(c_session(), &c_params, report.out()));
     SOTTO_HPP_DONE_;
@@ -251,9 +249,8 @@ class Session {
     if (!params.phrase_groups.empty() && params.phrase_groups.size() != params.phrases.size()) {
       SOTTO_HPP_FAIL_(Error(SOTTO_INVALID_ARGUMENT, "phrase_groups must have as many elements as phrases"));
     }
-    const detail::TokenLists phrases(params.phrases);
-    phrases.to_c(c_params.phrases, c_params.phrase_count);
-    c_params.phrase_groups = params.phrase_groups.empty() ? nullptr : params.phrase_groups.data();
+    detail::Arrays arrays;
+    params.lists_to_c(c_params, arrays);
     SearchCall call{&params, &state_->guard};
     c_params.similarity = params.similarity ? &SearchCall::similarity : nullptr;
     c_params.on_step = params.on_step ? &SearchCall::step : nullptr;

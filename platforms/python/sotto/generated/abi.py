@@ -50,20 +50,21 @@ LogFn = CFUNCTYPE(None, pointer, i32, pointer)
 
 class GrammarParams(Struct):
     _fields_ = [
-        ("struct_size", u32), ("language", i32), ("root", Text), ("vocabulary", pointer), ("triggers", POINTER(Text)),
-        ("trigger_count", size), ("trigger_tokens", POINTER(i32)), ("trigger_token_count", size), ("json_space", i32),
-        ("max_space", u32), ("allow_surrounding_whitespace", u32), ("schema_draft", u32), ("assert_formats", u32),
-        ("forbid_additional", u32), ("assume_distinct_names", u32), ("parallel_tool_calls", u32), ("log", LogFn),
-        ("log_user_data", pointer), ("any_order", u32), ("max_digits", u32), ("max_string_length", u32)]
+        ("struct_size", u32), ("language", i32), ("root", Text), ("vocabulary", pointer), ("log", LogFn),
+        ("log_user_data", pointer), ("triggers", POINTER(Text)), ("trigger_count", size),
+        ("trigger_tokens", POINTER(i32)), ("trigger_token_count", size), ("json_space", i32), ("max_space", u32),
+        ("allow_surrounding_whitespace", u32), ("max_digits", u32), ("max_string_length", u32), ("schema_draft", u32),
+        ("assert_formats", u32), ("forbid_additional", u32), ("assume_distinct_names", u32), ("any_order", u32),
+        ("parallel_tool_calls", u32)]
     COUNTS = {
         "triggers": "trigger_count", "trigger_tokens": "trigger_token_count"}
 
 
 class MatcherParams(Struct):
     _fields_ = [
-        ("struct_size", u32), ("sequence_count", u32), ("rollback_count", u32), ("node_count", u32),
-        ("frame_count", u32), ("state_set_count", u32), ("state_count", u32), ("work_count", u32), ("mask_bytes", u32),
-        ("finish_within", u32), ("step_budget", u64)]
+        ("struct_size", u32), ("sequence_count", u32), ("rollback_count", u32), ("finish_within", u32),
+        ("step_budget", u64), ("node_count", u32), ("frame_count", u32), ("state_set_count", u32), ("state_count", u32),
+        ("work_count", u32), ("mask_bytes", u32)]
 
 
 class MatcherInfo(Struct):
@@ -84,9 +85,9 @@ class ModelInfo(Struct):
     _fields_ = [
         ("struct_size", u32), ("vocabulary_size", u32), ("max_context_tokens", u32), ("layer_count", u32),
         ("head_count", u32), ("embedding_size", u32), ("feed_forward_size", u32), ("end_of_text_token", i32),
-        ("has_tokenizer", u32), ("max_token_bytes", u32), ("isa", i32), ("packed_in_place", u32),
+        ("end_of_text_count", u32), ("has_tokenizer", u32), ("max_token_bytes", u32), ("isa", i32),
         ("parameter_count", u64), ("weight_bytes", u64), ("vocabulary_bytes", u64), ("layer_weight_bits", u32),
-        ("head_weight_bits", u32), ("end_of_text_count", u32), ("default_temperature", f32), ("default_top_k", u32),
+        ("head_weight_bits", u32), ("packed_in_place", u32), ("default_temperature", f32), ("default_top_k", u32),
         ("default_top_p", f32), ("default_min_p", f32), ("default_typical_p", f32), ("default_repetition_penalty", f32),
         ("default_repetition_window", u32), ("default_no_repeat_ngram", u32)]
 
@@ -120,26 +121,25 @@ LogitsFn = CFUNCTYPE(None, pointer, POINTER(f32), size)
 class SamplerParams(Struct):
     _fields_ = [
         ("struct_size", u32), ("temperature", f32), ("top_k", u32), ("top_p", f32), ("min_p", f32),
-        ("repetition_penalty", f32), ("repetition_window", u32), ("log_probabilities", u32), ("seed", u64),
-        ("order", i32), ("min_keep", u32), ("stages", POINTER(i32)), ("stage_count", size), ("frequency_penalty", f32),
-        ("presence_penalty", f32), ("penalize_prompt", u32), ("penalty_slope", f32), ("no_repeat_ngram", u32),
-        ("dry_multiplier", f32), ("dry_base", f32), ("dry_allowed_length", u32), ("dry_window", u32),
-        ("guard_window", u32), ("guard_penalty", f32), ("reserved0", u32), ("dry_breakers", POINTER(Text)),
+        ("repetition_penalty", f32), ("repetition_window", u32), ("model_defaults", u32), ("seed", u64), ("order", i32),
+        ("min_keep", u32), ("stages", POINTER(i32)), ("stage_count", size), ("frequency_penalty", f32),
+        ("presence_penalty", f32), ("penalize_prompt", u32), ("penalty_slope", f32), ("dry_multiplier", f32),
+        ("dry_base", f32), ("dry_allowed_length", u32), ("dry_window", u32), ("dry_breakers", POINTER(Text)),
         ("dry_breaker_count", size), ("dry_breaker_tokens", POINTER(i32)), ("dry_breaker_token_count", size),
-        ("temperature_range", f32), ("temperature_exponent", f32), ("smoothing_factor", f32), ("smoothing_curve", f32),
-        ("top_p_decay", f32), ("top_p_min", f32), ("top_p_reset_token", i32), ("top_a", f32), ("tail_free", f32),
-        ("typical_p", f32), ("epsilon", f32), ("eta", f32), ("top_n_sigma", f32), ("top_h", f32),
-        ("xtc_probability", f32), ("xtc_threshold", f32), ("selection", i32), ("mirostat_tau", f32),
-        ("mirostat_eta", f32), ("mirostat_m", u32), ("adaptive_target", f32), ("adaptive_decay", f32),
-        ("min_new_tokens", u32), ("ignore_end", u32), ("end_decay_start", u32), ("end_decay_factor", f32),
-        ("forced_last_token", i32), ("reserved1", u32), ("logit_bias", POINTER(TokenBias)), ("logit_bias_count", size),
-        ("sequence_bias", POINTER(SequenceBias)), ("sequence_bias_count", size), ("bad_words", POINTER(TokenList)),
-        ("bad_word_count", size), ("allowed_tokens", POINTER(i32)), ("allowed_token_count", size),
-        ("suppressed_tokens", POINTER(i32)), ("suppressed_token_count", size),
-        ("begin_suppressed_tokens", POINTER(i32)), ("begin_suppressed_token_count", size),
-        ("forced_prefix", POINTER(i32)), ("forced_prefix_count", size), ("logits_callback", LogitsFn),
-        ("logits_user_data", pointer), ("watermark", POINTER(WatermarkParams)), ("dola", i32),
-        ("dola_relative_top", f32), ("alternative_count", u32), ("model_defaults", u32)]
+        ("no_repeat_ngram", u32), ("guard_window", u32), ("guard_penalty", f32), ("temperature_range", f32),
+        ("temperature_exponent", f32), ("smoothing_factor", f32), ("smoothing_curve", f32), ("top_p_decay", f32),
+        ("top_p_min", f32), ("top_p_reset_token", i32), ("top_a", f32), ("tail_free", f32), ("typical_p", f32),
+        ("epsilon", f32), ("eta", f32), ("top_n_sigma", f32), ("top_h", f32), ("xtc_probability", f32),
+        ("xtc_threshold", f32), ("selection", i32), ("mirostat_tau", f32), ("mirostat_eta", f32), ("mirostat_m", u32),
+        ("adaptive_target", f32), ("adaptive_decay", f32), ("min_new_tokens", u32), ("ignore_end", u32),
+        ("end_decay_start", u32), ("end_decay_factor", f32), ("forced_last_token", i32),
+        ("logit_bias", POINTER(TokenBias)), ("logit_bias_count", size), ("sequence_bias", POINTER(SequenceBias)),
+        ("sequence_bias_count", size), ("bad_words", POINTER(TokenList)), ("bad_word_count", size),
+        ("allowed_tokens", POINTER(i32)), ("allowed_token_count", size), ("suppressed_tokens", POINTER(i32)),
+        ("suppressed_token_count", size), ("begin_suppressed_tokens", POINTER(i32)),
+        ("begin_suppressed_token_count", size), ("forced_prefix", POINTER(i32)), ("forced_prefix_count", size),
+        ("logits_callback", LogitsFn), ("logits_user_data", pointer), ("watermark", POINTER(WatermarkParams)),
+        ("dola", i32), ("dola_relative_top", f32), ("log_probabilities", u32), ("alternative_count", u32)]
     COUNTS = {
         "stages": "stage_count", "dry_breakers": "dry_breaker_count", "dry_breaker_tokens": "dry_breaker_token_count",
         "logit_bias": "logit_bias_count", "sequence_bias": "sequence_bias_count", "bad_words": "bad_word_count",

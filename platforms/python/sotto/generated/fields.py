@@ -23,20 +23,20 @@ class GrammarFields(TypedDict, total=False):
     language: GrammarLanguage | None
     root: Text | None
     vocabulary: Vocabulary | None
+    log: Callable[[LogLevel, str], None] | None
     triggers: Sequence[Text] | None
     trigger_tokens: Sequence[int] | None
     json_space: JsonSpace | None
     max_space: int | None
     allow_surrounding_whitespace: bool | None
+    max_digits: int | None
+    max_string_length: int | None
     schema_draft: int | None
     assert_formats: bool | None
     forbid_additional: bool | None
     assume_distinct_names: bool | None
-    parallel_tool_calls: bool | None
-    log: Callable[[LogLevel, str], None] | None
     any_order: bool | None
-    max_digits: int | None
-    max_string_length: int | None
+    parallel_tool_calls: bool | None
 
 
 class MatcherFields(TypedDict, total=False):
@@ -44,14 +44,14 @@ class MatcherFields(TypedDict, total=False):
 
     sequence_count: int | None
     rollback_count: int | None
+    finish_within: int | None
+    step_budget: int | None
     node_count: int | None
     frame_count: int | None
     state_set_count: int | None
     state_count: int | None
     work_count: int | None
     mask_bytes: int | None
-    finish_within: int | None
-    step_budget: int | None
 
 
 class ModelFields(TypedDict, total=False):
@@ -83,7 +83,7 @@ class SamplerFields(TypedDict, total=False):
     min_p: float | None
     repetition_penalty: float | None
     repetition_window: int | None
-    log_probabilities: bool | None
+    model_defaults: bool | None
     seed: int | None
     order: Order | None
     min_keep: int | None
@@ -92,15 +92,15 @@ class SamplerFields(TypedDict, total=False):
     presence_penalty: float | None
     penalize_prompt: bool | None
     penalty_slope: float | None
-    no_repeat_ngram: int | None
     dry_multiplier: float | None
     dry_base: float | None
     dry_allowed_length: int | None
     dry_window: int | None
-    guard_window: int | None
-    guard_penalty: float | None
     dry_breakers: Sequence[Text] | None
     dry_breaker_tokens: Sequence[int] | None
+    no_repeat_ngram: int | None
+    guard_window: int | None
+    guard_penalty: float | None
     temperature_range: float | None
     temperature_exponent: float | None
     smoothing_factor: float | None
@@ -139,8 +139,8 @@ class SamplerFields(TypedDict, total=False):
     watermark: WatermarkParams | None
     dola: Dola | None
     dola_relative_top: float | None
+    log_probabilities: bool | None
     alternative_count: int | None
-    model_defaults: bool | None
 
 
 class SearchFields(TypedDict, total=False):

@@ -41,15 +41,14 @@ class ModelInfo:
     """Width of the feed-forward layers."""
     end_of_text_token: int
     """The end-of-text token, or -1 if there is none."""
+    end_of_text_count: int
+    """Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens they are."""
     has_tokenizer: bool
     """True if the file contains a tokenizer."""
     max_token_bytes: int
     """Size of the longest token in bytes, or 0 without a tokenizer."""
     isa: Isa
     """The instruction set in use."""
-    packed_in_place: bool
-    """True if all weights are read directly from the file, in which 8-bit weights are packed for this CPU. False with
-    copy_weights."""
     parameter_count: int
     """Number of parameters of the network."""
     weight_bytes: int
@@ -61,8 +60,9 @@ class ModelInfo:
     """Bits per weight in the layers: 4 if all layers have 4-bit weights, otherwise 8."""
     head_weight_bits: int
     """Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4."""
-    end_of_text_count: int
-    """Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens they are."""
+    packed_in_place: bool
+    """True if all weights are read directly from the file, in which 8-bit weights are packed for this CPU. False with
+    copy_weights."""
     default_temperature: float
     """The sampler's temperature with model_defaults. This and the next fields are fields of sotto_sampler_params: the
     values that the file recommends, or the sampler's own defaults."""

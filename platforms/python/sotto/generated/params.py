@@ -31,6 +31,9 @@ class GrammarParams:
     """Start rule of a GBNF grammar. Default: "root"."""
     vocabulary: Vocabulary | None = None
     """Vocabulary in which token literals of GBNF and trigger_tokens are looked up. May be None if there are none."""
+    log: Callable[[LogLevel, str], None] | None = None
+    """Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
+    thus ignored. May be None."""
     triggers: Sequence[Text] | None = None
     """Strings that activate the grammar."""
     trigger_tokens: Sequence[int] | None = None
@@ -44,6 +47,13 @@ class GrammarParams:
     UINT32_MAX means unlimited."""
     allow_surrounding_whitespace: bool | None = None
     """If true, FLEXIBLE also allows white space before and after the document. Default: 0."""
+    max_digits: int | None = None
+    """Maximum number of digits of a number before the decimal point, after it, and in the exponent. Values of enum and
+    const may have more. Default: 0 (no limit). Range: 1 to 400."""
+    max_string_length: int | None = None
+    """Maximum number of characters of a string, unless its schema has a pattern, a format or values. A larger minLength
+    takes precedence. If the schema lists properties, the names of other properties are not limited. Default: 0
+    (no limit). Range: 1 to 2147483648."""
     schema_draft: int | None = None
     """Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020."""
     assert_formats: bool | None = None
@@ -54,21 +64,11 @@ class GrammarParams:
     assume_distinct_names: bool | None = None
     """If true, property names that the schema does not list count towards minProperties. The grammar cannot prevent
     such a name from occurring twice. Default: 0."""
-    parallel_tool_calls: bool | None = None
-    """If true, the text is an array of one or more calls instead of a single call. Default: 0."""
-    log: Callable[[LogLevel, str], None] | None = None
-    """Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
-    thus ignored. May be None."""
     any_order: bool | None = None
     """If true, the members of an object may come in any order. Objects with more than 64 names in the schema, and those
     whose members are counted, keep the order of the schema. Default: 0."""
-    max_digits: int | None = None
-    """Maximum number of digits of a number before the decimal point, after it, and in the exponent. Values of enum and
-    const may have more. Default: 0 (no limit). Range: 1 to 400."""
-    max_string_length: int | None = None
-    """Maximum number of characters of a string, unless its schema has a pattern, a format or values. A larger minLength
-    takes precedence. If the schema lists properties, the names of other properties are not limited. Default: 0
-    (no limit). Range: 1 to 2147483648."""
+    parallel_tool_calls: bool | None = None
+    """If true, the text is an array of one or more calls instead of a single call. Default: 0."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,14 @@ class MatcherParams:
     2n+1. Default: 1. Range: 1 to 65536."""
     rollback_count: int | None = None
     """Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456."""
+    finish_within: int | None = None
+    """Number of tokens after which each sequence is complete. Masks contain only the tokens after which the text can
+    still be completed within this number of tokens, counted from the reset of the sequence, without the end token. Text
+    that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no token.
+    Default: 0 (no limit)."""
+    step_budget: int | None = None
+    """Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
+    Default: 20000000. Range: at least 1."""
     node_count: int | None = None
     """Number of stack nodes. A stack node records where rules have called other rules. Default: 0 (automatic). Range:
     16 to 268435456."""
@@ -95,14 +103,6 @@ class MatcherParams:
     """Number of states that one step can visit. Default: 0 (automatic). Range: 16 to 268435456."""
     mask_bytes: int | None = None
     """Bytes of cached masks. Default: 0 (automatic)."""
-    finish_within: int | None = None
-    """Number of tokens after which each sequence is complete. Masks contain only the tokens after which the text can
-    still be completed within this number of tokens, counted from the reset of the sequence, without the end token. Text
-    that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no token.
-    Default: 0 (no limit)."""
-    step_budget: int | None = None
-    """Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
-    Default: 20000000. Range: at least 1."""
 
 
 @dataclass(frozen=True)
@@ -161,8 +161,10 @@ class SamplerParams:
     repetition_window: int | None = None
     """Number of recent tokens to which the repetition, frequency and presence penalties apply. Default: 64. UINT32_MAX
     means all that the session holds, at most context_tokens. 0 disables it."""
-    log_probabilities: bool | None = None
-    """If true, the log probabilities in sotto_piece are computed. Default: 0."""
+    model_defaults: bool | None = None
+    """If true, the parameters that a model file can recommend (default_temperature and the fields after it in
+    sotto_model_info) take the recommended values where they have their defaults. A sampler of its own then needs a
+    model. Default: 0."""
     seed: int | None = None
     """Seed of the random numbers. Default: 0."""
     order: Order | None = None
@@ -181,8 +183,6 @@ class SamplerParams:
     penalty_slope: float | None = None
     """Slope of the curve that reduces the repetition, frequency and presence penalties of older tokens in the window.
     Default: 0 (off). Range: 0 to 10."""
-    no_repeat_ngram: int | None = None
-    """Length of the n-grams that must not occur twice in the text. Default: 0 (off)."""
     dry_multiplier: float | None = None
     """Multiplier m of the DRY penalty (p-e-w 2024): l decreases by m b^(n-a) for a token that would extend a repetition
     of n >= a tokens. Default: 0 (off). Range: 0 to 100."""
@@ -192,17 +192,19 @@ class SamplerParams:
     """Allowed length a of DRY. Repetitions of fewer tokens are not penalized. Default: 2."""
     dry_window: int | None = None
     """Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all)."""
+    dry_breakers: Sequence[Text] | None = None
+    """Strings that interrupt a repetition: DRY does not look past a token that contains one of them. Default: "\\n" ":"
+    "\\"" "*"."""
+    dry_breaker_tokens: Sequence[int] | None = None
+    """Tokens that interrupt a repetition in the same way."""
+    no_repeat_ngram: int | None = None
+    """Length of the n-grams that must not occur twice in the text. Default: 0 (off)."""
     guard_window: int | None = None
     """Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the guard measures. The
     more repetitive they are, the closer the penalty moves from repetition_penalty to guard_penalty. Default: 0 (off).
     Range: 0 to 256."""
     guard_penalty: float | None = None
     """Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to 100."""
-    dry_breakers: Sequence[Text] | None = None
-    """Strings that interrupt a repetition: DRY does not look past a token that contains one of them. Default: "\\n" ":"
-    "\\"" "*"."""
-    dry_breaker_tokens: Sequence[int] | None = None
-    """Tokens that interrupt a repetition in the same way."""
     temperature_range: float | None = None
     """Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N is the number of
     tokens that can be drawn. It applies even if T is 0. Default: 0 (off). Range: 0 to 100."""
@@ -289,12 +291,10 @@ class SamplerParams:
     """Layers with which the last layer is contrasted. Default: OFF."""
     dola_relative_top: float | None = None
     """Removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1. Range: 0 to 1."""
+    log_probabilities: bool | None = None
+    """If true, the log probabilities in sotto_piece are computed. Default: 0."""
     alternative_count: int | None = None
     """Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64."""
-    model_defaults: bool | None = None
-    """If true, the parameters that a model file can recommend (default_temperature and the fields after it in
-    sotto_model_info) take the recommended values where they have their defaults. A sampler of its own then needs a
-    model. Default: 0."""
 
 
 @dataclass(frozen=True)

@@ -508,6 +508,10 @@ pub struct sotto_grammar_params {
     /// Vocabulary in which token literals of GBNF and trigger_tokens are looked up. May be none if
     /// there are none.
     pub vocabulary: *const sotto_vocabulary,
+    /// Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema
+    /// that are not known and thus ignored. May be none.
+    pub log: sotto_log_fn,
+    pub log_user_data: *mut c_void,
     /// Strings that activate the grammar.
     pub triggers: *const sotto_text,
     pub trigger_count: usize,
@@ -523,6 +527,13 @@ pub struct sotto_grammar_params {
     pub max_space: u32,
     /// If true, FLEXIBLE also allows white space before and after the document. Default: 0.
     pub allow_surrounding_whitespace: u32,
+    /// Maximum number of digits of a number before the decimal point, after it, and in the
+    /// exponent. Values of enum and const may have more. Default: 0 (no limit). Range: 1 to 400.
+    pub max_digits: u32,
+    /// Maximum number of characters of a string, unless its schema has a pattern, a format or
+    /// values. A larger minLength takes precedence. If the schema lists properties, the names of
+    /// other properties are not limited. Default: 0 (no limit). Range: 1 to 2147483648.
+    pub max_string_length: u32,
     /// Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020.
     pub schema_draft: u32,
     /// If true, "format" is enforced, for the formats that the standard defines. Default: 1.
@@ -533,22 +544,11 @@ pub struct sotto_grammar_params {
     /// If true, property names that the schema does not list count towards minProperties. The
     /// grammar cannot prevent such a name from occurring twice. Default: 0.
     pub assume_distinct_names: u32,
-    /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
-    pub parallel_tool_calls: u32,
-    /// Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema
-    /// that are not known and thus ignored. May be none.
-    pub log: sotto_log_fn,
-    pub log_user_data: *mut c_void,
     /// If true, the members of an object may come in any order. Objects with more than 64 names in
     /// the schema, and those whose members are counted, keep the order of the schema. Default: 0.
     pub any_order: u32,
-    /// Maximum number of digits of a number before the decimal point, after it, and in the
-    /// exponent. Values of enum and const may have more. Default: 0 (no limit). Range: 1 to 400.
-    pub max_digits: u32,
-    /// Maximum number of characters of a string, unless its schema has a pattern, a format or
-    /// values. A larger minLength takes precedence. If the schema lists properties, the names of
-    /// other properties are not limited. Default: 0 (no limit). Range: 1 to 2147483648.
-    pub max_string_length: u32,
+    /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
+    pub parallel_tool_calls: u32,
 }
 
 /// Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the
@@ -563,6 +563,15 @@ pub struct sotto_matcher_params {
     pub sequence_count: u32,
     /// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456.
     pub rollback_count: u32,
+    /// Number of tokens after which each sequence is complete. Masks contain only the tokens after
+    /// which the text can still be completed within this number of tokens, counted from the reset
+    /// of the sequence, without the end token. Text that is appended counts as one token. The
+    /// grammar alone decides: bans and filters of a sampler may leave no token. Default: 0
+    /// (no limit).
+    pub finish_within: u32,
+    /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the
+    /// time of a call. Default: 20000000. Range: at least 1.
+    pub step_budget: u64,
     /// Number of stack nodes. A stack node records where rules have called other rules. Default:
     /// 0 (automatic). Range: 16 to 268435456.
     pub node_count: u32,
@@ -576,15 +585,6 @@ pub struct sotto_matcher_params {
     pub work_count: u32,
     /// Bytes of cached masks. Default: 0 (automatic).
     pub mask_bytes: u32,
-    /// Number of tokens after which each sequence is complete. Masks contain only the tokens after
-    /// which the text can still be completed within this number of tokens, counted from the reset
-    /// of the sequence, without the end token. Text that is appended counts as one token. The
-    /// grammar alone decides: bans and filters of a sampler may leave no token. Default: 0
-    /// (no limit).
-    pub finish_within: u32,
-    /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the
-    /// time of a call. Default: 20000000. Range: at least 1.
-    pub step_budget: u64,
 }
 
 /// State of one sequence of a matcher.
@@ -644,15 +644,15 @@ pub struct sotto_model_info {
     pub feed_forward_size: u32,
     /// The end-of-text token, or -1 if there is none.
     pub end_of_text_token: i32,
+    /// Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens
+    /// they are.
+    pub end_of_text_count: u32,
     /// True if the file contains a tokenizer.
     pub has_tokenizer: u32,
     /// Size of the longest token in bytes, or 0 without a tokenizer.
     pub max_token_bytes: u32,
     /// The instruction set in use.
     pub isa: sotto_isa,
-    /// True if all weights are read directly from the file, in which 8-bit weights are packed for
-    /// this CPU. False with copy_weights.
-    pub packed_in_place: u32,
     /// Number of parameters of the network.
     pub parameter_count: u64,
     /// Bytes of weights that are read to decode one token.
@@ -664,9 +664,9 @@ pub struct sotto_model_info {
     pub layer_weight_bits: u32,
     /// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
     pub head_weight_bits: u32,
-    /// Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens
-    /// they are.
-    pub end_of_text_count: u32,
+    /// True if all weights are read directly from the file, in which 8-bit weights are packed for
+    /// this CPU. False with copy_weights.
+    pub packed_in_place: u32,
     /// The sampler's temperature with model_defaults. This and the next fields are fields of
     /// sotto_sampler_params: the values that the file recommends, or the sampler's own defaults.
     pub default_temperature: f32,
@@ -777,8 +777,10 @@ pub struct sotto_sampler_params {
     /// Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0
     /// disables it.
     pub repetition_window: u32,
-    /// If true, the log probabilities in sotto_piece are computed. Default: 0.
-    pub log_probabilities: u32,
+    /// If true, the parameters that a model file can recommend (default_temperature and the fields
+    /// after it in sotto_model_info) take the recommended values where they have their defaults. A
+    /// sampler of its own then needs a model. Default: 0.
+    pub model_defaults: u32,
     /// Seed of the random numbers. Default: 0.
     pub seed: u64,
     /// Order of the stages. Default: DEFAULT.
@@ -799,8 +801,6 @@ pub struct sotto_sampler_params {
     /// Slope of the curve that reduces the repetition, frequency and presence penalties of older
     /// tokens in the window. Default: 0 (off). Range: 0 to 10.
     pub penalty_slope: f32,
-    /// Length of the n-grams that must not occur twice in the text. Default: 0 (off).
-    pub no_repeat_ngram: u32,
     /// Multiplier m of the DRY penalty (p-e-w 2024): l decreases by m b^(n-a) for a token that
     /// would extend a repetition of n >= a tokens. Default: 0 (off). Range: 0 to 100.
     pub dry_multiplier: f32,
@@ -810,14 +810,6 @@ pub struct sotto_sampler_params {
     pub dry_allowed_length: u32,
     /// Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all).
     pub dry_window: u32,
-    /// Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the
-    /// guard measures. The more repetitive they are, the closer the penalty moves from
-    /// repetition_penalty to guard_penalty. Default: 0 (off). Range: 0 to 256.
-    pub guard_window: u32,
-    /// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1
-    /// to 100.
-    pub guard_penalty: f32,
-    pub reserved0: u32,
     /// Strings that interrupt a repetition: DRY does not look past a token that contains one of
     /// them. Default: "\n" ":" "\"" "*".
     pub dry_breakers: *const sotto_text,
@@ -825,6 +817,15 @@ pub struct sotto_sampler_params {
     /// Tokens that interrupt a repetition in the same way.
     pub dry_breaker_tokens: *const sotto_token,
     pub dry_breaker_token_count: usize,
+    /// Length of the n-grams that must not occur twice in the text. Default: 0 (off).
+    pub no_repeat_ngram: u32,
+    /// Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the
+    /// guard measures. The more repetitive they are, the closer the penalty moves from
+    /// repetition_penalty to guard_penalty. Default: 0 (off). Range: 0 to 256.
+    pub guard_window: u32,
+    /// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1
+    /// to 100.
+    pub guard_penalty: f32,
     /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N
     /// is the number of tokens that can be drawn. It applies even if T is 0. Default: 0 (off).
     /// Range: 0 to 100.
@@ -896,7 +897,6 @@ pub struct sotto_sampler_params {
     pub end_decay_factor: f32,
     /// Token that is generated as the last one before the limit max_tokens. Default: -1 (none).
     pub forced_last_token: sotto_token,
-    pub reserved1: u32,
     /// Biases of single tokens.
     pub logit_bias: *const sotto_token_bias,
     pub logit_bias_count: usize,
@@ -928,12 +928,10 @@ pub struct sotto_sampler_params {
     /// Removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1.
     /// Range: 0 to 1.
     pub dola_relative_top: f32,
+    /// If true, the log probabilities in sotto_piece are computed. Default: 0.
+    pub log_probabilities: u32,
     /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
     pub alternative_count: u32,
-    /// If true, the parameters that a model file can recommend (default_temperature and the fields
-    /// after it in sotto_model_info) take the recommended values where they have their defaults. A
-    /// sampler of its own then needs a model. Default: 0.
-    pub model_defaults: u32,
 }
 
 /// Input of a sampler for one token.

@@ -748,9 +748,9 @@ pub struct GrammarParams {
     pub(crate) raw: sys::sotto_grammar_params,
     pub(crate) root: Option<String>,
     pub(crate) vocabulary: Option<Vocabulary>,
+    pub(crate) log: Option<LogFunction>,
     pub(crate) triggers: Option<Vec<String>>,
     pub(crate) trigger_tokens: Option<Vec<Token>>,
-    pub(crate) log: Option<LogFunction>,
 }
 
 // SAFETY: `raw` has no pointers but to constants of the library.
@@ -763,9 +763,9 @@ impl Default for GrammarParams {
             raw: with_defaults!(sotto_grammar_params, sotto_grammar_params_init),
             root: None,
             vocabulary: None,
+            log: None,
             triggers: None,
             trigger_tokens: None,
-            log: None,
         }
     }
 }
@@ -782,6 +782,14 @@ impl GrammarParams {
         max_space: u32,
         /// If true, FLEXIBLE also allows white space before and after the document. Default: 0.
         allow_surrounding_whitespace: bool,
+        /// Maximum number of digits of a number before the decimal point, after it, and in the
+        /// exponent. Values of enum and const may have more. Default: 0 (no limit). Range: 1
+        /// to 400.
+        max_digits: u32,
+        /// Maximum number of characters of a string, unless its schema has a pattern, a format or
+        /// values. A larger minLength takes precedence. If the schema lists properties, the names
+        /// of other properties are not limited. Default: 0 (no limit). Range: 1 to 2147483648.
+        max_string_length: u32,
         /// Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020.
         schema_draft: u32,
         /// If true, "format" is enforced, for the formats that the standard defines. Default: 1.
@@ -792,20 +800,12 @@ impl GrammarParams {
         /// If true, property names that the schema does not list count towards minProperties. The
         /// grammar cannot prevent such a name from occurring twice. Default: 0.
         assume_distinct_names: bool,
-        /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
-        parallel_tool_calls: bool,
         /// If true, the members of an object may come in any order. Objects with more than 64 names
         /// in the schema, and those whose members are counted, keep the order of the schema.
         /// Default: 0.
         any_order: bool,
-        /// Maximum number of digits of a number before the decimal point, after it, and in the
-        /// exponent. Values of enum and const may have more. Default: 0 (no limit). Range: 1
-        /// to 400.
-        max_digits: u32,
-        /// Maximum number of characters of a string, unless its schema has a pattern, a format or
-        /// values. A larger minLength takes precedence. If the schema lists properties, the names
-        /// of other properties are not limited. Default: 0 (no limit). Range: 1 to 2147483648.
-        max_string_length: u32,
+        /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
+        parallel_tool_calls: bool,
     }
 
     /// Start rule of a GBNF grammar. Default: "root".
@@ -823,6 +823,14 @@ impl GrammarParams {
         self
     }
 
+    /// Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema
+    /// that are not known and thus ignored. May be none.
+    #[must_use]
+    pub fn log(mut self, log: impl Fn(i32, &str) + Send + Sync + 'static) -> Self {
+        self.log = Some(Arc::new(log));
+        self
+    }
+
     /// Strings that activate the grammar.
     #[must_use]
     pub fn triggers(mut self, triggers: impl Into<Vec<String>>) -> Self {
@@ -835,14 +843,6 @@ impl GrammarParams {
     #[must_use]
     pub fn trigger_tokens(mut self, trigger_tokens: impl Into<Vec<Token>>) -> Self {
         self.trigger_tokens = Some(trigger_tokens.into());
-        self
-    }
-
-    /// Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema
-    /// that are not known and thus ignored. May be none.
-    #[must_use]
-    pub fn log(mut self, log: impl Fn(i32, &str) + Send + Sync + 'static) -> Self {
-        self.log = Some(Arc::new(log));
         self
     }
 
@@ -884,6 +884,15 @@ impl MatcherParams {
         /// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0
         /// to 268435456.
         rollback_count: u32,
+        /// Number of tokens after which each sequence is complete. Masks contain only the tokens
+        /// after which the text can still be completed within this number of tokens, counted from
+        /// the reset of the sequence, without the end token. Text that is appended counts as one
+        /// token. The grammar alone decides: bans and filters of a sampler may leave no token.
+        /// Default: 0 (no limit).
+        finish_within: u32,
+        /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds
+        /// the time of a call. Default: 20000000. Range: at least 1.
+        step_budget: u64,
         /// Number of stack nodes. A stack node records where rules have called other rules.
         /// Default: 0 (automatic). Range: 16 to 268435456.
         node_count: u32,
@@ -899,15 +908,6 @@ impl MatcherParams {
         work_count: u32,
         /// Bytes of cached masks. Default: 0 (automatic).
         mask_bytes: u32,
-        /// Number of tokens after which each sequence is complete. Masks contain only the tokens
-        /// after which the text can still be completed within this number of tokens, counted from
-        /// the reset of the sequence, without the end token. Text that is appended counts as one
-        /// token. The grammar alone decides: bans and filters of a sampler may leave no token.
-        /// Default: 0 (no limit).
-        finish_within: u32,
-        /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds
-        /// the time of a call. Default: 20000000. Range: at least 1.
-        step_budget: u64,
     }
 }
 
@@ -1046,8 +1046,10 @@ impl SamplerParams {
         /// Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0
         /// disables it.
         repetition_window: u32,
-        /// If true, the log probabilities in sotto_piece are computed. Default: 0.
-        log_probabilities: bool,
+        /// If true, the parameters that a model file can recommend (default_temperature and the
+        /// fields after it in sotto_model_info) take the recommended values where they have their
+        /// defaults. A sampler of its own then needs a model. Default: 0.
+        model_defaults: bool,
         /// Seed of the random numbers. Default: 0.
         seed: u64,
         /// Order of the stages. Default: DEFAULT.
@@ -1065,8 +1067,6 @@ impl SamplerParams {
         /// Slope of the curve that reduces the repetition, frequency and presence penalties of
         /// older tokens in the window. Default: 0 (off). Range: 0 to 10.
         penalty_slope: f32,
-        /// Length of the n-grams that must not occur twice in the text. Default: 0 (off).
-        no_repeat_ngram: u32,
         /// Multiplier m of the DRY penalty (p-e-w 2024): l decreases by m b^(n-a) for a token that
         /// would extend a repetition of n >= a tokens. Default: 0 (off). Range: 0 to 100.
         dry_multiplier: f32,
@@ -1076,6 +1076,8 @@ impl SamplerParams {
         dry_allowed_length: u32,
         /// Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all).
         dry_window: u32,
+        /// Length of the n-grams that must not occur twice in the text. Default: 0 (off).
+        no_repeat_ngram: u32,
         /// Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params)
         /// the guard measures. The more repetitive they are, the closer the penalty moves from
         /// repetition_penalty to guard_penalty. Default: 0 (off). Range: 0 to 256.
@@ -1161,12 +1163,10 @@ impl SamplerParams {
         /// Removes tokens whose p under the last layer is below this fraction of max p.
         /// Default: 0.1. Range: 0 to 1.
         dola_relative_top: f32,
+        /// If true, the log probabilities in sotto_piece are computed. Default: 0.
+        log_probabilities: bool,
         /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
         alternative_count: u32,
-        /// If true, the parameters that a model file can recommend (default_temperature and the
-        /// fields after it in sotto_model_info) take the recommended values where they have their
-        /// defaults. A sampler of its own then needs a model. Default: 0.
-        model_defaults: bool,
     }
 
     /// Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on
@@ -1661,15 +1661,15 @@ pub struct ModelInfo {
     pub feed_forward_size: usize,
     /// The end-of-text token, or -1 if there is none.
     pub end_of_text_token: Option<Token>,
+    /// Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens
+    /// they are.
+    pub end_of_text_count: u32,
     /// True if the file contains a tokenizer.
     pub has_tokenizer: bool,
     /// Size of the longest token in bytes, or 0 without a tokenizer.
     pub max_token_bytes: u32,
     /// The instruction set in use.
     pub isa: Option<Isa>,
-    /// True if all weights are read directly from the file, in which 8-bit weights are packed for
-    /// this CPU. False with copy_weights.
-    pub packed_in_place: bool,
     /// Number of parameters of the network.
     pub parameter_count: u64,
     /// Bytes of weights that are read to decode one token.
@@ -1681,9 +1681,9 @@ pub struct ModelInfo {
     pub layer_weight_bits: u32,
     /// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
     pub head_weight_bits: u32,
-    /// Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens
-    /// they are.
-    pub end_of_text_count: u32,
+    /// True if all weights are read directly from the file, in which 8-bit weights are packed for
+    /// this CPU. False with copy_weights.
+    pub packed_in_place: bool,
     /// The sampler's temperature with model_defaults. This and the next fields are fields of
     /// sotto_sampler_params: the values that the file recommends, or the sampler's own defaults.
     pub default_temperature: f32,
@@ -1713,16 +1713,16 @@ impl From<sys::sotto_model_info> for ModelInfo {
             embedding_size: info.embedding_size as usize,
             feed_forward_size: info.feed_forward_size as usize,
             end_of_text_token: (info.end_of_text_token >= 0).then_some(info.end_of_text_token),
+            end_of_text_count: info.end_of_text_count,
             has_tokenizer: info.has_tokenizer != 0,
             max_token_bytes: info.max_token_bytes,
             isa: Isa::from_value(info.isa),
-            packed_in_place: info.packed_in_place != 0,
             parameter_count: info.parameter_count,
             weight_bytes: info.weight_bytes,
             vocabulary_bytes: info.vocabulary_bytes,
             layer_weight_bits: info.layer_weight_bits,
             head_weight_bits: info.head_weight_bits,
-            end_of_text_count: info.end_of_text_count,
+            packed_in_place: info.packed_in_place != 0,
             default_temperature: info.default_temperature,
             default_top_k: info.default_top_k,
             default_top_p: info.default_top_p,

@@ -2,7 +2,8 @@
 #define SOTTO_BASE_H
 #include <stddef.h>
 #include <stdint.h>
-#if defined(_WIN32) && defined(SOTTO_SHARED)
+#if defined(SOTTO_API)
+#elif defined(_WIN32) && defined(SOTTO_SHARED)
 #  if defined(SOTTO_BUILD)
 #    define SOTTO_API __declspec(dllexport)
 #  else
@@ -54,6 +55,7 @@ enum {
   SOTTO_GRAMMAR_UNSUPPORTED = -16,
   SOTTO_GRAMMAR_CORRUPT = -17,
   SOTTO_UNSUPPORTED = -18,
+  SOTTO_PROMPT_TOO_LONG = -19,
   SOTTO_INTERNAL = -100
 };
 SOTTO_API const char* sotto_status_text(sotto_status status);

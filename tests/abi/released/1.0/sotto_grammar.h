@@ -43,6 +43,8 @@ typedef struct sotto_grammar_params {
   sotto_grammar_language language;
   sotto_text root;
   const sotto_vocabulary* vocabulary;
+  sotto_log_fn log;
+  void* log_user_data;
   const sotto_text* triggers;
   size_t trigger_count;
   const sotto_token* trigger_tokens;
@@ -50,13 +52,14 @@ typedef struct sotto_grammar_params {
   sotto_json_space json_space;
   uint32_t max_space;
   uint32_t allow_surrounding_whitespace;
+  uint32_t max_digits;
+  uint32_t max_string_length;
   uint32_t schema_draft;
   uint32_t assert_formats;
   uint32_t forbid_additional;
   uint32_t assume_distinct_names;
+  uint32_t any_order;
   uint32_t parallel_tool_calls;
-  sotto_log_fn log;
-  void* log_user_data;
 } sotto_grammar_params;
 SOTTO_API void sotto_grammar_params_init(sotto_grammar_params* params, size_t params_size);
 SOTTO_API size_t sotto_grammar_typical_memory(size_t source_size);
@@ -71,14 +74,14 @@ typedef struct sotto_matcher_params {
   uint32_t struct_size;
   uint32_t sequence_count;
   uint32_t rollback_count;
+  uint32_t finish_within;
+  uint64_t step_budget;
   uint32_t node_count;
   uint32_t frame_count;
   uint32_t state_set_count;
   uint32_t state_count;
   uint32_t work_count;
   uint32_t mask_bytes;
-  uint32_t reserved;
-  uint64_t step_budget;
 } sotto_matcher_params;
 typedef struct sotto_matcher_info {
   uint32_t struct_size;

@@ -104,7 +104,7 @@ typedef struct sotto_sampler_params {
   float min_p;
   float repetition_penalty;
   uint32_t repetition_window;
-  uint32_t log_probabilities;
+  uint32_t model_defaults;
   uint64_t seed;
   sotto_order order;
   uint32_t min_keep;
@@ -114,18 +114,17 @@ typedef struct sotto_sampler_params {
   float presence_penalty;
   uint32_t penalize_prompt;
   float penalty_slope;
-  uint32_t no_repeat_ngram;
   float dry_multiplier;
   float dry_base;
   uint32_t dry_allowed_length;
   uint32_t dry_window;
-  uint32_t guard_window;
-  float guard_penalty;
-  uint32_t reserved0;
   const sotto_text* dry_breakers;
   size_t dry_breaker_count;
   const sotto_token* dry_breaker_tokens;
   size_t dry_breaker_token_count;
+  uint32_t no_repeat_ngram;
+  uint32_t guard_window;
+  float guard_penalty;
   float temperature_range;
   float temperature_exponent;
   float smoothing_factor;
@@ -153,7 +152,6 @@ typedef struct sotto_sampler_params {
   uint32_t end_decay_start;
   float end_decay_factor;
   sotto_token forced_last_token;
-  uint32_t reserved1;
   const sotto_token_bias* logit_bias;
   size_t logit_bias_count;
   const sotto_sequence_bias* sequence_bias;
@@ -173,8 +171,8 @@ typedef struct sotto_sampler_params {
   const sotto_watermark_params* watermark;
   sotto_dola dola;
   float dola_relative_top;
+  uint32_t log_probabilities;
   uint32_t alternative_count;
-  uint32_t reserved2;
 } sotto_sampler_params;
 SOTTO_API void sotto_sampler_params_init(sotto_sampler_params* params, size_t params_size);
 SOTTO_API sotto_status sotto_session_set_sampler(sotto_session* session, const sotto_sampler_params* params,
@@ -197,8 +195,8 @@ SOTTO_API sotto_status sotto_sampler_init(const sotto_model* model, size_t vocab
                                           sotto_error* error);
 SOTTO_API sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_params* params,
                                          sotto_error* error);
-SOTTO_API sotto_status sotto_sampler_sample(sotto_sampler* sampler, const sotto_sampler_input* input, sotto_token* token,
-                                          sotto_error* error);
+SOTTO_API sotto_status sotto_sampler_sample(sotto_sampler* sampler, const sotto_sampler_input* input,
+                                            sotto_token* token, sotto_error* error);
 SOTTO_API sotto_status sotto_sampler_apply(sotto_sampler* sampler, const sotto_sampler_input* input,
                                            sotto_token* tokens, float* probabilities, size_t capacity, size_t* count,
                                            sotto_error* error);

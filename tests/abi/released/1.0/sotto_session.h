@@ -87,11 +87,14 @@ SOTTO_API sotto_status sotto_session_init(const sotto_model* model, const sotto_
 SOTTO_API void sotto_session_deinit(sotto_session* session);
 SOTTO_API void sotto_session_reset(sotto_session* session);
 SOTTO_API sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens, size_t count);
+SOTTO_API sotto_status sotto_session_prefill_embeddings(sotto_session* session, const float* embeddings, size_t count);
 SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece);
+SOTTO_API sotto_status sotto_session_set_limit(sotto_session* session, size_t max_tokens);
 SOTTO_API sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
                                               size_t max_tokens, sotto_piece_fn on_piece, void* user_data);
 SOTTO_API sotto_status sotto_session_logits(sotto_session* session, const float** logits, size_t* count);
 SOTTO_API sotto_status sotto_session_rewind(sotto_session* session, uint64_t token_count);
+SOTTO_API sotto_status sotto_session_get_error(const sotto_session* session, sotto_error* error);
 SOTTO_API void sotto_session_cancel(sotto_session* session);
 SOTTO_API sotto_status sotto_session_get_info(const sotto_session* session, sotto_session_info* info);
 SOTTO_API sotto_status sotto_session_get_timings(const sotto_session* session, sotto_session_timings* timings);

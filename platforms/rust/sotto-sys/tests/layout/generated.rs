@@ -11,13 +11,13 @@ macro_rules! each_field {
             sotto_vocabulary_params {
                 struct_size token_count model bytes offsets special end_tokens end_token_count }
             sotto_grammar_params {
-                struct_size language root vocabulary triggers trigger_count trigger_tokens
-                trigger_token_count json_space max_space allow_surrounding_whitespace schema_draft
-                assert_formats forbid_additional assume_distinct_names parallel_tool_calls log
-                log_user_data any_order max_digits max_string_length }
+                struct_size language root vocabulary log log_user_data triggers trigger_count
+                trigger_tokens trigger_token_count json_space max_space allow_surrounding_whitespace
+                max_digits max_string_length schema_draft assert_formats forbid_additional
+                assume_distinct_names any_order parallel_tool_calls }
             sotto_matcher_params {
-                struct_size sequence_count rollback_count node_count frame_count state_set_count
-                state_count work_count mask_bytes finish_within step_budget }
+                struct_size sequence_count rollback_count finish_within step_budget node_count
+                frame_count state_set_count state_count work_count mask_bytes }
             sotto_matcher_info {
                 struct_size may_end must_end reserved token_count }
             sotto_model_params {
@@ -25,10 +25,10 @@ macro_rules! each_field {
                 release_user_data }
             sotto_model_info {
                 struct_size vocabulary_size max_context_tokens layer_count head_count embedding_size
-                feed_forward_size end_of_text_token has_tokenizer max_token_bytes isa
-                packed_in_place parameter_count weight_bytes vocabulary_bytes layer_weight_bits
-                head_weight_bits end_of_text_count default_temperature default_top_k default_top_p
-                default_min_p default_typical_p default_repetition_penalty default_repetition_window
+                feed_forward_size end_of_text_token end_of_text_count has_tokenizer max_token_bytes
+                isa parameter_count weight_bytes vocabulary_bytes layer_weight_bits head_weight_bits
+                packed_in_place default_temperature default_top_k default_top_p default_min_p
+                default_typical_p default_repetition_penalty default_repetition_window
                 default_no_repeat_ngram }
             sotto_token_bias {
                 token bias }
@@ -40,19 +40,20 @@ macro_rules! each_field {
                 struct_size is_marked token_count score z p_value }
             sotto_sampler_params {
                 struct_size temperature top_k top_p min_p repetition_penalty repetition_window
-                log_probabilities seed order min_keep stages stage_count frequency_penalty
-                presence_penalty penalize_prompt penalty_slope no_repeat_ngram dry_multiplier
-                dry_base dry_allowed_length dry_window guard_window guard_penalty reserved0
-                dry_breakers dry_breaker_count dry_breaker_tokens dry_breaker_token_count
-                temperature_range temperature_exponent smoothing_factor smoothing_curve top_p_decay
-                top_p_min top_p_reset_token top_a tail_free typical_p epsilon eta top_n_sigma top_h
+                model_defaults seed order min_keep stages stage_count frequency_penalty
+                presence_penalty penalize_prompt penalty_slope dry_multiplier dry_base
+                dry_allowed_length dry_window dry_breakers dry_breaker_count dry_breaker_tokens
+                dry_breaker_token_count no_repeat_ngram guard_window guard_penalty temperature_range
+                temperature_exponent smoothing_factor smoothing_curve top_p_decay top_p_min
+                top_p_reset_token top_a tail_free typical_p epsilon eta top_n_sigma top_h
                 xtc_probability xtc_threshold selection mirostat_tau mirostat_eta mirostat_m
                 adaptive_target adaptive_decay min_new_tokens ignore_end end_decay_start
-                end_decay_factor forced_last_token reserved1 logit_bias logit_bias_count
-                sequence_bias sequence_bias_count bad_words bad_word_count allowed_tokens
-                allowed_token_count suppressed_tokens suppressed_token_count begin_suppressed_tokens
+                end_decay_factor forced_last_token logit_bias logit_bias_count sequence_bias
+                sequence_bias_count bad_words bad_word_count allowed_tokens allowed_token_count
+                suppressed_tokens suppressed_token_count begin_suppressed_tokens
                 begin_suppressed_token_count forced_prefix forced_prefix_count logits_callback
-                logits_user_data watermark dola dola_relative_top alternative_count model_defaults }
+                logits_user_data watermark dola dola_relative_top log_probabilities
+                alternative_count }
             sotto_sampler_input {
                 struct_size sequence logits allowed history history_count generated_count
                 token_limit }

@@ -33,15 +33,14 @@ public struct ModelInfo: Sendable {
   public let feedForwardSize: UInt32
   /// The end-of-text token, or -1 if there is none.
   public let endOfTextToken: Int32
+  /// Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens they are.
+  public let endOfTextCount: UInt32
   /// True if the file contains a tokenizer.
   public let hasTokenizer: Bool
   /// Size of the longest token in bytes, or 0 without a tokenizer.
   public let maxTokenBytes: UInt32
   /// The instruction set in use.
   public let isa: InstructionSet?
-  /// True if all weights are read directly from the file, in which 8-bit weights are packed for this CPU. False with
-  /// copy_weights.
-  public let packedInPlace: Bool
   /// Number of parameters of the network.
   public let parameterCount: UInt64
   /// Bytes of weights that are read to decode one token.
@@ -53,8 +52,9 @@ public struct ModelInfo: Sendable {
   public let layerWeightBits: UInt32
   /// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
   public let headWeightBits: UInt32
-  /// Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens they are.
-  public let endOfTextCount: UInt32
+  /// True if all weights are read directly from the file, in which 8-bit weights are packed for this CPU. False with
+  /// copy_weights.
+  public let packedInPlace: Bool
   /// The sampler's temperature with model_defaults. This and the next fields are fields of sotto_sampler_params: the
   /// values that the file recommends, or the sampler's own defaults.
   public let defaultTemperature: Float
@@ -81,16 +81,16 @@ public struct ModelInfo: Sendable {
     embeddingSize = c.embedding_size
     feedForwardSize = c.feed_forward_size
     endOfTextToken = c.end_of_text_token
+    endOfTextCount = c.end_of_text_count
     hasTokenizer = c.has_tokenizer != 0
     maxTokenBytes = c.max_token_bytes
     isa = InstructionSet(rawValue: c.isa)
-    packedInPlace = c.packed_in_place != 0
     parameterCount = c.parameter_count
     weightBytes = c.weight_bytes
     vocabularyBytes = c.vocabulary_bytes
     layerWeightBits = c.layer_weight_bits
     headWeightBits = c.head_weight_bits
-    endOfTextCount = c.end_of_text_count
+    packedInPlace = c.packed_in_place != 0
     defaultTemperature = c.default_temperature
     defaultTopK = c.default_top_k
     defaultTopP = c.default_top_p

@@ -9,6 +9,9 @@ public struct GrammarParameters {
   public var root: String?
   /// Vocabulary in which token literals of GBNF and trigger_tokens are looked up. May be nil if there are none.
   public var vocabulary: Vocabulary?
+  /// Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
+  /// thus ignored. May be nil.
+  public var log: ((LogLevel, String) -> Void)?
   /// Strings that activate the grammar.
   public var triggers: [String]
   /// Tokens that activate the grammar. A token that has text cannot be combined with `triggers`, because unconstrained
@@ -22,6 +25,13 @@ public struct GrammarParameters {
   public var maxSpace: UInt32
   /// If true, FLEXIBLE also allows white space before and after the document. Default: 0.
   public var allowSurroundingWhitespace: Bool
+  /// Maximum number of digits of a number before the decimal point, after it, and in the exponent. Values of enum and
+  /// const may have more. Default: 0 (no limit). Range: 1 to 400.
+  public var maxDigits: UInt32
+  /// Maximum number of characters of a string, unless its schema has a pattern, a format or values. A larger minLength
+  /// takes precedence. If the schema lists properties, the names of other properties are not limited. Default: 0
+  /// (no limit). Range: 1 to 2147483648.
+  public var maxStringLength: UInt32
   /// Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020.
   public var schemaDraft: UInt32
   /// If true, "format" is enforced, for the formats that the standard defines. Default: 1.
@@ -32,21 +42,11 @@ public struct GrammarParameters {
   /// If true, property names that the schema does not list count towards minProperties. The grammar cannot prevent such
   /// a name from occurring twice. Default: 0.
   public var assumeDistinctNames: Bool
-  /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
-  public var parallelToolCalls: Bool
-  /// Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
-  /// thus ignored. May be nil.
-  public var log: ((LogLevel, String) -> Void)?
   /// If true, the members of an object may come in any order. Objects with more than 64 names in the schema, and those
   /// whose members are counted, keep the order of the schema. Default: 0.
   public var anyOrder: Bool
-  /// Maximum number of digits of a number before the decimal point, after it, and in the exponent. Values of enum and
-  /// const may have more. Default: 0 (no limit). Range: 1 to 400.
-  public var maxDigits: UInt32
-  /// Maximum number of characters of a string, unless its schema has a pattern, a format or values. A larger minLength
-  /// takes precedence. If the schema lists properties, the names of other properties are not limited. Default: 0
-  /// (no limit). Range: 1 to 2147483648.
-  public var maxStringLength: UInt32
+  /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
+  public var parallelToolCalls: Bool
 
   /// The defaults of the library.
   public init() {
@@ -57,14 +57,14 @@ public struct GrammarParameters {
     jsonSpace = JSONSpace(rawValue: c.json_space)!
     maxSpace = c.max_space
     allowSurroundingWhitespace = c.allow_surrounding_whitespace != 0
+    maxDigits = c.max_digits
+    maxStringLength = c.max_string_length
     schemaDraft = c.schema_draft
     assertFormats = c.assert_formats != 0
     forbidAdditional = c.forbid_additional != 0
     assumeDistinctNames = c.assume_distinct_names != 0
-    parallelToolCalls = c.parallel_tool_calls != 0
     anyOrder = c.any_order != 0
-    maxDigits = c.max_digits
-    maxStringLength = c.max_string_length
+    parallelToolCalls = c.parallel_tool_calls != 0
   }
 
   func filled(_ arena: Arena) -> sotto_grammar_params {
@@ -79,14 +79,14 @@ public struct GrammarParameters {
     c.json_space = jsonSpace.rawValue
     c.max_space = maxSpace
     c.allow_surrounding_whitespace = allowSurroundingWhitespace ? 1 : 0
+    c.max_digits = maxDigits
+    c.max_string_length = maxStringLength
     c.schema_draft = schemaDraft
     c.assert_formats = assertFormats ? 1 : 0
     c.forbid_additional = forbidAdditional ? 1 : 0
     c.assume_distinct_names = assumeDistinctNames ? 1 : 0
-    c.parallel_tool_calls = parallelToolCalls ? 1 : 0
     c.any_order = anyOrder ? 1 : 0
-    c.max_digits = maxDigits
-    c.max_string_length = maxStringLength
+    c.parallel_tool_calls = parallelToolCalls ? 1 : 0
     return c
   }
 }
@@ -100,6 +100,14 @@ public struct MatcherParameters {
   public var sequenceCount: UInt32
   /// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456.
   public var rollbackCount: UInt32
+  /// Number of tokens after which each sequence is complete. Masks contain only the tokens after which the text can
+  /// still be completed within this number of tokens, counted from the reset of the sequence, without the end token.
+  /// Text that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no
+  /// token. Default: 0 (no limit).
+  public var finishWithin: UInt32
+  /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
+  /// Default: 20000000. Range: at least 1.
+  public var stepBudget: UInt64
   /// Number of stack nodes. A stack node records where rules have called other rules. Default: 0 (automatic). Range: 16
   /// to 268435456.
   public var nodeCount: UInt32
@@ -113,14 +121,6 @@ public struct MatcherParameters {
   public var workCount: UInt32
   /// Bytes of cached masks. Default: 0 (automatic).
   public var maskBytes: UInt32
-  /// Number of tokens after which each sequence is complete. Masks contain only the tokens after which the text can
-  /// still be completed within this number of tokens, counted from the reset of the sequence, without the end token.
-  /// Text that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no
-  /// token. Default: 0 (no limit).
-  public var finishWithin: UInt32
-  /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
-  /// Default: 20000000. Range: at least 1.
-  public var stepBudget: UInt64
 
   /// The defaults of the library.
   public init() {
@@ -128,14 +128,14 @@ public struct MatcherParameters {
     sotto_matcher_params_init(&c, MemoryLayout<sotto_matcher_params>.stride)
     sequenceCount = c.sequence_count
     rollbackCount = c.rollback_count
+    finishWithin = c.finish_within
+    stepBudget = c.step_budget
     nodeCount = c.node_count
     frameCount = c.frame_count
     stateSetCount = c.state_set_count
     stateCount = c.state_count
     workCount = c.work_count
     maskBytes = c.mask_bytes
-    finishWithin = c.finish_within
-    stepBudget = c.step_budget
   }
 
   func filled() -> sotto_matcher_params {
@@ -143,14 +143,14 @@ public struct MatcherParameters {
     sotto_matcher_params_init(&c, MemoryLayout<sotto_matcher_params>.stride)
     c.sequence_count = sequenceCount
     c.rollback_count = rollbackCount
+    c.finish_within = finishWithin
+    c.step_budget = stepBudget
     c.node_count = nodeCount
     c.frame_count = frameCount
     c.state_set_count = stateSetCount
     c.state_count = stateCount
     c.work_count = workCount
     c.mask_bytes = maskBytes
-    c.finish_within = finishWithin
-    c.step_budget = stepBudget
     return c
   }
 }
@@ -247,8 +247,10 @@ public struct SamplerParameters {
   /// Number of recent tokens to which the repetition, frequency and presence penalties apply. Default: 64. UINT32_MAX
   /// means all that the session holds, at most context_tokens. 0 disables it.
   public var repetitionWindow: UInt32
-  /// If true, the log probabilities in sotto_piece are computed. Default: 0.
-  public var logProbabilities: Bool
+  /// If true, the parameters that a model file can recommend (default_temperature and the fields after it in
+  /// sotto_model_info) take the recommended values where they have their defaults. A sampler of its own then needs a
+  /// model. Default: 0.
+  public var modelDefaults: Bool
   /// Seed of the random numbers. Default: 0.
   public var seed: UInt64
   /// Order of the stages. Default: DEFAULT.
@@ -267,8 +269,6 @@ public struct SamplerParameters {
   /// Slope of the curve that reduces the repetition, frequency and presence penalties of older tokens in the window.
   /// Default: 0 (off). Range: 0 to 10.
   public var penaltySlope: Float
-  /// Length of the n-grams that must not occur twice in the text. Default: 0 (off).
-  public var noRepeatNgram: UInt32
   /// Multiplier m of the DRY penalty (p-e-w 2024): l decreases by m b^(n-a) for a token that would extend a repetition
   /// of n >= a tokens. Default: 0 (off). Range: 0 to 100.
   public var dryMultiplier: Float
@@ -278,17 +278,19 @@ public struct SamplerParameters {
   public var dryAllowedLength: UInt32
   /// Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all).
   public var dryWindow: UInt32
+  /// Strings that interrupt a repetition: DRY does not look past a token that contains one of them. Default: "\n" ":"
+  /// "\"" "*".
+  public var dryBreakers: [String]
+  /// Tokens that interrupt a repetition in the same way.
+  public var dryBreakerTokens: [Token] = []
+  /// Length of the n-grams that must not occur twice in the text. Default: 0 (off).
+  public var noRepeatNgram: UInt32
   /// Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the guard measures. The
   /// more repetitive they are, the closer the penalty moves from repetition_penalty to guard_penalty. Default: 0 (off).
   /// Range: 0 to 256.
   public var guardWindow: UInt32
   /// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to 100.
   public var guardPenalty: Float
-  /// Strings that interrupt a repetition: DRY does not look past a token that contains one of them. Default: "\n" ":"
-  /// "\"" "*".
-  public var dryBreakers: [String]
-  /// Tokens that interrupt a repetition in the same way.
-  public var dryBreakerTokens: [Token] = []
   /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N is the number of tokens
   /// that can be drawn. It applies even if T is 0. Default: 0 (off). Range: 0 to 100.
   public var temperatureRange: Float
@@ -375,12 +377,10 @@ public struct SamplerParameters {
   public var dola: Dola
   /// Removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1. Range: 0 to 1.
   public var dolaRelativeTop: Float
+  /// If true, the log probabilities in sotto_piece are computed. Default: 0.
+  public var logProbabilities: Bool
   /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
   public var alternativeCount: UInt32
-  /// If true, the parameters that a model file can recommend (default_temperature and the fields after it in
-  /// sotto_model_info) take the recommended values where they have their defaults. A sampler of its own then needs a
-  /// model. Default: 0.
-  public var modelDefaults: Bool
 
   /// The defaults of the library.
   public init() {
@@ -392,7 +392,7 @@ public struct SamplerParameters {
     minP = c.min_p
     repetitionPenalty = c.repetition_penalty
     repetitionWindow = c.repetition_window
-    logProbabilities = c.log_probabilities != 0
+    modelDefaults = c.model_defaults != 0
     seed = c.seed
     order = Order(rawValue: c.order)!
     minKeep = c.min_keep
@@ -400,14 +400,14 @@ public struct SamplerParameters {
     presencePenalty = c.presence_penalty
     penalizePrompt = c.penalize_prompt != 0
     penaltySlope = c.penalty_slope
-    noRepeatNgram = c.no_repeat_ngram
     dryMultiplier = c.dry_multiplier
     dryBase = c.dry_base
     dryAllowedLength = c.dry_allowed_length
     dryWindow = c.dry_window
+    dryBreakers = texts(c.dry_breakers, c.dry_breaker_count)
+    noRepeatNgram = c.no_repeat_ngram
     guardWindow = c.guard_window
     guardPenalty = c.guard_penalty
-    dryBreakers = texts(c.dry_breakers, c.dry_breaker_count)
     temperatureRange = c.temperature_range
     temperatureExponent = c.temperature_exponent
     smoothingFactor = c.smoothing_factor
@@ -437,8 +437,8 @@ public struct SamplerParameters {
     forcedLastToken = c.forced_last_token
     dola = Dola(rawValue: c.dola)!
     dolaRelativeTop = c.dola_relative_top
+    logProbabilities = c.log_probabilities != 0
     alternativeCount = c.alternative_count
-    modelDefaults = c.model_defaults != 0
   }
 
   func filled(_ arena: Arena) -> sotto_sampler_params {
@@ -450,7 +450,7 @@ public struct SamplerParameters {
     c.min_p = minP
     c.repetition_penalty = repetitionPenalty
     c.repetition_window = repetitionWindow
-    c.log_probabilities = logProbabilities ? 1 : 0
+    c.model_defaults = modelDefaults ? 1 : 0
     c.seed = seed
     c.order = order.rawValue
     c.min_keep = minKeep
@@ -460,17 +460,17 @@ public struct SamplerParameters {
     c.presence_penalty = presencePenalty
     c.penalize_prompt = penalizePrompt ? 1 : 0
     c.penalty_slope = penaltySlope
-    c.no_repeat_ngram = noRepeatNgram
     c.dry_multiplier = dryMultiplier
     c.dry_base = dryBase
     c.dry_allowed_length = dryAllowedLength
     c.dry_window = dryWindow
-    c.guard_window = guardWindow
-    c.guard_penalty = guardPenalty
     c.dry_breakers = arena.texts(dryBreakers)
     c.dry_breaker_count = dryBreakers.count
     c.dry_breaker_tokens = arena.tokens(dryBreakerTokens)
     c.dry_breaker_token_count = dryBreakerTokens.count
+    c.no_repeat_ngram = noRepeatNgram
+    c.guard_window = guardWindow
+    c.guard_penalty = guardPenalty
     c.temperature_range = temperatureRange
     c.temperature_exponent = temperatureExponent
     c.smoothing_factor = smoothingFactor
@@ -514,8 +514,8 @@ public struct SamplerParameters {
     c.forced_prefix_count = forcedPrefix.count
     c.dola = dola.rawValue
     c.dola_relative_top = dolaRelativeTop
+    c.log_probabilities = logProbabilities ? 1 : 0
     c.alternative_count = alternativeCount
-    c.model_defaults = modelDefaults ? 1 : 0
     return c
   }
 }

@@ -9,6 +9,11 @@ public final class GrammarParams {
     public String root;
     /** Vocabulary in which token literals of GBNF and trigger_tokens are looked up. May be null if there are none. */
     public Vocabulary vocabulary;
+    /**
+     * Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
+     * thus ignored. May be null.
+     */
+    public Callbacks.Log log;
     /** Strings that activate the grammar. */
     public String[] triggers;
     /**
@@ -28,6 +33,17 @@ public final class GrammarParams {
     public int maxSpace;
     /** If true, FLEXIBLE also allows white space before and after the document. Default: 0. */
     public boolean allowSurroundingWhitespace;
+    /**
+     * Maximum number of digits of a number before the decimal point, after it, and in the exponent. Values of enum and
+     * const may have more. Default: 0 (no limit). Range: 1 to 400.
+     */
+    public int maxDigits;
+    /**
+     * Maximum number of characters of a string, unless its schema has a pattern, a format or values. A larger minLength
+     * takes precedence. If the schema lists properties, the names of other properties are not limited. Default: 0
+     * (no limit). Range: 1 to 2147483648.
+     */
+    public int maxStringLength;
     /** Draft that a JSON Schema without $schema follows. Default: 2020. Values: 7 or 2020. */
     public int schemaDraft;
     /** If true, "format" is enforced, for the formats that the standard defines. Default: 1. */
@@ -42,29 +58,13 @@ public final class GrammarParams {
      * such a name from occurring twice. Default: 0.
      */
     public boolean assumeDistinctNames;
-    /** If true, the text is an array of one or more calls instead of a single call. Default: 0. */
-    public boolean parallelToolCalls;
-    /**
-     * Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
-     * thus ignored. May be null.
-     */
-    public Callbacks.Log log;
     /**
      * If true, the members of an object may come in any order. Objects with more than 64 names in the schema, and those
      * whose members are counted, keep the order of the schema. Default: 0.
      */
     public boolean anyOrder;
-    /**
-     * Maximum number of digits of a number before the decimal point, after it, and in the exponent. Values of enum and
-     * const may have more. Default: 0 (no limit). Range: 1 to 400.
-     */
-    public int maxDigits;
-    /**
-     * Maximum number of characters of a string, unless its schema has a pattern, a format or values. A larger minLength
-     * takes precedence. If the schema lists properties, the names of other properties are not limited. Default: 0
-     * (no limit). Range: 1 to 2147483648.
-     */
-    public int maxStringLength;
+    /** If true, the text is an array of one or more calls instead of a single call. Default: 0. */
+    public boolean parallelToolCalls;
 
     /** The defaults of the library. */
     public GrammarParams() {

@@ -14,6 +14,18 @@ public final class MatcherParams {
     /** Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456. */
     public int rollbackCount;
     /**
+     * Number of tokens after which each sequence is complete. Masks contain only the tokens after which the text can
+     * still be completed within this number of tokens, counted from the reset of the sequence, without the end token.
+     * Text that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no
+     * token. Default: 0 (no limit).
+     */
+    public int finishWithin;
+    /**
+     * Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
+     * Default: 20000000. Range: at least 1.
+     */
+    public long stepBudget;
+    /**
      * Number of stack nodes. A stack node records where rules have called other rules. Default: 0 (automatic). Range:
      * 16 to 268435456.
      */
@@ -28,18 +40,6 @@ public final class MatcherParams {
     public int workCount;
     /** Bytes of cached masks. Default: 0 (automatic). */
     public int maskBytes;
-    /**
-     * Number of tokens after which each sequence is complete. Masks contain only the tokens after which the text can
-     * still be completed within this number of tokens, counted from the reset of the sequence, without the end token.
-     * Text that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no
-     * token. Default: 0 (no limit).
-     */
-    public int finishWithin;
-    /**
-     * Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
-     * Default: 20000000. Range: at least 1.
-     */
-    public long stepBudget;
 
     /** The defaults of the library. */
     public MatcherParams() {

@@ -17,17 +17,14 @@ public final class ModelInfo {
     public int feedForwardSize;
     /** The end-of-text token, or -1 if there is none. */
     public int endOfTextToken;
+    /** Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens they are. */
+    public int endOfTextCount;
     /** True if the file contains a tokenizer. */
     public boolean hasTokenizer;
     /** Size of the longest token in bytes, or 0 without a tokenizer. */
     public int maxTokenBytes;
     /** The instruction set in use. */
     public Isa isa;
-    /**
-     * True if all weights are read directly from the file, in which 8-bit weights are packed for this CPU. False with
-     * copy_weights.
-     */
-    public boolean packedInPlace;
     /** Number of parameters of the network. */
     public long parameterCount;
     /** Bytes of weights that are read to decode one token. */
@@ -41,8 +38,11 @@ public final class ModelInfo {
     public int layerWeightBits;
     /** Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4. */
     public int headWeightBits;
-    /** Number of end-of-text tokens. Each of them ends a text; sotto_token_flags says which tokens they are. */
-    public int endOfTextCount;
+    /**
+     * True if all weights are read directly from the file, in which 8-bit weights are packed for this CPU. False with
+     * copy_weights.
+     */
+    public boolean packedInPlace;
     /**
      * The sampler's temperature with model_defaults. This and the next fields are fields of sotto_sampler_params: the
      * values that the file recommends, or the sampler's own defaults.
@@ -75,16 +75,16 @@ public final class ModelInfo {
                 + ", embeddingSize=" + embeddingSize
                 + ", feedForwardSize=" + feedForwardSize
                 + ", endOfTextToken=" + endOfTextToken
+                + ", endOfTextCount=" + endOfTextCount
                 + ", hasTokenizer=" + hasTokenizer
                 + ", maxTokenBytes=" + maxTokenBytes
                 + ", isa=" + isa
-                + ", packedInPlace=" + packedInPlace
                 + ", parameterCount=" + parameterCount
                 + ", weightBytes=" + weightBytes
                 + ", vocabularyBytes=" + vocabularyBytes
                 + ", layerWeightBits=" + layerWeightBits
                 + ", headWeightBits=" + headWeightBits
-                + ", endOfTextCount=" + endOfTextCount
+                + ", packedInPlace=" + packedInPlace
                 + ", defaultTemperature=" + defaultTemperature
                 + ", defaultTopK=" + defaultTopK
                 + ", defaultTopP=" + defaultTopP

@@ -27,8 +27,12 @@ public final class SamplerParams {
      * means all that the session holds, at most context_tokens. 0 disables it.
      */
     public int repetitionWindow;
-    /** If true, the log probabilities in sotto_piece are computed. Default: 0. */
-    public boolean logProbabilities;
+    /**
+     * If true, the parameters that a model file can recommend (default_temperature and the fields after it in
+     * sotto_model_info) take the recommended values where they have their defaults. A sampler of its own then needs a
+     * model. Default: 0.
+     */
+    public boolean modelDefaults;
     /** Seed of the random numbers. Default: 0. */
     public long seed;
     /** Order of the stages. Default: DEFAULT. */
@@ -51,8 +55,6 @@ public final class SamplerParams {
      * Default: 0 (off). Range: 0 to 10.
      */
     public float penaltySlope;
-    /** Length of the n-grams that must not occur twice in the text. Default: 0 (off). */
-    public int noRepeatNgram;
     /**
      * Multiplier m of the DRY penalty (p-e-w 2024): l decreases by m b^(n-a) for a token that would extend a repetition
      * of n &gt;= a tokens. Default: 0 (off). Range: 0 to 100.
@@ -65,6 +67,15 @@ public final class SamplerParams {
     /** Number of recent tokens that DRY searches for repetitions. Default: UINT32_MAX (all). */
     public int dryWindow;
     /**
+     * Strings that interrupt a repetition: DRY does not look past a token that contains one of them. Default: "\n" ":"
+     * "\"" "*".
+     */
+    public String[] dryBreakers;
+    /** Tokens that interrupt a repetition in the same way. */
+    public int[] dryBreakerTokens;
+    /** Length of the n-grams that must not occur twice in the text. Default: 0 (off). */
+    public int noRepeatNgram;
+    /**
      * Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the guard measures. The
      * more repetitive they are, the closer the penalty moves from repetition_penalty to guard_penalty. Default:
      * 0 (off). Range: 0 to 256.
@@ -72,13 +83,6 @@ public final class SamplerParams {
     public int guardWindow;
     /** Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to 100. */
     public float guardPenalty;
-    /**
-     * Strings that interrupt a repetition: DRY does not look past a token that contains one of them. Default: "\n" ":"
-     * "\"" "*".
-     */
-    public String[] dryBreakers;
-    /** Tokens that interrupt a repetition in the same way. */
-    public int[] dryBreakerTokens;
     /**
      * Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N is the number of
      * tokens that can be drawn. It applies even if T is 0. Default: 0 (off). Range: 0 to 100.
@@ -185,14 +189,10 @@ public final class SamplerParams {
     public Dola dola;
     /** Removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1. Range: 0 to 1. */
     public float dolaRelativeTop;
+    /** If true, the log probabilities in sotto_piece are computed. Default: 0. */
+    public boolean logProbabilities;
     /** Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64. */
     public int alternativeCount;
-    /**
-     * If true, the parameters that a model file can recommend (default_temperature and the fields after it in
-     * sotto_model_info) take the recommended values where they have their defaults. A sampler of its own then needs a
-     * model. Default: 0.
-     */
-    public boolean modelDefaults;
 
     /** The defaults of the library. */
     public SamplerParams() {
