@@ -32,7 +32,7 @@ void mix_contrast(const Kernels& kernels, const GuideParams& params, std::span<c
   }
 }
 
-// Layers of the model, by their numbers.
+// A list of layer indices.
 struct Layers {
   std::array<uint32_t, 10> layers;
   size_t count = 0;
@@ -40,8 +40,8 @@ struct Layers {
   std::span<const uint32_t> view() const { return {layers.data(), count}; }
 };
 
-// Returns the layers with which DoLa may contrast the last one, as transformers chooses them. If the head is tied to
-// the token embedding, the states of the first layers mostly encode the input token, so these layers are excluded.
+// Returns DoLa's candidate layers, the same as Hugging Face transformers uses. If the head is tied to the token
+// embedding, the first two layers are left out, because their states mostly encode the input token.
 Layers candidate_layers(const Model& model, DolaLayers which) {
   const uint32_t last = model.config().layer_count;
   const uint32_t half = std::min<uint32_t>(last / 2, 20);
@@ -56,7 +56,7 @@ Layers candidate_layers(const Model& model, DolaLayers which) {
   return found;
 }
 
-// Returns the entropy of the mean of two distributions.
+// Returns H((p + q) / 2), the entropy of the mean of two distributions.
 double mean_entropy(const Kernels& kernels, std::span<const float> a, const LogProbabilities& p,
                     std::span<const float> b, const LogProbabilities& q) {
   constexpr size_t kChunk = 1024;

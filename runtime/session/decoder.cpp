@@ -122,8 +122,8 @@ Status Decoder::find_mask(TokenMask* mask) {
   return TokenMask{mask_words_, vocabulary}.allows_any() ? Status::kOk : Status::kStopBanned;
 }
 
-// Allows the tokens that spell the removed end of the prompt. If a token goes beyond it, the constraint must allow the
-// part that follows.
+// Allows the tokens that spell the text that healing removed from the prompt, or the beginning of it. If a token is
+// longer than that text, the constraint must allow the rest of the token.
 Status Decoder::find_healing_mask() {
   const size_t word_count = TokenMask::word_count(model_->config().vocabulary_size);
   const TokenConstraint& constraint = stream_->constraint();
@@ -153,7 +153,7 @@ SampleInput Decoder::sample_input() const {
   return input;
 }
 
-// Returns whether the logits of tokens that the mask excludes are not needed.
+// Returns whether nothing needs the logits of the tokens that the mask excludes.
 bool Decoder::needs_only_allowed() const {
   const SamplerParams& params = sampler_.params();
   return !params.log_probabilities && params.alternative_count == 0 && params.dola == DolaLayers::kOff &&

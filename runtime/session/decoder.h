@@ -1,9 +1,9 @@
-// Decodes the next token in three steps: it finds the tokens that are allowed (the mask), computes their logits, and
-// draws one of them (the sample).
-//
-// The mask combines the constraint, token healing, and the tokens that were rejected at this place. The logits are the
-// model's own, or a combination of them with the logits of a guide or of an earlier layer (contrast.h). If the mask
-// allows only a few tokens and nothing needs the logits of the others, only these logits are computed.
+// Decodes the next token in three steps:
+//   mask     the tokens that the constraint and token healing allow, without those that were rejected at this place;
+//   logits   the model's own, or combined with those of a guide or of an earlier layer (contrast.h);
+//   sample   one allowed token, drawn by the sampler.
+// If the mask allows only a few tokens and nothing needs the logits of the others, only the logits of these tokens are
+// computed.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,10 @@ class Decoder {
   Sampler& sampler() { return sampler_; }
   void set_guide_params(const GuideParams& params) { guide_params_ = params; }
 
-  // Returns the limit on the tokens of the answer that the caller has set in addition to the stops, or UINT64_MAX.
+  // Limit on the tokens of the answer for the current call, in addition to the stops. UINT64_MAX means no limit.
   uint64_t call_limit() const { return call_limit_; }
   void set_call_limit(uint64_t limit) { call_limit_ = limit; }
-  // Returns the smallest of all limits on the tokens of the answer, or UINT64_MAX if there is none.
+  // Returns the smaller of call_limit() and the stops' max_tokens, or UINT64_MAX if neither is set.
   uint64_t token_limit() const;
 
   // Returns the stop that applies before another token is generated, or kOk.
@@ -43,9 +43,10 @@ class Decoder {
   Status decode(SampledToken* sampled, SamplerState* state);
   // Finds the tokens that may come next. Returns kStopBanned if all of them have been rejected at this place.
   Status find_mask(TokenMask* mask);
-  // Returns the position in the stream in the form that the sampler needs.
+  // Returns what the sampler reads of the stream: the history, the index of the draw, and the counts of tokens.
   SampleInput sample_input() const;
-  // Computes the values that are reported with a token. They come from the model's own logits.
+  // Fills in the values that are reported with a token: ln p and the alternatives under the model's own logits, and ln
+  // p under the distribution that the sampler drew from.
   void describe(const SampledToken& sampled, BufferedToken* buffered) const;
 
  private:

@@ -15,10 +15,10 @@ namespace {
 // Cost of each additional row of a batch, relative to the evaluation of a single token.
 constexpr float kRowCost = 0.06f;
 
-// Maximum number of bytes of forced text that a constraint is asked for.
+// Maximum size in bytes of the forced text that one batch drafts.
 constexpr size_t kForcedBytes = 256;
 
-// Returns the number of weights in the first layers and the head.
+// Returns the number of weights in the first `layer_count` layers and the head.
 float weight_count(const ModelConfig& config, uint32_t layer_count) {
   const float width = static_cast<float>(config.embedding_size);
   const float layer = (4 * width + 2 * static_cast<float>(config.feed_forward_size)) * width;
@@ -98,7 +98,7 @@ std::span<const int32_t> DraftPool::find(int32_t token) const {
 }
 
 void DraftText::layout(Arena& arena, uint32_t context_tokens, bool used) {
-  // The additional element is for the pending token of the stream.
+  // One more element holds the pending token.
   tokens_ = arena.take<int32_t>(used ? size_t{context_tokens} + KvSequence::kMaxDraftTokens + 1 : 0);
 }
 
@@ -168,15 +168,15 @@ void Drafting::drop_drafter() {
 Status Drafting::evaluate_ahead() {
   KvSequence& kv = stream_->kv();
   if (!stream_->has_pending() || stream_->params().draft_tokens == 0) return Status::kOk;
-  // After a rejection, the text may end before the pending token has to be evaluated.
+  // After a rejection, the text may end before the pending token is needed, so it is not evaluated ahead.
   if (!output_->rejections().empty()) return Status::kOk;
   // The last batch has already evaluated the pending token as a draft.
   if (kv.is_drafted(stream_->token_at(stream_->token_count() - 1))) {
     accept_draft();
     return Status::kOk;
   }
-  // Otherwise the last batch, if any, is finished: its drafts are used up, or a token was drawn that differs from the
-  // next draft.
+  // Otherwise the last batch, if any, is finished: all its drafts are used, or the drawn token differs from the next
+  // draft.
   const bool rejected = !kv.drafts().empty();
   if (rejected && (params_.sources & kDraftLookahead) != 0) learn_guesses();
   close_batch(rejected);
@@ -199,7 +199,7 @@ void Drafting::accept_draft() {
   ++info_.accepted_count;
 }
 
-// Updates the estimates after a batch. If `rejected` is set, another token was drawn in place of the next draft.
+// Updates the estimates after a batch. `rejected` is set if the drawn token differs from the next draft.
 void Drafting::close_batch(bool rejected) {
   if (batch_.count > batch_.forced && batch_.accepted >= batch_.forced) {
     paces_[batch_.kind].report(batch_.accepted - batch_.forced, rejected);
@@ -207,7 +207,8 @@ void Drafting::close_batch(bool rejected) {
   batch_.count = 0;
 }
 
-// Returns how many drafts after the pending token could be used.
+// Returns the maximum number of drafts in the next batch: no more than the answer's limit and the context have room
+// for.
 size_t Drafting::capacity() const {
   const uint64_t limit = decoder_->token_limit();
   const uint64_t wanted = limit - std::min(limit, stream_->generated_count());
@@ -215,7 +216,7 @@ size_t Drafting::capacity() const {
   return static_cast<size_t>(std::min<uint64_t>(max_drafts, wanted - std::min<uint64_t>(wanted, 1)));
 }
 
-// Proposes the text that the constraint forces, and then the drafts of the first source that has any.
+// Drafts the text that the constraint forces, then continues it with the first source that finds any drafts.
 Status Drafting::propose(Batch* batch) {
   const size_t max_drafts = capacity();
   text_.begin(stream_->history(stream_->params().context_tokens));
@@ -249,8 +250,8 @@ Status Drafting::propose(Batch* batch) {
   return Status::kOk;
 }
 
-// Drafts the text that the constraint forces, tokenized as the tokenizer would. The last tokens of the draft may be the
-// start of longer tokens, so they are left to the sampler.
+// Drafts the text that the constraint forces. Tokens at its end that may be the beginning of a longer token are not
+// drafted: the sampler may prefer the longer one.
 void Drafting::draft_forced(size_t max_drafts) {
   const TokenizerView* tokenizer = stream_->model().tokenizer();
   const TokenConstraint& constraint = stream_->constraint();
@@ -274,7 +275,7 @@ void Drafting::draft_by_callback(size_t remaining) {
   KvSequence& kv = stream_->kv();
   const auto text = text_.text();
   const size_t before = text_.drafts().size();
-  // After forced drafts, no hidden state is known.
+  // The callback receives the hidden state of the last evaluated token. After forced drafts that is not the last token.
   std::span<const float> hidden;
   if (kv.batch_row_count() > 0 && before == 0) hidden = kv.forward().final_states(kv.batch_row_count() - 1, 1);
   const auto drafts = text_.space().first(max_drafts);
@@ -292,7 +293,8 @@ void Drafting::draft_by_lookup(size_t remaining, Kind* kind) {
   if (match.size == 0) return;
   *kind = match.size <= 2 ? kShortMatch : match.size <= 4 ? kMatch : kLongMatch;
   const size_t count = paces_[*kind].length(kRowCost, remaining);
-  // If the match is close to the end of the text, this reads drafts that the loop itself has just added.
+  // If the match is close to the end of the text, this reads drafts that the loop itself has just added, and so
+  // continues a repetition.
   for (size_t i = 0; i < count; ++i) text_.add(text_.text()[match.next + i]);
 }
 
@@ -310,7 +312,7 @@ Status Drafting::draft_by_session(size_t remaining) {
   return Status::kOk;
 }
 
-// Self-speculation: drafts with the first layers of the same model, whose output goes through the head.
+// Drafts by early exit (self-speculative decoding): applies the head to the output of the first exit_layer layers.
 Status Drafting::draft_by_early_exit(size_t remaining) {
   const ModelConfig& config = stream_->model().config();
   const float cost = kRowCost + weight_count(config, params_.exit_layer) / weight_count(config, config.layer_count);
@@ -327,8 +329,8 @@ Status Drafting::draft_by_early_exit(size_t remaining) {
   return Status::kOk;
 }
 
-// Adds one draft, drawn from other logits in the way in which the session's own sampler draws. Returns false if the
-// draft is too unlikely or would end the text.
+// Samples one draft from `logits` as the session's own sampler would, and adds it. Returns false if the draft is too
+// unlikely or would end the text.
 bool Drafting::draft_from(std::span<const float> logits) {
   const Kernels& kernels = stream_->model().kernels();
   Sampler& sampler = decoder_->sampler();
@@ -340,7 +342,8 @@ bool Drafting::draft_from(std::span<const float> logits) {
   if (ahead > 0) input.sequence = 0;
   TokenMask mask;
   if (ahead == 0 && decoder_->find_mask(&mask) != Status::kOk) return false;
-  // The caller's logits callback may see only the logits of the stream itself.
+  // A logits callback must see only the logits of the session, not of the drafter, so with a callback drafts are
+  // greedy.
   const bool can_sample = sampler.params().logits_callback == nullptr;
   const int32_t token = can_sample ? sampler.sample(logits, mask, input, &sampler_state_).token
                                    : static_cast<int32_t>(kernels.argmax(logits.data(), logits.size()));
@@ -353,7 +356,7 @@ bool Drafting::draft_from(std::span<const float> logits) {
   return true;
 }
 
-// Adds the tokens that the model predicted after rejected drafts to the pool.
+// Adds the n-grams that the model predicted after rejected drafts to the pool.
 void Drafting::learn_guesses() {
   KvSequence& kv = stream_->kv();
   const auto drafts = kv.drafts();
@@ -373,8 +376,8 @@ void Drafting::learn_guesses() {
   }
 }
 
-// Drafts n-grams from the pool, then the guesses for these places, and then arbitrary tokens. What the model predicts
-// after these drafts becomes the next n-grams (Jacobi iteration).
+// Drafts an n-gram from the pool, then the guesses for the next places, and then arbitrary tokens. The model's
+// predictions after these drafts are the next n-grams and guesses (Jacobi iteration).
 void Drafting::draft_by_lookahead(size_t remaining) {
   const size_t before = text_.drafts().size();
   const size_t end = before + paces_[kLookahead].length(kRowCost, remaining);
@@ -389,7 +392,7 @@ void Drafting::draft_by_lookahead(size_t remaining) {
   }
 }
 
-// Drops the first draft that the constraint does not allow, and all drafts after it.
+// Drops the first draft that the constraint rejects, and all drafts after it.
 void Drafting::drop_disallowed(size_t first) {
   const TokenConstraint& constraint = stream_->constraint();
   if (constraint.test_text == nullptr || !output_->healing().is_over()) return;

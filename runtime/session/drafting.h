@@ -41,16 +41,17 @@ struct LookupMatch {
 // matches that have min_match to max_match tokens.
 LookupMatch find_latest_match(std::span<const int32_t> text, size_t min_match, size_t max_match);
 
-// Decides how many drafts to evaluate: those whose probability of being accepted exceeds their cost. After failures, it
-// tries a single draft at growing intervals.
+// Adapts the number of drafts per batch to the rate at which they are accepted. A batch contains the drafts whose
+// estimated probability of being accepted exceeds their cost. If no draft is worth its cost, a single draft is tried at
+// intervals, which grow after each failure.
 class DraftPace {
  public:
   void restart();
-  // Returns how many drafts to evaluate, at most `most`, if each costs `cost` relative to the evaluation of a single
-  // token.
+  // Returns the number of drafts to evaluate, at most `max_length`. `cost` is the cost of one draft, relative to the
+  // evaluation of a single token.
   size_t length(float cost, size_t max_length);
-  // Records that `accepted` drafts of a batch were accepted and, if `rejected` is set, that a different token followed
-  // them.
+  // Records that the first `accepted` drafts of a batch were accepted. `rejected` is set if the draft after them was
+  // not.
   void report(size_t accepted, bool rejected);
 
  private:
@@ -60,17 +61,18 @@ class DraftPace {
   float rate_ = kFirstRate;  // estimated probability that a draft is accepted if all drafts before it were
   uint32_t pause_ = kFirstPause;
   uint32_t waited_ = 0;
-  bool is_too_costly_ = false;  // true if drafts would not be worth their cost even if all of them were accepted
+  // true if drafts do not pay even if all of them are accepted
+  bool is_too_costly_ = false;
 };
 
 // The n-gram pool of lookahead decoding (Fu et al. 2024, "Break the Sequential Dependency of LLM Inference Using
-// Lookahead Decoding"). It stores what the model predicted after rejected drafts, until the text reaches that point.
-// The pool is a hash table of fixed size that keeps the newest n-gram for each first token.
+// Lookahead Decoding"): what the model predicted after rejected drafts. An n-gram is drafted when the text reaches its
+// first token. The pool is a hash table of fixed size that keeps the newest n-gram per first token.
 class DraftPool {
  public:
   static constexpr size_t kMaxTokens = 6;
 
-  // Takes no memory if `used` is false.
+  // Reserves nothing if `used` is false.
   void layout(Arena& arena, bool used);
   void clear();
   // Adds a token and the tokens that follow it.
@@ -94,10 +96,10 @@ class DraftPool {
   Entry* entries_ = nullptr;
 };
 
-// The text with the drafts after it.
+// A copy of the stream's text, followed by the drafts.
 class DraftText {
  public:
-  // Takes no memory if `used` is false.
+  // Reserves nothing if `used` is false.
   void layout(Arena& arena, uint32_t context_tokens, bool used);
   // Starts with a text of at most context_tokens tokens and no drafts.
   void begin(const TokenHistory& text);
@@ -106,7 +108,8 @@ class DraftText {
   std::span<const int32_t> drafts() const { return text().subspan(known_count_); }
   void add(int32_t draft) { tokens_[count_++] = draft; }
   void truncate(size_t draft_count) { count_ = known_count_ + draft_count; }
-  // Returns the memory after the drafts, for a writer that then sets their number with truncate().
+  // Returns the free memory after the drafts. The caller writes drafts to it and then calls truncate() with their
+  // number.
   std::span<int32_t> space() { return {tokens_ + count_, known_count_ + KvSequence::kMaxDraftTokens - count_}; }
 
  private:
@@ -115,6 +118,7 @@ class DraftText {
   size_t count_ = 0;
 };
 
+// Proposes drafts, evaluates them in one batch with the pending token, and learns from each batch how many to propose.
 class Drafting {
  public:
   void layout(Arena& arena, uint32_t context_tokens, uint32_t draft_tokens);
@@ -130,20 +134,20 @@ class Drafting {
   // Stops using a drafting session, which is about to be destroyed.
   void drop_drafter();
 
-  // Evaluates the pending token together with drafts, unless it has already been evaluated as a draft of an earlier
-  // batch.
+  // Evaluates the pending token together with drafts. Does nothing if an earlier batch has evaluated this token as a
+  // draft.
   Status evaluate_ahead();
 
   const SpeculationInfo& info() const { return info_; }
   void reset_info() { info_ = {}; }
 
  private:
-  // Kinds of drafts, each with its own success rate. Lookups are divided by the number of tokens that matched.
+  // Kinds of drafts, each with its own DraftPace. Prompt lookup has three, by the length of the match.
   enum Kind { kShortMatch, kMatch, kLongMatch, kSession, kEarlyExit, kLookahead, kCallback, kKindCount };
 
   // An evaluated batch of drafts. Its first `forced` drafts were forced by the constraint.
   struct Batch {
-    size_t count = 0;  // 0 if there is none
+    size_t count = 0;  // 0 if no batch is open
     size_t forced = 0;
     size_t accepted = 0;
     Kind kind = kShortMatch;
@@ -175,7 +179,7 @@ class Drafting {
   DraftText text_;
   SamplerState sampler_state_;  // sampler state after the drafts
   Batch batch_;
-  // The model's predictions for the places after the next token. They come from rows whose drafts were rejected.
+  // The model's predictions for the tokens after the next one, taken from rows whose drafts were rejected.
   std::array<int32_t, KvSequence::kMaxDraftTokens> guesses_ = {};
   size_t guess_count_ = 0;
 };

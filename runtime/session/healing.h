@@ -13,6 +13,7 @@
 
 namespace sotto {
 
+// The text that healing removed from the end of the prompt, and how much of it the generated tokens have spelled.
 class Healing {
  public:
   static constexpr size_t kMaxTokens = 4;
@@ -34,13 +35,13 @@ class Healing {
   std::span<const char> bytes() const { return {bytes_.data(), size_}; }
   void restore(std::span<const char> bytes, uint64_t place);
 
-  // Returns how many of the `size` bytes of a token belong to the prompt.
+  // Returns how many bytes of a token of `size` bytes spell the removed text.
   size_t healed(size_t size) const { return std::min(size, size_ - done_); }
   void advance(size_t size) { done_ += healed(size); }
   // Starts again at `place`. The caller must then call advance() for each token after it.
   void restart() { done_ = 0; }
 
-  // Sets the bits of the tokens that begin with the remaining bytes, and of those that spell only the first of them.
+  // Sets the bits of the tokens that begin with the remaining bytes or that spell a prefix of them.
   void allow(const TokenizerView& tokenizer, uint64_t* words) const;
 
  private:

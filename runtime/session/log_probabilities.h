@@ -10,8 +10,8 @@
 
 namespace sotto {
 
-// The log softmax of a row of logits: ln p = l - max - ln sum exp(l - max). The sum is a double, added up in the order
-// of token ids.
+// The log softmax of a row of logits: ln p = l - max - ln sum exp(l - max). The sum is a double that adds the tokens in
+// the order of their ids.
 class LogProbabilities {
  public:
   LogProbabilities(const Kernels& kernels, std::span<const float> logits);

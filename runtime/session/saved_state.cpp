@@ -48,7 +48,7 @@ void write_state(const TokenState& state, ByteWriter* writer) {
   writer->put(static_cast<uint16_t>(state.flags & kKept));
 }
 
-// Marks the reader as failed if the state is not possible.
+// Reads the state of a token. Marks the reader as failed if a value is out of range.
 TokenState read_state(ByteReader* reader) {
   TokenState state;
   state.sampler.mirostat_mu = reader->get<float>();
@@ -120,7 +120,7 @@ struct SavedState::Header {
   }
 };
 
-// The counters of a stream that are not part of the KV sequence, and the sizes of the lists after them.
+// The counters of a stream that the KV sequence does not contain, and the sizes of the lists after them.
 struct SavedState::Counts {
   uint32_t has_pending = 0;
   int32_t pending = 0;
@@ -135,7 +135,7 @@ struct SavedState::Counts {
   uint32_t reject_newest = 0;
   int32_t end = 0;
 
-  // Returns whether these counters are possible.
+  // Reads the counters. Returns false if they contradict each other or the session's parameters.
   bool read(uint64_t evaluated_count, const SessionParams& params, uint32_t vocabulary, ByteReader* reader) {
     has_pending = reader->get<uint32_t>();
     pending = reader->get<int32_t>();
@@ -271,7 +271,7 @@ Status SavedState::restore(std::span<const uint8_t> bytes, Session* session, Err
   return Status::kOk;
 }
 
-// Reads the same bytes as read(), but only to verify them.
+// Verifies the values that read() restores, without changing the session.
 bool SavedState::verify(const Session& session, ByteReader* reader) {
   const TokenStream& stream = session.stream_;
   const uint32_t vocabulary = stream.model().config().vocabulary_size;

@@ -1,11 +1,11 @@
-// A saved session: its stream as portable bytes with a checksum. All numbers are little-endian, in this order:
+// The format of a saved session: portable bytes with a checksum. All numbers are little-endian, in this order:
 //   header: magic, version, size, the model's fingerprint, the session's configuration;
 //   KV sequence: tokens, positions, keys and values in use (runtime/transformer/kv_sequence_image.h);
-//   stream: the pending token, the start of the answer, token healing, buffered and rejected tokens, why the text ends,
-//   and for each token its state (sampler, withheld text);
+//   stream: the pending token, the start of the answer, token healing, buffered and rejected tokens, the stop that
+//     ended the text, and the state of each token (sampler, withheld text);
 //   XXH64 of all bytes before it.
-// The parameters of the sampler and the stops, the constraint, the guide and the timings are not saved. The random
-// numbers need no state, because they follow from the seed and the places of the tokens.
+// The format does not contain the parameters of the sampler and the stops, the constraint, the guide and the timings.
+// Random numbers need no state, because they are a function of the seed and the place of the token.
 #pragma once
 
 #include <cstddef>

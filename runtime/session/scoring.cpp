@@ -9,18 +9,18 @@
 namespace sotto {
 namespace {
 
-// Adds up the log probabilities of tokens, one batch after the other.
+// Adds up the log probabilities of tokens, batch by batch.
 class Scorer {
  public:
   Scorer(TokenStream* stream, const Cancellation& cancellation, float* log_probabilities, ScoreResult* score)
       : stream_(*stream), cancellation_(cancellation), log_probabilities_(log_probabilities), score_(*score) {}
 
-  // Computes ln p of the token that comes next, from the logits of the stream.
+  // Computes ln p of the next token from the logits of the stream.
   void score_next(int32_t token) {
     next_ = LogProbabilities(stream_.model().kernels(), stream_.kv().logits()).of(token);
   }
 
-  // Evaluates as many of the tokens as fit in one batch, and removes them from the list.
+  // Evaluates as many tokens as fit into one batch and removes them from the list.
   Status add_batch(std::span<const int32_t>* tokens) {
     KvSequence& kv = stream_.kv();
     size_t count;

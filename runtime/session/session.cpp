@@ -57,7 +57,6 @@ Status resolve(const Model& model, const SessionParams& given, SessionParams* pa
   return resolve_overflow(params, error);
 }
 
-// Lays out the memory of all parts.
 void layout(Arena& arena, const Model& model, const SessionParams& params, TokenStream& stream, Stops& stops,
             Decoder& decoder, Drafting& drafting, Beams& beams, Search& search) {
   stream.layout(arena, model, params);
@@ -93,7 +92,7 @@ Status check_partner(const Session& session, const Session& partner, const char*
 
 bool is_failure(Status status) { return static_cast<int32_t>(status) < 0; }
 
-// The callbacks through which a search uses the stops of the session.
+// Connects the callbacks of a search to the session's stops.
 struct SearchText {
   const Stops* stops;
   const TokenStream* stream;
@@ -321,7 +320,7 @@ void Session::reset() {
   decoder_.set_call_limit(UINT64_MAX);
 }
 
-// Begins an answer after `tokens`, which the function `evaluate` appends to the stream.
+// Begins an answer. `evaluate` must append `tokens` to the stream.
 template <typename Evaluate>
 Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate) {
   const uint32_t vocabulary = stream_.model().config().vocabulary_size;

@@ -1,11 +1,11 @@
-// A session generates text after a prompt. It lies in the caller's memory and connects the parts of this folder:
+// A session generates text after a prompt. It resides in memory of the caller and connects the parts of this directory:
 //   TokenStream   the tokens of prompt and answer, evaluation, rewind;
 //   Decoder       the next token: mask, logits, sample;
 //   TextOutput    text, stop strings, banned strings, token healing;
 //   Drafting      speculative decoding;
 //   Search        beams and parallel continuations (runtime/search);
 //   SavedState    saving, restoring and forking (a friend, saved_state.h).
-// The path of a token through them is described in README.md of this folder.
+// README.md follows one token through them.
 #pragma once
 
 #include <cstddef>
@@ -48,15 +48,15 @@ class Session {
   Status set_constraint(const TokenConstraint* constraint);
   // Sets the guide (see sotto_session_set_guide()). Null removes it.
   Status set_guide(Session* guide, const GuideParams& params, Error* error);
-  // Sets how drafts are made (see sotto_session_set_speculation()). Without sources, only the text that a constraint
+  // Sets the sources of drafts (see sotto_session_set_speculation()). Without sources, only text that a constraint
   // forces is drafted.
   Status set_speculation(const SpeculationParams& params, Error* error);
   const SpeculationInfo& speculation_info() const { return drafting_.info(); }
 
   void reset();
-  // Evaluates a prompt and begins an answer. Buffered tokens are rolled back. If that is impossible, they stay in the
-  // stream but are not emitted. If there are no tokens, the text continues, and only the counts of the answer start
-  // again.
+  // Evaluates a prompt and starts an answer. First tries to roll back buffered tokens; tokens that cannot be rolled
+  // back stay in the stream but are never emitted. Without tokens, continues the text and only restarts the counts of
+  // the answer.
   Status prefill(std::span<const int32_t> tokens);
   // Begins an empty stream with `count` rows of embeddings.
   Status prefill_embeddings(const float* embeddings, size_t count);
@@ -65,7 +65,7 @@ class Session {
   // Returns kOk and sets piece() to a token, or returns a stop and sets piece() to the withheld text.
   Status next();
   const Piece& piece() const { return piece_; }
-  // Limits the number of tokens that next() generates from now on, until the next prefill, set_limit() or generate().
+  // Limits the tokens that next() generates until the next prefill, set_limit() or generate().
   void set_limit(uint64_t max_tokens);
   // Calls prefill(), then next() until a stop, for at most max_tokens tokens.
   Status generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece, void* user_data);
@@ -123,7 +123,7 @@ class Session {
 
   alignas(kThreadPoolAlignment) uint8_t pool_memory_[kThreadPoolBytes];
   ThreadPool* pool_ = nullptr;
-  size_t memory_bytes_ = 0;  // of the caller's memory in use
+  size_t memory_bytes_ = 0;  // number of bytes of the caller's memory that are in use
   Cancellation cancellation_;
   Stops stops_;
   TokenStream stream_;

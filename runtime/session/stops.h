@@ -1,4 +1,5 @@
-// The settings that end a text or ban strings from it. They are copied from the caller and prepared for matching.
+// The conditions that end a text, and the strings that are banned from it. Stops copies them from the caller and
+// prepares them for matching.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ struct StopShape {
   size_t list_bytes = 0;
 };
 
-// Finds the strings of a list in a text that arrives byte by byte. The automaton lies in the caller's memory.
+// Finds the strings of a list in a text that arrives byte by byte. The automaton resides in memory of the caller.
 class StringMatcher {
  public:
   using Automaton = AhoCorasick<char, uint16_t>;

@@ -14,8 +14,8 @@ void TextStream::clear() {
   start_ = 0;
 }
 
-// Writes the whole characters of a token after the text and returns their size. Only the text that has not been taken
-// is stored.
+// Appends the complete characters of a token to the stored text and returns their size. Text that has been taken is
+// dropped first.
 size_t TextStream::write(std::span<const char> bytes, size_t healed) {
   // The capacity can be exceeded only if the saved state was forged.
   taken_ = std::max(taken_, mark_.end - std::min<uint64_t>(mark_.end, kCapacity - kTokenTextBytes));
@@ -64,7 +64,7 @@ void TextStream::replay(std::span<const char> bytes, size_t healed) {
 }
 
 void TextStream::cut(const TextMark& mark) {
-  // taken_ may be less than the end of the previous text, because a stop string cuts the text.
+  // A stop string cuts the text, so taken_ may be less than the end of the previous text.
   assert(mark.end >= taken_);
   mark_ = mark;
 }
@@ -166,7 +166,7 @@ void TextOutput::forget_stop(Status stop) {
 
 bool TextOutput::is_ready() const {
   if (end_ != Status::kOk) return true;
-  // The oldest token is certain if its text ends before all text that may belong to a banned string.
+  // The oldest token is certain if its text ends before any text that may belong to a banned string.
   return !buffer_.empty() && (buffer_.full() || buffer_[0].mark.end <= text_.bannable_from());
 }
 
@@ -207,7 +207,7 @@ Status TextOutput::emit(Piece* piece) {
   const BufferedToken& oldest = buffer_.pop();
   const uint64_t end = std::min(oldest.mark.end, text_.end());
   const auto text = text_.take(std::min(end, text_.withheld_from()));
-  // Stored with the token, so that a rewind to it withholds the same text.
+  // A rewind to this token withholds the same number of bytes again.
   stream_->states()[index].withheld = static_cast<uint16_t>(end - std::min(end, text_.taken()));
   emitted_mark_ = oldest.mark;
   rejected_.discard_before(index + 1);

@@ -1,11 +1,11 @@
 // The text of an answer between the decoder and the caller.
 //
 // TextStream turns the bytes of tokens into whole UTF-8 characters, and finds stop strings and banned strings even if
-// they span several tokens. Text that may be the beginning of a stop string is withheld until that is decided. Tokens
-// whose text may belong to a banned string are buffered. When a banned string is complete, the stream is rewound to the
-// token in which it begins, that token is rejected at its place, and another one is drawn. TextOutput combines both
-// with token healing and decides what the caller receives: emit() returns a token, and flush() returns the rest of the
-// text at a stop.
+// they span several tokens. It withholds text that may be the beginning of a stop string.
+//
+// TextOutput buffers tokens whose text may belong to a banned string. When a banned string is complete, it rewinds the
+// stream to the token in which the string begins, rejects that token at its place, and lets another one be drawn. It
+// also applies token healing. emit() returns the next token to the caller, and flush() the rest of the text at a stop.
 #pragma once
 
 #include <array>
@@ -53,10 +53,10 @@ class TextStream {
 
   const TextMark& mark() const { return mark_; }
   uint64_t end() const { return mark_.end; }
-  // Returns to an earlier state. Text that was taken since then is not taken again.
+  // Returns to an earlier state. Text after it that take() has already returned is not returned again.
   void cut(const TextMark& mark);
 
-  // Offset of the text that may be the beginning of a stop string or a banned string, or end() if there is none.
+  // Return the offset from which the text may be the beginning of a stop string or of a banned string, or end().
   uint64_t withheld_from() const { return end() - stops_->stop_strings().held(mark_.stop); }
   uint64_t bannable_from() const { return end() - stops_->banned_strings().held(mark_.ban); }
 
@@ -182,14 +182,13 @@ class TextOutput {
   uint64_t emitted_count() const { return stream_->token_count() - buffer_.size(); }
   // Rewinds the stream to the end of its emitted tokens. On failure, the buffered tokens stay.
   Status roll_back(Error* error = nullptr);
-  // Does the same if it is possible. Otherwise the buffered tokens stay and will be emitted as they were drawn.
+  // As roll_back(), but buffered tokens that cannot be rolled back stay and are emitted as they were drawn.
   void try_roll_back() { (void)roll_back(); }
-  // Prepares for a prompt: rolls back the buffered tokens. If that is impossible, they stay in the stream but are not
-  // emitted.
+  // Prepares for a prompt: rolls back the buffered tokens. Those that cannot be rolled back stay in the stream but are
+  // not emitted.
   void drop_buffered();
   Status rewind(uint64_t count);
-  // Computes the emitted and the buffered text again, after the stop strings, the banned strings or the stream have
-  // changed.
+  // Matches the emitted and the buffered text again, after the strings or the stream have changed.
   void rebuild();
 
   // Removes the last tokens of the prompt if their bytes are the beginning of a longer token (healing.h).
@@ -216,8 +215,8 @@ class TextOutput {
   TextMark emitted_mark_;  // state after the last emitted token
   TokenBuffer buffer_;
   RejectedTokens rejected_;
-  // Set when rejecting the token in which a banned string begins left no candidate. Until a token is emitted, the
-  // newest token is rejected instead.
+  // Set when rejecting the token in which a banned string begins left no candidate. The next rejection then takes the
+  // newest token instead, until a token is emitted.
   bool reject_newest_ = false;
   Status end_ = Status::kOk;  // the stop after the buffered tokens, or kOk
   Healing healing_;

@@ -120,7 +120,7 @@ Status TokenStream::constrain(int32_t token, size_t healed, TokenState* state) {
 }
 
 bool TokenStream::can_truncate(uint64_t count) const {
-  // Unless only the pending token is removed, the last remaining token becomes pending and must be evaluated again to
+  // Unless only the pending token is removed, the last remaining token becomes pending: it must be evaluated again to
   // obtain its logits.
   return count == 0 || count >= kv_.token_count() || kv_.can_rewind(count - 1);
 }

@@ -1,8 +1,8 @@
 // The tokens of a session's prompts and answers, and the state that must stay consistent with them.
 //
-// The newest token is pending: it is evaluated only when its successor is needed, together with drafts of what may
-// follow it. A ring of TokenStates stores what a rewind must restore for each token: flags and the sampler's state. The
-// constraint and the guide receive the generated tokens too, and rewind() rewinds them to the same place.
+// The newest token is pending: it is evaluated only when its successor is needed, in one batch with drafts. A ring of
+// TokenStates stores what a rewind must restore for each token: flags and the sampler's state. The constraint and the
+// guide receive the generated tokens too, and rewind() rewinds them to the same place.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +55,7 @@ struct TokenState {
   bool has(Flags flag) const { return (flags & flag) != 0; }
 };
 
-// A ring with the states of the newest tokens: as many as the KvSequence remembers.
+// A ring with the states of the newest tokens, as many as the KvSequence remembers.
 class TokenStates {
  public:
   void layout(Arena& arena, uint32_t context_tokens) {
@@ -72,7 +72,7 @@ class TokenStates {
   // Requires index >= begin().
   TokenState& operator[](uint64_t index) { return states_[index % capacity_]; }
   const TokenState& operator[](uint64_t index) const { return states_[index % capacity_]; }
-  // States before this index have been dropped.
+  // Returns the index of the oldest state that is stored.
   uint64_t begin() const { return begin_; }
   void drop_before(uint64_t index) { begin_ = index; }
   size_t capacity() const { return capacity_; }
@@ -115,7 +115,7 @@ class TokenStream {
   uint64_t answer_start() const { return answer_start_; }
   uint64_t generated_count() const { return token_count() - answer_start_; }
   uint64_t answer_ns() const;  // returns the time since the answer began
-  // Starts an answer after `count` tokens. Those from `first` on are a new part of the prompt.
+  // Starts an answer after `count` tokens. Tokens `first` ... `count` - 1 were added to the prompt by this call.
   void begin_answer(uint64_t first, uint64_t count, const SamplerState& sampler);
   // Finds the start of the answer to which the last token belongs, after a rewind.
   void find_answer_start();
@@ -140,9 +140,9 @@ class TokenStream {
   Status rewind(uint64_t count);
   void clear();
 
-  // Makes this stream, which drafts for another one, equal to the end of the other stream's text. `first` is the place
-  // of the first token of `text`. Tokens that are already equal stay evaluated. If the text exceeds the context, only
-  // its newer half is used.
+  // Used by draft sessions: makes this stream end with `text`, the end of the other session's text, whose first token
+  // has index `first`. The common prefix is not evaluated again. If the text exceeds the context, keeps only its newer
+  // half.
   Status mirror(std::span<const int32_t> text, uint64_t first, Cancellation* cancellation);
 
   const TokenConstraint& constraint() const { return constraint_; }
@@ -170,7 +170,7 @@ class TokenStream {
   int32_t pending_ = 0;
   uint64_t answer_start_ = 0;
   uint64_t answer_begin_ns_ = 0;
-  uint64_t mirrored_from_ = 0;  // place in the followed stream of this stream's first token
+  uint64_t mirrored_from_ = 0;  // place of this stream's first token in the mirrored stream
 
   TokenConstraint constraint_;
   uint64_t constrained_count_ = 0;  // number of tokens that the constraint has accepted, completely or in part
