@@ -116,7 +116,8 @@ void Candidates::begin(const Kernels& kernels, std::span<const float> logits, co
   changed();
 }
 
-// Drops everything that was computed from the set. The logits may still be written until the next call of a member.
+// Forgets the values that were computed from the set. Callers may still write logits until they call another member,
+// because these values are computed on demand.
 void Candidates::changed() {
   has_max_ = false;
   has_weights_ = false;
@@ -161,8 +162,8 @@ void Candidates::rewrite(LogitsFunction function, void* user_data) {
   }
 }
 
-// Divides the logits by the pending temperature. The factor is limited so that no finite logit becomes infinite and the
-// order of the tokens does not change.
+// Moves the logits into the sampler's memory and carries out the pending division by the temperature. Limits the factor
+// 1/T so that no finite logit becomes infinite: infinities would change the order of the tokens.
 void Candidates::own_logits() {
   assert(!is_draw_restricted());
   if (inverse_temperature_ != 1.0f) {
@@ -235,9 +236,9 @@ size_t Candidates::keep_part(const float* values, float floor, size_t first, siz
                                     static_cast<int32_t>(first), count, own_logits_ + kept, own_ids_ + kept);
 }
 
-// Returns whether a truncation may leave the tokens where they are and only restrict the draw. That is cheaper if many
-// tokens stay, because moving them would require computing their weights again. `min_weight` is the smallest weight
-// that stays.
+// Returns whether a truncation should restrict the draw instead of moving the remaining tokens together. That is
+// cheaper if many tokens remain, because their weights need not be computed again. `min_weight` is the smallest weight
+// that remains.
 bool Candidates::can_restrict_draw(float min_weight) {
   assert(!is_draw_restricted());
   constexpr double kFew = 0.125;

@@ -2,7 +2,8 @@
 // index is therefore always the lowest id.
 //
 // At first the set is the caller's whole array, which is neither read nor copied. The first stage that changes logits
-// or drops tokens moves the set into the sampler's own memory. Dividing by a temperature only records the divisor.
+// or drops tokens moves the set into the sampler's own memory. A temperature is only recorded: until a stage changes
+// logits, only the weights take it into account.
 //
 // The weight of a token is its unnormalized probability, exp((l - max) / T), so the largest weight is 1. Weights are
 // summed exactly, as fixed-point integers (to_fixed in kernels/math.h), so no sum depends on the order of its terms.
@@ -37,9 +38,9 @@ class TokenWeights {
   void layout(Arena& arena, size_t vocabulary_size);
   // Computes exp((l - max) / T) for each logit l. `max` is the largest logit and must be greater than -infinity.
   void compute(const Kernels& kernels, std::span<const float> logits, float max, float inverse_temperature);
-  // Restricts the sum, and thus the draws, to some tokens without changing the weights of the others. The tokens are
-  // those with values[i] >= floor if i < end, and those with values[i] > floor otherwise. `values` must not change
-  // until the next call of compute().
+  // Restricts the sum and the draws to some of the tokens, whose weights do not change: those with values[i] >= floor
+  // for i < end, and those with values[i] > floor for i >= end. The two cases cut between equal values. `values` must
+  // not change until the next compute().
   void restrict_to(const Kernels& kernels, const float* values, float floor, size_t end);
   bool is_restricted() const { return values_ != nullptr; }
 
@@ -90,17 +91,17 @@ class Candidates {
   // Lets `function` change the logits of the whole vocabulary. Tokens that are not in the set have -infinity and stay
   // out of it. NaN becomes -infinity.
   void rewrite(LogitsFunction function, void* user_data);
-  // Divides the logits by T > 0. The division is lazy: until a stage changes logits, only the weights take it into
-  // account.
+  // Divides the logits by T > 0. The division is lazy: it is carried out when a stage changes logits.
   void divide_by(float temperature);
   float inverse_temperature() const { return inverse_temperature_; }
 
-  // This member and the others up to draw() require max() > kLowest. Returns the weights by index, which are valid
-  // until the set or the temperature changes.
+  // The members from here to draw() require max() > kLowest.
+  //
+  // Returns the weights, indexed like the tokens. They are valid until the set or the temperature changes.
   const float* weights();
   uint64_t total_fixed();
   double total() { return static_cast<double>(total_fixed()) * 0x1p-40; }
-  // Returns the same array to be overwritten. The next call of weights() computes the weights again.
+  // Returns the array of weights() as scratch memory. The next call of weights() computes the weights again.
   float* overwritable_weights();
   // Returns (max - l) / T = -ln weight, or NaN if the logit is NaN.
   float gap(size_t index) {
@@ -112,17 +113,17 @@ class Candidates {
   // Draws by inversion: returns the first index at which the sum of weights exceeds `random` / 2^64 of the total.
   size_t draw(uint64_t random);
 
-  // The following are truncations. At least one token must stay.
+  // Truncations, which must leave at least one token:
   void keep_up_to(uint64_t key);  // keeps a prefix of the sorted order
   void keep_from_logit(float floor);
   void keep_from_weight(float floor);
   template <typename Stays>
   void keep_if(Stays stays);  // stays(index) returns bool
-  // Keeps the members of `tokens` (ascending, distinct) that are in the set and returns true. If none of them is, keeps
+  // Keeps the members of `tokens` (ascending, distinct) that are in the set, and returns true. If there are none, keeps
   // all tokens and returns false.
   bool keep_tokens(std::span<const int32_t> tokens);
-  // Allows the next truncation to restrict draw() instead of moving the tokens. After that truncation, the only calls
-  // allowed are draw(), and id() and log_probability() of the drawn index.
+  // Promises that after the next truncation only draw() is called, and then id() and log_probability() of the drawn
+  // index. The truncation may then restrict the draw instead of moving tokens.
   void draw_after_truncation() { draws_next_ = true; }
 
   // Returns the ranking of the logits, which is valid until the logits or the set change. Stages may also use its
@@ -145,7 +146,7 @@ class Candidates {
   const int32_t* ids_ = nullptr;  // null if index and id are the same
   float inverse_temperature_ = 1.0f;
   bool draws_next_ = false;
-  // Values computed from the set when they are first needed.
+  // Values computed from the set on demand.
   float max_ = kLowest;
   bool has_max_ = false;
   bool has_weights_ = false;
@@ -174,7 +175,7 @@ void Candidates::keep_if(Stays stays) {
   for (size_t i = 0; i < count_; ++i) {
     const bool kept_too = stays(i);
     const float logit = logits_[i];
-    // Every token is written, but counted only if it stays, because a branch would be mispredicted too often.
+    // Every token is written, but counted only if it stays: a branch would be mispredicted too often.
     own_ids_[kept] = id(i);
     own_logits_[kept] = logit;
     kept += kept_too ? 1 : 0;

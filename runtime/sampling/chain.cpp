@@ -75,18 +75,18 @@ void run_xtc(Candidates& candidates, const StageInput& input) {
   xtc(candidates, input.params.xtc_threshold, input.params.min_keep);
 }
 
-// Effects of a stage beyond truncation.
+// Effects of a stage, in addition to dropping unlikely tokens.
 enum Effect : uint8_t {
   kTruncates = 0,
   kReorders = 1,                  // may change which token is the most likely one
   kReweighs = 2 | kReorders,      // changes logits because of the text, and drops no tokens
   kBansTokens = 4 | kReweighs,    // may ban every token
-  kConstrains = 8 | kBansTokens,  // the same, with bans that other bans do not lift
+  kConstrains = 8 | kBansTokens,  // like kBansTokens, but these bans are lifted last (Chain::Skip)
 };
 
 using StageFunction = void (*)(Candidates&, const StageInput&);
 
-// Returns null for a stage that is not part of a build with SOTTO_WITH_SAMPLERS=basic.
+// Returns `function`, or null in a build with SOTTO_WITH_SAMPLERS=basic.
 constexpr StageFunction optional_stage(StageFunction function) { return kHasAllSamplers ? function : nullptr; }
 
 struct Stage {

@@ -14,8 +14,8 @@
 
 namespace sotto {
 
-// SOTTO_WITH_SAMPLERS=full builds all stages and selections, not only the basic ones. The linker drops functions that
-// are never called.
+// True in a build with SOTTO_WITH_SAMPLERS=full. Otherwise the build has only the basic stages and selections, and the
+// linker drops the functions of the others.
 inline constexpr bool kHasAllSamplers = SOTTO_HAS_ALL_SAMPLERS != 0;
 
 class BreakerSet;
@@ -61,19 +61,20 @@ inline bool is_greedy(const SamplerParams& params) {
 
 class Chain {
  public:
-  // Stages that run() skips.
+  // Kinds of stages that run() skips.
   struct Skip {
     bool bans = false;         // stages that ban tokens, except constraints
     bool constraints = false;  // stages of allowed and suppressed tokens and bad words
     bool truncations = false;  // all stages except those that change logits because of the text
   };
 
-  // Makes the chain for `params`, which must have passed check_stages().
+  // Builds the chain for `params`, which must have passed check_stages().
   static Chain make(const SamplerParams& params);
 
   std::span<const StageKind> stages() const { return {stages_.data(), count_}; }
   bool can_ban() const;
-  // Runs the stages of the chain except those in `skip`. `draws` promises that only Candidates::draw() follows.
+  // Runs the stages of the chain except those in `skip`. `draws` may be set if only Candidates::draw() is called
+  // afterwards.
   void run(Candidates& candidates, const StageInput& input, Skip skip, bool draws) const;
 
  private:

@@ -1,6 +1,6 @@
-// The facts about the history that the repetition stages use: the tokens in reverse order, the earlier occurrences of
-// its end, and the weights of the penalty window. Each is computed at most once per token, when it is first needed.
-// This class also measures how repetitive a text is.
+// Statistics of the history for the stages against repetition: the tokens in reverse order, the earlier occurrences of
+// the last tokens, and the weights of the penalty window. Each is computed at most once per token, on demand. Also
+// measures how repetitive a text is.
 #pragma once
 
 #include <bit>
@@ -51,14 +51,14 @@ class PastTokens {
   // Starts with the history before a token. The history must not change until the next call.
   void begin(const SampleInput& input, bool penalize_prompt);
 
-  // Returns how many tokens a window contains. A window ends at the capacity and, if the prompt does not count, at the
-  // start of the answer.
+  // Returns the number of tokens in a window of the newest `window` tokens. It is less than `window` if the history is
+  // shorter, beyond the capacity, or if the prompt does not count.
   size_t reach(size_t window) const;
   // Returns how many of the tokens were generated. These are the newest ones.
   size_t generated_count() const { return generated_count_; }
   const TokenHistory& history() const { return history_; }
 
-  // Returns the tokens, newest first.
+  // Returns the tokens of the history, newest first.
   std::span<const int32_t> reversed();
 
   // Returns the Z-array of reversed() (Gusfield 1997), in linear time. Element k > 0 is the length of the longest
@@ -72,7 +72,7 @@ class PastTokens {
   // warpers.py). With slope 0 all weights are 1.
   std::span<const PastToken> weigh(uint32_t window, float slope);
 
-  // Gives the table to a stage for its own use. The next call of weigh() computes its entries again.
+  // Lends the table to a stage. The next call of weigh() computes its entries again.
   TokenTable& table() {
     weighed_ = false;
     return table_;
@@ -92,8 +92,8 @@ class PastTokens {
 };
 
 // Returns how repetitive the newest n <= SamplerParams::kMaxGuardWindow tokens of a window are, from 0 (no repetition)
-// to 1 (nothing else). This is the mean of three measures:
-//   max(0, 1 - 2 d / n) for d distinct tokens, because in any text half of the tokens occur twice;
+// to 1 (nothing else), as the mean of three measures:
+//   max(0, 1 - 2 d / n) for d distinct tokens, because ordinary text repeats about half of its tokens;
 //   1 - b / (n - 1) for b distinct bigrams;
 //   min(1, 2 s / n) for the length s of the longest suffix that also occurs earlier.
 // The result is 0 for n < 8. Uses only the stack.

@@ -101,9 +101,10 @@ std::span<uint64_t> Ranking::keys_from(float floor) {
   return {keys_, count_};
 }
 
-// Estimates two logits between which the border lies: the point at which the weights, from the largest logit down, sum
-// to `target`. The estimate comes from an evenly spaced sample and allows three standard deviations to either side. It
-// compares squares, because a square root per bucket would cost more than the sums.
+// Estimates an interval of logits that contains the border: the logit at which the weights, summed from the largest
+// logit down, reach `target`. The interval extends three standard deviations to either side of the estimate from an
+// evenly spaced sample. Variances are compared instead of deviations, because a square root per bucket would cost more
+// than the sums.
 [[gnu::noinline]] Ranking::LogitRange Ranking::estimate_border(const float* weights, uint64_t total,
                                                                uint64_t target) const {
   struct Bucket {
@@ -137,7 +138,7 @@ std::span<uint64_t> Ranking::keys_from(float floor) {
   // The variance of a sum over the sample is estimated by the sum of the squares.
   double all_squares = 0;
   for (const Bucket& bucket : buckets) all_squares += static_cast<double>(bucket.squares);
-  // The total is known, so the sum above the top of a bucket determines the sum below it. The estimate uses the one
+  // The total is known, so the sum above a bucket's top also determines the sum below it. The estimate uses the one
   // with the smaller deviation.
   const double scale = 0x1p-40 * static_cast<double>(sampled) / static_cast<double>(count_);
   const double all = scale * static_cast<double>(total);
@@ -152,7 +153,7 @@ std::span<uint64_t> Ranking::keys_from(float floor) {
     const bool uses_below = below_squares <= all_squares - below_squares;
     const double variance = 9 * std::max(0.0, std::min(below_squares, all_squares - below_squares));
     const double sum = uses_below ? below : above;
-    if (!(sum > 0 && sum * sum > variance)) continue;  // the sum is less than three standard deviations
+    if (!(sum > 0 && sum * sum > variance)) continue;  // less than three standard deviations
     const double distance = below_wanted - (uses_below ? below : all - above);
     const float top = highest - static_cast<float>(bucket) * width;
     if (distance >= 0 && distance * distance >= variance) range.floor = top;
@@ -164,8 +165,8 @@ std::span<uint64_t> Ranking::keys_from(float floor) {
   return range;
 }
 
-// Checks whether the border is among the tokens with this logit, and returns its key if so. Otherwise removes these
-// tokens, and those on the far side of them, from the range that contains the border, and returns kNoKey.
+// Returns the border's key if the border has this logit. Otherwise removes this logit, and all logits on the other side
+// of it, from the range that contains the border, and returns kNoKey.
 uint64_t Ranking::find_among_equals(float logit, const float* weights, uint64_t target, LogitRange* range) {
   if (!(logit > kLowest && logit < std::numeric_limits<float>::infinity())) return kNoKey;
   const CollectedSum equal = sum_and_collect({logit, next_above(logit)}, weights);
@@ -195,9 +196,9 @@ uint64_t Ranking::select(std::span<uint64_t> keys, const float* weights, uint64_
   return *place;
 }
 
-// Returns the key at which the sum of weights in sorted order reaches `target`. A sample estimates an interval of
-// logits that contains it, one pass sums the weights above the interval and collects the tokens in it, and a weighted
-// selection among these finds it. If `weights` is null, every weight is 1.
+// Returns the key at which the sum of weights in sorted order reaches `target`. If `weights` is null, every weight is
+// 1. A sample estimates an interval of logits that contains the border, one pass sums the weights above it and collects
+// the tokens in it, and a weighted selection finds the border among these tokens.
 uint64_t Ranking::find_border(const float* weights, uint64_t total, uint64_t target) {
   constexpr size_t kMany = 8192;
   constexpr int kRounds = 8;
@@ -209,7 +210,7 @@ uint64_t Ranking::find_border(const float* weights, uint64_t total, uint64_t tar
         range = {range.ceiling, kNoCeiling};
         found = sum_and_collect(range, weights);
       }
-      // There are usually this many only if they have the same logit.
+      // Usually more than kMany tokens remain only if many logits are equal.
       for (int round = 0; round < kRounds && found.collected > kMany; ++round) {
         const float middle = logits_[indices()[found.collected / 2]];
         const uint64_t key = find_among_equals(middle, weights, target, &range);

@@ -1,10 +1,9 @@
-// Finds places in the sorted order of logits without sorting them.
+// Finds tokens by their rank in the sorted order of logits, without sorting.
 //
-// The sorted order is descending logit, then ascending index. A sort_key stands for the place of a token in it. A
-// truncation needs the key at which a sum over the sorted order reaches a target. Ranking::find_prefix() and
-// key_of_rank() first estimate, from a sample, an interval of logits that contains that key. One vectorized pass then
-// sums the weights above the interval, and a weighted selection (select_by_sum) finds the key among the few tokens in
-// it.
+// The sorted order is descending logit, then ascending index; sort_key() encodes it as an integer. A truncation needs
+// the key at which a sum over the sorted order reaches a target. Ranking::find_prefix() and key_of_rank() first
+// estimate, from a sample, an interval of logits that contains that key. One vectorized pass then sums the weights
+// above the interval, and a weighted selection (select_by_sum) finds the key among the few tokens in it.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +23,7 @@ inline constexpr int kBucketBits = 10;
 inline constexpr size_t kBucketCount = size_t{1} << kBucketBits;
 inline constexpr uint64_t kNoKey = UINT64_MAX;
 
-// Returns a key for sorting: ascending keys are in the sorted order. The low half of a key is the index. NaN counts as
+// Returns the sort key of a token: ascending keys give the sorted order. The low half is the index. NaN counts as
 // -infinity, and -0 as 0.
 inline uint64_t sort_key(float logit, size_t index) {
   const float value = logit != logit ? -std::numeric_limits<float>::infinity() : logit + 0.0f;
@@ -34,7 +33,7 @@ inline uint64_t sort_key(float logit, size_t index) {
   return uint64_t{descending} << 32 | static_cast<uint32_t>(index);
 }
 
-// Returns the index of a token among the candidates, which is the low half of its key.
+// Returns the index of a token among the candidates from its key.
 inline size_t key_index(uint64_t key) { return static_cast<uint32_t>(key); }
 
 // The smallest and the largest of several keys.
@@ -61,13 +60,13 @@ inline KeyRange range_of(std::span<const uint64_t> keys) {
   return {*std::min_element(min, min + kChains), *std::max_element(max, max + kChains)};
 }
 
-// Weighted selection: finds where the running sum over a sorted sequence reaches a target, without sorting the
-// sequence. Each round divides the range of the keys into buckets, sums the measure over each bucket, and continues in
-// the bucket in which the target is reached. This is a radix selection, or a quickselect with 1,024 pivots.
+// Finds where the running sum over a sorted sequence reaches a target, without sorting the sequence (weighted
+// selection). Each round divides the range of the keys into buckets, sums the measure over each bucket, and continues
+// in the bucket in which the target is reached. This is a radix selection, or a quickselect with 1,024 pivots.
 //
-// Returns the key at which the sum of measure(key_index(key)), over the keys in ascending order, reaches `target`,
-// which must be at least 1, or kNoKey if it never does. The high half of a key determines its order, so keys with equal
-// high halves must already be in ascending order. Permutes the keys. `sums` is scratch memory for kBucketCount sums.
+// Returns the key at which the sum of measure(key_index(key)), over the keys in ascending order, reaches `target` >= 1,
+// or kNoKey if it never does. Only the high half of a key determines the order, so keys with equal high halves must
+// already be in ascending order. Permutes the keys. `sums` is scratch memory for kBucketCount sums.
 template <typename Measure>
 uint64_t select_by_sum(std::span<uint64_t> keys, Measure measure, uint64_t target, uint64_t* sums) {
   constexpr size_t kSorted = 128;
@@ -99,28 +98,29 @@ uint64_t select_by_sum(std::span<uint64_t> keys, Measure measure, uint64_t targe
   return kNoKey;
 }
 
-// Ranks an array of logits. What it has computed about them is kept until the next set().
+// Finds ranks and prefixes in the sorted order of an array of logits. Intermediate results are kept until the next
+// set().
 class Ranking {
  public:
   // Lays out the working memory.
   void layout(Arena& arena, size_t vocabulary_size);
 
-  // Sets the logits. From the first call of another member on, they must not change until the next set().
+  // Sets the logits, which must not change between the first call of another member and the next set().
   void set(const Kernels& kernels, std::span<const float> logits);
 
   float max();
   // Returns the index of the first token of the sorted order.
   size_t argmax() const;
-  // Returns the key of the token at place `rank` of the sorted order, from 1 to logits.size().
+  // Returns the key of the token with rank `rank` in the sorted order, from 1 to logits.size().
   uint64_t key_of_rank(size_t rank);
   // Returns the key of the last token in the shortest prefix of the sorted order whose weights sum to at least
   // `target`, which is from 1 to `total`. `weights` must increase with the logits; `total` is their sum in fixed point.
   uint64_t find_prefix(const float* weights, uint64_t total, uint64_t target);
-  // Returns a number that at least `k` logits reach, or -infinity if `k` is too large for that. It is a lower bound
-  // that is fast to find.
+  // Returns a fast lower bound of the k-th largest logit, the k-th largest maximum of a block, or -infinity if there
+  // are fewer than k blocks.
   float lower_bound_of_rank(size_t k);
 
-  // Keys in scratch(). They are valid until the next call of a member that returns keys.
+  // Return keys in scratch(), valid until the next call of a member that returns keys.
   std::span<uint64_t> keys_from(float floor);      // of the tokens that reach `floor`, in order of the index
   std::span<uint64_t> sorted_prefix(size_t size);  // of the first `size` tokens, sorted
 

@@ -48,15 +48,15 @@ class TokenHistory {
 // The input of one sampling step, apart from the logits.
 struct SampleInput {
   TokenHistory history;  // the prompt and the sequence so far, or their newest tokens
-  // Number of tokens in the sequence. It is also the position in the stream of random numbers, so a session that was
-  // rolled back draws the same numbers again.
+  // Number of tokens in the sequence. It selects the random number of the draw, so a session that was rolled back draws
+  // the same numbers again.
   uint64_t draw = 0;
   uint32_t sequence = 0;         // number of the sequence in a search; 0 for the session's own
   uint64_t generated_count = 0;  // number of generated tokens at the end of the history
   uint64_t token_limit = 0;      // number of generated tokens after which the text ends; 0 if it is not known
 };
 
-// The state of selections. A session stores it for each token, so that it can be rolled back.
+// The state of selections. A session stores it per token, so that it can be rolled back.
 struct SamplerState {
   float mirostat_mu = 0;      // in bits
   float adaptive_sum = 0;     // decayed sum of past probabilities

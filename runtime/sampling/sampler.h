@@ -28,10 +28,14 @@ struct SampledToken {
   float sampled_log_probability;
 };
 
-// The mask must allow at least one token, and the sampled token is always allowed. If the stages ban every allowed
-// token, the stages that ban tokens are skipped for this step, but allowed and suppressed tokens and bad words hold
-// unless they contradict each other. NaN counts as -infinity. If all logits are -infinity,
-// the lowest allowed id is selected. If some are +infinity, these tokens are equally likely and no others are drawn.
+// Selects tokens with the parameters of the last set_params(). The mask must allow at least one token, and the selected
+// token is always one that it allows.
+//
+// If the stages ban every token that the mask allows, the stages that ban are skipped, except allowed tokens,
+// suppressed tokens and bad words. If these exclude every such token by themselves, they are skipped too.
+//
+// NaN counts as -infinity. If all logits are -infinity, the lowest allowed id is selected. If some are +infinity, these
+// tokens are equally likely and no others are drawn.
 class Sampler {
  public:
   // Returns the number of bytes of working memory, which is a multiple of 64. `list_bytes` is the capacity for copies
@@ -79,6 +83,7 @@ class Sampler {
   BreakerSet breakers_;
 };
 
+// A sampler for the logits of any runtime.
 class StandaloneSampler {
  public:
   static Status memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* size, Error* error);

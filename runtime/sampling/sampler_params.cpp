@@ -95,7 +95,7 @@ Status reject_token(const char* name, uint64_t index, int32_t token, const Sampl
               " is not in the vocabulary of ", uint64_t{shape.vocabulary_size});
 }
 
-// `index` is the number of the sequence, which messages about its tokens contain as well.
+// Checks the tokens of one sequence. `index` is the number of the sequence in messages.
 Status check_sequence(const char* name, uint64_t index, std::span<const int32_t> tokens, const SamplerShape& shape,
                       Error* error) {
   if (tokens.empty()) {

@@ -27,15 +27,16 @@ void ban_bad_words(Candidates& candidates, std::span<const TokenList> words, con
 // the history.
 void ban_repeated_ngrams(Candidates& candidates, PastTokens& past, uint32_t n);
 
-// If a token is forced at this position of the answer, keeps only that token, with l = 0, provided that it is a
-// candidate. The forced token is the next one of `prefix`, or `last_token` at the token limit.
+// Forces a token if this position of the answer has one, the next token of `prefix`, or `last_token` at the token
+// limit: keeps only this token, with l = 0. Does nothing if the token is not a candidate.
 void force(Candidates& candidates, const SampleInput& input, std::span<const int32_t> prefix, int32_t last_token);
 
 // Returns whether the text ends with `tokens` without their last one.
 bool completes(const TokenHistory& history, std::span<const int32_t> tokens);
 
-// The stages below add to logits. The sum of infinities of opposite signs is NaN, which counts as -infinity. This stage
-// adds the bias of each entry to its token.
+// The stages below add to logits. The sum of infinities of opposite signs is NaN, which counts as -infinity.
+//
+// Adds the bias of each entry to its token.
 void add_bias(Candidates& candidates, std::span<const TokenBias> biases);
 
 // Adds the bias of each sequence to its last token if the text ends with the other tokens of the sequence.

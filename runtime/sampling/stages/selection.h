@@ -35,16 +35,18 @@ size_t select_gumbel(Candidates& candidates, uint64_t seed);
 // If every logit is -infinity, returns the lowest id.
 size_t select_multinomial(Candidates& candidates, uint64_t random);
 
-// Parameters of Mirostat (Basu et al. 2021), which keeps the surprise of the selected tokens near tau bits. It does so
-// by truncating the distribution at a threshold, the state mu.
+// Parameters of Mirostat (Basu et al. 2021). It keeps the surprise of the selected tokens near tau bits by truncating
+// the distribution at the threshold mu, which is part of the state.
 struct MirostatParams {
   float tau;
   float eta;
   uint32_t m;
 };
 
-// Version 1 keeps the k = ((s - 1) 2^mu / (1 - N^(1-s)))^(1/s) most likely tokens, where s is the exponent of Zipf's
-// law, fitted to the m most likely tokens: s = sum t b / sum t^2 with t_i = ln((i+1)/i) and b_i = ln(p_i / p_i+1).
+// Version 1 keeps the k most likely of N tokens:
+//   k = ((s - 1) 2^mu / (1 - N^(1-s)))^(1/s).
+// s is the exponent of Zipf's law, fitted to the m most likely tokens:
+//   s = sum t_i b_i / sum t_i^2, where t_i = ln((i+1)/i) and b_i = ln(p_i / p_i+1).
 void cut_mirostat(Candidates& candidates, uint32_t m, float mu);
 
 // Version 2 keeps the tokens whose surprise -log2 p is at most mu.
@@ -53,9 +55,10 @@ void cut_mirostat_v2(Candidates& candidates, float mu);
 // Returns mu - eta (S - tau), where S is the surprise of the selected token in the distribution after the cut.
 float next_mu(Candidates& candidates, size_t picked, const MirostatParams& params, float mu);
 
-// Adaptive-p (MrJackSpade 2025, as in llama.cpp) prefers tokens whose probability is near a goal. The goal moves so
-// that the mean probability of the selected tokens stays at the target. This function initializes the mean to the
-// target.
+// Adaptive-p (MrJackSpade 2025, as in llama.cpp) prefers tokens whose probability is near a goal. It moves the goal so
+// that the mean probability of the selected tokens stays at the target.
+//
+// Initializes the mean to the target.
 void begin_adaptive(float target, float decay, SamplerState* state);
 
 // Replaces l by 5 - 10 x^2 / (1 + x) with x = |p - goal| / 0.3, where the goal is 2 target - mean, limited to 0 ... 1.

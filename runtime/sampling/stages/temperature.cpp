@@ -20,7 +20,7 @@ float dynamic_temperature(Candidates& candidates, float t, float range, float ex
   const double minimum = std::max(0.0, static_cast<double>(t) - static_cast<double>(range));
   const double maximum = static_cast<double>(t) + static_cast<double>(range);
   const double evenness = entropy(candidates) / ln(static_cast<double>(drawable));
-  // Rounding may have moved it out of the interval from 0 to 1.
+  // Rounding may have moved the ratio out of [0, 1].
   const double relative = std::clamp(evenness, 0.0, 1.0);
   const double power = relative > 0 ? power_of(relative, static_cast<double>(exponent)) : exponent > 0 ? 0.0 : 1.0;
   return static_cast<float>(minimum + (maximum - minimum) * power);

@@ -1,6 +1,6 @@
 // Stages that drop unlikely tokens. Among equal logits, the lower id counts as the more likely one. Probabilities p are
 // normalized over the remaining tokens, and H is their entropy. Every stage keeps at least `min_keep` tokens (1 or
-// more), or all tokens if there are fewer. "off" names the parameter value that disables a stage.
+// more), or all tokens if there are fewer. "off" is the parameter value that disables the stage.
 #pragma once
 
 #include <cstddef>

@@ -74,8 +74,8 @@ constexpr uint32_t kWordBits = 32;
 constexpr float kMinPart = 0x1p-64f;
 constexpr double kMinFactor = 0x1p-60;
 
-// The factors by which several rounds multiply the probability of a token. They depend on the pattern of the token's g,
-// whose lowest bit belongs to the first round: low[pattern % 32] * high[pattern / 32].
+// The factor by which several rounds multiply the probability of a token. It depends only on the pattern of the token's
+// g in these rounds, first round in the lowest bit: low[pattern % 32] * high[pattern / 32].
 struct Factors {
   static constexpr uint32_t kLowBits = 5;
   float low[1 << kLowBits];
@@ -83,7 +83,7 @@ struct Factors {
 };
 
 // Computes the `count` sums after a round, each from two sums before it; input and output may be the same array.
-// `added` receives the sums over every fourth element.
+// `added` receives four partial totals of the result.
 [[gnu::noinline]] void fold_sums(const double* sums, size_t count, double q, double* folded, double (&added)[4]) {
   const auto fold = [=](size_t g) { return sums[2 * g] * (1 - q) + sums[2 * g + 1] * (2 - q); };
   std::fill_n(added, 4, 0.0);
@@ -100,8 +100,8 @@ struct Factors {
   }
 }
 
-// Returns the factors of `bits` rounds. `sums` contains the unnormalized probabilities by pattern, and each round
-// combines pairs of them by its bit. `scratch` is memory of the same size; scratch[0] receives the final total.
+// Returns the factors of `bits` rounds. `sums` contains the unnormalized probabilities by pattern; each round combines
+// pairs of them by its bit. `scratch` has the same size, and scratch[0] receives the final total.
 Factors play_rounds(const double* sums, uint32_t bits, double* scratch) {
   double products[2][1 << Factors::kLowBits] = {{1}, {1}};
   double added[4] = {};
@@ -126,8 +126,8 @@ Factors play_rounds(const double* sums, uint32_t bits, double* scratch) {
 }
 
 // Plays the rounds for all tokens at the same time, several layers per pass over the tokens. The factors of the last
-// pass need not be multiplied in: the draw first selects a pattern of those layers, and then one of the tokens that
-// have it.
+// pass are never multiplied in: the draw first selects a pattern of its layers, and then one of the tokens with that
+// pattern.
 class Tournament {
  public:
   // Uses the candidates' weights and scratch memory.
@@ -161,7 +161,7 @@ class Tournament {
       if (before + part(g) > target) return draw_of(g, (target - before) / factor(g));
       before += part(g);
     }
-    // Rounding has kept the sum from exceeding the target.
+    // Rounding kept the sum from exceeding the target.
     return draw_of(likely, std::numeric_limits<double>::infinity());
   }
 
@@ -246,8 +246,8 @@ uint32_t green_threshold(float gamma) {
 }
 
 uint64_t green_word(uint64_t seed, uint32_t threshold, uint64_t block) {
-  // Compares 64 numbers with the threshold at the same time, from the lowest bit up. Bits below the lowest set bit of
-  // the threshold have no influence.
+  // Compares the 64 numbers with the threshold in parallel, from the lowest bit up. Bits below the threshold's lowest
+  // set bit have no influence.
   uint64_t less = 0;
   for (uint32_t bit = static_cast<uint32_t>(std::countr_zero(threshold)); bit < 24; ++bit) {
     const uint64_t word = split_mix(seed, 24 * block + (23 - bit));

@@ -1,14 +1,14 @@
-// Watermarks mark text so that someone who knows the key can distinguish it from other text; README.md of this folder
-// explains how. The hashes below are a specification, so that a detector can be written elsewhere.
+// Watermarks mark text so that someone who knows the key can distinguish it from other text (README.md of this folder).
+// The hashes below are a specification, so that a detector can be written elsewhere.
 //
 // philox(a, b, c, d; key) is Philox4x32-10 of that counter, with the low half of the key first. mix(s, i) is split_mix:
 // output i of SplitMix64 seeded with s. Tokens are numbers below 2^32.
 //
-// The seed of a context t_0 ... t_(w-1), oldest token first, under a scheme (its number) is computed as follows: s =
-// key, then for i = 0 ... w - 1: s = words 0 (low) and 1 of philox(t_i, i, w, scheme; s).
+// The seed s of a context t_0 ... t_(w-1), oldest token first, under a scheme (its number): s = key, then for i = 0 ...
+// w - 1: s = words 0 (low) and 1 of philox(t_i, i, w, scheme; s).
 //
-// kLeftHash: let s be the seed, and G be gamma 2^24, rounded. Token x is green if a certain 24-bit number is below G.
-// Bit 23 - j of that number, j = 0 ... 23, is bit x % 64 of mix(s, 24 (x / 64) + j).
+// kLeftHash: token x is green if its 24-bit number is below G, which is gamma 2^24, rounded. Bit 23 - j of this number,
+// for j = 0 ... 23, is bit x % 64 of mix(s, 24 (x / 64) + j).
 //
 // kSelfHash: philox(0, 0, 0, 2; key) gives own, in and out, which are its words 0, 1 and 2. Let the context before x
 // have w - 1 tokens, a_0 = own, and a_i be word 0 of philox(t_i, 1, 0, 2; key). Let b = mix32(x ^ in), and let m be the
@@ -16,10 +16,10 @@
 // of Wellons (2018, "prospecting for hash functions"): h ^= h >> 16, h *= 0x21f0aaad, h ^= h >> 15, h *= 0xd35a2d97, h
 // ^= h >> 15.
 //
-// kTournament: let s be the seed. The g of token x in layer l is bit l of mix(s, x).
+// kTournament: the g of token x in layer l is bit l of mix(s, x).
 //
-// kGumbel: let s be the seed. The r of token x is (h + 1/2) / 2^32, where h is the low half of mix(s, x / 2) if x is
-// even, and the high half otherwise.
+// kGumbel: the r of token x is (h + 1/2) / 2^32, where h is the low half of mix(s, x / 2) if x is even, and the high
+// half otherwise.
 #pragma once
 
 #include <cstddef>
@@ -40,13 +40,13 @@ inline constexpr bool kHasWatermark = SOTTO_HAS_WATERMARK != 0;
 
 inline constexpr size_t kMaxContextWidth = 16;
 
-// Returns the number of hashed tokens. With kSelfHash, one of them is the token itself.
+// Returns the number of tokens that are hashed. With kSelfHash, one of them is the scored token itself.
 inline size_t context_width(const WatermarkParams& params) {
   if (params.context_width > 0) return params.context_width;
   return params.scheme == WatermarkScheme::kLeftHash ? 1 : 4;
 }
 
-// Returns the number of hashed tokens before a token.
+// Returns the number of hashed tokens that precede a token.
 inline size_t context_size(const WatermarkParams& params) {
   return context_width(params) - (params.scheme == WatermarkScheme::kSelfHash ? 1 : 0);
 }
@@ -58,17 +58,18 @@ uint32_t green_threshold(float gamma);
 // Returns the fraction of tokens that are green with this threshold.
 inline double green_fraction(uint32_t threshold) { return threshold * 0x1p-24; }
 
-// For kLeftHash, returns a word whose bit i is set if token 64 block + i is green.
+// Returns the bits of 64 tokens for kLeftHash: bit i is set if token 64 block + i is green.
 uint64_t green_word(uint64_t seed, uint32_t threshold, uint64_t block);
 
+// The self hash (kSelfHash) of the tokens that may follow one context.
 class SelfHash {
  public:
   SelfHash(const WatermarkParams& params, std::span<const int32_t> context);
 
   uint32_t hash(int32_t token) const;  // has 24 bits
   bool is_green(int32_t token) const { return hash(token) < threshold_; }
-  // Returns the index of the context token with the smallest anchor, or the size of the context if that is the token
-  // itself.
+  // Returns the index of the context token with the smallest anchor, or the size of the context if the token's own
+  // anchor is the smallest.
   size_t anchor(int32_t token) const;
 
  private:
@@ -111,15 +112,15 @@ void add_green_bias(Candidates& candidates, const WatermarkParams& params, const
 // Returns whether the scheme replaces the selection.
 bool replaces_selection(WatermarkScheme scheme);
 
-// Writes the seed for the next token of a scheme that replaces the selection. Returns false if there is no seed, either
-// because the history is too short or because the same context has already led to a generated token: a second token
-// after it would repeat the first (repeated context masking, Dathathri et al. 2024).
+// Writes the seed for the next token of a scheme that replaces the selection. Returns false if there is none: the
+// history is too short, or the same context has already preceded a generated token. The same seed would select the same
+// token again (repeated context masking, Dathathri et al. 2024).
 bool watermark_seed(const WatermarkParams& params, PastTokens& past, uint64_t* seed);
 
 // Tournament sampling (Dathathri et al. 2024, "Scalable watermarking for identifying large language model outputs")
-// with two tokens per match. Returns the index of the winner of `layers` rounds, for a tournament in which the whole
-// distribution takes part. Each round replaces p by p (1 + g - q), where q is the probability of g = 1. `random`
-// selects from the p after the last round.
+// with two tokens per match. Returns the index of the token that wins `layers` rounds if the whole distribution takes
+// part: each round replaces p by p (1 + g - q), where q is the probability of g = 1. `random` selects from the p after
+// the last round.
 size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers, uint64_t random);
 
 // Returns the index of the token with the largest r^(1/p) (Aaronson 2022), and the lowest id among equals.

@@ -22,7 +22,7 @@ double exp_negative(double x) {
   return sum * std::bit_cast<double>(static_cast<uint64_t>(1023 + static_cast<int64_t>(n)) << 52);
 }
 
-// A Bloom filter with one hash function. It proves for most new hashes that they are new.
+// A Bloom filter with one hash function. It proves that most new hashes are new, which saves a search.
 class SeenFilter {
  public:
   // Adds the hash. Returns false if it has certainly not been added before.

@@ -25,13 +25,13 @@ struct WatermarkResult {
 
 inline constexpr double kMarkedAbove = 3;  // text with a larger z counts as marked
 
-// Scores each token that has a whole context before it in the text. Repetitions are not independent evidence, so they
-// count once. For kLeftHash, a repetition is the same context with the same token; for kSelfHash, the same token with
+// Scores each token that has a whole context before it in the text. Repetitions are not independent evidence, so each
+// counts once. For kLeftHash, a repetition is the same context with the same token; for kSelfHash, the same token with
 // the same deciding token; for kTournament and kGumbel, the same context, because only its first occurrence was marked.
 //
-// z is the distance of the score from its mean in unmarked text, in standard deviations. For kGumbel, whose sum of
-// -ln(1 - r) has a gamma distribution, z comes from the cube-root transformation of Wilson and Hilferty (1931). p_value
-// is normal_tail(z).
+// z is the distance of the score from its mean in unmarked text, in standard deviations. For kGumbel, the score is a
+// sum of -ln(1 - r), which has a gamma distribution; z comes from the cube-root transformation of Wilson and Hilferty
+// (1931). p_value is normal_tail(z).
 Status detect_watermark(const WatermarkParams& params, std::span<const int32_t> tokens, size_t vocabulary_size,
                         WatermarkResult* result, Error* error);
 
