@@ -6,7 +6,7 @@
 namespace sotto {
 namespace {
 
-// Returns whether the first `count` tokens of the phrase end the sequence of `tokens` followed by `token`.
+// Returns whether `tokens` followed by `token` ends with the first `count` tokens of the phrase.
 bool ends_with(std::span<const int32_t> tokens, int32_t token, const TokenList& phrase, size_t count) {
   if (phrase.tokens[count - 1] != token || tokens.size() < count - 1) return false;
   return std::equal(phrase.tokens, phrase.tokens + (count - 1), tokens.end() - static_cast<ptrdiff_t>(count - 1));
@@ -86,7 +86,7 @@ size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted) {
   };
   size_t bank_count = 0;
   for (size_t first = 0; first < candidates.size(); first = bank_end(first)) ++bank_count;
-  // Each bank contributes the same number of candidates, and the remainder comes from the fullest banks, one each.
+  // Each bank contributes the same number of candidates. The remainder comes from the fullest banks, one each.
   const size_t share = wanted / bank_count, remainder = wanted % bank_count;
   size_t chosen = 0, bank = 0;
   for (size_t first = 0; first < candidates.size(); ++bank) {
@@ -97,7 +97,7 @@ size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted) {
     chosen += taken;
     first = end;
   }
-  // Candidates from the fullest of the other banks replace those that a bank could not provide.
+  // Banks with too few candidates are made up for by the fullest of the other banks.
   sort(candidates.subspan(chosen), /*by_bank=*/true);
   sort(candidates.first(wanted), /*by_bank=*/false);
   return wanted;

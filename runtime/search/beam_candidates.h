@@ -1,9 +1,10 @@
 // The candidates of beam search, which are tokens that may continue a beam: their order, bounded lists of the best
-// ones, and phrases that must appear.
+// ones, and phrases that must appear in the result.
 //
 // Phrases use dynamic beam allocation (Post and Vilar 2018, "Fast Lexically Constrained Decoding with Dynamic Beam
-// Allocation for Neural Machine Translation"): the candidates are divided into banks by the number of phrase tokens in
-// their sequence, and the beams are distributed evenly over the banks.
+// Allocation for Neural Machine Translation"). A bank is the set of candidates whose sequences have the same number of
+// phrase tokens, and the beams are distributed evenly over the banks. Otherwise candidates that have begun a phrase
+// would lose against those that have not.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +34,8 @@ inline bool is_better(const BeamCandidate& a, const BeamCandidate& b) {
   return a.beam < b.beam;
 }
 
-// Returns the capacity for candidates that do not end their sequence: twice the number of beams and, for phrases, the
-// most likely token of each beam and the next token of each phrase.
+// Returns the capacity for candidates that do not end their sequence. These are twice the number of beams and, for
+// phrases, the most likely token of each beam and the next token of each phrase.
 constexpr size_t continuing_capacity(size_t sequence_count) {
   return sequence_count * (2 + 1 + SearchParams::kMaxPhraseCount);
 }
@@ -68,7 +69,7 @@ class BestList {
   size_t count_ = 0;
 };
 
-// The phrases of a sequence that are complete, and the progress of the others.
+// The progress of a sequence in its phrases.
 struct PhraseState {
   uint32_t satisfied = 0;  // bit i is set if group i is complete
   std::array<uint32_t, SearchParams::kMaxPhraseCount> progress =
@@ -83,7 +84,7 @@ class Phrases {
   Phrases(std::span<const TokenList> phrases, const uint32_t* groups);
 
   bool empty() const { return phrases_.empty(); }
-  // Returns the number of phrase tokens in a sequence. A group counts with its most advanced alternative, but with no
+  // Returns the number of phrase tokens in a sequence. A group counts by its most advanced alternative, but with no
   // more than the length of its shortest one.
   uint32_t bank(const PhraseState& state) const;
   bool all_satisfied(const PhraseState& state) const { return state.satisfied == all_; }
@@ -91,7 +92,7 @@ class Phrases {
   // Returns the state after `token` follows `tokens`.
   PhraseState advance(const PhraseState& state, std::span<const int32_t> tokens, int32_t token) const;
 
-  // Finds the next tokens of the incomplete phrases, possibly with duplicates. Returns their number.
+  // Finds the next tokens of the incomplete phrases and returns their number. They may contain duplicates.
   size_t next_tokens(const PhraseState& state, std::array<int32_t, SearchParams::kMaxPhraseCount>* tokens) const;
 
  private:
@@ -106,8 +107,8 @@ class Phrases {
   uint32_t all_ = 0;
 };
 
-// Moves the `wanted` best candidates to the front, best first: the same number from each bank, and the remainder from
-// the fullest banks. Returns the number of candidates found.
+// Moves the `wanted` best candidates to the front, best first, and returns their number, which is smaller if there are
+// not enough. Each bank contributes the same number, and the fullest banks the remainder.
 size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted);
 
 }  // namespace sotto

@@ -13,10 +13,10 @@ namespace {
 
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 
-// Returns Gumbel noise for one token of a beam's draw. The k tokens with the largest ln p + noise are a sample of k
-// tokens without replacement (Kool et al. 2019, "Stochastic Beams and Where to Find Them: The Gumbel-Top-k Trick").
+// Returns the Gumbel noise of one token. The k tokens with the largest ln p + noise are a sample of k tokens without
+// replacement (Kool et al. 2019, "Stochastic Beams and Where to Find Them: The Gumbel-Top-k Trick").
 double gumbel(uint64_t seed, uint64_t draw, uint32_t beam, int32_t token) {
-  constexpr uint32_t kBeamLanes = uint32_t{1} << 31;  // so that the lanes differ from the lanes of single draws
+  constexpr uint32_t kBeamLanes = uint32_t{1} << 31;  // separates them from the lanes of single draws
   const uint64_t bits = random_bits(seed, draw, beam, kBeamLanes | static_cast<uint32_t>(token));
   const double uniform = (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
   return -ln(-ln(uniform));
@@ -72,7 +72,7 @@ Status BeamSearch::run(uint32_t* count) {
 Status BeamSearch::step() {
   SOTTO_TRY(run_.interruption());
   SearchMemory& memory = run_.memory;
-  // In the first step, the sequences of all groups use the row after the text.
+  // In the first step, the sequences of all groups continue the same row, the one after the text.
   if (depth_ == 0) {
     log_softmax(*run_.input.kernels, run_.input.model.logits(0));
   }
@@ -85,7 +85,8 @@ Status BeamSearch::step() {
     penalize_repeats(g);
     advance_group(g);
   }
-  // Sequences that reach the limit end only now, because each group considers the choices of the groups before it.
+  // Sequences at the limit end only after the last group has chosen, because each group considers the choices of the
+  // groups before it.
   for (uint32_t g = 0; at_limit() && g < group_count_; ++g) {
     end_running(g, generation_ ^ 1, depth_ + 1, run_.limit_stop);
   }
@@ -99,7 +100,7 @@ Status BeamSearch::step() {
   return report() ? Status::kStopCallback : Status::kOk;
 }
 
-// Reports the new tokens to the caller. Returns whether the caller wants the search to stop.
+// Reports the new tokens to the caller. Returns whether the caller stops the search.
 bool BeamSearch::report() {
   bool stops = false;
   for (uint32_t g = 0; g < group_count_; ++g) {
@@ -131,7 +132,7 @@ void BeamSearch::penalize_repeats(uint32_t group) {
   const float penalty = run_.params.diversity_penalty;
   if (penalty == 0 || group == 0) return;
   SearchMemory& memory = run_.memory;
-  // A row that groups share keeps the penalties of earlier groups.
+  // A row that groups share has been penalized for the earlier groups already, except the newest of them.
   const uint32_t first_group = depth_ == 0 ? group - 1 : 0;
   const uint32_t row_count = depth_ == 0 ? 1 : groups_[group].running_count;
   for (uint32_t i = 0; i < row_count; ++i) {
@@ -175,15 +176,15 @@ void BeamSearch::scan_beam(uint32_t beam) {
   }
 }
 
-// Offers the most likely tokens of a beam to the lists: at most 2 * group_size tokens that continue the text, and those
-// that end it.
+// Offers the most likely tokens of a beam to the lists. At most 2 * group_size tokens that continue the text matter,
+// and all tokens that end it.
 void BeamSearch::scan_likeliest(uint32_t beam, Candidates& candidates) {
-  // Even if all tokens that end the text rank first, 2 * group_size others follow.
+  // Even if every token that ends the text ranks first, 2 * group_size others follow it.
   const size_t max_needed = size_t{2} * group_size_ + 1 + run_.input.stops.token_count;
   const size_t wanted = std::min(max_needed, candidates.count());
   float floor = candidates.ranking().lower_bound_of_rank(wanted);
   if (continuing_.full() && best_.full()) {
-    // A candidate that scores lower than the last ones of the lists cannot enter them. The margin allows for rounding.
+    // A candidate that scores lower than the last one of each list cannot enter them. The margin allows for rounding.
     const double gap = continuing_.view().back().key - run_.memory.running[generation_][beam].score;
     floor = std::max(floor, static_cast<float>(gap - 1e-4 * (1 + std::fabs(gap))));
   }
@@ -212,7 +213,8 @@ void BeamSearch::scan_drawn(uint32_t beam, Candidates& candidates) {
   }
 }
 
-// Adds the most likely token of a beam and the next tokens of its phrases to the extra candidates.
+// Adds the most likely token of a beam and the next tokens of its phrases to the extra candidates, so that phrases
+// progress even if their tokens are unlikely.
 void BeamSearch::scan_phrases(uint32_t beam, Candidates& candidates) {
   const RunningSequence& running = run_.memory.running[generation_][beam];
   std::array<int32_t, SearchParams::kMaxPhraseCount> tokens;
@@ -244,8 +246,8 @@ void BeamSearch::offer(uint32_t beam, int32_t token, double log_probability, dou
   best_.insert(candidate);
 }
 
-// Returns the candidates that do not end their sequence: those in the list and, with phrases, the extra candidates that
-// are not in it.
+// Returns the candidates that do not end their sequence: the list and, with phrases, the extra candidates that are not
+// in the list.
 std::span<BeamCandidate> BeamSearch::continuing_candidates() {
   const std::span<BeamCandidate> listed = continuing_.view();
   if (phrases_.empty()) return listed;
@@ -263,7 +265,7 @@ std::span<BeamCandidate> BeamSearch::continuing_candidates() {
   return {listed.data(), end};
 }
 
-// Ends or continues sequences of the group with its best candidates.
+// Ends or continues the sequences of a group with its best candidates.
 void BeamSearch::choose(uint32_t group) {
   const uint32_t old_count = groups_[group].running_count;
   groups_[group].running_count = 0;
@@ -279,7 +281,7 @@ void BeamSearch::choose(uint32_t group) {
     if (groups_[group].running_count == group_size_) break;
     continue_beam(group, candidate);
   }
-  // If no token is possible, the sequences end with the tokens they have.
+  // If no token is possible, the sequences end without another token.
   const bool stuck = groups_[group].running_count == 0 && groups_[group].finished_count == 0;
   if (stuck && failure_ == Status::kOk && phrases_.empty()) {
     groups_[group].running_count = old_count;
@@ -332,7 +334,7 @@ double BeamSearch::diversity_loss(uint32_t group, int32_t token) const {
 }
 
 void BeamSearch::finish(uint32_t group, const BeamCandidate& candidate, Status stop) {
-  // The memory always has an element for one more token.
+  // The memory of a running sequence always has space for one more token.
   int32_t* tokens = run_.memory.tokens_of(generation_, candidate.beam);
   tokens[depth_] = candidate.token;
   const uint32_t count = SearchRun::keeps_token(stop) ? depth_ + 1 : depth_;
@@ -340,7 +342,7 @@ void BeamSearch::finish(uint32_t group, const BeamCandidate& candidate, Status s
                 candidate.log_probability + diversity_loss(group, candidate.token), stop);
 }
 
-// Ends the running sequences of a generation without adding tokens.
+// Ends the running sequences of a generation after `length` tokens.
 void BeamSearch::end_running(uint32_t group, uint32_t generation, uint32_t length, Status stop) {
   for (uint32_t i = 0; i < groups_[group].running_count; ++i) {
     const uint32_t beam = first_of(group) + i;
@@ -351,7 +353,8 @@ void BeamSearch::end_running(uint32_t group, uint32_t generation, uint32_t lengt
   groups_[group].running_count = 0;
 }
 
-// Stores a finished sequence if it is one of the best in its group. `length` includes the token that ended it.
+// Stores a finished sequence if it is one of the best in its group. `length` counts the token that ended it, which
+// `tokens` may lack.
 void BeamSearch::keep_finished(uint32_t group, std::span<const int32_t> tokens, uint32_t length, double score,
                                double log_probability, Status stop) {
   SearchMemory& memory = run_.memory;
@@ -373,8 +376,8 @@ void BeamSearch::keep_finished(uint32_t group, std::span<const int32_t> tokens, 
   std::copy(tokens.begin(), tokens.end(), memory.finished_tokens_of(place));
 }
 
-// Returns whether a group is finished: none of its running sequences can, or has to, become one of the best. The rules
-// are the same as for early_stopping in transformers.
+// Returns whether a group is finished, so that no running sequence can become one of its best. The rules are those of
+// early_stopping in transformers.
 bool BeamSearch::is_done(uint32_t group) const {
   const Group& state = groups_[group];
   if (state.running_count == 0) return true;
@@ -394,8 +397,8 @@ bool BeamSearch::is_done(uint32_t group) const {
   return length_score(params, best, longer_is_better ? run_.limit : depth_) <= worst;
 }
 
-// Collects the results of all groups, best first, and returns their number. Sequences with equal scores stay in the
-// order in which they finished.
+// Collects the results of all groups, best first, and returns their number. Sequences with equal scores keep the order
+// in which they finished.
 uint32_t BeamSearch::collect() {
   SearchMemory& memory = run_.memory;
   uint32_t count = 0;

@@ -1,10 +1,10 @@
 // Beam search as in transformers, and its variants: stochastic beams, which are drawn without replacement (Kool et al.
-// 2019), groups that avoid each other's tokens (Vijayakumar et al. 2018, "Diverse Beam Search"), and phrases that must
+// 2019); groups that avoid each other's tokens (Vijayakumar et al. 2018, "Diverse Beam Search"); and phrases that must
 // appear (Post and Vilar 2018).
 //
-// In each step, the search computes ln p for every running sequence and offers the best tokens of all beams of a group
-// to two bounded lists: one of all candidates, and one of those that do not end their sequence. It ends or continues
-// sequences with these candidates and evaluates the new tokens in one batch.
+// Each step computes ln p for every running sequence. The best tokens of all beams of a group enter two bounded lists:
+// one of all candidates, and one of those that do not end their sequence. The step ends or continues sequences with
+// these candidates, and evaluates the new tokens in one batch.
 #pragma once
 
 #include "runtime/search/beam_candidates.h"
@@ -30,7 +30,7 @@ class BeamSearch {
 
   uint32_t first_of(uint32_t group) const { return group * group_size_; }
   std::span<const int32_t> tokens_of(uint32_t beam);
-  // Returns the number of a running sequence in the constraint.
+  // Returns the number that the constraint knows a running sequence by.
   uint32_t constraint_of(uint32_t generation, uint32_t beam) const {
     return 1 + generation * run_.params.sequence_count + beam;
   }
@@ -68,7 +68,7 @@ class BeamSearch {
   size_t extra_count_ = 0;
   uint32_t depth_ = 0;            // number of new tokens in each running sequence
   uint32_t generation_ = 0;       // generation of the running sequences
-  Status failure_ = Status::kOk;  // the reason why a beam could not continue, or kOk
+  Status failure_ = Status::kOk;  // why a beam could not continue, or kOk
 };
 
 }  // namespace sotto

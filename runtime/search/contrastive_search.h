@@ -1,6 +1,6 @@
-// Contrastive search (Su et al. 2022, "A Contrastive Framework for Neural Text Generation"): chooses the token among
-// the k most likely ones with the largest (1 - alpha) p - alpha max cos(h, h_j), where h is its hidden state and h_j
-// are the hidden states of the tokens before it.
+// Contrastive search (Su et al. 2022, "A Contrastive Framework for Neural Text Generation"). Of the k most likely
+// tokens, chooses the one with the largest (1 - alpha) p - alpha max_j cos(h, h_j), where h is the token's hidden state
+// and h_j are the hidden states of the tokens before it.
 #pragma once
 
 #include "runtime/search/search_run.h"

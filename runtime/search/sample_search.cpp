@@ -8,7 +8,7 @@ namespace {
 
 std::span<const int32_t> tokens_of(const SearchSequence& sequence) { return {sequence.tokens, sequence.token_count}; }
 
-// Compares the n-grams at two places. Returns -1, 0 or 1.
+// Compares two n-grams. Returns -1, 0 or 1.
 int compare(const int32_t* a, const int32_t* b, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
@@ -200,7 +200,7 @@ double ngram_similarity(std::span<const int32_t> a, std::span<const uint32_t> a_
 }
 
 Status vote(const SearchParams& params, size_t sequence_tokens, uint32_t* order, std::span<SearchSequence> sequences) {
-  constexpr double kScale = 0x1p-32;  // a scale that keeps the sum of finite similarities finite
+  constexpr double kScale = 0x1p-32;  // keeps the sum of finite similarities finite
   const auto order_of = [&](size_t i) { return std::span(order + i * sequence_tokens, sequences[i].token_count); };
   if (params.rerank == Rerank::kNgram) {
     for (size_t i = 0; i < sequences.size(); ++i) {

@@ -1,7 +1,7 @@
-// Independent samples: continuations of one text that the sampler draws with separate random numbers, evaluated in one
-// batch per step. They are returned in the order in which they were drawn, as best of n, or ranked by minimum Bayes
-// risk (Kumar and Byrne 2004, "Minimum Bayes-Risk Decoding for Statistical Machine Translation"): the score of a
-// continuation is its mean similarity to all samples.
+// Independent samples: continuations of one text that the sampler draws with separate random numbers and evaluates in
+// one batch per step. The results are in the order of drawing, or sorted by score (best of n), or ranked by minimum
+// Bayes risk (Kumar and Byrne 2004, "Minimum Bayes-Risk Decoding for Statistical Machine Translation"): the score of a
+// continuation is then its mean similarity to all samples.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ inline constexpr size_t kMaxNgram = 4;
 double ngram_similarity(std::span<const int32_t> a, std::span<const uint32_t> a_order, std::span<const int32_t> b,
                         std::span<const uint32_t> b_order);
 
-// Sorts the places of a sequence by the n-grams of up to four tokens that begin there.
+// Sorts the positions of a sequence by the n-grams of up to four tokens that begin there.
 void sort_ngrams(std::span<const int32_t> tokens, std::span<uint32_t> order);
 
 // Sets the score of each sequence to its mean similarity, as params.rerank defines it. `order` (sequence,

@@ -11,7 +11,7 @@
 namespace sotto {
 namespace {
 
-// Rejects a parameter that does not apply to the mode.
+// Rejects a parameter that is given although the mode does not have it. `what` names what the parameter needs.
 Status check_only(bool given, bool has, const char* name, const char* what, Error* error) {
   if (!given || has) return Status::kOk;
   return fail(error, Status::kInvalidArgument, name, " needs ", what);
@@ -93,7 +93,7 @@ Status check_sampler(const SearchParams& params, const SamplerParams& sampler, E
                     "a watermark that replaces the selection", "SOTTO_SEARCH_SAMPLE", error);
 }
 
-// Returns the stop that prevents any continuation of the text, or kOk.
+// Returns the stop that already ends the text before the search, or kOk.
 Status initial_stop(const SearchInput& input) {
   const uint64_t max_tokens = input.stops.max_tokens;
   if (max_tokens != 0 && input.generated_count >= max_tokens) return Status::kStopMaxTokens;

@@ -13,7 +13,7 @@ namespace sotto {
 
 class Search {
  public:
-  // Lays out the memory for all searches with these limits.
+  // Lays out the memory for searches within these limits.
   void layout(Arena& arena, const SearchShape& shape) { memory_.layout(arena, shape); }
 
   // Validates the parameters and the input, and replaces values that stand for a default.

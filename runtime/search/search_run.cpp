@@ -73,7 +73,7 @@ Status SearchRun::begin(bool needs_last) {
   if (is_cancelled()) return Status::kStopCancelled;
   uint32_t capacity = 0;
   SOTTO_TRY(input.model.begin(*input.cancelled, &capacity));
-  // A last token that is not evaluated takes no slot.
+  // The last token of a sequence takes no slot if it is not evaluated.
   if (!needs_last) ++capacity;
   uint64_t wanted = params.max_tokens;
   if (input.stops.max_tokens != 0) {

@@ -18,8 +18,9 @@
 
 namespace sotto {
 
-// The model as a search sees it: sequences that continue one text and are evaluated together. It refers to any class
-// with the members begin, grow, logits, keep and similarity of Beams. Tests use it with functions of their own.
+// A type-erased reference to the model of a search: sequences that continue one text and are evaluated together. The
+// model may be of any class with the members begin, grow, logits, keep and similarity of Beams. Tests use functions of
+// the tokens as models.
 class SequenceModel {
  public:
   SequenceModel() = default;
@@ -40,7 +41,7 @@ class SequenceModel {
   Status begin(const std::atomic<uint32_t>& cancelled, uint32_t* capacity) const {
     return begin_(self_, cancelled, capacity);
   }
-  // After kStopCancelled nothing has been added.
+  // On kStopCancelled, the sequences have not changed.
   Status grow(std::span<const BeamStep> steps, const std::atomic<uint32_t>& cancelled) const {
     return grow_(self_, steps, cancelled);
   }
@@ -110,7 +111,7 @@ struct SearchShape {
 
 // A sequence that has not ended.
 struct RunningSequence {
-  double score = 0;            // rank of a beam among the others
+  double score = 0;            // key by which beams are ranked
   double log_probability = 0;  // sum of ln p
   uint32_t row = 0;            // index among the model's live sequences
   uint32_t index = 0;          // index of the sequence in the results
@@ -159,14 +160,14 @@ void log_softmax(const Kernels& kernels, std::span<float> logits);
 // Returns ln p of one token under the same rules.
 double log_probability_of(const Kernels& kernels, std::span<const float> logits, int32_t token);
 
-// The operations that all modes share.
+// The state of one search, and the operations that all modes share.
 class SearchRun {
  public:
   SearchRun(const SearchInput& search_input, const SearchParams& search_params, SearchMemory* search_memory)
       : input(search_input), params(search_params), memory(*search_memory) {}
 
-  // Begins the sequences. If `needs_last` is set, the last token of a sequence is evaluated too, and the limit may be
-  // 0.
+  // Begins the sequences. If `needs_last` is set, the last token of each sequence is evaluated too; the limit may then
+  // be 0.
   Status begin(bool needs_last);
 
   bool is_cancelled() const;
@@ -174,11 +175,11 @@ class SearchRun {
   Status interruption() const;
   // Returns the stop that a token causes, or kOk.
   Status stop_of(int32_t token) const;
-  // Returns whether the token at which a sequence stopped belongs to it.
+  // Returns whether the token that caused the stop belongs to the sequence.
   static bool keeps_token(Status stop) { return stop != Status::kStopEndOfText && stop != Status::kStopToken; }
   SampleInput sample_input(std::span<const int32_t> tokens, uint32_t sequence) const;
 
-  // Finds the tokens that may follow a sequence of the constraint.
+  // Finds the tokens that may follow a sequence, given by its number in the constraint.
   Status mask(uint32_t constraint_sequence, TokenMask* mask) const;
   // Makes constraint sequence `to` a copy of `from` followed by the last of `tokens`, and appends that token's text to
   // `text`. Returns a stop if the sequence ends after the token.
