@@ -68,8 +68,8 @@ uint32_t BeamSlots::take(uint32_t parent) {
   return node;
 }
 
-// Attention is fastest over consecutive slots. The best slot is therefore the one after the parent's, and the second
-// best is the start of a run of free slots.
+// Finds a free node. Attention is fastest over consecutive slots, so the best node is the one after the parent, and the
+// second best begins a run of free nodes.
 uint32_t BeamSlots::find_free(uint32_t parent) {
   if (parent != kNone && parent + 1 < node_count_ && uses_[parent + 1] == 0) return parent + 1;
   const uint32_t wanted = std::min(sequence_tokens_, uint32_t{32});

@@ -14,7 +14,7 @@
 
 namespace sotto {
 
-// A token that is to follow the live sequence `from`, or the stream itself (kStream).
+// A request to append `token` to the live sequence `from`, or to the stream itself (kStream).
 struct BeamStep {
   static constexpr uint32_t kStream = UINT32_MAX;
 
@@ -22,29 +22,29 @@ struct BeamStep {
   int32_t token = 0;
 };
 
-// Assigns slots to the tokens of beams.
+// Assigns slots to the tokens of beams. A slot is a node of the tree of tokens.
 class BeamSlots {
  public:
   // Reserves memory for at most `sequence_count` live sequences with at most `sequence_tokens` tokens each.
   void layout(Arena& arena, uint32_t sequence_count, uint32_t sequence_tokens);
-  // Ends all sequences. From now on, slots are numbered from `first_slot`, and new sequences follow a token that
-  // attends to `window`.
+  // Ends all sequences. Slots are numbered from `first_slot` on, and new sequences follow a token that attends to
+  // `window`.
   void begin(uint32_t first_slot, const SlotWindow& window);
 
-  // Assigns slots to at most sequence_count steps. commit() makes them the live sequences. Until then, and after
-  // roll_back(), the old sequences are live.
+  // Assigns slots to at most sequence_count steps. The steps become the live sequences with commit(), and are dropped
+  // by roll_back().
   void grow(std::span<const BeamStep> steps);
   void commit();
   void roll_back();
-  // Ends all sequences but one, which becomes sequence 0.
+  // Keeps one sequence, which becomes sequence 0, and ends all others.
   void keep(uint32_t sequence);
 
   // Returns the number of tokens of a sequence.
   uint32_t depth(uint32_t sequence) const { return live_[sequence].depth; }
   uint32_t slot(uint32_t sequence) const { return first_slot_ + live_[sequence].node; }
 
-  // For a step of the last grow(): the number of tokens before the new one, the slot of the new one, and the slots that
-  // it attends to. The window is valid until the next grow().
+  // Results of the last grow() for a step: the number of tokens before the new one, the slot of the new one, and the
+  // slots that it attends to. The window is valid until the next grow().
   uint32_t grown_depth(size_t step) const { return grown_[step].depth - 1; }
   uint32_t grown_slot(size_t step) const { return first_slot_ + grown_[step].node; }
   std::span<const SlotSpan> grown_window(size_t step);
@@ -82,21 +82,21 @@ class Beams {
   // `sequence` must outlive this object.
   void layout(Arena& arena, uint32_t sequence_count, uint32_t sequence_tokens, KvSequence* sequence);
 
-  // Ends all beams and makes logits(0) the logits after the last token of the stream, which must not be empty. Sets
-  // `*capacity` to the number of tokens that a beam can have before the model's positions are exhausted.
+  // Ends all beams. Afterwards logits(0) are the logits after the last token of the stream, which must not be empty,
+  // and `*capacity` is the number of tokens that a beam can have before the model's positions are exhausted.
   Status begin(const std::atomic<uint32_t>& cancelled, uint32_t* capacity);
 
-  // Evaluates 1 to sequence_count steps in one batch. They become the live beams, and logits(i) are the logits after
-  // step i, which the caller may overwrite. On failure the old beams stay live but lose their logits. The logits of the
+  // Evaluates 1 to sequence_count steps in one batch. They become the live beams, and logits(i), which the caller may
+  // overwrite, are the logits after step i. On failure the old beams stay live but lose their logits. The logits of the
   // stream are lost in either case.
   Status grow(std::span<const BeamStep> steps, const std::atomic<uint32_t>& cancelled);
   std::span<float> logits(uint32_t beam) { return sequence_->forward().logits(beam); }
 
-  // Ends all beams but one, which becomes beam 0. The indices of logits() do not change.
+  // Keeps one beam, which becomes beam 0, and ends all others. The indices of logits() do not change.
   void keep(uint32_t beam) { slots_.keep(beam); }
 
-  // Returns the largest cosine similarity between the final hidden state of step i of the last grow() and the states of
-  // the tokens that it attends to. Requires kFeatureHiddenHistory.
+  // Returns the largest cosine similarity between the final hidden state of step i of the last grow() and the final
+  // hidden states of the earlier tokens that it attends to. Requires kFeatureHiddenHistory.
   float similarity(uint32_t step) const;
 
  private:

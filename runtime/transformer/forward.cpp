@@ -11,8 +11,8 @@ struct Forward::Batch {
   std::span<const int32_t> tokens;  // tokens of the stream; empty for the rows of beams
   uint32_t first_position = 0;
   std::span<const BeamRow> beams;
-  uint32_t layer_count = UINT32_MAX;  // number of layers to evaluate, if not all
-  const float* embeddings = nullptr;  // (row, embedding): used instead of those of the tokens
+  uint32_t layer_count = UINT32_MAX;  // number of layers to evaluate; UINT32_MAX for all
+  const float* embeddings = nullptr;  // (row, embedding): used in place of the token embeddings; null to use these
 
   size_t row_count() const { return beams.empty() ? tokens.size() : beams.size(); }
   int32_t token(size_t row) const { return beams.empty() ? tokens[row] : beams[row].token; }
@@ -106,8 +106,8 @@ Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const std::
   return Status::kOk;
 }
 
-// Computes x += attention(norm(x)) and then x += feed_forward(norm(x)). Each step that changes x also computes the norm
-// for the next one.
+// Computes x += attention(norm(x)) and then x += feed_forward(norm(x)). The first norm is already in quantized_: each
+// step that changes x also computes the norm of the result.
 void Forward::evaluate_layer(uint32_t index, bool is_last, const Batch& batch) {
   const LayerView& layer = model_->layer(index);
   const size_t rows = batch.row_count();
@@ -214,7 +214,7 @@ void Forward::normalize(const NormView& norm, size_t rows, const float* sublayer
   });
 }
 
-// Computes sublayer_output = attention over the ring. scratch holds (row, {query, key, value}, head, head_size).
+// Computes sublayer_output = attention over the ring. scratch_ contains (row, {query, key, value}, head, head_size).
 void Forward::attend(uint32_t layer, const Batch& batch) {
   const size_t block = attention_block(batch);
   if (block > 1) {
@@ -227,8 +227,8 @@ void Forward::attend(uint32_t layer, const Batch& batch) {
   parallel_for(pool_, model_->config().head_count, [&](size_t head) {
     const auto h = static_cast<uint32_t>(head);
     if (block > 1) return attend_in_blocks(layer, h, batch, block);
-    // Rows are stored and attended one after the other, because the key of a row may overwrite a slot to which the row
-    // before it still attends.
+    // Stores and attends one row after the other, because the key of a row may overwrite a slot to which the row before
+    // it still attends.
     for (size_t row = 0; row < batch.row_count(); ++row) {
       store_row(layer, h, batch, row);
       attend_row(layer, h, batch, row);
@@ -244,7 +244,7 @@ void Forward::store_row(uint32_t layer, uint32_t head, const Batch& batch, size_
   ring_.store(model_->kernels(), layer, head, batch.slot(row, ring_), key, key + width);
 }
 
-// Returns how many rows one attention call processes, so that their scores fit the memory of block_scores().
+// Returns how many rows one attention call processes. Their scores must fit into block_scores().
 size_t Forward::attention_block(const Batch& batch) const {
   const size_t end = batch.first_position + batch.row_count();
   if (batch.row_count() == 1 || !batch.beams.empty() || end > context_tokens_) return 1;
@@ -254,13 +254,13 @@ size_t Forward::attention_block(const Batch& batch) const {
   return std::clamp<size_t>(rows, 1, kAttentionRows);
 }
 
-// Returns memory for the scores of a block of rows: that of the quantized activations, which attention does not need.
-// With one thread, all heads use the same part of it.
+// Returns memory for the scores of a block of rows. This is the buffer of the quantized activations, which attention
+// does not need. With one thread, all heads share one part of it.
 float* Forward::block_scores(uint32_t head, size_t count) {
   return reinterpret_cast<float*>(quantized_) + (pool_ == nullptr ? 0 : head * count);
 }
 
-// Computes the attention of `block` rows per call. Their keys and values are already in the ring.
+// Computes attention for `block` rows per call. The keys and values of all rows are already in the ring.
 void Forward::attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch, size_t block) {
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
@@ -283,7 +283,7 @@ void Forward::attend_row(uint32_t layer, uint32_t head, const Batch& batch, size
   const size_t width = config.embedding_size;
   SlotWindow window;
   if (batch.beams.empty()) window = ring_.window_of(batch.position(row));
-  // With one thread, all heads use the same scores, which then stay in the cache.
+  // With one thread, all heads share one array of scores, which then stays in the cache.
   float* scores = pool_ == nullptr ? scores_ : scores_ + head * visible_count_;
   ring_.attend(model_->kernels(), layer, head, batch.beams.empty() ? window.view() : batch.beams[row].window,
                scratch_ + row * 3 * width + head * config.head_size, scores,
@@ -317,7 +317,7 @@ void Forward::quantize(const float* x, size_t width, size_t rows) {
 }
 
 void Forward::multiply(const LinearWeights& weights, size_t rows, float* y) {
-  // The other buffer is free, because its contents have already been quantized or stored in the ring.
+  // The other buffer is free: its contents have already been quantized or stored in the ring.
   float* workspace = y == scratch_ ? sublayer_output_ : scratch_;
   assert(linear_scratch_size(weights, rows) <= rows * weights.inputs * sizeof(float));
   run_linear(linear_kernels_, weights, rows, quantized_, quantization_, y, workspace, pool_);

@@ -25,7 +25,7 @@ namespace sotto {
 // The maximum number of layers that DoLa compares with the last one (Chuang et al. 2023).
 constexpr uint32_t premature_layer_count(uint32_t layer_count) { return std::min((layer_count + 3) / 4, uint32_t{10}); }
 
-// A token of a beam: its position, its slot, and the slots that it attends to, its own slot last.
+// A token of a beam: its position, its slot, and the slots that it attends to. Its own slot is the last of them.
 struct BeamRow {
   int32_t token = 0;
   uint32_t position = 0;
@@ -40,10 +40,11 @@ class Forward {
   void init(const Model& model, ThreadPool* pool);
 
   // Evaluates at most batch_tokens tokens at the positions first_position, first_position + 1, ... and stores their
-  // keys and values in the ring. If `want_logits` is set, logits(0) are the logits after the last token. If `cancelled`
-  // is set, evaluation stops between two layers with kStopCancelled, and nothing has changed. Once the slot of an older
-  // token has been overwritten, evaluation no longer stops. `embeddings` (row, embedding), if not null, take the place
-  // of the tokens' own; those of the positions are added.
+  // keys and values in the ring. If `want_logits` is set, logits(0) are the logits after the last token.
+  //
+  // If `cancelled` is set, evaluation stops between two layers with kStopCancelled, and nothing has changed. Once the
+  // slot of an older token has been overwritten, evaluation is no longer cancelled. If `embeddings` (row, embedding) is
+  // not null, its rows replace the token embeddings; position embeddings are added to them.
   Status evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
                   const std::atomic<uint32_t>& cancelled, const float* embeddings = nullptr);
 
@@ -60,8 +61,8 @@ class Forward {
   size_t logit_row_count() const { return logit_row_count_; }
   std::span<float> logits(size_t index) const { return {logits_ + index * vocabulary_size_, vocabulary_size_}; }
 
-  // Computes only the logits of a row that `mask` allows. The others in logits(0) are undefined. If the mask allows few
-  // tokens (see should_restrict_logits()), this costs far less than computing all logits.
+  // Computes only the logits of a row that `mask` allows. The others in logits(0) are undefined. This is much faster
+  // than computing all logits if should_restrict_logits(mask).
   void compute_allowed_logits(size_t row, const TokenMask& mask);
   bool should_restrict_logits(const TokenMask& mask) const;
 
@@ -69,9 +70,9 @@ class Forward {
   // the next call.
   std::span<const float> final_states(size_t first_row, size_t count);
 
-  // Applies the final norm and the head to a row's hidden state as it entered each of `layers`, which are at most
-  // premature_layer_count() layers from 0 to layer_count - 1. The row must be one of the last draft_tokens + 1 rows of
-  // the last batch. premature_logits(i) are the logits of layers[i]; logits() do not change. Requires kFeatureDola.
+  // Applies the final norm and the head to the hidden state with which a row entered each of `layers`. The logits of
+  // layers[i] are premature_logits(i); logits() do not change. `layers` are at most premature_layer_count() indices
+  // below layer_count. The row must be one of the last draft_tokens + 1 rows of the last batch. Requires kFeatureDola.
   void compute_premature_logits(size_t row, std::span<const uint32_t> layers);
   std::span<float> premature_logits(size_t index) const { return logits(logit_row_count_ + index); }
 
@@ -106,7 +107,7 @@ class Forward {
   HiddenHistory hidden_history_;
   uint32_t context_tokens_ = 0;
   uint32_t features_ = 0;
-  size_t state_rows_ = 0;       // number of rows of a batch whose layer states are stored
+  size_t state_rows_ = 0;       // number of rows per batch whose layer states are stored
   size_t first_state_row_ = 0;  // index of the first of them in the last batch
   size_t vocabulary_size_ = 0;
   size_t logit_row_count_ = 0;
@@ -119,7 +120,7 @@ class Forward {
   RowQuantization* quantization_ = nullptr;  // (row)
   float* scores_ = nullptr;                  // (head, visible slot)
   float* logits_ = nullptr;                  // (row, token): first the rows with logits, then the premature layers
-  // (layer, row, embedding): the last rows of the batch as they entered the layer.
+  // (layer, row, embedding): the states with which the last rows of the batch entered the layer
   float* layer_states_ = nullptr;
   LinearKernels linear_kernels_;
 };

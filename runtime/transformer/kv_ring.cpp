@@ -11,11 +11,11 @@
 namespace sotto {
 namespace {
 
-// While one slot is being filled, the cache lines of the slots after it are prefetched, because a prefill fills them
-// next.
+// Number of slots that are prefetched ahead of the one being filled, because a prefill fills them next.
 constexpr size_t kSlotsAhead = 3;
 
-// Sums in 16 lanes that are folded in halves, as kernels/kernels.h does, so that the bits are the same everywhere.
+// Returns a dot product. It sums in 16 lanes that are folded in halves, as kernels/kernels.h specifies, so that the
+// bits are the same everywhere.
 float dot(const float* a, const float* b, size_t n) {
   float lanes[kLanes] = {};
   size_t i = 0;

@@ -2,9 +2,9 @@
 // fixed number of slots.
 //
 // A token's position alone determines its slot and the slots that it attends to. The ring therefore has no other state,
-// and removing tokens from the end costs nothing. The first `sink_count` slots are never overwritten; they are the
+// and removing tokens from the end costs nothing. The first `sink_count` slots are never overwritten: they are the
 // attention sinks of Xiao et al. 2023 ("Efficient Streaming Language Models with Attention Sinks"). The slots after the
-// ring hold the tokens of beams, and beams.h assigns them.
+// ring hold the tokens of beams; beams.h assigns them.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +38,8 @@ class KvRing {
  public:
   void layout(Arena& arena, const KvConfig& config);
 
-  // Returns the size of all arrays: 2 * layers * heads * (slots + beam slots) * (padded head size + sizeof(float)),
-  // with each array aligned.
+  // Returns the total size of the arrays in bytes: 2 * layers * heads * (slots + beam slots) * (padded head size +
+  // sizeof(float)), with each array aligned.
   static size_t byte_size(const KvConfig& config);
 
   uint32_t slot_of(uint32_t position) const;
@@ -54,8 +54,8 @@ class KvRing {
   void attend(const Kernels& kernels, uint32_t layer, uint32_t head, std::span<const SlotSpan> window,
               const float* query, float* scores, float* output) const;
 
-  // Does the same for rows at the positions first_position, first_position + 1, ..., the last of which must be less
-  // than slot_count. `rows` describes queries, scores and outputs with their number and strides.
+  // As attend(), for rows at the positions first_position, first_position + 1, ..., all less than slot_count. `rows`
+  // describes the queries, scores and outputs by number and stride.
   void attend_rows(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t first_position,
                    AttentionRowsArgs rows) const;
 
@@ -76,7 +76,8 @@ class KvRing {
   float* value_scales_ = nullptr;  // (layer, head, slot)
 };
 
-// The final hidden states of the tokens in the slots, normalized to length 1, for contrastive search (Su et al. 2022).
+// The final hidden states of the tokens in the slots, normalized to length 1. Contrastive search (Su et al. 2022)
+// compares them.
 class HiddenHistory {
  public:
   void layout(Arena& arena, size_t slot_count, size_t width);

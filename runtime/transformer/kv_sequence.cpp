@@ -34,7 +34,7 @@ void KvSequence::forget_rows() {
   batch_row_count_ = logit_row_ = draft_rows_ = 0;
 }
 
-// Returns whether the context has space for more tokens without dropping others, or may drop them.
+// Returns whether `count` more tokens fit, or may replace the oldest tokens.
 bool KvSequence::fits(size_t count) const {
   return params_.overflow != Overflow::kStop || count <= position_limit_ - position_;
 }
@@ -49,7 +49,7 @@ Status KvSequence::append(std::span<const int32_t> tokens, const std::atomic<uin
                           std::span<const int32_t> drafts, bool want_logits) {
   if (tokens.empty()) return Status::kOk;
   if (!fits(tokens.size())) return Status::kStopContextFull;
-  // The token was evaluated as a draft, so it only has to be appended.
+  // The token has been evaluated as a draft, so it only has to be appended.
   if (tokens.size() == 1 && is_drafted(tokens[0])) {
     if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
     accept_draft(batch_row_count_);
@@ -151,8 +151,8 @@ void KvSequence::compute_row_logits(size_t first_row, size_t count) {
   has_logits_ = first_row + 1 == batch_row_count_;
 }
 
-// Once slots have been overwritten there is no capacity, because a draft would take a slot that tokens of the stream
-// still attend to.
+// Returns 0 once slots have been overwritten, because a draft would take a slot that tokens of the stream still attend
+// to.
 size_t KvSequence::draft_capacity() const {
   if (reanchor_due_ || position_ + 1 >= params_.context_tokens) return 0;
   return std::min(params_.draft_tokens, params_.context_tokens - position_ - 1);
@@ -198,7 +198,7 @@ Status KvSequence::draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t
   return Status::kOk;
 }
 
-// Returns how many tokens, in addition to the sinks, remain after re-anchoring.
+// Returns how many of the newest tokens re-anchoring keeps, in addition to the sinks.
 uint32_t KvSequence::newest_kept() const {
   return params_.overflow == Overflow::kRing ? params_.context_tokens / 2 - params_.sink_tokens
                                              : (params_.context_tokens - params_.sink_tokens) / 2;

@@ -1,13 +1,13 @@
 // The evaluated tokens of one stream, with their keys and values.
 //
-// A KvSequence passes tokens to the forward pass in batches and fits them into the KV ring. When the ring is full, one
-// of three rules applies: stop, overwrite the oldest slots until the model's positions are exhausted, or shift. When
-// the positions are exhausted, the sequence is re-anchored: the sinks and the newest tokens are evaluated again from
-// position 0.
+// A KvSequence evaluates tokens in batches and stores their keys and values in the KV ring. When the ring is full, one
+// of three rules applies: stop, overwrite the oldest slots, or shift. Overwriting works until the model's positions are
+// exhausted. Then, or with shifting as soon as the ring is full, the sequence is re-anchored: the sinks and the newest
+// tokens are evaluated again from position 0.
 //
 // A KvSequence also evaluates drafts, which are tokens that may follow the last one. The result of a row does not
-// depend on the other rows of its batch, and the slots after the end of the stream belong to no token. A correct draft
-// is therefore accepted without further computation, and a wrong one can simply be forgotten.
+// depend on the other rows of its batch, and the slots after the end of the stream belong to no token. Accepting a
+// correct draft therefore costs nothing, and a wrong one is simply forgotten.
 #pragma once
 
 #include <atomic>
@@ -37,25 +37,25 @@ class KvSequence {
 
   void clear();
 
-  // Evaluates tokens and appends them to the stream. Afterwards logits() are the logits after the last token, but
-  // without `want_logits` they may be missing. `drafts` may be given with a single token. They are evaluated in the
-  // same batch, and if exactly these tokens are appended next, one at a time, nothing has to be evaluated for them.
+  // Evaluates tokens and appends them to the stream. Afterwards logits() are the logits after the last token; if
+  // `want_logits` is false, they may be undefined. With a single token, `drafts` may follow. They are evaluated in the
+  // same batch, and appending exactly these tokens next, one at a time, evaluates nothing.
   //
   // With Overflow::kStop, returns kStopContextFull if not all tokens fit, and nothing has changed. After
   // kStopCancelled, token_count() includes the tokens that were evaluated.
   Status append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled,
                 std::span<const int32_t> drafts = {}, bool want_logits = true);
 
-  // Does the same for as many of the tokens as fit in one batch, and stores their number in `*count` (0 on failure).
-  // For the functions below they are rows 0 to count - 1 of the batch.
+  // Appends the longest prefix of `tokens` that fits in one batch, and sets `*count` to its length (0 on failure). Its
+  // tokens are rows 0 to count - 1 of the batch for the functions below.
   Status append_batch(std::span<const int32_t> tokens, bool want_logits, size_t* count,
                       const std::atomic<uint32_t>& cancelled);
 
-  // Begins an empty stream with `count` > 0 rows of embeddings, (row, embedding), which count as unknown tokens: they
-  // are not among the newest() tokens, and the stream cannot be truncated to some of them. Requires Overflow::kStop.
-  // Returns kStopContextFull if the rows do not fit. After kStopCancelled the stream is empty.
+  // Begins an empty stream with `count` > 0 rows of embeddings, (row, embedding), whose tokens are unknown: newest()
+  // does not include them, and rewind() cannot cut inside them. Requires Overflow::kStop. Returns kStopContextFull if
+  // the rows do not fit. After kStopCancelled the stream is empty.
   Status append_embeddings(const float* embeddings, size_t count, const std::atomic<uint32_t>& cancelled);
-  // Returns the number of rows with which the stream began.
+  // Returns the number of rows of embeddings with which the stream began.
   uint64_t embedded_count() const { return embedded_count_; }
 
   // Returns how many drafts append() accepts at this point. Drafts never overwrite a slot.
@@ -63,7 +63,7 @@ class KvSequence {
   // Returns the drafts of the last batch that have not been appended.
   std::span<const int32_t> drafts() const;
   bool is_drafted(int32_t token) const { return !drafts().empty() && drafts()[0] == token; }
-  // Evaluates a token in the first layers only, `ahead` positions after the next one. The tokens before it must have
+  // Evaluates a token in the first layers only, `ahead` positions after the next one. All positions between must have
   // been evaluated in the same way. The stream does not change, but its logits are lost.
   Status draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t layer_count,
                                const std::atomic<uint32_t>& cancelled, std::span<const float>* logits);
@@ -77,11 +77,11 @@ class KvSequence {
   Status compute_allowed_logits(const TokenMask& mask, const std::atomic<uint32_t>& cancelled,
                                 std::span<const float>* logits);
 
-  // Returns the number of rows of the last batch, the last of which is the last token of the stream, or 0 if something
-  // else has been evaluated since.
+  // Returns the number of rows of the last batch, the last of which is the last token of the stream. Returns 0 if
+  // something else has been evaluated since.
   size_t batch_row_count() const { return batch_row_count_; }
-  // Computes the logits after at most forward().logit_row_count() rows of the last batch. Until the next call they are
-  // forward().logits(0), logits(1), ... logits() are lost unless the first row is the last row of the batch.
+  // Computes the logits after at most forward().logit_row_count() rows of the last batch. They are forward().logits(0),
+  // logits(1), ... until the next call. logits() are lost unless the first row is the last row of the batch.
   void compute_row_logits(size_t first_row, size_t count);
   // Evaluates the last token again if it is not the last row of the last batch.
   Status ensure_last_row(const std::atomic<uint32_t>& cancelled);
@@ -95,7 +95,7 @@ class KvSequence {
   uint64_t token_count() const { return token_count_; }
   // Returns a token of the stream, or 0 for a row of embeddings. It must be one of the newest 2 * context_tokens.
   int32_t token_at(uint64_t index) const { return history_[index % history_size_]; }
-  // Returns the newest tokens in up to two pieces: at most `count` of them, and at most context_tokens.
+  // Returns the newest `count` tokens in up to two pieces, but no more than context_tokens.
   void newest(uint64_t count, std::span<const int32_t>* older, std::span<const int32_t>* newer) const;
 
   // Returns the number of tokens whose keys and values are in the ring.
@@ -123,10 +123,10 @@ class KvSequence {
   uint32_t position_limit_ = 0;
   uint32_t position_count_ = 0;  // number of the model's positions
   Forward forward_;
-  size_t history_size_ = 0;        // twice the context, to know a full window after a rewind
+  size_t history_size_ = 0;        // twice the context, so that a rewind still finds a full window of tokens
   int32_t* history_ = nullptr;     // (stream index % history_size)
   int32_t* sinks_ = nullptr;       // (sink)
-  int32_t* kept_batch_ = nullptr;  // (batch): the tokens that re-anchoring evaluates
+  int32_t* kept_batch_ = nullptr;  // (batch): tokens that re-anchoring evaluates again
   size_t embedding_size_ = 0;
   float* newest_embedding_ = nullptr;  // (embedding): the last row of append_embeddings()
 

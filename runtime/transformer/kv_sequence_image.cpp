@@ -102,7 +102,7 @@ KvSequencePosition KvSequenceImage::read_position(ByteReader* reader) {
   return saved;
 }
 
-// Returns whether some sequence of calls could have led to this position.
+// Returns whether some sequence of calls leads to this position.
 bool KvSequenceImage::is_possible(const KvSequence& sequence, const ModelConfig& config,
                                   const KvSequencePosition& saved) {
   const SessionParams& params = sequence.params_;
