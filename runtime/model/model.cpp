@@ -22,8 +22,8 @@ static void release(const ModelParams& params, const ByteRange& range) {
   params.release(params.release_user_data, range.bytes, range.size);
 }
 
-// Returns the bytes of the scales and biases, which packed weights contain as well, or an empty range if they are not
-// contiguous in the file. The scales of a tied head are not part of the range, because the embedding uses them.
+// Returns the range of the scales and biases if they are contiguous in the file, else an empty range. Packed weights
+// contain copies of them. The scales of a tied head are not part of the range, because the embedding uses them.
 static ByteRange scales_and_biases(const ModelView& view) {
   uintptr_t begin = UINTPTR_MAX, end = 0;
   size_t total = 0;
@@ -61,13 +61,14 @@ static bool has_int4_weights(const ModelView& view) {
   return false;
 }
 
-// Returns the bytes of a linear layer that the kernels will read: its packed form for this CPU if the file has one.
+// Returns the bytes of a linear layer that the kernels read: the form packed for this CPU if the file has one, else the
+// plain form.
 static ByteRange stored_linear(const ModelView& view, int packed_section, size_t index) {
   const bool is_packed = packed_section >= 0 && view.linear(index).tiles == nullptr;
   return is_packed ? view.packed_linear(packed_section, index) : view.linear_bytes(index);
 }
 
-// The decisions of init(), made before it touches any memory.
+// The decisions of init(). They are made before any memory is written.
 struct Model::Plan {
   ModelView view;
   const Kernels* kernels = nullptr;
@@ -161,7 +162,7 @@ Status Model::load_linear(const Plan& plan, const ModelParams& params, size_t in
   return Status::kOk;
 }
 
-// Verifies the tensors that stay in the file and that load_linear() does not read.
+// Verifies the tensors in the file that load_linear() does not read.
 Status Model::verify_tensors_in_place(const ModelParams& params, Error* error) const {
   SOTTO_TRY(view_.verify_small_tensors(error));
   const bool is_in_use = view_.token_embedding().tiles != nullptr || packed_section_ < 0;
@@ -212,7 +213,7 @@ Status Model::init(const void* file, size_t file_size, const ModelParams& params
   }
   model->positions_ = plan.view.positions();
   model->final_norm_ = plan.view.final_norm();
-  // These pages were read only for verification. Generating text needs few of them.
+  // The pages below were read for verification. Generating text needs few of them.
   if (plan.pack || plan.packed_section >= 0) release(params, scales_and_biases(plan.view));
   release(params, plan.view.position_bytes());
   release(params, plan.view.metadata());

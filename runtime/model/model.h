@@ -27,11 +27,11 @@ class Model {
   // Returns whether all weights are read directly from the file, where they are packed for the instruction set.
   bool packed_in_place() const { return !copies_weights_ && (packed_section_ >= 0 || !view_.has_int8_linears()); }
 
-  // In the result, `packed` is set if the instruction set reads packed weights.
+  // The LinearWeights of the result have `packed` set if the kernels read packed weights.
   const LayerView& layer(size_t index) const { return layers_[index]; }
   const LinearWeights& head() const { return head_; }
 
-  // In the result, `packed` is set if embedding rows are read from the packed weights.
+  // The result has `packed` set if embedding rows are read from the packed weights.
   const LinearWeights& token_embedding() const { return token_embedding_; }
   const float* positions() const { return positions_; }
   const NormView& final_norm() const { return final_norm_; }

@@ -13,7 +13,7 @@
 namespace sotto {
 namespace {
 
-// Visits the tensors of one owner after the other and stops at the first failure.
+// Visits the tensors of one part of the model after the other and stops at the first failure.
 class TensorWalk {
  public:
   TensorWalk(Status (*visit)(void*, const TensorSpec&), void* context) : visit_(visit), context_(context) {}
@@ -63,8 +63,8 @@ T load(const uint8_t* bytes, uint64_t index) {
   return value;
 }
 
-// Returns whether a float is allowed in a tensor of this kind. The test looks only at bits, so that a block of floats
-// can be tested without branches.
+// Returns whether a float is allowed in a tensor of this kind. The test uses only integer operations on the bits, so
+// that a block of floats can be tested without branches.
 bool is_usable(TensorKind kind, uint32_t bits) {
   constexpr uint32_t kSmallestNormal = 0x00800000, kInfinity = 0x7f800000;
   return kind == TensorKind::kFinite ? bits << 1 < kInfinity << 1
@@ -207,7 +207,7 @@ struct RangeBlock {
 
 }  // namespace
 
-// There is no memory for all ranges, so each block of them is compared with all ranges after it.
+// Compares each block of ranges with all ranges after it, because there is no memory for all of them.
 Status verify_disjoint(const format::Model& model, Error* error) {
   const auto fail_shared = [&](uint64_t offset) {
     return fail_at(error, Status::kModelCorrupt, offset, "two tensors share the bytes from this offset on");

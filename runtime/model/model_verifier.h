@@ -1,4 +1,4 @@
-// The checks of ModelView::open() and verify_contents(), tensor by tensor.
+// Verifies the tensors of a model file, one by one, for ModelView::open() and verify_contents().
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct Norm;
 
 namespace sotto {
 
-// Rules for the bytes of a tensor.
+// The rule that the bytes of a tensor must follow.
 enum class TensorKind : uint8_t {
   kInt8,    // rows of a linear layer
   kFinite,  // float32, all numbers finite
@@ -30,7 +30,7 @@ struct TensorName {
   const char* part;
 };
 
-// A tensor as the metadata describes it, and what it has to be.
+// A tensor as the metadata describes it, with the kind and the size that it must have.
 struct TensorSpec {
   TensorName name;
   TensorKind kind;
@@ -42,8 +42,8 @@ struct TensorSpec {
 // Checks that a linear layer has either int8 weights or tiles, but not parts of both.
 Status verify_form(const format::Linear& linear, const TensorName& name, Error* error);
 
-// Calls visit(context, spec) for every tensor of a model, in file order, and stops at the first failure. The forms of
-// the linear layers must have been verified before.
+// Calls visit(context, spec) for every tensor of a model, in file order, and stops at the first failure. verify_form()
+// must have accepted the linear layers.
 Status visit_tensors(const format::Model& model, Status (*visit)(void* context, const TensorSpec& spec), void* context);
 
 // The same for a function object.
@@ -74,14 +74,14 @@ struct FileBytes {
 // Checks that the range is aligned, lies inside the data and has the expected size.
 Status verify_extent(const FileBytes& file, const TensorSpec& spec, Error* error);
 
-// Checks the numbers in float tensors. The extents of the tensors must have been verified before.
+// Checks the numbers in a float tensor. verify_extent() must have accepted the tensor.
 Status verify_numbers(const uint8_t* file, const TensorSpec& spec, Error* error);
 
-// Checks only the alignment and the position.
+// Checks that a range is aligned and lies inside the data.
 Status verify_placement(const FileBytes& file, const format::DataRange& range, const TensorName& name, Error* error);
 
-// Checks that no two tensors, packed weights or arrays of the vocabulary share bytes, so that memory and time for a
-// model are proportional to the size of its file.
+// Checks that no two tensors, packed weights or arrays of the vocabulary share bytes. Memory and time for a model are
+// then proportional to the size of its file.
 Status verify_disjoint(const format::Model& model, Error* error);
 
 }  // namespace sotto

@@ -80,8 +80,8 @@ class ModelView {
  public:
   // Verifies the header, the metadata, and the shape, offset, alignment and range of every tensor.
   Status open(const void* file, size_t file_size, Error* error);
-  // Verifies that the small float tensors are finite and that the tokenizer's tables are consistent. Checksums of
-  // tensors are left to verify_range().
+  // Verifies that the small float tensors are finite and that the tokenizer's tables are consistent. verify_range()
+  // verifies the checksums of tensors.
   Status verify_contents(Error* error);
 
   const ModelConfig& config() const { return config_; }
@@ -106,27 +106,27 @@ class ModelView {
   bool has_tied_head() const;
   LinearWeights head() const;  // the token embedding if they are tied
 
-  // Linear layers in file order: qkv, output, up and down of each layer, then the head.
+  // The linear layers by their index in file order: qkv, output, up and down of each layer, then the head.
   size_t linear_count() const { return size_t{4} * config_.layer_count + 1; }
   LinearWeights linear(size_t index) const;
   ByteRange linear_bytes(size_t index) const;  // its int8 weights or its tiles
   bool has_int8_linears() const;
 
-  // Finds the section that is packed for a layout, or sets `*section` to -1. The section must have the sizes that
-  // packed_size() (kernels/linear/linear.h) returns, so the instruction set must be selected first. Fails if a section
-  // of this layout does not fit the model.
+  // Finds the section whose weights are packed with the layout `fingerprint`, or sets `*section` to -1. Select the
+  // instruction set first, because the section must have the sizes that packed_size() (kernels/linear/linear.h) returns
+  // for it. Fails if a section with this layout does not fit the model.
   Status find_packed(uint64_t fingerprint, int* section, Error* error) const;
   ByteRange packed_linear(int section, size_t index) const;
   size_t packed_section_count() const;
   const char* packed_section_isa(size_t section) const;
 
-  // Returns false if the file has no such section. The pages of the section are not read.
+  // Finds the vocabulary section without reading its pages. Returns false if the file has none.
   bool find_vocabulary(VocabularySection* section) const;
 
   // Verifies the checksums of scales, biases, norms and positions.
   Status verify_small_tensors(Error* error) const;
 
-  // Fails with kModelCorrupt, naming `what`, if the checksum of the bytes is wrong.
+  // Fails with kModelCorrupt, and a message that names `what`, if the checksum of the bytes is wrong.
   Status verify_range(const ByteRange& range, const char* what, Error* error) const;
 
  private:

@@ -1,4 +1,5 @@
-// The sampling parameters that a model file recommends.
+// The sampling parameters that a model file recommends. Parameters that the file does not name have the defaults of
+// SamplerParams.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct SamplingDefaults {
   SOTTO_RECOMMENDED_PARAMETERS(MEMBER)
 #undef MEMBER
 
-  // Replaces each of these parameters that has its default value.
+  // Replaces the parameters that have their default value by the recommended ones.
   void apply(SamplerParams* params) const;
 };
 

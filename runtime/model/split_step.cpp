@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kFixedSize = SplitStep::kHeaderSize + SplitStep::kAsciiSize;
 
-// Returns the number of numbers after the fixed ones.
+// Returns how many 32-bit numbers a step has after those of fixed size.
 uint64_t variable_size(const SplitStep::Header& header) {
   return 2 * uint64_t{header.range_count} + uint64_t{header.state_count} * (uint64_t{header.class_count} + 1);
 }

@@ -10,16 +10,16 @@ namespace sotto {
 inline constexpr size_t kMaxSplitSteps = 8;
 inline constexpr uint32_t kMaxSplitClasses = 255;
 
-// The largest number of changes of an automaton's state after the last match. Patterns that need more are not
-// converted.
+// The maximum number of state changes of an automaton after its last match. The converter rejects patterns that need
+// more.
 inline constexpr size_t kMaxSplitLookahead = 32;
 
-// The largest number of states that read any number of characters without a match.
+// The maximum number of states that read any number of characters without a match.
 inline constexpr size_t kMaxLoopStates = 4;
 
-// One step. Steps are stored one after the other as 32-bit numbers: the header; the classes of the 128 ASCII
-// characters, four per number; the first code points of all ranges; their classes; and the transitions as a matrix
-// (state, class), whose last column is the end of the text.
+// A step, stored as 32-bit numbers: the header; the classes of the 128 ASCII characters, four per number; the first
+// code points of all ranges; the classes of the ranges; and the transitions as a matrix (state, class), whose last
+// column is the end of the text.
 struct SplitStep {
   struct Header {
     uint32_t flags;
@@ -45,10 +45,10 @@ struct SplitStep {
   std::span<const uint32_t> transitions;
 };
 
-// Reads the step at the beginning of verified steps, which are not empty, and removes it from them.
+// Reads the first of several verified steps and removes it from `*steps`, which must not be empty.
 SplitStep read_split_step(std::span<const uint32_t>* steps);
 
-// Returns whether the numbers are at most kMaxSplitSteps consistent steps.
+// Verifies that the numbers are at most kMaxSplitSteps consistent steps.
 bool verify_split_steps(std::span<const uint32_t> steps);
 
 // Returns the class of a character.

@@ -105,7 +105,7 @@ Status verify_merge_index(const TokenizerView& view, Error* error) {
   }
   const auto last_empty = std::find(index.rbegin(), index.rend(), 0u);
   if (last_empty == index.rend()) return corrupt("merge_index is full", error);
-  auto run = static_cast<size_t>(last_empty - index.rbegin());  // a run of slots continues at slot 0
+  auto run = static_cast<size_t>(last_empty - index.rbegin());  // a run of slots may continue at slot 0
   for (size_t slot = 0; slot < index.size(); ++slot) {
     if (index[slot] > view.merges.size()) return corrupt("invalid merge_index slot", slot, error);
     run = index[slot] == 0 ? 0 : run + 1;
@@ -114,7 +114,7 @@ Status verify_merge_index(const TokenizerView& view, Error* error) {
   return Status::kOk;
 }
 
-// Checks that the ids are in range and that the texts of their tokens are not empty and in strictly ascending order.
+// Checks that the ids are in range and that the bytes of their tokens are not empty and in strictly ascending order.
 Status verify_sorted(const TokenizerView& view, std::span<const uint32_t> tokens, const char* name, Error* error) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] >= view.token_count || view.bytes_of(tokens[i]).empty() ||
@@ -162,7 +162,7 @@ Status verify_characters(const CharacterMap& map, Error* error) {
   return Status::kOk;
 }
 
-// Every value of the trie must be the offset of a text. Other units are checked when they are read.
+// Verifies that every value of the trie is the offset of a text. The other units are checked when they are read.
 Status verify_rules(const NormalizerView& view, Error* error) {
   const auto texts = view.rule_texts;
   if (view.rule_trie.empty()) return Status::kOk;
@@ -203,7 +203,7 @@ Status verify_normalizer(const NormalizerView& view, Error* error) {
 Status verify_scores(const TokenizerView& view, Error* error) {
   if (view.model != TokenizerModel::kUnigram) return Status::kOk;
   if (view.token_scores.size() != view.token_count) return corrupt("token_scores and vocabulary_size differ", error);
-  // The sums of larger numbers could become infinite.
+  // The sums of larger numbers could overflow.
   constexpr double kLargest = 1e100;
   const auto is_valid = [](double score) { return std::abs(score) <= kLargest; };
   const auto bad = std::find_if_not(view.token_scores.begin(), view.token_scores.end(), is_valid);

@@ -18,8 +18,8 @@ enum class TokenKind : uint8_t { kNormal = 0, kAdded = 1, kSpecial = 2, kUnused 
 // The algorithm that encodes a piece of text (runtime/text/README.md).
 enum class TokenizerModel : uint8_t { kByteBpe = 0, kCharacterBpe = 1, kUnigram = 2, kWordPiece = 3, kWordLevel = 4 };
 
-// Rule by which encoding puts a space before the text between added tokens: never; if that text begins without one; if
-// it does and is at the start of the whole text; or always.
+// Rule by which encoding puts a space before the text between added tokens: never; if the text does not begin with one;
+// only at the start of the whole text, if it does not begin with one; or always.
 enum class PrefixSpace : uint8_t { kNever = 0, kIfMissing = 1, kIfMissingAtStart = 2, kAlways = 3 };
 
 // The side on which a word carries its space when the pre-tokenizer strips white space.
@@ -34,7 +34,7 @@ struct TokenMerge {
 
 // Replacements of single characters.
 struct CharacterMap {
-  std::span<const uint32_t> removed;   // the code points at which ranges of characters to remove begin and end
+  std::span<const uint32_t> removed;   // code points at which ranges of removed characters begin and end, alternately
   std::span<const uint32_t> replaced;  // characters in ascending order
   std::span<const uint32_t> offsets;   // replaced.size() + 1, into bytes
   std::span<const char> bytes;         // the replacements
@@ -52,28 +52,29 @@ struct Composition {
   uint32_t result;
 };
 
-// Flags: what becomes of spaces.
+// Flags of the normalization of spaces.
 enum SpaceRule : uint8_t {
-  kMergeSpaces = 1,      // several spaces become one
-  kStripStart = 2,       // the text's first spaces are removed
-  kStripEnd = 4,         // its last spaces are removed
-  kStripWhiteSpace = 8,  // all white space is removed there
-  kStripSymbol = 16,     // U+2581 is removed at the end, because SentencePiece writes spaces like this
+  kMergeSpaces = 1,      // a run of spaces becomes one space
+  kStripStart = 2,       // spaces at the start of the text are removed
+  kStripEnd = 4,         // spaces at the end of the text are removed
+  kStripWhiteSpace = 8,  // at the start and the end, all white space counts as spaces
+  kStripSymbol = 16,     // U+2581 is removed at the end, because SentencePiece writes spaces as this symbol
   kAllSpaceRules = 31
 };
 
-// The largest number of combining classes, which bounds how often a mark is read. Unicode has 56 with 0.
+// The maximum number of combining classes in a model, which limits how often a mark is read. Unicode has 55 besides 0.
 inline constexpr int kMaxCombiningClasses = 64;
 
-// The flag of a value in a trie. Other units have the byte that leads to them, and flags of 8 and 9.
+// The flag of a trie unit that is a value. Other units consist of the byte that leads to them, an offset, and the flags
+// 8 and 9.
 inline constexpr uint32_t kTrieValue = uint32_t{1} << 31;
 
-// The tables of normalization in the order of its steps (runtime/text/normalizer.h). The steps of empty tables are
+// The tables of normalization in the order of its steps (runtime/text/normalizer.h). A step with an empty table is
 // absent.
 struct NormalizerView {
   CharacterMap characters;
-  // SentencePiece's rules instead of the map: a double array (Aoe 1989) of strings, whose values are offsets of
-  // replacements that end with a zero byte.
+  // SentencePiece's rules, which replace `characters`: a double array (Aoe 1989) of strings, whose values are offsets
+  // of replacements that end with a zero byte.
   std::span<const uint32_t> rule_trie;
   std::span<const char> rule_texts;
   std::span<const uint32_t> graphemes;  // a split step, if rules apply to grapheme clusters
@@ -98,7 +99,7 @@ struct TokenizerView {
   std::span<const uint32_t> token_offsets;  // token_count + 1 offsets into token_bytes
   std::span<const char> token_bytes;
   std::span<const TokenKind> token_kinds;  // one per token
-  // One per byte value, or kNoToken. For models other than kByteBpe, the tokens of the bytes of unknown characters.
+  // One per byte value, or kNoToken. Models other than kByteBpe use them for the bytes of unknown characters.
   std::span<const uint32_t> byte_tokens;
   std::span<const TokenMerge> merges;  // in rank order
   // A hash table with a power of two of slots. Each contains rank + 1, or 0 if it is empty.
@@ -129,7 +130,7 @@ struct TokenizerView {
   }
 };
 
-// Returns the hash of a pair. Modulo the table size it is the slot at which linear probing starts.
+// Returns the hash of a pair of tokens. Modulo the table size, it is the slot at which linear probing starts.
 constexpr uint32_t merge_hash(uint32_t left, uint32_t right) {
   uint64_t key = (static_cast<uint64_t>(left) << 32 | right) * 0x9E3779B97F4A7C15u;
   return static_cast<uint32_t>(key >> 32);
