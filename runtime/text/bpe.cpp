@@ -33,11 +33,12 @@ bool compatible_by_merging(const TokenizerView& tokenizer, uint32_t left, uint32
   return merge_tokens(tokenizer, tokens, count) == 2 && tokens[0] == left && tokens[1] == right;
 }
 
-// Returns whether two adjacent tokens are compatible: encoding their joined bytes gives the same two tokens. As long as
-// nothing merges across their boundary, each side merges as it would alone. It is therefore enough to undo the later of
-// the two merges at the boundary, repeatedly, and to check whether the pair that then meets at the boundary would have
-// merged before either of its parts did. Among merges of equal rank the leftmost comes first: the one inside the left
-// token, then the one across the boundary, then the one inside the right token.
+// Returns whether two adjacent tokens are compatible: encoding their joined bytes gives the same two tokens.
+//
+// As long as nothing merges across their boundary, each side merges as it would alone. It is therefore enough to undo
+// the later of the two merges at the boundary, repeatedly, and to check whether the pair that then meets at the
+// boundary would have merged before either of its parts did. Among merges of equal rank the leftmost comes first: the
+// one inside the left token, then the one across the boundary, then the one inside the right token.
 bool compatible(const TokenizerView& tokenizer, uint32_t left, uint32_t right) {
   if (!tokenizer.merges_ascend) return compatible_by_merging(tokenizer, left, right);
   uint32_t left_used = kNoMerge;  // rank of the merge that consumes `left`, or kNoMerge
@@ -144,9 +145,9 @@ uint32_t find_token(const TokenizerView& tokenizer, const Word& word) {
   return token != kNoToken && tokenizer.bytes_of(token).size() == word.size() ? token : kNoToken;
 }
 
-// The first tokens of an encoding, any number of them, are the encoding of their own bytes. Hence only one token can
-// end the encoding of a given prefix, and the encodings of all prefixes form a tree with one node per position. This
-// function walks the tree to the end of the word, depth first, trying the longest token first.
+// Every prefix of an encoding is the encoding of its own bytes. Hence only one token can end the encoding of a given
+// prefix of the word, and the encodings of all prefixes form a tree with one node per position. This function walks the
+// tree to the end of the word, depth first, trying the longest token first.
 SearchResult search_word(const TokenizerView& tokenizer, const Word& word, std::span<int32_t> tokens, size_t* count) {
   size_t used = 0;  // number of tokens on the current path
   size_t limit = word.size();
@@ -165,7 +166,7 @@ SearchResult search_word(const TokenizerView& tokenizer, const Word& word, std::
       limit = rest.size();
       continue;
     }
-    // This is a dead end: the previous token was wrong.
+    // Dead end: return to the previous token and try a shorter one.
     if (used == 0) return SearchResult::kInconsistent;
     const size_t size = tokenizer.bytes_of(static_cast<uint32_t>(tokens[--used])).size();
     const size_t position = word.size() - rest.size() - size;

@@ -14,9 +14,9 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kNoCharacter = 0xFFFFFFFF;
-constexpr uint32_t kSymbol = 0x2581;  // of a space in SentencePiece
+constexpr uint32_t kSymbol = 0x2581;  // SentencePiece writes this symbol for a space
 
-// Returns what a character becomes.
+// Returns the replacement of a character, which is empty if the character is removed, or else its own bytes.
 std::span<const char> replace_character(const CharacterMap& map, uint32_t code_point, std::span<const char> bytes) {
   const auto border = std::upper_bound(map.removed.begin(), map.removed.end(), code_point);
   if ((border - map.removed.begin()) % 2 == 1) return bytes.first(0);
@@ -25,14 +25,15 @@ std::span<const char> replace_character(const CharacterMap& map, uint32_t code_p
   return map.replacement_of(static_cast<size_t>(key - map.replaced.begin()));
 }
 
-// A rule that applies to the beginning of a text: the size of what it replaces, or 0 if there is none, and with what.
+// The rule that applies at the beginning of a text. It replaces `size` bytes with `text`; a size of 0 means that there
+// is none.
 struct NormalizerRule {
   size_t size = 0;
   std::span<const char> text;
 };
 
-// Finds the longest rule or the shortest one. A unit of the trie has the byte that leads to it, an offset that is
-// combined with the next byte, and a flag that says whether it has a value.
+// Finds the longest or the shortest rule that applies at the beginning of the text. A unit of the trie consists of the
+// byte that leads to it, an offset that is combined with the next byte, and a flag that says whether it has a value.
 NormalizerRule find_rule(const NormalizerView& normalizer, std::span<const char> text, bool is_longest) {
   const auto trie = normalizer.rule_trie;
   const auto offset_of = [](uint32_t unit) { return unit >> 10 << ((unit & 1u << 9) >> 6); };
@@ -51,7 +52,7 @@ NormalizerRule find_rule(const NormalizerView& normalizer, std::span<const char>
   return rule;
 }
 
-// Step 1 as a stream of characters. Copies of it are places in the stream.
+// The result of step 1 as a stream of characters. A copy remembers a position in the stream.
 class ReplacedText {
  public:
   ReplacedText(const NormalizerView& normalizer, std::span<const char> text) : normalizer_(&normalizer), text_(text) {
@@ -121,7 +122,7 @@ uint8_t combining_class(const NormalizerView& normalizer, uint32_t character) {
   return next == classes.begin() ? 0 : static_cast<uint8_t>(*(next - 1));
 }
 
-// Returns the character that two neighbours become, or kNoCharacter.
+// Returns the composition of two neighbouring characters, or kNoCharacter.
 uint32_t compose(const NormalizerView& normalizer, uint32_t first, uint32_t second) {
   if (normalizer.compositions.empty()) return kNoCharacter;
   // Hangul syllables (Unicode 3.12).
@@ -141,7 +142,7 @@ uint32_t compose(const NormalizerView& normalizer, uint32_t first, uint32_t seco
   return found != pairs.end() && found->first == first && found->second == second ? found->result : kNoCharacter;
 }
 
-// The marks at a place in the text, which are characters with a combining class.
+// A run of marks, which are characters with a combining class, and the starter after them.
 class Marks {
  public:
   Marks(const NormalizerView& normalizer, const ReplacedText& start)
@@ -159,8 +160,8 @@ class Marks {
     }
   }
 
-  // Composes the starter before the marks with those of them that no other mark keeps from it, in the canonical order.
-  // If none remains, continues with the next starter and its marks.
+  // Composes the starter before the marks with the marks that are not blocked (Unicode 3.11), in the canonical order,
+  // and returns the result. If no mark remains, continues with the next starter and its marks.
   uint32_t compose_with(uint32_t starter) {
     while (compose_marks(&starter) && has_next_) {
       const uint32_t composite = compose(*normalizer_, starter, next_starter_);
@@ -193,7 +194,7 @@ class Marks {
   // In Unicode at most three marks are composed with one starter.
   static constexpr size_t kMaxComposed = 8;
 
-  // Returns whether all marks have been composed.
+  // Composes marks with the starter. Returns whether no mark remains.
   bool compose_marks(uint32_t* starter) {
     bool is_complete = true;
     for_each_class([&](uint8_t mark_class) {
@@ -238,11 +239,11 @@ class Marks {
   uint32_t next_starter_ = kNoCharacter;
   bool has_next_ = false;
   uint64_t classes_[4] = {};
-  uint8_t composed_[kMaxComposed] = {};  // the classes of the composed marks
+  uint8_t composed_[kMaxComposed] = {};  // combining classes of the composed marks
   size_t composed_count_ = 0;
 };
 
-// Steps 1 and 2: calls visit(character) for each character.
+// Calls visit(character) for each character of the text after steps 1 and 2.
 template <typename Visit>
 void for_each_character(const NormalizerView& normalizer, std::span<const char> text, Visit visit) {
   ReplacedText rest(normalizer, text);
@@ -267,13 +268,13 @@ bool is_stripped(const NormalizerView& normalizer, uint32_t character) {
   return character == ' ' || (all && character_class(character) == CharacterClass::kSpace);
 }
 
-// The result: compared with the text it comes from, or written to `output` if that is not null.
+// Compares the normalized text with the text it comes from, and writes it to `output` unless that is null.
 class Result {
  public:
   Result(std::span<const char> text, char* output) : text_(text), output_(output) {}
 
-  // Adds what the `count`-th character became. `is_kept` means that step 3 does not remove it if the text ends after
-  // it.
+  // Adds the normal form of the `count`-th character. `is_kept` is set if step 3 keeps the character even at the end of
+  // the text.
   void add(std::span<const char> bytes, uint64_t count, bool is_kept) {
     if (output_ != nullptr) output_ = std::copy(bytes.begin(), bytes.end(), output_);
     const bool is_inside = written_ + bytes.size() <= text_.size();
@@ -297,7 +298,7 @@ class Result {
   NormalizedSize size_ = {0, false, 0};
 };
 
-// All steps, for the first `limit` characters of step 2.
+// Runs all steps for the first `limit` characters that step 2 returns.
 NormalizedSize run_steps(const NormalizerView& normalizer, std::span<const char> text, uint64_t limit, char* output) {
   const uint8_t rules = normalizer.space_rules;
   Result result(text, output);

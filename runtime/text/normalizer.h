@@ -1,8 +1,9 @@
 // Normalization: the steps between the text of a user and the text that is split into tokens.
 //
 // 1. Characters are removed or replaced with strings, by a table (CharacterMap). SentencePiece's rules, which replace
-//    strings, take the place of the table: the longest rule at each place applies, or, as in the package `tokenizers`,
-//    the shortest one at the beginning of a grapheme cluster of less than 6 bytes replaces the whole cluster.
+//    strings, take the place of the table: the longest rule at each position applies. With a split step for graphemes,
+//    the rules apply as in the package `tokenizers`: the shortest rule at the beginning of a grapheme cluster of less
+//    than 6 bytes replaces the whole cluster.
 // 2. Marks are sorted by their canonical combining classes, and characters are composed (Unicode 3.11). Together with
 //    a table of decompositions in step 1 this makes the forms NFC, NFD, NFKC and NFKD.
 // 3. Spaces are merged, and removed at the beginning and the end (SpaceRule).
@@ -10,7 +11,7 @@
 //
 // The converter computes the tables, so the runtime needs no Unicode data. The steps form a stream and need no memory
 // that grows with the text: a step that looks ahead reads the characters again. Marks between two starters are read
-// once per class that occurs among them, of which Unicode has 55.
+// once per combining class that occurs among them; Unicode has 55 classes.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ namespace sotto {
 struct NormalizedSize {
   uint64_t size;        // in bytes
   bool is_changed;      // true if the normalized text differs
-  uint64_t characters;  // number of characters that reach step 3 before spaces removed at the end
+  uint64_t characters;  // number of characters that enter step 3, up to the last one that it keeps
 };
 NormalizedSize measure_normalized(const NormalizerView& normalizer, std::span<const char> text);
 

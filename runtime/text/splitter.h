@@ -20,9 +20,9 @@ struct SplitPiece {
   bool is_match;
 };
 
-// Places at which the search for a longer match is known to fail: from `begin` to before `end`, if the automaton is in
-// this state. A state that reads any number of characters without a match would otherwise make the search quadratic
-// (Reps 1998, "Maximal-Munch Tokenization in Linear Time"). An automaton has at most kMaxLoopStates of them.
+// Remembers where the search for a longer match fails: in `state`, at every position from `begin` to before `end`. A
+// state that reads any number of characters without a match would otherwise make the search quadratic (Reps 1998,
+// "Maximal-Munch Tokenization in Linear Time"). An automaton has at most kMaxLoopStates such states.
 class FailedSearches {
  public:
   bool contains(uint32_t state, size_t at) const;
@@ -37,8 +37,7 @@ class FailedSearches {
   Range ranges_[kMaxLoopStates];
 };
 
-// Returns the match or the gap that begins at `start` < word.size(). `failed` belongs to the
-// word.
+// Returns the match or the gap that begins at `start` < word.size(). `failed` must not be shared between words.
 SplitPiece next_piece(const SplitStep& step, const Word& word, size_t start, FailedSearches* failed);
 
 }  // namespace sotto

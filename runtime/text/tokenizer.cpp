@@ -146,8 +146,8 @@ Status Encoder::encode_segment(size_t start, size_t end) {
   return normalized.is_changed ? normalize_segment(segment, normalized) : encode_text(segment);
 }
 
-// The normalized text is at the end of the token buffer if it is long. Its tokens, and the working memory of one per
-// byte that a long word needs, must not reach it.
+// Normalizes and encodes a segment. A long normalized text is stored at the end of the token buffer. Its tokens, and
+// the working memory of a long word (one token per byte), must not reach it.
 Status Encoder::normalize_segment(std::span<const char> segment, const NormalizedSize& normalized) {
   constexpr size_t kLocalSize = 1024;
   const uint64_t size = normalized.size;
@@ -203,7 +203,7 @@ Status Encoder::encode_gpt2_words(const Word& segment) {
   return Status::kOk;
 }
 
-// Applies the remaining steps of the pre-tokenizer to a piece of text. There are at most kMaxSplitSteps.
+// Applies the remaining steps of the pre-tokenizer to a piece of text. The recursion has at most kMaxSplitSteps levels.
 Status Encoder::split(std::span<const uint32_t> steps, const Word& word, bool is_bare) {
   if (steps.empty()) return encode_piece(word, is_bare);
   const SplitStep step = read_split_step(&steps);
@@ -251,7 +251,7 @@ Status Encoder::encode_bytes(const Word& word) {
   return merge_units(word, tokens, unit_tokens(tokenizer_, word, tokens));
 }
 
-// Encodes the text between unknown characters.
+// Encodes a word from its characters. Those without a token are unknown, and the text between them is merged.
 Status Encoder::encode_characters(const Word& word) {
   uint32_t tokens[kShortWordUnits];
   size_t count = 0;  // number of known units before `at`
@@ -273,7 +273,7 @@ Status Encoder::encode_characters(const Word& word) {
   return count > 0 ? merge_units(word.slice(start, word.size()), tokens, count) : Status::kOk;
 }
 
-// `tokens` holds the tokens of all units if the word has at most kShortWordUnits.
+// Merges the units of a word. `tokens` contains the tokens of all units if there are at most kShortWordUnits.
 Status Encoder::merge_units(const Word& word, uint32_t* tokens, size_t count) {
   after_unknown_ = false;
   if (count > kShortWordUnits) return encode_long_word(word);
@@ -303,7 +303,7 @@ Status Encoder::encode_unigram(const Word& word) {
       count_ += word.size();
       return Status::kOk;
     }
-    // Every token is read before the places from its beginning on are overwritten.
+    // The tokens are found in the output buffer itself: each is read before the output reaches it.
     tokens = {reinterpret_cast<uint32_t*>(tokens_.data() + count_), word.size()};
   }
   find_best_tokens(tokenizer_, word, tokens);
@@ -321,8 +321,8 @@ Status Encoder::encode_unigram(const Word& word) {
   return Status::kOk;
 }
 
-// Wu et al. 2016 ("Google's Neural Machine Translation System"): repeatedly takes the longest token with which the rest
-// of the word begins. If there is none, the whole word is unknown.
+// WordPiece (Wu et al. 2016, "Google's Neural Machine Translation System"): repeatedly takes the longest token that is
+// a prefix of the rest of the word. If there is none, the whole word is unknown.
 Status Encoder::encode_word_piece(const Word& word) {
   size_t characters = 0;
   for (size_t at = 0; at < word.bytes.size() && characters <= tokenizer_.max_word_characters; ++characters) {
@@ -342,13 +342,14 @@ Status Encoder::encode_word_piece(const Word& word) {
   return Status::kOk;
 }
 
-// Returns the place of a byte in the text, or the place of its segment if it is in normalized text.
+// Returns the offset of a byte in the text, or the offset of its segment if the byte is in normalized text.
 uint64_t Encoder::offset_of(const char* at) const {
   const bool is_inside = at >= text_.data() && at <= text_.data() + text_.size();
   return is_inside ? static_cast<uint64_t>(at - text_.data()) : segment_start_;
 }
 
-// Encodes text that the vocabulary does not spell as the tokens of its bytes, or else as the unknown token.
+// Encodes text that the vocabulary does not spell: as the tokens of its bytes if it has them, or else as the unknown
+// token.
 Status Encoder::put_unknown(const Word& part) {
   const auto byte_token = [&](size_t at) { return tokenizer_.byte_tokens[static_cast<uint8_t>(part.at(at))]; };
   bool has_bytes = true;

@@ -8,8 +8,8 @@
 namespace sotto {
 namespace {
 
-// Calls visit(token) for all tokens that the rest of a word begins with, from short to long. The sorted tokens that
-// begin with its first bytes are a range, which shrinks with each byte.
+// Calls visit(token) for all tokens that are prefixes of the rest of a word, from short to long. The sorted tokens that
+// begin with the first bytes of the rest are a range, which shrinks with each byte.
 template <typename Visit>
 void for_each_prefix(const TokenizerView& tokenizer, const Word& word, size_t start, Visit visit) {
   const auto sorted = tokenizer.sorted_tokens;
@@ -32,12 +32,12 @@ void for_each_prefix(const TokenizerView& tokenizer, const Word& word, size_t st
 
 void find_best_tokens(const TokenizerView& tokenizer, const Word& word, std::span<uint32_t> tokens) {
   constexpr double kUnreached = -std::numeric_limits<double>::infinity();
-  // The best sums at the positions that tokens from the current one can reach.
+  // Ring of the best sums at the positions that tokens from the current one can reach.
   constexpr size_t kRingSize = kMaxTokenBytes + 1;
   double best[kRingSize];
   std::fill(best, best + kRingSize, kUnreached);
   best[0] = 0;
-  // First, tokens[position - 1] is the last token of the best path to the position.
+  // Forward pass: tokens[position - 1] becomes the last token of the best path to the position.
   for (size_t start = 0; start < word.size();) {
     const double sum = best[start % kRingSize];
     const size_t character = word.character_at(start).size;
@@ -58,7 +58,7 @@ void find_best_tokens(const TokenizerView& tokenizer, const Word& word, std::spa
     for (size_t i = 0; i < character; ++i) best[(start + i) % kRingSize] = kUnreached;
     start += character;
   }
-  // Then the best path is followed backwards, and each token is stored at the place where it begins, which is not read
+  // Backward pass: follows the best path, and stores each token at the position where it begins, which is not read
   // again.
   for (size_t end = word.size(); end > 0;) {
     const uint32_t token = tokens[end - 1];
