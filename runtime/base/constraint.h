@@ -35,11 +35,12 @@ struct TokenConstraint {
   void (*mark_start)(void* self) = nullptr;
   void (*restart)(void* self) = nullptr;
 
-  // Test and append text that need not end at a token boundary. On failure nothing has changed.
+  // test_text() checks whether `text` may come next, and accept_text() appends it. The text may end inside a token. On
+  // failure nothing has changed.
   Status (*test_text)(void* self, uint32_t sequence, std::span<const char> text, bool* fits) = nullptr;
   Status (*accept_text)(void* self, uint32_t sequence, std::span<const char> text) = nullptr;
 
-  // Writes as much as fits of the text that must come next, and its size to `*size`. This function may be null.
+  // Writes the text that must come next, or as much of it as fits, and stores its size in `*size`. May be null.
   Status (*forced_text)(void* self, uint32_t sequence, std::span<char> text, size_t* size) = nullptr;
 };
 

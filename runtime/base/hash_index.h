@@ -1,8 +1,8 @@
-// The hash index of the core: from the hash of an entry's key to the number of the entry.
+// A hash index, which maps the hash of an entry's key to the number of the entry.
 //
-// The owner stores the entries in an array of its own and compares keys itself, so the index needs to know neither.
-// It is an open-addressing table with linear probing (Knuth, The Art of Computer Programming, volume 3, section 6.4,
-// algorithm L) whose slots hold the number plus one, and zero if they are free. It never allocates: its slots come
+// The owner stores the entries in an array of its own and compares keys itself, so the index depends on neither. It is
+// an open-addressing table with linear probing (Knuth, The Art of Computer Programming, volume 3, section 6.4,
+// algorithm L). A slot contains the number plus one, or zero if it is free. The index never allocates: its slots come
 // from an arena (layout), or from any array of the owner (use, rehash).
 //
 //   uint32_t number = index.find(hash, [&](uint32_t known) { return entries[known].key == key; });
@@ -89,7 +89,7 @@ class HashIndex {
     set(slot, 0);
   }
 
-  // Returns how many slots the index should have before one more entry is inserted, or 0 if it is at most half full.
+  // Returns the number of slots that the index should have before one more entry is inserted, or 0 if it need not grow.
   // This serves an index that starts without slots and grows through use() and rehash().
   uint32_t wanted_slots(uint32_t entry_count) const {
     if (slots_ == nullptr) return std::max(kMinSlots, 2 * std::bit_ceil(entry_count + 1));

@@ -19,13 +19,13 @@ inline double ln(double x) {
     x *= 0x1p54;
     exponent = -54;
   }
-  // The argument is x = 2^exponent * m with m in [sqrt(1/2), sqrt(2)).
+  // x = 2^exponent * m with m in [sqrt(1/2), sqrt(2)).
   const auto bits = std::bit_cast<uint64_t>(x);
   constexpr uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd;
   const int64_t scale = static_cast<int64_t>(bits - kSqrtHalf) >> 52;
   exponent += scale;
   const double m = std::bit_cast<double>(bits - (static_cast<uint64_t>(scale) << 52));
-  // The logarithm of m is f - s (f - r), with f = m - 1, s = f / (2 + f) and r = 2 (s^2/3 + s^4/5 + ...).
+  // ln m = f - s (f - r), with f = m - 1, s = f / (2 + f) and r = 2 (s^2/3 + s^4/5 + ...).
   const double f = m - 1;
   const double s = f / (2 + f);
   const double z = s * s;
@@ -41,7 +41,7 @@ inline double ln(double x) {
 inline double e_to(double x) {
   if (!(x <= 709)) return x > 709 ? std::numeric_limits<double>::infinity() : x;
   if (x < -708) return 0;
-  // With x = n ln 2 + r and |r| <= ln(2) / 2, the series computes e^r.
+  // e^x = 2^n e^r with x = n ln 2 + r and |r| <= ln(2) / 2; the series computes e^r.
   constexpr double kNearestInteger = 0x1.8p52;
   const double shifted = x * 0x1.71547652b82fep+0 + kNearestInteger;
   const double n = shifted - kNearestInteger;

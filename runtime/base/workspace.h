@@ -1,6 +1,6 @@
-// Memory of the caller for work whose size is not known in advance: a bump allocator and arrays that grow inside it.
-// When the memory is exhausted, the workspace records it and continues, so that callers have to check only once, at the
-// end.
+// Memory of the caller for work whose size is not known in advance: a bump allocator, and arrays that grow inside it.
+// When the memory is exhausted, allocations fail, arrays stop growing, and exhausted() becomes true, so callers check
+// only once, at the end.
 #pragma once
 
 #include <cassert>
