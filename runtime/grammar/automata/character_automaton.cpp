@@ -168,7 +168,7 @@ bool make_table(Dfa& dfa, std::span<const CharacterAutomaton::Range> ranges, uin
   const bool is_empty = dfa.state_count() == 0 || live[0] == 0;
   uint32_t count = is_empty ? 0 : minimizer.number_blocks(dfa, live.span(), numbers);
   if (workspace.exhausted()) return false;
-  // The table is written after everything else in the workspace and then moved down to `mark`.
+  // Write the table after everything else in the workspace, and then move it down to `mark`.
   const size_t cells = size_t{count} * class_count;
   const size_t size = ranges.size_bytes() + cells * sizeof(uint32_t) + count;
   auto* block = workspace.take<uint8_t>(size);

@@ -1,9 +1,9 @@
 // Deterministic automata over code points, stored as tables.
 //
-// Patterns, lengths and lists of words become automata when several of them apply to the same string. Examples are
-// "pattern" and "maxLength" of one JSON string, the names that "patternProperties" leaves to "additionalProperties",
-// and the bounds of a number. The product of the automata accepts exactly the strings that all of them accept. Code
-// points that no automaton distinguishes share a class, so a table needs only one column per class.
+// They combine several conditions on one string: "pattern" and "maxLength" of a JSON string, the bounds and multiples
+// of a number, or the names that "patternProperties" leaves to "additionalProperties". The product of the automata
+// accepts exactly the strings that all of them accept. Code points that no automaton distinguishes share a class, so a
+// table needs only one column per class.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const Charac
 // Removes states from which nothing is accepted and merges equivalent states.
 bool minimize_automaton(const CharacterAutomaton& automaton, Workspace& workspace, CharacterAutomaton* minimized);
 
-// Converts a DFA, whose symbols are the classes of `ranges`, to a minimal table. Everything that was taken from the
-// workspace since its size was `mark` is released; the DFA and the ranges may be part of it.
+// Converts a DFA, whose symbols are the classes of `ranges`, to a minimal table. Releases everything that was taken
+// from the workspace since its size was `mark`, which may include the DFA and the ranges.
 bool make_table(Dfa& dfa, std::span<const CharacterAutomaton::Range> ranges, uint32_t class_count, size_t mark,
                 Workspace& workspace, CharacterAutomaton* automaton);
 

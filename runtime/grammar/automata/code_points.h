@@ -26,7 +26,7 @@ void complement_code_points(GrowingArray<Interval>& intervals, uint32_t begin);
 // Sorts and merges intervals of arbitrary numbers.
 void normalize_intervals(GrowingArray<Interval>& intervals, uint32_t begin);
 
-// A range of bytes for each position. Together they describe the UTF-8 forms of a part of an interval.
+// A range of bytes for each position: the UTF-8 forms of a part of an interval.
 struct ByteSequence {
   uint8_t first[4];
   uint8_t last[4];

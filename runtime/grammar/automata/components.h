@@ -42,7 +42,7 @@ class Components {
   uint32_t next_index_ = 0;
   uint32_t* first_edges_ = nullptr;  // first edge of each vertex; the last element is the number of edges
   uint32_t* edges_ = nullptr;
-  uint32_t* index_ = nullptr;  // place in the order of first visits, from 1; 0 if not visited
+  uint32_t* index_ = nullptr;  // rank in the order of first visits, from 1; 0 if not visited
   uint32_t* low_ = nullptr;
   uint32_t* component_ = nullptr;
   uint32_t* next_edge_ = nullptr;

@@ -51,7 +51,7 @@ void Minimizer::Partition::mark(uint32_t element) {
 }
 
 // Separates the marked elements of each set from the others. The smaller part becomes the new set, so each element
-// moves at most log(count) times.
+// moves at most log2(count) times.
 void Minimizer::Partition::split() {
   while (!touched.empty()) {
     const uint32_t set = touched.back();
@@ -99,8 +99,8 @@ bool Minimizer::init(const Dfa& dfa) {
   return true;
 }
 
-// Splits blocks and cords until no cord splits a block and no block splits a cord. All edges of a cord then lead from
-// one block to one block.
+// Splits blocks by cords and cords by blocks until nothing changes. All edges of a cord then lead from one block to one
+// block, so the states of a block are equivalent.
 void Minimizer::refine(const Dfa& dfa) {
   for (uint32_t state = 0; state < dfa.state_count(); ++state) {
     if (dfa.finals[state] != 0) blocks_.mark(state);

@@ -43,12 +43,12 @@ struct Dfa {
 };
 
 // Builds DFAs. The class Alphabet must have a member `template <typename Visit> void each_symbols(const NfaEdge& edge,
-// Visit visit) const` that calls visit(Interval) for each interval of symbols of an edge. One object can build many
+// Visit visit) const` that calls visit(Interval) for each interval of symbols of an edge. One object can build several
 // automata, one after the other, and reuses its memory.
 template <typename Alphabet>
 class SubsetConstruction {
  public:
-  // The size up to which an automaton is built.
+  // Limits beyond which determinize() gives up.
   struct Limits {
     uint64_t states;
     uint64_t members = UINT64_MAX;  // total number of members in all sets
@@ -66,12 +66,13 @@ class SubsetConstruction {
     visited_.resize(nfa.states.size());
   }
 
-  // Declares that the NFA has edges that can be taken only at the beginning or the end of the text.
+  // Declares that the NFA has anchors: edges that can be taken only at the beginning or the end of the text.
   void set_anchored() { is_anchored_ = true; }
-  // Declares that everything after the exit is accepted.
+  // Declares that any text may follow the exit.
   void set_absorbing() { is_absorbing_ = true; }
 
-  // Returns false if the automaton would be too large, in which case `dfa` is undefined.
+  // Builds the DFA of the part between `start` and `exit`. Returns false if it would exceed the limits; `dfa` is then
+  // undefined.
   bool determinize(uint32_t start, uint32_t exit, const Limits& limits, Dfa* dfa) {
     begin(start, exit, dfa);
     for (uint32_t state = 0; state < sets_.count() && !workspace_.exhausted(); ++state) {
@@ -82,7 +83,8 @@ class SubsetConstruction {
     return true;
   }
 
-  // Converts the NFA to the same automaton without epsilon edges. A state may have several edges with the same symbol.
+  // Builds the same automaton without epsilon edges. It is not deterministic: a state may have several edges with the
+  // same symbol.
   void remove_epsilons(uint32_t start, uint32_t exit, Dfa* dfa) {
     begin(start, exit, dfa);
     for (uint32_t state = 0; state < sets_.count() && !workspace_.exhausted(); ++state) {
@@ -115,7 +117,7 @@ class SubsetConstruction {
       state_of_closure(dfa);
       return;
     }
-    // If an equal set is reached later, it is not the start, because the text does not begin there.
+    // The start is not shared with an equal set that is reached later, because the text does not begin there.
     dfa->finals.push(is_final(true));
     sets_.append_unshared(closure_.span());
   }
@@ -126,8 +128,8 @@ class SubsetConstruction {
     stack_.push(state);
   }
 
-  // Replaces the closure by the states that the targets reach through epsilon edges, reduced to those with an edge that
-  // reads a symbol.
+  // Replaces the closure by the states that the targets reach through epsilon edges, without those that have no edge
+  // reading a symbol.
   void close(std::span<const uint64_t> steps, bool at_begin) {
     ++round_;
     closure_.truncate(0);
@@ -197,7 +199,7 @@ class SubsetConstruction {
   }
 
   // Adds one edge per symbol, which leads to the closure of the symbol's targets. Neighbouring symbols often have the
-  // same targets.
+  // same targets and then share a closure.
   void add_edges(uint32_t state, Dfa* dfa) {
     const auto same_targets = [&](size_t a, size_t b, size_t count) {
       for (size_t i = 0; i < count; ++i) {
@@ -243,9 +245,9 @@ class Minimizer {
  public:
   explicit Minimizer(Workspace& workspace);
   void minimize(Dfa* dfa);
-  // Writes for every live state the number of its block of equivalent states, and returns the number of blocks, which
-  // are numbered in the order of their first states. Dead states get kUnnumbered. Returns 0 if the memory is exhausted
-  // or no state is live.
+  // Writes the number of its block of equivalent states for every live state, and kUnnumbered for dead ones. Blocks are
+  // numbered in the order of their first states. Returns the number of blocks, or 0 if the memory is exhausted or no
+  // state is live.
   static constexpr uint32_t kUnnumbered = UINT32_MAX;
   uint32_t number_blocks(const Dfa& dfa, std::span<const uint8_t> live, uint32_t* numbers);
 
@@ -279,8 +281,8 @@ class Minimizer {
   GrowingArray<uint32_t> incoming_;
 };
 
-// Removes all edges to states from which no final state is reachable, and writes to `live` for each state whether one
-// is. Returns false if the workspace is exhausted.
+// Removes all edges to dead states, from which no final state is reachable. Sets `live` to 1 for every other state, and
+// to 0 for dead ones. Returns false if the workspace is exhausted.
 bool remove_dead_ends(Dfa* dfa, Workspace& workspace, GrowingArray<uint8_t>* live);
 
 }  // namespace sotto

@@ -49,7 +49,7 @@ class InternedSets {
     return before;
   }
 
-  // Adds the first sequence without indexing it, so that an equal sequence that is added later gets its own id.
+  // Adds the first sequence without indexing it, so that an equal sequence gets an id of its own.
   void append_unshared(std::span<const uint32_t> items) {
     append(items);
     first_shared_ = count();

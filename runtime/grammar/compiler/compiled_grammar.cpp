@@ -37,7 +37,7 @@ class GrammarVerifier {
   Status verify_moves(uint32_t state) const;
   Status verify_calls(uint32_t state) const;
 
-  // States outside all rules are targets only in the matcher itself.
+  // Returns whether the state belongs to a rule. The others are targets only in the matcher.
   bool is_inside(uint32_t state) const { return state > kUnknownState && state < counts_.states; }
   bool is_start(uint32_t state) const { return (grammar_.flags(state) & GrammarState::kStart) != 0; }
   Status corrupt(const char* what) const { return fail(error_, Status::kGrammarCorrupt, "grammar: ", what); }
@@ -58,7 +58,7 @@ Status GrammarVerifier::verify(uint64_t size) const {
   return verify_states();
 }
 
-// The arrays must follow each other without gaps and fill the block.
+// Verifies that the arrays follow each other without gaps and fill the block.
 Status GrammarVerifier::verify_layout(uint64_t size) const {
   uint64_t end = sizeof(CompiledGrammar);
   bool fits = grammar_.size_ == size;
@@ -76,7 +76,7 @@ Status GrammarVerifier::verify_layout(uint64_t size) const {
   return Status::kOk;
 }
 
-// Every class must contain a byte, and the classes must be numbered in the order of their first bytes.
+// Verifies that every class contains a byte, and that the classes are numbered in the order of their first bytes.
 Status GrammarVerifier::verify_byte_classes() const {
   uint32_t known = 0;
   for (uint32_t byte = 0; byte < 256; ++byte) {
@@ -88,7 +88,7 @@ Status GrammarVerifier::verify_byte_classes() const {
   return Status::kOk;
 }
 
-// The ranges must be in ascending order and disjoint. One class may have no range: the class of tokens that no state
+// Verifies that the ranges are ascending and disjoint. One class may have no range: the class of tokens that no state
 // reads.
 Status GrammarVerifier::verify_token_ranges() const {
   if (counts_.classes < counts_.byte_classes ||
@@ -108,7 +108,7 @@ Status GrammarVerifier::verify_token_ranges() const {
   return Status::kOk;
 }
 
-// Members of a set must be consecutive, and each member that may come only once needs a bit.
+// Verifies a member of a set: members are consecutive, and each member that may come only once needs a bit.
 bool GrammarVerifier::is_member(uint32_t index) const {
   const GrammarLoop& loop = grammar_.loop(index);
   const bool is_first = loop.set == index;
@@ -135,7 +135,7 @@ Status GrammarVerifier::verify_loops() const {
   return Status::kOk;
 }
 
-// Moves and calls must be in the order of their states, and the last state's must end where the arrays end.
+// Verifies that moves and calls are in the order of their states, and that the last state's end where the arrays end.
 Status GrammarVerifier::verify_states() const {
   const GrammarState* states = grammar_.states();
   const GrammarState& end = states[counts_.states];
@@ -165,7 +165,7 @@ Status GrammarVerifier::verify_states() const {
   return Status::kOk;
 }
 
-// A state without moves and calls must be final, and its flags must include kFinal and kLast.
+// Verifies a state. One without moves and calls must be final, with the flags kFinal and kLast.
 Status GrammarVerifier::verify_state(uint32_t state) const {
   constexpr uint32_t kEndOfRule = GrammarState::kFinal | GrammarState::kLast;
   constexpr uint32_t kOthers =
@@ -208,8 +208,8 @@ Status GrammarVerifier::verify_calls(uint32_t state) const {
 
 namespace {
 
-// Verifies a compiled grammar that may come from an untrusted source, in time linear in the size of its block. A
-// matcher can safely use a grammar that passes. Data that determines only the language itself is not verified. Fails
+// Verifies a compiled grammar that may come from an untrusted source, in time linear in the size of its block. It
+// checks everything on which the matcher's safety depends, but not the data that only determines the language. Fails
 // with kGrammarCorrupt.
 Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** grammar, Error* error) {
   if (block.size() < sizeof(CompiledGrammar) ||
@@ -222,19 +222,19 @@ Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** gr
   return Status::kOk;
 }
 
-// The FlatBuffer before the block. Apart from the checksum and the size its bytes are constant, so they can be written
+// The FlatBuffer before the block. Apart from the checksum and the size its bytes are constant, so it is written
 // without FlatBufferBuilder, which would allocate.
 struct ImageHead {
   uint32_t root;  // distance from this field to the table
   uint8_t identifier[4];
-  // These three fields describe the layout of the table (its vtable): sizes and positions in bytes.
+  // The next three fields are the vtable, which describes the layout of the table: sizes and positions in bytes.
   uint16_t layout_size;
   uint16_t table_size;
   uint16_t version_position;
   uint16_t checksum_position;
   uint16_t block_position;
   uint16_t padding;
-  // These fields are the table.
+  // The next fields are the table.
   int32_t to_layout;  // distance backwards to the vtable
   uint64_t checksum;
   uint32_t version;

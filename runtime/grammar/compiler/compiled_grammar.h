@@ -21,10 +21,11 @@ inline constexpr uint32_t kNoLoop = UINT32_MAX;
 
 // A state of a rule, with its lookahead.
 struct GrammarState {
-  static constexpr uint8_t kFinal = 1;   // the rule may end here
-  static constexpr uint8_t kLast = 2;    // the rule must end here: the state has no moves and no calls
-  static constexpr uint8_t kSingle = 4;  // characters that have a class lead only to the end of the rule
-  // Among characters that have a class, exactly the strings of at most any_count characters are allowed.
+  static constexpr uint8_t kFinal = 1;  // the rule may end here
+  static constexpr uint8_t kLast = 2;   // the rule must end here: the state has no moves and no calls
+  // characters that have a class lead only to the end of the rule
+  static constexpr uint8_t kSingle = 4;
+  // Of the strings over all character classes, exactly those of at most any_count characters are allowed.
   static constexpr uint8_t kExact = 8;
   // Each character of endless_classes leads back to this state and to no other, by a move or as a string of the only
   // rule called.
@@ -48,8 +49,9 @@ struct GrammarMove {
   uint32_t target;
 };
 
-// A call reads a non-empty string of a rule. If it belongs to a loop, it reads as many such strings as the loop
-// requires. If it belongs to a member of a set, it reads that member and then others, until the set is complete.
+// A call reads a non-empty string of a rule. A call of a loop reads as many strings as the loop allows: (a b){2,3} is a
+// call of the rule "a b" in a loop with the minimum 2 and the maximum 3. A call of a member of a set reads that member
+// and then others, until the set is complete.
 struct GrammarCall {
   uint32_t rule_start;  // start of the loop's rule; for a member of a set, of the member's rule at the beginning
   uint32_t loop;        // kNoLoop if the call does not belong to a loop
@@ -58,17 +60,19 @@ struct GrammarCall {
 
 inline constexpr uint32_t kNoSet = UINT32_MAX;
 
-// A counted repetition of a rule, or a member of a set. The members of a set are consecutive loops. Each occurs
-// `minimum` (0 or 1) to `maximum` times. The maximum is 1, or UINT32_MAX for at most one member, which is the last. In
-// stack frames of members the count is the set of members read before: bit i stands for member i.
+// A counted repetition of a rule, or a member of a set.
+//
+// The members of a set are consecutive loops. Each occurs `minimum` (0 or 1) to `maximum` times. The maximum is 1, or
+// UINT32_MAX for at most one member, which is the last. The count in a stack frame of a member is the set of members
+// read before: bit i stands for member i.
 struct GrammarLoop {
-  uint32_t rule_start;  // kAcceptState for a member that has no texts
+  uint32_t rule_start;  // kAcceptState for a member that matches nothing
   uint32_t minimum;
   uint32_t maximum;  // UINT32_MAX if there is no maximum
   uint32_t set;      // index of the first member of the set, or kNoSet for a counted repetition
 };
 
-// Tokens that the grammar names by literals. Other tokens have no class.
+// A range of tokens that the grammar names by literals. Tokens outside all ranges have no class.
 struct TokenRange {
   uint32_t first;
   uint32_t last;
@@ -131,7 +135,7 @@ class CompiledGrammar {
     while (end < counts_.loops && loop(end).set == set) ++end;
     return {at<GrammarLoop>(loops_) + set, end - set};
   }
-  // Returns whether a set has more than 32 members, so that the count of a frame needs more than 32 bits.
+  // Returns whether a set has more than 32 members, so that counts in frames need more than 32 bits.
   bool has_large_sets() const {
     for (uint32_t i = 0; i < counts_.loops; ++i) {
       if (loop(i).set != kNoSet && i - loop(i).set >= 32) return true;
@@ -153,7 +157,7 @@ class CompiledGrammar {
   const T* at(uint32_t offset) const {
     return reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(this) + offset);
   }
-  // A binary search without branches that depend on the data, because they would be mispredicted.
+  // A binary search without data-dependent branches, which would be mispredicted.
   static const GrammarMove* lower_bound(const GrammarMove* first, size_t count, uint32_t symbol_class) {
     while (count > 0) {
       const size_t half = (count + 1) / 2;
@@ -179,7 +183,7 @@ static_assert(sizeof(CompiledGrammar) == 320);  // images have the same size on 
 
 // Version of images. An image is a FlatBuffer (grammar.fbs) that contains the block. It is written without additional
 // memory and used in place. Increase the version with every change to CompiledGrammar or to the meaning of its parts,
-// including the character classes.
+// which include the character classes.
 inline constexpr uint32_t kGrammarVersion = 4;
 
 size_t grammar_image_size(const CompiledGrammar& grammar);

@@ -23,7 +23,7 @@ class GrammarWriter {
  private:
   // The moves of a state that read one class, as a range of moves_.
   struct ClassMoves {
-    uint32_t joined;  // the class into which it has been merged so far
+    uint32_t joined;  // the class that it has been merged into so far
     uint32_t symbol_class;
     uint32_t first;
     uint32_t count;
@@ -165,7 +165,7 @@ bool GrammarWriter::same_targets(const ClassMoves& a, const ClassMoves& b) const
   return true;
 }
 
-// Splits off the classes whose moves in this state differ from the moves of the other classes merged with them.
+// Splits merged classes whose moves in this state differ.
 void GrammarWriter::refine(uint32_t first_move, uint32_t end_move) {
   groups_.truncate(0);
   for (uint32_t m = first_move; m < end_move; ++m) {
@@ -214,7 +214,7 @@ void GrammarWriter::join_classes() {
   }
 }
 
-// Numbers the merged classes in the order of their first bytes and tokens.
+// Numbers the merged classes in the order of their first byte or token.
 void GrammarWriter::number_classes() {
   GrowingArray<uint32_t>& numbers = joined_counts_;
   for (uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = kNoIndex;
@@ -227,7 +227,7 @@ void GrammarWriter::number_classes() {
   if (symbols_.token_class_count() == 0) byte_class_count_ = class_count_;
 }
 
-// Rewrites the moves. Moves whose classes were merged are equal and become one move.
+// Rewrites the moves with the merged classes. Moves of one merged class are equal and become one move.
 void GrammarWriter::apply_classes() {
   uint32_t kept = 0;
   uint32_t next = 0;

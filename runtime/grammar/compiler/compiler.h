@@ -17,9 +17,10 @@ namespace sotto {
 
 // Thresholds for unrolling repetitions and for making automata deterministic.
 struct CompileTuning {
-  uint32_t unrolled_states = 64;  // a repetition that would need more states is counted at run time instead
-  // An automaton stays nondeterministic if it would have more states than this and more than eight times as many as
-  // before.
+  // Maximum number of states of an unrolled repetition. A larger one is counted at run time.
+  uint32_t unrolled_states = 64;
+  // An automaton stays nondeterministic if the DFA would have more states than this and more than eight times as many
+  // as the NFA.
   uint32_t determinized_states = 512;
 };
 
@@ -29,7 +30,7 @@ struct RuleWarnings {
   void (*unreachable)(void* self, std::span<const char> rule, uint64_t source_offset) = nullptr;
 };
 
-// The rules with which a text begins. They differ if the grammar has triggers.
+// The rules with which a text begins. The two differ if the grammar has triggers.
 struct StartRules {
   StartRules() = default;
   StartRules(uint32_t rule) : first(rule), text(rule) {}

@@ -23,9 +23,9 @@ uint32_t multiply_counts(uint64_t a, uint64_t b) {
   return a * b > kMaxRepetitions ? kNoIndex : static_cast<uint32_t>(a * b);
 }
 
-// Returns whether (x{inner}){outer} can be written as a single repetition of x between the products of the bounds. This
-// holds if the ranges of k * inner for consecutive k are adjacent or overlap. The gap between them is widest for the
-// minimum of outer.
+// Returns whether (x{inner}){outer} equals a single repetition of x between the products of the bounds. This holds if
+// the ranges of k * inner for consecutive k are adjacent or overlap. The gap between them is widest for the minimum of
+// outer.
 bool joins(const Expression& inner, uint32_t minimum, uint32_t maximum) {
   if (minimum == maximum) return true;
   if (minimum == 0) return inner.minimum <= 1;
@@ -184,9 +184,9 @@ uint32_t GrammarBuilder::choice(const List& list) { return group(list, Expressio
 
 namespace {
 
-constexpr size_t kShownBytes = 32;  // of a source or a name, in messages
+constexpr size_t kShownBytes = 32;  // bytes of a source or a name that a message shows
 
-// A position in a source, counted from 1. A column is a character.
+// A line and a column of a source, counted from 1. Columns are characters.
 struct Position {
   uint64_t line = 1;
   uint64_t column = 1;

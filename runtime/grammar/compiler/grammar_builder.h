@@ -42,9 +42,9 @@ struct Expression {
   uint32_t size;  // number of states with all repetitions written out, saturated
 };
 
-// A member of a set. Its texts are not empty.
+// A member of a set. It does not match the empty string.
 struct SetMember {
-  uint32_t rule;     // the member as the first one of a text
+  uint32_t rule;     // rule of the member as the first one of a text
   uint32_t more;     // rule of the member after another one, for example with a comma
   uint32_t minimum;  // 0 or 1
   uint32_t maximum;  // 1 or kUnbounded
@@ -55,7 +55,7 @@ inline constexpr uint32_t kMaxSingleMembers = 64;  // maximal number of members 
 struct Rule {
   uint32_t name;  // offset of the name
   uint32_t name_size;
-  uint32_t body;       // kNoIndex if the rule is used but not defined
+  uint32_t body;       // kNoIndex until the rule is defined
   uint64_t mentioned;  // offset of the first use in the source
   uint64_t defined;
 };
@@ -73,12 +73,12 @@ class GrammarBuilder {
   // Defines a rule, which must not have a body yet.
   void define(uint32_t rule, uint32_t body, uint64_t source_offset);
 
-  // Each function below returns an expression, which may be used only once, as a child or as the body of a rule.
+  // Each function below returns an expression, which may be used once: as a child or as the body of a rule.
   uint32_t empty();
   uint32_t text(std::span<const char> bytes);
   uint32_t reference(uint32_t rule);
-  // characters() matches one character of the intervals added since begin_intervals(), or one character outside of
-  // them. It returns kNoIndex if there is no such character.
+  // Matches one character of the intervals added since begin_intervals() or, with `complement`, one character outside
+  // of them. Returns kNoIndex if there is no such character.
   uint32_t begin_intervals() const { return intervals_.size(); }
   void add_interval(Interval interval) { intervals_.push(interval); }
   uint32_t characters(uint32_t begin, bool complement);
@@ -86,8 +86,8 @@ class GrammarBuilder {
   // Requires minimum <= maximum. Neither may exceed kMaxRepetitions, but `maximum` may be kUnbounded.
   uint32_t repeat(uint32_t expression, uint32_t minimum, uint32_t maximum);
 
-  // Makes one or more members, each as often as it may be, in any order. At most kMaxSingleMembers have the maximum 1.
-  // The last may have the minimum 0 and the maximum kUnbounded.
+  // Matches one or more members in any order, each as often as its bounds allow. At most kMaxSingleMembers have the
+  // maximum 1. The last may have the minimum 0 and the maximum kUnbounded.
   uint32_t any_order(std::span<const SetMember> members);
 
   // Expressions that become the children of a sequence or a choice.

@@ -5,7 +5,8 @@
 namespace sotto {
 namespace {
 
-// The sets are nested, so the sets of any two states can be compared by inclusion.
+// The sets of classes for which endless lookahead is computed. They are nested, so those of any two states can be
+// compared by inclusion.
 constexpr uint8_t kClassChain[] = {kAllClasses, kAllClasses & ~kOtherClass, kLowerClass | kUpperClass | kDigitClass,
                                    kLowerClass | kDigitClass, kLowerClass};
 constexpr uint32_t kMaxSweeps = 32;
@@ -117,8 +118,8 @@ bool Lookahead::takes(uint32_t state, uint8_t classes, Accepts accepts) const {
   return true;
 }
 
-// Calls are followed only one level deep, because a rule that begins with itself could otherwise justify its own
-// lookahead.
+// Returns whether all strings over the classes may follow the state. Calls are followed only one level deep, because a
+// rule that begins with itself could otherwise justify its own lookahead.
 bool Lookahead::is_endless(uint32_t state, uint8_t classes) const {
   const auto is_endless = [&](uint32_t target) { return is_part(classes, grammar_.state(target).endless_classes); };
   for (const GrammarCall& call : grammar_.calls(state)) {
@@ -219,7 +220,7 @@ bool Lookahead::holds(uint32_t state) const {
          ((s.flags & GrammarState::kRepeats) == 0 || repeats(state));
 }
 
-// Marks the states that read at least all lower-case letters, whatever follows. There are few such states.
+// Sets kTakes and kMayTake: few states read all lower-case letters, and only these need the analyses below.
 void Lookahead::mark(GrammarState* states) const {
   const uint32_t count = grammar_.counts().states;
   for (uint32_t s = kUnknownState + 1; s < count; ++s) {
@@ -246,8 +247,8 @@ void Lookahead::find_singles(GrammarState* states) const {
   }
 }
 
-// Assumes that the classes are endless in all states, and then removes the assumption from states that lead to states
-// without it.
+// Finds the states after which strings of any length over the classes may follow. Assumes it of all states, and
+// withdraws the assumption from states that lead to states without it.
 void Lookahead::find_endless(GrammarState* states, uint8_t classes) const {
   const uint32_t count = grammar_.counts().states;
   for (uint32_t s = 0; s < count; ++s) {
@@ -264,7 +265,7 @@ void Lookahead::find_endless(GrammarState* states, uint8_t classes) const {
   }
 }
 
-// Returns the largest count that holds for the state if `known` does. All smaller counts then hold too.
+// Returns the largest count that holds for the state, given that `known` does. All smaller counts hold too.
 uint32_t Lookahead::longest_count(uint32_t state, uint32_t known) const {
   uint32_t low = known;
   for (uint32_t high = kMaxCount; low < high;) {
@@ -278,7 +279,7 @@ uint32_t Lookahead::longest_count(uint32_t state, uint32_t known) const {
   return low;
 }
 
-// Counts increase from 0, because each follows from smaller ones.
+// Finds the counts of all states. They increase from 0, because each follows from smaller counts of other states.
 void Lookahead::find_counts(GrammarState* states) const {
   sweep_states(grammar_.counts().states, [&](uint32_t s) {
     if (states[s].endless_classes == kAllClasses || (states[s].flags & kMayTake) == 0) return false;

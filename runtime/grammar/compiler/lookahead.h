@@ -9,11 +9,11 @@
 //
 // Each fact about a state follows from its own moves and from facts about the states to which they lead. Facts about
 // strings of any length are a greatest fixed point: they are assumed for all states and withdrawn where they do not
-// hold. Counts are a least fixed point: they increase from 0. Sweeps over the states, alternately in descending and
-// ascending order, compute both. The verifier checks the facts of a loaded grammar in the same way.
+// hold. Counts are a least fixed point: they increase from 0. Both are computed by sweeps over the states, alternately
+// in descending and ascending order. The verifier checks the facts of a loaded grammar in the same way.
 //
-// Grammars read bytes, but these facts are about characters. The analysis therefore steps through the UTF-8 forms of
-// all characters of a class at the same time (Utf8Transitions).
+// Grammars read bytes, but these facts are about characters. The analysis therefore follows the UTF-8 forms of all
+// characters of a class at the same time (Utf8Transitions).
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@
 
 namespace sotto {
 
-// The transition by one byte of a character. If it is the first byte, `classes` are the classes of the characters that
-// may begin with it.
+// A transition by one byte of a character. For the first byte, `classes` are the classes of the characters that may
+// begin with it.
 struct Utf8Transition {
   uint8_t symbol_class;
   uint8_t next;  // 0 if the character is complete
@@ -37,8 +37,8 @@ struct Utf8Transition {
 // which is at most 256.
 uint32_t collect_utf8_transitions(const CompiledGrammar& grammar, uint32_t state, Utf8Transition* steps);
 
-// The places inside characters that a walk has entered, so that it does not enter them again. The set is lossy: it may
-// forget places.
+// The places inside characters that a walk has entered, so that it does not enter them again. A place may be forgotten,
+// which costs only time.
 class EnteredPlaces {
  public:
   // Returns false if the place is known to have been entered before.
@@ -51,8 +51,8 @@ class EnteredPlaces {
   uint64_t places_[kSlots];  // places in the slots that are used
 };
 
-// The transitions with which a grammar reads characters that have a character class. They lead from one state inside a
-// UTF-8 character to the next, and are grouped by symbol classes of bytes.
+// The transitions by which a grammar reads the UTF-8 forms of characters that have a character class, from one state
+// inside a character to the next. They are grouped by symbol classes of bytes.
 class Utf8Transitions {
  public:
   static uint32_t count(const CompiledGrammar& grammar);
@@ -68,8 +68,8 @@ class Utf8Transitions {
     return symbol_class < 256 && (first_classes_[symbol_class / 64] >> symbol_class % 64 & 1) != 0;
   }
 
-  // Returns whether every character that begins with the step leads to an accepted state, by moves of one rule. Inside
-  // a character, only the first of several moves is considered.
+  // Returns whether every character that begins with the step leads to an accepted state, by moves of one rule. If
+  // there are several moves inside a character, only the first is considered.
   template <typename Accepts>
   bool all_lead_to(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
   // Returns whether all characters that can be read completely lead to accepted states, and no character can be read
@@ -93,8 +93,8 @@ class Utf8Transitions {
 
   // The action of a walk after a step. kInside follows the first move of the step.
   enum class WalkAction : uint8_t { kReject, kDone, kInside };
-  // Visits the characters that begin with the step. Stops and returns false if one is rejected. Places that were
-  // entered before are skipped.
+  // Visits the characters that begin with the step, and stops with false if one is rejected. Skips places that were
+  // entered before.
   template <typename Visit>
   bool walk(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Visit visit) const;
 
@@ -108,6 +108,7 @@ class Utf8Transitions {
   uint64_t first_classes_[4] = {};
 };
 
+// Computes and verifies the lookahead of the states of a grammar.
 class Lookahead {
  public:
   explicit Lookahead(const CompiledGrammar& grammar);

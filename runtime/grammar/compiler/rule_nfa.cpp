@@ -109,8 +109,8 @@ class NfaBuilder {
     }
   }
 
-  // Returns a state from which a byte of this range leads to `target`. Byte sequences that were built recently share
-  // such states.
+  // Returns a state from which a byte of this range leads to `target`. Recent byte sequences share such states, which
+  // keeps the automata of large character sets small.
   uint32_t suffix(uint8_t lo, uint8_t hi, uint32_t target) {
     constexpr uint32_t kRemembered = 16;
     for (uint32_t i = 0; i < std::min(suffixes_.size(), kRemembered); ++i) {
@@ -155,7 +155,7 @@ class NfaBuilder {
     tasks_.push({body, inside, after});
   }
 
-  // Adds one copy of the body per repetition. Those after the minimum can be skipped. Without a maximum, a star
+  // Adds one copy of the body per repetition. Copies after the minimum can be skipped, and without a maximum a star
   // follows.
   void unroll(const Expression& expression, const Task& task) {
     const bool bounded = expression.maximum != kUnbounded;
@@ -174,7 +174,7 @@ class NfaBuilder {
     }
   }
 
-  // Makes the body a rule. Even if unrolling copies the body, there is only one such rule.
+  // Adds a rule for the body. Copies of the expression by unrolling share it.
   void loop(const Expression& expression, const Task& task) {
     if (!loop_of_.resize(grammar_.expression_count())) return;
     uint32_t& known = loop_of_[expression.first];
@@ -332,7 +332,7 @@ class Analyzer {
     for (uint32_t i = set; i < nfa_.loops.size() && nfa_.loops[i].set == set; ++i) visit(nfa_.loops[i]);
   }
 
-  // Returns whether every member that the set requires has texts.
+  // Returns whether every member that the set requires is productive.
   bool can_complete(uint32_t set) const {
     bool result = true;
     each_member(set, [&](const Loop& member) {
@@ -341,8 +341,8 @@ class Analyzer {
     return result;
   }
 
-  // Finds the states from which the exit of their rule can be reached, backwards from the exits. A rule is productive
-  // if it starts in such a state.
+  // Finds the states from which the exit of their rule is reachable, backwards from the exits. A rule is productive if
+  // its start is such a state.
   void find_live() {
     for (const RuleAutomaton& rule : nfa_.rules.span()) mark_live(rule.exit);
     do {

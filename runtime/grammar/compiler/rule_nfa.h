@@ -2,13 +2,13 @@
 //
 // Each rule becomes an automaton with one start and one exit (Thompson's construction, in which characters become UTF-8
 // byte sequences). A call of a rule is a single edge, so recursion needs no special treatment here; the matcher handles
-// it with a stack. A counted repetition is written out if that needs only a few states. Otherwise it becomes a loop: a
-// call of its body that the matcher counts. The members of a set, which come in any order, are such loops as well: the
+// it with a stack. A counted repetition is unrolled if that needs only a few states. Otherwise it becomes a loop: a
+// call of its body that the matcher counts. The members of a set, which come in any order, are loops as well: the
 // matcher remembers which of them it has read.
 //
-// The analysis ensures that every path leads to an exit. Therefore, as long as the set of states of a matcher is not
-// empty, the text read so far is a prefix of some string of the language. The analysis adds an epsilon edge in parallel
-// to each call of a rule that can be empty, and removes edges that cannot be completed.
+// The analysis ensures that every path leads to an exit. As long as a matcher has any state left, the text read so far
+// is therefore a prefix of some string of the language. The analysis adds an epsilon edge in parallel to each call of a
+// rule that can be empty, and removes edges that cannot be completed.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ struct RuleNfa : Nfa {
   GrowingArray<RuleAutomaton> rules;
 };
 
-// Adds an automaton for every rule of the builder. A repetition that would need more than `unrolled_states` states
-// becomes a loop, whose body is added to the builder as a rule.
+// Adds an automaton for every rule of the builder. A repetition that needs more than `unrolled_states` states becomes a
+// loop, whose body is added to the builder as a rule.
 void build_nfa(GrammarBuilder& builder, uint32_t unrolled_states, RuleNfa& nfa);
 
 // The results of the analysis of rules and states.
@@ -77,7 +77,7 @@ class Symbols {
   // Finds the rule of a call, and its loop or kNoIndex.
   void call_of(const RuleNfa& nfa, uint32_t symbol, uint32_t* rule, uint32_t* loop) const;
 
-  // The symbols of an edge are a single interval, except for token sets, which may have several.
+  // Calls visit(interval) for the symbols of an edge: one interval, or several for a set of tokens.
   template <typename Visit>
   void each_symbols(const NfaEdge& edge, Visit visit) const {
     switch (edge.label) {

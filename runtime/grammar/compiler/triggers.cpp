@@ -71,8 +71,8 @@ class TriggerRules {
     return builder_.sequence(list);
   }
 
-  // The text may end in every state. A character leads to the rule of the next state, which is the first state if the
-  // character continues no trigger.
+  // Returns the body of a state's rule. The text may end in every state. A character leads to the rule of the next
+  // state, which is the first state if the character continues no trigger.
   uint32_t body(uint32_t state) {
     GrammarBuilder::List choices;
     builder_.append(choices, builder_.empty());
@@ -141,7 +141,7 @@ bool is_trigger(const Triggers& triggers, uint32_t token) {
          triggers.tokens.end();
 }
 
-// Builds any number of tokens that have text and are not triggers, either alone or followed by `active`.
+// Returns any number of tokens that have text and are not triggers, either alone or followed by `active`.
 uint32_t build_free_tokens(const Triggers& triggers, const Vocabulary& vocabulary, uint32_t active,
                            GrammarBuilder& builder) {
   const uint32_t begin = builder.begin_intervals();

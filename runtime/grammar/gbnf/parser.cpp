@@ -428,7 +428,7 @@ class GbnfParser {
     return Status::kOk;
   }
 
-  // The angle brackets are part of the token's text.
+  // Reads a token literal by its text, which includes the angle brackets.
   Status token_text(Interval* tokens) {
     const size_t begin = lexer_.offset();
     while (!lexer_.at_end() && lexer_.peek() != '>') lexer_.seek(lexer_.offset() + 1);
@@ -461,7 +461,7 @@ class GbnfParser {
 
 Status parse_gbnf(std::span<const char> text, const TokenNames& names, GrammarBuilder& builder, Error* error) {
   const Status status = GbnfParser(text, names, builder, error).parse();
-  // If the workspace was exhausted, an error found afterwards may only be a consequence.
+  // If the workspace is exhausted, an error found later may only be a consequence.
   return builder.workspace().exhausted() ? fail_too_large(error) : status;
 }
 

@@ -16,7 +16,7 @@ struct TokenNames {
   uint32_t token_count = 0;  // 0 if the grammar may not contain token literals
   // Returns kNoIndex if no token has this text.
   uint32_t (*find)(const void* self, std::span<const char> text) = nullptr;
-  // Ranges and complements do not contain these tokens, which end a text. A literal may name one of them.
+  // The tokens that end a text. Ranges and complements do not contain them, but a literal may name one of them.
   std::span<const int32_t> end_tokens = {};
 };
 

@@ -1,5 +1,4 @@
-// Arrays: tuples, elements, element counts, "contains" and unique elements, which are all applied to the same
-// automaton.
+// Arrays: tuples, elements, element counts, "contains" and unique elements, all combined in one automaton.
 #include <algorithm>
 
 #include "runtime/grammar/json_schema/compiler.h"
@@ -55,7 +54,7 @@ class ArrayBuilder {
     uint32_t maximum = kUnbounded;
 
     bool is_limited() const { return maximum != kUnbounded; }
-    // The number at which counting stops.
+    // Returns the number at which counting stops.
     uint32_t last() const { return is_limited() ? maximum : minimum; }
   };
 
@@ -173,7 +172,7 @@ class ArrayBuilder {
 
   uint32_t element_after(bool comma, uint32_t value) { return comma ? json_.sequence(json_.comma(), value) : value; }
 
-  // Builds x0 (, x1 (, x2 (, rest)*)?)?.
+  // Builds the plain case: x0 (, x1 (, x2 (, rest)*)?)?.
   uint32_t plain() {
     if (maximum_ == 0) return kNoIndex;
     uint32_t content = kNoIndex;
@@ -200,8 +199,8 @@ class ArrayBuilder {
     return content;
   }
 
-  // Makes the elements a set of the values that "enum" or "const" lists, in any order or, if there are too many of them
-  // or they are counted, in the order of the list.
+  // Builds unique elements from the values that "enum" or "const" lists: as a set, in any order, or in the order of the
+  // list if there are too many of them or they are counted.
   Status unique(uint32_t* content) {
     collect(0);
     uint32_t list = kNoIndex;
@@ -242,8 +241,8 @@ class ArrayBuilder {
     return Status::kOk;
   }
 
-  // Builds the values in their order, each at most once, with a rule for each pair of a value and the number of
-  // elements before it, which saturates where it no longer matters.
+  // Builds the values in their order, each at most once. There is a rule per value and number of elements before it;
+  // the number saturates where it no longer matters.
   Status subsequence(std::span<const uint32_t> values, uint32_t* content) {
     const bool limited = maximum_ < values.size();
     const uint32_t last = limited ? maximum_ : std::max(minimum_, 1u);
@@ -275,12 +274,12 @@ class ArrayBuilder {
     return Status::kOk;
   }
 
-  // Makes a rule for each number of elements and numbers of wanted elements so far. The numbers of wanted elements of
-  // all kinds are the digits of one number, the code.
+  // Builds a rule per state of counting: the number of elements, and for each kind of wanted elements their number so
+  // far. The latter numbers are the digits of one number, the code.
   Status counted(uint32_t* content) {
     const bool bounded = maximum_ != kUnbounded;
     const uint32_t last = bounded ? maximum_ : std::max(tuple_, minimum_);
-    // There is one more row, so that only the first element has no comma before it.
+    // One more row, so that only the first element has no comma before it.
     const uint32_t rows = bounded || last > 0 ? last + 1 : 2;
     uint64_t codes = 1;
     for (const Wanted& wanted : wanted_.span()) {
@@ -325,9 +324,9 @@ class ArrayBuilder {
     return true;
   }
 
-  // Counts an element that is wanted as these kinds, given as bits, and adds its conditions to literals_. Returns the
-  // code after it, or kNoIndex if a number has reached its end: then an element of this kind is not allowed or, without
-  // a maximum, not counted.
+  // Counts an element of the wanted kinds in the bit set `kinds`, and adds their conditions to literals_. Returns the
+  // new code, or kNoIndex if the count of a kind cannot increase: another such element is not allowed or, without a
+  // maximum, need not be counted.
   uint32_t count(uint32_t code, uint32_t kinds) {
     uint32_t digit = 1;
     for (uint32_t kind = 0; kind < wanted_.size(); ++kind) {

@@ -145,7 +145,7 @@ Status SchemaCompiler::body(uint32_t goal, uint32_t* expression) {
   return Status::kOk;
 }
 
-// A schema whose only keyword is $ref or anyOf becomes a choice between the rules of other schemas.
+// Handles a schema whose only keyword is $ref or anyOf: it becomes a choice between the rules of other schemas.
 Status SchemaCompiler::alternatives_of_references(uint32_t schema, uint32_t* expression) {
   if (document_.kind(schema) != JsonKind::kObject) return Status::kOk;
   uint32_t only = kNoIndex;

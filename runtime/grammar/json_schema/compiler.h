@@ -49,9 +49,9 @@ class SchemaCompiler {
   Expansion& expansion() { return expansion_; }
   Patterns& patterns() { return patterns_; }
   enum class Goal : uint8_t { kNever, kAny, kRule };
-  // Removes conditions that are always true or repeated.
+  // Removes repeated conditions and conditions that are always true.
   Goal normalize(GrowingArray<Literal>& literals);
-  // Returns a reference to the rule of the values that satisfy all literals. The list of literals is consumed.
+  // Returns a reference to the rule of the values that satisfy all literals. Consumes the list.
   uint32_t value(GrowingArray<Literal>& literals);
   // Returns the rule of the pair of a name and a value.
   uint32_t pair(std::string_view name, uint32_t value);
@@ -82,8 +82,7 @@ class SchemaCompiler {
   GrowingArray<uint32_t> pair_rules_;
 };
 
-// The builders of each type return the expression of the values that satisfy all atoms, or kNoIndex if there is no such
-// value.
+// The builders of each type return the expression of the values that satisfy all atoms, or kNoIndex if there is none.
 Status build_number(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression);
 Status build_string(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression);
 Status build_array(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression);

@@ -151,8 +151,8 @@ Status Expansion::apply_equals(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Forks the ways in which an array or object differs from `value`: a child is missing, or there is one more, or a child
-// is different.
+// Forks one branch per way in which an array or object differs from `value`: a child is missing, there is one more, or
+// a child is different.
 void Expansion::differ(const Branch& branch, uint32_t value) {
   const bool is_array = type_ == JsonType::kArray;
   const Literal more{value, is_array ? LiteralKind::kExceeds : LiteralKind::kSomeUnlisted, false};
@@ -258,8 +258,8 @@ Status Expansion::apply_values(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Makes an atom of every required name. A negation forks one branch per name, in which that name is absent. Where
-// "properties" next to it has a schema for the name, the negation of "properties" includes that branch.
+// Makes an atom of every required name. A negation forks one branch per name, in which that name is absent. This branch
+// is left to the negation of "properties" if "properties" next to it has a schema for the name.
 Status Expansion::apply_required(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kArray)
     return schema_.reject(literal.node, "must be an array of names");
@@ -278,7 +278,7 @@ Status Expansion::apply_required(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Returns whether the name, which a negated "required" lists, also belongs to a schema of "properties" next to it.
+// Returns whether the negation of "properties" next to a negated "required" covers the name.
 bool Expansion::is_negated_with_property(Literal required, std::string_view name) const {
   if (required.kind != LiteralKind::kKeyword) return false;
   const uint32_t properties = schema_.assertion(document_[required.node].parent, Keyword::kProperties);
@@ -297,7 +297,7 @@ bool Expansion::is_required(uint32_t property) const {
   return false;
 }
 
-// Expands a dependency a -> b to the alternatives "not a" and "a and b".
+// Expands each dependency a -> b to the alternatives "not a" and "a and b".
 Status Expansion::apply_dependencies(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kObject) return schema_.reject(literal.node, "must be an object");
   for (const uint32_t m : document_.children(literal.node)) {
@@ -333,8 +333,7 @@ Status Expansion::apply_dependency(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Expands a list of schemas of which all must hold (a conjunction) or at least one must hold. The schemas may be
-// negated.
+// Expands a list of schemas, possibly negated: all of them must hold (`conjunction`), or at least one.
 Status Expansion::apply_all(Branch& branch, Literal literal, bool conjunction) {
   const JsonNode& list = document_[literal.node];
   if (list.kind != JsonKind::kArray || list.count == 0) {
@@ -372,8 +371,8 @@ Status Expansion::apply_one(Branch& branch, Literal literal) {
     if (verdict == Verdict::kTrue) ++certain;
     if (verdict == Verdict::kOpen) open.push(child);
   }
-  // If n schemas hold for certain, "exactly one" means that no open schema holds or, if n is 0, that exactly one open
-  // schema holds.
+  // Let n schemas hold for certain. "Exactly one" then means that no open schema holds, or if n is 0 that exactly one
+  // open schema holds.
   GrowingArray<Literal> literals(workspace_);
   const auto none = [&] {
     literals.truncate(0);
@@ -414,7 +413,7 @@ Status Expansion::apply_one(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Sets `*result` to true if no value satisfies both schemas, and to false if there is one or it is not known.
+// Sets `*result` to true if it is certain that no value satisfies both schemas, and to false otherwise.
 Status Expansion::disjoint(uint32_t a, uint32_t b, bool* result) {
   constexpr uint32_t kDepth = 2;
   Conjunction both(schema_, patterns_);
@@ -423,7 +422,7 @@ Status Expansion::disjoint(uint32_t a, uint32_t b, bool* result) {
   return both.is_empty(type_, kDepth, result);
 }
 
-// Expands to the alternatives "if and then" and "not if and else". A negation negates the consequences.
+// Expands to the alternatives "if and then" and "not if and else". If `literal` is negated, the consequences are.
 Status Expansion::apply_if(Branch& branch, Literal literal) {
   const uint32_t schema = document_[literal.node].parent;
   const uint32_t consequences[] = {schema_.assertion(schema, Keyword::kThen),
@@ -433,9 +432,9 @@ Status Expansion::apply_if(Branch& branch, Literal literal) {
   for (uint32_t i = 0; i < 2; ++i) {
     const bool holds = i == 0;
     if (verdict == (holds ? Verdict::kFalse : Verdict::kTrue)) continue;
-    // A side without requirements always holds.
+    // A branch without a consequence always holds, so its negation never does.
     if (consequences[i] == kNoIndex && literal.negated) continue;
-    // The last literal is applied first.
+    // The branch applies its literals from the last to the first.
     const Literal both[] = {{consequences[i], LiteralKind::kSchema, literal.negated},
                             {literal.node, LiteralKind::kSchema, !holds}};
     fork(branch, consequences[i] == kNoIndex ? std::span(both).last(1) : std::span(both));

@@ -1,11 +1,11 @@
 // The expansion of goals to alternatives.
 //
-// A goal is a set of literals that one value must satisfy together: schemas, keywords, values, or negations of them.
-// For one JSON type, the expansion replaces schemas by their keywords, and keywords that combine schemas (allOf, anyOf,
-// oneOf, not, if, dependencies) by their meaning, until only "atoms" remain, which the builder of that type
-// understands. The result is a disjunctive normal form: a list of alternatives, each of which is a list of atoms. It is
-// built branch by branch with an explicit list of pending literals, as in the tableau method of logic. A branch that
-// requires a literal and its negation is dead.
+// A goal is a set of literals that one value must satisfy together. A literal is a schema, a keyword, a value, or the
+// negation of one. For one JSON type, the expansion replaces schemas by their keywords, and keywords that combine
+// schemas (allOf, anyOf, oneOf, not, if, dependencies) by their meaning. What remains are atoms, the literals that the
+// builder of the type understands. The result is a disjunctive normal form: a list of alternatives, each of which is a
+// list of atoms. It is built branch by branch with an explicit list of pending literals, as in the tableau method of
+// logic. A branch that requires a literal and its negation is dead.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,16 @@
 
 namespace sotto {
 
-// The statement of a literal about a value.
+// The kinds of literals: what a literal says about a value.
 enum class LiteralKind : uint8_t {
   kSchema,
   kEquals,   // the value is equal to `node`
   kKeyword,  // the value satisfies the member `node` of a schema
   // The kinds below arise only during the expansion.
   kInteger,
-  kNames,        // all properties named in the array `node` are present
-  kDependency,   // if the property named like the member `node` is present, the value satisfies `node`
+  kNames,  // all properties named in the array `node` are present
+  // if the property named like the member `node` is present, the value as a whole satisfies `node`
+  kDependency,
   kGroup,        // "properties" and related keywords in the schema `node`
   kPresent,      // a property named like the member `node` is present
   kNamed,        // a property with the name in the string `node` is present
@@ -38,11 +39,11 @@ enum class LiteralKind : uint8_t {
   kSameElement,  // if there is an element with the index of `node`, it is equal to `node`
   kLonger,       // the number of elements exceeds the index of `node`
   kExceeds,      // the number of elements exceeds that of the array `node`
-  // Some property, to which the keyword applies, violates it. The kinds differ in the properties.
+  // Some property to which the keyword applies violates it. The kinds differ in the properties to which it applies.
   kSomeMatching,  // `node` is a member of "patternProperties"
   kSomeOther,     // `node` is "additionalProperties"
   kSomeName,      // `node` is "propertyNames"
-  kSomeUnlisted,  // `node` is an object; it has no property of this name
+  kSomeUnlisted,  // `node` is an object, and the property has no name of it
 };
 
 // A condition on a value, given by a node of the document.
@@ -81,8 +82,7 @@ class Expansion {
         cells_(workspace_),
         branches_(workspace_) {}
 
-  // Adds the alternatives of the goal for values of the type. If an alternative is empty, every value satisfies the
-  // goal.
+  // Adds the alternatives of the goal for values of the type. An empty alternative means that every value satisfies it.
   Status expand(std::span<const Literal> goal, JsonType type, Alternatives& alternatives);
 
  private:

@@ -79,8 +79,8 @@ namespace {
 #define VARIABLE "(?:[A-Za-z0-9_]|" ENCODED ")(?:\\.?(?:[A-Za-z0-9_]|" ENCODED "))*(?::[1-9]\\d{0,3}|\\*)?"
 #define TEMPLATE "(?:[!#$&-;=?-\\[\\]_a-z~" UCS PRIVATE "]|" ENCODED "|\\{[+#./;?&]?" VARIABLE "(?:," VARIABLE ")*\\})*"
 
-// Regular expressions of ECMA-262 that every dialect reads alike: without back-references, named groups and
-// look-around, with groups nested at most four deep.
+// Regular expressions of ECMA-262 that every dialect reads alike: no back-references, named groups or look-around, and
+// groups nested at most four deep.
 #define REGEX_ESCAPE "\\\\(?:[dDwWsStnrvf.^$*+?()\\[\\]{}|/\\\\]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})"
 #define REGEX_CLASS "\\[\\^?-?(?:0-9|1-9|0-7|a-z|A-Z|a-f|A-F|" REGEX_ESCAPE "|[^\\]\\[\\\\^\\-\\x00-\\x1F])+-?\\]"
 #define REGEX_BOUNDS                                                                                          \
@@ -137,7 +137,7 @@ void append_clock(uint32_t minutes, GrowingArray<char>& pattern) {
   append({text, sizeof(text)}, pattern);
 }
 
-// Appends the times of day, including 23:59:60 UTC as it is written with offsets of quarter hours.
+// Appends the times of day. 23:59:60 UTC is included with every offset of whole quarter hours.
 void append_time(GrowingArray<char>& pattern) {
   append("(?:" TIME, pattern);
   for (uint32_t local = 14; local < kMinutesOfDay; local += 15) {

@@ -10,7 +10,7 @@
 
 namespace sotto {
 
-// The parser: one loop without recursion. The open containers are a chain of nodes.
+// The parser. It is one loop without recursion: the open containers are a chain of nodes.
 class JsonReader {
  public:
   JsonReader(std::span<const char> text, JsonDocument& document, Error* error)
@@ -60,7 +60,7 @@ class JsonReader {
     }
   }
 
-  // Closes the containers that end here. Afterwards either no container is open, or the next value of open_ begins.
+  // Closes the containers that end after a value. Afterwards no container is open, or the next value of open_ begins.
   Status after_value() {
     while (open_ != kNoIndex) {
       const bool is_array = node(open_).kind == JsonKind::kArray;

@@ -1,5 +1,5 @@
-// A strict reader of JSON (RFC 8259). A document is an array of nodes in a workspace, which refer to its text by
-// offsets.
+// A strict reader of JSON (RFC 8259). A document is an array of nodes in a workspace; a node refers to its text by
+// offset.
 #pragma once
 
 #include <cstdint>

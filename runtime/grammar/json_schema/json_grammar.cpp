@@ -17,7 +17,7 @@ uint32_t JsonGrammar::sequence(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   return builder_.sequence(list);
 }
 
-// Makes a set of characters from pairs of bounds: "azAZ" is [a-zA-Z].
+// Returns a set of characters, given by pairs of bounds: "azAZ" is [a-zA-Z].
 uint32_t JsonGrammar::set(std::string_view ranges) {
   const uint32_t begin = builder_.begin_intervals();
   for (size_t i = 0; i + 1 < ranges.size(); i += 2) {
@@ -90,7 +90,7 @@ uint32_t JsonGrammar::define_character() {
   return builder_.choice(characters);
 }
 
-// Returns the digits after the first one, or at least one digit.
+// Returns the expression of digits: those after the first one (`minimum` 0), or at least one.
 uint32_t JsonGrammar::digits(uint32_t minimum) {
   const uint32_t maximum = params_.max_digits == 0 ? kUnbounded : params_.max_digits - 1 + minimum;
   return builder_.repeat(set("09"), minimum, maximum);

@@ -18,20 +18,20 @@ class JsonGrammar {
  public:
   JsonGrammar(GrammarBuilder& builder, const GrammarParams& params);
 
-  // The rules for any value of one type, for any value, and for any character of a string. Names in objects may repeat,
-  // as RFC 8259 allows. Surrogates occur only in pairs.
+  // Return the rule for any value of one type, for any value, and for any character of a string. Names in objects may
+  // repeat, as RFC 8259 allows. Surrogates occur only in pairs.
   uint32_t any(JsonType type);
   uint32_t any_value();
   uint32_t string_character();
-  // Returns -?(0|[1-9][0-9]*), with at most max_digits digits.
+  // Returns the expression -?(0|[1-9][0-9]*), with at most max_digits digits.
   uint32_t integer();
 
-  // Returns a value or member followed by white space. No other rule has white space before a comma or a closing
+  // Returns a value or member followed by white space. Only this rule has white space before a comma or a closing
   // bracket, so two runs of white space are adjacent only in empty containers.
   uint32_t item(uint32_t value) { return sequence(value, space()); }
   uint32_t comma();
   uint32_t colon();
-  // Returns [ items ] or { members }. The items are made with item() and comma(); kNoIndex stands for none.
+  // Returns [ items ] or { members }. item() and comma() make the items; kNoIndex stands for none.
   uint32_t container(char open, uint32_t items);
   // Returns a quoted string in its canonical form.
   uint32_t quoted(std::string_view text);

@@ -1,9 +1,9 @@
 // JSON Schema (drafts 4 to 7 and 2020-12) as a grammar, and small languages that use the same parts.
 //
 // The grammar describes the JSON values that the schema validates, written in the following form:
-// - White space follows the style. Members that the schema names come in the order in which it first mentions them
-//   (first in "properties", then in "required"), and all other members come after them; or all in any order
-//   (options.any_order).
+// - White space follows options.json_space. Members that the schema names come in the order in which it first mentions
+//   them (first in "properties", then in "required"), and all other members come after them. With options.any_order,
+//   all members come in any order.
 // - A string or name that the schema constrains is written in one way only: each character as it is, except for \\ \"
 //   \b \f \n \r \t, and \u00XX for other control characters. Unconstrained strings may use any escape.
 // - A number that the schema constrains has no exponent. An integer has no fraction, and zero has no sign. Values of
@@ -13,11 +13,12 @@
 // - Keywords that the draft of the schema does not define are annotations.
 //
 // The grammar never allows a value that the schema does not. In three cases it allows fewer values:
-// - A string with a pattern or format and a large maxLength may be shorter: it has as many characters as 12,000 states
-//   suffice for, about 60 of an email address.
-// - Unique elements that are counted, or are more than a set has members, come in the order in which enum lists them.
-// - A member that makes a negation true by its value is followed by no member whose unlisted name could be equal.
-// A schema for which no grammar is known is rejected, with the keyword and its JSON pointer.
+// - A string with a pattern or format and a large maxLength is limited to the length for which 12,000 states suffice:
+//   an email address to about 60 characters.
+// - Unique elements come in the order in which enum lists them, if they are counted or are more than a set may have.
+// - With "not": after a member whose value satisfies the negation, no member follows whose unlisted name could repeat
+//   that name and so replace the value.
+// A schema that this translation does not support is rejected, with the keyword and its JSON pointer.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,7 @@ Status build_json_schema(std::span<const char> schema, const GrammarParams& opti
 Status build_choices(std::span<const std::string_view> choices, std::span<const char> name, GrammarBuilder& builder,
                      Error* error);
 
-// Does the same for a JSON array of at least one string.
+// As build_choices(), for a JSON array of at least one string.
 Status build_choice_list(std::span<const char> list, std::span<const char> name, GrammarBuilder& builder, Error* error);
 
 // Defines the rule `name` as a number between two JSON numbers, both inclusive. An empty bound means that there is
@@ -48,7 +49,7 @@ Status build_choice_list(std::span<const char> list, std::span<const char> name,
 Status build_number_range(std::string_view minimum, std::string_view maximum, bool integer, std::span<const char> name,
                           GrammarBuilder& builder, Error* error);
 
-// Does the same for a JSON object with the optional members "minimum", "maximum" and "integer".
+// As build_number_range(), for a JSON object with the optional members "minimum", "maximum" and "integer".
 Status build_number_object(std::span<const char> object, std::span<const char> name, GrammarBuilder& builder,
                            Error* error);
 

@@ -196,7 +196,7 @@ class NumberBuilder {
     return Status::kOk;
   }
 
-  // Intersects the automaton with what the atom allows.
+  // Intersects the automaton with the numbers that the atom allows.
   Status restrict_by(const Literal& atom) {
     if (is_listing(atom)) return restrict_by_values(atom);
     const uint32_t node = atom.node;
@@ -447,8 +447,7 @@ bool automaton_of_bound(const Decimal& bound, bool upper, bool exclusive, Worksp
   const uint32_t any = table.add(true);
   table.set_digits(any, any);
   table.set(any, kPoint, any);
-  // On the side of zero on which the bound lies, magnitudes decide. On the other side, either all numbers qualify or
-  // none does.
+  // On the bound's side of zero, the magnitude decides. On the other side, either all numbers qualify or none does.
   const bool negative = bound.negative();
   table.set(start, kMinus, minus);
   const bool up_to = upper != negative;
@@ -472,7 +471,7 @@ bool automaton_of_multiples(const Decimal& divisor, Workspace& workspace, Charac
     period = period * 10 + divisor.digit(divisor.whole_digits() + i);
   }
   if (period == 0 || period * (scale + 2) > kMaxStates) return false;
-  // A state is a pair of the number of digits after the point so far and the residue of the number times 10^scale.
+  // A state is a pair: the number of digits after the point so far, and the residue of the number times 10^scale.
   const auto count = static_cast<uint32_t>(period);
   Table table(workspace);
   const uint32_t start = table.add(false);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kMaxObjectStates = 40000;
 constexpr uint32_t kMaxViolations = 4;
-// Number of names that are written into one rule, so that states share what follows.
+// Number of names per rule, so that states share the chain of names that follows.
 constexpr uint32_t kRunLength = 32;
 
 class ObjectBuilder {
@@ -43,8 +43,8 @@ class ObjectBuilder {
     bool absent;
     uint32_t pair;  // rule of "name":value
   };
-  // A state of the chain of pairs: the next name, the number of pairs so far, the violations so far, and those of them
-  // that no later pair can undo because a name that the schema mentions has caused them.
+  // A state of the chain of pairs: the next name, the number of pairs so far, and the violations so far. Violations are
+  // `safe` if no later pair can undo them, because a name that the schema mentions has caused them.
   struct Due {
     uint32_t position;
     uint32_t count;
@@ -95,8 +95,8 @@ class ObjectBuilder {
   uint32_t minimum_ = 0;
   uint32_t maximum_ = kUnbounded;
   uint32_t counting_ = kNoIndex;  // the node of minProperties, if properties are counted for it
-  // For each set of violations that a pair brings about, and each set of violations whose names it avoids, the rule of
-  // such a pair whose name is not mentioned: kNoIndex if there is none, or kNotBuilt.
+  // others_[violated][avoided]: the rule of a pair whose name the schema does not mention, which causes the violations
+  // `violated` and whose name cannot cause those in `avoided`. kNoIndex if there is none; kNotBuilt at first.
   static constexpr uint32_t kNotBuilt = kNoIndex - 1;
   uint32_t others_[1 << kMaxViolations][1 << kMaxViolations];
   Status status_ = Status::kOk;  // failure of a function that returns an expression
@@ -313,9 +313,9 @@ void ObjectBuilder::add_violations(uint32_t violated) {
   }
 }
 
-// Returns the rule of a pair whose name the schema does not mention, which brings about `violated` after other such
-// pairs have brought about `before`, or kNoIndex if there is none. Such a name could occur twice, and its last value
-// counts. So a pair after a violation that depends on the value has no name that could undo it.
+// Returns the rule of a pair whose name the schema does not mention and that causes `violated`, after other such pairs
+// have caused `before`, or kNoIndex if there is none. A name could occur twice, and its last value counts. So a pair
+// after a violation that depends on a value must not have a name that could undo it.
 uint32_t ObjectBuilder::others(uint32_t before, uint32_t violated) {
   uint32_t avoided = 0;
   for (uint32_t i = 0; i < violations_.size(); ++i) {
@@ -332,7 +332,7 @@ uint32_t ObjectBuilder::others(uint32_t before, uint32_t violated) {
 }
 
 // Builds the pairs whose names the schema does not mention: a choice over the sets of patterns that such a name can
-// match. They cause the violations, and their names cannot cause those to be avoided.
+// match. The pairs cause the violations `violated`, and their names cannot cause those in `avoided`.
 Status ObjectBuilder::build_others(uint32_t violated, uint32_t avoided, uint32_t* others) {
   for (const Literal& atom : atoms_) {
     if (atom.kind == LiteralKind::kEquals) return Status::kOk;
@@ -429,7 +429,7 @@ Status ObjectBuilder::append_others(const CharacterAutomaton* names, std::span<c
   return Status::kOk;
 }
 
-// Builds the chain of pairs, by a rule for each state. The number of pairs saturates where it no longer matters.
+// Builds the chain of pairs, with a rule per state. The number of pairs saturates where it no longer matters.
 Status ObjectBuilder::build_content(uint32_t* content) {
   const auto count = names_.size();
   const bool is_closed = others(0, 0) == kNoIndex;
@@ -462,7 +462,7 @@ Status ObjectBuilder::build_content(uint32_t* content) {
   return status_;
 }
 
-// Returns whether the pairs may come in any order. That is not supported where they are counted.
+// Returns whether the pairs may come in any order. Pairs that are counted may not.
 bool ObjectBuilder::is_set() {
   const bool several = violations_.empty() && names_.size() + (others(0, 0) == kNoIndex ? 0 : 1) > 1;
   return schema_.options().any_order && several && names_.size() <= kMaxSingleMembers && minimum_ <= 1 &&
@@ -555,7 +555,7 @@ uint32_t ObjectBuilder::state(uint32_t position, uint32_t count, uint32_t violat
   return builder_.sequence(list);
 }
 
-// Builds the pairs with other names, after all names. They cause the rest of the violations.
+// Builds the pairs after all named ones. They cause the violations that are missing.
 uint32_t ObjectBuilder::violating_tail(uint32_t count, uint32_t violated, uint32_t safe) {
   const uint32_t all = (1u << violations_.size()) - 1;
   const auto end = names_.size();
@@ -572,7 +572,7 @@ uint32_t ObjectBuilder::violating_tail(uint32_t count, uint32_t violated, uint32
   return builder_.choice(choices);
 }
 
-// Builds the pairs with other names, which come last.
+// Builds the pairs with other names, after all named ones, if there are no violations.
 uint32_t ObjectBuilder::tail(uint32_t count) {
   const bool limited = maximum_ != kUnbounded;
   const uint32_t rest_minimum = count < minimum_ ? minimum_ - count : 0;

@@ -71,7 +71,7 @@ constexpr Entry kKeywords[] = {
     {"unevaluatedProperties", Keyword::kUnevaluatedProperties, kObjects, 2019},
 };
 
-// The other keywords of the standard.
+// Keywords of the standard that assert nothing.
 constexpr std::string_view kAnnotations[] = {
     "$schema",         "$id",           "id",       "$anchor",     "$dynamicAnchor", "$recursiveAnchor",
     "$vocabulary",     "$comment",      "$defs",    "definitions", "title",          "description",
@@ -92,7 +92,7 @@ bool has_scheme(std::string_view uri) {
   return colon != std::string_view::npos && uri.find('/') > colon;
 }
 
-// Compares two references after resolving each against a base, without composing the results. An absolute reference
+// Compares two references after resolving each against its base, without storing the results. An absolute reference
 // replaces the base, a reference that begins with '/' replaces its path, and any other replaces its last segment.
 struct Resolved {
   std::string_view base;
@@ -132,7 +132,7 @@ char take_character(std::string_view* token) {
   return is_escaped ? static_cast<char>(hex_value(text[1]) << 4 | hex_value(text[2])) : text[0];
 }
 
-// Does the same, and then decodes the escapes of JSON pointers.
+// As take_character(), and also decodes the escapes of JSON pointers.
 char take_unescaped(std::string_view* token) {
   const char c = take_character(token);
   if (c != '~' || token->empty()) return c;
@@ -159,7 +159,7 @@ uint32_t index_of(std::string_view token) {
 
 constexpr uint32_t kMaxReferences = 32;
 
-// Returns a value in the form in which messages show it.
+// Returns a value as messages show it.
 std::string_view quoted_value(const JsonDocument& document, uint32_t node) {
   switch (document.kind(node)) {
     case JsonKind::kString:
@@ -279,7 +279,7 @@ void Schema::warn() const {
   }
 }
 
-// Returns what is wrong with a member of a schema, or null.
+// Returns a warning about a member of a schema, or null.
 const char* Schema::warning_of(uint32_t member) const {
   const std::string_view name = document_.name(member);
   const Keyword known = find_keyword(name, kNewestDraft);
@@ -367,8 +367,8 @@ bool Schema::is_seen_through(uint32_t schema) const {
   return false;
 }
 
-// Collects the identifiers and anchors of the root schema and those inside it. Only keywords that contain schemas lead
-// to them: the values of enum, const and unknown keywords are not schemas, even if they look like it.
+// Collects the identifiers and anchors of the root schema and of the schemas in it. It descends only by keywords that
+// contain schemas: the values of enum, const and unknown keywords are no schemas, even if they look like it.
 void Schema::read_names() {
   uint32_t end = root_ + 1;
   while (end < document_.count() && document_[end].parent != kNoIndex && document_[end].parent >= root_) ++end;

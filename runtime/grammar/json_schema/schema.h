@@ -88,17 +88,17 @@ class Schema {
   Workspace& workspace() const { return workspace_; }
   Error* error() const { return error_; }
 
-  // Both functions fail: unsupported() because no exact grammar is known for the keyword, and reject() because its
-  // value is not valid, where `what` is the rest of a sentence that begins with "it".
+  // Both functions fail: unsupported() because no exact grammar is known for the keyword, reject() because its value is
+  // invalid. `what` completes the message; for reject() it follows "it".
   Status unsupported(uint32_t node, const char* what) const;
   Status reject(uint32_t node, const char* what) const;
   Status fail_at_node(Status status, uint32_t node, const char* what) const;
-  // Counts steps of work that grow faster than the document.
+  // Counts work whose amount can grow faster than the document.
   void spend(uint64_t steps) const { steps_ += steps; }
   // Fails if the workspace is exhausted or too many steps were spent.
   Status check_limits() const;
 
-  // Reports members of schemas that assert nothing although they look as if they did: unknown keywords and formats, and
+  // Warns about members of schemas that look like assertions but assert nothing: unknown keywords and formats, and
   // keywords that the draft does not define.
   void warn() const;
 
@@ -111,17 +111,18 @@ class Schema {
   // Returns whether two values are equal. Returns false for arrays and objects.
   bool same_value(uint32_t a, uint32_t b) const;
 
-  // The meaning of "items" and its related keywords: the schemas of the first elements, and the schema of all others.
+  // The meaning of "items" and its related keywords: schemas of the first elements, and the schema of all other
+  // elements.
   struct Tuple {
     uint32_t list = kNoIndex;
     uint32_t count = 0;
     uint32_t rest = kNoIndex;
   };
   Tuple tuple_of(uint32_t schema) const;
-  // Returns additionalProperties, or unevaluatedProperties where it has the same meaning.
+  // Returns additionalProperties, or unevaluatedProperties if it means the same in this schema.
   uint32_t additional_of(uint32_t schema) const;
-  // Returns whether unevaluatedProperties and unevaluatedItems must also take into account the keywords of schemas to
-  // which this schema refers.
+  // Returns whether unevaluatedProperties and unevaluatedItems must also consider keywords of other schemas to which
+  // this schema refers.
   bool is_seen_through(uint32_t schema) const;
 
   // Finds the schema to which a $ref refers, by JSON pointer, anchor or identifier, within the document.
@@ -133,13 +134,13 @@ class Schema {
   Status fail_at_value(Status status, uint32_t node, const char* subject, const char* what, Error* error) const;
   // Returns whether the draft is later than 7. In earlier drafts, $ref hides its siblings.
   bool is_modern() const { return draft_ > 7; }
-  // A schema with an identifier, or the root, with the absolute identifier against which relative ones inside it are
-  // resolved.
+  // A schema with an identifier, or the root. `base` is its absolute identifier, against which relative ones inside it
+  // are resolved.
   struct Resource {
     uint32_t node;
     std::string_view base;
   };
-  // A schema that references find by an identifier (relative to `base`) or by an anchor of the resource.
+  // A schema that references can name: by an identifier relative to `base`, or by an anchor of the resource.
   struct NamedSchema {
     uint32_t node;
     uint32_t resource;
@@ -147,7 +148,7 @@ class Schema {
     std::string_view base;
     std::string_view name;
   };
-  // The content that may be at the place of a node: no schema, a schema, or a list or an object of schemas.
+  // The kinds of content that a node may have: no schema, a schema, or a list or an object of schemas.
   enum class Place : uint8_t { kNone, kSchema, kSchemaOrList, kList, kMap };
 
   void read_names();
@@ -165,14 +166,15 @@ class Schema {
   Workspace& workspace_;
   Error* error_;
   uint32_t root_ = 0;
-  uint32_t node_count_ = 0;  // of the root schema
+  uint32_t node_count_ = 0;  // number of nodes of the root schema
   uint32_t draft_;
-  uint8_t* keywords_ = nullptr;      // for each node, 1 + the keyword that its name is, or 0 before it is looked up
+  // for each node, 1 + the keyword that its name is, or 0 before the first look-up
+  uint8_t* keywords_ = nullptr;
   Place* places_ = nullptr;          // for each node of the root schema
   uint32_t* resource_of_ = nullptr;  // for each node of the root schema, the number of the innermost resource around it
   GrowingArray<Resource> resources_;
   GrowingArray<NamedSchema> named_;
-  HashIndex names_;  // of named_
+  HashIndex names_;  // index of named_
   mutable uint64_t steps_ = 0;
 };
 

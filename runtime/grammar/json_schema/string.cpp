@@ -7,7 +7,7 @@
 namespace sotto {
 namespace {
 
-// Number of states of a string whose length is limited further than by the schema.
+// Maximum number of states of a string whose length is limited more than the schema requires.
 constexpr uint32_t kMaxShortenedStates = 12000;
 
 uint32_t count_characters(std::string_view text) {
@@ -38,11 +38,10 @@ class StringBuilder {
         workspace_(schema_.workspace()) {}
 
   Status build(Atoms atoms, uint32_t* expression);
-  // Ways to restrict the strings by the limits on their length: not at all, exactly, or, where an exact automaton would
-  // be too large, to fewer strings than the limits allow.
+  // Precision of the limits on the length: ignored, exact, or fewer strings than the limits allow, where an exact
+  // automaton would be too large.
   enum class Lengths : uint8_t { kIgnored, kExact, kMayBeFewer };
-  // Intersects `automaton` with the conditions of all atoms. `*any` is true until a condition has restricted the
-  // strings.
+  // Intersects `automaton` with the conditions of all atoms. `*any` is true as long as no condition has restricted it.
   Status restrict_by(Atoms atoms, Lengths lengths, CharacterAutomaton* automaton, bool* any);
 
  private:
@@ -62,7 +61,7 @@ class StringBuilder {
   Workspace& workspace_;
 };
 
-// Reads the limits on the length, and finds out what else restricts the strings.
+// Reads the limits on the length, and counts the other conditions.
 Status StringBuilder::find_facts(Atoms atoms, StringFacts* facts) {
   for (uint32_t i = 0; i < atoms.size(); ++i) {
     const Literal& atom = atoms[i];
@@ -106,7 +105,7 @@ Status StringBuilder::restrict_by(Atoms atoms, Lengths lengths, CharacterAutomat
   const auto intersect_with = [&](const CharacterAutomaton& other, bool negated, uint32_t node) {
     const CharacterAutomaton& self = *any ? other : *automaton;
     CharacterAutomaton result;
-    // If the only automaton is negated, it is intersected with itself, negated on both sides.
+    // If the only automaton is negated, intersect it with itself, negated on both sides.
     if (!intersect_automata(self, *any && negated, other, negated, workspace_, &result)) {
       SOTTO_TRY(schema_.check_limits());
       return schema_.unsupported(node, "the keywords of the string are too large to be combined");
@@ -157,8 +156,9 @@ Status StringBuilder::restrict_by(Atoms atoms, Lengths lengths, CharacterAutomat
   return schema_.unsupported(atoms[0].node, "the length is too large to be combined with the other keywords");
 }
 
-// Intersects `others`, if there are any conditions but the length, with the lengths. A state per length and state of
-// `others` may be too many. Then the strings may be shorter than the schema allows: as long as the states suffice for.
+// Intersects the limits on the length with `others`, the automaton of the other conditions, or null. If a state per
+// length and state of `others` is too much, the strings may be shorter than the schema allows: as long as the states
+// suffice for.
 bool StringBuilder::limit_length(const CharacterAutomaton* others, const StringFacts& facts, Lengths lengths,
                                  CharacterAutomaton* automaton) {
   const auto limit_to = [&](uint32_t maximum, uint32_t max_states) {

@@ -8,7 +8,7 @@
 namespace sotto {
 namespace {
 
-constexpr uint32_t kMaxTestDepth = 8;  // of schemas inside a schema that a value is tested against
+constexpr uint32_t kMaxTestDepth = 8;  // nesting depth up to which a value is tested against a schema
 
 }  // namespace
 
@@ -38,7 +38,7 @@ Status TypeVerdicts::of_schema(uint32_t schema, Verdict* verdict) const {
   return Status::kOk;
 }
 
-// A keyword that is handled with another one counts as true.
+// Finds the verdict on one keyword. A keyword that is handled together with another one counts as true.
 Status TypeVerdicts::of_keyword(uint32_t member, Verdict* verdict) const {
   const Keyword keyword = schema_.keyword(member);
   const uint32_t schema = document_[member].parent;
@@ -111,7 +111,7 @@ Status TypeVerdicts::of_keyword(uint32_t member, Verdict* verdict) const {
   return Status::kOk;
 }
 
-// If only integers are allowed, the verdict on numbers is open.
+// Finds the verdict on the keyword "type". If it allows only integers, the verdict on numbers is open.
 Status TypeVerdicts::of_type_keyword(uint32_t member, Verdict* verdict) const {
   uint32_t mask = 0;
   bool integers = false;
@@ -166,7 +166,7 @@ Status Conjunction::is_empty(JsonType type, uint32_t depth, bool* result) {
   return Status::kOk;
 }
 
-// Sets `*result` to true if one schema lists its values and each of them is rejected by another schema.
+// Sets `*result` to true if one schema lists its values and other schemas reject each of them.
 Status Conjunction::values_rejected(JsonType type, bool* result) {
   for (const uint32_t listing : schemas()) {
     const uint32_t value = schema_.assertion(listing, Keyword::kConst);
@@ -232,7 +232,7 @@ Status Conjunction::member_rejected(std::string_view name, uint32_t depth, bool*
   return Status::kOk;
 }
 
-// Returns whether the schema has the keyword "not" with nothing but "required", and all those names are required.
+// Returns whether the schema's "not" contains only "required", all names of which are required here.
 bool Conjunction::excludes_required(uint32_t schema) const {
   const uint32_t excluded = schema_.assertion(schema, Keyword::kNot);
   if (excluded == kNoIndex || document_.kind(excluded) != JsonKind::kObject) return false;

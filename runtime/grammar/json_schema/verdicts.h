@@ -1,5 +1,5 @@
-// Verdicts on schemas that are found without expanding them: one holds for all values of a JSON type or for none, or
-// several have no value in common. The expansion (expansion.h) needs no branch for what is certain.
+// Verdicts on schemas, found without expanding them: a schema holds for all values of a JSON type or for none, or
+// several schemas have no value in common. Where the verdict is certain, the expansion (expansion.h) needs no branch.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +36,13 @@ class Conjunction {
 
   // Adds a schema and those that it contains by $ref and allOf.
   Status add(uint32_t schema);
-  // Sets `*result` to true if no value of the type satisfies all schemas, and to false if there is one or it is not
-  // known. Properties are examined to the given depth.
+  // Sets `*result` to true if it is certain that no value of the type satisfies all schemas, and to false otherwise.
+  // Examines properties to the given depth.
   Status is_empty(JsonType type, uint32_t depth, bool* result);
 
  private:
-  static constexpr uint32_t kMaxSchemas = 24;  // more of them are ignored, which only makes fewer results certain
+  // Maximum number of schemas. Further ones are ignored, which only makes fewer results certain.
+  static constexpr uint32_t kMaxSchemas = 24;
 
   std::span<const uint32_t> schemas() const { return {schemas_, count_}; }
   Status values_rejected(JsonType type, bool* result);

@@ -50,8 +50,8 @@ uint32_t cost_of_call(const CompiledGrammar& grammar, const uint32_t* costs, con
   return add_completions(cost, to_end(grammar, costs, call.target));
 }
 
-// The search for the completions of all states. Its edges are the moves, and after them the calls. An edge can be used
-// once the completions on which it depends are known: of its target, and of the rule that it calls.
+// Searches the completions of all states. Its edges are the moves and, after them, the calls. An edge can be used once
+// the completions on which it depends are known: those of its target and of the rule that it calls.
 class CompletionSearch {
  public:
   void layout(Arena& arena, const CompiledGrammar& grammar);
@@ -179,8 +179,8 @@ uint32_t CompletionSearch::child(uint32_t begin, uint32_t end, uint8_t byte) con
   return begin < end ? begin : kNone;
 }
 
-// Returns the smallest number of tokens with which the moves of the shortest path, from `edge` on, and the rest of the
-// rule can be read. Follows the path as long as some token begins with its bytes.
+// Returns the smallest number of tokens that read the moves of the shortest path, from `edge` on, and the rest of the
+// rule. Follows the path as long as some token begins with its bytes.
 uint32_t CompletionSearch::read_moves(uint32_t edge, const uint32_t* tokens) const {
   uint32_t fewest = kNoCompletion;
   uint32_t begin = 0;
@@ -200,7 +200,7 @@ uint32_t CompletionSearch::read_moves(uint32_t edge, const uint32_t* tokens) con
   return fewest;
 }
 
-// Adds an edge to the heap, if everything on which it depends is known.
+// Adds an edge to the heap if everything on which it depends is known.
 void CompletionSearch::push(uint32_t edge) {
   const uint32_t bytes = cost_in_bytes(edge);
   if (bytes == kNoCompletion || costs_[sources_[edge]] != kNoCompletion) return;
@@ -223,7 +223,7 @@ void CompletionSearch::run(const CompiledGrammar& grammar, const Vocabulary& voc
     const Candidate next = candidates_[--candidate_count_];
     const uint32_t state = sources_[next.edge];
     if (costs_[state] != kNoCompletion) continue;
-    // A byte that is no token by itself is avoided.
+    // Avoid an edge whose byte is not a token by itself.
     const uint32_t count = cost_in_tokens(next.edge, tokens);
     if (count == kNoCompletion) continue;
     costs_[state] = next.bytes;

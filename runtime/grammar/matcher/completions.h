@@ -3,13 +3,15 @@
 //
 // The completion of a state is the number of tokens that complete its rule. It is a sum along the shortest path: a move
 // costs a token, a call costs the completion of the called rule, and a loop or set costs its missing repetitions or
-// members. These are the costs of a context-free grammar. Knuth's generalization of Dijkstra's algorithm finds them in
-// ascending order (A Generalization of Dijkstra's Algorithm, 1977). The search compares costs in bytes. Then
-// consecutive moves along the shortest path in bytes are read by as few tokens of the vocabulary as possible. The
-// result is the length of an actual completion, hence an upper bound of the shortest one. From a state with completion
-// n, some token leads to a state with completion at most n - 1, so a text within its budget never gets stuck.
+// members. Such costs of a context-free grammar are found in ascending order by Knuth's generalization of Dijkstra's
+// algorithm ("A Generalization of Dijkstra's Algorithm", 1977).
 //
-// The stack store (stack_store.h) adds up the states of a stack.
+// The search first finds the shortest path in bytes. Then as few tokens of the vocabulary as possible read the
+// consecutive moves along it. The result is the length of an actual completion, hence an upper bound of the shortest
+// one. From a state with completion n, some token leads to a state with completion at most n - 1, so a text within its
+// budget never gets stuck.
+//
+// The stack store (stack_store.h) adds up the completions of the states on a stack.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +28,15 @@ constexpr uint32_t add_completions(uint32_t a, uint32_t b) { return a > kNoCompl
 
 class Completions {
  public:
-  // Returns the arena after the memory that only init() needs. Others may use that memory after init().
+  // Lays out the memory. Its last part is needed only by init(), so other objects may share it; returns the arena after
+  // it.
   Arena layout(Arena& arena, const CompiledGrammar& grammar);
   void init(const CompiledGrammar& grammar, const Vocabulary& vocabulary);
 
-  // Returns the tokens of a non-empty string from the state to the end of its rule, or kNoCompletion.
+  // Returns the number of tokens of a non-empty string from the state to the end of its rule, or kNoCompletion.
   uint32_t completion_of(uint32_t state) const { return state_completions_[state]; }
-  // Returns the tokens between the end of a called rule and the end of the caller's rule, which continues in `state`. A
-  // call by a loop has read `count` repetitions before, or that set of members (GrammarLoop).
+  // Returns the number of tokens between the end of a called rule and the end of the caller's rule, which continues in
+  // `state`. `count` is the number of repetitions that a loop has read before, or the set of members (GrammarLoop).
   uint32_t after_call(uint32_t state, uint32_t loop, uint64_t count) const;
 
  private:

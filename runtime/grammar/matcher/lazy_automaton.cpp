@@ -12,8 +12,8 @@ void LazyAutomaton::layout(Arena& arena, const CompiledGrammar& grammar, const M
   united_capacity_ = limits.work_count;
   pins_ = arena.take<uint32_t>(pin_count);
   store_.layout(arena, grammar, limits);
-  // Only one of these four objects is in use at a time, so they share the memory after this index. The first two share
-  // the index too.
+  // The stepper, the truncation, the collection and the union are never in use at the same time, so they share the
+  // memory after this index. The stepper and the truncation also share the index.
   HashIndex index;
   index.layout(arena, limits.work_count);
   Arena for_stepper = arena;
@@ -51,7 +51,7 @@ void LazyAutomaton::collect(const uint32_t* newest, bool keep_shared) {
   if (!keep_shared || !store_.has_third_free()) store_.collect(pins, Keep::kNothing);
 }
 
-// Calls `make`. If the store is full, it collects and tries again, at most twice.
+// Calls `make`. If the store is full, collects garbage and tries again, at most twice.
 template <typename Make>
 StepResult LazyAutomaton::make(uint32_t* to, Make make) {
   uint32_t made = kNotComputed;
@@ -84,7 +84,7 @@ StepResult LazyAutomaton::make_step(const uint32_t* from, uint32_t symbol_class,
   return result;
 }
 
-// Makes a step, and also records it for other symbol classes that provably lead to the same set.
+// Makes a step, and records it also for the other symbol classes that provably lead to the same set.
 StepResult LazyAutomaton::make_equivalent_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
   const StepResult result = make_step(from, symbol_class, to);
   if (result != StepResult::kDone) return result;
@@ -141,7 +141,7 @@ StepResult LazyAutomaton::make_loop_step(const uint32_t* from, std::span<const c
   return result;
 }
 
-// Continues a text from a new set without storing the sets in between, because most of them would never be used again.
+// Continues a text from a new set without storing the sets in between, most of which would never be used again.
 StepResult LazyAutomaton::step_bytes(std::span<const char> bytes, uint32_t* set) {
   uint32_t* from = trail();
   uint32_t* to = from + 1;

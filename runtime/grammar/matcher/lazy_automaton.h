@@ -1,12 +1,12 @@
-// A deterministic automaton over state sets. Transitions are computed when they are first needed and then remembered,
-// as in RE2's lazy DFA (Cox, Regular Expression Matching in the Wild, 2010). Its states are sets of grammar states on
-// stacks instead of sets of NFA states, so there may be infinitely many. The store keeps as many as fit, and a garbage
-// collection makes space when it is full.
+// A deterministic automaton over state sets. It computes transitions when they are first needed and then remembers
+// them, as RE2's lazy DFA does (Cox, "Regular Expression Matching in the Wild", 2010). Its states are sets of grammar
+// states on stacks instead of sets of NFA states, so there may be infinitely many. The store keeps as many as fit, and
+// a garbage collection makes space when it is full.
 //
-// A collection renumbers the sets. The number of every set in use is therefore stored in a pin, a slot that a
-// collection updates, and functions take pointers to pins instead of numbers. The last pins form the trail: pin n of
-// the trail contains the set after n bytes of a token, so that a walk over the trie of the vocabulary can return to any
-// prefix. A collection ignores the pins of the trail after the one that is being written.
+// A pin is a slot that contains the number of a set in use. A collection renumbers the sets and updates the pins, so
+// functions take pointers to pins instead of numbers. The last pins form the trail: pin n of the trail contains the set
+// after n bytes of a token, so that a walk over the trie of the vocabulary can return to any prefix. A collection
+// ignores the pins of the trail after the one that is being written.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,7 @@ class LazyAutomaton {
   // The last `trail_count` pins form the trail.
   void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits, uint32_t pin_count,
               uint32_t trail_count);
-  // Writes the set before the first byte to the first pin.
-  // `completions` is null without finish_within.
+  // Writes the set before the first byte to the first pin. `completions` is null without finish_within.
   StepResult init(const CompiledGrammar& grammar, const MatcherParams& limits, uint32_t longest,
                   const Completions* completions);
 
@@ -42,8 +41,7 @@ class LazyAutomaton {
   StepBudget& budget() { return budget_; }
   // Restores the full budget, for a new call of the interface.
   void renew_budget() { budget_.set(step_budget_); }
-  // Returns the number of collections so far. As long as it does not change, numbers of sets are valid outside of pins
-  // too.
+  // Returns the number of collections so far. As long as it does not change, numbers of sets are valid outside of pins.
   uint64_t collection_count() const { return collection_count_; }
   // Returns the tokens of the shortest completion of a set, or 0 without finish_within. A dead set has none.
   uint32_t completion(uint32_t set) const { return set == kDeadSet ? kNoCompletion : store_.completion(set); }
@@ -56,16 +54,16 @@ class LazyAutomaton {
     *to = known;
     return StepResult::kDone;
   }
-  // Does the same, and also remembers the transitions by other classes that lead to the same set.
+  // As step(), and remembers the transitions by other classes that lead to the same set.
   StepResult step_with_equivalents(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
     const uint32_t known = store_.next(*from, symbol_class);
     if (known == kNotComputed) return make_equivalent_steps(from, symbol_class, to);
     *to = known;
     return StepResult::kDone;
   }
-  // Steps by several bytes. Uses the trail.
+  // Steps by several bytes. Overwrites the trail.
   StepResult step_bytes(std::span<const char> bytes, uint32_t* set);
-  // Makes the set after an end token. It accepts, and nothing may follow.
+  // Computes the set after an end token. It accepts, and nothing may follow.
   StepResult make_end(uint32_t* to);
   StepResult unite(const uint32_t* a, const uint32_t* b, uint32_t* to);
   StepResult truncate(const uint32_t* from, uint32_t depth, uint32_t* to);

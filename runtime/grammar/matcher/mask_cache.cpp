@@ -35,7 +35,7 @@ void MaskCache::flush() {
   index_.clear();
 }
 
-// Hashes the draft. Most masks allow only a few tokens; then only the words that contain them are hashed.
+// Hashes the draft. Most masks allow only a few tokens; of these, only the words that contain tokens are hashed.
 uint64_t MaskCache::hash_draft() const {
   constexpr uint32_t kFewWords = 64;
   uint64_t hash = 0;
@@ -74,8 +74,8 @@ uint32_t MaskCache::difference(const uint64_t* base, uint32_t limit) const {
   return count;
 }
 
-// Returns the shortest form of the draft: the base and the length of its list, or the draft itself as the base if it is
-// to be stored as words.
+// Returns the shortest form of the draft: a base and the length of the list, or the draft as its own base if it should
+// be stored as words.
 MaskCache::Entry MaskCache::choose_form(uint32_t hash) const {
   Entry form{0, difference(nullptr, kListTokens), kNoMask, hash};
   for (uint32_t i = 0; i < base_count_; ++i) {

@@ -1,6 +1,6 @@
 // Stores token masks compactly. A mask is stored in the shortest of three forms: as its words, as a list of tokens, or
-// as a list of the tokens in which it differs from another mask that is stored as words. Equal masks are stored once. A
-// buffer contains the words of the mask that was used last, so that a similar mask takes only a few flips.
+// as a list of the tokens in which it differs from a base, another mask that is stored as words. Equal masks are stored
+// once. A buffer contains the words of the mask that was used last, so that a similar mask takes only a few flips.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 namespace sotto {
 
 inline constexpr uint32_t kNoMask = 0;
-inline constexpr uint32_t kMaskCutOff = 1;  // the mask cannot be decided, because the stacks were truncated too early
+// stands for a mask that is undecided, because the stacks were truncated too early
+inline constexpr uint32_t kMaskCutOff = 1;
 inline constexpr uint32_t kFirstMask = 2;
 
 class MaskCache {
@@ -42,7 +43,8 @@ class MaskCache {
     uint32_t hash;
   };
   static constexpr uint32_t kListTokens = 256;  // longer lists are stored as words
-  static constexpr uint32_t kBaseCount = 8;     // number of masks stored as words with which a new mask is compared
+  // number of bases that a new mask is compared with
+  static constexpr uint32_t kBaseCount = 8;
 
   size_t words_size() const { return size_t{word_count_} * sizeof(uint64_t); }
   const uint64_t* pool_words(uint32_t mask) const {

@@ -40,7 +40,7 @@ StepResult MaskFinder::find(const uint32_t* set, uint32_t* pins, const uint64_t*
   return StepResult::kDone;
 }
 
-// Stacks are not truncated, because the completion depends on all of them, but counts are replaced where the completion
+// Does not truncate stacks, because the completion depends on them as a whole. Counts are replaced where the completion
 // stays the same.
 StepResult MaskFinder::find_within(const uint32_t* set, uint32_t remaining, uint32_t* pins, const uint64_t** words) {
   uint32_t* equal = &pins[0];
@@ -82,10 +82,10 @@ bool MaskFinder::leads_back(uint32_t set, TextSummary summary) const {
   return shortcuts_.prefilters && TokenPrefilter{classes, kLengthCount - 1}.holds(summary);
 }
 
-// Finds the mask through a truncated set, which pins[0] receives.
+// Finds the mask by means of a truncated set, which is stored in pins[0].
 StepResult MaskFinder::find_truncated(const uint32_t* set, uint32_t* pins, uint32_t* mask) {
   progress_ = {};
-  // Truncate at twice the depth each time, until the mask does not depend on what was cut off.
+  // Double the depth until the mask does not depend on the part that was cut off.
   for (uint32_t depth = kFirstDepth;; depth *= 2) {
     uint32_t* truncated = &pins[0];
     const bool applies =
@@ -111,7 +111,7 @@ StepResult MaskFinder::find_truncated(const uint32_t* set, uint32_t* pins, uint3
   }
 }
 
-// Writes the tokens with which the mask starts, before the walk.
+// Begins a draft with the tokens that are possible without a walk.
 void MaskFinder::begin(const uint32_t* set) {
   ++walk_count_;
   draft_ = cache_.begin_draft();
@@ -131,7 +131,7 @@ void MaskFinder::begin(const uint32_t* set) {
   progress_ = {.prefilter = prefilter, .guess = guess, .has_begun = true};
 }
 
-// Adds the tokens that have at most this number of characters, of any class.
+// Adds the tokens of at most this number of characters, of any class.
 void MaskFinder::fill_exactly(uint32_t characters) {
   if (characters == 0) return;
   uint8_t next = 0;  // the first length class that the mask does not contain completely
@@ -153,7 +153,7 @@ void MaskFinder::fill_exactly(uint32_t characters) {
   }
 }
 
-// Computes the mask, or continues a computation whose truncation was too early to decide it.
+// Computes the mask, or continues a computation that a truncation has left undecided.
 StepResult MaskFinder::compute(const uint32_t* set, uint32_t* mask) {
   engine_->trail()[0] = *set;
   if (!progress_.has_begun) begin(set);
@@ -211,7 +211,7 @@ StepResult MaskFinder::walk(bool* cut_off) {
     const StepResult result = engine_->step(next - 1, grammar.byte_class(node.byte()), next);
     if (result != StepResult::kDone) return result;
     const uint32_t end = nodes[node.next()].first_token();
-    // Either the prefix is impossible, or that depends on what was cut off from the stacks.
+    // The prefix is impossible, or it depends on the part that was cut off from the stacks.
     if (*next < kFirstSet) {
       if (*next == kUnknownSet) {
         *cut_off = true;
@@ -228,7 +228,7 @@ StepResult MaskFinder::walk(bool* cut_off) {
       i = is_same ? node.next() : i + 1;
       continue;
     }
-    // A large subtree is possible as a whole if all strings over its characters may follow.
+    // All tokens of a large subtree are possible if all strings over its characters may follow.
     if (tries_below && node.next() - i >= kLargeSubtree) {
       const TokenPrefilter below{prefilters_.endless_classes(next), kLengthCount - 1};
       if (below.classes != 0 && below.holds(summaries[i])) {

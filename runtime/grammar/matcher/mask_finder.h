@@ -1,8 +1,8 @@
 // Finds the token mask of a state set: for every token of the vocabulary, whether it may come next.
 //
-// In principle this is one walk over the trie of the vocabulary's tokens, in step with the lazy automaton, which skips
-// a subtree as soon as its prefix is impossible. A walk over all 50,257 tokens of GPT-2 takes half a millisecond, so
-// four methods avoid most of it:
+// The basic method is one walk over the trie of the vocabulary's tokens, in step with the lazy automaton, which skips a
+// subtree as soon as its prefix is impossible. A walk over all 50,257 tokens of GPT-2 takes half a millisecond, so four
+// methods avoid most of it:
 // - A mask is computed once per state set and then stored (mask_cache.h).
 // - Sets are truncated first (stack_truncation.h), so that stacks that differ only far below the top share their mask.
 // - If the number of characters alone decides which tokens are possible, no walk is needed (exact_count).
@@ -14,9 +14,9 @@
 // If the walk pops a rule below the cut, the set was truncated too early. The draft of the mask is correct up to that
 // node of the trie, so the search continues from there with stacks of twice the depth.
 //
-// If a budget of tokens remains for the rest of the text (finish_within), a token also has to leave enough of it for
-// the shortest completion after the token. The finder remembers the most that any token needs after a set. While more
-// than that remains, masks are those without a budget; otherwise the walk compares the completion at every node.
+// If the rest of the text has a budget of tokens (finish_within), a token must also leave enough of it for the shortest
+// completion after the token. The finder remembers per set how many tokens may be needed after any token. While more
+// remain, masks are the usual ones; otherwise the walk compares the completion at every node.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class MaskFinder {
   // Returns the words of the mask of a pinned set, which are valid until the next call, or null if no token is
   // possible.
   StepResult find(const uint32_t* set, uint32_t* pins, const uint64_t** words);
-  // Does the same for a text that must be complete within `remaining` tokens.
+  // As find(), for a text that must be complete within `remaining` tokens.
   StepResult find_within(const uint32_t* set, uint32_t remaining, uint32_t* pins, const uint64_t** words);
   const MaskCache& cache() const { return cache_; }
   uint64_t walk_count() const { return walk_count_; }  // number of masks that have been computed
@@ -60,7 +60,7 @@ class MaskFinder {
     TokenPrefilter guess;      // all of its tokens were in the draft at the start
     uint32_t node = 0;
     uint32_t remaining = kUnlimited;  // tokens that remain for the rest of the text
-    uint32_t max_needed = 0;          // the longest completion after a token so far
+    uint32_t max_needed = 0;          // largest completion after a token so far
     bool has_begun = false;
   };
 

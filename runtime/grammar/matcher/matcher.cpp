@@ -42,7 +42,7 @@ bool Matcher::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabul
   sequence_count_ = limits.sequence_count;
   rollback_count_ = limits.rollback_count;
   finish_within_ = limits.finish_within;
-  // The search for completions ends before the rest of the memory is used.
+  // The search for completions ends before the memory after it is used, so they share it.
   Arena search;
   if (finish_within_ != 0) {
     used_ = arena.take<uint32_t>(size_t{sequence_count_} + 1);
@@ -313,7 +313,7 @@ Status Matcher::forced_bytes(uint32_t sequence, std::span<char> forced, size_t* 
     if (only == CompiledGrammar::kNoClass) return Status::kOk;
     const StepResult result = engine_.step(from, only, to);
     if (result != StepResult::kDone) return status_of(result);
-    // The caller may read each byte with a token of its own.
+    // In the worst case, the caller reads each forced byte by a token of its own.
     if (finish_within_ != 0 && engine_.completion(*to) + *size >= tokens_left(sequence)) return Status::kOk;
     forced[(*size)++] = static_cast<char>(class_bytes_[only]);
     *from = *to;

@@ -1,10 +1,10 @@
 // Follows texts through a compiled grammar, byte by byte or token by token, and computes which tokens may come next.
 //
-// The layers below, from bottom to top: the stack store (stack_store.h) contains the stacks of open rules and the sets
-// of states on them; the stepper (stack_stepper.h) computes the set after a byte; the lazy automaton (lazy_automaton.h)
-// remembers these transitions; the mask finder (mask_finder.h) finds the mask of a set. The matcher adds sequences. A
-// sequence is a pin that contains its set, so copying a sequence means copying a number, and a ring of earlier pins
-// allows sequence 0 to be rolled back. All sequences share everything that has been computed.
+// It stands on four layers, from bottom to top: the stack store (stack_store.h) contains the stacks of open rules and
+// the sets of states on them; the stepper (stack_stepper.h) computes the set after a byte; the lazy automaton
+// (lazy_automaton.h) remembers these transitions; the mask finder (mask_finder.h) finds the mask of a set. The matcher
+// adds sequences. A sequence is a pin that contains its set, so copying a sequence means copying a number, and a ring
+// of earlier pins allows sequence 0 to be rolled back. All sequences share everything that has been computed.
 //
 // The pins are, in this order: the set before the first byte; one pin per sequence; the set to which restart() returns;
 // the ring of rollback_count earlier sets of sequence 0; scratch pins; the trail.
@@ -24,8 +24,8 @@
 
 namespace sotto {
 
-// Remembers the set to which each recently accepted token led. This cache is needed because step_bytes() does not store
-// the sets between the bytes of a token, and because a collection drops transitions. It is direct-mapped: a new entry
+// Remembers the set to which each recently accepted token led. The automaton does not: step_bytes() does not store the
+// sets between the bytes of a token, and a collection drops transitions. The cache is direct-mapped, so a new entry
 // replaces the one in its slot.
 class TokenStepCache {
  public:
@@ -72,7 +72,7 @@ class Matcher {
   Status init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits, void* memory,
               const MaskShortcuts& shortcuts = {}, Error* error = nullptr);
 
-  // Makes a sequence empty again.
+  // Empties a sequence.
   void reset(uint32_t sequence);
 
   // Finds the tokens that may come next, including the end tokens if the text may end here. The words are valid until
@@ -84,8 +84,8 @@ class Matcher {
   // Appends bytes. Returns kInvalidArgument if the grammar does not allow them. On failure nothing has changed.
   Status accept_bytes(uint32_t sequence, std::span<const char> bytes);
 
-  // Computes whether the grammar allows some text that begins with the sequence and the bytes, and whether these two
-  // together are complete.
+  // Tests whether the grammar allows some text that begins with the sequence followed by the bytes (`*begins`), and
+  // whether it allows exactly this text (`*matches`).
   Status test_bytes(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches);
 
   // Rolls back the newest tokens or byte strings that sequence 0 accepted. Returns kInvalidState if `count` exceeds
@@ -102,7 +102,7 @@ class Matcher {
   // Returns whether nothing may follow, or no tokens remain of finish_within.
   bool complete(uint32_t sequence) const;
   // Writes bytes as long as exactly one is possible, the text may not end, and finish_within allows a token for each.
-  // If `forced` is full, it stops without an error.
+  // Stops without an error when `forced` is full.
   Status forced_bytes(uint32_t sequence, std::span<char> forced, size_t* size);
 
   uint32_t sequence_count() const { return sequence_count_; }
@@ -121,7 +121,7 @@ class Matcher {
   uint32_t state_set(uint32_t sequence) const { return engine_.pins()[1 + sequence]; }
   uint32_t* start_pin() { return engine_.pins() + 1 + sequence_count_; }
   uint32_t* history() { return start_pin() + 1; }
-  // Pins for the sets of one call. Masks use the first ones.
+  // Pins for the sets of one call. The first of them serve masks.
   enum ScratchPin : uint32_t { kByBytes = MaskFinder::kPinCount, kByLiteral, kNext, kScratchPinCount };
   uint32_t* scratch() { return history() + rollback_count_; }
   void forget_history();
@@ -144,7 +144,7 @@ class Matcher {
   uint64_t rewindable_ = 0;  // number of them that can be rolled back
   uint64_t accepted_at_start_ = 0;
   uint32_t finish_within_ = 0;
-  uint32_t* used_ = nullptr;       // with finish_within, the number of tokens of each sequence, and of the start
+  uint32_t* used_ = nullptr;       // (sequence, and the start): number of tokens, with finish_within
   bool is_single_[256] = {};       // for each class, whether it has exactly one byte
   uint8_t class_bytes_[256] = {};  // for each class, its last byte
 };

@@ -12,7 +12,7 @@ constexpr uint32_t kMaxFollowedRules = 64;   // rules that are followed from one
 constexpr uint32_t kMaxAnalysedCalls = 512;  // with more, neither left recursion nor repeated calls are assumed
 constexpr uint32_t kMaxCounted = 1 << 14;    // states and calls that the estimates count
 
-// A grammar with more states than these gets less memory for several parses at the same time (see ambiguous()).
+// Grammars with more states than these get less memory for several parses at the same time (see ambiguous()).
 constexpr uint32_t kSmallStateCount = 200;
 constexpr uint32_t kTinyStateCount = 50;  // for the sets that rollback keeps
 
@@ -54,12 +54,12 @@ constexpr uint32_t kNarrowRules = 32;
 constexpr uint32_t kMaxWideRules = 512;
 constexpr uint32_t kMaxRepeatedCalls = 64;
 
-// Left recursion takes the limits of very ambiguous grammars, times up to kMaxGrowth: in a large grammar, any rule may
-// be open inside any other.
+// Left-recursive grammars get the limits of very ambiguous ones, multiplied by up to kMaxGrowth: in a large grammar,
+// any rule may be open inside any other.
 constexpr uint32_t kSquaredCallsPerGrowth = 1 << 14;
 constexpr uint32_t kMaxGrowth = 8;
 constexpr uint32_t kMaxFrameGrowth = 2;  // in addition
-// Counting at run time takes this fraction of those limits.
+// Grammars that count at run time get this fraction of those limits.
 constexpr uint32_t kLoopEighths = 3;
 constexpr uint32_t kLoopVisits = 2048;
 
@@ -99,8 +99,8 @@ bool has_left_recursion(const CompiledGrammar& grammar) {
   return false;
 }
 
-// Returns how many calls of a rule directly follow a call of the same rule. In a text of such a rule's strings, it is
-// often open where one ends and the next begins.
+// Returns how many calls of a rule directly follow a call of the same rule. In a text of such strings, it is often
+// undecided where one ends and the next begins.
 uint32_t count_repeated_calls(const CompiledGrammar& grammar) {
   if (grammar.counts().calls > kMaxAnalysedCalls) return 0;
   uint32_t count = 0;
@@ -112,10 +112,10 @@ uint32_t count_repeated_calls(const CompiledGrammar& grammar) {
   return count;
 }
 
-// The estimates are fitted to measurements of GBNF files, JSON schemas and random grammars. As long as a text can be
-// parsed in only one way, the memory is proportional to the size of the grammar. A small grammar may have many parses
-// at the same time; the memory for them decreases with the square of the number of states. Left recursion and counting
-// at run time need much more, because many nodes and counts may be in use at the same time.
+// Estimates limits. The estimates are fitted to measurements of GBNF files, JSON schemas and random grammars. As long
+// as a text can be parsed in only one way, the memory is proportional to the size of the grammar. A small grammar may
+// have many parses at the same time; the memory for them decreases with the square of the number of states. Left
+// recursion and counting at run time need much more, because many nodes and counts may be in use at the same time.
 MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar, uint32_t token_count) {
   const CompiledGrammar::Counts& counts = grammar.counts();
   const uint32_t states = std::min(counts.states, kMaxCounted);
@@ -125,7 +125,7 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
   const uint32_t rules = std::min(grammar.rule_count(), calls);
   const uint32_t wide_rules = std::min(rules - std::min(rules, kNarrowRules), kMaxWideRules);
   const uint32_t rule_visits = kVisitsPerRule * rules + kVisitsPerWideRule * wide_rules;
-  // Returns what several parses at the same time add: `most` in a small grammar, less in a larger one.
+  // Returns the addition for several parses at the same time: `most` in a small grammar, less in a larger one.
   const auto ambiguous = [=](uint32_t most, uint32_t small = kSmallStateCount) {
     const uint32_t divisor = std::max(states, small);
     return static_cast<uint32_t>(uint64_t{most} * small * small / divisor / divisor);

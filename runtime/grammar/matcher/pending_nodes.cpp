@@ -51,8 +51,8 @@ StepResult PendingNodes::store(std::span<StackTop> states) {
   return StepResult::kDone;
 }
 
-// When several bytes are read in one step, most nodes of the earlier bytes are no longer needed. The others keep their
-// order.
+// Drops the nodes that no state needs. When several bytes are read in one step, these are most nodes of the earlier
+// bytes. The others keep their order.
 void PendingNodes::drop_unreachable(std::span<StackTop> states) {
   uint32_t* stack = members_;
   uint32_t* numbers = ends_;
@@ -183,7 +183,7 @@ bool PendingNodes::add_frames(FrameSpan frames) {
   return true;
 }
 
-// Collects the frames of a group. The groups whose frames it passes on have lower numbers.
+// Collects the frames of a group. The groups that it inherits frames from have lower numbers.
 bool PendingNodes::collect_group(uint32_t group) {
   Group& g = groups_[group];
   g.first_frame = frame_count_;
@@ -241,8 +241,7 @@ uint32_t PendingNodes::drop_dominated(uint32_t first, uint32_t count) {
 
 // Stores all groups, parents first. Groups in a cycle form a component and are stored together.
 StepResult PendingNodes::store_groups() {
-  // Parents are replaced by their groups only here, because now every node has a group. Frames can be compared from
-  // here on.
+  // Parents are replaced by their groups only here, where every node has a group. From here on, frames can be compared.
   for (uint32_t group = 0; group < group_count_; ++group) {
     Group& g = groups_[group];
     for (uint32_t i = 0; i < g.frame_count; ++i) {
@@ -333,7 +332,7 @@ StepResult PendingNodes::store_component(std::span<const uint32_t> members) {
   return StepResult::kDone;
 }
 
-// Searches the parents for a stored component that is equivalent to this one: if its members replace the new ones, the
+// Searches the parents for a stored component that is equivalent to this one: if its nodes replace the members, the
 // frames are equal.
 bool PendingNodes::equals_known_component(std::span<const uint32_t> members, uint32_t* first) {
   constexpr uint32_t kMaxMembers = 16;

@@ -8,9 +8,10 @@ namespace {
 
 constexpr uint64_t kMaxSteps = 20'000;  // a walk without a prefilter takes less than ten times as many
 constexpr uint32_t kAnyCharacters = UINT32_MAX;
-// A prefilter without any of these classes has so few tokens that a walk is equally fast.
+// A prefilter with none of these classes has so few tokens that a walk is equally fast.
 constexpr uint8_t kUsefulClasses = kLowerClass | kUpperClass | kOtherClass;
-// Strings of any length over fewer classes are preferred to strings over all classes if those are shorter than this.
+// If strings over all classes must be shorter than this, a prefilter of strings of any length over fewer classes is
+// preferred.
 constexpr uint32_t kFewCharacters = 4;
 // A prefilter of strings up to this length contains almost all tokens.
 constexpr uint32_t kManyCharacters = kLengthCharacters[kLengthCount - 2];
@@ -53,7 +54,7 @@ uint32_t PrefilterFinder::repetitions_left(uint32_t state, const StackFrame& fra
 }
 
 // Returns the prefilter of the strings that may follow a rule of one character, which begins in this state and ends
-// after a character of these classes. They are reached through the rule's frame.
+// after a character of these classes. The strings continue in the rule's frame.
 TokenPrefilter PrefilterFinder::prefilter_after(uint32_t state, const StackFrame& frame, uint8_t classes) const {
   const CompiledGrammar& grammar = engine_->grammar();
   if (frame.loop != kNoLoop) return prefilter_of_length(classes, repetitions_left(state, frame));
@@ -129,7 +130,7 @@ uint32_t PrefilterFinder::exact_count(const StackTop& top) const {
     const GrammarState& after = grammar.state(frame.state);
     const uint32_t texts = repetitions_left(top.state, frame);
     const bool is_exact = (after.flags & GrammarState::kExact) != 0;
-    // If the number of characters is larger than prefilters distinguish, a prefilter and a walk are fast enough.
+    // Prefilters do not distinguish larger numbers of characters. A prefilter and a walk are fast enough for them.
     if (!is_exact || texts == 0 || texts > kManyCharacters) return kUnknownCount;
     max_count = std::max(max_count, texts + after.any_count);
   }
@@ -205,8 +206,8 @@ TokenPrefilter PrefilterFinder::find() {
   return prefilter;
 }
 
-// If most of several frequent first bytes lead to unconstrained text, most tokens are probably possible, except those
-// with other first bytes. The walk then starts with all of them and removes those that are not possible.
+// Guesses a prefilter from a few frequent first bytes. If most of them lead to unconstrained text, most tokens are
+// probably possible. The walk then starts with all of them and removes those that are not possible.
 TokenPrefilter PrefilterFinder::guess() {
   constexpr char kFirstBytes[] = {' ', 'S', 'T', 'a', 'c', 's', 't'};
   uint32_t* trail = engine_->trail();
@@ -226,7 +227,7 @@ TokenPrefilter PrefilterFinder::guess() {
   return is_likely ? TokenPrefilter{classes, kLengthCount - 1} : TokenPrefilter{};
 }
 
-// Returns whether a loop may count characters. In that case every length leads to a different set.
+// Returns whether a loop may count characters. Every length then leads to a different set.
 bool PrefilterFinder::has_counted_loop(uint32_t set) const {
   for (const StackTop& top : engine_->store().states(set)) {
     if (engine_->store().node(top.node).has_counted_loop) return true;
@@ -267,7 +268,7 @@ uint32_t PrefilterFinder::count_characters(uint8_t classes, uint8_t* admitted) {
 // Reads every character of the admitted classes after boundaries_[from], adds the sets to which they lead, and removes
 // the classes in which some character is impossible.
 StepResult PrefilterFinder::take_characters(uint32_t from, uint32_t* boundary_count, uint8_t* admitted) {
-  // inside[n] is the set after the first n bytes of a character
+  // inside[n] is the set after the first n bytes of a character.
   uint32_t* inside = boundaries_ + kMaxBoundaries;
   const Utf8Transition* tried[kLongestCharacter + 1];
   const Utf8Transition* ends[kLongestCharacter + 1];

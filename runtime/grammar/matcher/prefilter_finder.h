@@ -34,14 +34,13 @@ class PrefilterFinder {
   // Gives the finder kPinCount pins to use until the next call.
   void use_pins(uint32_t* pins) { boundaries_ = pins; }
 
-  // Returns n if the mask allows exactly those tokens of at most n characters, among the tokens whose characters all
-  // have a class. Returns kUnknownCount if no such n is known.
+  // If the mask is exactly "all tokens of at most n characters", among the tokens whose characters all have a class,
+  // returns n. Otherwise returns kUnknownCount.
   uint32_t exact_count(uint32_t set) const;
   // Returns the largest prefilter that the first set of the trail contains. If there is none, the result has no
   // classes.
   TokenPrefilter find();
-  // Returns a prefilter most of whose tokens are probably possible after the first set of the trail, but perhaps not
-  // all.
+  // Returns a prefilter most of whose tokens are probably possible after the first set of the trail.
   TokenPrefilter guess();
   // Returns the classes over which strings of any length may follow this set of the trail.
   uint8_t endless_classes(const uint32_t* set);
@@ -66,7 +65,8 @@ class PrefilterFinder {
   Utf8Transition* transition_memory_ = nullptr;
   Utf8Transitions transitions_;
   uint32_t* boundaries_ = nullptr;  // pins of the sets between characters, then of those inside a character
-  // A cache of boundaries, indexed by their numbers modulo kSeenCount. A collection invalidates it.
+  // A cache of boundaries: seen_[n % kSeenCount] is the last set n that was found to be one. A collection invalidates
+  // it.
   static constexpr uint32_t kSeenCount = 128;
   uint16_t seen_[kSeenCount] = {};
   static_assert(kMaxStateSets <= UINT16_MAX);

@@ -83,9 +83,9 @@ void StackStepper::advance(std::span<const StackTop> states, uint32_t symbol_cla
   if (!is_complete) reach();
 }
 
-// Follows the moves of all states. Usually none of them leads to a state in which a rule ends or calls another one;
-// then the function returns true, and states_ contains all states that were reached. Otherwise the entries contain the
-// targets of the moves.
+// Follows the moves of all states. Returns true if none of them leads to a state in which a rule ends or calls another
+// one, as is usual: states_ then contains all states that were reached. Otherwise the entries contain the targets of
+// the moves.
 bool StackStepper::take_moves(std::span<const StackTop> states, uint32_t symbol_class) {
   bool is_plain = true;
   bool is_first = true;
@@ -146,8 +146,8 @@ StepResult StackStepper::store_set(uint32_t* set) {
   return fits ? StepResult::kDone : StepResult::kStoreFull;
 }
 
-// Few entries are searched one by one, more of them with an index. Returns null if a new entry would exceed the
-// capacity.
+// Finds or adds an entry, one by one if there are few and otherwise by the index. Returns null if a new entry would
+// exceed the capacity.
 StackStepper::Entry* StackStepper::find_or_add(uint32_t state, uint32_t node, bool* is_new) {
   *is_new = false;
   const auto equals = [&](uint32_t i) { return entries_[i].state == state && entries_[i].node == node; };
@@ -190,7 +190,7 @@ void StackStepper::add(uint32_t state, uint32_t node) {
 void StackStepper::process(const Entry& entry) {
   if (entry.state == kPoppedMarker) return pop(entry.node);
   const bool is_final = (grammar_->flags(entry.state) & GrammarState::kFinal) != 0;
-  // A rule that was pushed by this byte has read nothing yet. The grammar has an edge around its call for that case.
+  // A rule that was pushed by this byte has read nothing yet. The grammar has an edge around its call for this case.
   if (is_final && !pending_.is_new(entry.node)) add_popped(entry.node);
   for (const GrammarCall& c : grammar_->calls(entry.state)) call(c, entry.node);
   if (!grammar_->moves(entry.state).empty()) states_[state_count_++] = {entry.state, entry.node};
@@ -381,7 +381,7 @@ bool StackStepper::ends_only(std::span<const StackTop> states, const StackTop* t
   return true;
 }
 
-// Counts one more repetition, unless that reaches a bound, after which something else may follow.
+// Counts one more repetition. Fails if that reaches a bound, after which something else may follow.
 bool StackStepper::count_on(uint32_t loop, uint64_t* count) const {
   const GrammarLoop& bounds = grammar_->loop(loop);
   const uint64_t more = *count + 1;

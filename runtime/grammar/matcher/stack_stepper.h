@@ -1,10 +1,10 @@
 // One step of the matcher: from a set of states and a byte (or token) to the set of states after it.
 //
 // This is one step of a generalized LL recognizer (Scott and Johnstone, GLL Parsing, 2010) over rules that are
-// deterministic automata. Each state on top of a stack moves by the class of the byte. Then everything is added that
-// can be reached without another byte. A state that calls a rule pushes a node for the rule and continues in the rule's
-// start state. A state in which its rule may end pops its node: every frame of the node continues in its return state.
-// The entries, which are pairs of a state and a node, are a worklist in which each pair is processed once.
+// deterministic automata. Each state on top of a stack moves by the class of the byte. Then the step adds every state
+// that can be reached without another byte. A state that calls a rule pushes a node for the rule and continues in the
+// rule's start state. A state in which its rule may end pops its node: every frame of the node continues in its return
+// state. The entries, which are pairs of a state and a node, are a worklist in which each pair is processed once.
 //
 // Three measures keep this finite and small:
 // - All calls of one rule in a step share one pending node (pending_nodes.h), so left recursion ends.
@@ -36,13 +36,13 @@ class StackStepper {
   void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits, const HashIndex& index);
   void init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget);
 
-  // Makes the set before the first byte.
+  // Computes the set before the first byte.
   StepResult start(uint32_t* set);
-  // Makes the set after a byte or token of the class. It is kDeadSet if the grammar does not allow one.
+  // Computes the set after a byte or token of the class. It is kDeadSet if the grammar does not allow one.
   StepResult step(uint32_t set, uint32_t symbol_class, uint32_t* next);
-  // Makes the set after the first `taken` bytes of a text, at least one, without storing the sets in between.
+  // Computes the set after the first `*taken` >= 1 bytes of a text, without storing the sets in between.
   StepResult step_text(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
-  // Does the same for the longest prefix in which each byte is one repetition of the same loop. It may be empty.
+  // Like step_text(), for the longest prefix that repeats one loop, a byte per repetition. `*taken` may be 0.
   StepResult step_loop(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
 
  private:

@@ -22,7 +22,7 @@ uint32_t hash_states(std::span<const StackTop> states, uint8_t flags) {
   return static_cast<uint32_t>(hash >> 16);
 }
 
-// Returns a parent in the form that intern_component() expects: if it is in the component, by its index there.
+// Returns a parent as intern_component() expects it: a node of the component by its index there.
 uint32_t relative(uint32_t parent, uint32_t first, uint32_t size) {
   return parent >= first && parent - first < size ? kInternal | (parent - first) : parent;
 }
@@ -203,7 +203,8 @@ void StackStore::measure(uint32_t first) {
   }
 }
 
-// The nodes of a component may refer to each other, so their completions decrease until they agree (Bellman 1958).
+// Computes the completions of a component. Its nodes may refer to each other, so the values decrease until they agree
+// (Bellman 1958).
 void StackStore::complete_nodes(uint32_t first) {
   const uint32_t end = first + nodes_[first].component_size;
   std::fill(node_completions_ + first, node_completions_ + end, kNoCompletion);
@@ -221,7 +222,8 @@ void StackStore::complete_nodes(uint32_t first) {
   }
 }
 
-// A state in which its rule may end has no part in it, because the set also contains the states after the rule.
+// Returns the shortest completion of the states. A state in which its rule may end counts only for longer strings,
+// because the set also contains the states after the rule.
 uint32_t StackStore::completion_of(std::span<const StackTop> states, uint8_t flags) const {
   if ((flags & StateSet::kAccepts) != 0) return 0;
   uint32_t shortest = kNoCompletion;
@@ -262,8 +264,8 @@ bool StackStore::intern_set(std::span<const StackTop> states, uint8_t flags, uin
   return true;
 }
 
-// Recognizes the two forms of a repeating state (GrammarState::kRepeats): the state alone, or the state with the
-// start of the rule that it calls, if that rule returns nowhere else.
+// Recognizes a repeating state (GrammarState::kRepeats) in its two forms: alone, or together with the start of the rule
+// that it calls, if that rule returns nowhere else. Returns its endless classes, or 0.
 uint8_t StackStore::repeated_classes(std::span<const StackTop> states) const {
   if (states.size() > 2) return 0;
   for (const StackTop& top : states) {
@@ -333,7 +335,8 @@ void StackStore::mark(std::span<const uint32_t> pins, Keep keep) {
   }
 }
 
-// A component is contiguous and refers only to itself and to nodes before it, so a single pass in order suffices.
+// Moves the kept nodes together. A component is contiguous and refers only to itself and to nodes before it, so a
+// single pass in order suffices.
 void StackStore::move_nodes() {
   uint32_t kept = 0;
   uint32_t kept_frames = 0;
@@ -361,7 +364,8 @@ void StackStore::move_nodes() {
   frame_count_ = nodes_[kept].first = kept_frames;
 }
 
-// All sets are numbered before the first one is moved, because their rows refer to each other.
+// Moves the kept sets together. All sets are numbered before the first one is moved, because their rows refer to each
+// other.
 void StackStore::move_sets() {
   uint32_t kept = kFirstSet;
   for (uint32_t set = kFirstSet; set < set_count_; ++set) {

@@ -4,15 +4,15 @@
 // Parsing for Natural Language, 1986) and Scott and Johnstone (GLL Parsing, 2010), stacks share their common parts. A
 // StackNode represents an open rule with everything below it. Each of its StackFrames is a return address: the state in
 // which the caller continues, and the parent node on which that state then stands. In contrast to those papers, nodes
-// do not record a position in the text, so two texts with the same unfinished rules share a node.
+// do not record a position in the text, so two prefixes with the same unfinished rules share a node.
 //
 // A StackTop is a state of the grammar on top of a node. A StateSet contains all stack tops to which a text may have
 // led, and thus determines everything that may follow. Nodes and sets are hash-consed: equal ones are stored once, so
 // equal numbers mean equal contents, and a set can serve as the state of a lazy automaton (lazy_automaton.h). Nodes
 // that refer to each other, as with left recursion, form a strongly connected component and are interned together.
 //
-// All memory is reserved when the matcher is made. When it is full, collect() keeps what the given sets need, compacts
-// it and renumbers it.
+// All memory is reserved when the matcher is created. When it is full, collect() keeps what the given sets need,
+// compacts it and renumbers it.
 #pragma once
 
 #include <cstddef>
@@ -57,8 +57,8 @@ inline bool frame_less(const StackFrame& a, const StackFrame& b) {
   return a.count < b.count;
 }
 
-// Frames as columns, so that a grammar needs memory only for the parts that its frames have: a count if it has loops,
-// and the high half of a count if it has sets of more than 32 members.
+// Frames, stored by column: a grammar has only the columns that its frames need. Counts exist if there are loops, and
+// high halves of counts if there are sets of more than 32 members.
 struct FrameColumns {
   PlainFrame* plain = nullptr;
   FrameCount* counts = nullptr;
@@ -176,7 +176,7 @@ struct StateSet {
   uint8_t repeated_classes;  // every string over these leads back to this set
 };
 
-// Numbers below kFirstSet do not refer to a stored set.
+// Numbers of sets. Those below kFirstSet do not refer to a stored set.
 inline constexpr uint32_t kNotComputed = 0;
 inline constexpr uint32_t kDeadSet = 1;     // the grammar does not allow the text
 inline constexpr uint32_t kUnknownSet = 2;  // the set depends on the part of a stack that was truncated
@@ -184,11 +184,11 @@ inline constexpr uint32_t kFirstSet = 3;
 inline constexpr uint32_t kMaxStateSets = MatcherParams::kMaxStateSetCount;
 inline constexpr uint32_t kRootNode = 0;     // the node below the start rule
 inline constexpr uint32_t kUnknownNode = 1;  // stands for the part of a stack that was truncated
-// Marks a parent that is given by its index in the component that is being interned.
+// Marks a parent in the component that is being interned. The other bits are its index there.
 inline constexpr uint32_t kInternal = 1u << 31;
 
-// For a set, with finish_within: the tokens of its shortest completion, and the most that a token needs after it, or
-// kNoCompletion if that has not been computed.
+// With finish_within, per set: the number of tokens of its shortest completion, and the most that may be needed after a
+// token, or kNoCompletion if that has not been computed.
 struct SetCompletion {
   uint32_t shortest;
   uint32_t max_after_token;
@@ -197,7 +197,7 @@ struct SetCompletion {
 class StackStore {
  public:
   void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits);
-  // Takes the memory that only collect() needs.
+  // Takes the memory that is used only by collect().
   void layout_collection(Arena& arena, const MatcherParams& limits);
   // `completions` is null without finish_within.
   void init(const CompiledGrammar& grammar, const Completions* completions);
@@ -223,7 +223,7 @@ class StackStore {
       wide_rows_[cell] = static_cast<uint16_t>(next);
     }
   }
-  // Returns the tokens of the shortest completion of a set, or 0 without finish_within.
+  // Returns the number of tokens of the shortest completion of a set, or 0 without finish_within.
   uint32_t completion(uint32_t set) const { return completions_ == nullptr ? 0 : set_completions_[set].shortest; }
   // Requires finish_within.
   uint32_t& max_after_token(uint32_t set) { return set_completions_[set].max_after_token; }
@@ -231,11 +231,11 @@ class StackStore {
   uint32_t node_count() const { return node_count_; }
   uint32_t frame_count() const { return frame_count_; }
 
-  // Finds or stores the node with these frames, which must be sorted by frame_less. Returns false if there is no memory
-  // for it.
+  // Finds or stores the node with these frames, which must be sorted by frame_less. Returns false if there is not
+  // enough memory.
   bool intern_node(FrameSpan frames, uint32_t* node);
   // Finds or stores a component in which node i has the frames from ends[i - 1] to ends[i]. A parent in the component
-  // is given as kInternal | i. The nodes of the component have consecutive numbers, starting with `first`.
+  // is given as kInternal | index. The nodes of the component get consecutive numbers from `first` on.
   bool intern_component(FrameSpan frames, std::span<const uint32_t> ends, uint32_t* first);
   // Finds or stores the set with these states, which must be sorted by stack_top_less.
   bool intern_set(std::span<const StackTop> states, uint8_t flags, uint32_t* set);
@@ -245,7 +245,7 @@ class StackStore {
   enum class Keep : uint8_t { kShared, kUsed, kNothing };
   // Drops everything that the pinned and the kept sets do not need, and renumbers the pins in place.
   void collect(std::span<uint32_t> pins, Keep keep);
-  // Returns whether a third of each array is free, so that the next collection will not be needed soon.
+  // Returns whether a third of each array is free. Otherwise the next collection would be needed soon.
   bool has_third_free() const;
 
  private:

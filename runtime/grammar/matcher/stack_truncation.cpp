@@ -27,7 +27,8 @@ void StackTruncation::init(const CompiledGrammar& grammar, StackStore& store, St
   longest_ = longest;
 }
 
-// Cyclic components keep their counts, because replacing them would require unrolling the cycle.
+// Returns whether truncation leaves the node as it is. Cyclic components keep their counts, because replacing them
+// would require unrolling the cycle.
 bool StackTruncation::is_unchanged(uint32_t node, uint32_t depth) const {
   const StackNode& n = store_->node(node);
   return n.depth <= depth && (!n.has_counted_loop || n.is_cyclic);
@@ -65,8 +66,8 @@ StepResult StackTruncation::make_set(uint32_t set, uint32_t depth, uint32_t* tru
   return fits ? StepResult::kDone : StepResult::kStoreFull;
 }
 
-// Truncates a node after the nodes below it, with an explicit stack. The depth decreases with every frame, so a node is
-// never pushed while it is on the stack.
+// Truncates a node, after the nodes below it, with an explicit stack. The depth decreases with every frame, so a node
+// is never pushed while it is on the stack.
 StepResult StackTruncation::resolve(Key root) {
   if (result_of(root.node, root.depth) != kOpen) return StepResult::kDone;
   if (!push(root)) return StepResult::kTooComplex;

@@ -19,15 +19,15 @@ namespace sotto {
 
 class StackTruncation {
  public:
-  // The rules for `index` are the same as in StackStepper::layout().
+  // `index` as in StackStepper::layout().
   void layout(Arena& arena, const MatcherParams& limits, const HashIndex& index);
   // `longest` is the size of the longest token in bytes. Each repetition of a loop takes at least one byte.
   void init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget, uint32_t longest);
 
   // Returns whether truncation at this depth would change the set.
   bool applies(uint32_t set, uint32_t depth) const;
-  // Makes the set whose stacks are cut off at `depth` and whose counts are replaced by representatives. Nothing is cut
-  // off at StackNode::kMaxDepth, and only counts with the same completions are replaced.
+  // Computes the set whose stacks are cut off at `depth` and whose counts are replaced by representatives. With
+  // StackNode::kMaxDepth, nothing is cut off, and only counts with the same completions are replaced.
   StepResult apply(uint32_t set, uint32_t depth, uint32_t* truncated);
 
  private:

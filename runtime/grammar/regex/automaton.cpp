@@ -8,8 +8,8 @@ namespace {
 constexpr uint32_t kMaxNfaStates = 60000;
 constexpr uint32_t kMaxSetMembers = 3000000;
 constexpr uint64_t kMaxClassWork = 50000000;
-// Thompson's construction ("Regular Expression Search Algorithm", CACM 1968), without recursion. Anchors become edges
-// that can be taken only at the ends of the text.
+// Builds the NFA by Thompson's construction ("Regular Expression Search Algorithm", CACM 1968), without recursion.
+// Anchors become edges that can be taken only at the beginning or the end of the text.
 class RegexNfa {
  public:
   RegexNfa(const RegexTree& tree, Workspace& workspace)
@@ -20,8 +20,8 @@ class RegexNfa {
         set_of_node_(workspace),
         frames_(workspace) {}
 
-  // Makes the NFA of the node `root`. Returns false if it would be too large. `search` allows arbitrary text before and
-  // after a match.
+  // Builds the NFA of the node `root`. With `search`, it allows arbitrary text before and after a match. Returns false
+  // if it would be too large.
   bool build(uint32_t root, bool search) {
     set_nodes_.push(kNoIndex);
     if (!set_of_node_.resize(tree_.nodes.size(), 0xFF)) return false;
@@ -170,7 +170,7 @@ class RegexNfa {
   GrowingArray<Frame> frames_;
 };
 
-// The alphabet: code points that belong to the same sets have the same class.
+// The alphabet: code points that belong to the same sets share a class.
 class CodePointClasses {
  public:
   CodePointClasses(const RegexNfa& nfa, Workspace& workspace)
@@ -218,7 +218,7 @@ class CodePointClasses {
   }
 
  private:
-  // Divides every class into its part inside the set and its part outside.
+  // Divides every class into the part inside the set and the part outside.
   bool refine(std::span<const Interval> set) {
     const size_t mark = workspace_.size();
     auto* parts = workspace_.take<uint32_t>(2 * size_t{count_});

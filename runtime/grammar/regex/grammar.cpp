@@ -15,7 +15,7 @@ bool contains(std::span<const Interval> intervals, uint32_t code_point) {
                      [&](Interval i) { return i.first <= code_point && code_point <= i.last; });
 }
 
-// Returns whether the string may end here and nothing may follow.
+// Returns whether the string may end in this state and nothing may follow.
 bool ends(const CharacterAutomaton& automaton, uint32_t state) {
   for (uint32_t kind = 0; kind < automaton.class_count; ++kind) {
     const uint32_t target = automaton.step(state, kind);
@@ -172,7 +172,7 @@ uint32_t RegexGrammar::regex(const RegexTree& tree, bool search) {
   return builder_.choice(alternatives);
 }
 
-// Builds an alternative. On each side without an anchor, a search allows arbitrary text.
+// Builds an alternative. With `search`, arbitrary text is allowed on each side without an anchor.
 uint32_t RegexGrammar::alternative(const RegexTree& tree, uint32_t node, bool search) {
   const bool sequence = tree[node].kind == RegexKind::kSequence;
   const uint32_t first = sequence ? tree[node].first : node;
@@ -338,7 +338,7 @@ uint32_t RegexGrammar::state(const CharacterAutomaton& automaton, uint32_t state
   return builder_.sequence(whole);
 }
 
-// Builds what follows a state after which little follows (see little_follows).
+// Builds the remaining text of a state with little_follows().
 uint32_t RegexGrammar::rest(const CharacterAutomaton& automaton, uint32_t state) {
   GrammarBuilder::List parts;
   uint32_t last = state;
@@ -353,7 +353,7 @@ uint32_t RegexGrammar::rest(const CharacterAutomaton& automaton, uint32_t state)
   return builder_.sequence(parts);
 }
 
-// Returns kNoIndex if there are no such characters.
+// Returns the characters that lead from one state to another, or kNoIndex if there are none.
 uint32_t RegexGrammar::characters_between(const CharacterAutomaton& automaton, uint32_t from, uint32_t to) {
   intervals_.truncate(0);
   for (size_t i = 0; i < automaton.ranges.size(); ++i) {

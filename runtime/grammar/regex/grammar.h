@@ -23,12 +23,12 @@ class RegexGrammar {
  public:
   RegexGrammar(GrammarBuilder& builder, CharacterForm form);
 
-  // Matches one of the characters in sorted intervals. If there are none, the expression matches nothing.
+  // Matches one of the characters in sorted intervals, or nothing if there are none.
   uint32_t characters(std::span<const Interval> intervals);
   // Matches the text itself.
   uint32_t text(std::string_view text);
-  // Returns kNoIndex if there is look-ahead, or if there are anchors at places where only an automaton can express
-  // them.
+  // Matches a regular expression as a whole or, with `search`, any text that contains a match. Returns kNoIndex if only
+  // an automaton can express it: if it has look-ahead, or anchors at certain places.
   uint32_t regex(const RegexTree& tree, bool search);
   uint32_t automaton(const CharacterAutomaton& automaton);
   // Matches nothing.

@@ -220,7 +220,7 @@ class RegexParser {
     return Status::kOk;
   }
 
-  // Makes a node of the intervals from `first` on, or of their complement.
+  // Adds a node of the intervals from `first` on, or of their complement.
   void characters(uint32_t first, bool complement) {
     normalize_code_points(tree_.intervals, first);
     if (complement) complement_code_points(tree_.intervals, first);
@@ -256,7 +256,7 @@ class RegexParser {
     return Status::kOk;
   }
 
-  // Returns whether nothing but ^ comes before, apart from other look-ahead.
+  // Returns whether the current position is after a leading ^ and nothing else, apart from other look-ahead.
   bool is_after_begin() const {
     const Group& group = groups_[0];
     return groups_.size() == 1 && group.alternatives == kNoIndex && group.items == group.last_item &&
@@ -279,7 +279,7 @@ class RegexParser {
     return Status::kOk;
   }
 
-  // Returns whether the brace begins a quantifier {n}, {n,} or {n,m}. Otherwise it stands for itself.
+  // Returns whether the brace begins a quantifier {n}, {n,} or {n,m}. Any other brace stands for itself.
   bool is_quantifier() const {
     size_t ahead = 1;
     while (is_digit(peek(ahead))) ++ahead;

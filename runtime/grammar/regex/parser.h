@@ -35,7 +35,7 @@ struct RegexNode {
 
 // A parsed regular expression.
 struct RegexTree {
-  // Look-ahead at the beginning of the text, which begins with a match of `root`, or does not.
+  // Look-ahead at the beginning of the text: it must (or, if negated, must not) begin with a match of `root`.
   struct Condition {
     uint32_t root;
     bool negated;
@@ -52,9 +52,9 @@ struct RegexTree {
   uint32_t root = kNoIndex;
 };
 
-// Parses a pattern. Look-around other than look-ahead after a leading ^, back-references, word boundaries, inline flags
-// and unknown escapes are rejected with a message that names them and their line and column. Lazy quantifiers are
-// treated as greedy ones, because the language is the same.
+// Parses a pattern. Rejects look-around other than look-ahead after a leading ^, back-references, word boundaries,
+// inline flags and unknown escapes, with a message that names them and their line and column. Treats lazy quantifiers
+// as greedy ones, because the language is the same.
 Status parse_regex(std::span<const char> pattern, RegexTree& tree, Workspace& workspace, Error* error);
 
 }  // namespace sotto

@@ -7,7 +7,7 @@ namespace sotto {
 
 enum class RegexPropertyKind : uint8_t { kCategory, kScript, kBinary };
 
-// A property and the place of its intervals.
+// A property and the position of its intervals.
 struct RegexProperty {
   const char* short_name;
   const char* name;

@@ -9,7 +9,7 @@
 namespace sotto {
 namespace {
 
-// Computes summarize() one byte at a time, with tables instead of its branches.
+// Computes summarize() one byte at a time, with tables in place of branches.
 class SummarySteps {
  public:
   struct Prefix {
@@ -55,13 +55,13 @@ class SummarySteps {
   TextSummary lengths_[kMaxCharacters + 1];
 };
 
-// Walks over the trie along the bytes of the texts. Nodes are opened in order and closed at the end of their subtrees.
+// Walks over the trie along the bytes of the tokens. Nodes are opened in order and closed at the end of their subtrees.
 class TrieCheck {
  public:
   TrieCheck(const VocabularySource& source, const VocabularyArrays& arrays, uint32_t node_count, uint32_t text_count)
       : source_(source), arrays_(arrays), node_count_(node_count), text_count_(text_count) {}
 
-  // Returns whether the nodes are the trie of all texts.
+  // Returns whether the nodes are the trie of all tokens that have text.
   bool run() {
     for (uint32_t node = 0; node < node_count_; ++node) {
       if (!open(node) || !take_tokens(node)) return false;
@@ -154,7 +154,8 @@ Status find_source(const ModelView& model, VocabularySource* source, Error* erro
   return Status::kOk;
 }
 
-// Returns false if the file has no prepared vocabulary or one of another version. The caller must then build it.
+// Finds the prepared vocabulary of a file. Returns false if there is none of this version; the caller must then build
+// it.
 bool find_prepared(const ModelView& model, PreparedVocabulary* prepared) {
   VocabularySection section;
   if (!model.find_vocabulary(&section) || section.version != kPreparedVersion) return false;
@@ -179,7 +180,7 @@ Status open_prepared_vocabulary(const VocabularySource& source, const PreparedVo
       prepared.arrays.size() != prepared_vocabulary_size(token_count, text_count, prepared.node_count)) {
     return corrupt_section(error, "its size does not match this tokenizer");
   }
-  // The memory is only read, although the type of the pointer is not const.
+  // The const_cast is safe: the memory is only read.
   Arena arena(const_cast<uint8_t*>(prepared.arrays.data()));
   const VocabularyArrays arrays = layout_vocabulary(arena, token_count, text_count, prepared.node_count);
   TrieCheck check(source, arrays, prepared.node_count, text_count);

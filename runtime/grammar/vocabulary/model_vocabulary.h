@@ -19,9 +19,9 @@ namespace sotto {
 // must outlive the source.
 VocabularySource vocabulary_source(const TokenizerView& tokenizer, std::span<const int32_t> end_tokens);
 
-// Like measure_vocabulary() and place_vocabulary(), but if the file contains a prepared vocabulary, it is used in
-// place. The model must outlive the vocabulary. Returns kTokenizerMissing if the model's tokens have no bytes, and
-// kModelCorrupt if the prepared section is not the vocabulary of this model.
+// As measure_vocabulary() and place_vocabulary(), but a prepared vocabulary in the file is used in place. The model
+// must outlive the vocabulary. Returns kTokenizerMissing if the model's tokens have no bytes, and kModelCorrupt if the
+// prepared section is not the vocabulary of this model.
 Status measure_model_vocabulary(const ModelView& model, size_t* size, Error* error);
 Status place_model_vocabulary(const ModelView& model, void* memory, size_t memory_size, Vocabulary** vocabulary,
                               Error* error);
@@ -41,7 +41,7 @@ struct PreparedVocabulary {
 // Returns the bytes of the arrays.
 size_t prepared_vocabulary_size(uint32_t token_count, size_t text_count, size_t node_count);
 
-// Checks that the arrays, which may come from an untrusted file, equal those that build_vocabulary() would make from
+// Verifies that the arrays, which may come from an untrusted file, equal those that build_vocabulary() would make from
 // the source. The vocabulary refers to both. Returns kModelCorrupt if they differ.
 Status open_prepared_vocabulary(const VocabularySource& source, const PreparedVocabulary& prepared,
                                 Vocabulary* vocabulary, Error* error);

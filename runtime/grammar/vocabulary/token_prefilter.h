@@ -1,11 +1,11 @@
 // Token prefilters: sets of tokens that are prepared with the vocabulary, so that the search for a mask can start with
 // thousands of tokens at once.
 //
-// Characters are divided into five classes, few enough that the classes in a text fit a small bit set. Characters that
-// a JSON string must escape, and bytes that are not UTF-8, belong to no class, so the texts over these classes are
-// those that may occur inside a JSON string. The summary of a text is one byte: the classes that occur in it, and the
-// class of its length. A prefilter is a bit set of classes and a maximum length, and contains all texts that satisfy
-// both. The summaries of 64 tokens are compared with it at a time, eight per machine word.
+// Characters are divided into five classes, few enough that the classes in a string fit a small bit set. Characters
+// that a JSON string must escape, and bytes that are not UTF-8, belong to no class, so the strings over these classes
+// are those that may occur inside a JSON string. The summary of a string is one byte: the classes that occur in it, and
+// the class of its length. A prefilter is a bit set of classes and a maximum length, and contains all strings that
+// satisfy both. The summaries of 64 tokens are compared with it at a time, eight per machine word.
 #pragma once
 
 #include <cstddef>
@@ -34,17 +34,18 @@ inline constexpr uint32_t kUtf8States = 8;
 inline constexpr uint8_t kUtf8Reject = 0xFF;
 uint8_t utf8_step(uint32_t state, uint8_t byte);
 
-// Length classes, given by their maximum number of characters. One more class is for texts that no prefilter contains.
+// Length classes, given by their maximum number of characters. One more class is for strings that no prefilter
+// contains.
 inline constexpr uint32_t kLengthCount = 7;
 inline constexpr uint32_t kLengthCharacters[kLengthCount] = {2, 4, 6, 8, 11, 16, UINT32_MAX};
 
-// The character classes of a text and, in the bits above them, its length class.
+// The character classes of a text in the low bits, and its length class in the bits above.
 using TextSummary = uint8_t;
 inline constexpr TextSummary kOutsidePrefilters = kLengthCount << kCharClassCount;
 TextSummary summarize(std::span<const char> text);
-// Returns whether a text that some prefilter contains ends inside a character.
+// Returns whether the text ends inside a character. Some prefilter must contain the text.
 bool ends_inside(std::span<const char> text);
-// Returns the summary that a prefilter contains if and only if it contains both texts.
+// Returns the summary that a prefilter contains if and only if it contains both.
 constexpr TextSummary join_summaries(TextSummary a, TextSummary b) {
   constexpr uint32_t kClassBits = (1u << kCharClassCount) - 1;
   const uint32_t length = (a > b ? a : b) & ~kClassBits;
@@ -56,7 +57,7 @@ struct TokenPrefilter {
   uint8_t classes = 0;
   uint8_t length = 0;  // a length class
 
-  // Returns whether the prefilter contains all texts with this summary. The summary of a trie node stands for all
+  // Returns whether the prefilter contains all strings with this summary. The summary of a trie node stands for all
   // tokens in its subtree.
   bool holds(TextSummary summary) const {
     return (summary & ~classes & ((1u << kCharClassCount) - 1)) == 0 && summary >> kCharClassCount <= length;
@@ -64,9 +65,9 @@ struct TokenPrefilter {
   bool operator==(const TokenPrefilter&) const = default;
 };
 
-// Writes the mask of the texts that the prefilter contains. `summaries` must have 64 elements per word.
+// Writes the mask of the tokens that the prefilter contains. `summaries` must have 64 elements per word of the mask.
 void fill_mask(TokenPrefilter prefilter, std::span<const TextSummary> summaries, uint64_t* words);
-// Returns, as bits, which of 64 summaries have the length class.
+// Returns a word whose bit i is set if summary i of 64 has the length class.
 uint64_t summaries_of_length(const TextSummary* summaries, uint8_t length);
 
 }  // namespace sotto

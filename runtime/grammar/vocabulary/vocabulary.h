@@ -3,9 +3,8 @@
 // Tokens are ranked in byte order, so the tokens below a trie node are a contiguous range of ranks. The trie is an
 // array of nodes of eight bytes in depth-first order. A walk proceeds from a node to the next one, or past its subtree
 // if no token with this prefix is possible. Each node and each token has a summary of its text (token_prefilter.h),
-// from which follows whether a prefilter contains it. All of this consists of plain arrays, which are built once and
-// then shared. They are built either here, in the caller's memory, or by the converter, in the model file
-// (model_vocabulary.h).
+// which decides whether a prefilter contains it. The arrays are built once and then shared: either here, in the
+// caller's memory, or by the converter, in the model file (model_vocabulary.h).
 #pragma once
 
 #include <cstddef>
@@ -18,8 +17,8 @@
 
 namespace sotto {
 
-// The source of a vocabulary. Special and empty tokens never match text. They are allowed only at its end, or where the
-// grammar names them.
+// The source of a vocabulary. Special and empty tokens never match text. They are allowed only at the end of the text,
+// or where the grammar names them.
 struct VocabularySource {
   std::span<const char> bytes;
   std::span<const uint32_t> offsets;  // token_count + 1 offsets
