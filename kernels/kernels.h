@@ -18,8 +18,7 @@
 
 namespace sotto {
 
-// Returns the public name of an instruction set, or "unknown" for other values. The names have consecutive numbers from
-// 0.
+// Returns the public name of an instruction set. The values are consecutive from 0; any other value gives "unknown".
 const char* isa_name(Isa isa);
 
 // The affine quantization of a row: x ~ (q - zero_point) * scale. The layout is that of XNNPACK's
@@ -62,7 +61,7 @@ struct AttentionRowsArgs {
   size_t query_stride;
   size_t row_count;    // 1 ... kAttentionRows
   size_t slot_count;   // at least 1
-  const int8_t* keys;  // this array and those after it are as in AttentionArgs
+  const int8_t* keys;  // the members from here to score_scale are as in AttentionArgs
   const float* key_scales;
   const int8_t* values;
   const float* value_scales;
@@ -147,7 +146,7 @@ struct Kernels {
   // For the lanes of sum p, slots are numbered consecutively through all spans. There must be at least one slot.
   void (*attention)(const AttentionArgs& args);
 
-  // Computes attention() of every row.
+  // Computes attention() for every row.
   void (*attention_rows)(const AttentionRowsArgs& args);
 
   // Returns the largest element of x (n > 0). NaN is ignored; if all elements are NaN, the result is -infinity.
@@ -166,15 +165,16 @@ struct Kernels {
   // may be x.
   uint64_t (*exp_weights)(const float* x, size_t n, float max, float scale, float* y);
 
-  // Keeps the elements for which key_i >= floor (hence no NaN), in order: writes x_i to kept_x and ids_i, or first_id +
-  // i if ids is null, to kept_ids. Returns their number. kept_x and kept_ids must have capacity for n elements; those
+  // Keeps the elements with key_i >= floor (so no NaN), in order: writes x_i to kept_x, and ids_i to kept_ids, or
+  // first_id + i if ids is null. Returns their number. kept_x and kept_ids must have capacity for n elements, and those
   // after the kept ones may be overwritten. They may be the same arrays as x and ids, or as key.
   size_t (*keep_from)(const float* key, float floor, const float* x, const int32_t* ids, int32_t first_id, size_t n,
                       float* kept_x, int32_t* kept_ids);
 
-  // Sums to_fixed(weight_i) over the elements for which x_i >= ceiling. Of the other elements, collects first + i if
-  // x_i >= floor, in order. `between` must have capacity for n elements; those after the collected ones may be
-  // overwritten. It may be null if floor >= ceiling. If the ceiling is NaN, no x_i reaches it. Weights are from 0 to 1.
+  // Returns the sum of to_fixed(weight_i) over the elements with x_i >= ceiling. Of the other elements, writes first +
+  // i to `between` if x_i >= floor, in order. `between` must have capacity for n elements, and those after the
+  // collected ones may be overwritten; it may be null if floor >= ceiling. If the ceiling is NaN, no x_i reaches it.
+  // Weights are from 0 to 1.
   CollectedSum (*sum_and_collect)(const float* x, float floor, float ceiling, const float* weights, int32_t first,
                                   size_t n, int32_t* between);
 };

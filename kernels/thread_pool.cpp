@@ -137,7 +137,7 @@ class ThreadPool {
     IndexRange range;
   };
 
-  // A child process has only the thread that called fork().
+  // Returns whether fork() has made this process. It then has only the thread that called fork().
   bool is_child() const { return getpid() != process_; }
 
   void call_helpers() {
@@ -191,7 +191,7 @@ class ThreadPool {
     return nullptr;
   }
 
-  // Returns false if the worker has to end.
+  // Waits until there are indices for the worker. Returns false if the worker has to end.
   bool wait_for_work(const IndexRange& own, bool may_spin) {
     if (may_spin && spin_for_work(own)) return true;
     Lock lock(&mutex_);
@@ -211,7 +211,8 @@ class ThreadPool {
     }
   }
 
-  // Ignores a task that the host runs again. If the task has been scheduled again, this call counts for that.
+  // Runs a task of the host. A task that the host runs again is ignored, unless it has been scheduled again: then this
+  // call counts for that.
   static void run_host_task(void* argument) {
     auto& thread = *static_cast<Thread*>(argument);
     uint32_t expected = Thread::kScheduled;

@@ -29,15 +29,15 @@ inline constexpr size_t kThreadPoolAlignment = 64;
 // started.
 ThreadPool* create_thread_pool(void* memory, uint32_t thread_count, const HostExecutor* host);
 
-// Ends the threads, or waits until the host has run all tasks. `pool` may be null. In a child process of the one that
-// created the pool, which has none of the threads, this does nothing.
+// Ends the threads, or waits until the host has run all tasks. `pool` may be null. Does nothing in a child of the
+// process that created the pool, because the child has none of its threads.
 void destroy_thread_pool(ThreadPool* pool);
 
 // Runs task(context, i) for each i in [0, count), in any order, and returns when all of them are done. If `pool` is
 // null, they run on the calling thread. Tasks must not call this function with the same pool.
 void parallel_for(ThreadPool* pool, size_t count, void (*task)(void* context, size_t index), void* context);
 
-// Does the same for a callable object.
+// The same for a callable object.
 template <typename F>
 void parallel_for(ThreadPool* pool, size_t count, F&& body) {
   using Body = std::remove_reference_t<F>;

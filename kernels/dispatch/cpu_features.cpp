@@ -110,7 +110,7 @@ uint32_t supported_isas() {
 #elif SOTTO_ARM64
 
 uint32_t supported_isas() {
-  // These are values of <asm/hwcap.h>, because old versions of that header lack some of them.
+  // Values of <asm/hwcap.h>. Old versions of that header lack some of them.
   constexpr unsigned long kHwcapDotProduct = 1ul << 20;
   constexpr unsigned long kHwcap2Int8Matmul = 1ul << 13;
   uint32_t isas = isa_bit(Isa::kReference) | isa_bit(Isa::kNeon);

@@ -23,10 +23,10 @@
 namespace sotto {
 namespace {
 
-// On a CPU with AVX-512, kAvx2 does not use AVX-VNNI, as in XNNPACK.
+// Returns whether kAvx2 may use AVX-VNNI. On a CPU with AVX-512 it does not, as in XNNPACK.
 bool has_only_avx_vnni() { return has_avx_vnni() && (supported_isas() & isa_bit(Isa::kAvx512)) == 0; }
 
-// Ordered from the best row to the reference. Every build contains the names of all rows.
+// The rows, from the best to the reference. Every build contains the names of all rows.
 constexpr InstructionSet kInstructionSets[] = {
     {Isa::kAvx512amx, "avx512amx",
      SOTTO_ROW_X86(&avx512::kAmxTable, &avx512amx::kInt8, SOTTO_ROW_INT4(&avx512vnni::kInt4))},

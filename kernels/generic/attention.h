@@ -17,17 +17,17 @@ namespace sotto::SOTTO_ISA::generic {
 // Number of slots that are prefetched together.
 inline constexpr size_t kSlotGroup = 16;
 
-// Calls multiply(i) for every kRows rows i, i + 1, ... of at least kRows rows. The last call ends at the last row, so
-// some rows may be computed for the second time.
+// Calls multiply(i) for groups of rows i ... i + kRows - 1. There must be at least kRows rows. The last group ends at
+// the last row, so some rows may be computed twice.
 template <size_t kRows, class Multiply>
 inline void for_row_groups(size_t count, Multiply multiply) {
   for (size_t i = 0; i + kRows <= count; i += kRows) multiply(i);
   if (count % kRows != 0) multiply(count - kRows);
 }
 
-// Prefetches what attention will read, kPrefetchDistance ahead. The order is the order of the reads: the keys of all
-// spans, the scales of the keys and of the values, the values, and the first keys of the next head. Rows outside the
-// spans are not prefetched. This is a template so that instruction sets do not share an instance (see vector.h).
+// Prefetches the data of attention, kPrefetchDistance ahead of the reads and in their order: the keys of all spans, the
+// scales of the keys and of the values, the values, and the first keys of the next head. Rows outside the spans are not
+// prefetched. This is a template so that instruction sets do not share an instance (see vector.h).
 template <class V>
 class Prefetcher {
  public:
@@ -122,7 +122,8 @@ inline size_t score_slots(const AttentionArgs& args, Prefetcher<V>& prefetcher) 
   return static_cast<size_t>(scores - args.scores);
 }
 
-// Replaces the probabilities in args.scores by the weights with which the int8 values are multiplied.
+// Multiplies the probabilities in args.scores by the scales of the values. The products are the weights of the int8
+// values.
 template <class V>
 inline void weigh_slots(const AttentionArgs& args, Prefetcher<V>& prefetcher) {
   float* weights = args.scores;
@@ -137,7 +138,7 @@ inline void weigh_slots(const AttentionArgs& args, Prefetcher<V>& prefetcher) {
   }
 }
 
-// Computes outputs [first, first + 16 kBlocks), as far as the head has them. The sums stay in registers.
+// Computes outputs [first, first + 16 kBlocks), or as many as the head has. The sums stay in registers.
 template <class V, size_t kBlocks>
 inline void mix_values(const AttentionArgs& args, size_t first, V inverse, Prefetcher<V>& prefetcher) {
   V sums[kBlocks];

@@ -1,7 +1,8 @@
 // Multiplies rows of activations with packed weights (kernels/linear/int8.h). Each tile is read from memory once: it is
-// prefetched while the tile before it is multiplied, and stays in the caches for all groups of rows. `V` describes the
-// vectors of sums of an instruction set. A depth of weights fills V::kTileVectors of them. One pass multiplies as many
-// columns as the registers can hold sums for V::kMaxRows rows.
+// prefetched while the tile before it is multiplied, and stays in the caches for all groups of rows.
+//
+// `V` describes the vectors of sums of an instruction set. A depth of weights fills V::kTileVectors of them. One pass
+// multiplies as many columns as the registers can hold sums for V::kMaxRows rows.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace sotto::SOTTO_ISA::generic {
 template <class V>
 class Int8Tiles {
  public:
-  // Reorders activations. `ordered` becomes (group, block, depth, row of the block, kTileDepth) with elements of
+  // Reorders activations: writes `ordered` as (group, block, depth, row of the block, kTileDepth), with elements of
   // V::Activation.
   static void prepare(const Int8Args& args) {
     const int8_t* q = args.q;
@@ -92,8 +93,8 @@ class Int8Tiles {
     }
   }
 
-  // Multiplies all rows of a group with several depths before it continues with the next depths, so that the weights
-  // stay in the L1 cache.
+  // Multiplies all rows of a group with a few depths before it continues with the next depths, so that the weights stay
+  // in the L1 cache.
   void multiply_group(const Group& group, const uint8_t* packed, size_t column, Prefetcher& prefetcher) const {
     const uint8_t* weights = packed + V::kColumns * sizeof(int32_t);
     Sums sums[kGroupRows];

@@ -39,7 +39,7 @@ inline float max(const float* x, size_t n) {
   return fold_max(max_lanes<V>(x, n)) + 0.0f;
 }
 
-// Returns the index of the first element of x that equals m, or n.
+// Returns the index of the first element of x that equals m, or n if there is none.
 template <class V>
 inline size_t find(const float* x, size_t n, float m) {
   const V wanted = V::broadcast(m);
@@ -68,7 +68,7 @@ inline size_t argmax(const float* x, size_t n) {
       best = i;
     }
   }
-  // If all elements are -infinity or NaN, the result is the first -infinity, if there is one.
+  // If all elements are -infinity or NaN, the result is the first -infinity, or 0.
   if (best == n) best = 0;
   const size_t index = best + find<V>(x + best, n - best, m);
   return index < n ? index : 0;
@@ -91,9 +91,9 @@ inline float exp_shifted(const float* x, size_t n, float max, float* y) {
   return fold_add(sum);
 }
 
-// Sums to_fixed(x) over lanes with values from 0 to 1. Since a float cannot represent an integer of that size, x is
-// split: it is first rounded to a multiple of 2^-20, and the remainder, which is exact, to a multiple of 2^-40.
-// Together this rounds x to nearest, ties to even. Adding kCoarse or kFine performs the rounding.
+// Sums to_fixed(x) over lanes with values from 0 to 1. A float cannot represent an integer of that size, so x is split:
+// it is first rounded to a multiple of 2^-20, and the remainder, which is exact, to a multiple of 2^-40. Together this
+// rounds x to nearest, ties to even. Adding kCoarse or kFine performs the rounding.
 template <class V>
 class FixedSum {
  public:
@@ -224,7 +224,7 @@ inline CollectedSum sum_and_collect(const float* x, float floor, float ceiling, 
     const V number = V::load(x + i, Whole{});
     sum.add(select_ge(number, upper, V::load(weights + i, Whole{}), V::zero()));
     const uint32_t above = greater_equal_mask(number, upper);
-    // Empty masks are compressed too, because a branch on them would be mispredicted too often.
+    // Empty masks are compressed too: a branch on them would be mispredicted too often.
     const uint32_t mask = greater_equal_mask(number, lower) & ~above;
     collected += V::compress_ids(mask, first + static_cast<int32_t>(i), between + collected);
   }

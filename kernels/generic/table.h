@@ -1,4 +1,4 @@
-// Makes the table of an instruction set from the generic operations with its vectors `V` and its attention.
+// Builds the table of an instruction set from the generic operations with its vectors `V` and its attention.
 #pragma once
 
 #include "kernels/generic/layers.h"

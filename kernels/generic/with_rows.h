@@ -19,7 +19,7 @@ inline void with_rows(size_t rows, const Function& function, std::index_sequence
   kCalls[rows - kFirst](function);
 }
 
-// Calls function(n), where n is an integral_constant that equals `rows`. That is a number from kFirst to kLast.
+// Calls function(n), where n is an integral_constant equal to `rows`, which must be from kFirst to kLast.
 template <size_t kFirst, size_t kLast, class Function>
 inline void with_rows(size_t rows, const Function& function) {
   with_rows<kFirst>(rows, function, std::make_index_sequence<kLast - kFirst + 1>());

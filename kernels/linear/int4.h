@@ -61,12 +61,12 @@ constexpr NibblePosition int4_nibble(size_t input, size_t output) {
   return {input / kInt4ChunkInputs * kInt4ChunkBytes + output * 4 + within % 4, within < 4 ? 0u : 4u};
 }
 
-// Returns whether this build can multiply 4-bit weights. If not, models with such weights are rejected.
+// Returns whether this build can multiply 4-bit weights. A build that cannot rejects models with such weights.
 bool int4_available();
 
-// Rows of activations are divided into groups of nearly equal size (RowBlocks). A group has (block, row, 32)
-// activations, zero-padded, and (block, row) initial values of the sums, which are -7 times the sum of the 32
-// activations.
+// The operands of a multiplication. Rows of activations are divided into groups of nearly equal size (RowBlocks). A
+// group has (block, row, 32) activations, zero-padded, and (block, row) initial values of the sums, each -7 times the
+// sum of the 32 activations.
 struct Int4Args {
   const uint8_t* tiles;
   size_t inputs;
@@ -96,8 +96,8 @@ constexpr size_t int4_scratch_size(size_t rows, size_t inputs) {
 // Computes a whole layer.
 void run_int4_linear(const Int4Kernels& kernels, const Int4Args& args, ThreadPool* pool);
 
-// Computes the embedding, at a position, of the token with the weights of `output`: y = fma(float(nibble - 7),
-// float(block_scale) * scale, position), with `inputs` elements.
+// Computes y (inputs), the embedding of token `output` at `position`: y = fma(float(nibble - 7), float(block_scale) *
+// scale, position), with the weights of that output.
 void embed_int4(const Kernels& kernels, const uint8_t* tiles, size_t inputs, size_t output, const float* position,
                 float* y);
 

@@ -9,17 +9,19 @@
 
 namespace sotto {
 
-// A packed tile begins with the negated sum of each column (int32). Then follow, for every `depth` inputs
-// (zero-padded), the weights of each column in turn, and finally the scales and the biases. XNNPACK calls the depth kr.
+// A packed tile:
+//   sums | depth 0: column 0, column 1, ... | depth 1: ... | scales | biases
+// The sums of the columns are negated int32. A depth (XNNPACK's kr) contains the weights of `depth` inputs,
+// zero-padded, for each column in turn. Scales and biases are floats, one per column.
 //
-// With `rotations` (XNNPACK's sr) above 1, that many depths form a group, and within it column c begins with depth c %
+// With `rotations` (XNNPACK's sr) above 1, that many depths form a group, and in it column c begins with depth c %
 // rotations. A kernel then rotates the activations instead of broadcasting each depth to all columns.
 struct TileLayout {
   uint32_t columns;
   uint32_t depth;
   uint32_t rotations;
-  // Bounds on the number of inputs of a layer in tiles. Beyond them, packed weights are plain rows, and scalar code
-  // multiplies them.
+  // Limits on the number of inputs of a layer in tiles. For other layers, packed weights are plain rows, and scalar
+  // code multiplies them.
   uint32_t min_inputs;
   uint32_t max_inputs;
 
@@ -38,9 +40,9 @@ inline constexpr uint32_t kMaxTileInputs = 32768;
 inline constexpr TileLayout kTilesOf8 = {8, kTileDepth, 1, kMinTileInputs, kMaxTileInputs};
 inline constexpr TileLayout kTilesOf16 = {16, kTileDepth, 1, kMinTileInputs, kMaxTileInputs};
 
-// Maximum number of rows in a small batch. The scratch memory for reordered activations is 2 bytes per input, padded to
-// 8 inputs, for each row of a small batch. Larger batches are tiles of 16 rows by 64 inputs, which need 2 bytes per
-// input for half of the rows.
+// Maximum number of rows in a small batch. Scratch memory holds the reordered activations. A row of a small batch needs
+// 2 bytes per input, padded to 8 inputs. A large batch needs 1 byte, in tiles of 16 rows by 64 inputs; kernels that
+// need 2 bytes process half of its rows per pass.
 inline constexpr size_t kSmallBatchRows = 12;
 constexpr size_t int8_scratch_size(size_t rows, size_t inputs) {
   if (rows <= kSmallBatchRows) return rows * ((inputs + 7) / 8 * 8) * sizeof(int16_t);
@@ -68,9 +70,9 @@ struct Int8Batch {
   size_t passes = 1;  // number of passes over the tiles; each processes some of the rows
 };
 
-// The kernels of an instruction set for small and for large batches. Decoding has one row per step, and beam search has
-// a few. In that case reading the weights takes all the time, and the multiplications are hidden in it. With more rows,
-// as in a prefill, the multiplications are the limit.
+// The kernels of an instruction set for small and for large batches. Decoding has one row per step, and beam search a
+// few: reading the weights then takes all the time, and the multiplications are hidden in it. A prefill has many rows:
+// multiplying takes the time.
 struct Int8Kernels {
   const TileLayout* layout;
   Int8Batch small;  // for at most kSmallBatchRows rows

@@ -11,7 +11,7 @@
 
 namespace sotto {
 
-// Presence of 4-bit layers in this build. Without them, their code is compiled, and the linker drops it.
+// True if this build has 4-bit layers. Otherwise their code is compiled, but the linker drops it.
 static constexpr bool kHasInt4 = SOTTO_HAS_INT4 != 0;
 
 bool int4_available() { return kHasInt4; }

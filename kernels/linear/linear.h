@@ -49,12 +49,12 @@ constexpr Size packed_size_bound(std::type_identity_t<Size> inputs, std::type_id
   return overflows ? std::numeric_limits<Size>::max() : bytes;
 }
 
-// Selects the instruction set for which this process packs weights, in all models. kReference can always be used in
-// addition. Returns false if the process already uses another packed layout.
+// Selects the instruction set for which this process packs weights, in all models. Returns false if this build does not
+// contain it, or if the process already uses another packed layout. kReference never conflicts.
 bool select_linear_isa(Isa isa);
 
-// Returns whether `isa` multiplies from packed weights. All instruction sets except kReference do. The functions below
-// are for these.
+// Returns whether `isa` multiplies from packed weights, as all instruction sets except kReference do. The functions
+// below are for these.
 bool linear_needs_packing(Isa isa);
 
 // Identifies the packed layout of the selected instruction set: a hash of packed weights.
@@ -85,8 +85,8 @@ LinearKernels linear_kernels(Isa isa);
 void run_linear(const LinearKernels& kernels, const LinearWeights& weights, size_t rows, const int8_t* q,
                 const RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool);
 
-// For one row of activations, computes the outputs whose bits are set in `wanted` (outputs bits), with the same bits as
-// run_linear(). The rest of y (outputs) may be overwritten. This is faster than run_linear() for up to about one
+// Computes the outputs whose bits are set in `wanted` (outputs bits), for one row of activations and with the same bits
+// as run_linear(). The rest of y (outputs) may be overwritten. This is faster than run_linear() for up to about one
 // percent of the outputs. `scratch` must have inputs bytes plus linear_scratch_size() of one row, and be aligned to 64.
 void run_linear_outputs(const LinearKernels& kernels, const LinearWeights& weights, const uint64_t* wanted,
                         const int8_t* q, const RowQuantization& quantization, float* y, void* scratch);
@@ -94,8 +94,9 @@ void run_linear_outputs(const LinearKernels& kernels, const LinearWeights& weigh
 // Returns the bytes of scratch memory that run_linear() needs.
 size_t linear_scratch_size(const LinearWeights& weights, size_t rows);
 
-// Computes y (inputs): the weights of one output as an embedding, plus `position`. This is Kernels::embed of the row in
-// weights.packed or weights.rows, for which `q` (inputs) is scratch memory, or embed_int4().
+// Computes y (inputs), the embedding of token `output`: the dequantized row of its weights, plus `position`. Uses
+// embed_int4() for 4-bit weights, and otherwise Kernels::embed() of the row in weights.packed or weights.rows, with `q`
+// (inputs) as scratch memory.
 void embed_row(const Kernels& kernels, const LinearWeights& weights, size_t output, const float* position, int8_t* q,
                float* y);
 

@@ -11,8 +11,8 @@
 
 namespace sotto {
 
-// The layout of the tiles in this process, or null if it has not been chosen yet. This is the only mutable global of
-// the library.
+// The layout of packed weights in this process, or null if it has not been selected yet. This is the only mutable
+// global of the library.
 static constinit std::atomic<const TileLayout*> selected_layout = nullptr;
 
 bool select_linear_isa(Isa isa) {

@@ -13,7 +13,7 @@ struct RowBlock {
   size_t count;
 };
 
-// The smallest number of blocks of at most `max_rows` rows, the higher blocks first. For use in loops: for (RowBlock b
+// Divides rows into the smallest number of blocks of at most `max_rows` rows, the higher blocks first: for (RowBlock b
 // : RowBlocks(rows, 13)).
 class RowBlocks {
  public:

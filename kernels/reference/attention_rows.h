@@ -1,11 +1,10 @@
-// Attention of consecutive queries in terms of the attention of one.
+// Attention of consecutive queries, one after the other, for instruction sets without a faster method.
 #pragma once
 
 #include "kernels/kernels.h"
 
 namespace sotto::reference {
 
-// Computes the attention of consecutive queries, one after the other.
 template <void (*kAttention)(const AttentionArgs& args)>
 void attention_rows(const AttentionRowsArgs& args) {
   for (size_t row = 0; row < args.row_count; ++row) {

@@ -84,7 +84,7 @@ struct Vector {
     return kept;
   }
 
-  // Does the same for ids first_id, first_id + 1, ... only.
+  // Stores the ids first_id + i of the set bits i of `mask`, one after the other, and returns their number.
   static size_t compress_ids(uint32_t mask, int32_t first_id, int32_t* kept_ids) {
     const int32_t lane[4] = {0, 1, 2, 3};
     size_t kept = 0;

@@ -86,7 +86,7 @@ struct Vector {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to_ids), _mm256_permutevar8x32_epi32(ids, order));
   }
 
-  // Does the same for ids first_id, first_id + 1, ... only.
+  // Stores the ids first_id + i of the set bits i of `mask`, one after the other, and returns their number.
   static size_t compress_ids(uint32_t mask, int32_t first_id, int32_t* kept_ids) {
     const uint32_t low = mask & 0xff, high = mask >> 8;
     const int low_count = __builtin_popcount(low);

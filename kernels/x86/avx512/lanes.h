@@ -9,7 +9,7 @@
 namespace sotto::SOTTO_ISA {
 namespace {
 
-// Combine the halves of two registers.
+// Combine two registers pairwise by lanes of 32, 64 or 128 bits.
 template <typename Join>
 inline __m512i fold_32(__m512i a, __m512i b, Join join) {
   return join(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
@@ -29,7 +29,7 @@ inline __m512i fold_quads(const __m512i* r, Join join) {
   return fold_64(fold_32(r[0], r[1], join), fold_32(r[2], r[3], join), join);
 }
 
-// Returns in lane i the 16 lanes of rows[i], combined by `join`.
+// Returns a register whose lane i combines the 16 lanes of rows[i] by `join`.
 template <typename Join>
 inline __m512i fold_rows(const __m512i (&rows)[16], Join join) {
   const __m512i low = fold_128(fold_quads(rows, join), fold_quads(rows + 4, join), join);

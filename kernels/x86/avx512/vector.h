@@ -43,7 +43,7 @@ struct Vector {
     return static_cast<size_t>(__builtin_popcount(mask));
   }
 
-  // Does the same for ids first_id, first_id + 1, ... only.
+  // Stores the ids first_id + i of the set bits i of `mask`, one after the other, and returns their number.
   static size_t compress_ids(uint32_t mask, int32_t first_id, int32_t* kept_ids) {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i id = _mm512_add_epi32(lane, _mm512_set1_epi32(first_id));

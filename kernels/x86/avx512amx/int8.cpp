@@ -150,7 +150,7 @@ class Finish {
   size_t rows_ = 0;
 };
 
-// The maximum number of steps whose reordered weights are kept for all rows, if there are enough rows. If there are
+// If there are enough rows, the reordered weights of at most kKeptSteps steps are kept for all rows. If a layer has
 // more steps, a few are reordered ahead of their use, again for every two tiles of rows.
 constexpr size_t kKeptSteps = 16;
 constexpr size_t kKeptPasses = 3;

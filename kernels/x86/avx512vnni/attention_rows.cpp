@@ -98,7 +98,8 @@ struct Keys {
   }
 };
 
-// Computes -128 times the sums of the queries of each group.
+// Computes minus_excess, which corrects the dot products for the 128 that is added to keys: -128 times the sum of each
+// query.
 void find_excess(const AttentionRowsArgs& args, const Queries& queries, __m512i* minus_excess) {
   for (size_t g = 0; g * kLanes < args.row_count; ++g) {
     __m512i sums = _mm512_setzero_si512();
