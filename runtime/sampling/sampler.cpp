@@ -138,11 +138,11 @@ Status StandaloneSampler::init(const Kernels& kernels, const SamplerShape& shape
   SOTTO_TRY(
       StandaloneSampler::memory_size(shape.vocabulary_size, static_cast<uint32_t>(shape.list_bytes), &needed, error));
   SOTTO_TRY(check_memory(memory, memory_size, needed, error));
-  auto* made = new (memory) StandaloneSampler;
-  made->vocabulary_size_ = shape.vocabulary_size;
-  made->sampler_.init(kernels, shape, static_cast<uint8_t*>(memory) + kObjectBytes);
-  made->state_ = made->sampler_.initial_state();
-  *sampler = made;
+  auto* object = new (memory) StandaloneSampler;
+  object->vocabulary_size_ = shape.vocabulary_size;
+  object->sampler_.init(kernels, shape, static_cast<uint8_t*>(memory) + kObjectBytes);
+  object->state_ = object->sampler_.initial_state();
+  *sampler = object;
   return Status::kOk;
 }
 

@@ -185,7 +185,7 @@ Status Session::start_threads(const SessionParams& params, Error* error) {
   pool_ = create_thread_pool(pool_memory_, params.thread_count, params.executor == nullptr ? nullptr : &host);
   if (pool_ != nullptr) return Status::kOk;
   return fail(error, Status::kThreadsUnavailable, "thread_count is ", params.thread_count,
-              "; the operating system refuses to start that many threads");
+              "; the operating system could not start the threads");
 }
 
 void Session::deinit() {
@@ -260,8 +260,8 @@ Status Session::set_guide(Session* guide, const GuideParams& params, Error* erro
     SOTTO_TRY(check_partner(*this, *guide, "guide", error));
     if (guide->guide_ != nullptr || guide_target_ != nullptr) return invalid("guide: a guide cannot be guided itself");
     if (guide->guide_target_ != nullptr && guide->guide_target_ != this)
-      return invalid("guide guides another session; it must guide no other");
-    if (guide->draft_target_ != nullptr) return invalid("guide is a draft session; it must draft for none");
+      return invalid("guide already guides another session");
+    if (guide->draft_target_ != nullptr) return invalid("guide is the draft session of another session");
   }
   const Status status = output_.roll_back(error);
   if (guide != nullptr) {
@@ -430,7 +430,7 @@ Status Session::require_space(uint64_t used, size_t count) {
 
 Status Session::require_tokens() {
   if (token_count() > 0) return Status::kOk;
-  return fail(&last_error_, Status::kInvalidState, "nothing was prefilled: begin the text with a prompt");
+  return fail(&last_error_, Status::kInvalidState, "the stream is empty: prefill a prompt first");
 }
 
 Status Session::heal() {
@@ -472,7 +472,7 @@ Status Session::next() {
   while (!output_.is_ready()) {
     const Status status = decode_token();
     if (status == Status::kInvalidState && guide_ != nullptr && guide_->token_count() == 0) {
-      return fail(&last_error_, status, "nothing was prefilled into the guide");
+      return fail(&last_error_, status, "the guide's stream is empty: prefill a prompt into it first");
     }
     if (status == Status::kStopGrammar && stream_.generated_count() == 0 && stream_.is_constrained()) {
       return fail(

@@ -198,7 +198,7 @@ TEST_F(Sessions, ErrorsSayWhatIsMissing) {
   OpenSession session(model_.get());
   EXPECT_EQ(sotto_session_get_error(session.get(), nullptr), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_session_generate(session.get(), nullptr, 0, 5, nullptr, nullptr), SOTTO_INVALID_STATE);
-  const std::string nothing = "nothing was prefilled: begin the text with a prompt";
+  const std::string nothing = "the stream is empty: prefill a prompt first";
   EXPECT_EQ(error_of(session.get(), SOTTO_INVALID_STATE), nothing);
   const float* floats;
   size_t count;

@@ -277,7 +277,7 @@ class SessionTest(unittest.TestCase):
             with self.assertRaisesRegex(sotto.SottoError, "^17 tokens do not fit a context of 16; ") as raised:
                 call([11] * 17)
             self.assertEqual(raised.exception.status, sotto.Status.PROMPT_TOO_LONG)
-        with self.assertRaisesRegex(sotto.SottoError, "nothing was prefilled"):
+        with self.assertRaisesRegex(sotto.SottoError, "prefill a prompt first"):
             session.next()
         session.prefill("It was")
         answers = {session.logits: MODEL.vocabulary_size, session.hidden: MODEL.info.embedding_size, session.search: 2}

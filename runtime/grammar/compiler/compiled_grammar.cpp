@@ -158,9 +158,9 @@ Status GrammarVerifier::verify_states() const {
   if (!is_start(grammar_.root_start()) || rules != grammar_.rule_count()) {
     return corrupt("wrong number of rules");
   }
-  const Lookahead texts(grammar_);
+  const Lookahead lookahead(grammar_);
   for (uint32_t state = 0; state < counts_.states; ++state) {
-    if (!texts.holds(state)) return corrupt("wrong texts of state", state);
+    if (!lookahead.holds(state)) return corrupt("wrong lookahead of state", state);
   }
   return Status::kOk;
 }

@@ -180,9 +180,9 @@ bool Lookahead::is_exact(uint32_t state) const {
   for (const GrammarCall& call : grammar_.calls(state)) {
     if (is_below(call.rule_start, 0)) continue;
     if (call.loop != kNoLoop && grammar_.loop(call.loop).set != kNoSet) return false;
-    const uint64_t texts = call.loop == kNoLoop ? 1 : grammar_.loop(call.loop).maximum;
+    const uint64_t max_repetitions = call.loop == kNoLoop ? 1 : grammar_.loop(call.loop).maximum;
     const bool is_single = (grammar_.flags(call.rule_start) & GrammarState::kSingle) != 0;
-    if (!is_single || !is_below(call.target, texts)) return false;
+    if (!is_single || !is_below(call.target, max_repetitions)) return false;
   }
   return takes_only(state, [&](uint32_t target) { return is_below(target, 1); });
 }
@@ -305,14 +305,14 @@ void Lookahead::find_repeating(GrammarState* states) const {
 }
 
 void Lookahead::find(CompiledGrammar* grammar) {
-  const Lookahead texts(*grammar);
+  const Lookahead lookahead(*grammar);
   auto* states = const_cast<GrammarState*>(&grammar->state(0));
-  texts.mark(states);
-  texts.find_singles(states);
-  for (const uint8_t classes : kClassChain) texts.find_endless(states, classes);
-  texts.find_counts(states);
-  texts.find_exact(states);
-  texts.find_repeating(states);
+  lookahead.mark(states);
+  lookahead.find_singles(states);
+  for (const uint8_t classes : kClassChain) lookahead.find_endless(states, classes);
+  lookahead.find_counts(states);
+  lookahead.find_exact(states);
+  lookahead.find_repeating(states);
   for (uint32_t s = 0; s < grammar->counts().states; ++s) {
     states[s].flags &= static_cast<uint8_t>(~(kTakes | kMayTake));
   }

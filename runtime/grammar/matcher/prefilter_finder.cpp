@@ -128,11 +128,11 @@ uint32_t PrefilterFinder::exact_count(const StackTop& top) const {
   const auto frames = engine_->store().frames(top.node);
   for (const StackFrame frame : frames) {
     const GrammarState& after = grammar.state(frame.state);
-    const uint32_t texts = repetitions_left(top.state, frame);
+    const uint32_t repetitions = repetitions_left(top.state, frame);
     const bool is_exact = (after.flags & GrammarState::kExact) != 0;
     // Prefilters do not distinguish larger numbers of characters. A prefilter and a walk are fast enough for them.
-    if (!is_exact || texts == 0 || texts > kManyCharacters) return kUnknownCount;
-    max_count = std::max(max_count, texts + after.any_count);
+    if (!is_exact || repetitions == 0 || repetitions > kManyCharacters) return kUnknownCount;
+    max_count = std::max(max_count, repetitions + after.any_count);
   }
   return max_count;
 }

@@ -283,10 +283,10 @@ bool automaton_of_node(const RegexTree& tree, uint32_t root, bool search, Worksp
 bool automaton_of_regex(const RegexTree& tree, bool search, Workspace& workspace, CharacterAutomaton* automaton) {
   if (!automaton_of_node(tree, tree.root, search, workspace, automaton)) return false;
   for (const RegexTree::Condition condition : tree.conditions.span()) {
-    const CharacterAutomaton texts = *automaton;
+    const CharacterAutomaton matches = *automaton;
     CharacterAutomaton beginning;
     if (!automaton_of_node(tree, condition.root, true, workspace, &beginning) ||
-        !intersect_automata(texts, false, beginning, condition.negated, workspace, automaton)) {
+        !intersect_automata(matches, false, beginning, condition.negated, workspace, automaton)) {
       return false;
     }
   }

@@ -20,7 +20,7 @@ class SummarySteps {
 
   SummarySteps() {
     for (uint32_t byte = 0; byte < 256; ++byte) {
-      sorts_[byte] = char_class_of(static_cast<uint8_t>(byte));
+      byte_classes_[byte] = char_class_of(static_cast<uint8_t>(byte));
       for (uint32_t state = 0; state < kUtf8States; ++state) {
         const uint8_t next = utf8_step(state, static_cast<uint8_t>(byte));
         next_[state][byte] = next == kUtf8Reject ? uint8_t{kUtf8States} : next;
@@ -38,7 +38,7 @@ class SummarySteps {
   Prefix step(const Prefix& from, uint8_t byte) const {
     const bool begins = from.state == 0;
     const auto characters = static_cast<uint8_t>(from.characters + (begins ? 1 : 0));
-    return {next_[from.state][byte], static_cast<uint8_t>(from.classes | (begins ? sorts_[byte] : 0)),
+    return {next_[from.state][byte], static_cast<uint8_t>(from.classes | (begins ? byte_classes_[byte] : 0)),
             std::min(characters, kMaxCharacters)};
   }
   TextSummary summary(const Prefix& text) const {
@@ -51,7 +51,7 @@ class SummarySteps {
   static constexpr uint8_t kMaxCharacters = kLengthCharacters[kLengthCount - 2] + 1;
 
   uint8_t next_[kUtf8States + 1][256];  // the last row rejects every byte
-  uint8_t sorts_[256];
+  uint8_t byte_classes_[256];
   TextSummary lengths_[kMaxCharacters + 1];
 };
 

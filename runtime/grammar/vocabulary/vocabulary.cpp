@@ -239,9 +239,9 @@ Status place_vocabulary(const VocabularySource& source, void* memory, size_t mem
     needed = std::max(needed, kVocabularyBytes + exact);
   }
   SOTTO_TRY(check_memory(memory, memory_size, needed, error));
-  auto* made = new (memory) Vocabulary;
-  build_vocabulary(source, {order, count}, order, made);
-  *vocabulary = made;
+  auto* object = new (memory) Vocabulary;
+  build_vocabulary(source, {order, count}, order, object);
+  *vocabulary = object;
   return Status::kOk;
 }
 
