@@ -1,7 +1,8 @@
 """Marks the comments of a public header for Doxygen: `doxygen_filter.py HEADER` prints the header.
 
-The headers keep plain comments, because people read them. A comment in front of a declaration becomes a documentation comment,
-and members with a fixed meaning, which the headers do not explain again in each struct, get their sentence here.
+The headers have plain comments, which are easier to read. The filter turns a comment in front of a declaration into a
+documentation comment, and adds the comments of members that mean the same in every struct and are therefore not
+explained in the headers.
 """
 import re
 import sys

@@ -62,7 +62,7 @@ VocabularySource source_of(const sotto_vocabulary_params& given) {
   return source;
 }
 
-// Receives warnings.
+// The caller's log function, as the receiver of warnings of the compiler.
 struct Log {
   sotto_log_fn write;
   void* user_data;

@@ -32,7 +32,7 @@ uint64_t count_parameters(const Model& model) {
   uint64_t count = width * config.position_count + 2 * width;
   for (size_t i = 0; i < model.view().linear_count(); ++i) {
     const sotto::LinearWeights linear = model.view().linear(i);
-    // Tiles contain biases. Layers use them, but heads usually do not.
+    // Tiles always contain biases, but only layers are certain to use them.
     const bool is_of_layer = i + 1 < model.view().linear_count();
     const bool has_bias = linear.tiles == nullptr ? linear.bias != nullptr : is_of_layer;
     count += uint64_t{linear.inputs} * linear.outputs + (has_bias ? linear.outputs : 0);

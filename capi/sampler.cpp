@@ -24,7 +24,7 @@ std::span<const char> bytes_of(const void* model, int32_t token) {
 
 constexpr sotto_sampler_input kNoInput = {sizeof(sotto_sampler_input), 0, nullptr, nullptr, nullptr, 0, 0, 0};
 
-// The data of one call of sotto_sampler_sample() or sotto_sampler_apply().
+// A validated sotto_sampler_input, for one call of sotto_sampler_sample() or sotto_sampler_apply().
 struct StepInput {
   std::span<const float> logits;
   TokenMask mask;

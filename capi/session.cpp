@@ -25,13 +25,13 @@ sotto_status read_session_params(const sotto_session_params* given, SessionParam
   return SOTTO_OK;
 }
 
-// Calls a function of the session and keeps its failure for sotto_session_get_error().
+// Calls a function of the session and records its failure for sotto_session_get_error().
 template <typename Function>
 sotto_status call(sotto_session* session, Function function) {
   return wrap(unwrap(session)->record_error(function));
 }
 
-// Returns the row of numbers that a member of the session finds.
+// Returns a row of logits or hidden states. `find` is the member of Session that computes it.
 sotto_status read_row(sotto_session* session, Status (Session::*find)(std::span<const float>*), const float** numbers,
                       size_t* count) {
   if (session == nullptr || numbers == nullptr || count == nullptr) return SOTTO_INVALID_ARGUMENT;

@@ -1,5 +1,5 @@
-// Helpers of the C interface: conversion of handles, statuses and errors, and of structs from callers that were
-// compiled with fewer or more fields than this library.
+// Conversions between the C interface and the runtime: handles, statuses, errors, and structs of callers that were
+// compiled against another minor version and thus know fewer or more fields.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,7 @@ inline const CompiledGrammar* unwrap(const sotto_grammar* grammar) {
 
 inline sotto_status wrap(Status status) { return static_cast<sotto_status>(status); }
 
-// Copies the fields that lie completely inside both structs. Every struct begins with struct_size, which `target`
-// keeps.
+// Copies the fields that both sides know, which are those that end within both sizes. `target` keeps its struct_size.
 template <typename T>
 void copy_known(T* target, uint32_t target_size, const T& source, uint32_t source_size) {
   const size_t size = target_size < source_size ? target_size : source_size;
@@ -45,13 +44,13 @@ void copy_known(T* target, uint32_t target_size, const T& source, uint32_t sourc
 // Returns whether the caller's memory is aligned to SOTTO_MEMORY_ALIGNMENT.
 inline bool is_aligned(const void* memory) { return reinterpret_cast<uintptr_t>(memory) % SOTTO_MEMORY_ALIGNMENT == 0; }
 
-// Fills in a struct whose struct_size the caller has set.
+// Writes the fields of `source` that the caller knows. The caller has set target->struct_size.
 template <typename T>
 void fill(T* target, const T& source) {
   copy_known(target, target->struct_size, source, sizeof(T));
 }
 
-// Reads a caller's struct, which may be null. Fields that the caller does not know have their defaults.
+// Returns a caller's struct, in which fields that the caller does not know have their defaults. `given` may be null.
 template <typename T>
 T read(const T* given, const T& defaults) {
   T params = defaults;
@@ -75,7 +74,7 @@ inline sotto_error to_c(const Error& error) {
   return c_error;
 }
 
-// Copies the details of a failure to the caller at the end of its lifetime.
+// Collects the details of a failure during a call. Its destructor copies them to the caller's sotto_error.
 class ErrorOut {
  public:
   explicit ErrorOut(sotto_error* out) : out_(out) {}
@@ -88,11 +87,10 @@ class ErrorOut {
 
   Error* get() { return &error_; }
 
-  // Fails because a pointer is null.
+  // Each of the following records a message and returns the status of the failure.
   sotto_status null_argument(const char* name) {
     return wrap(fail(&error_, Status::kInvalidArgument, name, " is NULL"));
   }
-  // Fails because a sampler or session is called from its own callback.
   sotto_status in_callback(const char* name) { return wrap(fail_in_callback(&error_, name)); }
   sotto_status misaligned(const char* name) {
     return wrap(fail(&error_, Status::kMemoryMisaligned, name, " is not aligned to 64 bytes"));

@@ -1,4 +1,5 @@
-"""Functions that the emitters of the language bindings share: names, kinds of fields, and the functions of the C headers."""
+"""Helpers of the emitters for the language bindings: names, kinds of fields, and the function declarations of the C
+headers."""
 import dataclasses
 import re
 import textwrap
@@ -17,8 +18,8 @@ def camel(name: str, words: dict[str, str]) -> str:
 
 
 def wrap(text: str, prefix: str, width: int = 120) -> list[str]:
-    """Wraps text into lines of at most `width` characters, each of which starts with `prefix`. No line starts with an
-    operator of a formula, which Markdown would take for the mark of a list."""
+    """Wraps text into lines of at most `width` characters, each of which starts with `prefix`. No line starts with + -
+    or *, which Markdown would take for a list item."""
     lines = textwrap.wrap(re.sub(r" ([-+*]) ", "\0\\1 ", text), width, initial_indent=prefix, subsequent_indent=prefix,
                           break_long_words=False, break_on_hyphens=False)
     return [line.replace("\0", " ") for line in lines]
@@ -34,23 +35,24 @@ def documentation(field: Field, null: str, true: str, false: str) -> str:
 
 
 def visible(struct: Struct) -> list[Field]:
-    """Returns the fields that a binding has."""
+    """Returns the fields that bindings expose."""
     return [field for field in struct.public_fields if field.type not in C_ONLY]
 
 
 def counts_its_own(field: Field) -> bool:
-    """Returns whether an array is the first one with its count. Other arrays with the same count are equally long."""
+    """Returns whether an array is the first of those that share its count."""
     return next(other for other in field.struct.fields if other.count == field.count) is field
 
 
 def params_structs(tables: Tables) -> list[Struct]:
-    """Returns the structs of parameters. That of a vocabulary, most of whose arrays have no count, is read by hand."""
+    """Returns the parameter structs, except that of a vocabulary, whose arrays share a count and which bindings convert
+    by hand."""
     return [struct for struct in tables.structs
             if struct.kind == "params" and struct.name != "sotto_vocabulary_params"]
 
 
 def info_structs(tables: Tables) -> list[Struct]:
-    """Returns the structs that the library fills with plain values."""
+    """Returns the structs that the library fills in, except sotto_error."""
     return [struct for struct in tables.structs if struct.kind == "output" and struct.name != "sotto_error"]
 
 

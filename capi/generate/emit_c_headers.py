@@ -1,8 +1,9 @@
 """Enums and structs in the public headers, capi/include.
 
-The headers are written by hand, but for the numbers of the version, some constants of sotto_memory.h, and their enums and
-structs. An enum or struct is found by its C declaration, and replaced together with the comment directly above it. A table
-whose declaration is not in its header, or a declaration without a table, is an error.
+The rest of the headers is written by hand. This module replaces their enums and structs, the version numbers, and the
+constants of sotto_memory.h that follow from the tables. It finds an enum or struct by its C declaration and replaces it
+together with the comment directly above it. A table whose declaration is missing from its header, or a declaration
+without a table, is an error.
 """
 import re
 import textwrap
@@ -10,7 +11,7 @@ import textwrap
 from tables import Enum, Struct, TableError, Tables
 
 WIDTH = 100
-# The line about enums and structs in the headers that have any.
+# The line that headers with enums or structs must contain.
 MARK = "/* The enums and structs below are generated from capi/params/{}.toml: edit that file. */\n"
 # Constants of sotto_memory.h that follow from the tables.
 DERIVED = {"SOTTO_MAX_PHRASES_": lambda tables: tables.struct("sotto_search_params").find("phrases").limit,

@@ -3,13 +3,13 @@
 Fields with a column `cli` become options. Its keys:
   option   spellings between commas; the first is the main one, others are names that other programs use
   group    heading of the help text
-  help     one line for the help text; not the same as `doc`, which defines the parameter
-  needs    options of which one must be given; by default the options of the parameters in `needs`
-  json     names in JSON between commas if they are not the field's; the first is the one that is written
+  help     one line for the help text; `doc`, the definition of the parameter, is longer
+  needs    options, one of which must also be given; by default the options of the parameters in `needs`
+  json     names in JSON between commas, by default the name of the field; the first is the one that is written
   metavar  placeholder of the value; by default X, N, TOKEN or NAME by type
-  shown    default that the help text shows if it is not the value
-A parameter whose option is declared in code has the only key `set_by` instead: the option that errors name.
-Values of an enum with `cli = true` have the names in their column `cli`, by default the name in lower case.
+  shown    text that the help shows as the default instead of the value
+A parameter whose option is declared in code has only the key `set_by`: the option that error messages name. Values of
+an enum with `cli = true` have the names in their column `cli`, by default the name in lower case.
 """
 from emit_runtime import maxima
 from tables import Enum, EnumValue, Field, Struct, TableError, Tables, c_string, number_text

@@ -1,15 +1,15 @@
-"""Emits the generated files of the Java binding: enumerations, parameters and information as classes, and the tables by
-which the JNI library copies their fields from and to the structs of C."""
+"""Emits the generated files of the Java binding: classes for enums, parameters and information, and the tables that the
+JNI library uses to copy their fields to and from the C structs."""
 import html
 
 from bindings import MARK, counts_its_own, documentation, info_structs, params_structs, public_enums, visible, wrap
 from tables import Tables, snake_to_camel
 
-# The names of NULL, 1 and 0 in the language.
+# Java's words for NULL, 1 and 0 in documentation.
 WORDS_OF_C = ("null", "true", "false")
 CLASSES = "platforms/java/generated/java/io/github/sotto"
 JNI = "platforms/java/jni/generated"
-# Number of C: type of Java, and its signature.
+# C number type: Java type and its JNI signature.
 NUMBERS = {"int32_t": ("int", "I"), "uint32_t": ("int", "I"), "uint64_t": ("long", "J"), "float": ("float", "F"),
            "double": ("double", "D"), "sotto_token": ("int", "I")}
 ELEMENTS = {"sotto_text": "String", "sotto_token": "int", "uint32_t": "int", "sotto_token_list": "int[]"}
@@ -92,7 +92,8 @@ def class_text(struct, is_params):
 
 
 def is_copied(field):
-    """Returns whether the JNI library copies the field by its table. Callbacks and objects are set by other functions."""
+    """Returns whether the JNI library copies the field with its table. Callbacks and objects are set by other
+    functions."""
     if field.kind == "array":
         return counts_its_own(field)
     return field.kind != "callback" and (field.kind != "pointer" or field.type == "sotto_watermark_params")

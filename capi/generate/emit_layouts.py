@@ -1,6 +1,7 @@
 """Layouts of the structs for the tests: "struct field offset size" for each field, and "struct - 0 size" for each struct.
 
-tests/abi/check_header.py compares them with what compilers make of the headers, and the bindings with their declarations.
+tests/abi/check_header.py compares them with the layouts that compilers produce, and the tests of the bindings with
+their declarations.
 """
 import tables as t
 

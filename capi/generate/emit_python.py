@@ -1,11 +1,11 @@
-"""Emits the generated modules of the Python binding: declarations for ctypes, enumerations, parameters, information."""
+"""Emits the generated modules of the Python binding: ctypes declarations, enums, parameters, information."""
 import re
 
 from bindings import (MARK, callbacks, counts_its_own, documentation, functions, info_structs, params_structs, public_enums,
                       visible, wrap)
 from tables import Tables, snake_to_camel
 
-# The names of NULL, 1 and 0 in the language.
+# Python's words for NULL, 1 and 0 in documentation.
 WORDS_OF_C = ("None", "True", "False")
 FOLDER = "platforms/python/sotto/generated"
 PACKAGE = "platforms/python/sotto/__init__.py"
@@ -50,7 +50,7 @@ def name_of(c_name):
 
 
 class Abi:
-    """The ctypes declarations, each after those that it needs."""
+    """Builds the ctypes declarations in an order in which each follows those that it refers to."""
 
     def __init__(self, tables):
         self.tables, self.callbacks, self.done, self.parts = tables, callbacks(tables), set(), [ABI_HEAD]
@@ -202,7 +202,7 @@ def fields_name(struct):
 
 
 def typed_dicts_text(structs):
-    """The parameters as types of keyword arguments."""
+    """Returns a TypedDict for each struct, the type of the keyword arguments that change its fields."""
     classes = []
     for struct in structs:
         lines = [f"class {fields_name(struct)}(TypedDict, total=False):",
@@ -213,7 +213,8 @@ def typed_dicts_text(structs):
 
 
 def package_text(tables):
-    """The package's __init__.py with its version and __all__, which type checkers read only as a literal list."""
+    """Returns the package's __init__.py with the current version and __all__, which type checkers understand only as a
+    literal."""
     text = (tables.root / PACKAGE).read_text("utf-8")
     own = re.findall(r"^from \._?(?!generated)\w+ import (.+)$", text, flags=re.M)
     names = [name for line in own for name in line.split(", ")]
@@ -278,8 +279,8 @@ def emit(tables: Tables) -> dict[str, str]:
 
     params, info = params_structs(tables), info_structs(tables)
     return {
-        f"{FOLDER}/__init__.py": f'# {MARK}\n"""What follows from the table of parameters."""\n',
-        **module("abi", "The C interface as ctypes declares it: every struct, callback and function of sotto.h.",
+        f"{FOLDER}/__init__.py": f'# {MARK}\n"""Modules that capi/generate writes from capi/params."""\n',
+        **module("abi", "ctypes declarations of every struct, callback and function of sotto.h.",
                  Abi(tables).text()),
         **module("enums", "The enumerations of sotto.h.", enums_text(tables)),
         **module("params", "Parameters. A field that is None keeps the library's default.",
@@ -289,7 +290,7 @@ def emit(tables: Tables) -> dict[str, str]:
                  FIELDS_HEAD.format(imports=enum_imports(tables, params), all=exported(map(fields_name, params)))
                  + typed_dicts_text(params)),
         PACKAGE: package_text(tables),
-        **module("info", "What the library reports about its objects.",
+        **module("info", "Information that the library reports about its objects.",
                  INFO_HEAD.format(imports=enum_imports(tables, info), all=exported(names_of(info)))
                  + dataclasses_text(tables, info, False)),
     }

@@ -1,8 +1,8 @@
-"""The runtime's statuses, enums and parameter structs, their ranges, and what turns a stage on: runtime/generated. Also
-the kernels' enum of instruction sets: kernels/generated.
+"""Emits runtime/generated (statuses, enums, parameter structs, their ranges, and the conditions of the stages) and
+kernels/generated (the enum of instruction sets).
 
-Structs that cross the C interface unchanged are the C structs themselves. Parameter structs are C++ structs of the same
-fields with their defaults: arrays are spans, flags bool, and structs of the caller are copied in.
+Structs without a conversion are aliases of the C structs. A parameter struct is a C++ struct of the same fields with
+their defaults, in which arrays are spans, booleans have the type bool, and nested structs are copied in.
 """
 import re
 from struct import pack, unpack
@@ -20,23 +20,23 @@ ALIASES = {"sotto_text": "TextView", "sotto_token_list": "TokenList", "sotto_tok
            "sotto_score": "ScoreResult", "sotto_logits_fn": "LogitsFunction", "sotto_piece_fn": "PieceFunction",
            "sotto_draft_fn": "DraftFunction", "sotto_similarity_fn": "SimilarityFunction",
            "sotto_step_fn": "StepFunction", "sotto_log_fn": "LogFunction", "sotto_release_fn": "ReleaseFunction"}
-# Structs that the runtime returns. They have the layout of the C structs, but statuses have the type Status.
+# Structs that the runtime returns. They have the layout of the C structs, but their statuses have the type Status.
 RESULTS = {"sotto_sequence": "SearchSequence"}
 # Declarations of the classes that the handles of the C interface stand for.
 OBJECTS = {"sotto_model": "class Model", "sotto_session": "class Session", "sotto_vocabulary": "struct Vocabulary"}
-# Enums whose names in the runtime say more than their C names; elsewhere sotto_json_space is JsonSpace.
+# Enums with another name in the runtime. By default, sotto_json_space becomes JsonSpace.
 ENUM_NAMES = {"sotto_order": "ChainOrder", "sotto_stage": "StageKind", "sotto_dola": "DolaLayers"}
-# Enums that the runtime does not have under their own name: statuses, levels of the log, and instruction sets, of which
-# the runtime only sees the names.
+# Enums that are not emitted with the parameters: statuses and instruction sets have headers of their own, and the
+# runtime does not use log levels.
 OTHER_ENUMS = {"sotto_status", "sotto_log_level", "sotto_isa"}
 FLAGS = {"sotto_feature": "kFeature", "sotto_draft_source": "kDraft"}
-# Messages name the parameters of a struct inside another one with a prefix.
+# Prefix of a nested struct's parameters in messages.
 PREFIXES = {"sotto_watermark_params": "watermark."}
 NAME_BYTES = 28  # of RangeRow::name
 
 
 def inner_structs_first(tables: t.Tables) -> list[t.Struct]:
-    """Returns the structs of parameters, each before those that contain it."""
+    """Returns the parameter structs, each before the structs that contain it."""
     structs = params_structs(tables)
     return sorted(structs, key=lambda struct: any(field.type in {other.name for other in structs} for field in struct.fields))
 
@@ -237,7 +237,7 @@ def check_text(struct: t.Struct) -> str:
 
 
 def condition(text: str, sampler: t.Struct) -> str:
-    """Converts a condition of the column `on` to C++, such as "xtc_probability and xtc_threshold <= 0.5"."""
+    """Converts a condition of the column `on`, such as "xtc_probability and xtc_threshold <= 0.5", to C++."""
     terms = []
     for term in text.split(" and "):
         if match := re.fullmatch(r"(\w+) (<=|>=|<|>) ([\d.]+)", term):

@@ -1,22 +1,22 @@
-"""Emits the generated files of the Rust crates: declarations of the C interface, enumerations, parameters, information,
-and the list of fields that the test of layouts checks."""
+"""Emits the generated files of the Rust crates: declarations of the C interface, enums, parameters, information, and
+the list of fields whose layout a test compares with C."""
 import re
 
 from bindings import (MARK, callbacks, counts_its_own, documentation, functions, info_structs, params_structs, public_enums,
                       visible, wrap)
 from tables import Tables, snake_to_camel
 
-# The names of NULL, 1 and 0 in the language.
+# Rust's words for NULL, 1 and 0 in documentation.
 WORDS_OF_C = ("none", "true", "false")
 C_TYPES = {"int32_t": "i32", "uint8_t": "u8", "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "double": "f64",
            "size_t": "usize", "sotto_token": "sotto_token", "void": "c_void", "char": "u8"}
 ELEMENTS = {"sotto_text": "String", "sotto_token": "Token", "sotto_stage": "Stage", "uint32_t": "u32",
             "sotto_token_list": "Vec<Token>", "sotto_token_bias": "(Token, f32)",
             "sotto_sequence_bias": "(Vec<Token>, f32)"}
-# The conversion of lists of other structs to C's; lists of plain values are used in place.
+# Functions that convert lists of structs to C. Lists of plain values are used in place.
 CONVERSIONS = {"sotto_text": "texts", "sotto_token_list": "token_lists", "sotto_token_bias": "token_biases",
                "sotto_sequence_bias": "sequence_biases"}
-# The type that holds a callback, what its setter takes, and how that is held.
+# For each callback: the type that stores it, the argument of its setter, and the smart pointer in which it is stored.
 CALLBACKS = {
     "sotto_log_fn": ("LogFunction", "impl Fn(i32, &str) + Send + Sync + 'static", "Arc"),
     "sotto_logits_fn": ("LogitsFunction", "impl Fn(&mut [f32]) + Send + Sync + 'static", "Arc"),
@@ -24,7 +24,7 @@ CALLBACKS = {
     "sotto_step_fn": ("OnStep<'f>", "impl FnMut(u32, Token) -> ControlFlow<()> + 'f", "Box"),
     "sotto_draft_fn": ("DraftFunction", "impl FnMut(&[Token], &[f32], &mut [Token]) -> usize + Send + 'static", "Box"),
 }
-# The argument of a setter of an object, and the part of it that is kept.
+# For each object: its Rust type, the argument of its setter, and the expression that the setter stores.
 OBJECTS = {"sotto_vocabulary": ("Vocabulary", "&Vocabulary", "clone()"), "sotto_session": ("Session", "Session", "")}
 # The functions of sotto_executor, which have no types of their own in C.
 EXECUTOR = {
@@ -37,7 +37,7 @@ EXECUTOR = {
         ),
     >""",
 }
-# Structs whose callbacks may borrow, and those that cannot be shared between threads.
+# Structs whose callbacks may borrow from the caller, and structs that are Send but not Sync.
 BORROWING = {"sotto_search_params"}
 SEND_ONLY = {"sotto_speculation_params"}
 
@@ -72,7 +72,7 @@ def function_type(c_result, parameters):
 
 
 def signature(opening, parameters, closing, indent):
-    """Returns a list of parameters, wrapped as by rustfmt."""
+    """Returns a list of parameters, wrapped as rustfmt wraps it."""
     one = f"{indent}{opening}({', '.join(parameters)}){closing}"
     if len(one) <= 100:
         return [one]
@@ -204,7 +204,7 @@ def is_object(field):
 
 
 def held(field):
-    """Returns the field of a Rust struct that owns what the C struct only points to."""
+    """Returns the type of the Rust field that owns the data to which the C field points."""
     if field.kind == "array":
         return f"Vec<{ELEMENTS[field.type]}>"
     if field.kind == "struct":

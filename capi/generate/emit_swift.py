@@ -1,14 +1,14 @@
-"""Emits the generated files of the Swift binding: enumerations, parameters and information, with their conversions."""
+"""Emits the generated files of the Swift binding: enums, parameters and information, with conversions to and from C."""
 from bindings import MARK, counts_its_own, documentation, info_structs, params_structs, public_enums, visible, wrap
 from tables import Tables, snake_to_camel, snake_to_lower_camel
 
-# The names of NULL, 1 and 0 in the language.
+# Swift's words for NULL, 1 and 0 in documentation.
 WORDS_OF_C = ("nil", "true", "false")
 FOLDER = "platforms/swift/Sources/Sotto/Generated"
 NAMES = {"sotto_isa": "InstructionSet", "sotto_json_space": "JSONSpace"}  # in place of the name in C
 NUMBERS = {"int32_t": "Int32", "uint32_t": "UInt32", "uint64_t": "UInt64", "float": "Float", "double": "Double",
            "sotto_token": "Token"}
-# Element of C: element of Swift, and the arena's function that copies an array of them.
+# C element type: Swift element type, and the method of the arena that copies an array of them.
 ELEMENTS = {"sotto_text": ("String", "texts"), "sotto_token": ("Token", "tokens"), "uint32_t": ("UInt32", ""),
             "sotto_stage": ("Stage", "stages"), "sotto_token_list": ("[Token]", "tokenLists"),
             "sotto_token_bias": ("TokenBias", "tokenBiases"), "sotto_sequence_bias": ("SequenceBias", "sequenceBiases")}

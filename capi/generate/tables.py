@@ -14,7 +14,8 @@ import tomllib
 NUMBERS = {"float": 4, "double": 8, "int32_t": 4, "uint32_t": 4, "uint64_t": 8, "uint8_t": 1, "char": 1, "size_t": None,
            "sotto_token": 4}
 FLOATS = {"float", "double"}
-# A space at which no line may be broken, until the text is written. A line that begins with "1." would be a list in Markdown.
+# A space at which lines are not broken; it becomes a plain space when the text is written. It keeps "1." from the start
+# of a line, where Markdown would take it for a list item.
 HARD_SPACE = "\u00a0"
 LARGEST = {"UINT32_MAX": 2**32 - 1, "UINT64_MAX": 2**64 - 1}
 # The use of a struct. params: the caller fills it in after _params_init. input: the caller fills it in. output: the library
@@ -24,7 +25,7 @@ STRUCT_KINDS = {"params", "input", "output", "result", "value"}
 WITH_STRUCT_SIZE = {"params", "input", "output"}
 FIELD_COLUMNS = {"type", "default", "range", "special", "off", "choices", "doc", "section", "count", "limit", "user_data",
                  "large", "needs", "excludes", "cli"}
-# Of fields with the type "recommended": the names of the parameter in the files of a checkpoint format.
+# Columns of fields with the type "recommended". transformers and gguf name the parameter in checkpoint files.
 RECOMMENDED_COLUMNS = {"type", "doc", "transformers", "gguf"}
 
 
@@ -68,7 +69,7 @@ class Range:
         return not isinstance(self.low, str) and not isinstance(self.high, str)
 
     def __contains__(self, value) -> bool:
-        """Returns whether a value is in the range. Ends that are not constant do not restrict it."""
+        """Returns whether a value is in the range. Ends that are not constant are not checked."""
         if isinstance(self.low, (int, float)) and (value < self.low or (self.low_open and value == self.low)):
             return False
         return not (isinstance(self.high, (int, float)) and (value > self.high or (self.high_open and value == self.high)))
@@ -96,7 +97,7 @@ def parse_end(text: str) -> int | float | str | None:
 
 @dataclasses.dataclass(frozen=True)
 class Special:
-    """A value with a meaning of its own, inside or outside of the range."""
+    """A value with a special meaning, inside or outside the range."""
     text: str  # the value as written in C: "-1", "UINT32_MAX"
     value: int
     meaning: str
@@ -129,14 +130,14 @@ class Enum:
     name: str  # sotto_stage
     header: str  # sotto_sampler.h
     prefix: str  # SOTTO_STAGE_
-    flags: bool  # the values are bits, for which C has no type
+    flags: bool  # the values are bits of a uint32_t
     doc: str
     values: list[EnumValue]
     columns: dict
 
     @property
     def camel(self) -> str:
-        """The name without the prefix of C: Stage."""
+        """The name without the C prefix: Stage."""
         return snake_to_camel(self.name.removeprefix("sotto_"))
 
     def find(self, name: str) -> EnumValue:
@@ -163,13 +164,13 @@ class Field:
     range: Range | None = None
     special: list[Special] = dataclasses.field(default_factory=list)
     off: int | float | None = None  # the value that disables the parameter
-    large: int | None = None  # of a capacity: a value that suffices in hard cases
+    large: int | None = None  # of a capacity: a value that suffices even for hard inputs
     choices: list = dataclasses.field(default_factory=list)  # if not empty, the only allowed values: EnumValues or numbers
     section: str = ""  # heading for this field and those after it
     count: str = ""  # for an array, the field with the number of elements
     limit: int | None = None  # for an array, the maximum number of elements
     counts: list[str] = dataclasses.field(default_factory=list)  # for a count, its arrays
-    user_data: str = ""  # for a callback, the field that is passed to it
+    user_data: str = ""  # for a callback, the field whose value it receives
     needs: list[str] = dataclasses.field(default_factory=list)  # one of these must be on
     excludes: list[str] = dataclasses.field(default_factory=list)
     cli: dict = dataclasses.field(default_factory=dict)  # columns of the command line
@@ -274,7 +275,7 @@ class Struct:
 
     @property
     def camel(self) -> str:
-        """The name without the prefix of C: SamplerParams."""
+        """The name without the C prefix: SamplerParams."""
         return snake_to_camel(self.name.removeprefix("sotto_"))
 
     @property

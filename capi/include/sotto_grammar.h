@@ -67,8 +67,10 @@ enum {
   /* GBNF, the grammar notation of llama.cpp. Ranges (<[1-9]>) and complements (!<[5]>) of tokens do
    * not contain end tokens. */
   SOTTO_GRAMMAR_GBNF = 0,
-  /* JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated
-   * into an exact grammar is rejected, and the message names the keyword and its JSON pointer. */
+  /* JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three
+   * cases, which capi/README.md lists, it excludes some valid values. A schema that cannot be
+   * translated is rejected, and the message names the keyword and its JSON pointer. Keywords that
+   * the draft does not define are ignored with a warning. */
   SOTTO_GRAMMAR_JSON_SCHEMA = 1,
   /* A regular expression that the whole text must match. Look-ahead is supported after a leading ^;
    * other look-around and back-references are not. */
@@ -120,8 +122,9 @@ typedef struct sotto_grammar_params {
   /* Strings that activate the grammar. */
   const sotto_text* triggers;
   size_t trigger_count;
-  /* Tokens that activate the grammar. A token that has text cannot be combined with `triggers`,
-   * because unconstrained text is then matched by tokens instead of bytes. */
+  /* Tokens that activate the grammar. Only tokens without text can be combined with `triggers`:
+   * with a trigger token that has text, unconstrained text is matched token by token instead of
+   * byte by byte. */
   const sotto_token* trigger_tokens;
   size_t trigger_token_count;
 
@@ -149,11 +152,11 @@ typedef struct sotto_grammar_params {
   uint32_t schema_draft;
   /* If true, "format" is enforced, for the formats that the standard defines. Default: 1. */
   uint32_t assert_formats;
-  /* If true, an object with "properties" may contain only those properties, and an array with a
-   * tuple only the tuple, unless the schema says otherwise. Default: 0. */
+  /* If true, objects with "properties" have no other properties, and arrays with a tuple have no
+   * further items, unless the schema says otherwise. Default: 0. */
   uint32_t forbid_additional;
-  /* If true, property names that the schema does not list count towards minProperties. The grammar
-   * cannot prevent such a name from occurring twice. Default: 0. */
+  /* If true, property names that the schema does not list count towards minProperties, although the
+   * grammar cannot prevent such a name from occurring twice. Default: 0. */
   uint32_t assume_distinct_names;
   /* If true, the members of an object may come in any order. Objects with more than 64 names in the
    * schema, and those whose members are counted, keep the order of the schema. Default: 0. */
@@ -277,7 +280,7 @@ SOTTO_API sotto_status sotto_matcher_borrow_mask(sotto_matcher* matcher, uint32_
  * (the mask does not allow the token), GRAMMAR_TOO_LARGE. */
 SOTTO_API sotto_status sotto_matcher_accept_token(sotto_matcher* matcher, uint32_t sequence, sotto_token token);
 /* Appends text to a sequence. It may begin and end inside a token or a character. Errors, after
- * which the sequence is unchanged: INVALID_ARGUMENT (the grammar does not allow the text),
+ * which the sequence is unchanged: INVALID_ARGUMENT (the grammar rejects the text),
  * GRAMMAR_TOO_LARGE. */
 SOTTO_API sotto_status sotto_matcher_accept_text(sotto_matcher* matcher, uint32_t sequence, const char* text,
                                                  size_t text_size);
@@ -296,9 +299,9 @@ SOTTO_API sotto_status sotto_matcher_rewind(sotto_matcher* matcher, uint64_t cou
 /* Makes sequence `to` a copy of sequence `from`, in constant time. */
 SOTTO_API sotto_status sotto_matcher_fork(sotto_matcher* matcher, uint32_t from, uint32_t to);
 
-/* Writes the text that must come next: bytes, as long as exactly one byte is possible and the text
- * may not end. `*size` receives the number of bytes written, which is at most `capacity`. Errors:
- * GRAMMAR_TOO_LARGE. */
+/* Writes the text that must come next: bytes, up to the point where the text may end or several
+ * bytes are possible. `*size` receives the number of bytes written, which is at most `capacity`.
+ * Errors: GRAMMAR_TOO_LARGE. */
 SOTTO_API sotto_status sotto_matcher_forced_text(sotto_matcher* matcher, uint32_t sequence, char* text, size_t capacity,
                                                  size_t* size);
 
@@ -306,20 +309,24 @@ SOTTO_API sotto_status sotto_matcher_forced_text(sotto_matcher* matcher, uint32_
 SOTTO_API sotto_status sotto_matcher_get_info(const sotto_matcher* matcher, uint32_t sequence,
                                               sotto_matcher_info* info);
 
-/* Constrains the text that the session generates from here on to continue the matcher's sequence 0,
- * in every mode of sampling and search. The mask applies before all stages of the sampler. The
- * end-of-text token is allowed where the grammar allows the text to end, and generation ends with
- * SOTTO_STOP_GRAMMAR when nothing can follow. Bytes that token healing hides do not count as text.
- * NULL removes the matcher. To constrain another answer, reset the matcher and set it again. The
- * matcher must outlive this use and must not be called in the meantime. Searches use its other
- * sequences. The matcher follows the session's rewinds, up to rollback_count tokens at once or back
- * to the place where it was set; sotto_session_rewind returns INVALID_STATE for others. Because
- * saved states do not contain the matcher, sotto_session_reset, sotto_session_restore and a fork
- * into this session also return it to that place. If sotto_session_next returns GRAMMAR_TOO_LARGE
- * or GRAMMAR_DEAD_END, nothing has changed, and generation can continue without a matcher. Errors:
- * INVALID_ARGUMENT (the vocabulary does not have the model's size, or the matcher has too few
- * sequences for the session's searches), INVALID_STATE (tokens that are buffered for banned strings
- * cannot be rolled back). */
+/* Constrains the text that the session generates from here on: it continues the matcher's sequence
+ * 0. The constraint holds in every mode of sampling and search; searches use the other sequences.
+ * The mask applies before all stages of the sampler. The end-of-text token is allowed where the
+ * grammar allows the text to end, and generation ends with SOTTO_STOP_GRAMMAR when nothing can
+ * follow. Bytes that token healing hides do not count as text.
+ *
+ * The matcher must stay open while it is set, and must not be called. NULL removes it. To constrain
+ * another answer, reset the matcher and set it again.
+ *
+ * Rewinds of the session also rewind the matcher, by at most rollback_count tokens at once or to
+ * the place where it was set; otherwise sotto_session_rewind returns INVALID_STATE.
+ * sotto_session_reset, sotto_session_restore and a fork into this session return the matcher to
+ * that place, because saved states do not contain it.
+ *
+ * If sotto_session_next returns GRAMMAR_TOO_LARGE or GRAMMAR_DEAD_END, nothing has changed, and
+ * generation can continue without a matcher. Errors: INVALID_ARGUMENT (the vocabulary does not have
+ * the model's size, or the matcher has too few sequences for the session's searches), INVALID_STATE
+ * (tokens that are buffered for banned strings cannot be rolled back). */
 SOTTO_API sotto_status sotto_session_set_matcher(sotto_session* session, sotto_matcher* matcher, sotto_error* error);
 
 #ifdef __cplusplus

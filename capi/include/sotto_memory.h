@@ -27,9 +27,9 @@
 
 /* Memory of a session. The arguments are vocabulary, embedding, heads, layers, feed_forward,
  * context_tokens, batch_tokens (at most context_tokens) and sink_tokens. Write the actual values,
- * not 0 for a default: the default of context_tokens is the number of the model's positions, and
- * that of sink_tokens is 0 with SOTTO_OVERFLOW_STOP and otherwise the smaller of 4 and
- * context_tokens/4. All other parameters have their defaults. */
+ * not 0 for a default: context_tokens defaults to the number of positions of the model, and
+ * sink_tokens to 0 with SOTTO_OVERFLOW_STOP and otherwise to the smaller of 4 and context_tokens/4.
+ * The macro assumes the defaults of all other parameters. */
 #define SOTTO_SESSION_MEMORY_BYTES(...) SOTTO_PLAIN_SESSION_BYTES_(__VA_ARGS__)
 
 /* The same with four more arguments: sequence_count, sequence_tokens (128 for the default), features
@@ -37,8 +37,8 @@
  * b - 1 rows of logits more, and about 1.5 KB + 32 n bytes per sequence. */
 #define SOTTO_SEARCH_SESSION_MEMORY_BYTES(...) SOTTO_SEARCH_SESSION_BYTES_(__VA_ARGS__)
 
-/* The same with draft_tokens as one more argument. Each draft token needs a row of logits and one of
- * activations; all together need another 16 KB. */
+/* The same with draft_tokens as one more argument. Each draft token needs a row of logits and one
+ * of activations; the history of n-grams needs another 16 KB. */
 #define SOTTO_DRAFT_SESSION_MEMORY_BYTES(...) SOTTO_SESSION_BYTES_(__VA_ARGS__)
 
 /* ---- How the sizes are computed ---------------------------------------------------- */
@@ -71,8 +71,8 @@
 #define SOTTO_PACKED_EXTRA_ 16          /* bytes per output for scale, bias and sum */
 #define SOTTO_HEAD_MULTIPLE_ 16         /* elements of a head's key are padded to this */
 #define SOTTO_ACTIVATION_PADDING_ 128   /* bytes that kernels may read after the activations */
-#define SOTTO_CANDIDATE_BLOCK_ 128      /* logits that share a maximum */
-#define SOTTO_CANDIDATE_CHUNK_ 1024     /* logits that share a sum of weights */
+#define SOTTO_CANDIDATE_BLOCK_ 128      /* logits per block, of which the maximum is kept */
+#define SOTTO_CANDIDATE_CHUNK_ 1024     /* logits per chunk, of which the sum of weights is kept */
 #define SOTTO_CANDIDATE_BUCKETS_ 1024   /* buckets of the histogram that truncations use */
 #define SOTTO_MAX_PHRASES_ 32           /* phrases of a search */
 #define SOTTO_MAX_DOLA_LAYERS_ 10       /* layers that SOTTO_FEATURE_DOLA compares */

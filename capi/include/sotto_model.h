@@ -55,8 +55,8 @@ typedef struct sotto_model_params {
    * as AVX512, AVX512VNNI and AVX512AMX do; otherwise opening a model fails with INVALID_STATE.
    * REFERENCE can be combined with every set. Default: AUTO. */
   sotto_isa isa;
-  /* If true, the checksums of the tensors are verified, otherwise only the structure of the file.
-   * Default: 1. */
+  /* If true, the structure of the file and the checksums of the tensors are verified, otherwise
+   * only the structure. Default: 1. */
   uint32_t verify_checksums;
   /* If true, weights that the file contains in packed form for this CPU are copied into the model's
    * memory, for example into huge pages. After each chunk, `release` is called. Default: 0. */
@@ -106,11 +106,12 @@ typedef struct sotto_model_info {
   uint32_t layer_weight_bits;
   /* Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4. */
   uint32_t head_weight_bits;
-  /* True if all weights are read directly from the file, in which 8-bit weights are packed for this
-   * CPU. False with copy_weights. */
+  /* True if all weights are read directly from the file, so that none were packed or copied into
+   * memory. */
   uint32_t packed_in_place;
-  /* The sampler's temperature with model_defaults. This and the next fields are fields of
-   * sotto_sampler_params: the values that the file recommends, or the sampler's own defaults. */
+  /* Temperature that sotto_sampler_params.model_defaults selects: the one that the file recommends,
+   * or else the sampler's default. The next fields give other parameters of the sampler in the same
+   * way. */
   float default_temperature;
   /* top_k with model_defaults. */
   uint32_t default_top_k;
@@ -182,7 +183,7 @@ enum {
 
 /* Flags of sotto_token_flags. */
 enum {
-  /* Literal text that is found before the rest of a text is tokenized. */
+  /* An added token. Its text is found before the rest of a text is tokenized. */
   SOTTO_TOKEN_ADDED = 1,
   /* A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL. */
   SOTTO_TOKEN_SPECIAL = 2,
@@ -192,28 +193,28 @@ enum {
   SOTTO_TOKEN_END_OF_TEXT = 8
 };
 
-/* Encodes UTF-8 text with the model's tokenizer. `*count` receives the number of tokens written.
- * With SOTTO_BUFFER_TOO_SMALL, it receives a sufficient capacity. For byte-level BPE that is at
- * most one token per byte, or two for the rare vocabulary that puts a space before the text. The
- * capacity exceeds the final count only if the text has words of more than 256 bytes, or is
- * normalized and longer than 1024 bytes, because the encoding then works in the buffer. `tokens`
- * may be NULL when `capacity` is 0. The time is nearly linear in text_size. Errors: TEXT_INVALID
- * (error->offset is the invalid byte), TOKENIZER_MISSING, BUFFER_TOO_SMALL, INVALID_ARGUMENT
- * (invalid flags, or text that the vocabulary cannot spell, at error->offset). */
+/* Encodes UTF-8 text with the model's tokenizer. `*count` receives the number of tokens written, or
+ * with SOTTO_BUFFER_TOO_SMALL a capacity that suffices: for byte-level BPE at most text_size, or
+ * twice that for the rare vocabulary that puts a space before the text. The capacity can exceed the
+ * final count if the text has words of more than 256 bytes, or is longer than 1024 bytes and is
+ * normalized, because these are encoded inside the buffer. `tokens` may be NULL when `capacity` is
+ * 0. The time is nearly linear in text_size. Errors: TEXT_INVALID (error->offset is the invalid
+ * byte), TOKENIZER_MISSING, BUFFER_TOO_SMALL, INVALID_ARGUMENT (invalid flags, or text that the
+ * vocabulary cannot spell, at error->offset). */
 SOTTO_API sotto_status sotto_tokenize(const sotto_model* model, const char* text, size_t text_size, uint32_t flags,
                                       sotto_token* tokens, size_t capacity, size_t* count, sotto_error* error);
 
-/* Returns the bytes of one token, which belong to the model. They may begin or end inside a
+/* Returns the bytes of one token. They belong to the model. They may begin or end inside a
  * character. Errors: INVALID_ARGUMENT (no such token), TOKENIZER_MISSING. */
 SOTTO_API sotto_status sotto_token_bytes(const sotto_model* model, sotto_token token, const char** bytes, size_t* size);
 
 /* Writes the SOTTO_TOKEN_ flags of one token. Errors: INVALID_ARGUMENT (no such token). */
 SOTTO_API sotto_status sotto_token_flags(const sotto_model* model, sotto_token token, uint32_t* flags);
 
-/* Decodes tokens: writes their bytes one after the other. With byte-level BPE that is exactly the
- * text that was encoded; other tokenizers put spaces before words or normalize the text. `*size`
- * receives the number of bytes needed, even with SOTTO_BUFFER_TOO_SMALL. `bytes` may be NULL when
- * `capacity` is 0. */
+/* Decodes tokens: writes their bytes one after the other. Byte-level BPE restores exactly the text
+ * that was encoded; other tokenizers may have put spaces before words or normalized the text.
+ * `*size` receives the number of bytes needed, even with SOTTO_BUFFER_TOO_SMALL. `bytes` may be
+ * NULL when `capacity` is 0. */
 SOTTO_API sotto_status sotto_detokenize(const sotto_model* model, const sotto_token* tokens, size_t count, char* bytes,
                                         size_t capacity, size_t* size);
 

@@ -149,9 +149,10 @@ typedef void (*sotto_logits_fn)(void* user_data, float* logits, size_t count);
 /* ---- Watermarks ------------------------------------------------------------ */
 
 /* Kinds of watermarks. A watermark is a statistical pattern in generated text that
- * sotto_watermark_detect recognizes. TOURNAMENT and GUMBEL replace the selection, which must be
- * MULTINOMIAL with a temperature above 0, and of all searches only SOTTO_SEARCH_SAMPLE supports
- * them. Averaged over all keys, they do not change the distribution of a token. */
+ * sotto_watermark_detect recognizes. LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and
+ * GUMBEL replace the selection and, averaged over all keys, leave the distribution of a token
+ * unchanged. They require the selection MULTINOMIAL and a temperature above 0, and
+ * SOTTO_SEARCH_SAMPLE is the only search that supports them. */
 typedef int32_t sotto_watermark_scheme;
 enum {
   /* No watermark. */
@@ -247,13 +248,13 @@ typedef struct sotto_sampler_params {
   /* Penalty r of the tokens in the window: l becomes l/r if l > 0, and l*r otherwise (Keskar et al.
    * 2019). Default: 1 (off). Range: greater than 0 and at most 100. */
   float repetition_penalty;
-  /* Number of recent tokens to which the repetition, frequency and presence penalties apply.
+  /* Number of recent tokens that the repetition, frequency and presence penalties consider.
    * Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0
    * disables it. */
   uint32_t repetition_window;
-  /* If true, the parameters that a model file can recommend (default_temperature and the fields
-   * after it in sotto_model_info) take the recommended values where they have their defaults. A
-   * sampler of its own then needs a model. Default: 0. */
+  /* If true, parameters that have their default value take the value that the model file
+   * recommends, if any (default_temperature and the fields after it in sotto_model_info). A sampler
+   * without a session then needs a model. Default: 0. */
   uint32_t model_defaults;
   /* Seed of the random numbers. Default: 0. */
   uint64_t seed;
@@ -300,8 +301,8 @@ typedef struct sotto_sampler_params {
   /* Length of the n-grams that must not occur twice in the text. Default: 0 (off). */
   uint32_t no_repeat_ngram;
   /* Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the
-   * guard measures. The more repetitive they are, the closer the penalty moves from
-   * repetition_penalty to guard_penalty. Default: 0 (off). Range: 0 to 256. */
+   * repetition guard measures. The more repetitive they are, the further it moves the penalty from
+   * repetition_penalty towards guard_penalty. Default: 0 (off). Range: 0 to 256. */
   uint32_t guard_window;
   /* Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1
    * to 100. */
@@ -386,7 +387,7 @@ typedef struct sotto_sampler_params {
   uint32_t end_decay_start;
   /* Factor f of the end decay. Default: 1 (off). Range: 0 to 10. */
   float end_decay_factor;
-  /* Token that is generated as the last one before the limit max_tokens. Default: -1 (none). */
+  /* Token that is forced as the last one when the limit max_tokens is reached. Default: -1 (none). */
   sotto_token forced_last_token;
   /* Biases of single tokens. */
   const sotto_token_bias* logit_bias;
@@ -420,9 +421,9 @@ typedef struct sotto_sampler_params {
 
   /* ---- Layers (before the chain; the session needs SOTTO_FEATURE_DOLA) ---- */
 
-  /* Layers with which the last layer is contrasted. Default: OFF. */
+  /* Layers with which DoLa contrasts the last layer. Default: OFF. */
   sotto_dola dola;
-  /* Removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1.
+  /* DoLa removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1.
    * Range: 0 to 1. */
   float dola_relative_top;
 
@@ -450,7 +451,7 @@ typedef struct sotto_sampler sotto_sampler;
 /* Input of a sampler for one token. */
 typedef struct sotto_sampler_input {
   uint32_t struct_size;
-  /* Number of the stream of random numbers to draw from. */
+  /* Index of the random number stream to draw from. */
   uint32_t sequence;
   /* Logits of all tokens. They are not changed. */
   const float* logits;

@@ -1,10 +1,11 @@
 /* sotto_search.h - searches, which generate several continuations of one prompt at once: beam
  * search and its variants, parallel samples with reranking, contrastive search.
  *
- * All sequences share the keys and values of the prompt, and each adds at most sequence_tokens of
- * its own. For b sequences of n tokens, a session needs about b n / context_tokens times its
- * kv_bytes and b vocabulary_size floats in addition. Each step evaluates all sequences in one
- * batch. A search does not change the session's stream. To continue with a sequence, prefill it.
+ * All sequences share the keys and values of the prompt, and each step evaluates all sequences in
+ * one batch. Sequences are limited to sequence_tokens tokens. For b sequences of n tokens, a
+ * session needs additional memory: about b n / context_tokens times its kv_bytes, and b
+ * vocabulary_size floats. A search does not change the session's stream. To continue with a
+ * sequence that it found, prefill its tokens.
  */
 /* The enums and structs below are generated from capi/params/search.toml: edit that file. */
 #ifndef SOTTO_SEARCH_H

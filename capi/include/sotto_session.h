@@ -39,9 +39,9 @@ typedef struct sotto_executor {
   uint32_t reserved;
   /* Returns the number of tasks that can run at the same time, in addition to the caller. */
   int32_t (*num_threads)(void* executor_context);
-  /* Runs task(context) once, on another thread. It is called by the thread that uses the session. A
-   * task that starts late or runs on the calling thread only costs time. sotto_session_deinit waits
-   * until all tasks have run. */
+  /* Runs task(context) once, on another thread. The thread that uses the session calls it. If a
+   * task starts late or runs on the calling thread, the result is the same, only later.
+   * sotto_session_deinit waits until all tasks have run. */
   void (*schedule)(void* executor_context, void* context, void (*task)(void* context));
   /* Passed to both functions. */
   void* executor_context;
@@ -169,7 +169,7 @@ typedef struct sotto_piece {
   /* The bytes of the token as the vocabulary defines them. */
   const char* bytes;
   size_t byte_count;
-  /* Time between the start of the call that decoded this token and the end of its decoding. */
+  /* Nanoseconds from the start of the call that decoded this token until it was decoded. */
   uint64_t elapsed_ns;
 } sotto_piece;
 
@@ -203,19 +203,20 @@ SOTTO_API void sotto_session_reset(sotto_session* session);
  * context). */
 SOTTO_API sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens, size_t count);
 
-/* Begins an empty stream with `count` rows of embedding_size floats in the place of the embeddings
- * of tokens, for models whose input is not only text (a condition, an image, a voice). The model
- * adds the embeddings of the positions. Rows count as tokens, but the sampler, the matchers and
- * token healing do not see them, the stream can be rewound to its first token after them or to 0,
- * and it cannot be saved. On SOTTO_STOP_CANCELLED the stream is empty. Errors, after which nothing
- * was evaluated: INVALID_ARGUMENT (no rows, or a number that is not finite), INVALID_STATE (a
- * stream that is not empty, or an overflow mode other than STOP), PROMPT_TOO_LONG. */
+/* Begins an empty stream with `count` rows of embedding_size floats instead of tokens, for models
+ * whose input is not only text but, for example, an image or a voice. A row replaces the embedding
+ * of a token; the model adds the embedding of the position. Rows count as tokens, but the sampler,
+ * the matchers and token healing do not see them. Such a stream cannot be saved, and it can be
+ * rewound only to 0 or to a length that includes a token after the rows. On SOTTO_STOP_CANCELLED
+ * the stream is empty. Errors, after which nothing was evaluated: INVALID_ARGUMENT (no rows, or a
+ * number that is not finite), INVALID_STATE (a stream that is not empty, or an overflow mode other
+ * than STOP), PROMPT_TOO_LONG. */
 SOTTO_API sotto_status sotto_session_prefill_embeddings(sotto_session* session, const float* embeddings, size_t count);
 
 /* Generates one token, sets `*piece` and returns SOTTO_OK. When generation ends, it returns the
  * reason instead, and `*piece` has the token -1 and the text that was withheld. An end-of-text or
- * stop token does not become part of the stream. Errors: INVALID_STATE (nothing was prefilled,
- * or the text of the grammar was already complete at the last prefill). */
+ * stop token does not become part of the stream. Errors: INVALID_STATE (nothing was prefilled, or
+ * the grammar's text was already complete at the last prefill). */
 SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece);
 
 /* Limits the number of tokens that sotto_session_next generates from now on (0: none; SIZE_MAX: no
@@ -242,13 +243,13 @@ SOTTO_API sotto_status sotto_session_logits(sotto_session* session, const float*
 /* Truncates the stream to its first `token_count` tokens, as if the others had never been
  * evaluated. The sampler's random numbers are rolled back too. The call takes constant time; the
  * last remaining token is evaluated again when logits are needed. Errors: INVALID_ARGUMENT
- * (token_count exceeds the length of the stream), INVALID_STATE (the ring has since overwritten
- * slots to which these tokens attend, or has been re-anchored). */
+ * (token_count exceeds the length of the stream), INVALID_STATE (the remaining tokens attend to
+ * slots that the ring has since overwritten, or the ring has been re-anchored). */
 SOTTO_API sotto_status sotto_session_rewind(sotto_session* session, uint64_t token_count);
 
-/* Writes to *error why the last call with this session failed, for functions that have no `error`
- * parameter. The message says, for example, how many tokens do not fit. The status is SOTTO_OK if
- * the call did not fail. */
+/* Writes the reason of the last failure to *error, for functions of the session that have no
+ * `error` parameter. The message gives details, for example how many tokens do not fit. The status
+ * is SOTTO_OK if the last call did not fail. */
 SOTTO_API sotto_status sotto_session_get_error(const sotto_session* session, sotto_error* error);
 
 /* Makes the running call, or the next one if none is running, stop with SOTTO_STOP_CANCELLED. It
@@ -389,11 +390,11 @@ typedef struct sotto_guide_params {
 
 SOTTO_API void sotto_guide_params_init(sotto_guide_params* params, size_t params_size);
 
-/* Sets or removes the guide. From now on, the guide follows each token that this session generates
- * or rolls back. It must outlive this use, must run on the same thread, and must not be used for
- * anything else in the meantime. A NULL `guide` ends the guidance. The session needs
- * SOTTO_FEATURE_GUIDE, and it cannot be searched while it has a guide. Errors: INVALID_ARGUMENT
- * naming the parameter or the vocabularies, INVALID_STATE. */
+/* Sets or removes the guide. From now on, the guide appends each token that this session generates,
+ * and rolls back with it. Until it is removed, the guide must stay open, must run on the same
+ * thread, and must not be used for anything else. A NULL `guide` removes it. The session needs
+ * SOTTO_FEATURE_GUIDE, and it cannot search while it has a guide. Errors: INVALID_ARGUMENT naming
+ * the parameter or the vocabularies, INVALID_STATE. */
 SOTTO_API sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guide,
                                                const sotto_guide_params* params, sotto_error* error);
 

@@ -92,8 +92,10 @@ const (
 	// GBNF, the grammar notation of llama.cpp. Ranges (<[1-9]>) and complements (!<[5]>) of tokens do not contain end
 	// tokens.
 	LanguageGBNF GrammarLanguage = 0
-	// JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated into an exact
-	// grammar is rejected, and the message names the keyword and its JSON pointer.
+	// JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three cases, which
+	// capi/README.md lists, it excludes some valid values. A schema that cannot be translated is rejected, and the
+	// message names the keyword and its JSON pointer. Keywords that the draft does not define are ignored with a
+	// warning.
 	LanguageJSONSchema GrammarLanguage = 1
 	// A regular expression that the whole text must match. Look-ahead is supported after a leading ^; other look-around
 	// and back-references are not.
@@ -167,7 +169,7 @@ const (
 type TokenFlag uint32
 
 const (
-	// Literal text that is found before the rest of a text is tokenized.
+	// An added token. Its text is found before the rest of a text is tokenized.
 	TokenAdded TokenFlag = 1
 	// A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL.
 	TokenSpecial TokenFlag = 2
@@ -278,9 +280,9 @@ const (
 )
 
 // WatermarkScheme: kinds of watermarks. A watermark is a statistical pattern in generated text that
-// sotto_watermark_detect recognizes. TOURNAMENT and GUMBEL replace the selection, which must be MULTINOMIAL with a
-// temperature above 0, and of all searches only SOTTO_SEARCH_SAMPLE supports them. Averaged over all keys, they do not
-// change the distribution of a token.
+// sotto_watermark_detect recognizes. LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and GUMBEL replace the
+// selection and, averaged over all keys, leave the distribution of a token unchanged. They require the selection
+// MULTINOMIAL and a temperature above 0, and SOTTO_SEARCH_SAMPLE is the only search that supports them.
 type WatermarkScheme int32
 
 const (

@@ -58,11 +58,10 @@ type ModelInfo struct {
 	LayerWeightBits uint32
 	// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
 	HeadWeightBits uint32
-	// True if all weights are read directly from the file, in which 8-bit weights are packed for this CPU. False with
-	// copy_weights.
+	// True if all weights are read directly from the file, so that none were packed or copied into memory.
 	PackedInPlace bool
-	// The sampler's temperature with model_defaults. This and the next fields are fields of sotto_sampler_params: the
-	// values that the file recommends, or the sampler's own defaults.
+	// Temperature that sotto_sampler_params.model_defaults selects: the one that the file recommends, or else the
+	// sampler's default. The next fields give other parameters of the sampler in the same way.
 	DefaultTemperature float32
 	// top_k with model_defaults.
 	DefaultTopK uint32

@@ -37,8 +37,8 @@ class GrammarParams:
     triggers: Sequence[Text] | None = None
     """Strings that activate the grammar."""
     trigger_tokens: Sequence[int] | None = None
-    """Tokens that activate the grammar. A token that has text cannot be combined with `triggers`, because unconstrained
-    text is then matched by tokens instead of bytes."""
+    """Tokens that activate the grammar. Only tokens without text can be combined with `triggers`: with a trigger token
+    that has text, unconstrained text is matched token by token instead of byte by byte."""
     json_space: JsonSpace | None = None
     """White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white space.
     Default: ONE_SPACE."""
@@ -59,11 +59,11 @@ class GrammarParams:
     assert_formats: bool | None = None
     """If true, "format" is enforced, for the formats that the standard defines. Default: 1."""
     forbid_additional: bool | None = None
-    """If true, an object with "properties" may contain only those properties, and an array with a tuple only the tuple,
+    """If true, objects with "properties" have no other properties, and arrays with a tuple have no further items,
     unless the schema says otherwise. Default: 0."""
     assume_distinct_names: bool | None = None
-    """If true, property names that the schema does not list count towards minProperties. The grammar cannot prevent
-    such a name from occurring twice. Default: 0."""
+    """If true, property names that the schema does not list count towards minProperties, although the grammar cannot
+    prevent such a name from occurring twice. Default: 0."""
     any_order: bool | None = None
     """If true, the members of an object may come in any order. Objects with more than 64 names in the schema, and those
     whose members are counted, keep the order of the schema. Default: 0."""
@@ -114,7 +114,8 @@ class ModelParams:
     AVX512VNNI and AVX512AMX do; otherwise opening a model fails with INVALID_STATE. REFERENCE can be combined with
     every set. Default: AUTO."""
     verify_checksums: bool | None = None
-    """If true, the checksums of the tensors are verified, otherwise only the structure of the file. Default: 1."""
+    """If true, the structure of the file and the checksums of the tensors are verified, otherwise only the structure.
+    Default: 1."""
     copy_weights: bool | None = None
     """If true, weights that the file contains in packed form for this CPU are copied into the model's memory, for
     example into huge pages. After each chunk, `release` is called. Default: 0."""
@@ -159,12 +160,12 @@ class SamplerParams:
     """Penalty r of the tokens in the window: l becomes l/r if l > 0, and l*r otherwise (Keskar et al. 2019). Default:
     1 (off). Range: greater than 0 and at most 100."""
     repetition_window: int | None = None
-    """Number of recent tokens to which the repetition, frequency and presence penalties apply. Default: 64. UINT32_MAX
+    """Number of recent tokens that the repetition, frequency and presence penalties consider. Default: 64. UINT32_MAX
     means all that the session holds, at most context_tokens. 0 disables it."""
     model_defaults: bool | None = None
-    """If true, the parameters that a model file can recommend (default_temperature and the fields after it in
-    sotto_model_info) take the recommended values where they have their defaults. A sampler of its own then needs a
-    model. Default: 0."""
+    """If true, parameters that have their default value take the value that the model file recommends, if any
+    (default_temperature and the fields after it in sotto_model_info). A sampler without a session then needs a model.
+    Default: 0."""
     seed: int | None = None
     """Seed of the random numbers. Default: 0."""
     order: Order | None = None
@@ -200,9 +201,9 @@ class SamplerParams:
     no_repeat_ngram: int | None = None
     """Length of the n-grams that must not occur twice in the text. Default: 0 (off)."""
     guard_window: int | None = None
-    """Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the guard measures. The
-    more repetitive they are, the closer the penalty moves from repetition_penalty to guard_penalty. Default: 0 (off).
-    Range: 0 to 256."""
+    """Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the repetition guard
+    measures. The more repetitive they are, the further it moves the penalty from repetition_penalty towards
+    guard_penalty. Default: 0 (off). Range: 0 to 256."""
     guard_penalty: float | None = None
     """Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to 100."""
     temperature_range: float | None = None
@@ -268,7 +269,7 @@ class SamplerParams:
     end_decay_factor: float | None = None
     """Factor f of the end decay. Default: 1 (off). Range: 0 to 10."""
     forced_last_token: int | None = None
-    """Token that is generated as the last one before the limit max_tokens. Default: -1 (none)."""
+    """Token that is forced as the last one when the limit max_tokens is reached. Default: -1 (none)."""
     logit_bias: Sequence[tuple[int, float]] | None = None
     """Biases of single tokens."""
     sequence_bias: Sequence[tuple[Sequence[int], float]] | None = None
@@ -288,9 +289,9 @@ class SamplerParams:
     watermark: WatermarkParams | None = None
     """Watermark of the text, or None for none. The struct is copied."""
     dola: Dola | None = None
-    """Layers with which the last layer is contrasted. Default: OFF."""
+    """Layers with which DoLa contrasts the last layer. Default: OFF."""
     dola_relative_top: float | None = None
-    """Removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1. Range: 0 to 1."""
+    """DoLa removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1. Range: 0 to 1."""
     log_probabilities: bool | None = None
     """If true, the log probabilities in sotto_piece are computed. Default: 0."""
     alternative_count: int | None = None

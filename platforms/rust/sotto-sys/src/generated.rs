@@ -95,8 +95,10 @@ pub type sotto_grammar_language = i32;
 /// GBNF, the grammar notation of llama.cpp. Ranges (<\[1-9\]>) and complements (!<\[5\]>) of tokens
 /// do not contain end tokens.
 pub const SOTTO_GRAMMAR_GBNF: i32 = 0;
-/// JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated
-/// into an exact grammar is rejected, and the message names the keyword and its JSON pointer.
+/// JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three
+/// cases, which capi/README.md lists, it excludes some valid values. A schema that cannot be
+/// translated is rejected, and the message names the keyword and its JSON pointer. Keywords that
+/// the draft does not define are ignored with a warning.
 pub const SOTTO_GRAMMAR_JSON_SCHEMA: i32 = 1;
 /// A regular expression that the whole text must match. Look-ahead is supported after a leading ^;
 /// other look-around and back-references are not.
@@ -157,7 +159,7 @@ pub const SOTTO_MODEL_TEXT_LICENSE: i32 = 2;
 /// The Jinja template that makes a prompt of a conversation.
 pub const SOTTO_MODEL_TEXT_CHAT_TEMPLATE: i32 = 3;
 
-/// Literal text that is found before the rest of a text is tokenized.
+/// An added token. Its text is found before the rest of a text is tokenized.
 pub const SOTTO_TOKEN_ADDED: u32 = 1;
 /// A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL.
 pub const SOTTO_TOKEN_SPECIAL: u32 = 2;
@@ -265,9 +267,10 @@ pub const SOTTO_SELECT_MIROSTAT_V2: i32 = 4;
 pub const SOTTO_SELECT_ADAPTIVE_P: i32 = 5;
 
 /// Kinds of watermarks. A watermark is a statistical pattern in generated text that
-/// sotto_watermark_detect recognizes. TOURNAMENT and GUMBEL replace the selection, which must be
-/// MULTINOMIAL with a temperature above 0, and of all searches only SOTTO_SEARCH_SAMPLE supports
-/// them. Averaged over all keys, they do not change the distribution of a token.
+/// sotto_watermark_detect recognizes. LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and
+/// GUMBEL replace the selection and, averaged over all keys, leave the distribution of a token
+/// unchanged. They require the selection MULTINOMIAL and a temperature above 0, and
+/// SOTTO_SEARCH_SAMPLE is the only search that supports them.
 pub type sotto_watermark_scheme = i32;
 /// No watermark.
 pub const SOTTO_WATERMARK_NONE: i32 = 0;
@@ -515,8 +518,9 @@ pub struct sotto_grammar_params {
     /// Strings that activate the grammar.
     pub triggers: *const sotto_text,
     pub trigger_count: usize,
-    /// Tokens that activate the grammar. A token that has text cannot be combined with `triggers`,
-    /// because unconstrained text is then matched by tokens instead of bytes.
+    /// Tokens that activate the grammar. Only tokens without text can be combined with `triggers`:
+    /// with a trigger token that has text, unconstrained text is matched token by token instead of
+    /// byte by byte.
     pub trigger_tokens: *const sotto_token,
     pub trigger_token_count: usize,
     /// White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white
@@ -538,11 +542,11 @@ pub struct sotto_grammar_params {
     pub schema_draft: u32,
     /// If true, "format" is enforced, for the formats that the standard defines. Default: 1.
     pub assert_formats: u32,
-    /// If true, an object with "properties" may contain only those properties, and an array with a
-    /// tuple only the tuple, unless the schema says otherwise. Default: 0.
+    /// If true, objects with "properties" have no other properties, and arrays with a tuple have no
+    /// further items, unless the schema says otherwise. Default: 0.
     pub forbid_additional: u32,
-    /// If true, property names that the schema does not list count towards minProperties. The
-    /// grammar cannot prevent such a name from occurring twice. Default: 0.
+    /// If true, property names that the schema does not list count towards minProperties, although
+    /// the grammar cannot prevent such a name from occurring twice. Default: 0.
     pub assume_distinct_names: u32,
     /// If true, the members of an object may come in any order. Objects with more than 64 names in
     /// the schema, and those whose members are counted, keep the order of the schema. Default: 0.
@@ -610,8 +614,8 @@ pub struct sotto_model_params {
     /// weights, as AVX512, AVX512VNNI and AVX512AMX do; otherwise opening a model fails with
     /// INVALID_STATE. REFERENCE can be combined with every set. Default: AUTO.
     pub isa: sotto_isa,
-    /// If true, the checksums of the tensors are verified, otherwise only the structure of the
-    /// file. Default: 1.
+    /// If true, the structure of the file and the checksums of the tensors are verified, otherwise
+    /// only the structure. Default: 1.
     pub verify_checksums: u32,
     /// If true, weights that the file contains in packed form for this CPU are copied into the
     /// model's memory, for example into huge pages. After each chunk, `release` is called.
@@ -664,11 +668,12 @@ pub struct sotto_model_info {
     pub layer_weight_bits: u32,
     /// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
     pub head_weight_bits: u32,
-    /// True if all weights are read directly from the file, in which 8-bit weights are packed for
-    /// this CPU. False with copy_weights.
+    /// True if all weights are read directly from the file, so that none were packed or copied into
+    /// memory.
     pub packed_in_place: u32,
-    /// The sampler's temperature with model_defaults. This and the next fields are fields of
-    /// sotto_sampler_params: the values that the file recommends, or the sampler's own defaults.
+    /// Temperature that sotto_sampler_params.model_defaults selects: the one that the file
+    /// recommends, or else the sampler's default. The next fields give other parameters of the
+    /// sampler in the same way.
     pub default_temperature: f32,
     /// top_k with model_defaults.
     pub default_top_k: u32,
@@ -773,13 +778,13 @@ pub struct sotto_sampler_params {
     /// Penalty r of the tokens in the window: l becomes l/r if l > 0, and l*r otherwise (Keskar et
     /// al. 2019). Default: 1 (off). Range: greater than 0 and at most 100.
     pub repetition_penalty: f32,
-    /// Number of recent tokens to which the repetition, frequency and presence penalties apply.
+    /// Number of recent tokens that the repetition, frequency and presence penalties consider.
     /// Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0
     /// disables it.
     pub repetition_window: u32,
-    /// If true, the parameters that a model file can recommend (default_temperature and the fields
-    /// after it in sotto_model_info) take the recommended values where they have their defaults. A
-    /// sampler of its own then needs a model. Default: 0.
+    /// If true, parameters that have their default value take the value that the model file
+    /// recommends, if any (default_temperature and the fields after it in sotto_model_info). A
+    /// sampler without a session then needs a model. Default: 0.
     pub model_defaults: u32,
     /// Seed of the random numbers. Default: 0.
     pub seed: u64,
@@ -820,8 +825,8 @@ pub struct sotto_sampler_params {
     /// Length of the n-grams that must not occur twice in the text. Default: 0 (off).
     pub no_repeat_ngram: u32,
     /// Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the
-    /// guard measures. The more repetitive they are, the closer the penalty moves from
-    /// repetition_penalty to guard_penalty. Default: 0 (off). Range: 0 to 256.
+    /// repetition guard measures. The more repetitive they are, the further it moves the penalty
+    /// from repetition_penalty towards guard_penalty. Default: 0 (off). Range: 0 to 256.
     pub guard_window: u32,
     /// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1
     /// to 100.
@@ -895,7 +900,8 @@ pub struct sotto_sampler_params {
     pub end_decay_start: u32,
     /// Factor f of the end decay. Default: 1 (off). Range: 0 to 10.
     pub end_decay_factor: f32,
-    /// Token that is generated as the last one before the limit max_tokens. Default: -1 (none).
+    /// Token that is forced as the last one when the limit max_tokens is reached. Default:
+    /// -1 (none).
     pub forced_last_token: sotto_token,
     /// Biases of single tokens.
     pub logit_bias: *const sotto_token_bias,
@@ -923,10 +929,10 @@ pub struct sotto_sampler_params {
     pub logits_user_data: *mut c_void,
     /// Watermark of the text, or none for none. The struct is copied.
     pub watermark: *const sotto_watermark_params,
-    /// Layers with which the last layer is contrasted. Default: OFF.
+    /// Layers with which DoLa contrasts the last layer. Default: OFF.
     pub dola: sotto_dola,
-    /// Removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1.
-    /// Range: 0 to 1.
+    /// DoLa removes tokens whose p under the last layer is below this fraction of max p.
+    /// Default: 0.1. Range: 0 to 1.
     pub dola_relative_top: f32,
     /// If true, the log probabilities in sotto_piece are computed. Default: 0.
     pub log_probabilities: u32,
@@ -939,7 +945,7 @@ pub struct sotto_sampler_params {
 #[derive(Clone, Copy)]
 pub struct sotto_sampler_input {
     pub struct_size: u32,
-    /// Number of the stream of random numbers to draw from.
+    /// Index of the random number stream to draw from.
     pub sequence: u32,
     /// Logits of all tokens. They are not changed.
     pub logits: *const f32,
@@ -1034,8 +1040,8 @@ pub struct sotto_executor {
     pub reserved: u32,
     /// Returns the number of tasks that can run at the same time, in addition to the caller.
     pub num_threads: Option<unsafe extern "C" fn(executor_context: *mut c_void) -> i32>,
-    /// Runs task(context) once, on another thread. It is called by the thread that uses the
-    /// session. A task that starts late or runs on the calling thread only costs time.
+    /// Runs task(context) once, on another thread. The thread that uses the session calls it. If a
+    /// task starts late or runs on the calling thread, the result is the same, only later.
     /// sotto_session_deinit waits until all tasks have run.
     pub schedule: Option<
         unsafe extern "C" fn(
@@ -1171,7 +1177,7 @@ pub struct sotto_piece {
     /// The bytes of the token as the vocabulary defines them.
     pub bytes: *const u8,
     pub byte_count: usize,
-    /// Time between the start of the call that decoded this token and the end of its decoding.
+    /// Nanoseconds from the start of the call that decoded this token until it was decoded.
     pub elapsed_ns: u64,
 }
 

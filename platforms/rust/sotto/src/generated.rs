@@ -23,8 +23,10 @@ pub enum GrammarLanguage {
     /// GBNF, the grammar notation of llama.cpp. Ranges (<\[1-9\]>) and complements (!<\[5\]>) of
     /// tokens do not contain end tokens.
     Gbnf = sys::SOTTO_GRAMMAR_GBNF,
-    /// JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated
-    /// into an exact grammar is rejected, and the message names the keyword and its JSON pointer.
+    /// JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three
+    /// cases, which capi/README.md lists, it excludes some valid values. A schema that cannot be
+    /// translated is rejected, and the message names the keyword and its JSON pointer. Keywords
+    /// that the draft does not define are ignored with a warning.
     JsonSchema = sys::SOTTO_GRAMMAR_JSON_SCHEMA,
     /// A regular expression that the whole text must match. Look-ahead is supported after a leading
     /// ^; other look-around and back-references are not.
@@ -336,9 +338,10 @@ impl Selection {
 }
 
 /// Kinds of watermarks. A watermark is a statistical pattern in generated text that
-/// sotto_watermark_detect recognizes. TOURNAMENT and GUMBEL replace the selection, which must be
-/// MULTINOMIAL with a temperature above 0, and of all searches only SOTTO_SEARCH_SAMPLE supports
-/// them. Averaged over all keys, they do not change the distribution of a token.
+/// sotto_watermark_detect recognizes. LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and
+/// GUMBEL replace the selection and, averaged over all keys, leave the distribution of a token
+/// unchanged. They require the selection MULTINOMIAL and a temperature above 0, and
+/// SOTTO_SEARCH_SAMPLE is the only search that supports them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -794,11 +797,11 @@ impl GrammarParams {
         schema_draft: u32,
         /// If true, "format" is enforced, for the formats that the standard defines. Default: 1.
         assert_formats: bool,
-        /// If true, an object with "properties" may contain only those properties, and an array
-        /// with a tuple only the tuple, unless the schema says otherwise. Default: 0.
+        /// If true, objects with "properties" have no other properties, and arrays with a tuple
+        /// have no further items, unless the schema says otherwise. Default: 0.
         forbid_additional: bool,
-        /// If true, property names that the schema does not list count towards minProperties. The
-        /// grammar cannot prevent such a name from occurring twice. Default: 0.
+        /// If true, property names that the schema does not list count towards minProperties,
+        /// although the grammar cannot prevent such a name from occurring twice. Default: 0.
         assume_distinct_names: bool,
         /// If true, the members of an object may come in any order. Objects with more than 64 names
         /// in the schema, and those whose members are counted, keep the order of the schema.
@@ -838,8 +841,9 @@ impl GrammarParams {
         self
     }
 
-    /// Tokens that activate the grammar. A token that has text cannot be combined with `triggers`,
-    /// because unconstrained text is then matched by tokens instead of bytes.
+    /// Tokens that activate the grammar. Only tokens without text can be combined with `triggers`:
+    /// with a trigger token that has text, unconstrained text is matched token by token instead of
+    /// byte by byte.
     #[must_use]
     pub fn trigger_tokens(mut self, trigger_tokens: impl Into<Vec<Token>>) -> Self {
         self.trigger_tokens = Some(trigger_tokens.into());
@@ -934,8 +938,8 @@ impl ModelParams {
         /// weights, as AVX512, AVX512VNNI and AVX512AMX do; otherwise opening a model fails with
         /// INVALID_STATE. REFERENCE can be combined with every set. Default: AUTO.
         isa: Isa,
-        /// If true, the checksums of the tensors are verified, otherwise only the structure of the
-        /// file. Default: 1.
+        /// If true, the structure of the file and the checksums of the tensors are verified,
+        /// otherwise only the structure. Default: 1.
         verify_checksums: bool,
         /// If true, weights that the file contains in packed form for this CPU are copied into the
         /// model's memory, for example into huge pages. After each chunk, `release` is called.
@@ -1042,13 +1046,13 @@ impl SamplerParams {
         /// Penalty r of the tokens in the window: l becomes l/r if l > 0, and l*r otherwise (Keskar
         /// et al. 2019). Default: 1 (off). Range: greater than 0 and at most 100.
         repetition_penalty: f32,
-        /// Number of recent tokens to which the repetition, frequency and presence penalties apply.
+        /// Number of recent tokens that the repetition, frequency and presence penalties consider.
         /// Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0
         /// disables it.
         repetition_window: u32,
-        /// If true, the parameters that a model file can recommend (default_temperature and the
-        /// fields after it in sotto_model_info) take the recommended values where they have their
-        /// defaults. A sampler of its own then needs a model. Default: 0.
+        /// If true, parameters that have their default value take the value that the model file
+        /// recommends, if any (default_temperature and the fields after it in sotto_model_info). A
+        /// sampler without a session then needs a model. Default: 0.
         model_defaults: bool,
         /// Seed of the random numbers. Default: 0.
         seed: u64,
@@ -1079,8 +1083,9 @@ impl SamplerParams {
         /// Length of the n-grams that must not occur twice in the text. Default: 0 (off).
         no_repeat_ngram: u32,
         /// Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params)
-        /// the guard measures. The more repetitive they are, the closer the penalty moves from
-        /// repetition_penalty to guard_penalty. Default: 0 (off). Range: 0 to 256.
+        /// the repetition guard measures. The more repetitive they are, the further it moves the
+        /// penalty from repetition_penalty towards guard_penalty. Default: 0 (off). Range: 0
+        /// to 256.
         guard_window: u32,
         /// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range:
         /// 1 to 100.
@@ -1156,11 +1161,12 @@ impl SamplerParams {
         end_decay_start: u32,
         /// Factor f of the end decay. Default: 1 (off). Range: 0 to 10.
         end_decay_factor: f32,
-        /// Token that is generated as the last one before the limit max_tokens. Default: -1 (none).
+        /// Token that is forced as the last one when the limit max_tokens is reached. Default:
+        /// -1 (none).
         forced_last_token: Token,
-        /// Layers with which the last layer is contrasted. Default: OFF.
+        /// Layers with which DoLa contrasts the last layer. Default: OFF.
         dola: Dola,
-        /// Removes tokens whose p under the last layer is below this fraction of max p.
+        /// DoLa removes tokens whose p under the last layer is below this fraction of max p.
         /// Default: 0.1. Range: 0 to 1.
         dola_relative_top: f32,
         /// If true, the log probabilities in sotto_piece are computed. Default: 0.
@@ -1681,11 +1687,12 @@ pub struct ModelInfo {
     pub layer_weight_bits: u32,
     /// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
     pub head_weight_bits: u32,
-    /// True if all weights are read directly from the file, in which 8-bit weights are packed for
-    /// this CPU. False with copy_weights.
+    /// True if all weights are read directly from the file, so that none were packed or copied into
+    /// memory.
     pub packed_in_place: bool,
-    /// The sampler's temperature with model_defaults. This and the next fields are fields of
-    /// sotto_sampler_params: the values that the file recommends, or the sampler's own defaults.
+    /// Temperature that sotto_sampler_params.model_defaults selects: the one that the file
+    /// recommends, or else the sampler's default. The next fields give other parameters of the
+    /// sampler in the same way.
     pub default_temperature: f32,
     /// top_k with model_defaults.
     pub default_top_k: u32,

@@ -52,11 +52,10 @@ public struct ModelInfo: Sendable {
   public let layerWeightBits: UInt32
   /// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
   public let headWeightBits: UInt32
-  /// True if all weights are read directly from the file, in which 8-bit weights are packed for this CPU. False with
-  /// copy_weights.
+  /// True if all weights are read directly from the file, so that none were packed or copied into memory.
   public let packedInPlace: Bool
-  /// The sampler's temperature with model_defaults. This and the next fields are fields of sotto_sampler_params: the
-  /// values that the file recommends, or the sampler's own defaults.
+  /// Temperature that sotto_sampler_params.model_defaults selects: the one that the file recommends, or else the
+  /// sampler's default. The next fields give other parameters of the sampler in the same way.
   public let defaultTemperature: Float
   /// top_k with model_defaults.
   public let defaultTopK: UInt32

@@ -9,8 +9,10 @@ public enum GrammarLanguage implements Constant {
      */
     GBNF(0),
     /**
-     * JSON Schema, drafts 7 and 2020-12. No keyword is ignored: a schema that cannot be translated into an exact
-     * grammar is rejected, and the message names the keyword and its JSON pointer.
+     * JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three cases, which
+     * capi/README.md lists, it excludes some valid values. A schema that cannot be translated is rejected, and the
+     * message names the keyword and its JSON pointer. Keywords that the draft does not define are ignored with a
+     * warning.
      */
     JSON_SCHEMA(1),
     /**

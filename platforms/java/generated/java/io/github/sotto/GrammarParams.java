@@ -17,8 +17,8 @@ public final class GrammarParams {
     /** Strings that activate the grammar. */
     public String[] triggers;
     /**
-     * Tokens that activate the grammar. A token that has text cannot be combined with `triggers`, because unconstrained
-     * text is then matched by tokens instead of bytes.
+     * Tokens that activate the grammar. Only tokens without text can be combined with `triggers`: with a trigger token
+     * that has text, unconstrained text is matched token by token instead of byte by byte.
      */
     public int[] triggerTokens;
     /**
@@ -49,13 +49,13 @@ public final class GrammarParams {
     /** If true, "format" is enforced, for the formats that the standard defines. Default: 1. */
     public boolean assertFormats;
     /**
-     * If true, an object with "properties" may contain only those properties, and an array with a tuple only the tuple,
+     * If true, objects with "properties" have no other properties, and arrays with a tuple have no further items,
      * unless the schema says otherwise. Default: 0.
      */
     public boolean forbidAdditional;
     /**
-     * If true, property names that the schema does not list count towards minProperties. The grammar cannot prevent
-     * such a name from occurring twice. Default: 0.
+     * If true, property names that the schema does not list count towards minProperties, although the grammar cannot
+     * prevent such a name from occurring twice. Default: 0.
      */
     public boolean assumeDistinctNames;
     /**

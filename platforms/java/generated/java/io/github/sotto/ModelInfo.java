@@ -38,14 +38,11 @@ public final class ModelInfo {
     public int layerWeightBits;
     /** Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4. */
     public int headWeightBits;
-    /**
-     * True if all weights are read directly from the file, in which 8-bit weights are packed for this CPU. False with
-     * copy_weights.
-     */
+    /** True if all weights are read directly from the file, so that none were packed or copied into memory. */
     public boolean packedInPlace;
     /**
-     * The sampler's temperature with model_defaults. This and the next fields are fields of sotto_sampler_params: the
-     * values that the file recommends, or the sampler's own defaults.
+     * Temperature that sotto_sampler_params.model_defaults selects: the one that the file recommends, or else the
+     * sampler's default. The next fields give other parameters of the sampler in the same way.
      */
     public float defaultTemperature;
     /** top_k with model_defaults. */

@@ -9,7 +9,10 @@ public final class ModelParams {
      * every set. Default: AUTO.
      */
     public Isa isa;
-    /** If true, the checksums of the tensors are verified, otherwise only the structure of the file. Default: 1. */
+    /**
+     * If true, the structure of the file and the checksums of the tensors are verified, otherwise only the structure.
+     * Default: 1.
+     */
     public boolean verifyChecksums;
     /**
      * If true, weights that the file contains in packed form for this CPU are copied into the model's memory, for

@@ -23,13 +23,13 @@ public final class SamplerParams {
      */
     public float repetitionPenalty;
     /**
-     * Number of recent tokens to which the repetition, frequency and presence penalties apply. Default: 64. UINT32_MAX
+     * Number of recent tokens that the repetition, frequency and presence penalties consider. Default: 64. UINT32_MAX
      * means all that the session holds, at most context_tokens. 0 disables it.
      */
     public int repetitionWindow;
     /**
-     * If true, the parameters that a model file can recommend (default_temperature and the fields after it in
-     * sotto_model_info) take the recommended values where they have their defaults. A sampler of its own then needs a
+     * If true, parameters that have their default value take the value that the model file recommends, if any
+     * (default_temperature and the fields after it in sotto_model_info). A sampler without a session then needs a
      * model. Default: 0.
      */
     public boolean modelDefaults;
@@ -76,9 +76,9 @@ public final class SamplerParams {
     /** Length of the n-grams that must not occur twice in the text. Default: 0 (off). */
     public int noRepeatNgram;
     /**
-     * Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the guard measures. The
-     * more repetitive they are, the closer the penalty moves from repetition_penalty to guard_penalty. Default:
-     * 0 (off). Range: 0 to 256.
+     * Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the repetition guard
+     * measures. The more repetitive they are, the further it moves the penalty from repetition_penalty towards
+     * guard_penalty. Default: 0 (off). Range: 0 to 256.
      */
     public int guardWindow;
     /** Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to 100. */
@@ -165,7 +165,7 @@ public final class SamplerParams {
     public int endDecayStart;
     /** Factor f of the end decay. Default: 1 (off). Range: 0 to 10. */
     public float endDecayFactor;
-    /** Token that is generated as the last one before the limit max_tokens. Default: -1 (none). */
+    /** Token that is forced as the last one when the limit max_tokens is reached. Default: -1 (none). */
     public int forcedLastToken;
     /** Biases of single tokens. */
     public TokenBias[] logitBias;
@@ -185,9 +185,11 @@ public final class SamplerParams {
     public Callbacks.Logits logitsCallback;
     /** Watermark of the text, or null for none. The struct is copied. */
     public WatermarkParams watermark;
-    /** Layers with which the last layer is contrasted. Default: OFF. */
+    /** Layers with which DoLa contrasts the last layer. Default: OFF. */
     public Dola dola;
-    /** Removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1. Range: 0 to 1. */
+    /**
+     * DoLa removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1. Range: 0 to 1.
+     */
     public float dolaRelativeTop;
     /** If true, the log probabilities in sotto_piece are computed. Default: 0. */
     public boolean logProbabilities;

@@ -3,9 +3,9 @@ package io.github.sotto;
 
 /**
  * Kinds of watermarks. A watermark is a statistical pattern in generated text that sotto_watermark_detect recognizes.
- * TOURNAMENT and GUMBEL replace the selection, which must be MULTINOMIAL with a temperature above 0, and of all
- * searches only SOTTO_SEARCH_SAMPLE supports them. Averaged over all keys, they do not change the distribution of a
- * token.
+ * LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and GUMBEL replace the selection and, averaged over all keys,
+ * leave the distribution of a token unchanged. They require the selection MULTINOMIAL and a temperature above 0, and
+ * SOTTO_SEARCH_SAMPLE is the only search that supports them.
  */
 public enum WatermarkScheme implements Constant {
     /** No watermark. */
