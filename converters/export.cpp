@@ -17,8 +17,8 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 using Shape = std::vector<uint64_t>;
 
-// Calls `visit(name, shape, values)` for all tensors of a model, in the same order each time. Without `with_values`,
-// `values` is empty.
+// Calls `visit(name, shape, values)` for each tensor of a model, always in the same order. `values` is empty unless
+// `with_values` is true, so that headers can be written before any weight is read.
 template <typename Visit>
 void visit_tensors(const Checkpoint& checkpoint, const TensorMapping& names, bool with_values, Visit visit) {
   const CheckpointInfo& info = checkpoint.info();
@@ -32,7 +32,7 @@ void visit_tensors(const Checkpoint& checkpoint, const TensorMapping& names, boo
     } else {
       visit(name + ".weight", Shape{outputs, inputs}, std::move(values.weights));
     }
-    if (with_values) values.bias.resize(outputs);  // no biases are zeros
+    if (with_values) values.bias.resize(outputs);  // an absent bias is zero
     visit(name + ".bias", Shape{outputs}, std::move(values.bias));
   };
   const auto norm = [&](const std::string& name, FloatNorm values) {
@@ -105,7 +105,7 @@ void check_tokenizer(const TokenizerView* tokenizer) {
   if (!is_gpt2) throw std::runtime_error("only tokenizers with byte-level BPE and GPT-2's pattern can be exported");
 }
 
-// Returns the name of a token in files: in GPT-2's alphabet of bytes for those that BPE makes, and the text of others.
+// Returns the name of a token in files: in GPT-2's byte alphabet for tokens that BPE produces, and otherwise its text.
 std::string name_of(const TokenizerView& tokenizer, uint32_t token) {
   const std::string text = text_of(tokenizer, token);
   return tokenizer.token_kinds[token] == TokenKind::kNormal ? name_of_bytes(text) : text;
@@ -191,7 +191,7 @@ void put_text(std::string& bytes, const std::string& text) {
   bytes += text;
 }
 
-// The named values of a file.
+// Collects the key-value pairs of a GGUF file.
 class GgufValues {
  public:
   void number(const char* key, uint32_t value) { put(start(key, 4), value); }

@@ -1,5 +1,5 @@
-// Writes a model in the formats of other programs. The weights of a .sotto file keep the values that quantization gave
-// them.
+// Writes a model in the formats of other programs. If the model comes from a .sotto file, the output contains its
+// quantized values.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace sotto {
 
-// The input of both functions, which throw std::runtime_error if the format cannot express the model.
+// Options of both functions. They throw std::runtime_error if the format cannot express the model.
 struct ExportOptions {
   const TokenizerView* tokenizer = nullptr;                       // null if there is none
   std::function<void(double fraction)> progress = [](double) {};  // may throw to stop
@@ -20,8 +20,8 @@ struct ExportOptions {
 void export_safetensors(const Checkpoint& checkpoint, const std::filesystem::path& directory,
                         const ExportOptions& options);
 
-// Writes a file that llama.cpp loads. Matrices are Q8_0, except for those with rows that are not blocks of 32, which
-// are float32, as are all other tensors.
+// Writes a file that llama.cpp loads. Matrices become Q8_0 if their rows consist of blocks of 32 numbers; all other
+// tensors become float32.
 void export_gguf(const Checkpoint& checkpoint, const std::filesystem::path& path, const ExportOptions& options);
 
 }  // namespace sotto

@@ -1,5 +1,5 @@
-// Input files read at any offset, JSON of untrusted files, and output files that appear under their name only when they
-// are complete. Errors are std::runtime_error and name the file.
+// Files of the converter: input that is read at any offset, JSON of untrusted files, and output that gets its name only
+// when it is complete. Errors are std::runtime_error and name the file.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,8 @@ class InputFile {
   uint64_t size_ = 0;
 };
 
-// Writes to a temporary name next to `path`. The destructor removes the file unless commit() has been called.
+// A file that is written under a temporary name next to `path` until commit(). The destructor removes an uncommitted
+// file.
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path path);

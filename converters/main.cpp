@@ -38,7 +38,7 @@ namespace {
 
 constexpr uint64_t kTextLimit = uint64_t{1} << 30;
 
-// The arguments.
+// The parsed command line.
 struct Arguments {
   std::filesystem::path checkpoint;  // empty with --synthetic
   std::string synthetic;             // name of the shape of a synthetic model
@@ -57,7 +57,7 @@ struct Arguments {
   WeightKind head = WeightKind::kInt8;
   std::string calibration = "outliers";  // "outliers", "model", "none", or a file of text
   std::string pack = "none";
-  std::string export_format;       // empty, "safetensors" or "gguf"
+  std::string export_format;       // "safetensors" or "gguf", or empty
   std::filesystem::path verified;  // the .sotto file to verify, or empty
   bool dry_run = false;
   bool force = false;
@@ -438,7 +438,7 @@ void export_model(const Arguments& arguments) {
   (arguments.export_format == "gguf" ? export_gguf : export_safetensors)(*checkpoint, arguments.output, options);
 }
 
-// Returns whether the file has the weights of the checkpoint.
+// Compares the file with the checkpoint and prints the result. Returns whether it was converted from these weights.
 bool verify_model(const Arguments& arguments) {
   const auto checkpoint = open_input(arguments);
   const Verification result =
@@ -447,7 +447,7 @@ bool verify_model(const Arguments& arguments) {
   return result.is_same();
 }
 
-// A way to quantize a model, and its name in tables.
+// A combination of width and calibration for --compare.
 struct Variant {
   std::string name;
   WeightKind layers;
@@ -486,7 +486,7 @@ void measure(const Arguments& arguments) {
   WriteOptions options;
   options.tokenizer = &*tokenizer;
   options.thread_count = std::max(1u, std::thread::hardware_concurrency());
-  std::map<std::string, std::vector<TokenWindow>> windows;  // by calibration
+  std::map<std::string, std::vector<TokenWindow>> windows;  // calibration text, by its --calibrate value
   std::vector<QuantizedFile> quantized;
   for (const Variant& variant : variants_to_measure(arguments)) {
     const auto [entry, is_new] = windows.try_emplace(variant.calibration);

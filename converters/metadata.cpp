@@ -65,7 +65,7 @@ Offset<format::SamplingDefaults> put(FlatBufferBuilder& builder, const Recommend
   return table.Finish();
 }
 
-// Arrays that the tokenizer does not use are absent.
+// Writes an array, or nothing if it is empty.
 template <typename T>
 Offset<flatbuffers::Vector<T>> put_some(FlatBufferBuilder& builder, const std::vector<T>& values) {
   return values.empty() ? Offset<flatbuffers::Vector<T>>() : builder.CreateVector(values);
@@ -95,7 +95,7 @@ CharacterOffsets put(FlatBufferBuilder& builder, const NormalizerData::Character
           put_some(builder, characters.offsets), put_some(builder, characters.bytes)};
 }
 
-// Puts the steps after the first character map. Without them the table is absent.
+// Writes the steps that follow the first character map, or nothing if there are none.
 Offset<format::Normalizer> put(FlatBufferBuilder& builder, const NormalizerData& normalizer) {
   NormalizerView rest = normalizer.view();
   rest.characters = {};
@@ -198,7 +198,7 @@ std::vector<uint8_t> build_metadata(const CheckpointInfo& info, const TokenizerD
   Offset<format::Vocabulary> vocabulary;
   if (ranges.vocabulary) vocabulary = put(builder, *ranges.vocabulary);
   const format::DataRange positions = put(ranges.positions);
-  // Absent properties are omitted.
+  // Properties that the checkpoint does not have are omitted.
   Offset<flatbuffers::Vector<int32_t>> end_of_text_tokens;
   if (!info.other_end_of_text_tokens.empty()) end_of_text_tokens = builder.CreateVector(info.end_of_text_tokens());
   const auto put_text = [&builder](const std::string& text) {

@@ -23,7 +23,7 @@ struct LinearRanges {
   DataRange weights;
   DataRange scales;
   std::optional<DataRange> bias;
-  std::optional<DataRange> tiles;  // used instead of the other three
+  std::optional<DataRange> tiles;  // if set, the other three are empty
 };
 
 struct NormRanges {

@@ -39,7 +39,8 @@ LinearRanges empty_linear(uint32_t inputs, uint32_t outputs, bool has_bias, Weig
   return ranges;
 }
 
-// Returns the ranges that a checkpoint will have, all of them empty.
+// Returns the ranges of the file with offsets and sizes that are not yet known. The size of the metadata depends only
+// on which ranges exist, so it can be reserved before the tensors are written.
 ModelRanges empty_ranges(const CheckpointInfo& info, const WriteOptions& options) {
   const ModelShape& shape = info.shape;
   const uint32_t embedding = shape.embedding_size;
@@ -73,9 +74,9 @@ struct AlignedDelete {
   void operator()(uint8_t* bytes) const { operator delete[](bytes, std::align_val_t{kDataAlignment}); }
 };
 
-// Writes the parts of a file in order. Data that a reader of packed weights keeps using (norms, scales of embeddings,
-// packed weights) is contiguous at the end of the file. Such a reader uses little of the data before it, and releases
-// scales and biases after their verification.
+// Writes the parts of a file in order. Data that the runtime keeps using with packed weights (norms, scales of
+// embeddings, packed weights) is contiguous at the end of the file. Of the data before it, the runtime then reads
+// scales and biases only once, to verify them, and can release their pages.
 class ModelWriter {
  public:
   ModelWriter(const Checkpoint& checkpoint, const std::filesystem::path& path, const WriteOptions& options)
@@ -152,7 +153,7 @@ class ModelWriter {
     return report_.tensors.back();
   }
 
-  // Reports a QuantizedLinear or QuantizedInt4.
+  // Adds a QuantizedLinear or QuantizedInt4 to the report.
   template <typename Quantized>
   void report_weights(const char* group, size_t layer, uint32_t bits, uint64_t size, const Quantized& quantized) {
     TensorReport& entry = report(group, layer, {quantized.outputs, quantized.inputs}, bits, size);
@@ -188,13 +189,13 @@ class ModelWriter {
     return feedback ? &*feedback : nullptr;
   }
 
-  // `changes` may be empty.
+  // Adds the changes, which may be empty, to a bias, which may be empty as well.
   static void add_biases(const std::vector<float>& changes, std::vector<float>& bias) {
     bias.resize(std::max(bias.size(), changes.size()));
     for (size_t i = 0; i < changes.size(); ++i) bias[i] += changes[i];
   }
 
-  // `feedback` may be null.
+  // Quantizes a linear layer and writes it. `feedback` may be null.
   void write_linear(const char* group, size_t layer, const std::vector<float>& weights, std::vector<float> bias,
                     const ErrorFeedback* feedback, LinearRanges& ranges) {
     const bool is_embedding = &ranges == &ranges_.token_embedding;
@@ -237,7 +238,7 @@ class ModelWriter {
     linear("feed_forward_down", layer.feed_forward_down, &CalibratedLayer::down, ranges.feed_forward_down);
   }
 
-  // Writes the final norm, the token embeddings and the head, if that is not tied.
+  // Writes the final norm, the token embeddings, and the head unless it is tied.
   void write_ends() {
     std::optional<CalibratedHead> calibrated;
     if (calibration_) calibrated = calibration_->head();
@@ -362,8 +363,8 @@ class ModelWriter {
   const WriteOptions& options_;
   ModelRanges ranges_;
   std::vector<SmallTensor> embedding_;  // of the token embeddings, before kept_
-  std::vector<SmallTensor> kept_;       // for readers of packed weights to use
-  std::vector<SmallTensor> verified_;   // for readers of packed weights only to verify
+  std::vector<SmallTensor> kept_;       // used together with packed weights
+  std::vector<SmallTensor> verified_;   // only verified when packed weights are used
   std::optional<VocabularyData> vocabulary_;
   std::optional<Calibration> calibration_;
   std::optional<OutputFile> file_;  // nullopt in a dry run

@@ -23,7 +23,7 @@ struct TensorReport {
   std::vector<uint32_t> shape;
   uint32_t bits = 0;  // 8 or 4 bits per weight; 0 for unchanged float32
   uint64_t size = 0;  // bytes in the file for weights, scales and bias
-  // Errors of the rounded weights:
+  // Errors of the quantized weights:
   double signal_to_noise_db = 0;  // infinity if the values are exact
   double mean_squared_error = 0;
   double largest_error = 0;
@@ -43,28 +43,29 @@ struct WriteReport {
 enum class WeightKind { kInt8, kInt4 };
 
 struct WriteOptions {
-  // Layers with fewer than 32 inputs always have int8 weights.
+  // Requested widths. Layers with fewer than 32 inputs have int8 weights in any case.
   WeightKind layers = WeightKind::kInt8;
   WeightKind head = WeightKind::kInt8;  // also of the token embeddings
-  // Tokens on which weights are calibrated (quantize/calibration.h). If there are none, every weight is rounded by
-  // itself.
+  // Tokens on which weights are calibrated (quantize/calibration.h). Without tokens, each weight is rounded to the
+  // nearest value.
   std::span<const TokenWindow> calibration = {};
   CalibrationEffort effort = CalibrationEffort::kFull;
   unsigned thread_count = 1;                 // does not change the file
-  const TokenizerData* tokenizer = nullptr;  // null if the file gets none
-  // May be null for a file without a packed section. Files whose weights all have 4 bits have none either.
+  const TokenizerData* tokenizer = nullptr;  // null for a file without tokenizer
+  // Packs weights for one instruction set. If it is null, or if all weights have 4 bits, the file has no packed
+  // section.
   const Packer* packer = nullptr;
-  // Size of the largest pages with which systems map files. A packed section of at least kMinPages of them begins on
-  // a page boundary, together with the data that is read with it.
+  // Size of a huge page. If the packed section and the data that is read with it fill at least kMinPages huge pages,
+  // they begin on a page boundary, so that systems can map them with huge pages.
   uint64_t page_size = uint64_t{2} << 20;
   static constexpr uint64_t kMinPages = 32;
-  bool is_dry_run = false;  // writes no file, and no bytes that the report does not need
+  bool is_dry_run = false;  // writes no file and computes only what the report contains
   // Called between tensors with the completed fraction, 0 to 1. May throw to stop.
   std::function<void(double fraction)> progress = [](double) {};
 };
 
-// Equal arguments produce equal bytes. After an exception no temporary file remains, and the file at `path` is
-// unchanged.
+// Writes the file. Equal arguments produce equal bytes. If it throws, no temporary file remains, and an existing file
+// at `path` is unchanged.
 WriteReport write_model(const Checkpoint& checkpoint, const std::filesystem::path& path, const WriteOptions& options);
 
 // Returns the bytes that write_model() writes, through a temporary file. `report` may be null.

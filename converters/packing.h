@@ -10,7 +10,7 @@
 
 namespace sotto {
 
-// Returns the instruction sets that multiply from packed weights.
+// Returns the instruction sets whose kernels read packed weights.
 std::vector<Isa> packing_isas();
 
 class Packer {

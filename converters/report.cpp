@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// The tensors of one kind in all layers.
+// A row of the table: the tensors of one kind in all layers.
 struct Group {
   std::string name;
   std::string shape;
@@ -91,7 +91,7 @@ ordered_json shape_json(const CheckpointInfo& info) {
           {"feed_forward_size", info.shape.feed_forward_size}, {"layer_count", info.shape.layer_count}};
 }
 
-// The tensors of one kind in a picture, from left to right.
+// A line of the picture: the tensors of one kind, in the order of the layers.
 struct Series {
   std::string name;
   std::vector<const TensorReport*> tensors;
@@ -145,7 +145,7 @@ std::string summary_svg(const ConversionSummary& summary) {
   for (size_t i = 0; i < all.size(); ++i) {
     const std::string color = kColors[i % std::size(kColors)];
     const auto& tensors = all[i].tensors;
-    // A tensor that is not in a layer is a point at the right.
+    // A tensor outside the layers, such as the head, is a point at the right edge.
     const auto x = [&](size_t layer) { return tensors.size() == 1 ? double{kRight} : x_of(layer); };
     svg << "<path fill='none' stroke='" << color << "' d='";
     for (size_t k = 0; k < tensors.size(); ++k) {

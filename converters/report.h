@@ -24,7 +24,7 @@ std::string summary_table(const ConversionSummary& summary);
 // Returns a picture of the signal-to-noise ratios of the quantized tensors by layer. Ends with a newline.
 std::string summary_svg(const ConversionSummary& summary);
 
-// Returns the same figures, and the figures of every tensor, as JSON. Ends with a newline.
+// Returns the figures of the table and of every single tensor as JSON. Ends with a newline.
 std::string summary_json(const ConversionSummary& summary);
 
 }  // namespace sotto

@@ -12,8 +12,8 @@
 namespace sotto {
 namespace {
 
-// The damping of the feedback (error_feedback.h). The weights of a tied head are also embeddings, where compensation
-// only adds errors.
+// Damping of the error feedback (error_feedback.h). It is larger for tied heads, because their weights are also the
+// embeddings, to which compensation only adds errors.
 constexpr float kDamping = 0.01f;
 constexpr float kTiedDamping = 0.1f;
 
@@ -26,8 +26,8 @@ void apply(const ChannelMap& map, std::vector<float>& x) {
   for (size_t i = 0; i < x.size(); ++i) x[i] = (x[i] - map.shifts[i % channels]) / map.scales[i % channels];
 }
 
-// Estimates the cost of the squared error of each query, key and value by adding noise to all queries, keys or values
-// of a window and measuring what it changes in the output of each head.
+// Estimates how much an error of each query, key and value matters: adds noise to all queries, keys or values of a
+// window and measures the change of each head's output.
 std::vector<float> importance_of_qkv(const std::vector<float>& qkv, const ModelShape& shape, const FloatLinear& output,
                                      unsigned thread_count) {
   constexpr float kNoise = 0.02f;  // relative to the root mean square
@@ -70,7 +70,8 @@ std::vector<float> importance_of_qkv(const std::vector<float>& qkv, const ModelS
   return importance;
 }
 
-// The optimizer of migration.h needs fewer rows than the second moments.
+// Returns at most kRows rows at equal distances. They suffice for optimize_channels(), which would take long on all
+// rows.
 std::vector<float> some_rows(const std::vector<float>& x, size_t width) {
   constexpr size_t kRows = 1024;
   const size_t rows = x.size() / width;

@@ -1,7 +1,7 @@
 // Calibration: runs the float32 model over windows of tokens, layer by layer, and prepares each layer for quantization.
-// Outliers of the inputs are folded into the weights (migration.h). If more effort is wanted, the inputs' second
-// moments serve the compensation of rounding errors (error_feedback.h). Memory holds one layer and the hidden states of
-// the windows.
+// Outliers of a layer's inputs are folded into its weights (migration.h). With CalibrationEffort::kFull, rounding
+// errors are also compensated, by means of the second moments of the inputs (error_feedback.h). Only one layer and the
+// hidden states of the windows are in memory at a time.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ namespace sotto {
 using TokenWindow = std::vector<int32_t>;
 
 enum class CalibrationEffort : uint8_t {
-  kOutliers,  // only scales channels, by a formula; a short window of any tokens suffices, and no head gets a bias
-  kFull,      // optimizes the scales, shifts channels and compensates rounding; every head gets a bias
+  kOutliers,  // scales channels by a formula; a short window of any tokens suffices, and the head gets no bias
+  kFull,      // optimizes the scales, shifts channels and compensates rounding; the head gets a bias
 };
 
-// Without feedback, weights are rounded by themselves.
+// A layer that is ready for quantization. Without feedback, each weight is rounded to the nearest value.
 struct CalibratedLayer {
   FloatLayer layer;
   std::optional<ErrorFeedback> qkv;
@@ -49,7 +49,8 @@ class Calibration {
 
   // Returns the layers in order, once each.
   CalibratedLayer next_layer();
-  // Must follow the last layer. A tied head keeps its weights, which are also the token embeddings.
+  // Returns the head; call it after the last layer. A tied head keeps its weights, because they are also the token
+  // embeddings.
   CalibratedHead head();
 
  private:

@@ -1,5 +1,6 @@
-// The tokens on which weights are calibrated: text of the user, or text that the model writes itself, which needs no
-// data and resembles what the model has learned (Liu et al. 2023, "LLM-QAT: Data-Free Quantization Aware Training").
+// Chooses the tokens on which weights are calibrated: text of the user, or text that the model itself generates.
+// Generated text needs no data and resembles the training data (Liu et al. 2023, "LLM-QAT: Data-Free Quantization Aware
+// Training").
 #pragma once
 
 #include <string_view>
@@ -9,8 +10,8 @@
 
 namespace sotto {
 
-// Samples windows from the checkpoint with int8 weights, which is fast and gives the same tokens on every machine. Half
-// of the windows begin with the end-of-text token, where the model has one, the others with a random token.
+// Samples windows from the checkpoint with int8 weights, which is fast and gives the same tokens on every machine. If
+// the model has an end-of-text token, half of the windows begin with it; all others begin with a random token.
 std::vector<TokenWindow> write_calibration_text(const Checkpoint& checkpoint, const WriteOptions& options);
 
 // Tokenizes `text` with the options' tokenizer and takes windows at equal distances. Throws std::runtime_error if the

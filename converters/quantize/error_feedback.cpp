@@ -15,7 +15,8 @@ namespace {
 constexpr size_t kLanes = 16;
 using Lanes [[gnu::vector_size(kLanes * sizeof(float))]] = float;
 
-// Returns the inputs by decreasing variance: the blocks by their sums, and the inputs of each block.
+// Returns the order of rounding: blocks by decreasing sum of variances, and inputs within a block by decreasing
+// variance.
 std::vector<uint32_t> rounding_order(const std::vector<float>& covariance, size_t inputs) {
   const auto variance = [&](uint32_t input) { return covariance[input * inputs + input]; };
   struct Block {
@@ -74,8 +75,8 @@ ErrorFeedback::ErrorFeedback(std::vector<float> x, size_t inputs, float damping,
     trace += covariance[i * inputs + i];
   }
   const auto added = static_cast<float>(std::max(damping * trace / static_cast<double>(inputs), 1e-30));
-  // The rows of the factor are kept from the last input to the first, so that the factorization is the usual one of
-  // Cholesky, from the top left.
+  // Rows are stored from the last input to the first. In this order the factorization H = (I + A) D (I + A)^T is a
+  // Cholesky factorization, which starts at the top left.
   for (size_t i = 0; i < inputs; ++i) {
     const uint32_t row = order_[inputs - 1 - i];
     for (size_t j = 0; j <= i; ++j) {
@@ -87,7 +88,7 @@ ErrorFeedback::ErrorFeedback(std::vector<float> x, size_t inputs, float damping,
   factorize(added);
 }
 
-// Replaces the lower triangle L by its Cholesky factor, in panels of columns, and then by the feedback.
+// Replaces the lower triangle by its Cholesky factor, in panels of columns, and then the factor by the coefficients A.
 void ErrorFeedback::factorize(float smallest_pivot) {
   const size_t n = inputs_;
   float* l = feedback_.data();
@@ -104,7 +105,8 @@ void ErrorFeedback::factorize(float smallest_pivot) {
     for (size_t i = first; i < end; ++i) solve_row(i);
     for_each_index(n - end, thread_count_, [&](size_t i) { solve_row(end + i); });
   }
-  // Column j of the factor, from its diagonal down, becomes the feedback of the input that is rounded at n - 1 - j.
+  // Column j of the factor, from its diagonal down, gives the coefficients of the input that is rounded at position n -
+  // 1 - j.
   std::vector<float> factor(n * n);
   factor.swap(feedback_);
   for (size_t j = 0; j < n; ++j) {

@@ -1,12 +1,12 @@
-// Rounding of weights with error feedback: the error of one weight is compensated by the weights of the same output
-// that are rounded after it, so that the outputs for typical inputs change least.
+// Rounds weights with error feedback: the weights of an output are rounded one after the other, and each compensates
+// the errors of those before it, so that the outputs for typical inputs change least.
 //
 // With the inputs x of a layer, the squared error of an output is d H d^T for errors d of its weights and the
 // covariance H of x; the bias compensates d E[x]. The factorization H = (I + A) D (I + A)^T, with A strictly upper
-// triangular, makes it sum_j D_j (d_j + sum_{k<j} d_k A_kj)^2. So weight j is rounded to the number nearest to w_j +
-// sum_{k<j} d_k A_kj. This is GPTQ (Frantar et al. 2022, "GPTQ: Accurate Post-Training Quantization for Generative
-// Pre-trained Transformers") in the form of LDLQ (Chee et al. 2023, "QuIP"), which needs no inverse of H. Inputs with
-// the largest moments come first: their errors can still be compensated by many other weights.
+// triangular, makes it sum_j D_j (d_j + sum_{k<j} d_k A_kj)^2. This is least if weight j is rounded to the number
+// nearest to w_j + sum_{k<j} d_k A_kj. This is GPTQ (Frantar et al. 2022, "GPTQ: Accurate Post-Training Quantization
+// for Generative Pre-trained Transformers") in the form of LDLQ (Chee et al. 2023, "QuIP"), which needs no inverse of
+// H. Inputs with the largest moments come first: their errors can still be compensated by many other weights.
 #pragma once
 
 #include <cstddef>
@@ -28,18 +28,19 @@ class ErrorFeedback {
   // Inputs are rounded in blocks of this size, which share a scale in layers of 4-bit weights.
   static constexpr size_t kBlock = 32;
 
-  // `x` is (row, input). `damping` times the mean variance is added to every variance: it limits what compensation adds
-  // to the errors of the weights themselves.
+  // `x` is (row, input). `damping` times the mean variance is added to every variance, which keeps the compensated
+  // weights close to the original ones.
   ErrorFeedback(std::vector<float> x, size_t inputs, float damping, unsigned thread_count);
 
-  // Chooses the scale of one block of one output. `targets` are the weights that compensate earlier blocks best, and
-  // importance[i] is the cost of the squared error of targets[i]. The inputs of a block may come in any order.
+  // Chooses the scale of one block of one output. `targets` are the weights of the block plus the compensation for
+  // earlier blocks, and importance[i] is the cost of the squared error of targets[i]. The order of the inputs in a
+  // block is unspecified.
   using ChooseScale = std::function<float(size_t output, size_t block, std::span<const float> targets,
                                           std::span<const float> importance)>;
 
   // Writes q (outputs, inputs): integers from `lowest` to `highest` that approximate weights / scale. A block with
-  // scale 0 becomes zeros. choose_scale is called from several threads, for different outputs. Returns what the biases
-  // must grow by, (outputs).
+  // scale 0 becomes zeros. choose_scale is called from several threads, for different outputs. Returns the numbers to
+  // add to the biases, (outputs).
   std::vector<float> round(std::span<const float> weights, size_t outputs, float lowest, float highest,
                            const ChooseScale& choose_scale, int8_t* q) const;
 
@@ -51,7 +52,7 @@ class ErrorFeedback {
   size_t inputs_;
   unsigned thread_count_;
   std::vector<uint32_t> order_;    // the inputs in the order of rounding, whole blocks
-  std::vector<float> means_;       // (j): of the inputs
+  std::vector<float> means_;       // (j): mean of input j
   std::vector<float> feedback_;    // (j, k): A_kj for k < j
   std::vector<float> importance_;  // (j): D_j
 };

@@ -24,7 +24,7 @@ size_t argmax(std::span<const float> x) {
   return static_cast<size_t>(std::max_element(x.begin(), x.end()) - x.begin());
 }
 
-// Sums over predictions. The means are taken at the end.
+// Sums over predictions, which become means at the end.
 struct FloatSums {
   size_t prediction_count = 0;
   size_t logit_count = 0;
@@ -68,7 +68,7 @@ void add_prediction(std::span<const float> expected, std::span<const float> actu
   sums->agreement_count += argmax(expected) == argmax(actual);
 }
 
-// `expected` holds the float32 logits (token, vocabulary).
+// Adds the predictions of a quantized model for a window. `expected` holds the float32 logits (token, vocabulary).
 void evaluate_window(std::span<const float> expected, std::span<const sotto_token> window, Session* session,
                      QuantizedSums* sums) {
   const size_t vocabulary = expected.size() / window.size();

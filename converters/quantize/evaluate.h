@@ -24,10 +24,10 @@ struct EvaluationOptions {
 struct QuantizedFile {
   std::string name;  // for example "int8"
   std::vector<uint8_t> bytes;
-  double lowest_snr_db = 0;  // signal-to-noise ratio of the tensor that lost most
+  double lowest_snr_db = 0;  // lowest signal-to-noise ratio of a tensor
 };
 
-// The means are taken over all predictions.
+// Figures of one quantized model compared with float32, over all predictions.
 struct QuantizedEvaluation {
   std::string name;
   size_t file_size = 0;
@@ -53,10 +53,10 @@ struct Evaluation {
   double float_perplexity() const;
 };
 
-// Tokenizes `text` with the tokenizer of the first file and cuts it into windows of the model's whole context. The
-// last incomplete one is dropped; a text shorter than one window is one window. Each window starts at position 0 and
-// predicts all its tokens except the first. Errors are std::runtime_error or, from the runtime, sotto::Error of
-// sotto.hpp.
+// Evaluates the models on `text`, which is tokenized with the tokenizer of the first file and cut into windows of the
+// model's whole context. An incomplete last window is dropped unless it is the only one. Each window starts at position
+// 0, and every token except its first is predicted. Throws std::runtime_error, or sotto::Error (sotto.hpp) for errors
+// of the runtime.
 Evaluation evaluate(const FloatModel& model, std::span<const QuantizedFile> quantized, std::string_view text,
                     const EvaluationOptions& options);
 

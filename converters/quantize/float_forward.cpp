@@ -12,10 +12,10 @@
 namespace sotto {
 namespace {
 
-// exp, GELU and others give the same bits on every machine here, unlike in C libraries.
+// Returns exp, GELU and other functions that give the same bits on every machine, unlike those of C libraries.
 const Kernels& elementary_functions() { return *find_kernels(Isa::kReference); }
 
-// Rows of a batch, one per token.
+// A batch of activations with one row per token.
 struct Rows {
   size_t count;
   unsigned thread_count;
@@ -25,7 +25,7 @@ std::vector<float> linear(const Rows& rows, const std::vector<float>& x, const F
   return multiply(x, rows.count, layer.weights, layer.bias, rows.thread_count);
 }
 
-// Computes x = exp(x - max) and divides by the sum, in place.
+// Computes softmax(x) in place. Subtracting the maximum avoids overflow.
 void softmax(const Kernels& kernels, std::span<float> x) {
   const float max = *std::max_element(x.begin(), x.end());
   const float sum = kernels.exp_shifted(x.data(), x.size(), max, x.data());

@@ -18,9 +18,9 @@ constexpr int kLowest = -kInt4Zero;
 constexpr int kHighest = 15 - kInt4Zero;
 constexpr int kMaxBlockScale = 127;
 
-using Block = std::array<float, kInt4Block>;  // values in units of the row's scale, padded with zeros after the inputs
+using Block = std::array<float, kInt4Block>;  // values divided by the row's scale, padded with zeros
 
-// Sums as a tree, which compilers can vectorize.
+// Returns the sum, computed as a tree that compilers can vectorize.
 float sum_of(Block values) {
   for (size_t width = kInt4Block / 2; width > 0; width /= 2) {
     for (size_t i = 0; i < width; ++i) values[i] += values[i + width];
@@ -34,7 +34,7 @@ struct Choice {
   float error = 0;  // squared error
 };
 
-// `importance` holds the cost of the squared error of each weight.
+// Rounds a block with a given block scale. `importance` holds the cost of the squared error of each weight.
 Choice round_block(const Block& block, const Block& importance, int scale) {
   Choice choice = {scale, {}, 0};
   const auto value = static_cast<float>(scale);
@@ -132,7 +132,7 @@ void round_rows(std::span<const float> weights, const ErrorFeedback& feedback, s
   result.bias_changes = feedback.round(weights, result.outputs, kLowest, kHighest, choose_scale, result.weights.data());
 }
 
-// Returns whether int8 activations cannot make the int32 sum of an output overflow.
+// Returns whether the int32 sum of an output stays in range for any int8 activations.
 bool sum_fits(const QuantizedInt4& result, size_t output) {
   const size_t inputs = result.inputs, blocks = int4_block_count(inputs);
   int64_t largest = 0;

@@ -1,4 +1,4 @@
-// Quantization of weights to 4 bits with one scale per block of 32 inputs of an output, in the layout of
+// Quantizes weights to 4 bits with one scale per block: 32 consecutive inputs of one output, as in
 // kernels/linear/int4.h.
 #pragma once
 
@@ -16,18 +16,18 @@ struct QuantizedInt4 {
   std::vector<int8_t> weights;       // (outputs, inputs), -7 ... 8
   std::vector<int8_t> block_scales;  // (outputs, blocks), -127 ... 127
   std::vector<float> scales;         // (outputs)
-  std::vector<float> bias_changes;   // (outputs): what rounding must add to the biases; empty without feedback
+  std::vector<float> bias_changes;   // (outputs): numbers to add to the biases; empty without feedback
   double signal = 0;                 // sum of w^2
   double noise = 0;                  // sum of (w - q * block_scale * scale)^2
   double largest_error = 0;          // largest |w - q * block_scale * scale|
 };
 
-// Quantizes w to q * block_scale * scale. The scale of a row is chosen so that its largest weight has the block scale
-// 127 and the quantized weight 8, or -8 with a block scale of the other sign. Each block tries several block scales
-// around the one that its largest weight suggests, refines each by least squares, and uses the one with the least
-// squared error. The int32 sums of a layer stay below 2^31. `weights` is (outputs, inputs) and finite. With `feedback`
-// rounding compensates errors (error_feedback.h), and blocks choose their scales by the error of the outputs.
-// The number of threads does not change the result.
+// Quantizes w to q * block_scale * scale. The scale of a row makes its largest weight 8 * 127 * scale: the quantized
+// weight 8 with the block scale 127, or -127 for a negative weight. For each block, several block scales around the one
+// that its largest weight suggests are tried and refined by least squares, and the one with the least squared error is
+// used. The int32 sums of a layer stay below 2^31. `weights` is (outputs, inputs) and finite. With `feedback`, rounding
+// compensates errors (error_feedback.h), and block scales minimize the error of the outputs. The number of threads does
+// not change the result.
 QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uint32_t outputs,
                             const ErrorFeedback* feedback = nullptr, unsigned thread_count = 1);
 

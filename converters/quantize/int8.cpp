@@ -37,7 +37,8 @@ void round_row(const float* row, size_t count, float scale, int8_t* q) {
   }
 }
 
-// Adds signal and noise in units of scale^2, so that neither overflows, and finds the largest error.
+// Adds the signal and the noise of a row and updates the largest error. Sums are in units of scale^2, so that neither
+// overflows.
 void add_errors(const float* row, const int8_t* q, size_t count, float scale, QuantizedLinear& result) {
   float signal[kLanes] = {};
   float noise[kLanes] = {};

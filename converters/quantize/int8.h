@@ -1,4 +1,4 @@
-// Symmetric int8 quantization of weights with one scale per output.
+// Quantizes weights to int8, symmetrically, with one scale per output.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ struct QuantizedLinear {
   uint32_t outputs = 0;
   std::vector<int8_t> weights;      // (outputs, inputs), in [-127, 127]
   std::vector<float> scales;        // (outputs)
-  std::vector<float> bias_changes;  // (outputs): what rounding must add to the biases; empty without feedback
+  std::vector<float> bias_changes;  // (outputs): numbers to add to the biases; empty without feedback
   double signal = 0;                // sum of w^2
   double noise = 0;                 // sum of (w - q * scale)^2
   double largest_error = 0;         // largest |w - q * scale|
 };
 
-// Quantizes w to q * scale with scale = max |w| / 127 over the row, so that no weight differs by more than half a
-// scale. A row of zeros has scale 1. Scales are normal floats. Rows are not clipped below their maximum, which would
-// gain less than 0.1 dB on real checkpoints. `weights` is (outputs, inputs) and finite. With `feedback` rounding
-// compensates errors (error_feedback.h), and a weight may differ by more than half a scale.
+// Quantizes w to q * scale with scale = max |w| / 127 over the row, so that no error exceeds half a scale. Clipping
+// rows below their maximum would gain less than 0.1 dB on real checkpoints. A row of zeros has scale 1. Scales are
+// normal floats, never subnormal. `weights` is (outputs, inputs) and finite. With `feedback`, rounding compensates
+// errors (error_feedback.h), and single errors may exceed half a scale.
 QuantizedLinear quantize(std::span<const float> weights, uint32_t inputs, uint32_t outputs,
                          const ErrorFeedback* feedback = nullptr);
 

@@ -22,7 +22,7 @@ void multiply_panel(const float* x, size_t inputs, const PanelOutputs* panel, fl
   std::memcpy(y, sums, sizeof y);
 }
 
-// Returns rows `first` ... of `rows`, transposed and zero-padded.
+// Returns `width` rows from `first` on, transposed and padded with zeros to kPanelOutputs columns.
 std::vector<PanelOutputs> make_panel(const std::vector<float>& rows, size_t inputs, size_t first, size_t width) {
   std::vector<PanelOutputs> panel(inputs);
   for (size_t o = 0; o < width; ++o) {

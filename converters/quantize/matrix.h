@@ -1,5 +1,5 @@
-// Products of float32 matrices, row-major. Every sum runs over its terms in order, so that the number of threads does
-// not change a bit.
+// Products of row-major float32 matrices. Each sum adds its terms in order, so the result does not depend on the number
+// of threads.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace sotto {
 std::vector<float> multiply(const std::vector<float>& x, size_t rows, const std::vector<float>& weights,
                             const std::vector<float>& biases, unsigned thread_count);
 
-// Returns the second moments x^T x / rows of x (rows, columns): the lower triangle of (columns, columns).
+// Returns the lower triangle of the second moments x^T x / rows, (columns, columns), of x (rows, columns).
 std::vector<float> second_moments(const std::vector<float>& x, size_t columns, unsigned thread_count);
 
 }  // namespace sotto

@@ -8,7 +8,7 @@
 namespace sotto {
 namespace {
 
-// The squared error of one rounding with step 1.
+// Expected squared error of rounding with step 1.
 constexpr double kRoundingError = 1.0 / 12;
 constexpr double kActivationSteps = 255;
 constexpr double kWeightSteps = 127;
@@ -25,7 +25,7 @@ std::vector<double> weight_powers(const FloatLinear& layer, std::span<const floa
   return powers;
 }
 
-// The error of a layer as a function of the scales of its inputs' channels, and its derivatives.
+// Computes the error of a quantized layer and its derivatives as functions of the scales of its input channels.
 class ErrorModel {
  public:
   ErrorModel(std::span<const float> x, std::span<const float> shifts, const FloatLinear& layer,
@@ -46,7 +46,7 @@ class ErrorModel {
     }
   }
 
-  // Writes the derivative of the error by the logarithm of each scale, up to a constant factor.
+  // Returns the error. Writes its derivatives by the logarithms of the scales, up to a constant factor.
   double error(std::span<const float> scales, std::vector<double>& slopes) const {
     std::vector<float> inverses(channels_);
     for (size_t c = 0; c < channels_; ++c) inverses[c] = 1 / scales[c];
@@ -69,7 +69,8 @@ class ErrorModel {
   }
 
  private:
-  // Returns the mean square of the steps of rows. slopes[c] is the sum over the rows whose extreme is in channel c.
+  // Returns the mean squared quantization step of the rows. slopes[c] receives the part of the rows whose extreme is in
+  // channel c.
   double activation_step(std::span<const float> inverses, std::vector<double>& slopes) const {
     double sum = 0;
     for (size_t first = 0; first < x_.size(); first += channels_) {
@@ -96,7 +97,7 @@ class ErrorModel {
            (kActivationSteps * kActivationSteps);
   }
 
-  // Returns the sum of the squared steps of outputs, and the parts of channels as above.
+  // Returns the sum of the squared quantization steps of the outputs, and the parts of the channels as above.
   double weight_step_of(std::span<const float> scales, std::vector<double>& slopes) const {
     double sum = 0;
     for (size_t o = 0; o < importance_.size(); ++o) {
@@ -140,7 +141,7 @@ std::vector<float> middles_of_channels(std::span<const float> x, size_t channels
   return lows;
 }
 
-// Values that are nearly 0 are limited, so that channels without use get a finite scale.
+// Values near 0 are raised to a limit, so that unused channels get a finite scale.
 ChannelMap balance_channels(std::span<const float> x, std::vector<float> shifts, const FloatLinear& layer,
                             std::span<const float> importance) {
   const size_t channels = layer.inputs;
@@ -162,7 +163,8 @@ ChannelMap balance_channels(std::span<const float> x, std::vector<float> shifts,
   return {std::move(scales), std::move(shifts)};
 }
 
-// Descends along the signs and relative sizes of the slopes, with steps that shrink to 0, and keeps the best scales.
+// Uses normalized gradient descent on the logarithms of the scales, with steps that shrink to 0, and keeps the best
+// scales.
 ChannelMap optimize_channels(std::span<const float> x, const FloatLinear& layer, std::span<const float> importance) {
   constexpr int kSteps = 100;
   constexpr double kFirstStep = 0.15;

@@ -1,9 +1,10 @@
-// Outlier migration: moves the differences in range between the channels of a layer's inputs into its weights.
+// Outlier migration: makes the channels of a layer's inputs similar in range and changes its weights to compensate.
 //
-// At run time a row of activations has one scale and one zero point, so that a few channels of large values cost the
-// others their precision. A norm before a linear layer can produce (x - shift) / scale for every channel instead, if
-// the weights that read the channel are multiplied by its scale and the layer's bias takes the shift. The function of
-// the model does not change (Xiao et al. 2023, "SmoothQuant"; Wei et al. 2023, "Outlier Suppression+", for the shifts).
+// At run time a row of activations shares one scale and one zero point, so a few channels of large values cost the
+// others their precision. Instead, the norm before the layer can produce (x - shift) / scale for every channel, if the
+// weights that read the channel are multiplied by its scale and the shift is added to the layer's bias. The model
+// computes the same function (Xiao et al. 2023, "SmoothQuant"; the shifts are from Wei et al. 2023, "Outlier
+// Suppression+").
 #pragma once
 
 #include <cstddef>
@@ -22,9 +23,9 @@ struct ChannelMap {
 // Returns the middle of the range of each channel of `x` (row, channel).
 std::vector<float> middles_of_channels(std::span<const float> x, size_t channels);
 
-// Returns the map with these shifts and the scales that make the range of each channel equal to the size of its
-// weights, which is SmoothQuant's formula with alpha 1/2. `x` is (row, input), and importance[o] is the cost of the
-// squared error of output o.
+// Returns the map with these shifts and with scales that give each channel the same range as its weights, which is
+// SmoothQuant's formula with alpha 1/2. `x` is (row, input), and importance[o] is the cost of the squared error of
+// output o.
 ChannelMap balance_channels(std::span<const float> x, std::vector<float> shifts, const FloatLinear& layer,
                             std::span<const float> importance);
 

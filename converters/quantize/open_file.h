@@ -1,5 +1,5 @@
-// Opens converted files in the runtime. Must not be included together with the runtime's own headers, which declare the
-// same names as the C++ binding.
+// Opens converted files with the C++ binding. Do not include it together with headers of the runtime, which declare the
+// same names.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Loops over several threads. Each index writes results of its own, so the number of threads does not change them.
+// Runs loops on several threads. Each index must write only its own results, so that they do not depend on the number
+// of threads.
 #pragma once
 
 #include <algorithm>

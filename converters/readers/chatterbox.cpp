@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kHeadSize = 64;  // both model sizes use 64; the file does not record it
 
-// Returns transformers' names of the layers, and the tokens of speech.
+// Returns the names of the tensors: those of transformers for the layers, and Chatterbox's own for speech tokens.
 TensorMapping chatterbox_mapping() {
   TensorMapping mapping = gpt2_mapping("tfmr.");
   mapping.token_embedding = "speech_emb.weight";
@@ -22,7 +22,7 @@ TensorMapping chatterbox_mapping() {
   return mapping;
 }
 
-// The checkpoint may be named by its directory, which has files of other parts of the program too.
+// Returns the file of T3. `path` is this file or its directory, which also contains the other models of Chatterbox.
 std::filesystem::path file_of(const std::filesystem::path& path) {
   if (!std::filesystem::is_directory(path)) return path;
   std::vector<std::filesystem::path> files;

@@ -13,7 +13,7 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kHeadSizeLimit = 256;
-// A limit that keeps int32 sums of int8 products exact: 127 * 255 * 65536 < 2^31.
+// The largest number of inputs for which int32 sums of int8 products cannot overflow: 127 * 255 * 65536 < 2^31.
 constexpr uint32_t kInputLimit = 65536;
 
 void check_count(uint32_t value, uint32_t limit, const char* what, const std::string& where) {
@@ -43,7 +43,7 @@ constexpr const CheckpointFormat* kFormats[] = {&kNanoGptFormat,     &kMinGptFor
                                                 &kHuggingFaceFormat, &kGgufFormat,      &kLlmCFormat,
                                                 &kTensorFlowFormat,  &kChatterboxFormat};
 
-// Files that no reader reads, for messages only.
+// Formats that cannot be read, with advice for the error message.
 constexpr struct {
   const char* extension;
   const char* format;
@@ -61,7 +61,7 @@ constexpr struct {
     {".tflite", "a TensorFlow Lite file", kConvertItsSource},
 };
 
-// Returns what a file that is not read is, and what to do, or an empty string for an unknown one.
+// Returns the format of an unsupported file and advice on what to do, or an empty string if the format is unknown.
 std::string describe_other(const std::filesystem::path& path) {
   for (const auto& [extension, format, advice] : kOtherFormats) {
     if (path.extension() != extension) continue;
@@ -79,7 +79,7 @@ std::string describe_other(const std::filesystem::path& path) {
   return "";
 }
 
-// Throws an error that says what was found instead of a checkpoint, and what to do.
+// Throws an error that describes what `path` contains instead of a checkpoint.
 [[noreturn]] void reject(const std::filesystem::path& path) {
   const std::string where = path.string();
   if (!std::filesystem::exists(path)) throw std::runtime_error(where + ": no such file or directory");

@@ -1,5 +1,5 @@
-// A GPT-2 checkpoint, read one part at a time so that a large model is never in memory as a whole, and the float32
-// parts that every reader produces and the quantizer consumes.
+// The interface between readers and the quantizer: a checkpoint, which is read one part at a time so that a large model
+// is never in memory as a whole, and its float32 parts.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct ModelShape {
 std::optional<Activation> find_activation(std::string_view name);
 // Returns the names that find_activation() knows, for messages.
 std::string activation_names();
-// Returns the first of the names of an activation.
+// Returns the preferred name of an activation.
 std::string_view activation_name(Activation activation);
 
 // A linear layer y = x W^T + b.
@@ -58,7 +58,7 @@ struct FloatLayer {
 enum class HeadKind : uint8_t {
   kTied,   // the token embedding
   kPlain,  // separate weights
-  kBiased  // separate or tied weights, and a bias
+  kBiased  // separate or tied weights with a bias
 };
 
 // The sampling parameters that the authors of a model recommend.
@@ -78,7 +78,7 @@ struct CheckpointInfo {
   HeadKind head_kind = HeadKind::kTied;
   float norm_epsilon = 1e-5f;
   int32_t end_of_text_token = -1;
-  std::vector<int32_t> other_end_of_text_tokens;  // tokens that end a text too
+  std::vector<int32_t> other_end_of_text_tokens;  // tokens that also end a text
   std::string license;
   std::string chat_template;  // in Jinja
   RecommendedSampling sampling;
@@ -88,7 +88,7 @@ struct CheckpointInfo {
   void add_end_of_text(int32_t token);
 };
 
-// Throws std::runtime_error if the runtime cannot run such a model. The message begins with `where`.
+// Throws std::runtime_error if the runtime does not support the model. The message begins with `where`.
 void check_info(const CheckpointInfo& info, const std::string& where);
 
 // The interface of a checkpoint; one reader per format derives from it. The values returned are finite and have the
@@ -98,7 +98,7 @@ class Checkpoint {
   virtual ~Checkpoint() = default;
 
   const CheckpointInfo& info() const { return info_; }
-  // Remarks for the user, such as tensors that are not used.
+  // Returns remarks for the user, for example about unused tensors.
   const std::vector<std::string>& notes() const { return notes_; }
   void relabel(std::string name, std::string source) {
     info_.name = std::move(name);
@@ -126,7 +126,7 @@ struct Adapter {
 
 // Options of the user that change a checkpoint.
 struct ReadOptions {
-  std::optional<Activation> activation;  // nullopt: what the checkpoint says, or else the default of its format
+  std::optional<Activation> activation;  // nullopt: the checkpoint's own, or else the default of its format
   std::vector<Adapter> adapters = {};    // in the order of merging; only for formats that accept them
 };
 
@@ -135,12 +135,12 @@ struct ReadOptions {
 struct CheckpointFormat {
   const char* name;                                       // as in "a checkpoint of NAME"
   const char* files;                                      // for help texts and messages
-  bool (*recognizes)(const std::filesystem::path& path);  // by the files and their first bytes, not by names
+  bool (*recognizes)(const std::filesystem::path& path);  // looks at the contents, not at the name
   std::unique_ptr<Checkpoint> (*open)(const std::filesystem::path& path, const ReadOptions& options);
   bool accepts_adapters = false;
 };
 
-// Each is defined in the source of its reader.
+// Each format is defined in the source file of its reader.
 extern const CheckpointFormat kChatterboxFormat;
 extern const CheckpointFormat kGgufFormat;
 extern const CheckpointFormat kHuggingFaceFormat;
@@ -153,13 +153,13 @@ extern const CheckpointFormat kTensorFlowFormat;
 // Returns the names of all formats with their files, separated by `separator`.
 std::string checkpoint_formats(std::string_view separator);
 
-// Opens the checkpoint at `path`, a directory or a file, with the reader that recognizes it. Throws std::runtime_error,
-// which says how to convert it where that is known, if none does.
+// Opens the checkpoint at `path`, a directory or a file, with the reader that recognizes it. If none does, throws
+// std::runtime_error with advice on how to convert the file, where that is known.
 std::unique_ptr<Checkpoint> open_checkpoint(const std::filesystem::path& path, const ReadOptions& options = {});
 
-// Returns the directory of a checkpoint, which may be named by the directory or by a file in it.
+// Returns the directory of a checkpoint. `path` is the directory or a file in it.
 std::filesystem::path directory_of(const std::filesystem::path& path);
-// Returns the name of that directory, which serves as the name of the model.
+// Returns the name of that directory, the default name of the model.
 std::string directory_name(const std::filesystem::path& path);
 
 // A whole checkpoint in memory.

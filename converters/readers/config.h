@@ -1,5 +1,5 @@
-// The configuration of a model: the members of a JSON object from a file that is not trusted. A member that is null
-// counts as absent. Errors are std::runtime_error and name the file and the member.
+// Typed access to the members of a JSON object from an untrusted file, such as the configuration of a model. A member
+// that is null counts as absent. Errors are std::runtime_error and name the file and the member.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace sotto {
 class Config {
  public:
   explicit Config(const std::filesystem::path& path);
-  // `where` is the name of `root` in messages.
+  // Messages begin with `where`.
   Config(std::string where, nlohmann::json root);
 
   const std::string& where() const { return where_; }
   const nlohmann::json& root() const { return root_; }
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
 
-  // Returns the first of two members that is present, or null.
+  // Returns the member `key`, or else the member `alias`, or null if both are absent.
   const nlohmann::json* find(const char* key, const char* alias = nullptr) const;
   // Returns a member that is an object. Throws if it is anything else.
   Config object(const char* key) const;
@@ -35,10 +35,10 @@ class Config {
   double number(const char* key, double otherwise) const;
   // Returns the epsilon of layer norms, a number in (0, 1].
   float epsilon(const char* key, float otherwise) const;
-  // Returns the activation that transformers calls by the member's name.
+  // Returns the activation whose name in transformers is the value of the member.
   Activation activation(const char* key, const char* otherwise) const;
-  // Adds the end-of-text token, or the tokens of a list, to `info`, whose vocabulary size must be known. Those outside
-  // the vocabulary become remarks in `notes`. Returns whether the member is present.
+  // Adds the end-of-text token, or the tokens of a list, to `info`, whose vocabulary size must be known. For tokens
+  // outside the vocabulary it adds a remark to `notes` instead. Returns whether the member is present.
   bool read_end_of_text(CheckpointInfo& info, std::vector<std::string>& notes) const;
 
  private:

@@ -18,12 +18,12 @@ constexpr uint64_t kTextLimit = uint64_t{1} << 20;
 
 enum class SamplingKeys { kTransformers, kGguf };
 
-// A format that lacks the parameter has no key.
+// Reads a member if it is present. `key` is null if the format does not have this parameter.
 void read_value(const Config& config, const char* key, std::optional<float>& value) {
   if (key != nullptr && config.find(key) != nullptr) value = static_cast<float>(config.number(key, 0));
 }
 
-// Negative counts mean 0, as in llama.cpp.
+// Reads a count. As in llama.cpp, a negative one means 0.
 void read_value(const Config& config, const char* key, std::optional<uint32_t>& value) {
   const nlohmann::json* given = key == nullptr ? nullptr : config.find(key);
   if (given == nullptr) return;
@@ -53,7 +53,8 @@ RecommendedSampling read_sampling(const Config& config, SamplingKeys keys) {
   return sampling;
 }
 
-// A file that turns sampling on, or names a parameter of it, means transformers' defaults for the others.
+// Sets the parameters that a file omits to transformers' defaults, if the file turns sampling on or names any
+// parameter.
 void complete_sampling(const Config& config, RecommendedSampling& sampling) {
   const bool names_any =
       sampling.temperature || sampling.top_k || sampling.top_p || sampling.min_p || sampling.typical_p;
@@ -81,7 +82,8 @@ std::string checked_utf8(const std::filesystem::path& path, std::string text) {
   throw std::runtime_error(path.string() + ": is not UTF-8 at byte " + std::to_string(valid));
 }
 
-// Returns "chat_template" of tokenizer_config.json: a text, or a list of named ones, of which "default" is preferred.
+// Returns "chat_template" of tokenizer_config.json. If it is a list of named templates, the one named "default" is
+// preferred.
 std::string chat_template(const Config& config) {
   constexpr char kKey[] = "chat_template";
   const nlohmann::json* value = config.find(kKey);

@@ -28,7 +28,8 @@ uint32_t row_count(const Tensors& tensors, const std::string& name) {
   return static_cast<uint32_t>(entry.shape[0]);
 }
 
-// llama.cpp computes only GPT-2 itself. Other models that use its name for the architecture have further tensors.
+// Rejects models that are not GPT-2 although their architecture is "gpt2". They can be recognized by additional
+// tensors.
 void reject_unknown_tensors(const Tensors& tensors) {
   constexpr std::string_view kKnown[] = {kTokenEmbedding, kPositions, "output_norm.weight", "output_norm.bias",
                                          "output.weight"};
@@ -39,7 +40,8 @@ void reject_unknown_tensors(const Tensors& tensors) {
   }
 }
 
-// The format does not store whether a model was trained with scale_attn_by_inverse_layer_idx.
+// Adds a remark if the name suggests a model that was trained with scale_attn_by_inverse_layer_idx, which GGUF does not
+// record.
 void note_lost_scale(const std::string& name, std::vector<std::string>& notes) {
   std::string lower = name;
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -71,7 +73,8 @@ std::unique_ptr<Checkpoint> open_gguf(const std::filesystem::path& path, const R
   shape.layer_count = config.count("gpt2.block_count", nullptr, 0);
   shape.head_count = config.count("gpt2.attention.head_count", nullptr, 0);
   shape.embedding_size = config.count("gpt2.embedding_length", nullptr, 0);
-  // The keys for these are wrong in some files, for example when the feed-forward part has an unusual width.
+  // These come from the tensors, because in some files the keys are wrong, for example for an unusual feed-forward
+  // width.
   shape.vocabulary_size = row_count(tensors, kTokenEmbedding);
   shape.position_count = row_count(tensors, kPositions);
   shape.feed_forward_size = row_count(tensors, "blk.0.ffn_up.weight");

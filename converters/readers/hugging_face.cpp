@@ -1,5 +1,6 @@
 // Reads checkpoints of Hugging Face transformers: config.json, and weights in safetensors or PyTorch's format, in one
-// file or in shards. The models are GPT-2, and OPT and BioGPT, which fold exactly into GPT-2.
+// file or in shards. Supports GPT-2, and OPT and BioGPT, whose differences can be folded exactly into the weights of a
+// GPT-2.
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -18,14 +19,14 @@ namespace {
 constexpr const char* kWeightFiles[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                                         "pytorch_model.bin.index.json"};
 
-// A model as config.json describes it.
+// The model that config.json describes.
 struct Description {
   CheckpointInfo info;
   TensorMapping mapping;
   std::vector<std::string> notes;
 };
 
-// `otherwise` is the end-of-text token of a configuration that names none.
+// Reads the end-of-text tokens. `otherwise` is the token of a configuration that names none.
 void read_end_of_text(const Config& config, int32_t otherwise, Description& model) {
   if (config.read_end_of_text(model.info, model.notes)) return;
   if (otherwise < static_cast<int64_t>(model.info.shape.vocabulary_size)) model.info.add_end_of_text(otherwise);
@@ -62,7 +63,8 @@ Description describe_gpt2(const Config& config, const Tensors& tensors) {
   return model;
 }
 
-// Returns the names that OPT and BioGPT share. Both learned their positions in fairseq, which skips two rows.
+// Returns the names that OPT and BioGPT share. Both were trained with fairseq, whose first two position embeddings are
+// unused.
 TensorMapping fairseq_mapping(const std::string& prefix) {
   TensorMapping mapping;
   mapping.token_embedding = prefix + "embed_tokens.weight";
@@ -137,7 +139,7 @@ constexpr struct {
   Description (*describe)(const Config& config, const Tensors& tensors);
 } kModels[] = {{"gpt2", describe_gpt2}, {"opt", describe_opt}, {"biogpt", describe_biogpt}};
 
-// Models that resemble GPT-2, and what they do differently.
+// Models that resemble GPT-2, with the difference that makes them unsupported.
 constexpr struct {
   const char* type;
   const char* reason;
@@ -164,7 +166,7 @@ Description describe(const Config& config, const Tensors& tensors) {
   config.fail("model_type", message);
 }
 
-// Merges adapters, which may have trained a head of their own or added tokens.
+// Merges adapters. An adapter may contain its own head and additional tokens.
 void merge_adapters(const std::vector<Adapter>& adapters, Description& model, Tensors& tensors) {
   const TensorMapping& mapping = model.mapping;
   const std::string head = mapping.head + ".weight";
@@ -181,8 +183,8 @@ void merge_adapters(const std::vector<Adapter>& adapters, Description& model, Te
   model.notes.push_back("the adapter's vocabulary of " + std::to_string(tokens) + " tokens replaces the model's");
 }
 
-// Returns the file or the index of the weights, or an empty path. The checkpoint may be named by its directory or by
-// this file.
+// Returns the file or the index of the weights, or an empty path if there is none. `path` is the directory of the
+// checkpoint or this file.
 std::filesystem::path find_weights(const std::filesystem::path& path) {
   for (const char* name : kWeightFiles) {
     if (std::filesystem::exists(path / name)) return path / name;

@@ -10,9 +10,9 @@
 namespace sotto {
 namespace {
 
-constexpr size_t kHeaderCount = 256;  // numbers of 32 bits
+constexpr size_t kHeaderCount = 256;  // 32-bit integers
 
-// The first number of the files of llm.c.
+// The first number of every checkpoint.
 constexpr int32_t kModelMagic = 20240326;
 constexpr struct {
   int32_t magic;
@@ -37,7 +37,7 @@ const char* other_content(int32_t magic) {
   return nullptr;
 }
 
-// A kind of tensors in a file. Those of the layers follow each other.
+// A group of tensors in a file: one tensor, or the same tensor of all layers one after the other.
 struct Part {
   const char* name;
   std::vector<uint64_t> shape;
@@ -50,7 +50,7 @@ struct Part {
   }
 };
 
-// Returns the contents of a file after its header.
+// Returns the tensors of a file in the order in which they follow its header.
 std::vector<Part> parts_of(const ModelShape& shape, uint64_t embedding_rows) {
   const uint64_t width = shape.embedding_size;
   return {{"wte.weight", {embedding_rows, width}, false},
@@ -71,7 +71,7 @@ std::vector<Part> parts_of(const ModelShape& shape, uint64_t embedding_rows) {
           {"ln_f.bias", {width}, false}};
 }
 
-// The tensors have the names of nanoGPT, from which llm.c exports them.
+// A file of llm.c. Its tensors get the names of nanoGPT, from which llm.c exports them.
 class LlmCFile final : public TensorFile {
  public:
   explicit LlmCFile(const std::filesystem::path& path) : TensorFile(path) {

@@ -13,7 +13,7 @@
 namespace sotto {
 namespace {
 
-// Settings that change what an adapter computes. A merged adapter has none of them.
+// Settings that change what an adapter computes, so that it cannot be merged.
 constexpr const char* kOtherSettings[] = {
     "use_dora",
     "use_qalora",
@@ -29,7 +29,7 @@ constexpr const char* kOtherSettings[] = {
     "trainable_token_indices",
 };
 
-// Ways to start the training that leave the weights of the base model unchanged.
+// Initializations of the training that leave the weights of the base model unchanged.
 constexpr const char* kInitializations[] = {"gaussian", "eva", "orthogonal"};
 
 void check_config(const Config& config) {
@@ -48,8 +48,8 @@ void check_config(const Config& config) {
   if (!is_known) config.fail("init_lora_weights", "is " + start->dump() + ", which changes the base model as well");
 }
 
-// Returns the alpha of a module, which the first fitting pattern gives. PEFT's patterns are regular expressions for the
-// end of a module's name; only those without special characters other than the dot are supported.
+// Returns the alpha of a module: that of the first matching pattern, or else the default. PEFT's patterns are regular
+// expressions for the end of a module's name. They are supported if they contain no special character except the dot.
 double alpha_of(const Config& config, const std::string& module) {
   const double otherwise = config.number("lora_alpha", 8);
   const nlohmann::json* patterns = config.find("alpha_pattern");
@@ -64,7 +64,7 @@ double alpha_of(const Config& config, const std::string& module) {
   return otherwise;
 }
 
-// The product of (rows, rank) and (rank, columns).
+// A low-rank matrix, the product of (rows, rank) and (rank, columns), of which single elements are computed on demand.
 struct LowRank {
   uint64_t columns = 0;
   uint64_t rank = 0;
@@ -128,12 +128,12 @@ class AdapterMerger {
     return std::filesystem::exists(safetensors) ? safetensors : adapter_.directory / "adapter_model.bin";
   }
 
-  // Returns the name in the checkpoint of a tensor or module that PEFT has wrapped.
+  // Returns the checkpoint's name of a tensor or module that PEFT has wrapped.
   std::string base_name(std::string name) const {
     for (const std::string_view wrapper : {"base_model.model.", "modules_to_save.", "base_layer."}) {
       if (const size_t at = name.find(wrapper); at != std::string::npos) name.erase(at, wrapper.size());
     }
-    constexpr std::string_view kPrefix = "transformer.";  // which checkpoints of a GPT2Model lack
+    constexpr std::string_view kPrefix = "transformer.";  // absent in checkpoints of a bare GPT2Model
     const std::string shorter = name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
     const std::string longer = std::string(kPrefix) + name;
     for (const std::string& candidate : {name, shorter, longer}) {

@@ -1,6 +1,6 @@
-// Merges LoRA adapters as PEFT saves them: adapter_config.json with adapter_model.safetensors or adapter_model.bin. A
-// weight W becomes W + scale * alpha / rank * B A (Hu et al. 2021, arXiv:2106.09685), with the square root of the rank
-// for rsLoRA (Kalajdzievski 2023, arXiv:2312.03732).
+// Merges LoRA adapters saved by PEFT: adapter_config.json with adapter_model.safetensors or adapter_model.bin. A weight
+// W becomes W + scale * alpha / rank * B A (Hu et al. 2021, arXiv:2106.09685). rsLoRA divides by the square root of the
+// rank (Kalajdzievski 2023, arXiv:2312.03732).
 #pragma once
 
 #include <functional>
@@ -11,9 +11,9 @@
 
 namespace sotto {
 
-// Changes the tensors that the adapter has trained, and replaces those that it has saved as a whole. `inputs_first`
-// returns whether a tensor is (inputs, outputs); PEFT's fan_in_fan_out says the same. Throws std::runtime_error, which
-// names the file, for adapters that are not a LoRA, or that do not fit the checkpoint.
+// Adds the products of the adapter to the tensors, and replaces the tensors that it contains as a whole. `inputs_first`
+// returns whether a tensor is stored as (inputs, outputs), which must agree with PEFT's fan_in_fan_out. Throws
+// std::runtime_error, which names the file, if the adapter is not a LoRA or does not fit the checkpoint.
 void merge_adapter(const Adapter& adapter, const std::function<bool(const std::string& name)>& inputs_first,
                    Tensors& tensors);
 

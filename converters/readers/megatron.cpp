@@ -10,7 +10,7 @@
 namespace sotto {
 namespace {
 
-// Parts of names, and what they were called first.
+// Parts of names in later versions, with the names in the first version.
 constexpr std::pair<std::string_view, std::string_view> kFirstNames[] = {
     {"language_model.", ""},
     {"encoder.", "transformer."},
@@ -31,7 +31,7 @@ constexpr std::pair<std::string_view, std::string_view> kFirstNames[] = {
     {"layernorm_mlp.fc2_", "mlp.dense_4h_to_h."},
 };
 
-// Returns the first name of a tensor of the model, or an empty text for any other tensor.
+// Returns the name that a tensor of the model had in the first version, or an empty text for any other tensor.
 std::string first_name(const std::string& name) {
   constexpr std::string_view kModel = "model.";
   if (!name.starts_with(kModel)) return "";
@@ -59,7 +59,7 @@ TensorMapping megatron_mapping() {
   return mapping;
 }
 
-// Settings that make another model than GPT-2, with the value that GPT-2 has.
+// Settings that must have the value of GPT-2, because others change what the model computes.
 const std::pair<const char*, nlohmann::json> kSettings[] = {
     {"tensor_model_parallel_size", 1u},
     {"pipeline_model_parallel_size", 1u},
@@ -95,7 +95,7 @@ bool is_megatron(const std::filesystem::path& path) {
   return tensors.contains(megatron_mapping().token_embedding);
 }
 
-// The orders of queries, keys and values, by the version of the format.
+// Returns the order of queries, keys and values in a version of the format.
 QkvOrder qkv_order(double version) {
   return version < 1 ? QkvOrder::kWhole : version < 2 ? QkvOrder::kInterleaved : QkvOrder::kPerHead;
 }

@@ -38,7 +38,7 @@ void dequantize_int4(const LinearWeights& linear, FloatLinear& result) {
   }
 }
 
-// Returns whether a layer adds anything. Tiles always have biases.
+// Returns whether a layer has a bias. Tiles always contain biases, which are zero if the layer has none.
 bool has_bias(const LinearWeights& linear) {
   if (linear.tiles == nullptr) return linear.bias != nullptr;
   for (size_t tile = 0; tile < int4_tile_count(linear.outputs); ++tile) {
@@ -85,7 +85,7 @@ ModelFile::ModelFile(const std::filesystem::path& path) : Checkpoint({}), path_(
   for (const int32_t token : view_.end_of_text_tokens()) info_.add_end_of_text(token);
   info_.license = view_.license();
   info_.chat_template = view_.chat_template();
-  // A tied head with a bias is a head of its own with equal weights.
+  // The format stores a tied head with a bias as a separate head with equal weights.
   if (has_bias(view_.head())) {
     info_.head_kind = HeadKind::kBiased;
   } else if (!view_.has_tied_head()) {

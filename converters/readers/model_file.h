@@ -1,5 +1,5 @@
-// Reads the weights of a .sotto file back as float32, for export and verification. They are the rounded weights with
-// which the runtime computes.
+// Reads a .sotto file as a checkpoint, for export and verification. Its weights are the dequantized values with which
+// the runtime computes.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ bool is_model_file(const std::filesystem::path& path);
 
 class ModelFile final : public Checkpoint {
  public:
-  // Checks the whole structure. The checksum of a tensor is verified when it is read.
+  // Validates the structure of the file. The checksum of a tensor is verified when the tensor is read.
   explicit ModelFile(const std::filesystem::path& path);
 
   const TokenizerView* tokenizer() const { return view_.tokenizer(); }
@@ -34,7 +34,7 @@ class ModelFile final : public Checkpoint {
   FloatLinear dequantize(const LinearWeights& linear, const ByteRange& range, const std::string& what) const;
   FloatNorm read_norm(const NormView& norm) const;
 
-  // The unit of alignment of the runtime's memory.
+  // Gives lines_ the alignment that the runtime requires.
   struct alignas(64) Line {
     uint8_t bytes[64];
   };

@@ -8,7 +8,7 @@
 namespace sotto {
 namespace {
 
-// Parts of the names of tensors that no GPT-2 language model has.
+// Parts of tensor names that show that a model is not a GPT-2 language model.
 constexpr struct {
   const char* part;
   const char* reason;
@@ -162,7 +162,7 @@ void NamedCheckpoint::check_tensors() {
   check_norm(mapping_.final_norm);
 }
 
-// GPT-2 in transformers has no bias in the head, but some fine-tuned models do.
+// Determines the kind of the head from its tensors. Some fine-tuned models have a bias in the head, unlike GPT-2.
 HeadKind NamedCheckpoint::find_head_kind() {
   const std::string weights = mapping_.head + ".weight";
   const std::string bias = mapping_.head + ".bias";
@@ -201,7 +201,8 @@ void NamedCheckpoint::reject_other_models() const {
   }
 }
 
-// Rejects unknown tensors in layers, because the model would compute something else, and notes others.
+// Rejects unknown tensors in layers, because ignoring them would change what the model computes. Others only become
+// remarks.
 void NamedCheckpoint::note_unknown_tensors() {
   std::sort(known_.begin(), known_.end());
   const std::string layers = mapping_.attention_norm.substr(0, mapping_.attention_norm.find("{}"));

@@ -1,5 +1,5 @@
-// A checkpoint of named tensors: the names and the storage of GPT-2's parts in a format, and the reader that validates
-// and reads them. Factors that the runtime does not know are folded into the weights.
+// A reader for formats that store GPT-2 as named tensors. A format describes the names and the layout of the tensors;
+// the reader validates and reads them, and folds factors that the runtime does not have into the weights.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ enum class QkvOrder : uint8_t {
   kInterleaved,  // (heads, head size, 3)
 };
 
-// "{}" stands for the number of a layer. A part named NAME has tensors NAME.weight and NAME.bias.
+// Names and layout of the tensors. "{}" stands for the number of a layer. A part NAME has the tensors NAME.weight and
+// NAME.bias.
 struct TensorMapping {
   std::string token_embedding;  // the name of a tensor
   std::string positions;        // the name of a tensor
@@ -32,7 +33,7 @@ struct TensorMapping {
   std::string feed_forward_down;
   std::string final_norm;
   std::string head;
-  std::vector<std::string> ignored;  // ends of the names of tensors that are not weights
+  std::vector<std::string> ignored;  // name suffixes of tensors that are not weights
 
   std::filesystem::path configuration;  // the file that gives the shape, for messages
   bool inputs_first = false;            // linear weights are (inputs, outputs), not (outputs, inputs)
@@ -44,7 +45,7 @@ struct TensorMapping {
   double embedding_scale = 1;       // of the token embedding as an input, not as a tied head
   double position_scale = 1;
   double head_scale = 1;
-  // Returns the factor of attention scores on top of 1/sqrt(head size).
+  // Returns a factor of attention scores in addition to 1/sqrt(head size).
   std::function<double(uint32_t layer)> score_scale = [](uint32_t) { return 1.0; };
 };
 
@@ -56,9 +57,9 @@ TensorMapping gguf_mapping();
 // Returns the shape that the tensors have, except the number of heads, for formats without a configuration.
 ModelShape find_shape(const Tensors& tensors, const TensorMapping& mapping);
 
-// Sets the vocabulary of a model whose token embedding has this number of rows, for formats that do not record how many
-// of them are padding: 50304 rows, a multiple of 128, are GPT-2's 50257 tokens. Adds a remark for the user if it cuts
-// rows.
+// Sets the vocabulary size from the number of rows of the token embedding, for formats that do not record how many rows
+// are padding: 50304 rows, a multiple of 128, are taken for GPT-2's 50257 tokens. In that case, adds a remark for the
+// user.
 void set_vocabulary(uint32_t rows, CheckpointInfo& info, TensorMapping& mapping, std::vector<std::string>& notes);
 
 // Replaces "{}" in the name of a part by the number of a layer.
@@ -69,7 +70,7 @@ std::vector<float> transpose(const std::vector<float>& in, size_t rows, size_t c
 
 class NamedCheckpoint final : public Checkpoint {
  public:
-  // Checks that every tensor exists and has the right shape and type. `info` need not have the head's kind.
+  // Checks that every tensor exists and has the right shape and type, and determines the kind of the head.
   NamedCheckpoint(CheckpointInfo info, std::vector<std::string> notes, Tensors tensors, TensorMapping mapping);
 
   std::vector<float> positions() const override;

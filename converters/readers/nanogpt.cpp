@@ -10,7 +10,7 @@
 namespace sotto {
 namespace {
 
-// Returns the file of a checkpoint that is named by its directory or by the file. It may not exist.
+// Returns the path of the checkpoint file, which may not exist. `path` is the file or its directory.
 std::filesystem::path file_of(const std::filesystem::path& path, const char* name) {
   return std::filesystem::is_directory(path) ? path / name : path;
 }
@@ -60,7 +60,7 @@ std::unique_ptr<Checkpoint> open_nanogpt(const std::filesystem::path& path, cons
   return std::make_unique<NamedCheckpoint>(std::move(info), std::move(notes), std::move(tensors), std::move(mapping));
 }
 
-// minGPT's names of models, and their heads.
+// minGPT's names of models, with their numbers of heads.
 constexpr struct {
   const char* type;
   uint32_t head_count;
@@ -79,7 +79,7 @@ uint32_t mingpt_head_count(const Config& model) {
   return count;
 }
 
-// config.json of transformers has no object "model".
+// Recognizes minGPT by the object "model" in config.json, which transformers does not write.
 bool is_mingpt(const std::filesystem::path& path) {
   const std::filesystem::path file = file_of(path, "model.pt");
   const std::filesystem::path configuration = file.parent_path() / "config.json";
@@ -89,7 +89,8 @@ bool is_mingpt(const std::filesystem::path& path) {
   return model != config.root().end() && model->is_object();
 }
 
-// minGPT writes config.json before it knows the sizes of vocabulary and context, so the tensors tell the shape.
+// The shape comes from the tensors, because minGPT writes config.json before it knows the sizes of vocabulary and
+// context.
 std::unique_ptr<Checkpoint> open_mingpt(const std::filesystem::path& path, const ReadOptions& options) {
   const auto file = std::make_shared<PytorchFile>(file_of(path, "model.pt"));
   const Config config(file->path().parent_path() / "config.json");

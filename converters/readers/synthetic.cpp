@@ -12,7 +12,7 @@ namespace {
 constexpr double kDeviation = 0.02;
 constexpr size_t kQuantileCount = size_t{1} << 16;
 
-// The numbers of the random streams, one per tensor. Layer i uses kFirstLayer + 4 i and the next three.
+// Random streams, one per tensor. Layer i uses kFirstLayer + 4 i and the next three.
 enum : uint64_t { kPositions, kTokenEmbedding, kFirstLayer };
 
 // SplitMix64 with a counter as its state.

@@ -43,7 +43,8 @@ Path with_index(const Path& prefix) {
   return index += ".index";
 }
 
-// Returns the index that a path stands for: itself, with ".index" added, or in the directory.
+// Returns the index file that `path` names: the path itself, the path with ".index" added, or the index in this
+// directory.
 std::optional<Path> find_index(const Path& path) {
   if (!std::filesystem::is_directory(path)) {
     if (is_tensor_bundle_index(path)) return path;
@@ -63,8 +64,8 @@ bool is_tensorflow(const Path& path) {
   return std::filesystem::is_directory(path) ? !find_indexes(path).empty() : find_index(path).has_value();
 }
 
-// Translates the name of a variable, such as "model/h0/attn/c_attn/w", to the one that transformers gives it. Returns
-// none for variables of the optimizer and other states of the training.
+// Translates the name of a variable, such as "model/h0/attn/c_attn/w", to its name in transformers. Returns an empty
+// text for variables that are not weights, such as the state of the optimizer.
 std::string gpt2_name(const std::string& variable) {
   constexpr std::string_view kModel = "model/";
   if (!variable.starts_with(kModel)) return "";

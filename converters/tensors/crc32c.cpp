@@ -6,7 +6,7 @@
 namespace sotto {
 namespace {
 
-// Slicing-by-8 (Kounavis and Berry 2005): table k advances a byte over k bytes of zeros that follow it.
+// Slicing-by-8 (Kounavis and Berry 2005): table k holds the CRC of each byte value followed by k zero bytes.
 using Tables = std::array<std::array<uint32_t, 256>, 8>;
 
 constexpr Tables make_tables() {

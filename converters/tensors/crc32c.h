@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), with the masking that LevelDB and TensorFlow apply to stored values.
+// CRC-32C (Castagnoli), and the masking that LevelDB and TensorFlow apply to stored CRCs.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace sotto {
 
-// Returns the CRC of the bytes that `crc` covers, which is 0 for none, followed by these.
+// Returns the CRC of some data followed by `bytes`, given the CRC of that data (0 if it is empty).
 uint32_t extend_crc32c(uint32_t crc, const void* bytes, size_t size);
 
 constexpr uint32_t mask_crc32c(uint32_t crc) { return (crc >> 15 | crc << 17) + 0xA282EAD8; }

@@ -26,21 +26,21 @@ void dequantize_f32(const uint8_t* block, float* values) { *values = load<float>
 void dequantize_f16(const uint8_t* block, float* values) { *values = load_half(block); }
 void dequantize_bf16(const uint8_t* block, float* values) { *values = float_of_bfloat(load<uint16_t>(block)); }
 
-// A scale and 32 bytes.
+// Q8_0: a scale and 32 signed bytes.
 void dequantize_q8_0(const uint8_t* block, float* values) {
   const float scale = load_half(block);
   for (uint32_t i = 0; i < kBlock; ++i) values[i] = static_cast<float>(static_cast<int8_t>(block[2 + i])) * scale;
 }
 
-// Returns element `i` of 32 nibbles: the low halves of 16 bytes come before the high halves.
+// Returns element `i` of 32 nibbles in 16 bytes: first the low nibbles of all bytes, then the high nibbles.
 int nibble(const uint8_t* bytes, uint32_t i) { return i < 16 ? bytes[i] & 15 : bytes[i - 16] >> 4; }
 
-// The same with bit `i` of a 32-bit number above each nibble.
+// Returns element `i` of 32 five-bit numbers: nibbles as above, and bit `i` of `high` as the fifth bit.
 int five_bits(const uint8_t* high, const uint8_t* bytes, uint32_t i) {
   return nibble(bytes, i) | static_cast<int>(load<uint32_t>(high) >> i & 1) << 4;
 }
 
-// Q4_0 and Q5_0: a scale; Q4_1 and Q5_1: a scale and a minimum.
+// Blocks of Q4_0 and Q5_0 begin with a scale, those of Q4_1 and Q5_1 with a scale and a minimum.
 void dequantize_q4_0(const uint8_t* block, float* values) {
   const float scale = load_half(block);
   for (uint32_t i = 0; i < kBlock; ++i) values[i] = scale * static_cast<float>(nibble(block + 2, i) - 8);
@@ -83,7 +83,7 @@ GroupScale group_scale(const uint8_t* block, uint32_t group) {
   return {load_half(block) * static_cast<float>(scale), load_half(block + 2) * static_cast<float>(minimum)};
 }
 
-// Eight groups of 32. Each 32 bytes hold the nibbles of two groups, the first in the low halves.
+// Q4_K: eight groups of 32 elements. Each 32 bytes hold two groups, the first in the low nibbles.
 void dequantize_q4_k(const uint8_t* block, float* values) {
   for (uint32_t group = 0; group < 8; ++group) {
     const auto [scale, minimum] = group_scale(block, group);
@@ -95,7 +95,7 @@ void dequantize_q4_k(const uint8_t* block, float* values) {
   }
 }
 
-// As Q4_K, with the fifth bits of group g in bits g of 32 bytes.
+// Q5_K: as Q4_K, with 32 more bytes, whose bits g are the fifth bits of group g.
 void dequantize_q5_k(const uint8_t* block, float* values) {
   for (uint32_t group = 0; group < 8; ++group) {
     const auto [scale, minimum] = group_scale(block, group);
@@ -108,8 +108,8 @@ void dequantize_q5_k(const uint8_t* block, float* values) {
   }
 }
 
-// Sixteen groups of 16 with 8-bit scales in units of the half at the end. 128 bytes hold the low four bits, 64 the high
-// two, in runs of 32 elements.
+// Q6_K: sixteen groups of 16 elements. 128 bytes hold the low four bits and 64 bytes the high two bits, in runs of 32
+// elements. They are followed by 8-bit scales of the groups and a half, the scale of these scales.
 void dequantize_q6_k(const uint8_t* block, float* values) {
   const uint8_t* const low = block;
   const uint8_t* const high = block + 128;

@@ -10,17 +10,17 @@ namespace sotto {
 struct GgmlType {
   uint32_t id;  // the number in a GGUF file
   const char* name;
-  // Of types that are not supported, the rest is 0.
+  // The following members are 0 for unsupported types.
   uint32_t block_elements = 0;
   uint32_t block_bytes = 0;
   void (*dequantize)(const uint8_t* block, float* values) = nullptr;  // converts one block
 };
 
-// Return null if no type has this number, or this name.
+// These return null if there is no such type.
 const GgmlType* find_ggml_type(uint32_t id);
 const GgmlType* find_ggml_type(std::string_view name);
 
-// The types that are supported, for messages.
+// The names of the supported types, for messages.
 extern const char kGgmlTypeNames[];
 
 constexpr uint32_t kGgmlF32 = 0;

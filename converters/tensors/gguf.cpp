@@ -30,7 +30,7 @@ enum ValueType : uint32_t {
   kFloat64
 };
 
-// Reads the header of a file from its start to its end, through a buffer.
+// Reads the header of a file sequentially, through a buffer.
 class HeaderReader {
  public:
   explicit HeaderReader(const InputFile& file) : file_(file), limit_(std::min(file.size(), kHeaderLimit)) {}
@@ -75,7 +75,7 @@ class HeaderReader {
     offset_ += count * size;
   }
 
-  // Fails unless `count` elements of at least `size` bytes can follow.
+  // Throws unless the rest of the file can hold `count` elements of at least `size` bytes. This bounds allocations.
   void require(uint64_t count, uint64_t size) const {
     if (count <= remaining() / size) return;
     fail(std::to_string(count) + " elements of " + std::to_string(size) + " bytes or more do not fit the header; " +
@@ -183,7 +183,8 @@ void check_start(HeaderReader& in) {
 // Reads the description of one tensor. The offset is relative to the start of the data.
 TensorEntry read_entry(HeaderReader& in, const std::string& where) {
   constexpr uint32_t kMaxDimensions = 4;
-  constexpr uint64_t kMaxElements = uint64_t{1} << 56;  // times the bytes of an element, this does not overflow
+  constexpr uint64_t kMaxElements = uint64_t{1}
+                                    << 56;  // so that the product with the size of an element cannot overflow
   TensorEntry entry;
   const auto dimensions = in.number<uint32_t>();
   if (dimensions > kMaxDimensions) fail_at(where, "it has " + std::to_string(dimensions) + " dimensions, more than 4");
@@ -192,7 +193,7 @@ TensorEntry read_entry(HeaderReader& in, const std::string& where) {
     const auto extent = in.number<uint64_t>();
     if (extent == 0 || extent > kMaxElements / entry.element_count) fail_at(where, "its shape is too large or 0");
     entry.element_count *= extent;
-    entry.shape.insert(entry.shape.begin(), extent);  // the file has the innermost extent first
+    entry.shape.insert(entry.shape.begin(), extent);  // the file stores the innermost extent first
   }
   const auto id = in.number<uint32_t>();
   const GgmlType* const type = find_ggml_type(id);
@@ -231,7 +232,7 @@ GgufFile::GgufFile(const std::filesystem::path& path) : TensorFile(path) {
     if (alignment == 0 || alignment > kMaxAlignment) in.fail("general.alignment is not a number between 1 and 1048576");
   }
 
-  // The format requires that the data of the tensors follow each other, with no more between them than the alignment.
+  // The format requires that the tensors follow each other, with only the padding of the alignment between them.
   uint64_t end = 0;
   for (uint64_t i = 0; i < tensor_count; ++i) {
     const std::string name = in.string();
@@ -259,7 +260,7 @@ GgufFile::GgufFile(const std::filesystem::path& path) : TensorFile(path) {
 
 std::vector<float> GgufFile::decode(const TensorEntry& entry, uint64_t first, uint64_t count) const {
   const GgmlType& type = *find_ggml_type(entry.type_name);
-  // Whole blocks are converted, which may begin before `first` and end after `first` + `count`.
+  // Converts whole blocks, of which the first and the last may extend beyond the requested elements.
   const uint64_t begin = first / type.block_elements;
   const uint64_t end = (first + count + type.block_elements - 1) / type.block_elements;
   const uint64_t max_blocks = (uint64_t{1} << 20) / type.block_bytes;

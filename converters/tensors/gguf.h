@@ -1,5 +1,6 @@
-// Reads GGUF files, the container of ggml and llama.cpp, in versions 2 and 3: named values, then named tensors. All of
-// it is validated before any tensor is read. Errors are std::runtime_error and name the file, the key or the tensor.
+// Reads GGUF files, the container of ggml and llama.cpp, in versions 2 and 3: key-value pairs, then named tensors. The
+// whole header is validated before any tensor is read. Errors are std::runtime_error and name the file, the key or the
+// tensor.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ class GgufFile final : public TensorFile {
  public:
   explicit GgufFile(const std::filesystem::path& path);
 
-  // The named values, an object. Arrays of numbers that do not have 4 bytes are null: no key of interest is one.
+  // Returns the key-value pairs as a JSON object. Arrays of numbers that do not have 4 bytes are null, because no key
+  // of interest has one.
   const nlohmann::json& values() const { return values_; }
 
  private:
@@ -27,7 +29,7 @@ class GgufFile final : public TensorFile {
   nlohmann::json values_ = nlohmann::json::object();
 };
 
-// Returns whether the file begins as GGUF does. False if there is no such file.
+// Returns whether `path` is a file that begins like GGUF.
 bool is_gguf(const std::filesystem::path& path);
 
 }  // namespace sotto

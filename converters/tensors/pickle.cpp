@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kValueLimit = size_t{1} << 20;
 
-// Opcodes, named as in Python's pickletools. Those of protocol 0, which are text, are not supported.
+// Opcodes, with the names of Python's pickletools. The text opcodes of protocol 0 are not supported.
 enum Opcode : uint8_t {
   kMark = '(',
   kStop = '.',
@@ -95,7 +95,7 @@ void Pickle::run() {
   bytes_ = {};
 }
 
-// Runs one opcode. Returns false after the last one.
+// Executes one opcode. Returns false after the last one.
 bool Pickle::step() {
   opcode_at_ = at_;
   const auto opcode = static_cast<uint8_t>(take(1)[0]);
@@ -324,7 +324,7 @@ PickleValue& Pickle::push(Kind kind) {
 
 void Pickle::push_text(Kind kind, std::string_view text) { push(kind).text = text; }
 
-// Pushes a signed integer of any number of bytes, little-endian.
+// Pushes a signed little-endian integer of any size.
 void Pickle::push_integer(std::string_view bytes) {
   if (bytes.size() > sizeof(int64_t)) return push_text(Kind::kBigInteger, bytes);
   const bool is_negative = !bytes.empty() && (bytes.back() & 0x80) != 0;

@@ -1,6 +1,6 @@
-// A restricted reader of Python's pickle format (PEP 307, PEP 3154) for files that are not trusted. It builds a tree of
-// inert values and calls nothing: a call in the pickle becomes a value with the name of the function and its arguments.
-// A name that the caller does not allow is an error. Memory and time are linear in the size of the pickle.
+// A restricted reader of Python's pickle format (PEP 307, PEP 3154) for untrusted files. It builds a tree of inert
+// values and calls nothing: a call in the pickle becomes a value that records the name of the function and the
+// arguments. A name that the caller does not allow is an error. Memory and time are linear in the size of the pickle.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,17 @@ struct PickleValue {
     kNone,
     kFlag,
     kInteger,
-    kBigInteger,  // outside int64; text has the bytes, little-endian
+    kBigInteger,  // outside int64; text holds the bytes, little-endian
     kReal,
     kText,
     kBytes,
     kTuple,
     kList,
     kSet,
-    kDict,        // a dict or collections.OrderedDict; items has keys and values alternately
-    kGlobal,      // a class or function; text has its name, for example "torch.FloatStorage"
-    kCall,        // items has the function and the tuple of its arguments; state may have more
-    kPersistent,  // items has the id of an object that is outside the pickle
+    kDict,        // a dict or collections.OrderedDict; items holds keys and values alternately
+    kGlobal,      // a class or function; text holds its name, for example "torch.FloatStorage"
+    kCall,        // items holds the function and the tuple of its arguments; state may hold more
+    kPersistent,  // items holds the id of an object outside the pickle
   };
 
   Kind kind = Kind::kNone;
@@ -45,13 +45,13 @@ struct PickleValue {
 
 class Pickle {
  public:
-  // Parses the pickle at the start of `bytes`. `where` begins the messages of errors, which are std::runtime_error.
+  // Parses the pickle at the start of `bytes`. Throws std::runtime_error, whose message begins with `where`.
   Pickle(std::string_view bytes, const std::string& where, bool (*allows)(std::string_view global));
 
   const PickleValue& root() const { return *root_; }
-  // Returns all values, also those that the root does not refer to.
+  // Returns all values, including those that the root does not refer to.
   const std::deque<PickleValue>& values() const { return values_; }
-  // Returns the number of bytes that the pickle has.
+  // Returns the size of the pickle in bytes.
   size_t size() const { return at_; }
 
  private:
@@ -80,7 +80,7 @@ class Pickle {
   std::vector<const PickleValue*> pop_to_mark();
   void add_items(Kind kind, const std::vector<const PickleValue*>& items);
 
-  std::string_view bytes_;  // only while the pickle is parsed
+  std::string_view bytes_;  // valid only during parsing
   std::string where_;
   bool (*allows_)(std::string_view global);
   size_t at_ = 0;

@@ -19,7 +19,7 @@ constexpr size_t kDepthLimit = 16;
 constexpr size_t kVisitLimit = size_t{1} << 20;
 constexpr size_t kAxisLimit = 8;
 
-// The start of the older format: a pickle, of protocol 2, of the number 0x1950a86a20f9469cfc6c.
+// The start of the older format: a pickle of the number 0x1950a86a20f9469cfc6c in protocol 2.
 constexpr std::string_view kLegacyMagic = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 
 struct ElementType {
@@ -50,13 +50,13 @@ const ElementType* find_type(std::string_view global) {
   return nullptr;
 }
 
-// Functions that make a tensor from a storage, an offset, a shape and strides.
+// Functions that return a tensor, given a storage, an offset, a shape and strides.
 constexpr std::string_view kTensors[] = {"torch._utils._rebuild_tensor_v2", "torch._utils._rebuild_tensor",
                                          "torch._utils._rebuild_tensor_v3"};
 // Functions whose first argument is a tensor.
 constexpr std::string_view kParameters[] = {"torch._utils._rebuild_parameter",
                                             "torch._utils._rebuild_parameter_with_state"};
-// Names that occur in settings next to the tensors. Their values are not used.
+// Classes of settings that are saved next to the tensors. Their values are not used.
 constexpr std::string_view kData[] = {"collections.OrderedDict",
                                       "collections.defaultdict",
                                       "argparse.Namespace",
@@ -78,7 +78,7 @@ bool has(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Enumerations of Megatron's settings stay names as well.
+// Returns whether a pickle may refer to this class or function. Megatron's enumerations occur in its settings.
 bool allows(std::string_view global) {
   return find_type(global) != nullptr || has(kTensors, global) || has(kParameters, global) || has(kData, global) ||
          global.starts_with("megatron.");
@@ -116,7 +116,7 @@ uint64_t element_end(uint64_t offset, const std::vector<uint64_t>& shape, const 
   return last == kMax ? kMax : last + 1;
 }
 
-// Returns a number, flag or text, or null for anything else.
+// Returns a number, flag or text as JSON, and null for anything else.
 nlohmann::json json_of(const PickleValue& value) {
   const auto is_ascii = [](char c) { return static_cast<uint8_t>(c) < 0x80; };
   switch (value.kind) {
@@ -193,7 +193,7 @@ void PytorchFile::open_zip() {
   pickle_ = std::make_unique<Pickle>(bytes, where + ": data.pkl", allows);
 }
 
-// Reads the pickles of a magic number, of the format's version, of facts about the machine, of the object, and of the
+// Reads the five pickles: a magic number, the version of the format, properties of the machine, the object, and the
 // keys of its storages.
 void PytorchFile::open_legacy() {
   const std::string where = path().string();
@@ -221,7 +221,8 @@ void PytorchFile::open_legacy() {
   find_legacy_storages(keys->root(), at);
 }
 
-// Each storage is a 64-bit number of elements and the elements. Their size is known from the references to the storage.
+// Finds the storages: each is a 64-bit number of elements followed by the elements. References to a storage give the
+// size of an element.
 void PytorchFile::find_legacy_storages(const PickleValue& keys, uint64_t offset) {
   const std::string where = path().string();
   std::map<std::string_view, const ElementType*> types;
@@ -258,7 +259,7 @@ PytorchFile::Storage PytorchFile::find_storage(const std::string& key) const {
   fail_at(where, "the data of storage " + in_quotes(key) + " is missing");
 }
 
-// Adds the tensors of nested dicts. Other values are settings.
+// Adds the tensors of a dict and of the dicts in it. Other values are settings, which it ignores.
 void PytorchFile::add_tensors(const PickleValue& dict, const std::string& prefix, size_t depth) {
   const std::string where = path().string();
   if (depth == kDepthLimit) fail_at(where, "dicts are nested too deeply");
@@ -286,8 +287,9 @@ void PytorchFile::add_tensors(const PickleValue& dict, const std::string& prefix
   }
 }
 
-// Reads the arguments of _rebuild_tensor_v2: storage, offset, shape, strides, and others that do not matter;
-// _rebuild_tensor_v3 also has the type, at position 6. A storage is ("storage", type, key, device, number of elements).
+// Reads the arguments of _rebuild_tensor_v2, of which storage, offset, shape and strides come first and the others do
+// not matter. _rebuild_tensor_v3 also has the element type, at position 6. A storage is ("storage", type, key, device,
+// number of elements).
 TensorEntry PytorchFile::parse_tensor(const PickleValue& value, const std::string& where) const {
   constexpr size_t kTypePosition = 6;
   const auto& arguments = value.items[1]->items;

@@ -1,5 +1,5 @@
-// Files written by PyTorch's torch.save(): zip archives (since 1.6), and the older format of five pickles followed by
-// the data. The tensors in nested dicts have the names of their keys, joined by dots.
+// Files written by PyTorch's torch.save(): zip archives (since version 1.6), and the older format of five pickles
+// followed by the data. A tensor in nested dicts is named by its keys, joined by dots.
 #pragma once
 
 #include <filesystem>
@@ -15,23 +15,24 @@
 
 namespace sotto {
 
-// Returns whether a file begins like one in either format. False if there is no such file.
+// Returns whether `path` is a file that begins like one of these formats.
 bool is_pytorch(const std::filesystem::path& path);
 
-// Returns the numbers, flags and texts of a dict as JSON. Other values are null. Returns {} for other than a dict.
+// Returns a dict as a JSON object, in which values other than numbers, flags and texts are null. Returns {} if `dict`
+// is not a dict.
 nlohmann::json settings_of(const PickleValue& dict);
 
 class PytorchFile final : public TensorFile {
  public:
-  // Throws std::runtime_error, which names what is wrong, if the file is damaged, refers to anything but tensors and
-  // plain data, or has tensors that reach outside of their storage.
+  // Throws std::runtime_error if the file is damaged, refers to anything except tensors and plain data, or contains
+  // tensors that reach outside their storage.
   explicit PytorchFile(const std::filesystem::path& path);
 
   // Returns the object that was saved.
   const PickleValue& root() const { return pickle_->root(); }
 
  private:
-  // Bytes of the file that several tensors may share.
+  // A range of the file that holds the elements of one or more tensors.
   struct Storage {
     uint64_t offset = 0;
     uint64_t size = 0;
@@ -45,10 +46,10 @@ class PytorchFile final : public TensorFile {
   TensorEntry parse_tensor(const PickleValue& value, const std::string& where) const;
 
   std::unique_ptr<const Pickle> pickle_;
-  std::string folder_;                       // of the entries of a zip archive
-  std::map<std::string, ZipEntry> entries_;  // of a zip archive
-  std::map<std::string, Storage> storages_;  // of the older format, by key
-  size_t visited_ = 0;                       // items of dicts
+  std::string folder_;                       // common prefix of the entries of a zip archive
+  std::map<std::string, ZipEntry> entries_;  // entries of a zip archive, by name
+  std::map<std::string, Storage> storages_;  // storages of the older format, by key
+  size_t visited_ = 0;                       // number of items of dicts visited so far
 };
 
 }  // namespace sotto

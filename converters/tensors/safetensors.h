@@ -8,7 +8,7 @@
 
 namespace sotto {
 
-// Returns whether a file begins like one in this format. False if there is no such file.
+// Returns whether `path` is a file that begins like safetensors.
 bool is_safetensors(const std::filesystem::path& path);
 
 class SafetensorsFile final : public TensorFile {

@@ -40,7 +40,7 @@ class Table {
   void for_each(Entry entry) const {
     const uint64_t footer_offset = bytes_.size() - kFooterSize;
     Bytes footer(std::string_view(bytes_).substr(footer_offset), where_ + ": footer");
-    read_handle(footer);  // of the block of metadata, which has no entries
+    read_handle(footer);  // skips the handle of the metadata block, which is empty
     const Block index = read_handle(footer);
     uint64_t end = 0;
     std::string last_key;
@@ -48,7 +48,7 @@ class Table {
     for_each_in_block(index, [&](const std::string&, std::string_view handle) {
       Bytes bytes(handle, where_ + ": index block");
       const Block block = read_handle(bytes);
-      // Blocks that followed each other in another order could be read many times.
+      // Requiring ascending offsets bounds the time: otherwise an index could refer to one block many times.
       if (block.offset < end) fail_at(where_, "block at byte " + std::to_string(block.offset) + ": overlaps another");
       for_each_in_block(block, [&](const std::string& key, std::string_view value) {
         if (!is_first && key <= last_key) fail_at(where_, "the keys are not in ascending order");
@@ -61,7 +61,7 @@ class Table {
   }
 
  private:
-  static constexpr uint64_t kTrailerSize = 5;  // the kind of compression and a CRC
+  static constexpr uint64_t kTrailerSize = 5;  // the compression type and a CRC
 
   std::string_view block_bytes(const Block& block) const {
     const std::string where = where_ + ": block at byte " + std::to_string(block.offset);
@@ -82,11 +82,12 @@ class Table {
     return {data, block.size};
   }
 
-  // A block is a sequence of entries: sizes, the part of the key that differs from the previous one, the value. The
-  // offsets of some entries, and their number, follow.
+  // Calls `entry(key, value)` for each entry of a block. An entry consists of sizes, the part of the key that differs
+  // from the previous key, and the value. After the entries come the offsets of some of them and the number of these
+  // offsets.
   template <typename Entry>
   void for_each_in_block(const Block& block, Entry entry) const {
-    constexpr uint64_t kKeyLimit = 512;  // entries may repeat most of a key in no space
+    constexpr uint64_t kKeyLimit = 512;  // limits the expansion of keys whose shared parts take no space
     std::string_view bytes = block_bytes(block);
     const std::string where = where_ + ": block at byte " + std::to_string(block.offset);
     uint32_t restarts = 0;
@@ -113,7 +114,7 @@ class Table {
   std::string bytes_;
 };
 
-// The element types of TensorFlow (types.proto) that variables of models have.
+// The element types (types.proto of TensorFlow) that can occur in models.
 struct DataType {
   uint64_t number;
   const char* name;
@@ -125,12 +126,12 @@ constexpr DataType kDataTypes[] = {
     {9, "int64", 8, TensorType::kOther}, {14, "bfloat16", 2, TensorType::kBf16}, {19, "float16", 2, TensorType::kF16},
 };
 
-// One file of data.
+// A data file of the checkpoint.
 class Shard final : public TensorFile {
  public:
   explicit Shard(const std::filesystem::path& path) : TensorFile(path) {}
 
-  // Adds a variable that a BundleEntryProto describes. Returns the number of its shard.
+  // Adds a variable with the given description and checksum.
   void add(const std::string& name, TensorEntry entry, uint32_t checksum) {
     const std::string where = tensor_label(path(), name);
     if (entry.size > file_.size() || entry.offset > file_.size() - entry.size) {
@@ -161,7 +162,7 @@ class Shard final : public TensorFile {
   std::map<std::pair<uint64_t, uint64_t>, uint32_t> checksums_;  // by offset and size
 };
 
-// The fields of a BundleEntryProto.
+// A variable, as a BundleEntryProto describes it.
 struct Variable {
   TensorEntry entry;
   uint64_t shard = 0;
@@ -219,7 +220,7 @@ Variable read_variable(std::string_view message, const std::string& where) {
   }
   entry.type = known->type;
   entry.type_name = known->name;
-  // The weights of a convolution of width 1 are a matrix.
+  // A convolution of width 1 stores its matrix with an additional dimension.
   if (entry.shape.size() == 3 && entry.shape[0] == 1) entry.shape.erase(entry.shape.begin());
   if (!multiply_shape(entry.shape, known->size, &entry.element_count)) fail_at(where, "its shape is too large");
   if (entry.element_count * known->size != entry.size) {

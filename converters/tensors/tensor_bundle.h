@@ -10,7 +10,7 @@
 
 namespace sotto {
 
-// Returns whether a file ends like an index. False if there is no such file.
+// Returns whether `path` is a file that ends like an index.
 bool is_tensor_bundle_index(const std::filesystem::path& path);
 
 Tensors open_tensor_bundle(const std::filesystem::path& index);

@@ -1,4 +1,4 @@
-// Tensors with names in a file, read as float32 on demand. One class per format of files derives from TensorFile.
+// A file of named tensors, which are read as float32 on demand. Each file format has a class derived from TensorFile.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class TensorType : uint8_t {
   kBf16,
   kF32,
   kF64,
-  kBlocks,  // of numbers with shared scales, which the class of the format decodes
+  kBlocks,  // blocks of numbers with shared scales, which the derived class decodes
   kOther,
 };
 
@@ -36,20 +36,20 @@ class TensorFile {
 
   const std::filesystem::path& path() const { return file_.path(); }
   const std::map<std::string, TensorEntry>& tensors() const { return tensors_; }
-  // Returns elements [first, first + count) of a tensor in row-major order. Rejects types other than floats, and
-  // numbers that are not finite in float32.
+  // Returns elements [first, first + count) of a tensor in row-major order. Throws if the type is not a float type, or
+  // if a number is not finite in float32.
   std::vector<float> read(const std::string& name, uint64_t first, uint64_t count) const;
 
  protected:
   explicit TensorFile(const std::filesystem::path& path) : file_(path) {}
-  // Decodes elements, finite or not. Formats whose tensors are not plain arrays override it.
+  // Decodes elements without checking that they are finite. Classes whose tensors are not plain arrays override it.
   virtual std::vector<float> decode(const TensorEntry& entry, uint64_t first, uint64_t count) const;
 
   InputFile file_;
   std::map<std::string, TensorEntry> tensors_;
 };
 
-// Throws std::runtime_error.
+// Throws std::runtime_error with the message "where: what".
 [[noreturn]] void fail_at(const std::string& where, const std::string& what);
 
 // Returns the name of the file and of the tensor, for messages.
@@ -58,7 +58,7 @@ std::string tensor_label(const std::filesystem::path& path, const std::string& n
 // Returns a shape as text, for example "(11, 8)".
 std::string shape_text(const std::vector<uint64_t>& shape);
 
-// Computes the product of the shape. Returns false if the product times the element's size exceeds 64 bits.
+// Computes the number of elements. Returns false if their size in bytes exceeds 64 bits.
 bool multiply_shape(const std::vector<uint64_t>& shape, uint64_t element_size, uint64_t* count);
 
 }  // namespace sotto

@@ -14,10 +14,10 @@
 
 namespace sotto {
 
-// Returns whether open_tensor_file() knows the format, by the first bytes. False if there is no such file.
+// Returns whether `path` is a file that begins like a format which open_tensor_file() knows.
 bool is_tensor_file(const std::filesystem::path& path);
 
-// Opens a file in any format of this room. Throws std::runtime_error if it is damaged.
+// Opens a file of tensors in any of the supported formats. Throws std::runtime_error if it is damaged.
 std::shared_ptr<const TensorFile> open_tensor_file(const std::filesystem::path& path);
 
 class Tensors {
@@ -29,17 +29,18 @@ class Tensors {
 
   bool contains(const std::string& name) const { return places_.count(name) != 0; }
   std::vector<std::string> names() const;
-  // The following throw if the tensor is missing.
+  // These throw std::runtime_error if the tensor is missing.
   const TensorEntry& entry(const std::string& name) const;
   std::vector<float> read(const std::string& name, uint64_t first, uint64_t count) const;
   // Returns the name of the file and of the tensor in the file, for messages.
   std::string where(const std::string& name) const;
 
-  // Gives every tensor the name that `rename` returns, and removes tensors for which it returns none.
+  // Renames each tensor to the result of `rename`, and removes the tensor if the result is empty.
   void rename(const std::function<std::string(const std::string& name)>& rename);
   // Adds a tensor of `other`, or replaces the one of this name.
   void replace(const std::string& name, const Tensors& other, const std::string& other_name);
-  // Registers a function that changes elements [first, first + values.size()) of a tensor after they have been read.
+  // Registers a function that read() calls to change the values of a tensor, which are elements [first, first +
+  // values.size()).
   using Change = std::function<void(uint64_t first, std::span<float> values)>;
   void change(const std::string& name, Change change);
 

@@ -11,7 +11,7 @@
 
 namespace sotto {
 
-// Takes numbers from the front of a string of bytes. Messages begin with `where`.
+// A view of bytes from whose front numbers and strings are taken. Messages of errors begin with `where`.
 class Bytes {
  public:
   Bytes(std::string_view bytes, std::string where) : rest_(bytes), where_(std::move(where)) {}
@@ -33,7 +33,7 @@ class Bytes {
     return value;
   }
 
-  // A number of the form of LevelDB and Protocol Buffers: 7 bits per byte, the least significant ones first.
+  // Takes a varint: 7 bits per byte, least significant first.
   uint64_t varint() {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -49,8 +49,8 @@ class Bytes {
   std::string where_;
 };
 
-// Calls `field(number, value, bytes)` for each field of a message of Protocol Buffers. `value` is the number that a
-// field holds, and `bytes` its string or message.
+// Calls `field(number, value, bytes)` for each field of a Protocol Buffers message. `number` identifies the field. Its
+// content is `value` for a numeric field, and `bytes` for a string or a nested message.
 template <typename Field>
 void read_message(Bytes message, Field field) {
   enum WireType { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };

@@ -65,7 +65,7 @@ class ZipReader {
     return bytes;
   }
 
-  // Finds the record at the end of the file, before a comment of any length, and the range of the central directory.
+  // Finds the end record, which only a comment may follow, and reads the range of the central directory from it.
   void find_directory() {
     constexpr uint64_t kCommentLimit = 65535;
     const uint64_t tail_size = std::min<uint64_t>(file_.size(), kEndSize + kCommentLimit);
@@ -86,7 +86,7 @@ class ZipReader {
     fail("missing end record");
   }
 
-  // Takes the range of the directory from the ZIP64 record if there is one.
+  // If there is a ZIP64 end record, reads the range of the directory from it instead.
   void read_zip64() {
     if (end_offset_ < kEnd64LocatorSize) return;
     const std::string locator = read_bytes(end_offset_ - kEnd64LocatorSize, kEnd64LocatorSize);
@@ -99,7 +99,7 @@ class ZipReader {
     end_offset_ = offset;
   }
 
-  // Reads the entry of the directory at the start of `bytes` and returns its size.
+  // Reads the directory entry at the start of `bytes`. Returns the size of this directory entry.
   size_t read_entry(std::string_view bytes) {
     if (bytes.size() < kCentralHeaderSize || number_at<uint32_t>(bytes, 0) != kCentralHeader) {
       fail("invalid directory entry");
@@ -132,7 +132,7 @@ class ZipReader {
     return total;
   }
 
-  // Replaces values of 2^32 - 1 by the next 64-bit values of the ZIP64 field.
+  // Replaces each value that is 2^32 - 1 by the next 64-bit value of the ZIP64 extra field.
   void read_extra(std::string_view extra, std::vector<uint64_t*> values, const std::string& name) const {
     constexpr uint16_t kZip64 = 1;
     while (extra.size() >= 4) {

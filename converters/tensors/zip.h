@@ -1,5 +1,5 @@
-// Entries of a zip archive that are stored without compression, as torch.save() writes them (APPNOTE.TXT of PKWARE,
-// with ZIP64). Errors are std::runtime_error and name the file and the entry.
+// Reads the directory of a zip archive (PKWARE's APPNOTE.TXT, with ZIP64). Only entries stored without compression can
+// be used; torch.save() writes such entries. Errors are std::runtime_error and name the file and the entry.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace sotto {
 
 struct ZipEntry {
-  uint64_t offset = 0;  // of the data in the file
+  uint64_t offset = 0;  // offset of the data in the file
   uint64_t size = 0;
   bool is_stored = true;  // false if the data is compressed or encrypted
 };
@@ -19,8 +19,8 @@ struct ZipEntry {
 // Returns whether a file begins like a zip archive.
 bool is_zip(const InputFile& file);
 
-// Returns the entries by name. Throws if the archive is damaged, or if entries overlap, which no honest writer
-// produces: overlapping entries let one small file claim any amount of data.
+// Returns the entries by name. Throws if the archive is damaged or if entries overlap. Overlapping entries would let a
+// small file claim any amount of data, and no honest writer produces them.
 std::map<std::string, ZipEntry> read_zip_directory(const InputFile& file);
 
 }  // namespace sotto

@@ -53,12 +53,13 @@ class Builder {
   const TokenizerDescription& description_;
   const std::unordered_map<uint64_t, uint32_t> ranks_;
   std::unordered_map<std::string, uint32_t> units_;
-  std::vector<uint32_t> original_merges_;  // for each token, the rank in the description of the merge that makes it
+  std::vector<uint32_t>
+      original_merges_;  // for each token, the rank that the merge producing it has in the description
   TokenizerData data_;
 };
 
-// Finds whether BPE encodes the bytes of `token` as that token, and which merge is the last. Only such tokens and
-// merges occur in the encoding of any text, because a piece of text is encoded as if it stood alone unless a merge
+// Returns whether BPE encodes the bytes of `token` as that token, and stores the rank of the last merge. Other tokens
+// and merges never occur in the encoding of a text: a piece of text is encoded as if it stood alone unless a merge
 // crosses its ends.
 bool Builder::is_produced(uint32_t token, uint32_t* last_rank) const {
   std::vector<uint32_t> tokens;
@@ -91,7 +92,7 @@ bool Builder::is_produced(uint32_t token, uint32_t* last_rank) const {
   return tokens.size() == 1 && tokens[0] == token;
 }
 
-// Finds the tokens of bytes or characters, from which BPE starts.
+// Finds the tokens of single bytes or characters, with which BPE starts.
 void Builder::find_units() {
   if (description_.model == TokenizerModel::kByteBpe) {
     for (size_t byte = 0; byte < 256; ++byte) {
@@ -269,7 +270,7 @@ std::optional<VocabularyData> build_vocabulary_data(const TokenizerData& tokeniz
   uint32_t text_count = 0;
   if (sort_tokens(source, order.data(), &text_count, nullptr) != Status::kOk) return std::nullopt;
   order.resize(text_count);
-  // The padding between the arrays is zero, so that equal tokenizers produce equal bytes.
+  // The () zeroes the padding between the arrays, so that equal tokenizers produce equal bytes.
   const std::unique_ptr<uint8_t[], AlignedDelete> memory(new (std::align_val_t{kMemoryAlignment})
                                                              uint8_t[vocabulary_memory_size(source, order)]());
   Vocabulary vocabulary;

@@ -1,4 +1,4 @@
-// Builds the arrays of a model file's tokenizer section and of its vocabulary section, which is for grammars.
+// Builds two sections of a model file: the tokenizer, and the vocabulary prepared for grammars.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace sotto {
 
-// The settings that the description and the arrays of a tokenizer share.
+// Settings that are part of both TokenizerDescription and TokenizerData.
 struct TokenizerSettings {
   double unknown_score = 0;
   uint32_t unknown_token = kNoToken;
@@ -53,13 +53,13 @@ struct TokenizerDescription : TokenizerSettings {
   struct Token {
     std::string bytes;
     TokenKind kind = TokenKind::kUnused;
-    bool is_found = true;  // true if text can become this token, if it is a normal one
+    bool is_found = true;  // for normal tokens: true if encoding a text can produce this token
   };
 
   TokenizerDescription() { byte_tokens.fill(kNoToken); }
 
   std::vector<Token> tokens;              // indexed by id
-  std::array<uint32_t, 256> byte_tokens;  // kNoToken if no token is this byte, or none is for unknown characters
+  std::array<uint32_t, 256> byte_tokens;  // token of each byte, or kNoToken if there is none
   std::vector<TokenMerge> merges;         // in rank order; of equal pairs the last one is used
   std::vector<uint32_t> split_steps;
   NormalizerData normalizer;
@@ -86,7 +86,7 @@ struct TokenizerData : TokenizerSettings {
   TokenizerView unverified_view() const;  // only for verify_tokenizer()
 };
 
-// Builds the arrays, without the merges that no text can trigger. Throws std::runtime_error if the description
+// Builds the arrays. Merges that no text can trigger are dropped. Throws std::runtime_error if the description
 // contradicts itself.
 TokenizerData build_tokenizer(const TokenizerDescription& description);
 
@@ -98,7 +98,7 @@ struct VocabularyData {
   std::vector<uint8_t> arrays;
 };
 
-// Returns nullopt if grammars cannot use these tokens because one is longer than 255 bytes.
+// Builds the vocabulary section. Returns nullopt if a token is longer than 255 bytes, which grammars do not support.
 std::optional<VocabularyData> build_vocabulary_data(const TokenizerData& tokenizer,
                                                     std::span<const int32_t> end_tokens);
 

@@ -13,8 +13,8 @@ inline constexpr const char* kCategories[] = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn"
                                               "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc",
                                               "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Cn"};
 
-// Each range is (first code point) << kPropertyBits | (properties of its characters). The properties with BERT in their
-// names belong to BertNormalizer.
+// Each entry begins a range of characters and is (first code point) << kPropertyBits | (properties of the characters).
+// Properties with Bert in their names are those of BertNormalizer.
 inline constexpr uint32_t kPropertyBits = 11;
 inline constexpr uint32_t kCategoryBits = 31;
 inline constexpr uint32_t kWordBit = 32;          // \w of the pre-tokenizer Whitespace
@@ -31,8 +31,8 @@ struct CharacterMapping {
   const char* text;  // UTF-8
 };
 
-// Parts of grapheme clusters (Unicode Standard Annex 29), as ranges in the form of kCharacterRanges: 1 for characters
-// that continue a cluster, 2 for those that prepend themselves to one, 4 for pictographs, 8 for controls.
+// Parts of grapheme clusters (Unicode Standard Annex 29), as ranges in the form of kCharacterRanges: 1 for Extend and
+// other characters that continue a cluster, 2 for Prepend, 4 for Extended_Pictographic, 8 for Control.
 inline constexpr size_t kClusterRangeCount = 1016;
 extern const uint32_t kClusterRanges[kClusterRangeCount];
 
@@ -45,7 +45,7 @@ inline constexpr size_t kCompositionCount = 940;
 extern const Composition kCompositions[kCompositionCount];
 
 // The canonical decompositions, except those of Hangul syllables; the compatibility decompositions that differ from
-// them; and the lower case of characters.
+// them; and the mappings to lower case.
 inline constexpr size_t kDecompositionCount = 2060;
 extern const CharacterMapping kDecompositions[kDecompositionCount];
 inline constexpr size_t kCompatibilityDecompositionCount = 3678;

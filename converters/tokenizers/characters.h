@@ -1,4 +1,4 @@
-// Sets of characters.
+// Sets of characters, for building patterns and normalizers.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace sotto {
 
 inline constexpr uint32_t kCodePointEnd = 0x110000;
 
-// The sorted code points at which membership changes.
+// A set of characters, as the sorted code points at which membership changes: [97, 123] is a to z.
 using CharacterSet = std::vector<uint32_t>;
 
 CharacterSet range_set(uint32_t first, uint32_t last);

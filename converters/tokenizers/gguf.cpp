@@ -16,7 +16,7 @@ constexpr char kTokens[] = "tokenizer.ggml.tokens";
 constexpr char kTypes[] = "tokenizer.ggml.token_type";
 constexpr char kMerges[] = "tokenizer.ggml.merges";
 
-// The numbers that llama.cpp gives to the kinds of tokens. Those that only SentencePiece has are absent.
+// llama.cpp's numbers for kinds of tokens, without those that only SentencePiece has.
 enum Type { kNormal = 1, kControl = 3, kUserDefined = 4, kUnused = 5 };
 
 const json& array_member(const Config& config, const char* key) {
@@ -36,7 +36,7 @@ void add_token(const Config& config, const std::string& text, int64_t id, int64_
       return names->add_token(text, id);
     case kControl:
     case kUserDefined:
-      // The token of a single byte is one of BPE as well.
+      // The token of a single byte must also be an ordinary token, because grammars need every byte.
       if (text.size() == 1) names->add_token(text, id);
       return names->add_literal(text, id, type == kControl ? TokenKind::kSpecial : TokenKind::kAdded);
     case kUnused:
@@ -71,7 +71,7 @@ TokenizerNames read_names(const Config& config, uint32_t vocabulary_size) {
     }
     names.add_merge(merge.substr(0, space), merge.substr(space + 1));
   }
-  // Old files give all tokens the type of normal ones.
+  // Old files mark all tokens as normal, so the special ones are found by these keys.
   for (const char* key : {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id"}) {
     const uint32_t id = config.count(key, nullptr, vocabulary_size);
     if (id >= tokens.size() || type_at(id) == kUnused) continue;

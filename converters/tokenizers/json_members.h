@@ -1,4 +1,5 @@
-// Members of the JSON objects in tokenizer files, with messages that name what is wrong.
+// Typed access to members of the JSON objects in tokenizer files. Functions throw std::runtime_error, which names the
+// member.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +19,10 @@ bool flag_member(const nlohmann::json& object, const char* key, bool otherwise =
 // Returns the "type" of a component of tokenizer.json.
 std::string type_of(const nlohmann::json& component);
 
-// Returns the id of the token with this text.
+// Returns `id` as a token id. `text` is the token's text, for the message if it is invalid.
 int64_t token_id(const nlohmann::json& id, const std::string& text);
 
-// Throws if the description of an added token requires more than a match of its text.
+// Throws if an added token has options beyond a match of its text, such as "single_word".
 void check_plain_match(const nlohmann::json& token, const std::string& text);
 
 [[noreturn]] void reject(const std::string& what);

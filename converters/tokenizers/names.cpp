@@ -11,8 +11,8 @@
 namespace sotto {
 namespace {
 
-// In GPT-2's alphabet, printable bytes of Latin-1 are their own characters, and the other 68 bytes are the characters
-// from U+0100.
+// In GPT-2's byte alphabet, the printable bytes of Latin-1 stand for themselves, and the characters from U+0100 on
+// stand for the other 68 bytes.
 constexpr uint32_t kAlphabetEnd = 256 + 68;
 
 std::array<int, kAlphabetEnd> make_alphabet() {
@@ -102,7 +102,8 @@ TokenizerDescription::Token TokenizerNames::read_name(const std::string& name) c
 }
 
 uint32_t TokenizerNames::check_id(const std::string& name, int64_t id) const {
-  constexpr size_t kNameLimit = 4 * kMaxTokenBytes;  // a character of a name stands for a byte or more
+  constexpr size_t kNameLimit =
+      4 * kMaxTokenBytes;  // a character of at most 4 bytes stands for at least one byte of the token
   if (name.size() > kNameLimit) {
     throw std::runtime_error("token " + std::to_string(id) + " has a name of " + std::to_string(name.size()) +
                              " bytes; at most " + std::to_string(kNameLimit) + " are supported");
@@ -171,7 +172,7 @@ bool TokenizerNames::is_byte_token(uint32_t token) const {
   return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
 }
 
-// Adds a remark, unless it has been made before. Several files may name the same token.
+// Adds a remark unless it has been added before, because several files may describe the same token.
 void TokenizerNames::note(const std::string& text) {
   if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
 }

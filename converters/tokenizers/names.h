@@ -1,5 +1,5 @@
-// A vocabulary as files represent it: tokens have printable names in which each byte is one character of GPT-2's
-// alphabet.
+// Collects the vocabulary of a tokenizer file. Files give tokens printable names: by default, each byte of a token is
+// one character of GPT-2's byte alphabet.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,22 @@ namespace sotto {
 // Returns the bytes that `name` stands for, or nullopt if it has other characters.
 std::optional<std::string> bytes_of_name(std::string_view name);
 
-// Returns the name of any bytes.
+// Returns the name of a token with these bytes.
 std::string name_of_bytes(std::string_view bytes);
 
 // The encoding of token bytes in names. By default names use the byte alphabet.
 struct NameStyle {
   bool is_byte_alphabet = true;
-  bool has_byte_tokens = false;   // names such as <0x0A> stand for one byte of unknown characters
+  bool has_byte_tokens = false;   // names such as <0x0A> stand for single bytes, which spell unknown characters
   std::string space;              // a character that stands for a space, or empty
   std::string continuing_prefix;  // begins the names of tokens that do not begin a word, or empty
   std::string word_suffix;        // ends the names of tokens that end a word, or empty
   WordSpace word_space = WordSpace::kNone;
-  CharacterSet bare_characters;  // words of one character that have no space
+  CharacterSet bare_characters;  // characters that form a word without a space
 };
 
-// Every function throws std::runtime_error on a contradiction.
+// Builds a TokenizerDescription from named tokens. Every function throws std::runtime_error if the input contradicts
+// itself.
 class TokenizerNames {
  public:
   explicit TokenizerNames(uint32_t vocabulary_size, NameStyle style = {});
@@ -39,12 +40,12 @@ class TokenizerNames {
   void add_token(const std::string& name, int64_t id);
   // Adds the next merge in rank order. Its parts and its result must be in the vocabulary.
   void add_merge(const std::string& left, const std::string& right);
-  // Adds text that is matched before BPE. Without `id` the text is the name of an existing token. The token of a single
-  // byte does not become special, because grammars need every byte.
+  // Adds a token whose text is matched before BPE. Without `id`, the text must be the name of an existing token. The
+  // token of a single byte does not become special, because grammars need every byte.
   void add_literal(const std::string& text, std::optional<int64_t> id, TokenKind kind);
 
   std::optional<uint32_t> find(const std::string& name) const;
-  // For the settings that names do not contain: the pre-tokenizer and the normalizer, scores, the unknown token.
+  // Gives access to the other settings of the tokenizer: pre-tokenizer, normalizer, scores, unknown token.
   TokenizerDescription& description() { return description_; }
   TokenizerData build();
 

@@ -47,8 +47,8 @@ CodePoints mapped(std::span<const CharacterMapping> table, uint32_t character) {
   return decode(found->text);
 }
 
-// A grapheme cluster (Unicode Standard Annex 29) as far as it matters for clusters of less than 6 bytes: those of
-// Hangul and of regional indicators are longer.
+// A grapheme cluster (Unicode Standard Annex 29). Only clusters of less than 6 bytes matter here, so the rules for
+// Hangul and regional indicators, whose clusters are longer, are omitted.
 constexpr const char* kGraphemeCluster =
     R"(\r\n|\p{cluster_control}|\p{cluster_prepend}*(?:\p{cluster_pictograph}(?:\p{cluster_extend}*\x{200D}\p{cluster_pictograph})*|[^\p{cluster_control}\p{cluster_prepend}])\p{cluster_extend}*|\p{cluster_prepend}+)";
 
@@ -66,17 +66,17 @@ CodePoints decompose_hangul(uint32_t character) {
   return result;
 }
 
-// Changes of single characters, one after the other, which become one table.
+// A sequence of steps that change single characters, which are combined into one table.
 class CharacterSteps {
  public:
   bool is_empty() const { return steps_.empty() && !isolates_chinese_; }
 
-  // Replaces characters by the rows of a table.
+  // Adds a step that replaces characters according to a table.
   void add(std::span<const CharacterMapping> table) {
     for (const CharacterMapping& mapping : table) add_edges(range_set(mapping.code_point, mapping.code_point));
     steps_.emplace_back([table](uint32_t character) { return mapped(table, character); });
   }
-  // Replaces each character of a set by the same text.
+  // Adds a step that replaces each character of a set by the same text.
   void add(CharacterSet set, CodePoints text) {
     add_edges(set);
     steps_.emplace_back([changed = std::move(set), to = std::move(text)](uint32_t c) {
@@ -107,7 +107,7 @@ class CharacterSteps {
           is_removing = !is_removing;
           result.removed.push_back(character);
         }
-        if (text.empty() || text == CodePoints{character}) break;  // as are all others up to the next edge
+        if (text.empty() || text == CodePoints{character}) break;  // no character before the next edge changes either
         if (is_scalar_value(character)) result.replace(character, encode(text));
       }
     }
@@ -138,11 +138,11 @@ class CharacterSteps {
   }
 
   std::vector<Step> steps_;
-  std::vector<uint32_t> edges_;  // code points that the steps may treat otherwise than the ones before them
+  std::vector<uint32_t> edges_;  // code points at which the effect of the steps may change
   bool isolates_chinese_ = false;
 };
 
-// Returns the bytes that a text in base64 stands for (RFC 4648).
+// Decodes base64 (RFC 4648).
 std::string decode_base64(std::string_view text) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   while (text.ends_with('=')) text.remove_suffix(1);
@@ -166,7 +166,7 @@ class Reader {
     if (result_.space.empty()) result_.space = space;
     if (result_.space != space && !space.empty()) reject("two characters in place of a space");
     if (!result_.space.empty()) {
-      // Names of tokens have a space in the place of this character, so texts must have it too.
+      // The bytes of tokens contain a space instead of this character, so the text must contain a space as well.
       const CodePoints symbol = decode(result_.space);
       if (symbol.size() != 1) reject("a replacement for spaces that is not a character");
       const bool is_last = (tables().space_rules & kMergeSpaces) != 0 || !tables().rule_trie.empty();
@@ -188,7 +188,7 @@ class Reader {
 
   NormalizerData& tables() { return result_.tables; }
 
-  // Returns the table to which further changes of characters belong.
+  // Returns the table to which the next step belongs: the one before or the one after the other normalizations.
   CharacterSteps& next_table() {
     const bool is_last = form_ == Form::kComposed || !tables().rule_trie.empty() || tables().space_rules != 0;
     return is_last || !last_.is_empty() ? last_ : first_;
@@ -213,7 +213,7 @@ class Reader {
       add_precompiled(component);
     } else if (type == "StripAccents") {
       CharacterSteps& table = next_table();
-      if (form_ == Form::kDecomposed) form_ = Form::kNone;  // the marks that remain are in order
+      if (form_ == Form::kDecomposed) form_ = Form::kNone;  // no reordering is needed without these marks
       table.add(set_of([](uint32_t properties) { return (properties & kAccentBit) != 0; }), {});
     } else if (type == "Prepend") {
       prepended_ = text_member(component, "prepend");
@@ -244,7 +244,7 @@ class Reader {
     if (lower_case) table.add(kLowerCase);
   }
 
-  // The rules that SentencePiece takes from the preprocessing of machine translation.
+  // Adds the rules of SentencePiece's nmt normalization, which come from machine translation.
   void add_nmt() {
     CharacterSteps& table = next_table();
     table.add({0x01, 0x09, 0x0B, 0x0C, 0x0E, 0x20, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0}, {});
@@ -253,7 +253,8 @@ class Reader {
               {' '});
   }
 
-  // Composition joins the parts of Hangul syllables again, so they are only decomposed without it.
+  // Adds a Unicode normal form. Hangul syllables are decomposed only in forms without composition, which would restore
+  // them.
   void add_form(const std::string& type) {
     if (form_ != Form::kNone || &next_table() == &last_) reject("normalizer " + type + " after other normalizers");
     form_ = type.ends_with('C') ? Form::kComposed : Form::kDecomposed;
@@ -284,14 +285,14 @@ class Reader {
     const bool is_symbol = to.size() == 1 && to[0] != ' ';
     const json& expression = find_member(pattern, "Regex");
     if (expression == " {2,}" && (content == " " || is_symbol)) {
-      // A symbol in the place of spaces is that of a pre-tokenizer, which puts it in the place of other spaces too.
+      // A symbol that replaces several spaces is the pre-tokenizer's, which also substitutes it for single spaces.
       add_space_rules(kMergeSpaces);
       if (is_symbol) set_space(content);
       return;
     }
     const CodePoints from = expression.is_null() ? decode(text_member(pattern, "String")) : CodePoints();
     if (from.size() != 1) reject("normalizer Replace of other texts than a character or several spaces");
-    // Replacing every space with a symbol is how SentencePiece marks words.
+    // SentencePiece marks words by replacing every space with a symbol.
     if (from[0] == ' ' && is_symbol) return set_space(content);
     next_table().add(range_set(from[0], from[0]), to);
   }
@@ -323,7 +324,7 @@ bool isolates_chinese(const json& component) {
   return type == "Sequence" && std::any_of(components.begin(), components.end(), isolates_chinese);
 }
 
-// The rules are the size of the trie in bytes, the trie, and the texts, which end with zero bytes.
+// A compiled map consists of the size of the trie in bytes, the trie, and replacement texts that end with zero bytes.
 void read_rules(std::string_view charsmap, NormalizerData* tables) {
   if (charsmap.empty()) return;
   uint32_t size = 0;

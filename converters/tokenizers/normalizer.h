@@ -1,4 +1,4 @@
-// The normalizer of tokenizer.json, and that of SentencePiece, as the tables that the runtime applies
+// Translates the normalizers of tokenizer.json and of SentencePiece to the tables that the runtime applies
 // (runtime/text/normalizer.h).
 #pragma once
 
@@ -17,8 +17,8 @@ struct Normalizer {
   bool prepends_space = false;
 };
 
-// Reads the normalizer of tokenizer.json. `space` is the character that the pre-tokenizer puts in the place of spaces,
-// or empty. Throws std::runtime_error, which names the component, if the runtime cannot reproduce it.
+// Reads the normalizer of tokenizer.json. `space` is the character that the pre-tokenizer substitutes for spaces, or
+// empty. Throws std::runtime_error, which names the component, if the runtime cannot reproduce it.
 Normalizer read_normalizer(const nlohmann::json& component, const std::string& space);
 
 // Reads the compiled rules of SentencePiece ("precompiled_charsmap"), which may be empty.

@@ -23,8 +23,8 @@ constexpr uint32_t kMaxRepetitions = 1000;
 constexpr size_t kMaxPositions = 20000;
 constexpr size_t kMaxStates = 5000;
 
-// Names of properties that only the converter's own patterns use: what the pre-tokenizers Whitespace and
-// BertPreTokenizer take for words and for punctuation, and the parts of grapheme clusters, in the order of their bits.
+// Names of properties for the converter's own patterns: word characters of the pre-tokenizer Whitespace, punctuation of
+// BertPreTokenizer, and the parts of grapheme clusters, in the order of their bits.
 constexpr std::string_view kTokenizersWord = "tokenizers_word";
 constexpr std::string_view kTokenizersPunctuation = "tokenizers_punctuation";
 constexpr std::string_view kClusterParts[] = {"cluster_extend", "cluster_prepend", "cluster_pictograph",
@@ -122,7 +122,7 @@ class Parser {
 
   NodePointer sequence(bool ignore_case) {
     NodePointer node = make_node(Node::kSequence);
-    char previous = '\0';  // the preceding letter, if case is ignored
+    char previous = '\0';  // the preceding letter if case is ignored, otherwise 0
     while (at_ < text_.size() && peek() != '|' && peek() != ')') {
       const char first = peek();
       NodePointer item = atom(ignore_case);
@@ -133,7 +133,7 @@ class Parser {
     return node;
   }
 
-  // These pairs of letters fold to single characters, such as U+FB01 for "fi".
+  // Rejects pairs of letters that also match a single character if case is ignored, such as "fi", which matches U+FB01.
   void check_folding(char previous, char letter) const {
     const std::string pair{static_cast<char>(previous | 0x20), static_cast<char>(letter | 0x20)};
     for (const char* folded : {"ss", "ff", "fi", "fl", "st"}) {
@@ -142,7 +142,7 @@ class Parser {
   }
 
   NodePointer repeated(NodePointer item) {
-    constexpr size_t kMaxRepeatedRepeats = 10;  // of repetitions of a repetition
+    constexpr size_t kMaxRepeatedRepeats = 10;  // operators after the first one, as in a*?*
     for (size_t count = 0;; ++count) {
       uint32_t minimum = 0;
       uint32_t maximum = kUnlimited;
@@ -165,7 +165,7 @@ class Parser {
       repeat->minimum = minimum;
       repeat->maximum = maximum;
       repeat->is_lazy = take("?");
-      // After an interval, a plus repeats the repetition instead of making it possessive.
+      // After an interval such as {2,3}, "+" is another repetition, not the possessive mark.
       if (!repeat->is_lazy && !is_interval) repeat->is_possessive = take("+");
       if (repeat->is_lazy && is_interval && minimum == maximum) fail("unsupported lazy repetition of a fixed number");
       if (repeat->is_possessive && item->kind != Node::kCharacters) {
@@ -188,7 +188,8 @@ class Parser {
     return make_node(Node::kCharacters, without_case(range_set(character, character), ignore_case));
   }
 
-  // Adds the other case of a letter. Two ASCII letters have a third form: U+017F for s and U+212A for k.
+  // Returns the set with the other cases of its letters if case is ignored. Two ASCII letters have a third form: U+017F
+  // for s and U+212A for k.
   CharacterSet without_case(CharacterSet set, bool ignore_case) const {
     if (!ignore_case) return set;
     const uint32_t character = *set.begin();
@@ -319,14 +320,14 @@ class Parser {
   size_t depth_ = 0;
 };
 
-// A program for a machine that follows all ways to match at once, in the order of preference (Thompson 1968; Pike
-// 1987). Look-ahead is an instruction that allows some classes of the next character.
+// An instruction of a Pike VM (Thompson 1968; Pike 1987), which follows all alternatives at once in their order of
+// preference. Look-ahead is an instruction that restricts the class of the next character.
 struct Instruction {
   enum Kind { kCharacters, kLookAhead, kFork, kMatch };
   Kind kind;
   uint32_t set = 0;  // index of the set
   uint32_t next = 0;
-  uint32_t other = 0;  // the second choice of a fork
+  uint32_t other = 0;  // second alternative of a fork
 };
 
 class Program {
@@ -344,7 +345,7 @@ class Program {
 
   std::vector<Instruction> code;
   std::vector<CharacterSet> sets;
-  std::vector<bool> allows_end;  // for each set of a look-ahead, whether the text may end
+  std::vector<bool> allows_end;  // for each set, whether a look-ahead at it also succeeds at the end of the text
   std::vector<Possessive> possessives;
 
  private:
@@ -358,10 +359,11 @@ class Program {
     allows_end.push_back(allow_end);
     return static_cast<uint32_t>(sets.size() - 1);
   }
-  // Turns the free instruction `at` into a jump.
+  // Writes a jump to `target` as the instruction `at`, which must be free.
   void jump(uint32_t at, uint32_t target) { code[at] = {Instruction::kFork, 0, target, target}; }
 
-  // Compiles a node into the free instruction `at`. Returns the free instruction after it.
+  // Compiles a node, beginning with the free instruction `at`. Returns the free instruction to which a match of the
+  // node leads.
   uint32_t compile(const Node& node, uint32_t at) {
     switch (node.kind) {
       case Node::kCharacters: {
@@ -432,7 +434,8 @@ class Program {
   }
 };
 
-// The subset construction of Rabin and Scott (1959) on lists of positions in the order of preference.
+// Converts a program to a DFA by subset construction (Rabin and Scott 1959). A state is a list of positions in the
+// order of preference.
 class Determinizer {
  public:
   explicit Determinizer(const Program& program) : program_(program) { find_classes(); }
@@ -459,7 +462,7 @@ class Determinizer {
   std::vector<uint32_t> transitions;
 
  private:
-  // Characters that belong to the same sets have the same class.
+  // Partitions the characters into classes, each of which lies completely inside or outside of every set.
   void find_classes() {
     std::set<uint32_t> points = {0};
     for (const CharacterSet& set : program_.sets) points.insert(set.begin(), set.end());
@@ -485,8 +488,8 @@ class Determinizer {
 
   void begin_round() { visited_.assign(program_.code.size(), false); }
 
-  // Appends the positions that `at` reaches without reading a character. If the next character's class is known,
-  // look-ahead passes or not; otherwise it is a position of its own.
+  // Appends the positions that `at` reaches without reading a character. If the class of the next character is known,
+  // look-ahead is resolved; otherwise the look-ahead itself becomes a position.
   static constexpr uint32_t kUnknown = UINT32_MAX;
   void collect(uint32_t at, uint32_t symbol, std::vector<uint32_t>* list) {
     std::vector<uint32_t> pending = {at};
@@ -532,7 +535,8 @@ class Determinizer {
     return match | state_of(next);
   }
 
-  // A possessive repetition may be compiled as a greedy one if nothing that can follow it begins with its characters.
+  // Checks that every possessive repetition could as well be greedy, as which it is compiled: nothing that can follow
+  // it may begin with one of its characters.
   void check_possessives() {
     for (const Program::Possessive& possessive : program_.possessives) {
       std::vector<uint32_t> pending;
@@ -560,10 +564,11 @@ class Determinizer {
     }
   }
 
-  // The search is linear only if it does not read far beyond a match, except in a few states (FailedSearches).
+  // Checks that the search takes linear time: it must not read far beyond a match, except in a few states, for which
+  // the runtime records failures (FailedSearches).
   void check_look_ahead() const {
     const uint32_t width = class_count() + 1;
-    std::vector<uint32_t> distance(state_count(), 0);  // longest way without a match that ends in the state
+    std::vector<uint32_t> distance(state_count(), 0);  // longest path without a match that ends in the state
     std::vector<bool> is_loop(state_count(), false);
     bool changed = true;
     for (size_t round = 0; round <= kMaxSplitLookahead && changed; ++round) {

@@ -14,10 +14,10 @@ struct SplitRule {
   bool bare_matches = false;
 };
 
-// Appends the step of a rule. The dialect is Oniguruma's, which the `tokenizers` package uses: sequences, choices,
-// groups, (?i:...) around ASCII letters, classes, properties, greedy, lazy and possessive repetitions, and look-ahead
-// at one character. Throws std::runtime_error, which names the construct, if the automaton cannot find exactly the
-// matches of that engine in linear time.
+// Compiles the pattern of a rule and appends the resulting step. The dialect is that of Oniguruma, the engine of the
+// `tokenizers` package: sequences, choices, groups, (?i:...) around ASCII letters, classes, properties, greedy, lazy
+// and possessive repetitions, and look-ahead at one character. Throws std::runtime_error, which names the construct, if
+// an automaton cannot find exactly the matches of that engine in linear time.
 void append_split_step(const SplitRule& rule, std::vector<uint32_t>* steps);
 
 }  // namespace sotto

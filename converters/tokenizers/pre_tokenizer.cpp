@@ -80,7 +80,7 @@ class Reader {
     }
   }
 
-  // Isolates characters, which are words without a space.
+  // Adds a step that isolates characters, each of which becomes a word without a space.
   void add_bare_step(const char* pattern, const CharacterSet& characters) {
     add_step({.pattern = pattern, .bare_matches = options_.has_bare_words});
     if (options_.has_bare_words) result_.bare_characters = unite(result_.bare_characters, characters);
@@ -110,7 +110,7 @@ class Reader {
       result_.prefix_space = PrefixSpace::kIfMissing;
     }
     const bool has_pattern = flag_member(component, "use_regex", true);
-    if (has_pattern && is_first) return;  // the runtime splits this way without steps
+    if (has_pattern && is_first) return;  // this is what the runtime does by default
     if (has_pattern || is_first) add_step({.pattern = has_pattern ? kGpt2Pattern : R"([\x00-\x{10FFFF}]+)"});
   }
 

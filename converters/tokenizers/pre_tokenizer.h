@@ -1,4 +1,4 @@
-// The pre-tokenizer of tokenizer.json as steps of the runtime (runtime/text/splitter.h).
+// Translates the pre-tokenizer of tokenizer.json to steps of the runtime (runtime/text/splitter.h).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct PreTokenizer {
   bool is_byte_level = false;    // tokens have names in the byte alphabet
   bool removes_space = false;    // white space is not part of any piece
   std::string space;             // symbol for a space in the names of tokens, or empty
-  CharacterSet bare_characters;  // words of one character that have no space before or after them
+  CharacterSet bare_characters;  // characters that form a word without a space before or after it
   PrefixSpace prefix_space = PrefixSpace::kNever;
   std::vector<uint32_t> split_steps;
 };
@@ -25,7 +25,8 @@ struct PreTokenizerOptions {
   bool has_bare_words = false;    // true if Chinese characters and .,!? have no space before them
 };
 
-// Throws std::runtime_error, which names the component, if the runtime cannot split as this component does.
+// Reads a pre-tokenizer. Throws std::runtime_error, which names the component, if the runtime cannot split in the same
+// way.
 PreTokenizer read_pre_tokenizer(const nlohmann::json& component, const PreTokenizerOptions& options);
 
 }  // namespace sotto

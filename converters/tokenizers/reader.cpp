@@ -1,5 +1,5 @@
-// The files of a tokenizer on disk: tokenizer.json, vocab.json and merges.txt with the files that name added tokens,
-// the model of SentencePiece, or vocab.txt.
+// Implements the reader, with the formats that need little code: vocab.json and merges.txt with the files that name
+// added tokens, and vocab.txt.
 #include "converters/tokenizers/reader.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ using nlohmann::json;
 
 constexpr uint64_t kLargestFile = uint64_t{256} << 20;
 
-// Runs `read`, and adds the path in front of the message of any exception that it throws.
+// Calls `read` and puts the path in front of the message of an exception.
 template <typename Read>
 auto with_path(const std::filesystem::path& path, Read read) {
   try {
@@ -146,8 +146,8 @@ std::string special_text(const json& settings, const char* key, const char* othe
   return token.is_object() ? text_member(token, "content") : text_member(settings, key);
 }
 
-// Reads vocab.txt, the list of tokens of BertTokenizer, which many Chinese and Japanese models have. The same tokenizer
-// in the form of tokenizer.json is then read.
+// Reads vocab.txt, the list of tokens of BertTokenizer, which many Chinese and Japanese models use. Builds the
+// equivalent tokenizer.json and reads that.
 TokenizerData read_bert_vocabulary(const std::filesystem::path& path, uint32_t vocabulary_size) {
   json settings = json::object();
   read_if_present(path.parent_path() / "tokenizer_config.json", [&](const json& found) { settings = found; });

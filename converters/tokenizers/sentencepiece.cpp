@@ -32,7 +32,7 @@ struct ModelProto {
   std::vector<Piece> pieces;
   uint64_t type = kUnigramModel;
   bool has_bytes = false;
-  bool has_suffixes = false;  // true if spaces are at the ends of words
+  bool has_suffixes = false;  // true if the symbol for a space ends words instead of beginning them
   std::string_view rules;
   bool adds_prefix = true;
   bool merges_spaces = true;
@@ -82,8 +82,8 @@ ModelProto read_model(std::string_view bytes, const std::string& path) {
   return model;
 }
 
-// SentencePiece joins the two neighbours whose joined text is the piece with the best score. Each way to split a piece
-// into two others is thus a merge.
+// Adds the merges of a BPE model, which SentencePiece does not store. It joins the two neighbours whose concatenation
+// is the piece with the best score, so each way to split a piece into two pieces is a merge.
 void add_merges(const ModelProto& model, TokenizerNames* names) {
   std::vector<const Piece*> order;
   for (const Piece& piece : model.pieces) {

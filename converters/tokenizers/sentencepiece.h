@@ -1,4 +1,4 @@
-// The model files of SentencePiece (Kudo and Richardson 2018): Unigram and BPE.
+// Reads model files of SentencePiece (Kudo and Richardson 2018), of the kinds Unigram and BPE.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace sotto {
 
-// Throws std::runtime_error, which names the file, if it is damaged or has a setting that the runtime cannot reproduce.
+// Returns the tokenizer. Throws std::runtime_error, which names the file, if it is damaged or has a setting that the
+// runtime cannot reproduce.
 TokenizerData read_sentencepiece(const std::filesystem::path& path, uint32_t vocabulary_size);
 
 }  // namespace sotto

@@ -45,8 +45,8 @@ void add_merges(const json& merges, TokenizerNames* names) {
   }
 }
 
-// Returns one of `texts` that can begin within `outer` in some text, or null. `texts` are sorted, and none begins with
-// another.
+// Returns one of `texts` that may occur in some text with its beginning inside `outer`, or null. `texts` are sorted,
+// and none is a prefix of another.
 const std::string* find_overlap(const std::vector<std::string>& texts, std::string_view outer) {
   for (size_t at = 0; at < outer.size(); ++at) {
     const std::string_view rest = outer.substr(at);
@@ -57,9 +57,9 @@ const std::string* find_overlap(const std::vector<std::string>& texts, std::stri
   return nullptr;
 }
 
-// Adds the tokens that are matched as literal text. The tokenizers library searches for those with "normalized" only in
-// the text that the others leave, whereas the runtime searches for all at once. The results differ if one of the others
-// begins inside a normalized one, so such tokens are rejected.
+// Adds the tokens that are matched as literal text. The tokenizers library searches first for tokens without
+// "normalized" and then, in the remaining text, for the others, whereas the runtime searches for all at once. The
+// results differ if a token of the first kind can begin inside one of the second kind, so such tokens are rejected.
 void add_added_tokens(const json& tokens, bool has_normalizer, TokenizerNames* names) {
   std::vector<std::string> first, second;
   for (const json& token : tokens) {
