@@ -1,4 +1,5 @@
-// The commands of the program. Each function adds the options of a command and stores the function that runs it.
+// The commands of the program. Each function adds a command with its options to `app`. If the command line names the
+// command, `run` is set to the function that executes it.
 #pragma once
 
 #include <functional>
@@ -9,7 +10,6 @@ namespace sotto::cli {
 
 using Run = std::function<int()>;  // returns the exit code; throws Failure
 
-// These set `run` if the command was given.
 void add_generate(Command& app, Run& run);
 void add_tokenize(Command& app, Run& run);
 void add_inspect(Command& app, Run& run);

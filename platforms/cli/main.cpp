@@ -20,7 +20,7 @@ std::string version_text() {
          std::to_string(version & 0xff);
 }
 
-// `sotto help`, `sotto help COMMAND...`, `sotto help COMMAND GROUP`.
+// Adds `sotto help`, `sotto help COMMAND...` and `sotto help COMMAND GROUP`.
 void add_help(Command& app, Run& run) {
   auto words = std::make_shared<std::vector<std::string>>();
   Command& command = app.add_command("help", "Explain a command, or one group of its options");

@@ -14,7 +14,7 @@
 namespace sotto::cli {
 namespace {
 
-// Returns the name as it was declared, with "-" for "_".
+// Returns an option's name with "-" instead of "_", as options are declared.
 std::string plain_name(std::string_view name) {
   std::string plain(name);
   const size_t begin = std::min(name.find_first_not_of('-'), name.size());
@@ -150,7 +150,7 @@ void Parser::read_option(const std::string& word) {
   const bool has_value = !value.empty();
   if (has_value && is_long) value.erase(0, 1);  // the "="
   if (option.values_ == Values::kNone && has_value && !is_long) {
-    words_.insert(words_.begin() + static_cast<ptrdiff_t>(next_), '-' + value);  // more flags in this word
+    words_.insert(words_.begin() + static_cast<ptrdiff_t>(next_), '-' + value);  // the other flags in this word
     return add_values(option, name, nullptr);
   }
   add_values(option, name, has_value ? &value : nullptr);

@@ -1,6 +1,6 @@
-// The command line of a program: its commands, their options, and checks of what was given. The conventions are those
-// of GNU programs: "--name VALUE", "--name=VALUE", "-n VALUE", "-nVALUE", several flags in one word, and "--" before
-// arguments that begin with "-". Every name is also understood with "_" for "-".
+// Declares the commands and options of a program, and parses and validates its command line. It follows the GNU
+// conventions: "--name VALUE", "--name=VALUE", "-n VALUE", "-nVALUE", several flags in one word, and "--" before
+// arguments that begin with "-". Names may be written with "_" instead of "-".
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace sotto::cli {
 
-// A command line that the program rejects.
+// An invalid command line.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -21,10 +21,10 @@ class UsageError : public std::runtime_error {
 
 // The number of values that an option takes.
 enum class Values {
-  kNone,      // it is a flag
-  kOne,       // it may be given only once
-  kOptional,  // the same, and the value may be absent
-  kRepeated,  // one each time that it is given
+  kNone,      // a flag
+  kOne,       // one value; the option may be given once
+  kOptional,  // as kOne, but the value may be omitted
+  kRepeated,  // one value each time; the option may be given several times
   kList       // all words up to the next option
 };
 
@@ -33,29 +33,30 @@ class Command;
 // An option ("-n,--max-tokens"), or an argument without a name ("TEXT").
 class Option {
  public:
-  // Receives each value after parsing, in the order in which the options were added; for a flag "true" or "false".
+  // Receives each value after parsing ("true" or "false" for a flag). Options are processed in the order in which they
+  // were added.
   using Set = std::function<void(const std::string& value)>;
-  // Returns what is wrong with a value, or an empty string.
+  // Returns the reason why a value is invalid, or an empty string.
   using Check = std::function<std::string(const std::string& value)>;
 
-  // The spellings are between commas. One that begins with "!" negates a flag.
+  // `spellings` is a list with commas. A spelling that begins with "!" negates a flag.
   Option(std::string_view spellings, Values values, Set set, std::string description);
 
-  // The heading in help texts, the placeholder of the value, and the default that help texts show.
+  // These set the heading in help texts, the placeholder of the value, and the default that help texts show.
   Option& group(std::string heading) { return set(heading_, std::move(heading)); }
   Option& metavar(std::string name) { return set(metavar_, std::move(name)); }
   Option& shown_default(std::string text) { return set(shown_default_, std::move(text)); }
-  // The value of an option that was given without its optional value.
+  // Sets the value of a kOptional option that is given without one.
   Option& standard(std::string value) { return set(standard_, std::move(value)); }
   Option& required() { return set(is_required_, true); }
   Option& check(Check check) { return set(check_, std::move(check)); }
-  // Options of which one must be given with this one, between commas.
+  // Requires one of the listed options together with this one.
   Option& needs(std::string_view options);
-  // Options that cannot be given with this one, between commas, and the reason if it is not obvious.
+  // Rejects the listed options together with this one. `why` is added to the message.
   Option& excludes(std::string_view options, std::string why = "");
 
   const std::vector<std::string>& names() const { return names_; }
-  std::string name() const;  // the first long one
+  std::string name() const;  // the first long spelling
   bool is_named(std::string_view name) const;
   bool is_argument() const { return names_.front()[0] != '-'; }
   bool is_required() const { return is_required_; }
@@ -66,7 +67,7 @@ class Option {
   const std::string& description() const { return description_; }
   const std::vector<std::string>& given() const { return given_; }  // the values as given
   bool is_given() const { return count_ > 0; }
-  // Throws a UsageError if the option was given without those that it needs, or with one that it excludes.
+  // Throws a UsageError if the option was given without an option that it needs, or with one that it excludes.
   void check_combination(const Command& command) const;
 
  private:
@@ -100,8 +101,7 @@ class Option {
   std::vector<std::string> given_;
 };
 
-// A command with its options, or the program itself, whose commands are its parts. A command line names one command
-// without parts.
+// A command with its options. Commands form a tree whose root is the program; a command line names one leaf of it.
 class Command {
  public:
   Command(std::string path, std::string description);
@@ -139,7 +139,7 @@ class Command {
   std::vector<std::unique_ptr<Option>> options_;
 };
 
-// Parses a command line, gives the values to the options of the named command, and calls on_parsed().
+// Parses a command line, passes the values to the options of the named command, and calls its on_parsed() function.
 class Parser {
  public:
   Parser(Command& program, int argc, char** argv);
@@ -148,7 +148,7 @@ class Parser {
   void run();
 
   const Command& command() const { return *command_; }   // the command that was named last
-  bool lacks_command() const { return lacks_command_; }  // the error is that none was named
+  bool lacks_command() const { return lacks_command_; }  // true if the error is a missing command
   bool wants_help() const { return wants_help_; }
   bool wants_version() const { return wants_version_; }
 
@@ -168,7 +168,7 @@ class Parser {
   Command* command_;
 };
 
-// Returns the elements of "--a,--b".
+// Splits "--a,--b" at the commas.
 std::vector<std::string> split_names(std::string_view names);
 
 // Returns a decimal number. Throws a UsageError that names `option`. T is float, double or a standard integer type of
@@ -201,7 +201,7 @@ Option& add_texts(Command& command, std::string_view names, std::vector<std::str
 // Returns a check that accepts only `choices`.
 Option::Check one_of(std::vector<std::string> choices);
 
-// A check that rejects an empty file name.
+// Returns the reason why a file name is invalid: it is empty.
 std::string check_file_name(const std::string& name);
 
 bool is_given(const Command& command, const std::string& option);
@@ -212,8 +212,8 @@ std::string first_given(const Command& command, const std::vector<std::string>& 
 // Throws a UsageError that names the option.
 [[noreturn]] void reject(const std::string& option, const std::string& why);
 
-// Throws a UsageError if `option` was given together with one of `others`. For pairs that other options make
-// contradictory; those that always are belong to Option::excludes().
+// Throws a UsageError if `option` was given together with one of `others`. Use it for options that are contradictory
+// only because of the value of a third one; otherwise use Option::excludes().
 void reject_with(const Command& command, const std::string& option, const std::vector<std::string>& others,
                  const std::string& why = "");
 

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kColumn = 26;
 constexpr size_t kWidth = 96;
 
-// Replaces spaces by line ends, so that no line is longer than `width`.
+// Wraps a text into lines of at most `width` characters.
 std::string wrapped(std::string_view text, size_t width) {
   std::string lines;
   while (text.size() > width) {
@@ -47,7 +47,7 @@ size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// Returns "; did you mean NAME?" for the name that is nearest, or "" if none is near.
+// Returns "; did you mean NAME?" for the most similar name, or "" if none is similar.
 std::string suggestion(const std::string& word, const std::vector<std::string>& names) {
   const auto rank = [&](const std::string& name) { return distance(word, name); };
   const auto best =
@@ -124,7 +124,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// Appends a case of the bash script for `command` and those below it.
+// Appends the cases of the bash script for `command` and its subcommands.
 void add_bash_cases(const Command& command, const std::string& path, std::string& script) {
   for (const auto& part : command.commands()) add_bash_cases(*part, path + part->name() + ' ', script);
   script += "    \"" + path + "\"*) words=\"" + joined(command_names(command)) + "\" options=\"" +
@@ -169,7 +169,7 @@ void add_fish_lines(const Command& command, const std::string& condition, const 
   }
 }
 
-// Escapes what roff(7) would interpret.
+// Escapes the characters that roff(7) would interpret.
 std::string roff(std::string_view text) {
   std::string escaped;
   for (const char c : text) {

@@ -1,5 +1,5 @@
-// The explanations of a program's usage: help texts, errors that suggest a near name, completion for shells, and the
-// manual page. The programs sotto, sotto-convert and sotto-bench share it.
+// Generates from the declared options: help texts, errors that suggest a similar name, shell completion, and the manual
+// page. The programs sotto, sotto-convert and sotto-bench share it.
 #pragma once
 
 #include <optional>
@@ -13,22 +13,23 @@ namespace sotto::cli {
 // output cannot be written, 2 after the message of an error.
 std::optional<int> parse_command_line(Command& program, int argc, char** argv);
 
-// Returns the help of a command. Every option is under its one or two main names.
+// Returns the help of a command, which lists each option under its one or two main names.
 std::string help_text(const Command& command);
 
-// Returns the help of the options of `command` whose heading begins with `group` in any case, or "" if there are none.
+// Returns the help of those options of `command` whose heading begins with `group`, ignoring case, or "" if there are
+// none.
 std::string group_help(const Command& command, const std::string& group);
 
-// Returns the headings of the options of `command`, between commas.
+// Returns the headings of the options of `command`, separated by commas.
 std::string group_names(const Command& command);
 
 // Returns "-n, --max-tokens" for "-n,--max-tokens,--max-new-tokens".
 std::string main_names(const Option& option);
 
-// Returns a line for the footer of `command`: the spellings that the list of options leaves out.
+// Returns a line for the footer of `command` with the spellings that the list of options omits.
 std::string other_spellings(const Command& command);
 
-// These describe a name that `command` does not know, and suggest the nearest one.
+// These return an error message for a name that `command` does not have, with the most similar name as a suggestion.
 std::string unknown_option(const Command& command, const std::string& name);
 std::string unknown_command(const Command& command, const std::string& name);
 

@@ -30,7 +30,7 @@ Failure session_failure(const std::string& subject, const Error& error) {
   return failure_of(error.status() == SOTTO_GRAMMAR_DEAD_END ? "grammar" : subject, error);
 }
 
-// A global variable, because a signal handler has no other access to its session.
+// The session that Ctrl-C cancels. It is global because a signal handler receives no context.
 std::atomic<sotto_session*> running_session = nullptr;
 static_assert(std::atomic<sotto_session*>::is_always_lock_free);
 
@@ -38,7 +38,7 @@ void on_interrupt(int) {
   if (sotto_session* session = running_session.load()) sotto_session_cancel(session);
 }
 
-// During its lifetime, the first Ctrl-C cancels the session and the second ends the program.
+// While an object exists, the first Ctrl-C cancels the session and the second ends the program.
 class CancelOnInterrupt {
  public:
   explicit CancelOnInterrupt(const Session& session) {
@@ -105,7 +105,7 @@ void save_state(const std::string& path, const GenerateOptions& options, const G
   write_all(path, {bytes.begin(), bytes.end()});
 }
 
-// Without a negative prompt, the guide's prompt is the last token of the prompt, as in transformers.
+// Returns the prompt of the guide. Without a negative prompt, it is the last token of the prompt, as in transformers.
 TokenList guide_prompt(const GuideOptions& options, const LoadedModel& model, const TokenList& prompt) {
   if (options.params.mode == SOTTO_GUIDE_CONTRAST) return prompt;
   if (options.negative_prompt.empty()) return {prompt.back()};
@@ -175,7 +175,7 @@ Status prefill(const TokenList& tokens, const std::string& name, Session& sessio
   return status;
 }
 
-// Rejects a prompt that the context cannot hold.
+// Throws a Failure if the prompt does not fit the context.
 void check_fit(const GenerateOptions& options, const TokenList& tokens, const Session& session) {
   const SessionInfo info = session.info();
   if (options.session.overflow != SOTTO_OVERFLOW_STOP || info.token_count + tokens.size() <= info.context_tokens) {
@@ -202,8 +202,8 @@ Status evaluate_prompt(const GenerateOptions& options, Session& session, Generat
   return status;
 }
 
-// Creates the grammar and its matcher. A search needs two matcher sequences for each of its own. At most as many tokens
-// as a banned string has bytes are rolled back.
+// Creates the grammar and its matcher. A search needs two matcher sequences per sequence. Banned strings roll back at
+// most as many tokens as they have bytes.
 std::optional<SessionGrammar> make_grammar(const GenerateOptions& options, const LoadedModel& model) {
   if (!options.grammar.is_on()) return std::nullopt;
   size_t longest = 0;
@@ -218,7 +218,7 @@ std::optional<SessionGrammar> make_grammar(const GenerateOptions& options, const
 
 // One text, token by token
 
-// Receives the pieces of one run and prints or collects them.
+// Prints the pieces of a stream, or collects them for --json.
 class Streamer {
  public:
   Streamer(const GenerateOptions& options, const LoadedModel& model, Clock::time_point start, Generation& generation)
@@ -293,13 +293,13 @@ class Streamer {
 
 // Several continuations
 
-// Evaluates the tokens after the prompt to score each of them, and rolls them back. Returns Status::ok, context_full or
-// cancelled.
+// Scores the tokens of a continuation by evaluating them after the prompt, and rolls the session back. Returns
+// Status::ok, context_full or cancelled.
 Status score(Session& session, Continuation& continuation) {
   const TokenList& tokens = continuation.sequence.tokens;
   const SessionInfo info = session.info();
   if (tokens.empty()) return Status::ok;
-  // A session that overflowed could not be rolled back.
+  // If the ring overflowed, the session could not be rolled back.
   if (info.token_count + tokens.size() > info.context_tokens) return Status::context_full;
   const Status status = call_until_stop("--logprobs", [&] { session.score(tokens, &continuation.log_probabilities); });
   call("--logprobs", [&] { session.rewind(info.token_count); });
@@ -319,8 +319,8 @@ void score_sequences(Session& session, Generation& generation) {
   }
 }
 
-// Returns the text up to the stop string that ended it, which --include-stop keeps. Of the stop strings that end first
-// it is the longest.
+// Returns the text before the stop string that ended it, or through it with --include-stop. If several stop strings end
+// at the same byte, the longest counts.
 std::string cut_at_stop(const std::string& text, const StopParams& stops) {
   size_t end = std::string::npos;
   size_t size = 0;
@@ -334,7 +334,7 @@ std::string cut_at_stop(const std::string& text, const StopParams& stops) {
   return text.substr(0, stops.include_stop_text != 0 ? end : end - size);
 }
 
-// Returns the results of the search. A stop that leaves no result is stored in generation.stop.
+// Runs a search and returns its results. If it stopped without any, stores the reason in generation.stop.
 std::vector<Sequence> search(const SearchParams& params, Session& session, Generation& generation) {
   try {
     return session.search(params, &generation.stop);
@@ -382,7 +382,7 @@ void print(const Generation& generation, const GenerateOptions& options, const L
   if (!options.quiet) print_timings(generation, options, model, session);
 }
 
-// Returns whether the text, or each of several, is complete under the grammar. A stop string is a wanted end.
+// Returns whether all texts are complete under the grammar. A text that a stop string ended counts as complete.
 bool is_complete(const GenerateOptions& options, const SessionGrammar& grammar, const Generation& generation) {
   const auto is_wanted_end = [](Status stop) {
     return stop == Status::end_of_text || stop == Status::grammar || stop == Status::stop_string ||

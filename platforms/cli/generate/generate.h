@@ -9,14 +9,14 @@
 
 namespace sotto::cli {
 
-// The scores of one token, with --logprobs.
+// Scores of one token (--logprobs).
 struct TokenScore {
   float log_probability;
   float sampled_log_probability;
   std::vector<sotto_alternative> alternatives;
 };
 
-// One of several continuations.
+// One of several continuations, which a search returned.
 struct Continuation {
   Sequence sequence;
   std::string text;
@@ -28,19 +28,19 @@ struct Generation {
   TokenList prompt_tokens;
   std::vector<float> prompt_log_probabilities;  // NaN for tokens that were not scored
   double prompt_perplexity = 0.0;
-  bool prints_ids = false;  // instead of text
-  // The text of a stream is stored only for --json, because it may be endless.
+  bool prints_ids = false;  // print token ids instead of text
+  // The text and the tokens of a stream, stored only for --json, because a stream may be endless.
   std::string text;
   TokenList tokens;
   std::vector<TokenScore> scores;
   std::vector<Continuation> sequences;  // results of a search, best first
   Status stop = Status::ok;
-  std::string failure;      // describes what failed for the sequences; empty if nothing did
-  bool is_complete = true;  // under the grammar, if there is one
+  std::string failure;      // message of a failure to report after the results, or empty
+  bool is_complete = true;  // false if the text is incomplete under the grammar
   size_t grammar_bytes = 0;
   size_t matcher_bytes = 0;
   double load_seconds = 0.0;
-  double first_token_seconds = -1.0;  // time from the start of the prefill, or -1 without a first token
+  double first_token_seconds = -1.0;  // time from the start of the prefill to the first token, or -1 if there was none
   double total_seconds = 0.0;
 };
 

@@ -154,7 +154,7 @@ Json numbers_json(const std::vector<float>& numbers) {
   return list;
 }
 
-// Adds three lists with one entry per token.
+// Adds the scores to `object` as three lists with one entry per token.
 void add_scores(const std::vector<TokenScore>& scores, bool with_alternatives, const LoadedModel& model, Json& object) {
   Json& model_values = object["log_probabilities"] = Json::array();
   for (const TokenScore& score : scores) {

@@ -8,13 +8,13 @@ namespace sotto::cli {
 
 const char* name_of_stop(Status stop);
 
-// The prompt, or its ids.
+// Returns the prompt as it is printed: its text, or its ids with --ids.
 std::string shown_prompt(const Generation& generation);
 
 // Prints the tokens of the prompt with their log probabilities.
 void print_prompt_scores(const Generation& generation, const LoadedModel& model, OutputWriter& stream);
 
-// Prints the results of a search: one text after its prompt, or several with numbers.
+// Prints the results of a search: a single text after its prompt, or several texts with numbers.
 void print_sequences(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
                      OutputWriter& stream);
 

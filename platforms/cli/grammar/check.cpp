@@ -120,7 +120,7 @@ int run_check(CheckOptions options) {
   }
 }
 
-// In JSON lines, each line has a grammar and texts, and the answer lists which of the texts the grammar accepts.
+// JSON lines: a request contains a grammar and texts, and the answer lists which of the texts the grammar accepts.
 constexpr uint32_t kUnbounded = std::numeric_limits<uint32_t>::max();
 
 struct Request {
@@ -131,7 +131,7 @@ struct Request {
   Json id;
 };
 
-// `known` is the name of the language that the request gives.
+// Reads the grammar of a request. `known` is its language.
 void read_source(const Name& known, std::string_view value, Request& request) {
   if (request.source) throw Failure("more than one grammar");
   GrammarText source;
@@ -147,7 +147,7 @@ void read_source(const Name& known, std::string_view value, Request& request) {
     case SOTTO_GRAMMAR_JSON_OBJECT:
       if (value != "true") throw Failure(source.name + " is not true");
       break;
-    default:  // kept as it is written, because the library parses it
+    default:  // the exact bytes of the JSON value, which the library parses
       source.text = is_string ? text_of(value) : std::string(value);
   }
   request.source = std::move(source);
@@ -163,7 +163,7 @@ void read_triggers(const Json& value, Request& request) {
   }
 }
 
-// The names of xgrammar: either white space is free, or the separators are fixed.
+// xgrammar's parameters of white space: either it is unrestricted, or the separators are fixed.
 struct Separation {
   std::optional<bool> is_free;
   bool is_compact = false;
@@ -282,8 +282,8 @@ Json rejected_line(const std::string& message, uint64_t number) {
   return {{"valid", false}, {"error", error}, {"accepted", Json::array()}, {"line", number}};
 }
 
-// Answers the lines of standard input. `vocabulary`, for token literals, may be null. Returns false if a line was not a
-// request.
+// Answers the requests on standard input. `vocabulary` resolves token literals and may be null. Returns false if a line
+// was not a valid request.
 bool check_lines(const Vocabulary* vocabulary) {
   const auto check_line = [&](const std::string& line) { return answer_request(read_request(line), vocabulary); };
   return answer_lines("-", check_line, rejected_line);

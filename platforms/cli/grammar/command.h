@@ -1,4 +1,4 @@
-// Code that the commands of `sotto grammar` share: a grammar that is named on the command line.
+// The input of the commands of `sotto grammar`: a grammar on the command line, and the model whose vocabulary it uses.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,15 @@ namespace sotto::cli {
 
 struct GrammarInput {
   GrammarOptions grammar;
-  ModelOptions model;  // model with the vocabulary; an empty path for none
-  std::string source;  // the argument GRAMMAR, as opposed to the value of an option
+  ModelOptions model;  // model with the vocabulary; the path is empty for none
+  std::string source;  // the argument GRAMMAR; empty if an option gives the grammar
 };
 
 // Adds GRAMMAR, the options that define its language, and -m. `input` must outlive `command`.
 void add_grammar_input(Command& command, GrammarInput& input, const std::string& model_help);
 void validate_grammar_input(const Command& command, GrammarInput& input);
 
-// The data that a command reads before it compiles. Trigger tokens are read if there is a model.
+// The files of a GrammarInput, read before the grammar is compiled. Trigger tokens are looked up if there is a model.
 struct LoadedInput {
   explicit LoadedInput(GrammarInput& input);
 
@@ -30,7 +30,7 @@ struct LoadedInput {
 
 LoadedGrammar compile_input(const GrammarInput& input, const LoadedInput& loaded);
 
-// Returns a description such as "gbnf, 1.2 KiB, compiled in 0.3 ms".
+// Returns a description of the grammar, such as "gbnf, 1.2 KiB, compiled in 0.3 ms".
 std::string described(const LoadedGrammar& compiled, const GrammarText& source);
 Json described_json(const LoadedGrammar& compiled, const GrammarText& source);
 

@@ -14,8 +14,7 @@ constexpr int kMaxDoublings = 6;
 constexpr std::string_view kImageIdentifier = "SOTG";
 constexpr size_t kIdentifierOffset = 4;
 
-// Returns `params` with the limits for very ambiguous grammars, times a power of two, instead of the library's
-// estimates.
+// Returns `params` with limits for very ambiguous grammars, scaled by 2^exponent, instead of the library's estimates.
 MatcherParams scaled_limits(const MatcherParams& params, int exponent) {
   constexpr uint32_t kLargeMaskBytes = 1 << 18;
   const auto times = [exponent](auto limit) { return exponent < 0 ? limit >> -exponent : limit << exponent; };
@@ -30,7 +29,7 @@ MatcherParams scaled_limits(const MatcherParams& params, int exponent) {
   return result;
 }
 
-// Returns SIZE_MAX if these limits are not possible.
+// Returns the memory size of a matcher, or SIZE_MAX if these limits are not possible.
 size_t matcher_size(const Grammar& grammar, const Vocabulary* vocabulary, const MatcherParams& params) {
   try {
     return Matcher::required_memory(grammar, vocabulary, params);
@@ -70,7 +69,7 @@ LoadedGrammar compile_grammar(const GrammarText& source, GrammarParams params, c
   params.language = source.language;
   params.vocabulary = vocabulary;
   params.log = [&warnings](sotto_log_level level, const char* message) {
-    // Compiling starts again with more memory, and then repeats its warnings.
+    // Ignores repeated warnings: a compilation that needs more memory starts again and repeats them.
     const bool is_known = std::find(warnings.begin(), warnings.end(), message) != warnings.end();
     if (level == SOTTO_LOG_WARNING && !is_known) warnings.push_back(message);
   };
@@ -123,7 +122,7 @@ void GrowingMatcher::grow() {
   matcher_ = create();
 }
 
-// Skips sizes that do not exceed the library's choice.
+// Raises the exponent until the limits exceed the library's estimates.
 void GrowingMatcher::enlarge() {
   const size_t size = matcher_size(grammar_, vocabulary_, params_);
   do {
@@ -158,7 +157,8 @@ Verdict GrammarTester::test(std::string_view text) {
   try {
     const MatchTest whole = match(text);
     if (whole.begins) return {whole.matches ? Fit::kAccepted : Fit::kBeginning, text.size()};
-    // Searches by bisection: the first `fits` bytes begin a text of the grammar, the first `rejected` do not.
+    // Finds the first wrong byte by bisection: the first `fits` bytes begin a text of the grammar, the first `rejected`
+    // do not.
     size_t fits = 0;
     size_t rejected = text.size();
     while (rejected - fits > 1) {

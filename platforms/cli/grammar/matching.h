@@ -1,5 +1,5 @@
-// Grammars that are compiled with messages about their source, matchers whose memory grows until it suffices, and tests
-// of whole texts.
+// Compiles grammars with messages that show their source, runs matchers whose memory grows until it suffices, and tests
+// whole texts.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct GrammarText {
   std::string name;  // name in messages: a path, or the option that held the text
 };
 
-// An error of a grammar with its place. The message shows the line.
+// An error in the source of a grammar. The message shows the line.
 class GrammarFailure : public Failure {
  public:
   GrammarFailure(const Error& error, const GrammarText& source);
@@ -42,7 +42,7 @@ struct LoadedGrammar {
 // Compiles a grammar or loads an image. `vocabulary` may be null. Throws a GrammarFailure.
 LoadedGrammar compile_grammar(const GrammarText& source, GrammarParams params, const Vocabulary* vocabulary);
 
-// Prints the warnings to standard error.
+// Prints the warnings of the compiler to standard error.
 void print_warnings(const LoadedGrammar& grammar);
 
 // Returns whether these are the bytes of an image made by `sotto grammar compile`.
@@ -55,7 +55,7 @@ class MatcherTooLarge : public Failure {
   using Failure::Failure;
 };
 
-// A matcher whose memory can grow up to 64 times what most grammars need.
+// A matcher whose limits can grow to 64 times those that most grammars need.
 class GrowingMatcher {
  public:
   // `vocabulary` may be null; both must outlive the matcher.
@@ -64,7 +64,7 @@ class GrowingMatcher {
   Matcher& get() { return matcher_; }
   Matcher release() { return std::move(matcher_); }
 
-  // Makes a matcher with about twice the memory, with all its sequences empty. Throws a MatcherTooLarge.
+  // Replaces the matcher by an empty one with about twice the memory. Throws a MatcherTooLarge at the limit.
   void grow();
 
  private:
@@ -78,8 +78,8 @@ class GrowingMatcher {
   Matcher matcher_;
 };
 
-// Returns limits that are as large as fits `memory_size`, with the number of sequences unchanged. Throws a usage error
-// if no limits fit.
+// Returns the largest limits for which a matcher fits in `memory_size` bytes; sequence_count stays the same. Throws a
+// usage error if none fit.
 MatcherParams limits_within(const Grammar& grammar, const Vocabulary& vocabulary, const MatcherParams& params,
                             size_t memory_size);
 
@@ -90,7 +90,7 @@ struct Verdict {
   size_t offset;  // offset of the first byte that does not match, or the size of the text
 };
 
-// Tests whether texts match a grammar, and how far.
+// Tests whether texts match a grammar, and finds the first byte that does not.
 class GrammarTester {
  public:
   explicit GrammarTester(const Grammar& grammar) : matcher_(grammar, nullptr) {}

@@ -29,7 +29,7 @@ void parse_isa(const std::string& name, ModelOptions& options) {
   reject("--isa", '"' + name + "\" is not one of " + isa_names());
 }
 
-// Adds the parameters of a session that are, or are not, the size of its context.
+// Adds the parameters of a session that concern its context, or all others.
 void add_session_parameters(Command& command, SessionParams& params, bool is_context) {
   sotto_session_params& c_params = params;
   for (const Parameter& parameter : kSessionParameters) {

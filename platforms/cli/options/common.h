@@ -22,11 +22,11 @@ Option& add_isa_option(Command& command, ModelOptions& options);
 // Adds --isa, and --no-mmap, which copies the weights, to commands that run the model.
 void add_weight_options(Command& command, ModelOptions& options);
 
-// The first adds the options of threads and context, and the second the other options of a session.
+// These add the options for threads and context, and all other options of a session.
 void add_thread_and_context_options(Command& command, SessionParams& params);
 void add_session_options(Command& command, SessionParams& params);
 
-// The text that a command reads: of the command line, of a file, or of standard input, or token ids.
+// The text that a command reads: from the command line, a file or standard input, or as token ids.
 struct TextInput {
   std::string text;
   std::string file;
@@ -36,12 +36,12 @@ struct TextInput {
 
   std::string name() const;    // for use in messages
   std::string read() const;    // throws a Failure
-  TokenList read_ids() const;  // from --ids, or from the text
-  // The tokens of the text, or the ids.
+  TokenList read_ids() const;  // the ids of --ids, or the ids that the text lists
+  // Returns the tokens of the text, or the ids.
   TokenList tokens(const LoadedModel& model, bool special) const;
 };
 
-// TEXT, -f and --ids.
+// Adds TEXT, -f and --ids.
 void add_text_input(Command& command, TextInput& input);
 void validate_text_input(const Command& command, TextInput& input);
 

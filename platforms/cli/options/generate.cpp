@@ -79,7 +79,7 @@ void validate_state_options(const Command& command, const GenerateOptions& optio
 
 constexpr char kStopGroup[] = "Stops";
 
-// Reads texts in quotes as JSON strings.
+// Replaces each text in double quotes by the JSON string that it stands for.
 void unquote(std::vector<std::string>& texts, const char* option) {
   for (std::string& text : texts) {
     text = unquoted(text, option);
@@ -136,13 +136,13 @@ constexpr char kSearchGroup[] = "Several sequences";
 
 using OptionList = std::vector<std::string>;
 
-// Options that apply to one text only.
+// Options that apply only to a single text.
 const OptionList kStreamOptions = {"--banned-string", "--token-healing", "--guidance-scale", "--negative-prompt",
                                    "--contrastive-model"};
 const OptionList kTemperatures = {"--temp", "--temp-range", "--smoothing-factor"};
 const OptionList kSelections = {"--selection", "--mirostat", "--adaptive-p"};
 
-// Returns all truncations but --top-k, which one of the searches uses.
+// Returns the options of all truncations except --top-k, which contrastive search uses.
 OptionList truncations() {
   OptionList options;
   for (const Parameter& parameter : kSamplerParameters) {
@@ -158,7 +158,7 @@ void check_count(const char* option, uint32_t count) {
   reject(option, "is " + std::to_string(count) + "; it must be from 1 to " + std::to_string(kMax));
 }
 
-// Rejects options of the sampler that the search does not use.
+// Throws a UsageError for an option of the sampler that this search does not use.
 void reject_unused(const Command& command, const std::string& search, std::initializer_list<OptionList> lists,
                    const char* advice = "") {
   for (const OptionList& list : lists) {
@@ -197,7 +197,7 @@ void validate_contrastive(const Command& command, SearchOptions& options, Sample
   reject_with(command, "--penalty-alpha", {"--num-beams", "--best-of", "--vote", "--n"}, "it finds one text");
   if (options.do_sample) reject_with(command, "--do-sample", {"--penalty-alpha"});
   reject_unused(command, "--penalty-alpha", {kTemperatures, truncations(), kSelections});
-  sampler.top_k = 0;  // top_k has become a parameter of the search
+  sampler.top_k = 0;  // --top-k has become contrastive_k
   sampler.top_p = 1.0f;
   sampler.min_p = 0.0f;
   sampler.temperature = 1.0f;
@@ -366,7 +366,7 @@ void read_source(const std::string& name, DraftOptions& options) {
   options.params.sources |= SOTTO_DRAFT_SESSION;
 }
 
-// Rejects options of sources that are not used.
+// Throws a UsageError for an option of a draft source that is not in use.
 void require_sources(const Command& command, uint32_t sources) {
   constexpr struct {
     const char* option;

@@ -1,4 +1,4 @@
-// The options of `sotto generate`, from the command line to what the library takes.
+// The options of `sotto generate` and their conversion to parameters of the library.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace sotto::cli {
 
-// Conditions that end a text, and strings that it never contains.
+// Stop conditions and banned strings.
 struct StopOptions {
   StopParams params;
   double max_seconds = 0.0;
@@ -31,7 +31,7 @@ struct SearchOptions {
   bool is_on = false;                // if false, one text is streamed
 };
 
-// A second session that guides the first, with a negative prompt or a weaker model.
+// Options of the guide: a second session with a negative prompt or a weaker model.
 struct GuideOptions {
   GuideParams params;
   std::string negative_prompt;
@@ -41,11 +41,11 @@ struct GuideOptions {
   bool is_on() const { return params.mode != SOTTO_GUIDE_OFF; }
 };
 
-// The options of speculative decoding, which select the sources of drafts.
+// Options of speculative decoding.
 struct DraftOptions {
-  SpeculationParams params;          // with sources 0, only text that a grammar forces is drafted
+  SpeculationParams params;          // without sources, only text that a grammar forces is drafted
   std::vector<std::string> sources;  // as given on the command line
-  std::string model;                 // path of a model that drafts; empty for none
+  std::string model;                 // path of the draft model; empty for none
   uint32_t token_count = 7;
 
   DraftOptions() { params.sources = 0; }
@@ -56,7 +56,7 @@ struct GenerateOptions {
   ModelOptions model;
   std::string prompt;            // "-" means standard input
   std::string prompt_file;       // empty for none
-  std::vector<std::string> ids;  // of the prompt, as given
+  std::vector<std::string> ids;  // token ids of the prompt, as given
   bool has_prompt = false;
   int64_t token_limit = 128;  // -1 for no limit
   SamplerOptions sampler;
@@ -80,10 +80,10 @@ struct GenerateOptions {
 // `options` must outlive `command`.
 void add_generate_options(Command& command, GenerateOptions& options);
 
-// Derives the parameters from all options, after parsing. Throws usage errors.
+// Derives the parameters from the parsed options. Throws a UsageError for combinations that contradict each other.
 void validate_generate_options(const Command& command, GenerateOptions& options);
 
-// Reads the values that need a model: texts that name tokens, and the memory that they need.
+// Converts values that need the model: texts that name tokens, and the memory for their lists.
 void read_generate_texts(GenerateOptions& options, const LoadedModel& model);
 
 }  // namespace sotto::cli

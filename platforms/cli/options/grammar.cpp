@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kMebibyte = 1048576.0;
 
-// One row per language: the option that names it, whose value is a grammar in that language, or a file with one.
+// One row per language: the option that selects it and takes the grammar, or a file that contains the grammar.
 constexpr struct LanguageOption {
   const char* spellings;
   sotto_grammar_language language;
@@ -50,7 +50,7 @@ static_assert(std::all_of(std::begin(kGrammarLanguageNames), std::end(kGrammarLa
 
 const LanguageOption& row_of(sotto_grammar_language language) { return *find_row(language); }
 
-// Returns whether a parameter concerns a language: whether it needs the option of the language.
+// Returns whether a parameter applies to a language: it does if it needs the option of the language.
 bool uses(sotto_grammar_language language, const Parameter& parameter) {
   const std::vector<std::string> needs = split_names(parameter.needs);
   return std::find(needs.begin(), needs.end(), row_of(language).option()) != needs.end();
@@ -70,14 +70,14 @@ bool is_text_itself(const GrammarOptions& options) {
   }
 }
 
-// Checks a number and returns it as it is written, so that no digit is lost.
+// Validates a number and returns it unchanged, so that no digit is lost.
 std::string checked_number(const std::string& text) {
   const std::optional<Json> value = try_parse_json(text);
   if (value && value->is_number()) return text;
   throw Failure("--number-range: " + in_quotes(text) + " is not a number", kExitUsage);
 }
 
-// Returns the source of "1,10", of which either number may be missing.
+// Converts "1,10", in which either number may be missing, to the source of a number grammar.
 std::string number_range_source(const std::string& text, bool whole_numbers) {
   const size_t comma = text.find(',');
   if (comma == std::string::npos) {
@@ -92,7 +92,7 @@ std::string number_range_source(const std::string& text, bool whole_numbers) {
   return '{' + (source.empty() ? source : source.substr(1)) + '}';
 }
 
-// Returns the source of "a,b,c", or of a JSON list, which is already one.
+// Converts "a,b,c" to the source of a choices grammar. A JSON list already is one.
 std::string choices_source(const std::string& text) {
   if (text.starts_with('[')) return text;
   if (text.empty()) throw Failure("--choices: names no text", kExitUsage);

@@ -1,4 +1,4 @@
-// The options that define the grammar of a text.
+// The options that define a grammar and its matcher.
 #pragma once
 
 #include <optional>
@@ -13,34 +13,34 @@ namespace sotto::cli {
 constexpr char kGrammarGroup[] = "Grammar";
 
 struct GrammarOptions {
-  std::optional<sotto_grammar_language> language;  // absent if no language was named
-  std::string source;                              // a path or the text, depending on the language
-  bool whole_numbers = false;                      // --integer
+  std::optional<sotto_grammar_language> language;  // absent if no option for a language was given
+  std::string source;          // the value of that option: a path or a text, depending on the language
+  bool whole_numbers = false;  // --integer
   GrammarParams params;
   std::vector<std::string> trigger_tokens;  // as given on the command line
   MatcherParams matcher;
   double memory_mebibytes = 0.0;  // memory of a session's matcher; 0 for the library's defaults
-  std::string compile_option;     // an option that was given and that only compiling uses, or an empty string
+  std::string compile_option;     // a given option that applies only when a grammar is compiled, or empty
 
   bool is_on() const { return language.has_value(); }
 };
 
-// Returns whether a grammar in this language has a text. Those of --any-json and --json-object have none.
+// Returns whether this language has a source. --any-json and --json-object have none.
 bool needs_source(sotto_grammar_language language);
 
-// Adds an option per language: --json-schema, --regex and so on. With Values::kOptional the grammar may also be an
-// argument of the command, and GBNF, the language of an argument without these options, needs no option.
+// Adds an option per language: --json-schema, --regex and so on. With Values::kOptional, the grammar may instead be an
+// argument of the command; without one of these options, the argument is GBNF.
 void add_languages(Command& command, GrammarOptions& options, Values values);
 
-// Adds the options that apply to several languages. `options` must outlive `command`.
+// Adds the options that do not select a language. `options` must outlive `command`.
 void add_grammar_settings(Command& command, GrammarOptions& options);
 void validate_grammar_settings(const Command& command, GrammarOptions& options);
 
-// Adds the options of `sotto generate`: the languages, the same settings, and the memory of the matcher.
+// Adds all of these options and the memory of the matcher, for `sotto generate`.
 void add_grammar_options(Command& command, GrammarOptions& options);
 void validate_grammar_options(const Command& command, GrammarOptions& options);
 
-// Returns the text to compile, or an image. Throws a Failure if it cannot be read.
+// Reads the source of the grammar, or its image. Throws a Failure if it cannot be read.
 GrammarText read_grammar(const GrammarOptions& options);
 
 // Returns whether read_grammar() reads standard input.

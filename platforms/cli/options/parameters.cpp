@@ -18,7 +18,7 @@ Option& add_flag(Command& command, const Parameter& parameter, uint32_t& value) 
       parameter.spellings, [&value, given] { value = given; }, parameter.help);
 }
 
-// Returns UINT32_MAX, which means everything, for -1, and otherwise the number of tokens.
+// Parses a number of tokens. -1 becomes UINT32_MAX, which means all.
 uint32_t parse_window(const std::string& option, const std::string& text) {
   constexpr uint32_t kAll = std::numeric_limits<uint32_t>::max();
   const auto count = parse_number<int64_t>(option, text);

@@ -1,6 +1,6 @@
-// The parameters of the C interface as options and as JSON. One generated table per C struct defines for each parameter
-// its spellings, its kind of value and the other options that it needs. The functions here make the options from a
-// table, check them after parsing, and read and write the parameters as JSON.
+// Exposes the parameters of the C interface as options and as JSON. A generated table per C struct gives the spellings,
+// the kind of value and the required options of each parameter. The functions here add the options of a table, check
+// them after parsing, and read and write the parameters as JSON.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@
 
 namespace sotto::cli {
 
-// A value of an enumeration and its name in options and in JSON. The first name of a value is the one that is printed.
-// The others are spellings of other programs.
+// A value of an enum and its name in options and JSON. The first name of a value is printed; the others are spellings
+// of other programs.
 struct Name {
   const char* name;
   int32_t value;
@@ -31,7 +31,7 @@ std::optional<int32_t> find_value(Names names, std::string_view name);
 // Returns "unknown" for a value without a name.
 const char* name_of(Names names, int32_t value);
 
-// Returns the first names as "a, b, c".
+// Returns the printed names as "a, b, c".
 std::string listed(Names names);
 
 enum class ParameterKind {
@@ -46,32 +46,32 @@ enum class ParameterKind {
 };
 
 struct Parameter {
-  const char* json;       // its names in JSON, between commas, of which the first one is written
-  const char* spellings;  // spellings of its option, between commas: "--temp,--temperature"
+  const char* json;       // JSON names, separated by commas; the first is written
+  const char* spellings;  // option spellings, separated by commas: "--temp,--temperature"
   ParameterKind kind;
   size_t offset;  // offset in the C struct
   const char* metavar;
   const char* group;  // heading of the help text
   const char* help;
-  const char* needs;  // options of which one must be given, between commas, or an empty string
-  const char* shown;  // default that the help text shows; empty for the value itself
+  const char* needs;  // options, separated by commas, one of which must also be given; or ""
+  const char* shown;  // text that the help shows as the default, or "" for the value
   Names names = {};   // names of the values of kName
 
   std::string option() const;                       // returns for example "--temp"
   std::string json_name() const;                    // returns for example "temperature"
-  bool is_named(std::string_view json_name) const;  // by any of its names or spellings
+  bool is_named(std::string_view json_name) const;  // compares with all names and spellings
 };
 using Parameters = std::span<const Parameter>;
 
 #include "platforms/cli/generated/parameters.inc"
 
-// Returns null if there is no such parameter.
+// Finds a parameter by any of its names. Returns null if there is none.
 const Parameter* find_parameter(Parameters table, std::string_view json_name);
 
-// Texts of tokens, stored until there is a model to tokenize them.
+// Texts of tokens, with their parameters, to be tokenized when the model is loaded.
 using TokenTexts = std::vector<std::pair<const Parameter*, std::string>>;
 
-// Adds an option whose value is one of `choices`, which the description lists.
+// Adds an option whose value is one of `choices`. The choices are appended to the description.
 Option& add_choice(Command& command, std::string_view names, int32_t& value, const std::string& description,
                    Names choices);
 
@@ -87,14 +87,14 @@ T& member(const Parameter& parameter, void* params) {
   return *reinterpret_cast<T*>(static_cast<char*>(params) + parameter.offset);
 }
 
-// These return the value of a parameter, and an object with all values of a table.
+// These return the value of a parameter as JSON, and an object with the values of all parameters of a table.
 Json parameter_json(const Parameter& parameter, const void* params);
 Json parameters_json(Parameters table, const void* params);
 
-// Sets a parameter. `name` is the given name, which the Failure for a value of the wrong type contains.
+// Sets a parameter. Throws a Failure that begins with `name` if the value has the wrong type.
 void read_parameter(const Parameter& parameter, const Json& value, const std::string& name, void* params);
 
-// Returns the value that one of `names` has. Throws a Failure.
+// Returns the value with the name that `value` holds. Throws a Failure if it is none of `names`.
 int32_t read_name(const Json& value, const std::string& name, Names names);
 
 }  // namespace sotto::cli

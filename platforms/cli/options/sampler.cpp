@@ -74,7 +74,7 @@ void add_repetition(Command& command, SamplerOptions& options) {
       .group(kRepetitionGroup);
 }
 
-// Appends the stages that a name stands for. Returns false if there are none.
+// Appends the stage or stages with this name. Returns false if there are none.
 bool append_stages(const std::string& name, std::vector<sotto_stage>& stages) {
   if (name == "penalties") {
     stages.insert(stages.end(), {SOTTO_STAGE_REPETITION, SOTTO_STAGE_FREQUENCY, SOTTO_STAGE_PRESENCE});
@@ -140,7 +140,7 @@ void add_bias(Command& command, SamplerOptions& options) {
   add_group(command, kBiasGroup, options);
 }
 
-// Disables defaults that --mirostat or --stages replace.
+// Disables stages that are on by default but conflict with --mirostat or are missing from --stages.
 void disable_replaced_defaults(const Command& command, SamplerParams& params) {
   const bool mirostat = params.selection == SOTTO_SELECT_MIROSTAT || params.selection == SOTTO_SELECT_MIROSTAT_V2;
   visit_default_stages([&](const char* name, auto member, auto off, sotto_stage stage) {
@@ -186,7 +186,7 @@ std::optional<float> parse_bias(std::string_view text) {
   return value;
 }
 
-// Splits "what=bias", and for ids also llama.cpp's "15043+1" and "15043-1".
+// Splits "TOKENS=BIAS". Also accepts llama.cpp's form for ids, "15043+1" and "15043-1".
 Bias split_bias(const std::string& word, const char* option) {
   size_t split = word.rfind('=');
   size_t begin = split + 1;
@@ -241,7 +241,8 @@ void read_breakers(const SamplerOptions& options, SamplerParams& params) {
   }
 }
 
-// The library would also replace parameters that were given with their default value.
+// Applies the recommended values here instead of in the library, which cannot know that an option was given if its
+// value is the default.
 void read_model_defaults(SamplerOptions& options, const ModelInfo& info) {
   const SamplerParams fallback;
   SamplerParams& params = options.params;
@@ -260,7 +261,7 @@ Token id_of_key(const std::string& key, const std::string& name) {
   return std::stoi(key);
 }
 
-// Calls `add` with the two values of each entry of a list: [[12, 0.5]] or [{"token": 12, "bias": 0.5}].
+// Calls `add(a, b)` for each entry of a list such as [[12, 0.5]] or [{"token": 12, "bias": 0.5}].
 template <typename Add>
 void read_pairs(const Json& list, const std::string& name, const char* first, Add add) {
   for (const Json& entry : to_list(list, name)) {
@@ -274,7 +275,7 @@ void read_pairs(const Json& list, const std::string& name, const char* first, Ad
   }
 }
 
-// Reads a list of pairs, or {"12": -1.5}.
+// Reads a list of pairs, or an object such as {"12": -1.5}.
 void read_logit_bias(const Json& value, const std::string& name, SamplerParams& params) {
   if (value.is_object()) {
     for (const auto& [key, bias] : value.members()) {
@@ -324,7 +325,7 @@ void read_greedy(const Json& value, const std::string& name, SamplerParams& para
   if (to_bool(value, name)) params.temperature = 0.0f;
 }
 
-// Sets `params.watermark`, even if the scheme stays NONE.
+// Sets a member of params.watermark, which is created if necessary, even if the scheme stays NONE.
 void read_watermark_part(const std::string& key, const Json& value, const std::string& name, SamplerParams& params) {
   const Parameter* parameter = find_parameter(kWatermarkParameters, key);
   if (parameter == nullptr) parameter = find_parameter(kWatermarkParameters, "watermark_" + key);
@@ -334,7 +335,7 @@ void read_watermark_part(const std::string& key, const Json& value, const std::s
   read_parameter(*parameter, value, name, &c_params);
 }
 
-// Reads "lefthash", or an object of parts.
+// Reads the name of a scheme, or an object with the watermark's parameters.
 void read_watermark(const Json& value, const std::string& name, SamplerParams& params) {
   if (value.is_string()) return read_watermark_part("scheme", value, name, params);
   if (!value.is_object()) throw Failure(name + " is neither a scheme nor an object");
@@ -349,7 +350,7 @@ void read_tokens(const Json& value, const std::string& name, SamplerParams& para
   params.*member = to_tokens(value, name);
 }
 
-// A parameter that is a list, or that sets others.
+// A JSON name that needs its own function: its value is a list, or it sets other parameters.
 struct AliasedParam {
   const char* names;
   void (*read)(const Json& value, const std::string& name, SamplerParams& params);
@@ -372,8 +373,8 @@ constexpr AliasedParam kAliasedParams[] = {
     {"greedy", read_greedy},
     {"watermark,watermarking_config", read_watermark}};
 
-// A name that concerns sequences and sessions. It has no effect on the choice of one token, so it is accepted only with
-// the value that disables it.
+// A JSON name of a parameter of sequences or sessions. Since it cannot affect the choice of a single token, it is
+// accepted only with the value that disables it.
 struct IgnoredParam {
   const char* names;
   const char* value;

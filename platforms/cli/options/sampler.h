@@ -1,4 +1,4 @@
-// The options of the sampler and of watermarks, and the same parameters as JSON.
+// The parameters of the sampler and of watermarks as options and as JSON.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace sotto::cli {
 struct SamplerOptions {
   SamplerParams params;
   WatermarkParams watermark;
-  // Values as given, stored until there is a model to tokenize them.
+  // Values as given, to be tokenized when the model is loaded.
   std::vector<std::string> logit_bias;
   std::vector<std::string> sequence_bias;
   std::vector<std::string> bad_words;
@@ -23,7 +23,7 @@ struct SamplerOptions {
   std::vector<std::string> dry_breaker_tokens;
   std::string forced_prefix;
   TokenTexts tokens;
-  std::vector<std::string> given;  // with --model-defaults, the parameters that the file must not replace
+  std::vector<std::string> given;  // parameters given as options, which --model-defaults must not replace
 };
 
 // `options` must outlive `command`.
@@ -32,31 +32,31 @@ void add_sampler_options(Command& command, SamplerOptions& options);
 // Derives the parameters from all options, after parsing. Throws usage errors.
 void validate_sampler_options(const Command& command, SamplerOptions& options);
 
-// Fills the lists of `params`, and the values that the model recommends if --model-defaults is given. Throws a Failure
-// that names the option.
+// Fills the lists of `params` and, with --model-defaults, the values that the model recommends. Throws a Failure that
+// names the option.
 void read_sampler_texts(SamplerOptions& options, const LoadedModel& model);
 
 // `params` must outlive `command`.
 void add_watermark_options(Command& command, WatermarkParams& params);
 
-// Rejects settings that the scheme does not use.
+// Throws a UsageError for an option that the scheme does not use.
 void validate_watermark_options(const Command& command, const WatermarkParams& params);
 
-// Returns whether the temperature is 0 whatever the entropy.
+// Returns whether the temperature is always 0, also with --temp-range.
 bool is_greedy_temperature(const SamplerParams& params);
 
-// Returns the parameter list_bytes for lists of `size` bytes, with space for the library's bookkeeping.
+// Returns the value of list_bytes for lists of `size` bytes, including the library's bookkeeping.
 uint32_t list_capacity(uint64_t size);
 
 // Returns an upper bound for the memory of the lists of `params`.
 uint32_t list_bytes(const SamplerParams& params);
 
-// Returns all parameters under the names of sotto_sampler_params, and the lists that are not empty.
+// Returns a JSON object with all parameters and all lists that are not empty, under the names of sotto_sampler_params.
 Json sampler_json(const SamplerParams& params);
 Json watermark_json(const WatermarkParams& params);
 
-// Sets the parameters that `object` holds, under any of their names. Throws a Failure that names the parameter. It also
-// throws for names that do not apply to the choice of one token.
+// Sets the parameters in `object`, which may have any of their names. Throws a Failure that names the parameter for
+// invalid values, and for names that are unknown or do not affect the choice of a single token.
 void read_sampler_json(const Json& object, SamplerParams& params);
 
 }  // namespace sotto::cli

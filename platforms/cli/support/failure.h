@@ -1,4 +1,4 @@
-// Failures of the program: one line on standard error and an exit code.
+// A failure of the program: one line on standard error and an exit code.
 #pragma once
 
 #include <sotto.hpp>
@@ -25,19 +25,19 @@ class Failure : public std::runtime_error {
   ExitCode exit_code_;
 };
 
-// Returns the Failure "subject: message", with the place in the input if the library knows it.
+// Returns the Failure "subject: message". The message includes the offset in the input if the library reports one.
 inline Failure failure_of(const std::string& subject, const Error& error) {
   std::string message = subject + ": " + error.what();
   if (error.offset() != Error::no_offset) message += " (byte " + std::to_string(error.offset()) + ")";
   return Failure(message);
 }
 
-// Returns the Failure of a call with parameters that options have set. If the message begins with a parameter, the
-// option takes its place: "--sink-tokens is 9" for "sink_tokens is 9". Otherwise it is that of failure_of().
-// (Defined in options/parameters.cpp, which has the tables.)
+// Returns the Failure of a call whose parameters were set by options. If the message begins with a parameter, the
+// Failure names the option instead: "--sink-tokens is 9" for "sink_tokens is 9". Defined in options/parameters.cpp,
+// which has the tables.
 Failure option_failure(const std::string& subject, const Error& error);
 
-// Calls the library with parameters that options have set. Its errors become Failures that name the option.
+// Calls the library with parameters that were set by options. Errors become Failures that name the option.
 template <typename Call>
 auto call_with_options(const std::string& subject, Call&& function) -> decltype(function()) {
   try {
@@ -47,7 +47,7 @@ auto call_with_options(const std::string& subject, Call&& function) -> decltype(
   }
 }
 
-// Calls the library. Its errors become Failures that name `subject`.
+// Calls the library. Errors become Failures that name `subject`.
 template <typename Call>
 auto call(const std::string& subject, Call&& function) -> decltype(function()) {
   try {
@@ -57,7 +57,8 @@ auto call(const std::string& subject, Call&& function) -> decltype(function()) {
   }
 }
 
-// Does the same for calls that throw a stop if it left them without a result. Returns the stop, or Status::ok.
+// Calls a function of the library that throws when a stop leaves it without a result. Returns the stop, or Status::ok.
+// Errors become Failures that name `subject`.
 template <typename Call>
 Status call_until_stop(const std::string& subject, Call&& function) {
   try {

@@ -25,7 +25,7 @@ using Library = nlohmann::ordered_json;
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// Puts quotes around the names of non-finite numbers that are outside of strings.
+// Puts quotes around NaN, Infinity and -Infinity outside of strings.
 std::string with_quoted_names(const std::string& text) {
   constexpr std::string_view kNames[] = {"-Infinity", "Infinity", "NaN"};
   std::string result;
@@ -57,7 +57,8 @@ std::string lower(std::string text) {
 constexpr std::string_view kSpace = " \t\r\n";
 constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-// Separates the parts of a list or an object. nlohmann::json keeps neither the digits of numbers nor repeated names.
+// Finds the parts of a list or an object without parsing them, because nlohmann::json keeps neither the digits of
+// numbers nor repeated names.
 class PartReader {
  public:
   explicit PartReader(std::string_view text) : text_(text) { skip_space(); }
@@ -160,7 +161,7 @@ void append_code(uint32_t code, std::string& text) {
   }
 }
 
-// Reads the digits at `at`, which is after "\u", and moves it past them.
+// Reads a code point from the digits after "\u", at `at`, and moves `at` past them.
 uint32_t escaped_code(std::string_view string, size_t& at) {
   const uint32_t high = hexadecimal_unit(string, at);
   at += 4;
@@ -217,7 +218,7 @@ Library to_library(const Json& value) {
   return nullptr;
 }
 
-// Returns false at the end. The last line may lack a line end.
+// Reads a line. Returns false at the end of the input. The last line may lack a line end.
 bool read_line(const Input& input, uint64_t number, std::string& line) {
   const auto fail = [&](const std::string& what) {
     throw Failure(input.name + ": line " + std::to_string(number) + ": " + what);
@@ -378,14 +379,14 @@ Json parse_json(std::string_view text) {
     if (depth > kMaxDepth) throw Failure("not JSON: lists and objects are nested too deeply");
     return true;
   };
-  // The parser treats a zero byte as the end of the text.
+  // nlohmann's parser would treat a zero byte as the end of the text.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
     throw Failure("not JSON: byte " + std::to_string(zero) + " is a zero");
   }
   try {
     return from_library(Library::parse(text, check_depth));
   } catch (const Library::exception& exception) {
-    // The message begins with a code in brackets.
+    // Removes nlohmann's error code in brackets.
     const std::string_view message = exception.what();
     throw Failure("not JSON: " + std::string(message.substr(message.find("] ") + 2)));
   }
@@ -417,7 +418,7 @@ int64_t to_integer(const Json& value, const std::string& name) {
     reject_value(name, value, "an integer in range");
   }
   if (value.is_integer()) return *value.signed_integer();
-  // Many programs write integers as 40.0.
+  // Accepts integers such as 40.0, which many programs write.
   const double number = value.is_number() ? value.number() : NAN;
   if (!(std::fabs(number) <= static_cast<double>(kMax)) || number != std::floor(number)) {
     reject_value(name, value, "an integer");
@@ -567,7 +568,7 @@ bool answer_lines(const std::string& path, const AnswerLine& answer, const Rejec
       good = false;
     }
     std::printf("%s\n", object.dump().c_str());
-    flush_output();  // the other end of a pipe may wait for each answer
+    flush_output();  // a program at the other end of a pipe may wait for each answer
   }
   return good;
 }

@@ -1,4 +1,4 @@
-// JSON input and output: values with errors that name them, texts that keep every byte, and JSON lines.
+// JSON input and output: values, conversions whose errors name the value, texts that keep every byte, and JSON lines.
 #pragma once
 
 #include <concepts>
@@ -44,7 +44,7 @@ class Json {
   Json(const std::vector<T>& values) : Json(array()) {
     for (const T& value : values) push_back(value);
   }
-  // Makes an object of pairs that begin with a text, {{"a", 1}, {"b", 2}}, and a list of other values.
+  // Creates an object if all values are pairs that begin with a text, as in {{"a", 1}, {"b", 2}}, and otherwise a list.
   Json(std::initializer_list<Json> values);
   static Json array(std::initializer_list<Json> values = {});
   static Json object();
@@ -58,27 +58,27 @@ class Json {
   bool is_object() const;
   bool operator==(const Json& other) const;
 
-  // The value, which must be of this type.
+  // These return the value, which must be of this type.
   bool boolean() const;
   double number() const;
   const std::string& text() const;
   const List& list() const;
   const Members& members() const;
-  // The value of an integer, or no value if it does not fit.
+  // These return an integer, or no value if it does not fit the type.
   std::optional<int64_t> signed_integer() const;
   std::optional<uint64_t> unsigned_integer() const;
 
   // Returns the value of a member, or null if there is none.
   const Json* find(std::string_view name) const;
   bool contains(std::string_view name) const { return find(name) != nullptr; }
-  // Returns the value of a member, which is null if it is new. A null value becomes an object.
+  // Returns the value of a member, which is added with the value null if it is absent. A null Json becomes an object.
   Json& operator[](std::string_view name);
   void erase(std::string_view name);
   void add(std::string name, Json value);  // a new member
   void update(const Json& object);         // sets its members
-  void push_back(Json value);              // a null value becomes a list
+  void push_back(Json value);              // a null Json becomes a list
 
-  // Returns the text in one line, or with line ends and `indent` spaces per level.
+  // Returns the JSON text: in one line if `indent` is 0, otherwise with line ends and `indent` spaces per level.
   std::string dump(size_t indent = 0) const;
 
  private:
@@ -89,23 +89,24 @@ class Json {
 // Returns the double closest to the shortest decimal form of `value`: 0.8, not 0.800000011920929.
 double shortest(float value);
 
-// Returns the same, or "-inf", "inf" or "nan" for numbers that JSON lacks.
+// Returns that number, or the string "-inf", "inf" or "nan" for numbers that JSON does not have.
 Json number_json(float value);
 
-// Returns {"text":...}. Bytes that are not UTF-8 become U+FFFD in it, and "bytes_hex" then has all bytes.
+// Returns {"text": ...}. If `bytes` are not UTF-8, invalid bytes become U+FFFD, and the member "bytes_hex" holds all
+// bytes.
 Json text_json(const std::string& bytes);
 
-// Throws a Failure "not JSON: ...".
+// Parses a text. Throws a Failure "not JSON: ...".
 Json parse_json(std::string_view text);
 
-// Returns no value for text that is not JSON.
+// Parses a text, and returns no value if it is not JSON.
 std::optional<Json> try_parse_json(std::string_view text);
 
-// Does the same as parse_json(), but accepts NaN, Infinity and -Infinity for numbers, as Python writes them. They
-// become strings that to_float() accepts.
+// Parses JSON written by Python, which may contain the numbers NaN, Infinity and -Infinity. They become strings that
+// to_float() accepts.
 Json parse_python_json(const std::string& text);
 
-// Each of these throws a Failure "`name` ..." for other values.
+// These convert a value and throw a Failure that begins with `name` if it has another type or is out of range.
 float to_float(const Json& value, const std::string& name);  // also accepts "-inf", "nan", and null for -inf
 uint32_t to_count(const Json& value, const std::string& name);
 int64_t to_integer(const Json& value, const std::string& name);
@@ -119,8 +120,9 @@ const Json::List& to_list(const Json& value, const std::string& name);
 // Throws a Failure if an object has a member with another name.
 void reject_other_members(const Json& object, std::initializer_list<std::string_view> known);
 
-// The parts of an object or a list as they are written. Digits, order and repeated names are kept, which a Json would
-// lose. Values are checked only to find their ends. Each function throws a Failure "not JSON: ...".
+// The unparsed parts of an object or list, for values that must stay exactly as written: a Json would lose digits and
+// repeated names. Values are parsed only as far as needed to find their ends. The functions throw a Failure "not JSON:
+// ...".
 struct JsonMember {
   std::string name;
   std::string_view value;
@@ -128,16 +130,16 @@ struct JsonMember {
 std::vector<JsonMember> members_of(std::string_view object);
 std::vector<std::string_view> elements_of(std::string_view list);
 
-// Returns the bytes of a string. Half of a surrogate pair becomes three bytes that are not UTF-8, and bytes that are
-// not UTF-8 stay.
+// Returns the bytes of a string. An unpaired surrogate becomes three bytes that are not UTF-8, and bytes that are not
+// UTF-8 are kept.
 std::string text_of(std::string_view string);
 
 // Decodes standard base64. Throws a Failure.
 std::string from_base64(std::string_view text);
 
-// Processes JSON lines: reads a request from each line of a file, or of standard input for "-", and writes its answer
-// as a line to standard output. If `answer` throws a Failure for a line, `reject` answers it, and the result is false.
-// Throws a Failure if a line cannot be read or its answer cannot be written.
+// Processes JSON lines: reads requests, one per line, from a file or, for "-", from standard input, and writes the
+// answers to standard output. If `answer` throws a Failure, `reject` provides the answer, and the result is false.
+// Throws a Failure if a line cannot be read or written.
 using AnswerLine = std::function<Json(const std::string& line)>;
 using RejectLine = std::function<Json(const std::string& message, uint64_t number)>;
 bool answer_lines(const std::string& path, const AnswerLine& answer, const RejectLine& reject);

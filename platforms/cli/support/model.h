@@ -1,4 +1,4 @@
-// A model from a mapped file, with errors that name the file or the text.
+// A model in a mapped file, and the tokenization of texts and ids, with errors that name their source.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct ModelOptions {
   std::string path;
   sotto_isa isa = SOTTO_ISA_AUTO;
   bool verify_checksums = true;
-  bool copy_weights = false;  // copies to huge pages
+  bool copy_weights = false;  // copies the weights to huge pages
 };
 
 class LoadedModel {
@@ -30,11 +30,11 @@ class LoadedModel {
 
   // `subject` names the text in messages ("prompt", a path).
   TokenList tokenize(std::string_view text, bool special, const std::string& subject) const;
-  // Returns `tokens`. Throws a Failure that begins with `subject` if one of them is not in the vocabulary.
+  // Returns `tokens`. Throws a Failure that begins with `subject` if one is outside the vocabulary.
   TokenList check_ids(const TokenList& tokens, const std::string& subject) const;
-  // Returns the exact bytes, which need not be UTF-8.
+  // Returns the exact bytes of the tokens, which need not be UTF-8.
   std::string detokenize(const TokenList& tokens) const;
-  // Returns the same, or an empty string if there is no tokenizer.
+  // Returns the bytes of the tokens, or an empty string if there is no tokenizer.
   std::string text_of(const TokenList& tokens) const;
 
  private:
@@ -44,17 +44,17 @@ class LoadedModel {
   ModelInfo info_;
 };
 
-// Reads text in double quotes as a JSON string, and all other text literally: "\n" (with the quotes) is a line end.
-// Throws a usage error that names `option`.
+// Returns the JSON string that a text in double quotes stands for, and any other text unchanged: "\n", with the quotes,
+// is a line end. Throws a usage error that names `option`.
 std::string unquoted(const std::string& text, const char* option);
 
-// Parses ids between spaces, commas and brackets. Returns an empty result if `text` is anything else.
+// Parses token ids separated by spaces, commas and brackets. Returns nullopt for any other text.
 std::optional<TokenList> parse_ids(std::string_view text);
 
-// Does the same, or throws a Failure that names the word that is not an id.
+// Parses token ids. Throws a Failure that names the first word that is not an id.
 TokenList require_ids(std::string_view text);
 
-// "12 13"
+// Returns "12 13" for the tokens 12 and 13.
 std::string ids_text(const TokenList& tokens);
 
 class TokenReader {
@@ -66,10 +66,11 @@ class TokenReader {
   Token token(const std::string& word, const char* option) const;
   // Returns the tokens of all words, sorted, without repetitions.
   TokenList all(const std::vector<std::string>& words, const char* option) const;
-  // Returns the same in the order of the words, each of which is a list of ids or the text of one token.
+  // Returns the tokens of the words in their order. Each word must be a list of ids or the text of a single token.
   TokenList single_tokens(const std::vector<std::string>& words, const char* option) const;
 
-  // Returns a word as it is tokenized after other words and at the start, with and without a space before it.
+  // Returns the tokenizations of a word that can occur in a text: with and without a space before it, at the start and
+  // after other words.
   std::vector<TokenList> variants(const std::string& word, const char* option) const;
 
  private:

@@ -16,7 +16,7 @@ class OutputWriter {
   OutputWriter();
   void write_prompt(std::string_view text);  // in bold on a terminal
   void write(std::string_view text);
-  void end_line();  // unless the text ended with a line end
+  void end_line();  // writes a line end unless the text ended with one
 
  private:
   void write_bytes(std::string_view bytes);
@@ -32,12 +32,12 @@ std::string score_line(Token token, float log_probability, const std::string& by
 // Shows the progress of long work if standard error is a terminal.
 class Progress {
  public:
-  // Shows "what: 12 of 128 tokens", or with a total of 0 only the number.
+  // Shows "what: 12 of 128 tokens", or without the total if that is 0.
   Progress(std::string what, uint64_t total);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  void show(uint64_t done);  // at most ten times per second, and only for work of more than half a second
+  void show(uint64_t done);  // updates at most ten times per second, and only after half a second
 
  private:
   using Clock = std::chrono::steady_clock;

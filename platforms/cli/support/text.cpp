@@ -1,4 +1,3 @@
-// Reading and writing of bytes, UTF-8, quoting, and numbers for people.
 #include "platforms/cli/support/text.h"
 
 #include <sys/stat.h>
@@ -67,7 +66,7 @@ std::string read_all(const std::string& path) {
   const Input input(path);
   std::string text;
   char buffer[65536];
-  // A terminal would read on after its end of file.
+  // Stops at the first end of file, because reading from a terminal could continue after it.
   while (!std::feof(input.file.get()) && !std::ferror(input.file.get())) {
     text.append(buffer, std::fread(buffer, 1, sizeof buffer, input.file.get()));
     if (text.size() > kMaxTextSize) throw Failure(input.name + ": more than 256 MiB of text");
@@ -85,7 +84,7 @@ void write_all(const std::string& path, const std::string& bytes) {
     if (write_file(std::fopen(path.c_str(), "wb"), bytes)) return;
     throw Failure(path + ": " + std::strerror(errno));
   }
-  // A temporary file that replaces the old one at the end, so that the old one is whole until the new one is.
+  // Writes a temporary file and renames it at the end, so that a failure leaves the old file intact.
   std::string temporary = target.string() + ".XXXXXX";
   const int descriptor = mkstemp(temporary.data());
   if (descriptor == -1) throw Failure(path + ": " + std::strerror(errno));
@@ -246,7 +245,7 @@ size_t columns_of(std::string_view character) {
   return is_wide ? 2 : 1;
 }
 
-// One character as it is shown, and the number of bytes that it stands for.
+// A character as it is shown, with the number of bytes that it represents.
 struct Shown {
   std::string text;
   size_t columns;
@@ -300,7 +299,7 @@ std::string shown_line(std::string_view text, uint64_t offset) {
   size_t at = static_cast<size_t>(std::min<uint64_t>(offset, text.size()));
   size_t begin = at;
   while (begin > 0 && text[begin - 1] != '\n') --begin;
-  // A character is never shown in part.
+  // Moves back to the start of a character.
   for (int i = 0; i < 3 && at > begin && continues_character(text, at); ++i) --at;
   const bool is_cut = at - begin > 4 * kBefore;
   if (is_cut) begin = at - kBefore;

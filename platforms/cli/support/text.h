@@ -1,4 +1,4 @@
-// Reading and writing of bytes, UTF-8, quoting, and numbers for people.
+// Reads and writes files, converts and quotes text, and formats numbers and messages for people.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <string_view>
 
 namespace sotto::cli {
-constexpr size_t kMaxTextSize = size_t{256} << 20;  // a limit, so that /dev/zero does not fill the memory
+constexpr size_t kMaxTextSize = size_t{256} << 20;  // keeps /dev/zero from filling the memory
 
 // A file, or standard input for "-".
 struct Input {
@@ -19,17 +19,17 @@ struct Input {
   std::unique_ptr<FILE, int (*)(FILE*)> file;
 };
 
-// Returns the contents of a file, or of standard input for "-". Throws a Failure that names it.
+// Returns the contents of a file, or of standard input for "-". Throws a Failure that names the file.
 std::string read_all(const std::string& path);
 
-// Replaces a file, which keeps its old contents until the new ones are complete. Throws a Failure that names it.
+// Replaces the contents of a file atomically. Throws a Failure that names the file.
 void write_all(const std::string& path, const std::string& bytes);
 
-// Throws a Failure if standard output did not accept everything that was printed.
+// Flushes standard output. Throws a Failure if any output was lost.
 void flush_output();
 
-// One character at the front of non-empty `bytes`, with its size. If there is none, `valid` is false, and the size is
-// the width of the bytes that one U+FFFD replaces.
+// The first character of `bytes`, which are not empty. If the bytes are not UTF-8, `valid` is false, and `size` is the
+// number of bytes that one U+FFFD replaces.
 struct Utf8Character {
   size_t size;
   bool valid;
@@ -55,7 +55,7 @@ std::string byte_size(uint64_t size);              // for example 12.3 MiB
 std::string duration(double seconds);              // for example 12.3 ms
 std::string rate(uint64_t count, double seconds);  // for example 1,234 tok/s, or "-" if nothing was done
 
-// Numbers start at 1, and columns count characters.
+// A place in a text. Both numbers start at 1, and columns count characters.
 struct Place {
   uint64_t line;
   uint64_t column;
@@ -63,11 +63,11 @@ struct Place {
 
 Place place_of(std::string_view text, uint64_t offset);
 
-// Returns the line that holds byte `offset`, and a caret under the place. Long lines are truncated.
+// Returns the line that contains byte `offset`, and below it a caret under that byte. Long lines are truncated.
 std::string shown_line(std::string_view text, uint64_t offset);
 
-// Returns "NAME:LINE:COLUMN: what" with the line below it, or "NAME: what" for UINT64_MAX. A place at the front of
-// `what` is not repeated.
+// Returns "NAME:LINE:COLUMN: what" with the line below it, or "NAME: what" if `offset` is UINT64_MAX. If `what` begins
+// with "LINE:COLUMN: ", that part is dropped.
 std::string with_place(const std::string& name, std::string_view text, uint64_t offset, const std::string& what);
 
 }  // namespace sotto::cli

@@ -28,7 +28,7 @@ struct SessionMemory {
   size_t size;
 };
 
-// Returns figures for contexts that double up to the model's maximum, which is included.
+// Returns the memory of sessions whose context doubles from entry to entry. The last entry is the model's maximum.
 std::vector<SessionMemory> session_memory(const LoadedModel& model) {
   const uint32_t max_context = model.info().max_context_tokens;
   std::vector<SessionMemory> rows;
@@ -179,7 +179,7 @@ void print_json(const LoadedModel& model) {
 
 int run_inspect(const InspectOptions& options) {
   const LoadedModel model(options.model);
-  // Loading does not check the vocabulary. Its first use does.
+  // Loading a model does not verify its prepared vocabulary, but using it does.
   if (options.model.verify_checksums && model.info().vocabulary_bytes != 0) model_vocabulary(model);
   if (options.json) {
     print_json(model);

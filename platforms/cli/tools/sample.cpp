@@ -30,7 +30,7 @@ struct SampleRequest {
   uint64_t token_limit = 0;
   std::vector<uint64_t> allowed;  // one bit per token; empty to allow all
   uint32_t draw_count = 0;
-  SamplerParams params;  // parameters that are not given are off
+  SamplerParams params;  // parameters that the request does not give are off
 };
 
 constexpr size_t kMaxVocabulary = size_t{1} << 22;
@@ -71,7 +71,7 @@ void check_names(const Json& object) {
   reject_other_members(object, {"logits", "probs", "history", "generated", "mask", "params", "draws", "id"});
 }
 
-// The limit belongs to the input, not to the sampler.
+// Reads the parameters. The token limit is part of the sampler's input, not a parameter.
 void read_params(Json params, SampleRequest& request) {
   if (params.is_object()) {
     for (const char* name : {"max_tokens", "max_new_tokens", "num_predict"}) {
@@ -88,7 +88,7 @@ std::string in_line(const std::string& message, uint64_t number) {
   return to_utf8("line " + std::to_string(number) + ": " + message);
 }
 
-// Throws a Failure that names the invalid part.
+// Reads a request. Throws a Failure that names the invalid member.
 SampleRequest read_request(const Json& object) {
   check_names(object);
   SampleRequest request;
@@ -105,7 +105,7 @@ SampleRequest read_request(const Json& object) {
   return request;
 }
 
-// A sampler without a session. It is created again when a request needs another size.
+// Runs a chain on the logits of requests. The sampler is created again when a request needs another size.
 class ChainRunner {
  public:
   explicit ChainRunner(const ModelOptions& options) {
@@ -145,7 +145,7 @@ class ChainRunner {
     const std::vector<Candidate> candidates = call("sampler", [&] { return sampler_->apply(input); });
     Json object = Json::object();
     for (const Candidate& candidate : candidates) {
-      if (candidate.probability == 0.0f) continue;  // the chain keeps it, but it is never selected
+      if (candidate.probability == 0.0f) continue;  // kept by the chain, but never selected
       object.add(std::to_string(candidate.token), number_json(candidate.probability));
     }
     return object;
@@ -154,7 +154,7 @@ class ChainRunner {
   Json counts(SamplerInput input, uint32_t draw_count) {
     std::map<Token, uint64_t> counts;
     for (uint32_t draw = 0; draw < draw_count; ++draw) {
-      input.sequence = draw;  // each draw has random numbers of its own
+      input.sequence = draw;  // each draw uses its own random number stream
       ++counts[call("sampler", [&] { return sampler_->sample(input); })];
     }
     Json object = Json::object();

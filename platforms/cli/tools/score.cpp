@@ -18,7 +18,7 @@ struct ScoreOptions {
   ModelOptions model;
   TextInput input;
   SessionParams session;
-  uint32_t stride = 0;  // 0 for half the context
+  uint32_t stride = 0;  // 0 means half the context
   bool starts = false;
   bool special = false;
   bool per_token = false;
@@ -36,8 +36,8 @@ struct Scores {
   double bits_per_byte() const { return -log_probability / std::log(2.0) / static_cast<double>(scored_bytes); }
 };
 
-// Scores texts longer than the context in windows that begin `stride` tokens apart: each token once, with at least
-// context - stride tokens before it.
+// Scores a text that may be longer than the context, in windows that begin `stride` tokens apart. Each token is scored
+// once. After the first window, it has at least context - stride tokens before it.
 void score_windows(const ScoreOptions& options, Session& session, Scores& scores) {
   const size_t count = scores.tokens.size();
   const size_t context = session.info().context_tokens;
@@ -102,7 +102,7 @@ void print_scores(const ScoreOptions& options, const LoadedModel& model, const S
                 "perplexity      %.6g\n",
                 with_thousands(scores.scored_count).c_str(), scores.log_probability, scores.perplexity());
   stream.write(lines);
-  if (scores.scored_bytes == 0) return;  // without a tokenizer
+  if (scores.scored_bytes == 0) return;  // there is no tokenizer
   std::snprintf(lines, sizeof lines, "bits per byte   %.6g\n", scores.bits_per_byte());
   stream.write(lines);
 }
@@ -126,7 +126,7 @@ Json scores_json(const ScoreOptions& options, const LoadedModel& model, const Sc
 int run_score(const ScoreOptions& options) {
   const LoadedModel model(options.model);
   Session session = model.new_session(options.session);
-  // The first token of a window follows no other, so the window before it must score that token.
+  // The first token of a window has no context, so the previous window must score it.
   const uint32_t context = session.info().context_tokens;
   if (options.stride >= context) {
     throw Failure("--stride: is " + std::to_string(options.stride) + "; it must be less than the context of " +

@@ -78,7 +78,7 @@ Json convert_line(const LoadedModel& model, bool special, const std::string& lin
   return {{"ids", model.tokenize(text->text(), special, "text")}};
 }
 
-// Converts the lines of standard input. Returns false if one was not a request.
+// Answers the requests on standard input. Returns false if a line was not a valid request.
 bool convert_lines(const LoadedModel& model, bool special) {
   const auto convert = [&](const std::string& line) { return convert_line(model, special, line); };
   const auto reject_line = [](const std::string& message, uint64_t number) {
