@@ -45,7 +45,7 @@ has() { command -v "$1" >/dev/null 2>&1; }
 packages="g++ cmake ninja-build python3 pkgconf libflatbuffers-dev flatbuffers-compiler
 nlohmann-json3-dev libgtest-dev"
 
-# On ARM also what downloads XNNPACK.
+# On ARM also the tools that download XNNPACK.
 download_packages="curl ca-certificates"
 case $(uname -m) in aarch64|arm64) packages="$packages $download_packages" ;; esac
 

@@ -13,7 +13,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGETS = ("sotto_kernels", "sotto_runtime", "sotto_capi")
 OPTIONS = ("SOTTO_BUILD_TOOLS=OFF", "SOTTO_BUILD_TESTS=OFF", "CMAKE_EXPORT_COMPILE_COMMANDS=ON")
-# Definitions that follow from the compiler's target, with the condition in which they are 1.
+# Definitions that depend on the target, with the preprocessor condition under which they are 1.
 TARGET_DEFINITIONS = {
     "SOTTO_X86_64": "defined(__x86_64__)",
     "SOTTO_ARM64": "0",
@@ -24,7 +24,7 @@ INCLUDE_GUARD = re.compile(r"(?:(?!#).*\n)*#ifndef (\w+)\n#\s*define \1\b")
 
 
 class Source:
-    """A source file and what its compile command says."""
+    """A source file with its definitions and flags, taken from its compile command."""
 
     def __init__(self, command):
         arguments = shlex.split(command["command"])
@@ -37,7 +37,7 @@ class Source:
 
 
 def read_sources(build):
-    """Returns the sources of the library: those for every CPU, and those for an instruction set."""
+    """Returns two lists of sources: those for every CPU, and those for one instruction set."""
     commands = json.loads((build / "compile_commands.json").read_text())
     sources = [Source(c) for c in commands]
     sources = [s for s in sources if s.target and s.path.is_relative_to(ROOT) and s.path.suffix == ".cpp"]
@@ -49,11 +49,11 @@ def read_sources(build):
 
 
 class Text:
-    """The text of source files with every header in the place of its first #include."""
+    """The text of source files in which every header replaces its first #include."""
 
     def __init__(self, directories, flatbuffers, included=(), system=()):
         self.directories = directories
-        self.flatbuffers = flatbuffers  # whose directory may contain all system headers
+        self.flatbuffers = flatbuffers  # FlatBuffers' include directory, which may also contain system headers
         self.included = set(included)  # headers that are not included again
         self.known = set(system)  # system headers that are not included again
         self.system = []  # system headers that have to be included before the text
@@ -109,7 +109,7 @@ class Text:
 
 
 def configuration(sources):
-    """Returns the definitions of the sources as macros that a user can define otherwise."""
+    """Returns the definitions of the sources as macros that a user can override."""
     lines = []
     values = {}
     for source in sources:
@@ -128,9 +128,9 @@ def configuration(sources):
 
 
 def region(isa, sources, text):
-    """Returns the text of the sources for an instruction set, for which the compiler may use its instructions."""
+    """Returns the text of the sources for an instruction set, inside pragmas that enable its instructions."""
     flags = ",".join(dict.fromkeys(f for s in sources for f in s.flags))
-    common = ",".join(f for f in flags.split(",") if not f.startswith("prefer-"))  # Clang has these for no region
+    common = ",".join(f for f in flags.split(",") if not f.startswith("prefer-"))  # Clang does not accept these in pragmas
     condition = next(name for name in TARGET_DEFINITIONS if sources[0].definitions[name] == "1")
     return condition, [
         f"#if {condition}",
@@ -191,7 +191,7 @@ NAMESPACES = """\
 
 
 def amalgamate(build):
-    plain, special = read_sources(build)  # in this order, because the latter also include headers of the former
+    plain, special = read_sources(build)  # plain sources come first, because the others include their headers
     cache = (build / "CMakeCache.txt").read_text()
     flatbuffers = pathlib.Path(re.search(r"^FLATBUFFERS_INCLUDE_DIR:PATH=(.*)$", cache, re.MULTILINE)[1])
     public = ROOT / "capi/include"

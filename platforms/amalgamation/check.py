@@ -1,8 +1,8 @@
-"""Checks the amalgamation as a user would use it: with a compiler, in a directory with nothing else.
+"""Checks the amalgamation as a user would use it: with only a compiler, in an otherwise empty directory.
 
-The script must write the same bytes twice. The README's example must stream the README's text, and the hash of the demo
-model's logits with every instruction set and the figures of the bindings must equal the CMake build's
-(tests/golden). A second copy in the same program, with static functions, must not disturb the first one.
+Two runs of amalgamate.py must write the same bytes. The README's example must stream the README's text. The hash of the
+demo model's logits must equal that of the CMake build with every instruction set, and so must the golden figures of the
+bindings (tests/golden). A second copy in the same program, with static functions, must not affect the first one.
 """
 import argparse
 import filecmp
@@ -18,9 +18,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests/golden"
 MODEL = ROOT / "platforms/models/demo.sotto"
 PROMPT = "Once upon a time"
-UNAVAILABLE = 77  # returned by model_hash for an instruction set that the CPU lacks
+UNAVAILABLE = 77  # exit status of model_hash for an instruction set that the CPU does not have
 
-# The first program has the public copy in sotto.o, the second one a copy of its own.
+# One program with two copies: shared_copy.cpp uses the public one in sotto.o, private_copy.cpp contains a static one.
 SHARED_COPY = """\
 #define main generate_shared
 #include "generate.c"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# On a Mac with Xcode: builds the static library for macOS, iOS and its simulator, and assembles them with the headers into
-# CSotto.xcframework, which the Swift package uses instead of an installed library.
+# Builds CSotto.xcframework on a Mac with Xcode: the headers and the static libraries for macOS, iOS and its simulator.
+# The Swift package uses it instead of an installed library.
 #   sh platforms/apple/make_xcframework.sh [DIRECTORY]     the default is platforms/swift
 set -eu
 

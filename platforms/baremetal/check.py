@@ -1,12 +1,12 @@
-"""Checks firmware: what the library needs of the C library, the sizes that the linker gave, and that the tokens it streams
-under QEMU equal the tokens of all other machines."""
+"""Checks firmware: the symbols that it uses of the C library, the sizes of its sections, and that it streams the same
+tokens under QEMU as all other machines."""
 import argparse
 import pathlib
 import re
 import subprocess
 import sys
 
-# Arithmetic of the compiler's own library.
+# Functions of the compiler's support library.
 COMPILER_NAMES = re.compile(r"__aeabi_\w+$|__(ctz|popcount)[sd]i2$")
 FORBIDDEN = re.compile(r"_?(malloc|calloc|realloc|free|sbrk|printf|vprintf|fopen|fwrite|setlocale|pthread_\w+|abort)(_r)?$"
                        r"|__cxa_\w+$|_Unwind_\w+$|_Zn[wa]\w+$")
@@ -25,7 +25,7 @@ def needs(args):
 
 
 def sizes(args):
-    """Bytes of the sections that take memory."""
+    """Returns the sizes in bytes of the sections that occupy memory."""
     found = re.findall(r"\] (\.\w+)\s+\w+\s+[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+)", run(args.readelf, "-S", "-W", args.firmware))
     return {name: int(size, 16) for name, size in found if name in (".text", ".data", ".bss", ".model")}
 

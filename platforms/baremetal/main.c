@@ -48,7 +48,7 @@ static int32_t receive(void* unused, const sotto_piece* piece) {
   return 0;
 }
 
-/* Streams text, and prints its tokens on the next line. */
+/* Streams text, then prints its tokens on the next line. */
 static void generate(const sotto_model* model, sotto_session* session, const sotto_sampler_params* params,
                      const char* prompt, size_t max_tokens) {
   sotto_token prompt_tokens[32];

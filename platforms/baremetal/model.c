@@ -1,4 +1,4 @@
-/* The model file, as constants that the linker puts into the outer flash. */
+/* The model file as constant data, which the linker script places in the external flash. */
 __asm__(
     ".section .model, \"a\", %progbits\n"
     ".balign 64\n"

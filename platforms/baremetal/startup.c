@@ -1,4 +1,4 @@
-/* The start-up code of a Cortex-M, and the few services of the debugger that main uses (semihosting). */
+/* Start-up code of a Cortex-M, and the semihosting calls that main uses. */
 #include "platforms/baremetal/board.h"
 
 #include <stdint.h>

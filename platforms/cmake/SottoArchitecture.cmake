@@ -1,4 +1,4 @@
-# sotto_architecture: x86_64 or arm64, which have kernels of their own, or other, which runs the reference kernels.
+# Sets sotto_architecture: x86_64 or arm64, which have SIMD kernels, or other, which runs the reference kernels.
 option(SOTTO_SIMD "Kernels for the CPU's instruction sets; OFF leaves the scalar code" ON)
 set(sotto_architecture ${CMAKE_SYSTEM_PROCESSOR})
 if(APPLE AND CMAKE_OSX_ARCHITECTURES)

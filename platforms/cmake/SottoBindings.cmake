@@ -3,7 +3,7 @@
 
 add_custom_target(bindings DEPENDS sotto sotto_static)
 if(sotto_builds_tools)
-  add_dependencies(bindings sotto_cli sotto-convert)  # the test of the READMEs installs the build
+  add_dependencies(bindings sotto_cli sotto-convert)  # the test of the READMEs installs them
 endif()
 
 # sotto_find_tool(NAME TOOL LEAST_VERSION [VERSION_ARGUMENT]): stores the path of TOOL in NAME, or the reason why
@@ -33,7 +33,7 @@ function(sotto_find_tool name tool least_version)
 endfunction()
 
 # sotto_binding_test(NAME COMMAND... [TOOLS name...] [ENVIRONMENT variable=value...] [WORKING_DIRECTORY directory]):
-# one test. TOOLS are names given to sotto_find_tool. The command finds the library, headers, demo model and expected
+# adds a test. TOOLS are names given to sotto_find_tool. The command finds the library, headers, demo model and expected
 # figures through SOTTO_LIB_DIR, SOTTO_INCLUDE_DIR, SOTTO_DEMO_MODEL and SOTTO_GOLDEN, and skips by returning 77.
 function(sotto_binding_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "WORKING_DIRECTORY" "COMMAND;TOOLS;ENVIRONMENT")

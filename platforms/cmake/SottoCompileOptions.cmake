@@ -3,7 +3,7 @@
 
 add_library(sotto_options INTERFACE)
 target_include_directories(sotto_options INTERFACE ${PROJECT_SOURCE_DIR})
-# Files beyond 2 GiB on 32-bit Linux.
+# Makes files larger than 2 GiB readable on 32-bit Linux.
 if(CMAKE_SIZEOF_VOID_P EQUAL 4)
   target_compile_definitions(sotto_options INTERFACE _FILE_OFFSET_BITS=64)
 endif()
@@ -18,10 +18,10 @@ target_compile_options(sotto_options INTERFACE
 add_library(sotto_core_options INTERFACE)
 target_link_libraries(sotto_core_options INTERFACE sotto_options)
 target_compile_options(sotto_core_options INTERFACE
-  # A project that includes this one and names no build type, as is CMake's default, gets an optimized library.
+  # Optimizes the library also in a project that includes this one and has no build type, which is CMake's default.
   $<$<CONFIG:>:-O2>
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>
-  # Unique symbols cannot be made local to libsotto.a.
+  # Unique symbols could not be made local in libsotto.a.
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>
   -Wconversion
   $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wglobal-constructors>)
@@ -31,7 +31,7 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT SOTTO_SANITIZE)
   add_link_options(LINKER:-z,relro,-z,now,-z,noexecstack)
 endif()
 
-# sotto_harden(TARGET): for programs, which read files that others have written.
+# sotto_harden(TARGET): hardening options for programs, which read untrusted files.
 function(sotto_harden target)
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT SOTTO_SANITIZE)
     target_compile_options(${target} PRIVATE
@@ -41,7 +41,7 @@ function(sotto_harden target)
   endif()
 endfunction()
 
-# sotto_precompile(TARGET HEADER...): large headers of libraries that most files of a program include.
+# sotto_precompile(TARGET HEADER...): precompiles large library headers that most files of a program include.
 function(sotto_precompile target)
   target_precompile_headers(${target} PRIVATE ${ARGN})
   # GCC 12 warns about its own std::string again where it comes from a precompiled header (GCC bug 105651).

@@ -24,8 +24,8 @@ foreach(has_feature IN ITEMS SOTTO_WITH_GRAMMAR SOTTO_WITH_SEARCH SOTTO_WITH_SPE
     set(sotto_has_all_features OFF)
   endif()
 endforeach()
-# A library that lacks a feature is tested by tests/features alone, without models of the tools; the tools need
-# exceptions and std::filesystem, which WASI's C++ library lacks.
+# A library without some feature is tested only by tests/features, which need neither the programs nor models that they
+# convert. The programs need exceptions and std::filesystem, which WASI's C++ library does not have.
 set(sotto_builds_tools OFF)
 if((SOTTO_BUILD_TOOLS OR (SOTTO_BUILD_TESTS AND sotto_has_all_features)) AND NOT WASI)
   set(sotto_builds_tools ON)

@@ -1,6 +1,6 @@
-# sotto_single_object(OUT SYMBOLS_FILE LIBRARIES...): links everything that the names in SYMBOLS_FILE reach
-# into one relocatable object and makes every other name local, so that a host with its own XNNPACK
-# can link the result. OUT receives the object's path.
+# sotto_single_object(OUT SYMBOLS_FILE LIBRARIES...): links all code that is reachable from the names in SYMBOLS_FILE
+# into one relocatable object, and makes all other names local, so that a host with its own XNNPACK can link the result.
+# OUT receives the object's path.
 #
 # Needs GNU ld and objcopy, or Apple's ld. Other linkers and sanitizer builds produce one object whose inner
 # names are hidden but global. Zig's linkers for macOS and WebAssembly also include code that no name reaches.

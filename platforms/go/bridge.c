@@ -23,8 +23,8 @@ static void ask_for_huge_pages(void* memory, size_t size) {
 
 static atomic_llong block_count;
 
-/* Large blocks use huge pages if the system has them, because decoding reads all weights for every token.
- * The address that the system returned is stored before the aligned block. */
+/* Allocates large blocks on huge pages if the system has them, because decoding reads all weights for every token. The
+ * address that the system returned is stored in front of the aligned block, for sotto_go_free. */
 void* sotto_go_allocate(size_t size) {
   const size_t alignment = size < huge_page ? SOTTO_MEMORY_ALIGNMENT : huge_page;
   const size_t extra = alignment + sizeof(void*);
@@ -51,7 +51,7 @@ static void log_message(void* handle, sotto_log_level level, const char* message
   sottoGoLog((uintptr_t)handle, level, (char*)message);
 }
 
-/* Drops whole pages of a mapped file. The next access reads them from the file again. */
+/* Drops the whole pages of a mapped file. The next access reads them from the file again. */
 static void release(void* unused, const void* bytes, size_t size) {
   (void)unused;
 #if defined(__unix__) || defined(__APPLE__)

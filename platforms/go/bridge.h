@@ -1,4 +1,4 @@
-/* Bridge between Go and sotto.h: memory, and callbacks that carry a handle. */
+/* C code between Go and sotto.h: memory, and callbacks that receive a handle of a Go object. */
 #ifndef SOTTO_GO_BRIDGE_H
 #define SOTTO_GO_BRIDGE_H
 
@@ -11,7 +11,7 @@ void sotto_go_free(void* memory);
 /* Returns the number of allocated blocks, for leak tests. */
 int64_t sotto_go_blocks(void);
 
-/* Pass a handle as user_data without a conversion to a Go pointer. */
+/* These set callbacks with a handle as user_data, which Go itself could not convert to a pointer. */
 void sotto_go_set_log(sotto_model_params* params, uintptr_t handle);
 void sotto_go_set_release(sotto_model_params* params);
 void sotto_go_set_grammar_log(sotto_grammar_params* params, uintptr_t handle);

@@ -8,7 +8,8 @@ import (
 	"unsafe"
 )
 
-// callbacks holds the functions that C may call for one object. A panic in one is raised again by the call from Go.
+// callbacks holds the functions that C may call for one object. If one panics, the Go call that led to it panics with
+// the same value.
 type callbacks struct {
 	handle     cgo.Handle
 	panicked   bool
@@ -31,7 +32,7 @@ func (c *callbacks) free() { c.handle.Delete() }
 
 func (c *callbacks) pointer() C.uintptr_t { return C.uintptr_t(c.handle) }
 
-// repanic raises the panic of a callback again.
+// repanic panics with the value of a callback's panic, if there was one.
 func (c *callbacks) repanic() {
 	if c.panicked {
 		value := c.value
@@ -40,7 +41,7 @@ func (c *callbacks) repanic() {
 	}
 }
 
-// guard catches a panic, which must not unwind C frames.
+// guard calls a function and recovers from its panic, which must not unwind C frames.
 func (c *callbacks) guard(call func()) (ok bool) {
 	defer func() {
 		if !ok {

@@ -4,7 +4,7 @@ package sotto
 
 import "os"
 
-// file holds the bytes of a model: on this system always a copy.
+// file holds the bytes of a model. On this system they are always a copy.
 type file struct {
 	block
 	mapped []byte

@@ -10,13 +10,13 @@ import (
 	"unsafe"
 )
 
-// Vocabulary holds the tokens from which a matcher selects.
+// Vocabulary holds the tokens for which a matcher computes masks.
 type Vocabulary struct{ core *vocabularyCore }
 
 type vocabularyCore struct {
 	*resource
 	handle *C.sotto_vocabulary
-	model  *modelCore // nil: tokens of the caller
+	model  *modelCore // nil for tokens of the caller
 	tokens arena
 	memory block
 	count  int
@@ -37,8 +37,8 @@ func newModelVocabulary(model *modelCore, retain func() error) (*Vocabulary, err
 	return newVocabulary(&vocabularyCore{model: model, count: int(model.info.VocabularySize)}, &given)
 }
 
-// NewTokenVocabulary creates a vocabulary of any tokens. special lists tokens without text, ends those that are allowed
-// where the text may end.
+// NewTokenVocabulary creates a vocabulary of the caller's tokens. special lists tokens without text, and ends lists the
+// tokens that end a text.
 func NewTokenVocabulary(tokens [][]byte, special, ends []Token) (*Vocabulary, error) {
 	core := &vocabularyCore{count: len(tokens)}
 	given := defaultVocabularyParamsC()
@@ -134,22 +134,22 @@ func CompileGrammar(source string, params *GrammarParams) (*Grammar, error) {
 		given.vocabulary = used.handle
 	}
 	chars, size := charsOf(source)
-	room := C.sotto_grammar_typical_memory(size)
-	for limit := 64 * room; ; room *= 8 {
-		memory, err := newBlock(room)
+	capacity := C.sotto_grammar_typical_memory(size)
+	for limit := 64 * capacity; ; capacity *= 8 {
+		memory, err := newBlock(capacity)
 		if err != nil {
 			return nil, err
 		}
 		var handle *C.sotto_grammar
 		var used C.size_t
 		details := newError()
-		status := C.sotto_grammar_compile(chars, size, &given, memory.address, room, &handle, &used, &details)
+		status := C.sotto_grammar_compile(chars, size, &given, memory.address, capacity, &handle, &used, &details)
 		if err = check(status, &details); err == nil {
 			return newGrammar(handle, memory), nil
 		}
 		memory.free()
 		calls.repanic()
-		if status != C.SOTTO_GRAMMAR_TOO_LARGE || room >= limit {
+		if status != C.SOTTO_GRAMMAR_TOO_LARGE || capacity >= limit {
 			return nil, err
 		}
 	}

@@ -90,7 +90,7 @@ func (m *Matcher) Reset(sequence uint32) error {
 	return m.call(func(h *C.sotto_matcher) C.sotto_status { return C.sotto_matcher_reset(h, C.uint32_t(sequence)) })
 }
 
-// Mask returns the tokens that may come next: bit t % 64 of word t / 64 is token t.
+// Mask returns the tokens that may come next: bit t % 64 of word t / 64 stands for token t.
 func (m *Matcher) Mask(sequence uint32) (words []uint64, err error) {
 	err = m.call(func(handle *C.sotto_matcher) C.sotto_status {
 		if m.core.vocabulary != nil {
@@ -122,14 +122,14 @@ func (m *Matcher) AllowedTokens(sequence uint32) ([]Token, error) {
 	return tokens, err
 }
 
-// AcceptToken continues a sequence with a token that may come.
+// AcceptToken appends a token, which the mask must allow, to a sequence.
 func (m *Matcher) AcceptToken(sequence uint32, token Token) error {
 	return m.call(func(handle *C.sotto_matcher) C.sotto_status {
 		return C.sotto_matcher_accept_token(handle, C.uint32_t(sequence), C.sotto_token(token))
 	})
 }
 
-// AcceptText continues a sequence with text, which may begin and end inside a token.
+// AcceptText appends text, which may begin and end inside a token, to a sequence.
 func (m *Matcher) AcceptText(sequence uint32, text string) error {
 	return m.call(func(handle *C.sotto_matcher) C.sotto_status {
 		chars, size := charsOf(text)
@@ -152,7 +152,7 @@ func (m *Matcher) Rewind(count uint64) error {
 	return m.call(func(h *C.sotto_matcher) C.sotto_status { return C.sotto_matcher_rewind(h, C.uint64_t(count)) })
 }
 
-// Fork makes the sequence to a copy of the sequence from.
+// Fork makes sequence `to` a copy of sequence `from`.
 func (m *Matcher) Fork(from, to uint32) error {
 	return m.call(func(handle *C.sotto_matcher) C.sotto_status {
 		return C.sotto_matcher_fork(handle, C.uint32_t(from), C.uint32_t(to))

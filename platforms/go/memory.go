@@ -124,7 +124,7 @@ func goTokens(tokens *C.sotto_token, count C.size_t) []Token {
 	return append([]Token(nil), unsafe.Slice((*Token)(unsafe.Pointer(tokens)), count)...)
 }
 
-// tokensOf returns the address of tokens, valid during one call.
+// tokensOf returns the address of tokens, which is valid during one call, and their number.
 func tokensOf(tokens []Token) (*C.sotto_token, C.size_t) {
 	return (*C.sotto_token)(unsafe.Pointer(unsafe.SliceData(tokens))), C.size_t(len(tokens))
 }

@@ -9,7 +9,8 @@ import (
 	"unsafe"
 )
 
-// Model holds the weights and the tokenizer of one file. Sessions keep their model alive, so it may be closed first.
+// Model holds the weights and the tokenizer of a model file. Sessions keep their model alive, so it may be closed
+// before them.
 type Model struct{ core *modelCore }
 
 type modelCore struct {
@@ -21,7 +22,7 @@ type modelCore struct {
 	info      ModelInfo
 }
 
-// OpenModel opens a model file, which is mapped and must not change while the model is in use. nil parameters are the
+// OpenModel maps and opens a model file. The file must not change while the model is in use. nil parameters select the
 // defaults.
 func OpenModel(path string, params *ModelParams) (*Model, error) {
 	f, err := openFile(path)
@@ -132,7 +133,7 @@ func (m *Model) call(f func(handle *C.sotto_model) error) error {
 	return f(m.core.handle)
 }
 
-// Info describes the model, even after Close.
+// Info returns the properties of the model. It may be called after Close.
 func (m *Model) Info() ModelInfo { return m.core.info }
 
 // MemoryBytes returns the number of bytes of memory that the model uses in addition to its file.
@@ -185,7 +186,7 @@ func (m *Model) TokenBytes(token Token) (data []byte, err error) {
 	return data, err
 }
 
-// TokenFlags returns what kind of token a token is.
+// TokenFlags returns the flags of a token.
 func (m *Model) TokenFlags(token Token) (flags TokenFlag, err error) {
 	err = m.call(func(handle *C.sotto_model) error {
 		var bits C.uint32_t
@@ -210,7 +211,7 @@ func (m *Model) Text(kind ModelTextKind) (text string, err error) {
 	return text, err
 }
 
-// Detokenize returns the bytes of tokens, which are exactly those that were encoded.
+// Detokenize returns the bytes of tokens. With byte-level BPE they are exactly the bytes that were encoded.
 func (m *Model) Detokenize(tokens []Token) (data []byte, err error) {
 	err = m.call(func(handle *C.sotto_model) error {
 		array, count := tokensOf(tokens)

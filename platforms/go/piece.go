@@ -17,7 +17,7 @@ type SequenceBias struct {
 	Bias   float32
 }
 
-// Alternative is a token that the model considered, with its ln p.
+// Alternative is a token that the model could have generated, with its ln p.
 type Alternative struct {
 	Token          Token
 	LogProbability float32
@@ -26,7 +26,7 @@ type Alternative struct {
 // Piece is a generated token.
 type Piece struct {
 	Text                  string // whole characters; empty while a character or a stop string is incomplete
-	Token                 Token  // -1 if there is only text that was withheld before
+	Token                 Token  // -1 if the piece contains only text that was withheld before
 	Bytes                 []byte // the bytes of the token
 	LogProbability        float32
 	SampledLogProbability float32       // after the sampler's chain; both are NaN unless LogProbabilities is set

@@ -2,14 +2,15 @@ package sotto
 
 import "sync"
 
-// resource is freed when it has been closed and has no users left: neither calls nor dependent objects.
+// resource counts the users of a library object, which are calls and dependent objects. The object is freed when it has
+// been closed and has no users left.
 type resource struct {
 	mu        sync.Mutex
 	users     int // one until it is closed, and one per call and per dependent object
 	closed    bool
 	busy      bool   // inside an exclusive call
 	attached  bool   // attached to a session, which rejects other calls
-	free      func() // destroys the object, which has no users left
+	free      func() // destroys the object
 	interrupt func() // makes a running call return soon; may be nil
 }
 
@@ -42,7 +43,7 @@ func (r *resource) retain() error {
 	return nil
 }
 
-// retainHeld adds a user on behalf of a user, so that the object may already be closed.
+// retainHeld adds a user on behalf of an existing user. The object may already be closed.
 func (r *resource) retainHeld() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +83,7 @@ func (r *resource) leave() {
 	r.release()
 }
 
-// attach lends the object to a session, detach returns it.
+// attach reserves the object for a session, and detach releases it.
 func (r *resource) attach() error {
 	if err := r.enter(); err != nil {
 		return err

@@ -5,7 +5,7 @@ import "C"
 
 import "runtime"
 
-// Session is one stream of text over a model.
+// Session is a stream of text that a model continues.
 type Session struct{ core *sessionCore }
 
 type sessionCore struct {
@@ -14,8 +14,8 @@ type sessionCore struct {
 	model     *modelCore
 	memory    block
 	callbacks *callbacks
-	uses      map[string]*resource // guide, draft and matcher, by what they are for
-	matched   uint32               // sequences that a matcher of this session needs
+	uses      map[string]*resource // guide, draft session and matcher, by role
+	matched   uint32               // number of sequences that a matcher of this session needs
 	stop      Status
 }
 
@@ -27,7 +27,7 @@ func sessionParams(params *SessionParams) C.sotto_session_params {
 	return given
 }
 
-// NewSession creates a session; nil parameters are the defaults.
+// NewSession creates a session. nil parameters select the defaults.
 func (m *Model) NewSession(params *SessionParams) (*Session, error) {
 	core := &sessionCore{model: m.core, uses: map[string]*resource{}}
 	err := m.call(func(handle *C.sotto_model) (err error) {
@@ -49,7 +49,7 @@ func (m *Model) NewSession(params *SessionParams) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.core.retain(); err != nil { // it has been closed since
+	if err := m.core.retain(); err != nil { // another goroutine has closed it
 		C.sotto_session_deinit(core.handle)
 		core.memory.free()
 		return nil, err
@@ -71,7 +71,7 @@ func (s *sessionCore) free() {
 	s.model.release()
 }
 
-// Close stops a running call and frees the session after it.
+// Close stops a running call, after which the session is freed.
 func (s *Session) Close() {
 	runtime.SetFinalizer(s, nil)
 	s.core.close()
@@ -83,7 +83,7 @@ func (s *Session) Cancel() {
 	runtime.KeepAlive(s)
 }
 
-// call runs f as the session's only call and raises the panic of a callback again.
+// call runs f exclusively, and then panics if a callback has panicked.
 func (s *Session) call(f func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error)) (Status, error) {
 	if err := s.core.enter(); err != nil {
 		return 0, err
@@ -95,7 +95,7 @@ func (s *Session) call(f func(handle *C.sotto_session) (C.sotto_status, *C.sotto
 	return Status(status), check(status, details)
 }
 
-// plain is call for functions without an error parameter, whose failures the session describes.
+// plain is like call, for functions without an error parameter, whose failures the session describes.
 func (s *Session) plain(f func(handle *C.sotto_session) C.sotto_status) (Status, error) {
 	return s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
 		status := f(handle)
@@ -219,7 +219,7 @@ func (s *Session) SetGuide(guide *Session, params *GuideParams) error {
 	})
 }
 
-// SetMatcher sets a matcher: the generated text must continue its sequence 0. nil removes it.
+// SetMatcher constrains the generated text to continue sequence 0 of a matcher. nil removes it.
 func (s *Session) SetMatcher(matcher *Matcher) error {
 	var used *resource
 	var given *C.sotto_matcher
@@ -232,8 +232,8 @@ func (s *Session) SetMatcher(matcher *Matcher) error {
 	})
 }
 
-// SetGrammar sets the grammar of the generated text, and makes a matcher for it. nil removes it.
-// Before another text, set it again or call Reset.
+// SetGrammar constrains the generated text by a grammar, through a new matcher. nil removes it. Before another text,
+// set the grammar again or call Reset.
 func (s *Session) SetGrammar(grammar *Grammar) error {
 	if grammar == nil {
 		return s.SetMatcher(nil)

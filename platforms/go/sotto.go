@@ -25,7 +25,7 @@ import (
 	"fmt"
 )
 
-// Token is the number of a token in a model's vocabulary.
+// Token is a token id: the index of a token in the vocabulary.
 type Token int32
 
 var (
@@ -86,7 +86,7 @@ func orDefaults[P any](params *P, defaults func() *P) *P {
 	return params
 }
 
-// checkWhole returns an error for a stop as well, for calls whose outputs a stop leaves unwritten.
+// checkWhole also returns an error for a stop. It is for calls whose outputs a stop leaves unwritten.
 func checkWhole(status Status, err error) error {
 	if err != nil || status == OK {
 		return err

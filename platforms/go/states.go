@@ -123,7 +123,7 @@ func (s *Session) Restore(state []byte) error {
 	return err
 }
 
-// ForkInto makes other, of the same shape, a copy of this stream.
+// ForkInto makes other, which must have the same model and parameters, a copy of this stream.
 func (s *Session) ForkInto(other *Session) error {
 	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
 		status := C.sotto_status(C.SOTTO_OK)
@@ -148,7 +148,7 @@ func (s *Session) Info() (SessionInfo, error) {
 	return newSessionInfo(&info), err
 }
 
-// Timings returns what the session has spent its time on.
+// Timings returns counts of tokens and times.
 func (s *Session) Timings() (SessionTimings, error) {
 	times := C.sotto_session_timings{struct_size: C.sizeof_sotto_session_timings}
 	_, err := s.plain(func(h *C.sotto_session) C.sotto_status { return C.sotto_session_get_timings(h, &times) })
@@ -164,7 +164,7 @@ func (s *Session) ResetTimings() error {
 	return err
 }
 
-// SpeculationInfo returns how many draft tokens were proposed and accepted.
+// SpeculationInfo returns the statistics of speculative decoding.
 func (s *Session) SpeculationInfo() (SpeculationInfo, error) {
 	info := C.sotto_speculation_info{struct_size: C.sizeof_sotto_speculation_info}
 	_, err := s.plain(func(h *C.sotto_session) C.sotto_status {

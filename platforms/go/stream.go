@@ -21,7 +21,7 @@ func (s *Session) Prefill(prompt []Token) (Status, error) {
 	})
 }
 
-// PrefillEmbeddings begins an empty stream with rows of EmbeddingSize floats in the place of the embeddings of tokens.
+// PrefillEmbeddings begins an empty stream with rows of EmbeddingSize floats instead of tokens.
 func (s *Session) PrefillEmbeddings(embeddings []float32) (Status, error) {
 	size := int(s.core.model.info.EmbeddingSize)
 	if len(embeddings)%size != 0 {
@@ -35,7 +35,8 @@ func (s *Session) PrefillEmbeddings(embeddings []float32) (Status, error) {
 	})
 }
 
-// Next generates one token. At the end of a text, stop is the reason and the piece has the text that was withheld.
+// Next generates one token. At the end of a text, stop is the reason, and the piece contains the text that was
+// withheld.
 func (s *Session) Next() (piece Piece, stop Status, err error) {
 	stop, err = s.plain(func(handle *C.sotto_session) C.sotto_status {
 		var cPiece *C.sotto_piece
@@ -49,7 +50,7 @@ func (s *Session) Next() (piece Piece, stop Status, err error) {
 	return piece, stop, err
 }
 
-// StopReason returns why the newest text ended; OK while it continues.
+// StopReason returns the reason why the newest text ended, or OK while it continues.
 func (s *Session) StopReason() Status {
 	var stop Status
 	if _, err := s.plain(func(*C.sotto_session) C.sotto_status {
@@ -61,7 +62,7 @@ func (s *Session) StopReason() Status {
 	return stop
 }
 
-// NoLimit as maxTokens lets a text continue until another stop.
+// NoLimit is a value of maxTokens: the text continues until another stop.
 const NoLimit = math.MaxInt
 
 func limit(maxTokens int) (C.size_t, error) {
@@ -84,8 +85,9 @@ func (s *Session) SetLimit(maxTokens int) error {
 	return err
 }
 
-// Pieces evaluates a prompt and yields what follows it, until a stop or after maxTokens. It yields an error last, such
-// as ctx.Err(). StopReason returns how the text ended. An empty prompt continues the text.
+// Pieces evaluates a prompt and yields the pieces that follow it, until a stop or after maxTokens. If it fails or ctx
+// is cancelled, it yields the error last. StopReason returns the reason why the text ended. An empty prompt continues
+// the text.
 func (s *Session) Pieces(ctx context.Context, prompt []Token, maxTokens int) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
 		if err := s.run(ctx, prompt, maxTokens, func(piece Piece) bool { return yield(piece, nil) }); err != nil {
@@ -127,7 +129,7 @@ func (s *Session) run(ctx context.Context, prompt []Token, maxTokens int, yield 
 	if _, err := limit(maxTokens); err != nil {
 		return err
 	}
-	isCancelled := false // the library has reported it
+	isCancelled := false // the library has reported the cancellation
 	isDone := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		s.Cancel()
@@ -173,8 +175,8 @@ func (s *Session) setStop(status Status) {
 	}
 }
 
-// Generate generates inside the library: onPiece, which may be nil, receives the pieces and ends the text by
-// returning true.
+// Generate evaluates a prompt and calls onPiece, which may be nil, for each piece. onPiece ends the text by returning
+// true.
 func (s *Session) Generate(prompt []Token, maxTokens int, onPiece func(Piece) (stop bool)) (Status, error) {
 	size, err := limit(maxTokens)
 	if err != nil {

@@ -1,6 +1,6 @@
-/* sotto_posix.h - memory for the runtime on Linux, macOS and other POSIX systems: model files
- * mapped read-only, and blocks on huge pages. The core never allocates, so this is a separate
- * library. Link with sotto_posix, or copy the two files.
+/* sotto_posix.h - memory for the runtime on Linux, macOS and other POSIX systems: model files mapped read-only, and
+ * blocks on huge pages. It is a library of its own, because the core never allocates. Link with sotto_posix, or copy
+ * its two files.
  *
  * The functions return 0 or an errno value. On failure they write the reason and the path to
  * `message`, which is NUL-terminated and truncated to `message_size` bytes. It may be NULL if the
@@ -28,9 +28,8 @@ int sotto_posix_map_file(const char* path, sotto_posix_mapping* mapping, char* m
 /* Unmaps a file. Does nothing if the struct is all zeros. */
 void sotto_posix_unmap_file(sotto_posix_mapping* mapping);
 
-/* A sotto_release_fn for sotto_model_params.release: drops the whole pages inside `bytes`. The next
- * access reads them from the file again, so it may be used only for mapped files. `user_data` is
- * ignored. */
+/* A sotto_release_fn for sotto_model_params.release: drops the whole pages inside `bytes`, which must belong to a
+ * mapped file. The next access reads them from the file again. `user_data` is ignored. */
 void sotto_posix_release(void* user_data, const void* bytes, size_t size);
 
 /* Memory from the system, zeroed and aligned to at least a page. */

@@ -2,7 +2,7 @@
 import Foundation
 import PackageDescription
 
-// The installed library, or what platforms/apple/make_xcframework.sh has put here.
+// The XCFramework that platforms/apple/make_xcframework.sh creates here, or else the installed library.
 let framework = "CSotto.xcframework"
 let hasFramework = FileManager.default.fileExists(atPath: Context.packageDirectory + "/" + framework)
 

@@ -1,5 +1,5 @@
-# sotto_host_headers(OUT NAMES...): creates a directory with links to header-only libraries of the machine that builds.
-# That machine's include directory itself also has headers that do not fit the target.
+# sotto_host_headers(OUT NAMES...): creates a directory with links to header-only libraries of the build machine. The
+# include directory of that machine cannot be used itself, because it contains headers that do not fit the target.
 function(sotto_host_headers out)
   set(directory "${CMAKE_BINARY_DIR}/host-headers")
   file(MAKE_DIRECTORY "${directory}")

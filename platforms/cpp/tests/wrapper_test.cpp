@@ -300,7 +300,7 @@ TEST(SessionTest, StopsThatLeaveNothingAreFailures) {
   params.sequence_tokens = 4;
   params.overflow = SOTTO_OVERFLOW_STOP;
   Session session = Session::create(model, params);
-  const std::vector<Token> tokens(17, 5), room(15, 5);
+  const std::vector<Token> tokens(17, 5), fitting(15, 5);
   const auto is_full = [](auto&& call) {
     try {
       call();
@@ -317,7 +317,7 @@ TEST(SessionTest, StopsThatLeaveNothingAreFailures) {
     EXPECT_STREQ(error.what(),
                  "17 tokens do not fit a context of 16; shorten the prompt, or set overflow to ring or shift");
   }
-  prefill(session, room);
+  prefill(session, fitting);
   take(session, 2);  // the second token has not been evaluated yet
   EXPECT_TRUE(is_full([&] { (void)session.logits(); }));
   EXPECT_TRUE(is_full([&] { (void)session.hidden(); }));

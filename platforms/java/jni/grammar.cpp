@@ -106,15 +106,16 @@ NATIVE(jlong, grammarCompile)
     params.log = on_log;
     params.log_user_data = callbacks;
   }
-  size_t room = sotto_grammar_typical_memory(size);
-  for (const size_t limit = 64 * room;; room *= 8) {
+  size_t capacity = sotto_grammar_typical_memory(size);
+  for (const size_t limit = 64 * capacity;; capacity *= 8) {
     sotto_posix_memory memory;
-    if (!allocate(env, room, &memory)) return 0;
+    if (!allocate(env, capacity, &memory)) return 0;
     sotto_grammar* grammar = nullptr;
     size_t used = 0;
     sotto_error error = new_error();
-    const sotto_status status = sotto_grammar_compile(text, size, &params, memory.bytes, room, &grammar, &used, &error);
-    const bool is_too_large = status == SOTTO_GRAMMAR_TOO_LARGE && room < limit;
+    const sotto_status status =
+        sotto_grammar_compile(text, size, &params, memory.bytes, capacity, &grammar, &used, &error);
+    const bool is_too_large = status == SOTTO_GRAMMAR_TOO_LARGE && capacity < limit;
     if (!env->ExceptionCheck() && status >= 0) return new_grammar(env, grammar, memory);
     sotto_posix_free(&memory);
     if (is_too_large && !env->ExceptionCheck()) continue;

@@ -1,4 +1,5 @@
-"""C callbacks that call Python functions. An exception in one ends the library's call, which then raises it."""
+"""C callbacks that call Python functions. An exception in a Python function ends the library's call, which then raises
+it."""
 from __future__ import annotations
 
 import ctypes

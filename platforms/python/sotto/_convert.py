@@ -18,7 +18,8 @@ def as_bytes(text) -> bytes:
 
 
 def array_of(kind, values):
-    """Returns an array of a C type and its length; the array has at least one element, so that it has an address."""
+    """Returns an array of a C type and its length. An empty list becomes an array of one element, so that it has an
+    address."""
     return (kind * max(len(values), 1))(*values), len(values)
 
 
@@ -45,7 +46,7 @@ def tokens_in(tokens, name: str = "tokens"):
 
 
 class Filler:
-    """Fills C structs from parameters and keeps the objects to which they point alive."""
+    """Fills C structs from parameters and keeps the objects alive to which they point."""
 
     def __init__(self):
         self.kept = []
@@ -122,6 +123,6 @@ def changed(kind, params, changes):
 
 
 def read(kind, struct):
-    """Returns the information of class `kind` that the library wrote to `struct`."""
+    """Converts a C struct that the library filled in to the class `kind`."""
     hints = {"bool": bool, "Isa": Isa, "int": int, "float": float}
     return kind(**{name: hints[hint](getattr(struct, name)) for name, hint in kind.__annotations__.items()})

@@ -1,4 +1,4 @@
-"""Finds and loads libsotto, and turns its failures into exceptions."""
+"""Finds and loads libsotto, and converts its failures to exceptions."""
 from __future__ import annotations
 
 import ctypes
@@ -36,7 +36,8 @@ class BusyError(SottoError):
 
 
 def _candidates():
-    """Returns the places to look for the library: named by the user, in the wheel, or installed in the system."""
+    """Returns the candidate paths of the library: the one that the user names, the one in the wheel, or the installed
+    one."""
     if named := os.environ.get("SOTTO_LIBRARY"):
         return [named]
     name = "libsotto.dylib" if sys.platform == "darwin" else "libsotto.so"
@@ -85,7 +86,7 @@ def check_session(handle, status: int) -> int:
 
 
 def check_whole(status: int, error: abi.Error | None = None) -> None:
-    """Raises an exception for a stop too, for calls whose outputs a stop leaves unwritten."""
+    """Also raises an exception for a stop, for calls whose outputs a stop leaves unwritten."""
     if check(status, error) != Status.OK:
         raise SottoError(status, f"the call ended with {Status(status).name}")
 

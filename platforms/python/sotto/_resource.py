@@ -31,7 +31,7 @@ def _map_huge_pages(size: int) -> memoryview:
 
 
 class Block:
-    """Memory from the system, page-aligned and zeroed. It stays mapped as long as a view of it exists.
+    """A block of page-aligned, zeroed memory. It stays mapped as long as a view of it exists.
 
     Decoding reads all weights for every token, so large blocks use huge pages where the system has them.
     """
@@ -93,7 +93,7 @@ class Resource:
         self._attached = False
 
     def close(self) -> None:
-        """Frees the object, after the running call if there is one. May be called more than once."""
+        """Closes the object, which is freed after the running call, if any. May be called more than once."""
         with self._lock:
             if self._closed:
                 return
@@ -117,13 +117,13 @@ class Resource:
             self.close()
 
     def _free(self) -> None:
-        """Destroys the object, which has no users left."""
+        """Destroys the object. Called when it has no users left."""
 
     def _interrupt(self) -> None:
         """Makes the call in progress return soon."""
 
     def _retain(self, is_held=False):
-        """Adds a user. `is_held`: the caller is a user already, so that the object may be closed."""
+        """Adds a user. If `is_held` is true, the caller is already a user, and the object may be closed."""
         with self._lock:
             if self._closed and not is_held:
                 raise ClosedError(Status.INVALID_STATE, f"the {type(self).__name__.lower()} is closed")
@@ -138,7 +138,7 @@ class Resource:
             self._free()
 
     def _attach(self):
-        """Lends the object to a session. Other calls are rejected until _detach."""
+        """Reserves the object for a session. Other calls are rejected until _detach."""
         with self._lock:
             self._check_idle()
             self._retain()

@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 
 
 class Vocabulary(Resource):
-    """The tokens from which a matcher selects: the tokens of a model, or any byte strings."""
+    """The tokens for which a matcher computes masks: the tokens of a model, or any byte strings."""
 
     def __init__(self, tokens: Model | Sequence[Text], special: Sequence[int] = (), end_tokens: Sequence[int] = (),
                  *, _is_held: bool = False):
-        """`special` tokens have no text; `end_tokens` are allowed where the text may end. A model defines both
-        itself."""
+        """`special` lists tokens without text, and `end_tokens` those that end a text. A model defines both itself."""
         filler, error, size, handle = Filler(), abi.Error(), ctypes.c_size_t(), ctypes.c_void_p()
         given = filler.fill(abi.VocabularyParams, None)
         self._model = None
@@ -202,7 +201,7 @@ class Matcher(Resource):
             check(lib.sotto_matcher_reset(handle, _sequence(sequence)))
 
     def mask(self, sequence: int = 0) -> array:
-        """Returns the tokens that may come next as words of 64 bits: bit t % 64 of word t // 64 is token t."""
+        """Returns the tokens that may come next as words of 64 bits: bit t % 64 of word t // 64 stands for token t."""
         words = array("Q", bytes(8 * self._word_count))
         address = (ctypes.c_uint64 * self._word_count).from_buffer(words) if words else None
         with Exclusive(self) as handle:

@@ -56,7 +56,7 @@ class Model(Resource):
 
     @classmethod
     def open(cls, path, params: ModelParams | None = None, **changes: Unpack[ModelFields]) -> Model:
-        """Opens a model file, which is mapped and must not change while the model is in use."""
+        """Maps and opens a model file. The file must not change while the model is in use."""
         params = changed(ModelParams, params, changes)
         try:
             return cls(Block.of_file(path), params, mapped=True)
@@ -118,7 +118,7 @@ class Model(Resource):
             return ctypes.string_at(data, size.value) if size.value else b""
 
     def token_flags(self, token: int) -> TokenFlag:
-        """Returns what kind of token a token is."""
+        """Returns the flags of a token."""
         flags = ctypes.c_uint32()
         with Shared(self) as handle:
             check(lib.sotto_token_flags(handle, integer(abi.i32, token, "token"), flags))
@@ -132,7 +132,7 @@ class Model(Resource):
             return ctypes.string_at(data, size.value).decode(errors="replace")
 
     def detokenize(self, tokens: Sequence[int]) -> bytes:
-        """Returns the bytes of tokens, which are exactly those that were encoded."""
+        """Returns the bytes of tokens. With byte-level BPE they are exactly the bytes that were encoded."""
         array, count = tokens_in(tokens)
         size = ctypes.c_size_t()
         with Shared(self) as handle:
@@ -155,7 +155,8 @@ class Model(Resource):
 
 
 def model_memory_size(data, params: ModelParams | None = None, **changes: Unpack[ModelFields]) -> int:
-    """Returns the number of bytes of memory that a model would use in addition to its file, whose bytes are `data`."""
+    """Returns the number of bytes of memory that a model would use in addition to its file. `data` is the content of
+    the file."""
     file, error, size, filler = Block.of_bytes(data), abi.Error(), ctypes.c_size_t(), Filler()
     given = filler.fill(abi.ModelParams, changed(ModelParams, params, changes), log=None)
     check(lib.sotto_model_memory_size(file.address, file.size, given, size, error), error)

@@ -1,4 +1,4 @@
-"""Sessions: one stream of text over a model."""
+"""Sessions: streams of text that a model continues."""
 from __future__ import annotations
 
 import asyncio
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 
 
 def _limit(max_tokens: int | None) -> int:
-    """Returns a limit of tokens in the form of the library."""
+    """Converts a limit on tokens, which may be None, to the library's form."""
     return ctypes.c_size_t(-1).value if max_tokens is None else integer(abi.size, max_tokens, "max_tokens")
 
 
 class Session(Resource):
-    """One stream of text. A session is used by one thread at a time; only cancel and close may come from another.
+    """A stream of text that a model continues. It is used by one thread at a time; only cancel and close may come from
+    another.
 
     `stop_reason` says why the newest text ended. It is None while the text continues.
     """
@@ -92,15 +93,15 @@ class Session(Resource):
                       first=(guide and guide._handle,))
 
     def set_matcher(self, matcher: Matcher | None) -> None:
-        """Sets a matcher: the generated text must continue its sequence 0. None removes it."""
+        """Constrains the generated text to continue sequence 0 of a matcher. None removes it."""
         error = abi.Error()
         with self._new_attachment("matcher", matcher), Exclusive(self) as handle:
             check(lib.sotto_session_set_matcher(handle, matcher and matcher._handle, error), error)
             self.stop_reason = None
 
     def set_grammar(self, grammar: Grammar | None, **changes: Unpack[MatcherFields]) -> None:
-        """Sets the grammar of the generated text, and makes a matcher for it. None removes it. Before another text, set
-        it again or call reset."""
+        """Constrains the generated text by a grammar, through a new matcher. None removes it. Before another text, set
+        the grammar again or call reset."""
         if grammar is None:
             return self.set_matcher(None)
         if not isinstance(grammar, Grammar):
@@ -127,7 +128,7 @@ class Session(Resource):
         return self._evaluate(lib.sotto_session_prefill, *tokens_in(self._tokens(prompt)))
 
     def prefill_embeddings(self, embeddings: Sequence[float]) -> Status:
-        """Begins an empty stream with rows of embedding_size floats in the place of the embeddings of tokens."""
+        """Begins an empty stream with rows of embedding_size floats instead of tokens."""
         count, rest = divmod(len(embeddings), self._embedding_size)
         if rest:
             raise ValueError(f"embeddings has {len(embeddings)} floats; it must have {self._embedding_size} per row")
@@ -209,7 +210,8 @@ class Session(Resource):
 
     def generate(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
                  on_piece: Callable[[Piece], object] | None = None) -> Status:
-        """Generates inside the library. `on_piece` receives the pieces and ends the text by returning a true value."""
+        """Evaluates a prompt and calls `on_piece` with each piece. `on_piece` ends the text by returning a true
+        value."""
         limit = _limit(max_tokens)
         tokens, count = tokens_in(self._tokens(prompt))
         callback = self._callbacks.piece(on_piece) if on_piece else abi.PieceFn()
@@ -252,8 +254,8 @@ class Session(Resource):
     # ---- Logits, hidden states and scores
 
     def logits(self) -> memoryview:
-        """Returns the logits after the last token: read-only floats inside the session, valid until its next call.
-        numpy.asarray takes them without a copy."""
+        """Returns the logits after the last token as a read-only view of the session's memory, valid until its next
+        call. numpy.asarray uses it without a copy."""
         return self._floats(lib.sotto_session_logits)
 
     def hidden(self) -> memoryview:
@@ -317,7 +319,7 @@ class Session(Resource):
         self.stop_reason = None
 
     def fork_into(self, other: Session) -> None:
-        """Makes `other`, of the same shape, a copy of this stream."""
+        """Makes `other`, which must have the same model and parameters, a copy of this stream."""
         error = abi.Error()
         with Exclusive(self) as source, Exclusive(other) as target:
             check(lib.sotto_session_fork(source, target, error), error)
@@ -359,7 +361,7 @@ class Session(Resource):
 
 
 class _NewAttachment:
-    """A context in which a session replaces one attached resource with `resource`."""
+    """A context manager in which a session replaces one attached resource by `resource`."""
 
     def __init__(self, attachments: dict, what: str, resource: Resource | None):
         self._attachments, self._what, self._resource = attachments, what, resource

@@ -26,7 +26,7 @@
 #  define SOTTO_HPP_NO_EXCEPTIONS
 #endif
 
-// Each way of reporting errors has its own set of types, so that one program may contain both.
+// The types for exceptions and for Expected are in different inline namespaces, so that one program may contain both.
 #ifdef SOTTO_HPP_NO_EXCEPTIONS
 #  define SOTTO_HPP_ERRORS_ expecting
 #else
@@ -134,20 +134,21 @@ using Result = T;
 
 // SOTTO_HPP_VALUE_(name, call) declares a variable `name` and initializes it with the value of a Result.
 
-// SOTTO_HPP_TRY_ returns the failure of a call from a function that returns a Result. The call must report details
-// through a detail::Report named `report`.
+// SOTTO_HPP_TRY_(call) returns from a function that returns a Result if `call` fails. The call must report details to a
+// detail::Report named `report`.
 #define SOTTO_HPP_TRY_PLAIN_(call)                             \
   do {                                                         \
     const sotto_status status_ = (call);                       \
     if (status_ < 0) SOTTO_HPP_FAIL_(::sotto::Error(status_)); \
   } while (false)
-// Does the same for a call of a Session, which describes the failure itself.
+// SOTTO_HPP_TRY_SESSION_(call) returns the failure of a function without an error parameter, which the session
+// describes.
 #define SOTTO_HPP_TRY_SESSION_(call)                    \
   do {                                                  \
     const sotto_status status_ = (call);                \
     if (status_ < 0) SOTTO_HPP_FAIL_(failure(status_)); \
   } while (false)
-// Does the same for a call that leaves its outputs unwritten at a stop. The stop then counts as a failure.
+// SOTTO_HPP_TRY_WHOLE_(call) also returns a stop as a failure, for calls whose outputs a stop leaves unwritten.
 #define SOTTO_HPP_TRY_WHOLE_(call)                       \
   do {                                                   \
     const sotto_status status_ = (call);                 \
@@ -212,7 +213,7 @@ class Guard {
 
 }  // namespace detail
 
-// A view of elements, like std::span. It can be made from vectors, arrays, strings, spans and braced lists, which must
+// A view of an array, like std::span. It converts from vectors, arrays, strings, spans and braced lists, which must
 // outlive it.
 template <class T>
 class View {
@@ -263,7 +264,7 @@ struct Release {
 
 // A block of memory that is aligned to SOTTO_MEMORY_ALIGNMENT. It is empty if there was not enough memory. Large blocks
 // use huge pages if the system supports them, because decoding reads all weights for every token. The code repeats a
-// part of sotto_posix, because the binding consists only of headers.
+// part of sotto_posix, because the binding is header-only.
 class Memory {
  public:
   Memory() = default;

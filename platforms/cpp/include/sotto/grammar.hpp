@@ -14,7 +14,7 @@ inline namespace SOTTO_HPP_ERRORS_ {
 
 namespace detail {
 
-// A library object in one block of memory. The block keeps `uses` alive.
+// The state of a handle: a library object in one block of memory, and the objects that it uses and keeps alive.
 template <class Handle>
 struct ObjectState {
   Memory memory;
@@ -24,14 +24,14 @@ struct ObjectState {
 
 }  // namespace detail
 
-// The caller's tokens, which Vocabulary::create copies.
+// Tokens that do not come from a model. Vocabulary::create copies them.
 struct VocabularyTokens {
   std::vector<std::string> texts;
   std::vector<uint8_t> special;  // 0 or 1 per token; if empty, no token is special
   std::vector<Token> end_tokens;
 };
 
-// The tokens of a model, or any others, prepared for computing masks.
+// The tokens of a model or of the caller, prepared for computing masks.
 class Vocabulary {
  public:
   static Result<Vocabulary> create(const Model& model) {
@@ -99,7 +99,7 @@ class Vocabulary {
   std::shared_ptr<const State> state_;
 };
 
-// Parameters of a grammar. The fields here replace the pointers of the C struct.
+// Parameters of a grammar. These fields replace the pointers of the C struct.
 struct GrammarParams : detail::GrammarParamsLists {
   GrammarParams() { sotto_grammar_params_init(this, sizeof(sotto_grammar_params)); }
   explicit GrammarParams(sotto_grammar_language which) : GrammarParams() { language = which; }
@@ -136,7 +136,7 @@ class Grammar {
                                                         &grammar, &kept, report.out());
       if (status == SOTTO_GRAMMAR_TOO_LARGE && size < limit) continue;
       SOTTO_HPP_TRY_(status);
-      // An image contains no unused memory, while a compiled grammar keeps the working memory of the compiler.
+      // Reloads the grammar from its image, because a compiled grammar occupies the working memory of the compiler.
       Memory image;
       SOTTO_HPP_TRY_PLAIN_(save(grammar, image));
       return load(std::move(image), size);
@@ -160,7 +160,8 @@ class Grammar {
     return std::vector<uint8_t>(image, image + state_->memory.size());
   }
 
-  // Return the size of the grammar, and the memory that compiling it took, which for a loaded grammar is its size.
+  // These return the size of the grammar, and the size of the memory in which it was compiled. For a loaded grammar,
+  // both are equal.
   size_t size() const { return state_->memory.size(); }
   size_t compile_memory_size() const { return state_->compile_memory_size; }
 
@@ -216,7 +217,7 @@ class Matcher {
   static Result<Matcher> create(const Grammar& grammar, const MatcherParams& params = {}) {
     return create(grammar, nullptr, params);
   }
-  // `vocabulary` may be null.
+  // Creates a matcher. `vocabulary` may be null.
   static Result<Matcher> create(const Grammar& grammar, const Vocabulary* vocabulary, const MatcherParams& params) {
     auto state = std::make_shared<State>();
     state->uses.push_back(grammar.state());

@@ -15,7 +15,7 @@ inline namespace SOTTO_HPP_ERRORS_ {
 using LogFunction = std::function<void(sotto_log_level level, const char* message)>;
 using ModelInfo = sotto_model_info;
 
-// Parameters of a model. The callbacks here replace the callbacks of the C struct.
+// Parameters of a model. The callbacks replace those of the C struct.
 struct ModelParams : sotto_model_params {
   ModelParams() { sotto_model_params_init(this, sizeof(sotto_model_params)); }
 
@@ -67,15 +67,15 @@ class Model {
     return create(bytes, std::move(memory), nullptr, params, path);
   }
 
-  // Opens a model in memory, which the model takes over.
+  // Opens a model from a file in memory. The model takes ownership of the memory.
   static Result<Model> from_memory(Memory file, const ModelParams& params = {}) {
     const Bytes bytes(static_cast<const uint8_t*>(file.data()), file.size());
     return create(bytes, std::move(file), nullptr, params);
   }
 
-  // Opens a model in place, for example a mapped file or constant data of the program. `file` must be aligned to
-  // SOTTO_MEMORY_ALIGNMENT and must outlive the model and the objects that use it. If `owner` is given, it is kept
-  // alive as long as they are.
+  // Opens a model in place, for example from a mapped file or from constant data of the program. `file` must be aligned
+  // to SOTTO_MEMORY_ALIGNMENT and must outlive the model and the objects that use it. They keep `owner`, if given,
+  // alive.
   static Result<Model> from_bytes(Bytes file, const ModelParams& params = {},
                                   std::shared_ptr<const void> owner = nullptr) {
     return create(file, Memory(), std::move(owner), params);
@@ -122,7 +122,7 @@ class Model {
     return text;
   }
 
-  // Returns the bytes of a token, which belong to the model. They may begin or end inside a character.
+  // Returns the bytes of a token. They belong to the model, and may begin or end inside a character.
   Result<std::string_view> token_bytes(Token token) const {
     const char* bytes = nullptr;
     size_t size = 0;
@@ -137,7 +137,7 @@ class Model {
     return flags;
   }
 
-  // Returns a text about the model, which belongs to it, or an empty text.
+  // Returns a text of the model file, or an empty text. The model owns it.
   Result<std::string_view> text(sotto_model_text_kind kind) const {
     const char* bytes = nullptr;
     size_t size = 0;

@@ -1,6 +1,6 @@
 // Part of sotto.hpp: the parameters of samplers, sessions, stops, guides, speculation and searches. Each struct
-// inherits the C struct and sets its defaults. Lists and callbacks hide the C fields with the same names, which are
-// filled in from them. Structs with lists inherit detail::...Lists, which capi/generate writes.
+// inherits the C struct and sets its defaults. Lists and callbacks hide the C fields with the same names; the binding
+// fills in the C fields from them. Structs with lists inherit detail::...Lists, which capi/generate writes.
 #ifndef SOTTO_PARAMS_HPP
 #define SOTTO_PARAMS_HPP
 

@@ -96,7 +96,7 @@ class Session {
   Session(Session&&) = default;
   Session& operator=(Session&&) = default;
 
-  // Removes all tokens. The parameters stay in effect.
+  // Removes all tokens. All parameters stay in effect.
   void reset() { sotto_session_reset(c_session()); }
 
   Result<void> set_sampler(const SamplerParams& params) {
@@ -121,8 +121,8 @@ class Session {
     SOTTO_HPP_DONE_;
   }
 
-  // Constrains the generated text by a grammar, with a new matcher over the model's vocabulary. clear_matcher() removes
-  // it. Before another text, set it again or call reset().
+  // Constrains the generated text by a grammar, through a new matcher that the session owns. clear_matcher() removes
+  // it. Before another text, set the grammar again or call reset().
   Result<void> set_grammar(const Grammar& grammar) {
     MatcherParams params;
     params.sequence_count = 2 * state_->params.sequence_count + 1;
@@ -177,7 +177,7 @@ class Session {
     return prefill(Tokens(tokens));
   }
 
-  // Begins an empty stream with rows of embedding_size floats in the place of the embeddings of tokens.
+  // Begins an empty stream with rows of embedding_size floats instead of tokens.
   [[nodiscard]] Result<Status> prefill_embeddings(View<const float> embeddings) {
     sotto_model_info info{};
     info.struct_size = sizeof info;
@@ -213,8 +213,8 @@ class Session {
     sotto_session_set_limit(c_session(), max_tokens.value_or(SIZE_MAX));
   }
 
-  // Evaluates a prompt and returns the pieces that follow it, as a range for use in a for loop. If `max_tokens` is
-  // given, it limits their number. An empty prompt continues the text.
+  // Evaluates a prompt and returns a range of the pieces that follow it, at most `max_tokens` if that is given. An
+  // empty prompt continues the text.
   Stream stream(std::string_view prompt, std::optional<size_t> max_tokens = std::nullopt);
   Stream stream(Tokens prompt, std::optional<size_t> max_tokens = std::nullopt);
 
@@ -335,7 +335,7 @@ class Session {
   sotto_session* c_session() const { return state_->handle; }
 
  private:
-  // Returns why the last call failed with this status.
+  // Returns the details of the last call's failure.
   Error failure(sotto_status status) const {
     detail::Report report;
     (void)sotto_session_get_error(c_session(), report.out());

@@ -9,8 +9,8 @@
 namespace sotto {
 inline namespace SOTTO_HPP_ERRORS_ {
 
-// A range over the next tokens. It ends at a stop, and status() returns which. Without exceptions it also ends at a
-// failure, which error() returns.
+// A range of the tokens that a session generates. It ends at a stop, which status() returns. Without exceptions it also
+// ends at a failure, which error() returns.
 class Stream {
  public:
   class Iterator {
@@ -51,7 +51,7 @@ class Stream {
 
   explicit Stream(std::shared_ptr<detail::SessionState> session) : session_(std::move(session)) {}
 
-  // Stores the status of a call. Without exceptions, a failure ends the range.
+  // Stores the result of a call. Without exceptions, a failure ends the range.
   void take(const Result<Status>& result) {
 #ifdef SOTTO_HPP_NO_EXCEPTIONS
     if (!result) {

@@ -10,7 +10,7 @@ use std::os::raw::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// The tokens of a model, or any others, prepared for masks.
+/// The tokens of a model or of the caller, prepared for computing masks.
 #[derive(Clone)]
 pub struct Vocabulary(Arc<VocabularyInner>);
 
@@ -22,7 +22,7 @@ struct VocabularyInner {
     _tokens: OwnTokens,
 }
 
-/// The tokens that a vocabulary of the caller reads in place.
+/// The caller's tokens, which the vocabulary reads in place.
 #[derive(Default)]
 struct OwnTokens {
     bytes: Vec<u8>,
@@ -44,8 +44,8 @@ impl Vocabulary {
         Vocabulary::create(&params, size, Some(model.clone()), OwnTokens::default())
     }
 
-    /// Creates a vocabulary of any tokens. `special` lists those without text, `end_tokens` those that are allowed
-    /// where the text may end.
+    /// Creates a vocabulary of the caller's tokens. `special` lists tokens without text, `end_tokens` those that end a
+    /// text.
     pub fn from_tokens<T: AsRef<[u8]>>(
         tokens: &[T],
         special: &[Token],
@@ -128,7 +128,7 @@ impl GrammarParams {
         GrammarParams::default().language(language)
     }
 
-    /// Calls `use_raw` with the struct as the library takes it.
+    /// Calls `use_raw` with the C struct.
     fn lower<T>(&self, use_raw: impl FnOnce(&sys::sotto_grammar_params) -> T) -> T {
         let mut lists = Lists::default();
         let mut raw = self.fill(&mut lists);
@@ -206,7 +206,7 @@ impl Grammar {
                 continue;
             }
             report.check(status)?;
-            // An image has no unused memory; the compiled grammar keeps the compiler's working memory.
+            // Reloads the grammar from its image, because a compiled grammar occupies the compiler's working memory.
             // SAFETY: `raw` lives in `memory`; the image has the requested size.
             unsafe {
                 let mut image_size = 0;

@@ -81,7 +81,7 @@ impl Matcher {
         check(unsafe { sys::sotto_matcher_reset(self.raw(), sequence) }).map(drop)
     }
 
-    /// Returns the tokens that may come next: bit `t % 64` of word `t / 64` is token t.
+    /// Returns the tokens that may come next: bit `t % 64` of word `t / 64` stands for token t.
     pub fn mask(&mut self, sequence: u32) -> Result<Vec<u64>> {
         let mut words = vec![0; self.word_count];
         // SAFETY: pointer and size are of one vector.

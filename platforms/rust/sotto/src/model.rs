@@ -71,13 +71,13 @@ impl Model {
         Model::create(block.bytes().as_ptr(), block.size(), Some(block), params)
     }
 
-    /// Uses the bytes of a model file in place: constants of the program, or leaked. They must be
-    /// aligned to 64 bytes.
+    /// Uses the bytes of a model file in place, which must be aligned to 64 bytes. They may be constants of the
+    /// program, or leaked memory.
     pub fn from_static(bytes: &'static [u8], params: &ModelParams) -> Result<Model> {
         Model::create(bytes.as_ptr(), bytes.len(), None, params)
     }
 
-    /// Uses the bytes of a model file in place, such as a mapped one, aligned to 64 bytes.
+    /// Uses the bytes of a model file in place, for example a mapped file. They must be aligned to 64 bytes.
     ///
     /// # Safety
     /// The bytes must stay readable and unchanged as long as the model, its clones and the objects that

@@ -1,4 +1,4 @@
-//! The parts of the generated parameters: setters of plain fields, and lists as the C interface takes them.
+//! Building blocks of the generated parameters: setters of plain fields, and conversion of lists to C.
 
 use crate::memory::pointer_of;
 use crate::sys;
@@ -45,7 +45,7 @@ macro_rules! read_info {
 }
 pub(crate) use read_info;
 
-/// Keeps converted lists for as long as a C struct points to them.
+/// Keeps converted lists alive while a C struct points to them.
 #[derive(Default)]
 pub(crate) struct Lists(Vec<Box<dyn Any>>);
 

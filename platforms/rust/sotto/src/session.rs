@@ -51,7 +51,7 @@ impl Drop for Handle {
 pub struct Canceller(Arc<Handle>);
 
 impl Canceller {
-    /// Makes the call end with [`Stop::Cancelled`].
+    /// Ends the running call, or the next one, with [`Stop::Cancelled`].
     pub fn cancel(&self) {
         // SAFETY: the handle lives; any thread may do this.
         unsafe { sys::sotto_session_cancel(self.0.raw.as_ptr()) }
@@ -156,9 +156,8 @@ impl Session {
         report.check(status).map(drop)
     }
 
-    /// Sets a grammar for the generated text, with a new matcher over the model's vocabulary, which
-    /// [`Session::take_matcher`] removes. Before another text, set it again or call
-    /// [`reset`](Session::reset).
+    /// Constrains the generated text by a grammar, through a new matcher, which [`Session::take_matcher`] removes.
+    /// Before another text, set the grammar again or call [`reset`](Session::reset).
     ///
     /// ```
     /// use sotto::{Grammar, GrammarLanguage, GrammarParams};
@@ -173,7 +172,8 @@ impl Session {
         self.set_matcher(Matcher::create(grammar, Some(&vocabulary), &params)?)
     }
 
-    /// Sets a matcher: the generated text must continue its sequence 0. The session owns it until it is cleared.
+    /// Constrains the generated text to continue sequence 0 of a matcher. The session owns the matcher until it is
+    /// removed.
     pub fn set_matcher(&mut self, matcher: Matcher) -> Result<()> {
         let mut report = Report::new();
         // SAFETY: the session keeps the matcher as long as it is set.
@@ -194,8 +194,8 @@ impl Session {
         Some(matcher)
     }
 
-    /// Sets a prefilled session as the guide of this one, which owns it until it is cleared. Needs
-    /// `SOTTO_FEATURE_GUIDE`.
+    /// Sets a prefilled session as the guide. This session, which needs `SOTTO_FEATURE_GUIDE`, owns the guide until it
+    /// is removed.
     pub fn set_guide(&mut self, guide: Session, params: &GuideParams) -> Result<()> {
         let mut report = Report::new();
         // SAFETY: the session keeps the guide as long as it is set.
@@ -218,8 +218,7 @@ impl Session {
         Some(*guide)
     }
 
-    /// Evaluates a prompt after the stream. If it is cancelled, that is an error with a
-    /// [`stop`](crate::Error::stop).
+    /// Appends a prompt to the stream and evaluates it. A cancellation is an error with a [`stop`](crate::Error::stop).
     pub fn prefill(&mut self, prompt: impl Prompt) -> Result<()> {
         let tokens = prompt.tokens(&self.model)?;
         // SAFETY: pointer and size are of one slice.
@@ -228,7 +227,7 @@ impl Session {
         self.check_whole(status)
     }
 
-    /// Begins an empty stream with rows of `embedding_size` floats in the place of the embeddings of tokens.
+    /// Begins an empty stream with rows of `embedding_size` floats instead of tokens.
     pub fn prefill_embeddings(&mut self, embeddings: &[f32]) -> Result<()> {
         let size = self.model.info().embedding_size;
         if embeddings.len() % size != 0 {

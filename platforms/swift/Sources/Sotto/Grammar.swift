@@ -1,6 +1,6 @@
 import CSotto
 
-/// The tokens from which a matcher selects.
+/// The tokens for which a matcher computes masks.
 public final class Vocabulary: @unchecked Sendable {
   let resource: Resource
   let tokenCount: Int
@@ -31,7 +31,7 @@ public final class Vocabulary: @unchecked Sendable {
     }
   }
 
-  /// Creates a vocabulary of any tokens. `special` lists tokens without text, `ends` those that may end a text.
+  /// Creates a vocabulary of the caller's tokens. `special` lists tokens without text, `ends` those that end a text.
   public init(tokens: [[UInt8]], special: [Token] = [], ends: [Token] = []) throws {
     let arena = Arena()
     var offsets: [UInt32] = [0]
@@ -87,16 +87,16 @@ private func compile(_ source: String, _ parameters: GrammarParameters) throws -
   defer { vocabulary?.release() }
   given.vocabulary = vocabulary?.handle
   let text = arena.text(source)
-  var room = sotto_grammar_typical_memory(text.size)
-  let limit = 64 * room
+  var capacity = sotto_grammar_typical_memory(text.size)
+  let limit = 64 * capacity
   while true {
-    let memory = Block(size: room)
+    let memory = Block(size: capacity)
     var made: OpaquePointer?
     var used = 0
     var details = newError()
-    let status = sotto_grammar_compile(text.text, text.size, &given, memory.address, room, &made, &used, &details)
-    if status == Status.grammarTooLarge.rawValue && room < limit {
-      room *= 8
+    let status = sotto_grammar_compile(text.text, text.size, &given, memory.address, capacity, &made, &used, &details)
+    if status == Status.grammarTooLarge.rawValue && capacity < limit {
+      capacity *= 8
       continue
     }
     try check(status, details)

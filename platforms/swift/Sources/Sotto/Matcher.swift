@@ -6,7 +6,7 @@ public final class Matcher: @unchecked Sendable {
   public let memoryBytes: Int
   private let wordCount: Int
 
-  /// Without a vocabulary the matcher can follow text but not tokens.
+  /// Creates a matcher. Without a vocabulary it can follow text but not tokens.
   public init(
     _ grammar: Grammar, _ vocabulary: Vocabulary? = nil, _ parameters: MatcherParameters = MatcherParameters()
   ) throws {
@@ -44,7 +44,7 @@ public final class Matcher: @unchecked Sendable {
     try resource.run { try check(sotto_matcher_reset($0, sequence)) }
   }
 
-  /// Returns the tokens that may come next: bit t % 64 of word t / 64 is token t.
+  /// Returns the tokens that may come next: bit t % 64 of word t / 64 stands for token t.
   public func mask(_ sequence: UInt32 = 0) throws -> [UInt64] {
     try resource.run { matcher in
       var words = [UInt64](repeating: 0, count: wordCount)

@@ -7,7 +7,7 @@ public final class Model: @unchecked Sendable {
   /// The bytes of memory that the model uses in addition to its file.
   public let memoryBytes: Int
 
-  /// Opens a model file, which is mapped and must not change while the model is in use.
+  /// Maps and opens a model file. The file must not change while the model is in use.
   public convenience init(path: String, parameters: ModelParameters = ModelParameters()) throws {
     do {
       try self.init(ModelFile(path: path), parameters)
@@ -50,7 +50,7 @@ public final class Model: @unchecked Sendable {
   /// Frees the model when no session uses it. Later calls throw ClosedError.
   public func close() { resource.close() }
 
-  /// Returns the number of bytes of memory that a model uses in addition to its file, whose bytes these are.
+  /// Returns the number of bytes of memory that a model uses in addition to its file, given the bytes of the file.
   public static func memorySize(bytes: [UInt8], parameters: ModelParameters = ModelParameters()) throws -> Int {
     let file = Block(copying: bytes)
     var given = parameters.filled()
@@ -93,7 +93,7 @@ public final class Model: @unchecked Sendable {
     }
   }
 
-  /// Returns what kind of token a token is.
+  /// Returns the flags of a token.
   public func flags(of token: Token) throws -> TokenFlag {
     try resource.share { model in
       var flags: UInt32 = 0
@@ -112,7 +112,7 @@ public final class Model: @unchecked Sendable {
     }
   }
 
-  /// Returns the bytes of tokens, which are exactly those that were encoded.
+  /// Returns the bytes of tokens. With byte-level BPE they are exactly the bytes that were encoded.
   public func detokenize(_ tokens: [Token]) throws -> [UInt8] {
     try resource.share { model in
       var size = 0

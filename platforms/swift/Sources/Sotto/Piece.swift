@@ -22,7 +22,7 @@ public struct SequenceBias: Sendable {
 
 /// A generated token.
 public struct Piece: Sendable {
-  /// A token that the model considered, with its ln p.
+  /// A token that the model could have generated, with its ln p.
   public struct Alternative: Sendable {
     public let token: Token
     public let logProbability: Float
@@ -30,7 +30,7 @@ public struct Piece: Sendable {
 
   /// Whole characters; empty while a character or a stop string is incomplete.
   public let text: String
-  /// The token, or -1 if there is only text that was withheld before.
+  /// The token, or -1 if the piece contains only text that was withheld before.
   public let token: Token
   /// The bytes of the token.
   public let bytes: [UInt8]

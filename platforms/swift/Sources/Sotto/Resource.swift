@@ -40,7 +40,7 @@ final class Resource: @unchecked Sendable {
     if wasOpen { release() }
   }
 
-  /// Adds a user. `isHeld`: on behalf of a user, so that the object may already be closed.
+  /// Adds a user. If `isHeld` is true, it is on behalf of an existing user, and the object may already be closed.
   func retain(isHeld: Bool = false) throws {
     try locked {
       if isClosed && !isHeld { throw ClosedError() }
@@ -73,7 +73,7 @@ final class Resource: @unchecked Sendable {
     release()
   }
 
-  /// Lends the object to a session, which alone uses it until detach.
+  /// Reserves the object for a session until detach.
   func attach() throws {
     try enter()
     locked {
@@ -94,7 +94,7 @@ final class Resource: @unchecked Sendable {
     }
   }
 
-  /// Runs a call that others may run next to.
+  /// Runs a call that may run at the same time as others.
   func share<Result>(_ call: (OpaquePointer) throws -> Result) throws -> Result {
     try retain()
     defer { release() }

@@ -1,13 +1,13 @@
 import CSotto
 import Dispatch
 
-/// One stream of text over a model. One call runs at a time; other calls throw BusyError, but cancel and close may
-/// be called from any thread.
+/// A stream of text that a model continues. One call runs at a time; other calls throw BusyError, but cancel and close
+/// may be called from any thread.
 public final class Session: @unchecked Sendable {
   let resource: Resource
   let model: Resource
   let callbacks: Callbacks
-  /// The queue on which the library's blocking calls run for sequences that are awaited.
+  /// The queue on which blocking calls of the library run for awaited sequences.
   let queue = DispatchQueue(label: "sotto.session")
   private let state: State
   let embeddingSize: Int
@@ -16,7 +16,7 @@ public final class Session: @unchecked Sendable {
   /// The state that calls change while they hold the resource.
   private final class State {
     var stopReason = Status.ok
-    var uses: [String: Resource] = [:]  // guide, draft and matcher, by what they are for
+    var uses: [String: Resource] = [:]  // guide, draft session and matcher, by role
   }
 
   public init(_ model: Model, _ parameters: SessionParameters = SessionParameters()) throws {
@@ -59,7 +59,7 @@ public final class Session: @unchecked Sendable {
   /// Stops the running call, or the next one, with Status.stopCancelled.
   public func cancel() { resource.cancel() }
 
-  /// Runs an exclusive call and throws the error of a callback again.
+  /// Runs an exclusive call, then throws the error of a callback, if there was one.
   @discardableResult
   func run<Result>(_ call: (OpaquePointer) throws -> Result) throws -> Result {
     try resource.run { session in
@@ -118,7 +118,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Sets a matcher: the generated text must continue its sequence 0. nil removes it.
+  /// Constrains the generated text to continue sequence 0 of a matcher. nil removes it.
   public func setMatcher(_ matcher: Matcher?) throws {
     try use("matcher", matcher?.resource) { session, used in
       var details = newError()
@@ -126,8 +126,8 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Sets the grammar of the generated text, and makes a matcher for it. nil removes it.
-  /// Before another text, set it again or call `reset`.
+  /// Constrains the generated text by a grammar, through a new matcher. nil removes it. Before another text, set the
+  /// grammar again or call `reset`.
   public func setGrammar(_ grammar: Grammar?) throws {
     guard let grammar else { return try setMatcher(nil) }
     var parameters = MatcherParameters()
@@ -136,7 +136,7 @@ public final class Session: @unchecked Sendable {
     try setMatcher(Matcher(grammar, vocabulary, parameters))
   }
 
-  /// Replaces one object that the session uses; it may be removed.
+  /// Replaces or removes one object that the session uses.
   private func use(
     _ what: String, _ used: Resource?, _ set: (OpaquePointer, OpaquePointer?) throws -> Void
   ) throws {
@@ -176,7 +176,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Begins an empty stream with rows of embeddingSize floats in the place of the embeddings of tokens.
+  /// Begins an empty stream with rows of embeddingSize floats instead of tokens.
   public func prefillEmbeddings(_ embeddings: [Float]) throws -> Status {
     guard embeddings.count % embeddingSize == 0 else {
       throw SottoError(
@@ -190,7 +190,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Generates one token. Returns nil at a stop, after a piece without a token if text was withheld.
+  /// Generates one token. Returns nil at a stop; if text was withheld, a piece without a token comes first.
   public func next() throws -> Piece? {
     try run { session in
       if state.stopReason != .ok { return nil }
@@ -201,7 +201,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Returns why the newest text ended; ok while it continues.
+  /// Returns the reason why the newest text ended, or ok while it continues.
   public func stopReason() throws -> Status { try run { _ in state.stopReason } }
 
   func setStopReason(_ status: Status) throws { try run { _ in state.stopReason = status } }
@@ -214,7 +214,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Returns a limit of tokens in the form of the library. Throws for a negative one.
+  /// Converts a limit on tokens to the library's form. Throws for a negative one.
   func size(ofLimit maxTokens: Int?) throws -> Int {
     guard let maxTokens else { return Int(bitPattern: UInt.max) }
     if maxTokens >= 0 { return maxTokens }

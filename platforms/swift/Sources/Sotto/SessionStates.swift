@@ -98,7 +98,7 @@ extension Session {
     try setStopReason(.ok)
   }
 
-  /// Makes another session, of the same shape, a copy of this stream.
+  /// Makes another session, which must have the same model and parameters, a copy of this stream.
   public func fork(into other: Session) throws {
     try run { source in
       try other.run { target in

@@ -1,13 +1,13 @@
 import CSotto
 
-/// The number of a token in a model's vocabulary.
+/// A token id: the index of a token in the vocabulary.
 public typealias Token = Int32
 
 /// A failed call.
 public struct SottoError: Error, CustomStringConvertible, Sendable {
   public let status: Status
   public let message: String
-  /// The byte of the input at fault, if there is one.
+  /// The offset of the first invalid byte of the input, if there is one.
   public let offset: UInt64?
 
   public var description: String {
@@ -60,7 +60,7 @@ func check(_ status: Int32, of session: OpaquePointer) throws -> Status {
   return try check(status, details.status == status ? details : newError())
 }
 
-/// Throws for a stop as well, for calls whose outputs a stop leaves unwritten.
+/// Also throws for a stop, for calls whose outputs a stop leaves unwritten.
 func checkWhole(_ status: Int32, of session: OpaquePointer) throws {
   let stop = try check(status, of: session)
   if stop != .ok { throw SottoError(stop, "") }

@@ -11,7 +11,7 @@ public final class Matcher extends Owned {
         this(grammar, vocabulary, new MatcherParams());
     }
 
-    /** Without a vocabulary (null) the matcher can follow text but not tokens. */
+    /** Creates a matcher. Without a vocabulary (null) it can follow text but not tokens. */
     public Matcher(Grammar grammar, Vocabulary vocabulary, MatcherParams params) {
         super(make(grammar, vocabulary, params));
         wordCount = vocabulary == null ? 0 : (vocabulary.tokenCount + 63) / 64;
@@ -44,7 +44,7 @@ public final class Matcher extends Owned {
         resource.act(matcher -> Native.matcherReset(matcher, sequence));
     }
 
-    /** Returns the tokens that may come next: bit t % 64 of word t / 64 is token t. */
+    /** Returns the tokens that may come next: bit t % 64 of word t / 64 stands for token t. */
     public long[] mask(int sequence) {
         return resource.run(matcher -> Native.matcherMask(matcher, sequence, wordCount));
     }

@@ -12,7 +12,7 @@ public final class Model extends Owned {
         Native.modelInfo(handle, info);
     }
 
-    /** Opens a model file, which is mapped and must not change while the model is in use. */
+    /** Maps and opens a model file. The file must not change while the model is in use. */
     public static Model open(String path) throws IOException {
         return open(path, new ModelParams());
     }
@@ -37,7 +37,7 @@ public final class Model extends Owned {
         return params.log == null ? null : new Callbacks(params.log);
     }
 
-    /** Returns the number of bytes of memory that a model uses in addition to its file, whose bytes these are. */
+    /** Returns the number of bytes of memory that a model uses in addition to its file, given the bytes of the file. */
     public static long memorySize(byte[] bytes, ModelParams params) {
         return Native.modelMemorySize(bytes, params);
     }
@@ -85,7 +85,7 @@ public final class Model extends Owned {
         return resource.share(model -> new String(Native.modelText(model, kind.value()), StandardCharsets.UTF_8));
     }
 
-    /** Returns the bytes of tokens, which are exactly those that were encoded. */
+    /** Returns the bytes of tokens. With byte-level BPE they are exactly the bytes that were encoded. */
     public byte[] detokenize(int[] tokens) {
         return resource.share(model -> Native.detokenize(model, tokens));
     }

@@ -5,7 +5,7 @@ import java.lang.ref.ReferenceQueue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** An object that owns a handle, closed explicitly or after the garbage collector has found it unreachable. */
+/** An object that owns a handle. It is closed explicitly, or after the garbage collector has found it unreachable. */
 abstract class Owned implements AutoCloseable {
     private static final ReferenceQueue<Owned> DROPPED = new ReferenceQueue<>();
     private static final Set<Watch> WATCHES = ConcurrentHashMap.newKeySet();
@@ -62,7 +62,7 @@ abstract class Owned implements AutoCloseable {
             try {
                 free((Watch) DROPPED.remove());
             } catch (InterruptedException ignored) {
-                return; // objects dropped later are freed when the next object is made
+                return; // objects dropped later are freed when the next object is created
             }
         }
     }

@@ -4,7 +4,7 @@ package io.github.sotto;
 public final class Piece {
     /** Whole characters; empty while a character or a stop string is incomplete. */
     public final String text;
-    /** The token, or -1 if there is only text that was withheld before. */
+    /** The token, or -1 if the piece contains only text that was withheld before. */
     public final int token;
     /** The bytes of the token. */
     public final byte[] bytes;

@@ -56,7 +56,7 @@ final class Resource {
         return handle;
     }
 
-    /** Adds a user on behalf of a user, so that the object may already be closed. */
+    /** Adds a user on behalf of an existing user. The object may already be closed. */
     synchronized long retainHeld() {
         ++users;
         return handle;
@@ -95,7 +95,7 @@ final class Resource {
         release();
     }
 
-    /** Lends the object to a session, which alone uses it until detach. */
+    /** Reserves the object for a session until detach. */
     synchronized long attach() {
         long attached = enter();
         isBusy = false;
@@ -117,7 +117,7 @@ final class Resource {
         }
     }
 
-    /** Runs a call that others may run next to. */
+    /** Runs a call that may run at the same time as others. */
     <T> T share(LongFunction<T> call) {
         long shared = retain();
         try {

@@ -11,8 +11,8 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * One stream of text over a model. It is used by one thread at a time; only {@link #cancel} and {@link #close} may come
- * from another.
+ * A stream of text that a model continues. It is used by one thread at a time; only {@link #cancel} and {@link #close}
+ * may come from another.
  */
 public final class Session extends Owned {
     /** Value of maxTokens with which the text continues until another stop. */
@@ -20,7 +20,7 @@ public final class Session extends Owned {
 
     private final Resource model;
     private final Callbacks callbacks;
-    private final Map<String, Resource> uses; // guide, draft and matcher, by what they are for
+    private final Map<String, Resource> uses; // guide, draft session and matcher, by role
     private final int embeddingSize;
     private final int matchedSequences;
     private volatile Status stopReason = Status.OK;
@@ -93,7 +93,7 @@ public final class Session extends Owned {
         use("guide", guide, (session, used) -> Native.sessionSetGuide(session, used, params));
     }
 
-    /** Sets a matcher: the generated text must continue its sequence 0. null removes it. */
+    /** Constrains the generated text to continue sequence 0 of a matcher. null removes it. */
     public void setMatcher(Matcher matcher) {
         use("matcher", matcher, (session, used) -> {
             Native.sessionSetMatcher(session, used);
@@ -102,8 +102,8 @@ public final class Session extends Owned {
     }
 
     /**
-     * Sets the grammar of the generated text, and makes a matcher for it. null removes it. Before another text, set it
-     * again or call reset.
+     * Constrains the generated text by a grammar, through a new matcher. null removes it. Before another text, set the
+     * grammar again or call reset.
      */
     public void setGrammar(Grammar grammar) {
         if (grammar == null) {
@@ -125,7 +125,7 @@ public final class Session extends Owned {
         void set(long session, long used);
     }
 
-    /** Replaces one object that the session uses; it may be removed. */
+    /** Replaces or removes one object that the session uses. */
     private void use(String what, Owned owner, Setter setter) {
         Resource used = owner == null ? null : owner.resource;
         Resource old = resource.run(session -> {
@@ -186,7 +186,7 @@ public final class Session extends Owned {
         });
     }
 
-    /** Begins an empty stream with rows of embeddingSize floats in the place of the embeddings of tokens. */
+    /** Begins an empty stream with rows of embeddingSize floats instead of tokens. */
     public Status prefillEmbeddings(float[] embeddings) {
         if (embeddings.length % embeddingSize != 0) {
             throw new IllegalArgumentException(
@@ -200,8 +200,8 @@ public final class Session extends Owned {
     }
 
     /**
-     * Generates one token. Returns null at a stop, after a piece without a token if text was withheld. A
-     * cancelled text continues at the next call; one that ended for another reason does not.
+     * Generates one token. Returns null at a stop; if text was withheld, a piece without a token comes first. After a
+     * cancellation, the next call continues the text; after another stop it does not.
      */
     public Piece next() {
         return resource.run(session -> {
@@ -214,7 +214,7 @@ public final class Session extends Owned {
         });
     }
 
-    /** Returns why the newest text ended; OK while it continues. */
+    /** Returns the reason why the newest text ended, or OK while it continues. */
     public Status stopReason() {
         return stopReason;
     }
@@ -268,7 +268,7 @@ public final class Session extends Owned {
         }
     }
 
-    /** Generates inside the library. onPiece may be null. */
+    /** Evaluates a prompt and calls onPiece, which may be null, with each piece. */
     public Status generate(int[] prompt, long maxTokens, Callbacks.Pieces onPiece) {
         checkLimit(maxTokens);
         return resource.run(session -> {
@@ -382,7 +382,7 @@ public final class Session extends Owned {
         });
     }
 
-    /** Makes another session, of the same shape, a copy of this stream. */
+    /** Makes another session, which must have the same model and parameters, a copy of this stream. */
     public void forkInto(Session other) {
         resource.act(from -> other.resource.act(to -> Native.sessionFork(from, to)));
         other.stopReason = stopReason;

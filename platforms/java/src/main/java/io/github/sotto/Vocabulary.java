@@ -2,7 +2,7 @@ package io.github.sotto;
 
 import java.io.ByteArrayOutputStream;
 
-/** The tokens from which a matcher selects. */
+/** The tokens for which a matcher computes masks. */
 public final class Vocabulary extends Owned {
     final int tokenCount;
 
