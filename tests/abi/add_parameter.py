@@ -1,9 +1,9 @@
-"""Adds three parameters to a copy of the tree, generates what follows, and builds and runs it.
+"""Adds three parameters to a copy of the tree, runs the generator, and builds and runs the result.
 
-One is a parameter of the sampler with a stage of its own, one a list of the sampler, and one a parameter of sessions. The test shows what capi/README.md
-promises: the tables and the stage itself are the only files edited by hand. The program checks defaults, ranges and their
-messages, the conversion from C, and what turns the stage on; the objects with the stage and with all conversions must
-compile, and the header, documentation, layouts and every binding must have the parameters.
+They are a sampler parameter with its own stage, a list of the sampler, and a session parameter. The test shows what
+capi/README.md promises: the tables and the stage itself are the only files edited by hand. The program checks defaults,
+ranges and their messages, the conversion from C, and what turns the stage on; the objects with the stage and with all
+conversions must compile, and the header, documentation, layouts and every binding must have the parameters.
 
     add_parameter.py ROOT COMPILER
 """

@@ -1,4 +1,5 @@
-"""Every function of the library, and every field of its parameters and information, is reached from each binding: `check_bindings.py ROOT`.
+"""Checks that each binding uses every function of the library and every field of its parameters and information:
+`check_bindings.py ROOT`.
 
 The bindings' own tests show that what they reach works. This one shows what a binding has not heard of yet.
 """
@@ -19,7 +20,7 @@ UNNAMED = re.compile(r"struct_size|reserved\d?")
 
 
 def fields(root):
-    """(struct, field) of the structs that the caller fills, or the library for the caller."""
+    """Returns (struct, field) for the structs that the caller fills in, and for those that the library fills in."""
     structs = {}
     for header in sorted((root / "capi/include").glob("*.h")):
         structs.update(check_header.struct_fields(header.read_text()))

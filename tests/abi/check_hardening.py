@@ -1,5 +1,6 @@
-"""Checks that the shared library and programs have relocations that are bound at start and then read-only, no executable stack
-and no fixed address, and that programs have stack protectors and fortified library functions."""
+"""Checks the hardening of the shared library and the programs: relocations are bound at start and then read-only
+(RELRO, BIND_NOW), the stack is not executable, and addresses are not fixed. Programs also need stack protectors and
+fortified library functions."""
 import argparse
 import re
 import subprocess
@@ -11,7 +12,7 @@ def run(*command):
 
 
 def undefined_names(readelf, path):
-    """The names that a file needs from other libraries, without versions."""
+    """Returns the names that a file imports, without versions."""
     rows = (line.split() for line in run(readelf, "--dyn-syms", "-W", path).splitlines())
     return {row[7].split("@")[0] for row in rows if len(row) > 7 and row[6] == "UND"}
 

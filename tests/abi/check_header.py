@@ -46,7 +46,7 @@ class Compiler:
         return self.complaint("c", options, source, warnings=[]) is None
 
     def complaint(self, language, options, source, warnings=None):
-        """The compiler's messages, or None if it accepts the source."""
+        """Returns the compiler's messages, or None if it accepts the source."""
         if warnings is None:
             warnings = [*WARNINGS, *self.warnings, *(C_WARNINGS if language == "c" else CXX_WARNINGS)]
         command = [*self.command, "-fsyntax-only", "-x", language, *options, *warnings, f"-I{self.include}", "-"]
@@ -54,13 +54,13 @@ class Compiler:
         return None if done.returncode == 0 else f"{' '.join(command)}\n{done.stderr}"
 
     def standards(self, language):
-        """One name for each standard."""
+        """Returns one name of each standard that the compiler knows."""
         for names in C_STANDARDS if language == "c" else CXX_STANDARDS:
             known = (name for name in names if self.complaint(language, [f"-std={name}"], "", []) is None)
             yield next(known, names[0])
 
     def pointer_size(self):
-        """None if the compiler cannot compile for the machine at all."""
+        """Returns None if the compiler cannot compile for the machine at all."""
         for size in LAYOUTS:
             if self.accepts(f"#include <stddef.h>\n#include <stdint.h>\nchar size[sizeof(void *) == {size} ? 1 : -1];\n"):
                 return size
@@ -90,7 +90,7 @@ def strip_comments(text):
 
 
 def struct_fields(header):
-    """{struct: [field]} of the structs the header defines."""
+    """Returns {struct: [field]} for the structs that the header defines."""
     structs = {}
     for name, body in re.findall(r"typedef struct (\w+) \{(.*?)\n\} \1;", strip_comments(header), flags=re.S):
         fields = []
@@ -121,7 +121,7 @@ def layout_asserts(lines):
             yield f'_Static_assert(sizeof((({struct} *)0)->{field}) == {size}, "size of {struct}.{field}");'
 
 
-# Macros are checked only where they are used.
+# Uses of the macros, without which compilers would not check them.
 USES = {"sotto_memory.h": """
 typedef char used[SOTTO_MODEL_MEMORY_BYTES(4096, 256, 4, 6, 1024) + SOTTO_MODEL_INT8_HEAD_MEMORY_BYTES(9, 8, 1, 6, 32) +
                   SOTTO_MODEL_IN_PLACE_MEMORY_BYTES(4096, 256, 4, 6, 1024) +
@@ -155,7 +155,7 @@ def list_failures(headers, lines, name):
 
 
 def released_failures(old, new):
-    """Lists the fields that old programs would find elsewhere. Structs that state their size may grow at the end, and a
+    """Returns the fields whose place has changed for old programs. Structs with struct_size may grow at the end, and a
     reserved field may get a name."""
     new_lines = {tuple(line.split()[:2]): line.split()[2:] for line in new}
     new_places = {(line.split()[0], *line.split()[2:]) for line in new if line.split()[1] != "-"}
@@ -173,7 +173,7 @@ def released_failures(old, new):
 
 def release(headers, include, directory):
     directory.mkdir(parents=True, exist_ok=True)
-    # The figures of sotto_memory.h hold for one version only.
+    # The values of sotto_memory.h are valid for one version only.
     for name in headers.names:
         if name != "sotto_memory.h":
             lines = (line.rstrip() for line in strip_comments((include / name).read_text()).splitlines())

@@ -26,7 +26,7 @@ def expect_version(program, environment=None):
 
 
 def check_layout(prefix, libdir):
-    """The files that a distribution's packages are made of."""
+    """Returns the installed files, from which distributions make packages."""
     expected = [libdir / name for name in ["libsotto.a", "libsotto.so", "libsotto.so.1", "libsotto_posix.a",
                                            "pkgconfig/sotto.pc", "pkgconfig/sotto_posix.pc",
                                            "cmake/sotto/sotto-config.cmake", "cmake/sotto/sotto-config-version.cmake"]]

@@ -1,4 +1,5 @@
-"""Checks which names the libraries export and need, and that they have no static constructors or state."""
+"""Checks the names that the libraries export and import, and that they have no static constructors and no mutable
+state."""
 import argparse
 import pathlib
 import re
@@ -19,7 +20,7 @@ def run(*command):
 
 
 def symbols(nm, path, *options):
-    """Rows (member, kind, name) of nm's POSIX output."""
+    """Returns the rows (member, kind, name) of nm's POSIX output."""
     rows = []
     for line in run(nm, "-A", "-P", *options, path).splitlines():
         where, rest = line.split(": ", 1)
@@ -30,7 +31,7 @@ def symbols(nm, path, *options):
 
 
 def lines_of_members(readelf, option, path):
-    """Pairs (object in an archive or file, line) of readelf's output."""
+    """Yields pairs (object in an archive or file, line) of readelf's output."""
     member = str(path)
     for line in run(readelf, option, "-W", path).splitlines():
         if line.startswith("File: "):
@@ -39,7 +40,7 @@ def lines_of_members(readelf, option, path):
 
 
 def sections(readelf, path):
-    """Rows (member, index, section, size) of every object in an archive or file."""
+    """Returns (member, index, section, size) for the sections of every object in an archive or file."""
     rows = []
     for member, line in lines_of_members(readelf, "-S", path):
         match = re.match(r"\s*\[\s*(\d+)\]\s+(\S+)\s+\S+\s+[0-9a-f]+\s+[0-9a-f]+\s+([0-9a-f]+)", line)
@@ -49,7 +50,7 @@ def sections(readelf, path):
 
 
 def variables_by_section(readelf, path):
-    """The pairs (member, index of a section) where variables are."""
+    """Returns the pairs (member, index of a section) that contain variables."""
     matches = ((member, re.match(r"\s*\d+: \S+ +\S+ (?:OBJECT|TLS) .* (\d+) \S+$", line))
                for member, line in lines_of_members(readelf, "-s", path))
     return {(member, int(match.group(1))) for member, match in matches if match}
@@ -99,7 +100,7 @@ def check_state(args):
             if size and re.match(r"\.(init_array|ctors|preinit_array)", section):
                 failures.append(f"{member} has static constructors")
             writable = re.match(r"\.(data|bss|tdata|tbss)(\.|$)", section) and not section.startswith(".data.rel.ro")
-            # Constants that GCC copies to the stack may also be there without a name.
+            # These sections may also contain unnamed constants that GCC copies to the stack.
             if section == ".data" and (member, index) not in variables:
                 continue
             if size and writable and member not in STATE_ALLOWED_IN:

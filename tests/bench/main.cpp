@@ -23,7 +23,7 @@
 namespace sotto::bench {
 namespace {
 
-// One line on standard error while that is a terminal, removed at the end.
+// A line of progress on standard error if that is a terminal. The destructor removes it.
 class ProgressLine {
  public:
   ProgressLine() : shown_(isatty(STDERR_FILENO) == 1) {}
@@ -54,7 +54,8 @@ std::string make_model(const Options& options, const std::string& model, const s
   return path.string();
 }
 
-// The model of a path or a name, which is made in `folder` or where it is to be kept.
+// Loads a model by path or, for a synthetic one, by name. A synthetic model is created at `keep` or, if that is empty,
+// in `folder`.
 std::unique_ptr<LoadedModel> load_model(const Options& options, const std::string& model, const std::string& keep,
                                         std::optional<TemporaryFolder>* folder, const ProgressLine& line) {
   LoadOptions load;
@@ -71,14 +72,14 @@ std::unique_ptr<LoadedModel> load_model(const Options& options, const std::strin
   return std::make_unique<LoadedModel>(load);
 }
 
-// 1, 2, 4 ... below `thread_count`.
+// Returns 1, 2, 4, ... below `thread_count`.
 std::vector<uint32_t> fewer_threads(uint32_t thread_count) {
   std::vector<uint32_t> counts;
   for (uint32_t count = 1; count < thread_count; count *= 2) counts.push_back(count);
   return counts;
 }
 
-// `other_model`: of --speculation or --against; may be null.
+// Returns the plan of the run. `other_model` is the model of --speculation or --against, and may be null.
 Plan make_plan(const LoadedModel& model, const LoadedModel* other_model, const Options& options) {
   Plan plan;
   const uint32_t threads = options.thread_count;

@@ -174,16 +174,16 @@ std::optional<Options> parse_options(int argc, char** argv, int* exit_code) {
 
 void settle_lengths(const sotto_model_info& info, Options* options) {
   const uint32_t most = info.max_context_tokens;
-  const auto resolve = [&](std::vector<uint32_t>& lengths, std::vector<uint32_t> defaults, uint32_t room,
+  const auto resolve = [&](std::vector<uint32_t>& lengths, std::vector<uint32_t> defaults, uint32_t extra,
                            const char* flag) {
     const bool given = !lengths.empty();
     if (!given) lengths = std::move(defaults);
     std::vector<uint32_t> fitting;
     for (const uint32_t length : lengths) {
-      if (uint64_t{length} + room <= most) {
+      if (uint64_t{length} + extra <= most) {
         fitting.push_back(length);
       } else if (given) {
-        throw std::runtime_error(std::string(flag) + ": " + std::to_string(length) + " and " + std::to_string(room) +
+        throw std::runtime_error(std::string(flag) + ": " + std::to_string(length) + " and " + std::to_string(extra) +
                                  " more tokens do not fit the model's " + std::to_string(most) + " positions");
       }
     }

@@ -13,10 +13,10 @@ namespace sotto::bench {
 
 struct Options {
   std::string model;  // a path or "synthetic-NAME"
-  std::string keep;   // place of a synthetic model; empty if it is not kept
+  std::string keep;   // path where a synthetic model is kept; empty to delete it
   uint32_t thread_count = 1;
   uint32_t runs = 7;
-  // Empty lists stand for defaults that fit the model.
+  // Empty lists mean defaults that fit the model.
   std::vector<uint32_t> prompt_lengths;
   std::vector<uint32_t> contexts;
   Pages pages = Pages::kHuge;
@@ -25,14 +25,14 @@ struct Options {
   bool grammar = false;
   std::string grammar_directory;  // empty for none
   bool speculation = false;
-  std::string peers;        // directory of their set-up; empty for none
+  std::string peers;        // directory that peers/setup.sh has set up; empty for none
   std::string draft_model;  // like `model`; empty for none
   std::string against;      // like `model`; empty for none
   bool json = false;
   bool is_synthetic() const;
 };
 
-// Returns nullopt if the program must exit with `*exit_code`.
+// Parses the command line. Returns nullopt if the program must exit with `*exit_code`.
 std::optional<Options> parse_options(int argc, char** argv, int* exit_code);
 
 // Replaces empty lists by defaults. Throws std::runtime_error if a setting does not fit the model.

@@ -1,5 +1,4 @@
-// Tests sotto-bench from outside on a tiny model: its output and what it rejects. Nothing here depends on the speed of
-// the machine.
+// Runs sotto-bench on a tiny model and checks its output and its errors. No test depends on the speed of the machine.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

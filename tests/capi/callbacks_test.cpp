@@ -1,5 +1,5 @@
-// Tests calls from within callbacks, in all pairs: during a step (callbacks of samplers and searches) every function
-// that needs the session answers INVALID_STATE, and between tokens (the callback of generate) all but deinit work.
+// Tests every function of a session from every callback. Inside callbacks of samplers and searches, functions return
+// INVALID_STATE. Inside the callback of generate, all functions except deinit work.
 
 #include <functional>
 #include <limits>
@@ -127,7 +127,7 @@ std::vector<Call> calls(sotto_session* other) {
   };
 }
 
-// A call that a callback makes on a session, once.
+// A call that a callback makes once.
 struct Attempt {
   sotto_session* session = nullptr;
   const Call* call = nullptr;

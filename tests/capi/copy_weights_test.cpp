@@ -1,5 +1,5 @@
-// Tests weights that could be used in place but are copied into the model's memory. Afterwards only the copy may be
-// read, whatever happens to the file.
+// Tests copy_weights: weights that could be used in place are copied into the model's memory, and later only the copy
+// is read.
 #include <cstring>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Tests what a file says about its model: texts, end-of-text tokens, and recommended sampling parameters.
+// Tests the description of a model in its file: texts, end-of-text tokens, and recommended sampling parameters.
 #include <functional>
 #include <limits>
 #include <string>

@@ -160,7 +160,7 @@ TEST(Grammar, WarnsOfUnreachableRules) {
   EXPECT_EQ(warnings[0].rfind("2:3: unreachable rule: other", 0), 0u) << warnings[0];
 }
 
-TEST(Matcher, MasksAcceptsAndEnds) {
+TEST(Matcher, MasksContainExactlyTheAcceptedTokens) {
   OpenGrammar grammar("root ::= \"a\" (\"b\" | \"\xC3\xA9\") \"c\"?");
   OpenMatcher matcher(grammar, &little());
   EXPECT_EQ(matcher.allowed(kCount), (Tokens{kA, kAb}));
@@ -205,7 +205,7 @@ TEST(Matcher, RangesOfTokensDoNotContainEndTokens) {
   EXPECT_EQ(allowed_after_a("root ::= \"a\" <[3]>"), (std::set<sotto_token>{3}));
 }
 
-TEST(Matcher, ForksForcesAndTests) {
+TEST(Matcher, ForksAreIndependent) {
   OpenGrammar grammar("root ::= \"cabbage\" | \"cab\" [0-9]+");
   OpenMatcher matcher(grammar, &little(), [](auto& p) {
     p.sequence_count = 3;

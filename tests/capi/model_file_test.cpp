@@ -76,8 +76,8 @@ Outcome try_file(const std::vector<uint8_t>& bytes) { return try_file(bytes, byt
 void repair_checksums(std::vector<uint8_t>& bytes) {
   FileHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
-  const uint64_t room = bytes.size() - sizeof header;
-  header.metadata_checksum = xxhash64(bytes.data() + sizeof header, std::min(header.metadata_size, room));
+  const uint64_t available = bytes.size() - sizeof header;
+  header.metadata_checksum = xxhash64(bytes.data() + sizeof header, std::min(header.metadata_size, available));
   std::memcpy(bytes.data(), &header, sizeof header);
   header.header_checksum = xxhash64(bytes.data(), offsetof(FileHeader, header_checksum));
   std::memcpy(bytes.data(), &header, sizeof header);

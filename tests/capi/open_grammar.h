@@ -1,4 +1,4 @@
-// Vocabularies, grammars and matchers, each in memory of its own.
+// Vocabularies, grammars and matchers of the C interface that own their memory.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A sampler without a session, in memory of its own.
+// A sampler without a session that owns its memory.
 #pragma once
 
 #include <gtest/gtest.h>

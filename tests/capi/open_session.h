@@ -1,4 +1,4 @@
-// A session over a model, in memory of its own.
+// A session that owns its memory.
 #pragma once
 
 #include <gtest/gtest.h>

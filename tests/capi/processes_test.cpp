@@ -1,4 +1,4 @@
-// Tests threads in child processes: limits that the operating system sets, and what is left of a session after a fork.
+// Tests threads in child processes: limits of the operating system, and sessions after a fork.
 
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// Tests structs of callers that were compiled with fewer fields, for every size: only whole fields count, and no byte
+// Tests every size of structs of callers that were compiled with fewer fields: only whole fields are used, and no byte
 // beyond struct_size is read or written.
 
 #include <gtest/gtest.h>

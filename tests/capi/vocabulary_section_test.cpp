@@ -118,7 +118,7 @@ TEST(VocabularySection, FilesWithoutATokenizerHaveNone) {
   EXPECT_EQ(use_vocabulary(file).status, SOTTO_TOKENIZER_MISSING);
 }
 
-// The model loads, including its checksums, because these pages are not read until they are used.
+// The model loads although the section is damaged, because loading does not read these pages.
 TEST(VocabularySection, DamageIsDetectedByItsUser) {
   const auto good = make_model_file(kShape, true);
   const Outcome expected = use_vocabulary(good);

@@ -1,4 +1,4 @@
-// Code that the tests of `sotto generate` share.
+// Helpers of the tests of `sotto generate`.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -190,9 +190,9 @@ void run_published(const std::string& name, size_t expected_count) {
   }
 }
 
-TEST(GrammarJsonl, LlamaCppCases) { run_published("cases_llamacpp.json", 38); }
+TEST(GrammarJsonl, VerdictsEqualThoseOfLlamaCpp) { run_published("cases_llamacpp.json", 38); }
 
-TEST(GrammarJsonl, XgrammarCases) { run_published("cases_xgrammar.json", 465); }
+TEST(GrammarJsonl, VerdictsEqualThoseOfXgrammar) { run_published("cases_xgrammar.json", 465); }
 
 }  // namespace
 }  // namespace sotto::test

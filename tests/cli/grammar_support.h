@@ -1,4 +1,4 @@
-// Code that the tests of `sotto grammar` share.
+// Helpers of the tests of `sotto grammar`.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tests what the program says about its own usage: help, near names, completion.
+// Tests help texts, suggestions for unknown names, and shell completion.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -37,7 +37,7 @@ class Program {
 // Runs `sotto ARGUMENTS`.
 Result run_sotto(const std::vector<std::string>& arguments, const std::string& input = "");
 
-// Does the same with a command and "-m DEMO_MODEL" before the arguments.
+// Runs `sotto COMMAND -m DEMO_MODEL ARGUMENTS`.
 Result run_on_demo(const std::string& command, const std::vector<std::string>& arguments,
                    const std::string& input = "");
 

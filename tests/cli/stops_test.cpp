@@ -1,5 +1,4 @@
-// Tests the options of `sotto generate` that end a text, ban strings, and report values, and healed prompts, guides,
-// and saved states.
+// Tests options of `sotto generate`: stops, banned strings, log probabilities, token healing, guides, and saved states.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +21,7 @@ bool has(const json& object, const std::string& part) { return text_of(object).f
 TEST(Stops, Strings) {
   const json plain = generated({"-n", "40", "--greedy"});
   const std::string text = text_of(plain);
-  // A part of a word at whose end no token ends.
+  // The prompt ends inside a word, where no token ends.
   const std::string stop = text.substr(9, 4);
   const std::string before = text.substr(0, text.find(stop));
   for (const char* name : {"--stop", "-r", "--stop-string", "--stop_strings", "--reverse-prompt"}) {

@@ -164,7 +164,7 @@ TEST(WrongOptions, WrongNumbersAreRejected) {
   EXPECT_EQ(generated({"-n", "007"})["tokens"].size(), 7u);
 }
 
-TEST(WrongOptions, EmptyNamesOfFiles) {
+TEST(WrongOptions, EmptyFileNamesAreRejected) {
   for (const char* option : {"--load-state", "--save-state", "--contrastive-model", "--draft", "--grammar",
                              "--json-schema", "--tools", "--model"}) {
     expect_usage_error({option, ""}, std::string(option) + ": the name of the file is empty");

@@ -89,7 +89,7 @@ class Features : public testing::Test {
   sotto_session* session_ = nullptr;
 };
 
-// Expects a rejection that names the option, exactly if the feature is missing.
+// Expects a rejection that names the option if the feature is missing, and success otherwise.
 void expect_refused_without(const std::string& feature, const std::string& option, sotto_status status,
                             const sotto_error& error, sotto_status refusal = SOTTO_UNSUPPORTED) {
   if (has(feature)) {

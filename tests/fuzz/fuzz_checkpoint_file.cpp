@@ -1,5 +1,5 @@
-// Fuzzes checkpoints that are one file (GGUF, llm.c, nanoGPT, Megatron-LM) and models of SentencePiece: opens any bytes
-// as a checkpoint and reads its tensors and its tokenizer. The only exception is std::runtime_error.
+// Fuzzes checkpoints of a single file (GGUF, llm.c, nanoGPT, Megatron-LM) and models of SentencePiece: opens the input
+// as a checkpoint and reads its tensors and its tokenizer. Only std::runtime_error may be thrown.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

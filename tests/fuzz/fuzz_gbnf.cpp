@@ -1,5 +1,5 @@
-// GBNF: any text is compiled, or rejected with a message and a position; the invariants of a matcher hold for every
-// compiled grammar.
+// Fuzzes GBNF. A text is compiled, or rejected with a message and a position, and the invariants of a matcher hold for
+// every compiled grammar.
 
 #include "tests/fuzz/fuzz_grammar.h"
 

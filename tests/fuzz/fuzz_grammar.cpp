@@ -201,7 +201,7 @@ void GrammarWalk::check_forced() {
   REQUIRE(status == Status::kOk || status == Status::kGrammarTooLarge);
 }
 
-// Returns whether the token ends the text here and is not a part of it.
+// Returns whether the token is an end token here, and not a token literal of the grammar.
 bool GrammarWalk::ends(uint32_t token) {
   const Vocabulary& vocabulary = FuzzVocabulary::get().view();
   if (!FuzzVocabulary::get().is_end(token)) return false;

@@ -1,5 +1,5 @@
-// Code that the grammar targets share: memory that ends at the end of its block, a vocabulary, and a walk through a
-// compiled grammar that checks its invariants.
+// Helpers of the fuzz targets for grammars: memory that ends at the end of its block, a vocabulary, and a walk through
+// a compiled grammar that checks its invariants.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace sotto {
 
 inline std::span<const char> as_span(std::string_view text) { return {text.data(), text.size()}; }
 
-// One block for all inputs. The used part is at its end, so that a sanitizer detects accesses beyond it.
+// A block of memory for all inputs. An input uses the end of the block, so that a sanitizer detects accesses beyond it.
 class FuzzMemory {
  public:
   explicit FuzzMemory(size_t capacity);
@@ -36,7 +36,7 @@ class FuzzMemory {
   std::unique_ptr<uint8_t[], Free> memory_;
 };
 
-// Every byte, some texts, special tokens, an empty one, and two that end a text.
+// A vocabulary of all bytes, some texts, special tokens, an empty token, and two end tokens.
 class FuzzVocabulary {
  public:
   static const FuzzVocabulary& get();
@@ -67,15 +67,15 @@ struct FuzzInput {
   FuzzBytes rest;
 };
 
-// Compiles the result of a front end for `text`. Returns null if it was rejected with a status, a message and, if there
-// is one, a position inside the text.
+// Compiles `text` with a front end. Returns null if it was rejected; the rejection must have a status, a message and,
+// if any, a position inside the text.
 const CompiledGrammar* compile_built(Status built, std::string_view text, GrammarBuilder& builder, Error& error);
 void check_refusal(Status status, const Error& error, std::string_view text);
 
 MatcherParams small_limits(FuzzBytes& bytes);
 
-// Follows tokens that masks allow. Checks that a mask's bit is set exactly if the token is accepted, that some token is
-// always allowed, and that a failure leaves the sequence unchanged.
+// Appends tokens that masks allow. Checks that exactly the tokens of the mask are accepted, that some token is always
+// allowed, and that a failure leaves the sequence unchanged.
 class GrammarWalk {
  public:
   GrammarWalk(const CompiledGrammar& grammar, FuzzBytes& bytes);

@@ -1,5 +1,5 @@
-// Grammar images: any bytes are rejected, or make a grammar that is safe for a matcher with any limits. Corpus: images
-// of small grammars. The target corrects sizes and the checksum, so that inputs reach the checks after them.
+// Fuzzes grammar images. An image is rejected, or safe for a matcher with any limits. Corpus: images of small grammars.
+// The target corrects sizes and the checksum, so that inputs reach the checks after them.
 
 #include <algorithm>
 
@@ -32,7 +32,7 @@ void set_right(std::span<uint8_t> image) {
   put(image, kChecksum, sotto::xxhash64(block.data(), block.size()));
 }
 
-// Numbers that depend only on the image.
+// Random numbers that depend only on the image.
 class Numbers {
  public:
   explicit Numbers(uint64_t seed) : state_(seed) {}

@@ -1,5 +1,5 @@
-// Compares a matcher with small limits and one with large limits under the same calls: the results are equal unless the
-// first reports that a limit is reached, and then its state is unchanged.
+// Compares a matcher with small limits with one with large limits under the same calls. Results are equal unless the
+// first reports a limit, and then its state is unchanged.
 
 #include <algorithm>
 
@@ -63,7 +63,8 @@ class Pair {
 
   bool is_open() const { return is_open_; }
 
-  // Makes one call to both. Returns false if the larger one also reports a limit, so that nothing is left to compare.
+  // Makes one call to both matchers. Returns false if the larger one also reports a limit, after which they cannot be
+  // compared.
   bool step() {
     const uint32_t operation = bytes_.below(12);
     const uint32_t sequence = bytes_.below(3) % kSequences;
@@ -164,13 +165,13 @@ class Pair {
   bool compare_forced(uint32_t sequence) {
     char forced[12];
     size_t size = 0;
-    const size_t room = bytes_.below(13);
-    const Status status = small_.forced_bytes(sequence, {forced, room}, &size);
+    const size_t capacity = bytes_.below(13);
+    const Status status = small_.forced_bytes(sequence, {forced, capacity}, &size);
     compare_states(sequence);
     if (status == Status::kGrammarTooLarge) return true;
     char expected[12];
     size_t expected_size = 0;
-    const Status expected_status = ample_.forced_bytes(sequence, {expected, room}, &expected_size);
+    const Status expected_status = ample_.forced_bytes(sequence, {expected, capacity}, &expected_size);
     if (expected_status == Status::kGrammarTooLarge) return false;
     REQUIRE(status == Status::kOk && expected_status == Status::kOk);
     REQUIRE(size == expected_size && std::equal(forced, forced + size, expected));

@@ -1,5 +1,5 @@
-// Samplers: for any parameters, logits, masks and histories, the parameters are accepted or rejected with a message,
-// the mask allows every sampled token, and the chain produces a distribution over allowed tokens.
+// Fuzzes samplers with parameters, logits, masks and histories. Parameters are accepted or rejected with a message, the
+// mask allows every sampled token, and the chain produces a distribution over allowed tokens.
 
 #include <algorithm>
 #include <cmath>

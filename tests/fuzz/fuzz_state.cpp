@@ -1,5 +1,5 @@
-// Saved states: any bytes are restored or rejected. The first byte selects whether the target corrects the checksum, so
-// that inputs reach the checks after it.
+// Fuzzes saved states. Any bytes are restored or rejected. The first byte selects whether the target corrects the
+// checksum, so that inputs reach the checks after it.
 
 #include <cstring>
 #include <vector>
@@ -17,7 +17,7 @@ sotto_model* shared_model() {
   return model.get();
 }
 
-// Makes a valid state, which the input then changes.
+// Returns a valid state, which the input then changes.
 std::vector<uint8_t> genuine(sotto_session* session) {
   const sotto_token tokens[] = {1, 2, 3, 4, 5};
   sotto_session_reset(session);
@@ -29,7 +29,7 @@ std::vector<uint8_t> genuine(sotto_session* session) {
   return saved;
 }
 
-// Applies pairs of a place (16 bits) and a byte to write there.
+// Applies edits, each of which consists of a position (16 bits) and the byte to write there.
 void change(std::vector<uint8_t>& saved, sotto::FuzzBytes& bytes) {
   while (!bytes.empty()) {
     const size_t place = size_t{bytes.byte()} << 8 | bytes.byte();

@@ -1,5 +1,5 @@
-// Fuzzes the index of TensorFlow checkpoints. The input is a block of its table, which is wrapped in a valid file,
-// because few changes of a file would pass the checksums. The only exception is std::runtime_error.
+// Fuzzes the index of TensorFlow checkpoints. The input is a block of its table. The target wraps it in a valid file,
+// because few changes of a whole file would pass the checksums. Only std::runtime_error may be thrown.
 #include <cstdint>
 #include <cstdlib>
 #include <stdexcept>

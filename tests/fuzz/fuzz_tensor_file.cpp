@@ -1,5 +1,5 @@
-// Fuzzes files of tensors (safetensors, PyTorch): opens any bytes as a file and reads every tensor. The only exception
-// is std::runtime_error, and data is within the file.
+// Fuzzes files of tensors (safetensors, PyTorch): opens the input as a file and reads every tensor. Only
+// std::runtime_error may be thrown, and the data of tensors must be within the file.
 #include <unistd.h>
 
 #include <cmath>

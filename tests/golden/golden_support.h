@@ -1,5 +1,4 @@
-// Code that the golden tests share: the paths of checkpoints, both forms of a checkpoint, and the distance of two sets
-// of logits.
+// Helpers of the golden tests: paths of checkpoints, their conversion, and the distance between logits.
 #pragma once
 
 #include <cstdint>

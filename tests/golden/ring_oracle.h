@@ -1,6 +1,6 @@
-// Computes what the KV ring must reproduce, without a ring. Every token keeps its own keys and values, and overflow
-// only changes the list of tokens that are still attended to. The oracle is scalar and slow. It shares only the
-// reference operations and the model view with the runtime.
+// An oracle for the KV ring that has no ring. Every token keeps its own keys and values, and overflow only changes the
+// list of tokens that are still attended to. The oracle is scalar and slow. It shares only the reference operations and
+// the model view with the runtime.
 #pragma once
 
 #include <cstddef>

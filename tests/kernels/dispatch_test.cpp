@@ -54,7 +54,7 @@ TEST(Dispatch, UnknownNumbersHaveNoKernels) {
   }
 }
 
-// The tests of CMake that run once per instruction set take its list.
+// CMake registers tests once per instruction set from a list, which must be complete.
 TEST(Dispatch, CMakeListsTheInstructionSetsOfThisBuild) {
   std::set<std::string> built;
   for (const Isa isa : built_isas()) {
@@ -80,7 +80,7 @@ TEST(Dispatch, TablesAreComplete) {
   for (const Isa isa : built_isas()) {
     const Kernels* kernels = find_row(isa)->ops;
     const void* const null = nullptr;
-    // After `isa` the table is function pointers only.
+    // The table consists of `isa` and function pointers.
     const auto* bytes = reinterpret_cast<const char*>(kernels);
     for (size_t at = offsetof(Kernels, layer_norm); at < sizeof(Kernels); at += sizeof null) {
       EXPECT_NE(std::memcmp(bytes + at, &null, sizeof null), 0) << isa_name(kernels->isa) << " at " << at;

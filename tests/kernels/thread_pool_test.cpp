@@ -53,7 +53,7 @@ TEST(ThreadPool, RunsEachIndexOnce) {
   }
 }
 
-// The pauses let the helpers fall asleep, and an index that takes long lets the caller fall asleep.
+// Pauses let the helpers fall asleep, and a slow index lets the caller fall asleep.
 TEST(ThreadPool, WakesThreadsThatSleep) {
   if (!threads_available()) GTEST_SKIP() << "built without threads";
   OpenPool pool(4);

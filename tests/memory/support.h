@@ -50,7 +50,7 @@ std::vector<uint8_t> make_int4_model_file(const ModelShape& shape, bool with_tok
 // Returns a file without a tokenizer whose description `describe` has changed.
 std::vector<uint8_t> make_described_file(const ModelShape& shape, const std::function<void(CheckpointInfo&)>& describe);
 
-// A model in memory of its own. The test fails if it cannot be created.
+// A model that owns its memory. The test fails if it cannot be created.
 class LoadedModel {
  public:
   explicit LoadedModel(const std::vector<uint8_t>& file, sotto_isa isa = SOTTO_ISA_AUTO);

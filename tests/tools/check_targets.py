@@ -1,4 +1,4 @@
-"""Checks the syntax of the library's sources with Clang for systems that cannot be built for here.
+"""Checks the syntax of the library's sources with Clang for systems whose toolchains are not installed.
 
 Their own system headers are missing: the C and C++ headers of this machine stand in for them, which is enough for
 sources that use few of them. What it cannot find: a name that only the other system lacks, and anything about linking.
@@ -30,7 +30,7 @@ TARGETS = {
 
 
 def sources(root, own, with_common):
-    """Pairs of path and flags; every pattern must match a file."""
+    """Returns pairs of path and flags. Every pattern must match a file."""
     pairs = []
     for pattern, flags in own + [(pattern, []) for pattern in COMMON if with_common]:
         paths = sorted(root.glob(pattern))

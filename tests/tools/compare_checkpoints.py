@@ -130,7 +130,7 @@ def compare_nanogpt(root):
 
 
 def compare_other_torch(root, python):
-    """Lets another version of torch write the files again."""
+    """Writes the files again with another version of torch."""
     program = """if True:
         import sys, torch
         state = torch.load(sys.argv[1])

@@ -77,7 +77,7 @@ def sentence_bpe(scheme, split=True, **options):
 
 
 def llama():
-    """A vocabulary with byte_fallback and without a pre-tokenizer."""
+    """Returns a tokenizer with byte_fallback and without a pre-tokenizer."""
     tokenizer, trainer = sentence_bpe("never")
     tokenizer.train_from_iterator(TRAINING, trainer)
     state = json.loads(tokenizer.to_str())

@@ -20,7 +20,8 @@ END_TOKEN = 0
 
 
 def vocabulary():
-    """End of text, single bytes, characters, pieces of characters and combinations of all that."""
+    """Returns a vocabulary of the end of text, single bytes, characters, parts of characters, and combinations of
+    them."""
     tokens = [b"a", b"b", b"c", b"0", b"-", b"]", b"\n", b'"', b"\\", b"\0", b"ab", b"ba", b"aa", b"abc", b"a\n", b"bb"]
     tokens += [c.encode() for c in ALPHABET[10:]]
     tokens += [b"\xc3", b"\xa9", b"\xa8", b"\xe3", b"\x81", b"\x81\x81", b"\xe2\x82", b"\xac", b"\xf0\x9f", b"\x98\x80",

@@ -21,7 +21,7 @@ ATOMS = ["a", "b", "1", ".", "[ab]", "[^a]", "[a-b1]", "\\d", "\\D", "\\w", "\\W
 
 
 def expression(r, depth=0):
-    """The same expression for ECMA-262 and for Python, whose $ also matches before a last line end."""
+    """Returns an expression for ECMA-262 and its equivalent for Python, whose $ also matches before a last line end."""
     kind = r.random()
     if depth > 3 or kind < 0.35:
         atom = r.choice(ATOMS)

@@ -22,7 +22,7 @@ def split_mix(seed, index):
 
 
 def make_logits(kind, seed, count):
-    """Multiples of 2^-16, so that every language has the same."""
+    """Returns multiples of 2^-16, which every language represents exactly."""
     bits = [split_mix(seed, i) for i in range(count)]
     x = np.array([sum(b >> 16 * k & 0xFFFF for k in range(3)) for b in bits], dtype=np.float64)
     x = x / 2**16 - 1.5  # about normal, -1.5 ... 1.5

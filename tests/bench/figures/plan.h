@@ -1,5 +1,5 @@
-// The plan of a run: probes, which run one after the other in every round so that drift affects all of them, and the
-// figures computed from their records.
+// The plan of a run: probes, and the figures that are computed from their samples. Every round runs all probes one
+// after the other, so that drift of the machine affects all of them.
 #pragma once
 
 #include <cstddef>
@@ -36,9 +36,9 @@ struct FigureSpec {
   std::string unit = {};
   bool higher_is_better = true;
   std::string limit_name = {};
-  bool limit_is_peer = false;                // true if the limit is another runtime at the same work
+  bool limit_is_peer = false;                // true if the limit is the speed of another runtime
   std::string limit_series = {};             // series from which `limit` is computed; empty if it is a constant
-  std::function<double(double)> limit = {};  // in the unit of the figure; empty if there is none
+  std::function<double(double)> limit = {};  // limit in the unit of the figure; empty if there is none
 };
 
 struct Plan {

@@ -15,7 +15,7 @@ inline uint64_t now_ns() {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
-// Repeats `body` at least once, until `least_ns` have passed. Returns the seconds per repetition.
+// Repeats `body` until `least_ns` have passed, at least once. Returns the seconds per repetition.
 template <typename F>
 double seconds_per_call(uint64_t least_ns, F&& body) {
   const uint64_t begin = now_ns();

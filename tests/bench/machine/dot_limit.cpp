@@ -26,7 +26,7 @@ DotLoop scalar_dot_loop() { return {run_scalar, kChains}; }
 double macs_per_second(const DotLoop& loop, size_t thread_count, double least_seconds) {
   size_t iterations = 10'000;
   double seconds = 0;
-  // The last of growing repetitions is long enough to count.
+  // Doubles the repetitions until they take long enough.
   while ((seconds = time_on_threads(thread_count, [&](size_t) { loop.run(iterations); })) < least_seconds) {
     iterations *= 2;
   }

@@ -8,21 +8,22 @@
 
 namespace sotto::bench {
 
-// A loop over registers only, with the densest int8 multiply-adds of an instruction set's vectors or tiles.
+// A loop that works only on registers and uses the int8 multiply-add instructions with the highest throughput of an
+// instruction set.
 struct DotLoop {
   void (*run)(size_t iterations);
   uint64_t macs_per_iteration;
 };
 
-// Returns the loop of an instruction set that runs here, which must not be AUTO. There is one source file per
-// architecture.
+// Returns the loop of an instruction set that this machine supports; not of AUTO. Each architecture has a source file
+// that defines it.
 DotLoop dot_loop(sotto_isa isa);
 
-// `run` is null if `isa` has no tiles. The process must have permission to use them, as one with a model that
-// multiplies with `isa` has.
+// Returns the loop over tiles; its `run` is null if `isa` has no tiles. The process must have permission to use them,
+// which it has after it has opened a model with `isa`.
 DotLoop tile_loop(sotto_isa isa);
 
-// Returns scalar code, for SOTTO_ISA_REFERENCE and unknown architectures.
+// Returns the loop in scalar code, for SOTTO_ISA_REFERENCE and architectures without kernels.
 DotLoop scalar_dot_loop();
 
 // Returns the multiply-adds per second of all `thread_count` threads together, over at least `least_seconds`.

@@ -40,7 +40,7 @@ std::string cpu_name() {
 #endif
 }
 
-// Returns the choice in brackets, for example of "always [madvise] never".
+// Returns the current setting, which the file shows in brackets: "always [madvise] never".
 std::string transparent_huge_pages() {
   std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
   std::string text;
@@ -51,7 +51,7 @@ std::string transparent_huge_pages() {
 }
 
 #if defined(__linux__)
-// Returns the end of the last part of a file that is loaded, or 0 if it is no ELF64 file.
+// Returns the end of the last loaded segment of an ELF64 file, or 0 for other files.
 uint64_t loaded_size(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   Elf64_Ehdr header = {};

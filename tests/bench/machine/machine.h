@@ -12,8 +12,8 @@ namespace sotto::bench {
 
 nlohmann::ordered_json describe_machine(Pages pages);
 
-// Returns the bytes of this build's shared library that a process loads, that is, without symbols and debug
-// information, or nullopt if the library is not next to this program.
+// Returns the number of bytes of this build's shared library that a process loads, which excludes symbols and debug
+// information. Returns nullopt if the library is not next to this program.
 std::optional<uint64_t> library_size();
 
 }  // namespace sotto::bench

@@ -11,7 +11,7 @@ namespace sotto::bench {
 
 enum class Pages { kHuge, kSmall };
 
-// Zeroed; freed at the end. Throws std::runtime_error.
+// A block of zeroed memory. The constructor throws std::runtime_error if there is not enough.
 class Memory {
  public:
   Memory(size_t size, Pages pages);

@@ -24,8 +24,8 @@ struct Bytes64 {
   typedef uint64_t Type __attribute__((vector_size(64), may_alias));
 };
 
-// Reads `size` bytes, a multiple of kPartAlignment, as kStreams equally long streams in
-// lockstep. The result depends on every byte.
+// Reads `size` bytes, a multiple of kPartAlignment, as kStreams streams of equal length in lockstep. The result depends
+// on every byte, so that the compiler cannot omit a load.
 template <typename Vector, size_t kStreams, bool kPrefetch>
 [[gnu::always_inline]] inline uint64_t read(const uint8_t* bytes, size_t size) {
   using V = typename Vector::Type;

@@ -1,4 +1,4 @@
-// Measures how fast this machine can read memory: the limit of decoding, which reads every weight once a token.
+// Measures how fast this machine can read memory, which is the limit of decoding: each token reads every weight once.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace sotto::bench {
 
-// A block of memory that one or several threads read repeatedly, each its own part, with plain loads in the fastest of
-// a few access patterns.
+// A block of memory that one or several threads read repeatedly, each its own part, with plain loads. The fastest of a
+// few access patterns counts.
 class ReadLimit {
  public:
-  // `size` equals the bytes that the compared figures read, so that caches behave alike.
+  // `size` should be the number of bytes that the compared figures read, so that caches have the same effect.
   ReadLimit(size_t size, Pages pages, size_t thread_count);
 
   // Reads for about `least_seconds`.

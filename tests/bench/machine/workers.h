@@ -6,8 +6,8 @@
 
 namespace sotto::bench {
 
-// Calls body(i) for i in [0, thread_count), each on a thread of its own, one of which is the caller's. Returns the
-// seconds from the moment when all are ready until all are done.
+// Calls body(i) for i in [0, thread_count), each on its own thread, one of which is the calling one. Returns the
+// seconds from the moment when all threads are ready until all are done.
 double time_on_threads(size_t thread_count, const std::function<void(size_t)>& body);
 
 }  // namespace sotto::bench

@@ -87,7 +87,7 @@ BusyProcess::BusyProcess() : process_(fork()) {
   if (process_ < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
   if (process_ > 0) return;
 #if defined(__linux__)
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // also when the benchmark is killed
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends the child also if the benchmark is killed
 #endif
   for (std::atomic<unsigned> count = 0;; count.fetch_add(1, std::memory_order_relaxed)) {
   }

@@ -1,4 +1,4 @@
-// Child processes: fresh processes of this program, and one that only keeps a core busy.
+// Child processes: new processes of this program that measure something, and a process that keeps a core busy.
 #pragma once
 
 #include <sys/types.h>
@@ -10,15 +10,15 @@
 
 namespace sotto::bench {
 
-// Runs this program with `arguments` and waits. A hidden first argument makes it measure one thing and print it as
-// JSON. Returns its output with "started_ns", the time just before it was started. If it fails, throws with its
-// message.
+// Runs this program with `arguments` and returns its output, a JSON object, to which it adds "started_ns": the time
+// just before the start. The first argument, which the help does not list, selects the measurement. Throws the message
+// of a child that fails.
 nlohmann::json run_child(const std::vector<std::string>& arguments);
 
 // Returns the path of this program.
 std::string program_path();
 
-// A process that computes for as long as this object lives, as another program of the machine may.
+// A process that keeps a core busy, as other programs of a machine may, until the destructor ends it.
 class BusyProcess {
  public:
   BusyProcess();  // throws std::runtime_error if it cannot be started

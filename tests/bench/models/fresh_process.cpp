@@ -18,8 +18,8 @@ namespace {
 
 constexpr double kMiB = 1 << 20;
 
-// Linux includes the resident memory before exec in ru_maxrss, which for a child of a benchmark is the benchmark
-// itself. VmHWM starts again at exec.
+// Returns the peak resident memory of this process since exec. Linux's ru_maxrss would include the memory before exec,
+// which for this child is that of the benchmark itself; VmHWM starts again at exec.
 uint64_t peak_resident_bytes() {
 #if defined(__linux__)
   if (FILE* status = std::fopen("/proc/self/status", "r")) {

@@ -10,11 +10,12 @@ namespace sotto::bench {
 
 inline constexpr char kFreshProcess[] = "fresh-process";
 
-// Adds the time to the first token, the time until the model is ready, and the peak resident memory of processes that
-// load the file as the program sotto does: mapped, with packed weights used in place and everything else on huge pages.
+// Adds the time to the first token, the time until the model is ready, and the peak resident memory of new processes.
+// They load the file as the program sotto does: mapped, with packed weights used in place and everything else on huge
+// pages.
 void add_fresh_process(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 
-// Runs in the child. argv[1] is kFreshProcess.
+// The main function of the child, whose argv[1] is kFreshProcess.
 int fresh_process_main(int argc, char** argv);
 
 }  // namespace sotto::bench

@@ -1,4 +1,4 @@
-// Models and sessions over the C API, with memory of their own.
+// Models and sessions of the C API that own their memory.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace sotto::bench {
 
-// Throws std::runtime_error "subject: what is wrong" after a failure.
+// Throws std::runtime_error "subject: message" if `status` is a failure.
 void check(sotto_status status, const sotto_error& error, const std::string& subject);
 void check(sotto_status status, const std::string& subject);
 
@@ -20,7 +20,7 @@ struct LoadOptions {
   sotto_isa isa = SOTTO_ISA_AUTO;
   bool verify_checksums = true;
   Pages pages = Pages::kHuge;  // pages of the model's and the sessions' memory
-  bool copy_weights = false;   // copies weights to those pages; otherwise packed ones are used in the mapped file
+  bool copy_weights = false;   // copy weights to those pages instead of using packed ones in the mapped file
 };
 
 class LoadedModel {
@@ -66,7 +66,7 @@ class Session {
 
   void prefill(const std::vector<sotto_token>& tokens);
   // Generates one token. If the model ends its text, another token is appended instead. In both cases one token is
-  // evaluated, unless this is the first call after a prefill.
+  // evaluated, except in the first call after a prefill.
   void next();
   // Rewinds to `token_count` tokens. The next call evaluates the last of them again.
   void rewind(uint64_t token_count);
@@ -80,7 +80,7 @@ class Session {
 sotto_sampler_params greedy_sampler();
 sotto_sampler_params default_sampler();
 
-// Returns reproducible token ids without meaning, none of which ends the text.
+// Returns reproducible token ids, none of which ends the text.
 std::vector<sotto_token> arbitrary_tokens(const sotto_model_info& info, size_t count);
 
 }  // namespace sotto::bench

@@ -21,7 +21,7 @@ namespace {
 constexpr uint32_t kBytes = 256;
 constexpr size_t kLongestToken = 12;
 
-// Draws tokens to join: those made first more often, as in a trained vocabulary.
+// Draws tokens to merge. Earlier tokens are drawn more often, as in a trained vocabulary.
 class Parts {
  public:
   Parts() {
@@ -37,8 +37,9 @@ class Parts {
   std::vector<uint32_t> parts_;
 };
 
-// Makes a tokenizer of at least 257 tokens, so that loading and encoding cost what they cost with a trained one of that
-// size: the bytes, then joins of earlier tokens, mostly letters; the last token is special. Deterministic.
+// Returns a tokenizer of at least 257 tokens with which loading and encoding take as long as with a trained one of that
+// size. Its tokens are the bytes, then concatenations of earlier tokens, mostly of letters, and a special token. The
+// result depends only on the size.
 TokenizerData make_synthetic_tokenizer(uint32_t vocabulary_size) {
   TokenizerDescription description;
   auto& tokens = description.tokens;

@@ -14,7 +14,7 @@ namespace sotto::bench {
 
 inline constexpr std::string_view kSyntheticPrefix = "synthetic-";
 
-// The names in help and messages.
+// The names of the shapes, for help and messages.
 inline constexpr char kSyntheticNames[] = "gpt2-124M, gpt2-355M, gpt2-774M, gpt2-1558M, distilgpt2, tiny";
 
 // Suffix of a name for weights of 4 bits instead of 8.
@@ -23,8 +23,8 @@ inline constexpr std::string_view kInt4Suffix = "-int4";
 // Returns the shape of "synthetic-NAME", or nullopt for an unknown name.
 std::optional<ModelShape> synthetic_shape(std::string_view name);
 
-// Writes the model with weights packed for `isa` ("native", a name, or "none") and a
-// tokenizer as large as GPT-2's, with synthetic merges.
+// Writes a model with weights packed for `isa` ("native", a name, or "none"), and a synthetic tokenizer as large as
+// GPT-2's.
 void write_synthetic_model(const std::string& name, const ModelShape& shape, const std::string& isa,
                            const std::filesystem::path& path, const std::function<void(double)>& progress);
 

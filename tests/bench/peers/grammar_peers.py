@@ -11,10 +11,10 @@ stopped, and counted as failed there. A place's time is the least of all rounds:
 one thread and hold no compiled grammars from before. The times include the call from Python, which is printed by itself
 as `call`: Sotto's median is that call, and little else (sotto-bench --grammar measures without it).
 
-`same masks` counts the places where an engine allows the same tokens as Sotto. Schemas leave the engines room, mostly
-in white space, so that there only grammars tell who is right. The 42 of 160 places of the person schema where xgrammar
-differs are inside strings with a length or a pattern: there it allows raw control characters, which JSON forbids, and no
-escapes.
+`same masks` counts the places where an engine allows the same tokens as Sotto. Schemas leave the engines some freedom,
+mostly in white space, so that there only grammars tell who is right. The 42 of 160 places of the person schema where
+xgrammar differs are inside strings with a length or a pattern: there it allows raw control characters, which JSON
+forbids, and no escapes.
 """
 import argparse
 import ctypes
@@ -50,11 +50,11 @@ class Vocabulary:
         self.handle = llama.llama_model_get_vocab(self.model)
         self.count = llama.llama_vocab_n_tokens(self.handle)
         self.end = llama.llama_vocab_eos(self.handle)
-        room = ctypes.create_string_buffer(512)
+        buffer = ctypes.create_string_buffer(512)
         self.pieces = []
         for token in range(self.count):
-            size = llama.llama_token_to_piece(self.handle, token, room, 512, 0, True)
-            self.pieces.append(room.raw[:size])
+            size = llama.llama_token_to_piece(self.handle, token, buffer, 512, 0, True)
+            self.pieces.append(buffer.raw[:size])
         self.ids = {piece: token for token, piece in enumerate(self.pieces) if token != self.end}
         self.longest = max(map(len, self.pieces))
 

@@ -1,4 +1,4 @@
-// Other runtimes compared with Sotto: the same weights and the same work in the same rounds.
+// Compares other runtimes with Sotto: the same weights and the same work in the same rounds.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/types.h>
@@ -30,7 +30,7 @@ struct Pipe {
     if (pipe(ends) != 0) throw std::runtime_error(std::string("pipe: ") + std::strerror(errno));
     from = ends[0];
     to = ends[1];
-    // A pipe inherited by another peer would stay open.
+    // Closes the pipe in other peers, in which it would otherwise stay open.
     fcntl(from, F_SETFD, FD_CLOEXEC);
     fcntl(to, F_SETFD, FD_CLOEXEC);
   }
@@ -41,14 +41,14 @@ struct Pipe {
 // A process of another runtime that carries out measurements on request.
 class PeerProcess {
  public:
-  // `directory` is what tests/bench/peers/setup.sh has set up, and `kind` is a name of serve.py there. Throws
-  // std::runtime_error if the process cannot be started.
+  // Starts the peer `kind`, a name that serve.py knows, from the directory that tests/bench/peers/setup.sh has set up.
+  // Throws std::runtime_error if the process cannot be started.
   PeerProcess(const std::string& directory, const std::string& kind, uint32_t thread_count);
   ~PeerProcess();
   PeerProcess(const PeerProcess&) = delete;
   PeerProcess& operator=(const PeerProcess&) = delete;
 
-  // Throws std::runtime_error if the process ends without an answer.
+  // Returns the answer to a request. Throws std::runtime_error if the process ends without one.
   nlohmann::json ask(const nlohmann::json& request);
 
  private:
@@ -66,7 +66,7 @@ PeerProcess::PeerProcess(const std::string& directory, const std::string& kind, 
   if (access(python.c_str(), X_OK) != 0) {
     throw std::runtime_error(directory + ": no peers there; sh tests/bench/peers/setup.sh sets them up");
   }
-  std::signal(SIGPIPE, SIG_IGN);  // a peer that died gives no answer
+  std::signal(SIGPIPE, SIG_IGN);  // writing to a peer that has died must not end this process
   const Pipe requests, answers;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

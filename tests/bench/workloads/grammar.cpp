@@ -21,8 +21,8 @@ constexpr uint32_t kSearchSequences = 5;
 
 constexpr int kRepetitions = 3;
 
-// Nanoseconds per call. Repetitions make the same calls, and the minimum of each call counts, so that an interruption
-// is not taken for the slowest call.
+// Collects nanoseconds per call. Repetitions make the same calls, and the minimum of each call counts, so that an
+// interruption does not look like a slow call.
 class CallTimes {
  public:
   void begin_repetition() { next_ = 0; }
@@ -53,7 +53,7 @@ struct Times {
   }
 };
 
-// Returns the least value that is at least as large as the fraction `part` of all.
+// Returns the smallest value that is not exceeded by the fraction `part` of all values.
 double percentile(std::vector<double> values, double part) {
   if (values.empty()) return 0;
   const auto rank = static_cast<ptrdiff_t>(std::ceil(part * static_cast<double>(values.size())));
@@ -71,7 +71,7 @@ sotto_status timed(CallTimes* times, F&& call) {
   return status;
 }
 
-// The model's tokens, for the grammar engine and for splitting texts.
+// The tokens of the model, as a vocabulary and for splitting texts.
 class Tokens {
  public:
   explicit Tokens(const LoadedModel& model) : count_(model.info().vocabulary_size) {
@@ -94,7 +94,7 @@ class Tokens {
 
   uint32_t count() const { return count_; }
   const sotto_vocabulary* get() const { return vocabulary_; }
-  // Returns the longest allowed token with which `text` begins, and its size, or -1 if there is none.
+  // Returns the longest allowed token that is a prefix of `text`, and its size, or -1 if there is none.
   sotto_token longest(std::string_view text, const uint64_t* mask, size_t* size) const {
     for (*size = std::min(text.size(), longest_); *size > 0; --*size) {
       const auto found = ids_.find(text.substr(0, *size));
@@ -116,7 +116,7 @@ class Tokens {
 // The ways to request masks.
 enum class Masks { kInPlace, kCopied };
 
-// Memory for grammars and then matchers, one after the other, so that no figure includes the first use of a page.
+// Memory that all grammars and matchers use in turn, so that no figure includes the first use of a page.
 class Workplace {
  public:
   Workplace() : compiling_(kCompileSize, Pages::kSmall) {}
@@ -135,7 +135,7 @@ class Workplace {
   std::unique_ptr<Memory> matching_;
 };
 
-// Compiles one grammar and matches its texts, from scratch.
+// Compiles one grammar and matches its texts with a new matcher.
 class Run {
  public:
   Run(const Tokens& tokens, const GrammarSource& source, Masks masks, Workplace& workplace, Times* times)
@@ -165,7 +165,7 @@ class Run {
   size_t grammar_size() const { return grammar_size_; }
   size_t default_matcher_size() const { return default_size_; }
 
-  // Follows a text token by token, as far as it fits.
+  // Appends a text token by token, as far as it fits the grammar.
   void follow(std::string_view text) {
     check(sotto_matcher_reset(matcher_, 0), "reset");
     while (read_mask(first_times()) && !text.empty()) {
@@ -177,7 +177,7 @@ class Run {
     }
   }
 
-  // Follows random allowed tokens.
+  // Appends random allowed tokens.
   void wander(uint32_t seed) {
     std::mt19937 random(seed);
     check(sotto_matcher_reset(matcher_, 0), "reset");
@@ -187,7 +187,8 @@ class Run {
     }
   }
 
-  // Follows several sequences as a beam search does: masks of all sequences in turn, which also replace each other.
+  // Follows several sequences as a beam search does: computes the masks of all sequences in turn, and replaces
+  // sequences by copies of others.
   void search(uint32_t seed) {
     std::mt19937 random(seed);
     for (uint32_t i = 0; i < kSearchSequences; ++i) {

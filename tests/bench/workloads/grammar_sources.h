@@ -1,4 +1,4 @@
-// Grammars to measure with their texts: some made here, others from a directory.
+// Grammars to measure, with their texts: built-in ones, and those of a directory.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace sotto::bench {
 struct GrammarSource {
   sotto_grammar_language language;
   std::string text;
-  std::vector<std::string> samples;  // texts to follow as far as they fit
+  std::vector<std::string> samples;  // texts to match, as far as they fit the grammar
 };
 
 struct GrammarSet {
@@ -22,8 +22,8 @@ struct GrammarSet {
 
 std::vector<GrammarSet> made_grammars();
 
-// Returns a set of the directory's .gbnf files, and one of its .json files with "schema" and "tests" (a list of
-// {"valid", "data"}, as in JSONSchemaBench). Throws std::runtime_error if there are none.
+// Returns two sets: the .gbnf files of a directory, and its .json files with "schema" and "tests" (a list of {"valid",
+// "data"}, as in JSONSchemaBench). Throws std::runtime_error if there are none.
 std::vector<GrammarSet> read_grammars(const std::filesystem::path& directory);
 
 }  // namespace sotto::bench

@@ -56,7 +56,7 @@ void add_micro(const LoadedModel& model, uint32_t thread_count, Plan* plan) {
                                                 std::to_string(thread_count),
                                                 model.pages() == Pages::kHuge ? "huge" : "small"};
     const std::string name = isa_name(isa);
-    add_figures(run_child(arguments).at("cases"), name, plan);  // finds out which cases exist
+    add_figures(run_child(arguments).at("cases"), name, plan);  // lists the cases
     plan->probes.push_back({"kernels, " + name, [arguments, name](Recorder& recorder) {
                               record_cases(run_child(arguments).at("cases"), name, recorder);
                             }});

@@ -10,10 +10,11 @@ namespace sotto::bench {
 
 inline constexpr char kMicro[] = "micro";
 
-// A process multiplies with one instruction set, so each is measured in a child of its own, once per round.
+// Adds the measurement of each instruction set, once per round. Each runs in its own child, because a process can use
+// only one layout of packed weights.
 void add_micro(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 
-// Runs in the child. argv[1] is kMicro.
+// The main function of the child, whose argv[1] is kMicro.
 int micro_main(int argc, char** argv);
 
 }  // namespace sotto::bench

@@ -56,7 +56,7 @@ void run_row_cases(const Kernels& kernels, const MicroShape& shape, Cases& cases
   cases.time("embed", [&] { kernels.embed(q.data(), 0.01f, x.data(), width, y.data()); });
   std::fill(y.begin(), y.end(), 0.0f);
   cases.time("add", [&] { kernels.add(x.data(), width, y.data()); });
-  // The kernels work in place. Without a new copy for each call, values would halve until they are denormal.
+  // The kernels work in place, so each call gets a new copy. Otherwise values would shrink until they are denormal.
   cases.time("gelu_tanh", [&] {
     std::copy(x.begin(), x.end(), y.begin());
     kernels.activate(Activation::kGeluTanh, y.data(), inner);
@@ -89,7 +89,7 @@ void run_logits_cases(const Kernels& kernels, const MicroShape& shape, Cases& ca
   });
 }
 
-// One query of one head; its keys and values stay in the nearest cache that holds them.
+// Times the attention of one query in one head. Its keys and values stay in the cache.
 void run_attention_cases(const Kernels& kernels, const MicroShape& shape, Cases& cases) {
   const size_t head_size = shape.embedding_size / shape.head_count;
   const size_t stride = (head_size + kHeadAlignment - 1) / kHeadAlignment * kHeadAlignment;

@@ -20,7 +20,8 @@ struct MicroShape {
   Pages pages;
 };
 
-// Returns {"name", "ns"} of each case, with the nanoseconds per call, and "limit_ns" and "limit_name" of some.
+// Returns a list of {"name", "ns"}, where ns are nanoseconds per call. Some cases also have "limit_ns" and
+// "limit_name".
 nlohmann::json run_micro_cases(Isa isa, const MicroShape& shape);
 
 // Appends the cases of the linear layers.

@@ -1,5 +1,5 @@
-// Linear layers of a model's shapes: as many matrices of a shape as the model has, taken in
-// turn, so that batch 1 reads them from where the model would.
+// Times linear layers of a model's shapes. As many matrices of a shape as the model has are used in turn, so that batch
+// 1 reads them from the same level of the memory hierarchy as the model would.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -16,13 +16,13 @@
 namespace sotto::bench {
 namespace {
 
-constexpr double kLimitSeconds = 0.002;  // short, and the best of several
+constexpr double kLimitSeconds = 0.002;  // a short run; the best of several counts
 
 struct LinearShape {
   const char* name;
   uint32_t inputs;
   uint32_t outputs;
-  uint32_t count;  // in the model
+  uint32_t count;  // number of such layers in the model
   std::vector<size_t> batches;
 };
 
@@ -32,7 +32,7 @@ struct Limits {
   bool has_tiles;
 };
 
-// The copies of one matrix, packed or as rows.
+// Copies of one matrix, packed or as rows.
 class Matrices {
  public:
   Matrices(Isa isa, const LinearShape& shape, Pages pages)

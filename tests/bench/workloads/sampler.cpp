@@ -92,7 +92,7 @@ constexpr Mode kModes[] = {
     {"gumbel watermark", [](auto& p) { p.watermark = &kGumbel; }},
 };
 
-// A standalone sampler in memory of its own.
+// A standalone sampler with its memory.
 class Bench {
  public:
   explicit Bench(size_t vocabulary_size)
@@ -103,9 +103,9 @@ class Bench {
     check(sotto_sampler_memory_size(vocabulary_size, 0, &size, &error), error, "sampler");
     memory_.resize(size + SOTTO_MEMORY_ALIGNMENT);
     void* place = memory_.data();
-    size_t room = memory_.size();
-    std::align(SOTTO_MEMORY_ALIGNMENT, size, place, room);
-    check(sotto_sampler_init(nullptr, vocabulary_size, 0, place, room, &sampler_, &error), error, "sampler");
+    size_t space = memory_.size();
+    std::align(SOTTO_MEMORY_ALIGNMENT, size, place, space);
+    check(sotto_sampler_init(nullptr, vocabulary_size, 0, place, space, &sampler_, &error), error, "sampler");
   }
 
   double microseconds(const Mode& mode, size_t kind) {

@@ -1,4 +1,4 @@
-// The cost of several simultaneous sequences, as a multiple of the cost of one.
+// Measures the cost of several simultaneous sequences as a multiple of the cost of one.
 #include <algorithm>
 #include <memory>
 
@@ -43,7 +43,7 @@ void add_searches(const LoadedModel& model, uint32_t thread_count, Plan* plan) {
     session->prefill(arbitrary_tokens(model.info(), prompt));
     const std::string series = std::string("search/") + search.name;
     const auto params = search_params(search.mode, search.count);
-    // Interleaved, so that both run under the same conditions.
+    // Both are measured alternately, so that they run under the same conditions.
     plan->probes.push_back(
         {std::string("search, ") + search.name, [session, series, params, prompt](Recorder& recorder) {
            const double one = seconds_per_call(kMinSearchNs, [&] {

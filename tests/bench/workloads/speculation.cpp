@@ -1,4 +1,4 @@
-// Speculative decoding: sessions with and without drafts, interleaved over the same text.
+// Measures speculative decoding: sessions with and without drafts, interleaved, over the same text.
 #include <algorithm>
 #include <memory>
 #include <string_view>
@@ -13,7 +13,7 @@ constexpr uint64_t kMinPlainNs = 100'000'000;
 constexpr uint32_t kDraftTokens = 7;
 constexpr uint32_t kMaxTokens = 96;
 
-// A text that summarizes and quotes another: the answer to a prompt that ends in the passages.
+// A text for prompt lookup: the prompt contains passages, and the answer summarizes and quotes them.
 constexpr std::string_view kPassages =
     "\"Sir,\" said the old captain, \"the ship must leave the harbour before the tide turns, and "
     "no man who is not on board by six o'clock shall sail with us.\" The young man answered that "
@@ -38,11 +38,11 @@ std::vector<sotto_token> tokens_of(const LoadedModel& model, std::string_view te
   return tokens;
 }
 
-// The text to generate and the kind of drafts.
+// A text to generate, and the kind of drafts for it.
 struct Text {
   std::string name;
   std::vector<sotto_token> prompt;
-  std::vector<sotto_token> answer;  // tokens that the sampler is forced to take; empty for the model's own
+  std::vector<sotto_token> answer;  // tokens that the sampler is forced to select; empty for a text of the model
   uint32_t token_count = 0;
   float temperature = 0;
 };

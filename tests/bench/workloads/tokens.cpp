@@ -1,4 +1,4 @@
-// The sampler and the tokenizer.
+// Measures the sampler and the tokenizer.
 #include <algorithm>
 #include <memory>
 
@@ -15,7 +15,7 @@ bool is_plain(const char* bytes, size_t size) {
   return size > 0 && std::all_of(bytes, bytes + size, [](char c) { return (c >= 'a' && c <= 'z') || c == ' '; });
 }
 
-// Words of the vocabulary's own tokens, the first ones more often.
+// Returns a text of the vocabulary's tokens, in which the first tokens occur more often.
 std::string make_text(const LoadedModel& model) {
   const double count = model.info().vocabulary_size;
   std::string text;
@@ -52,7 +52,7 @@ void add_samplers(const LoadedModel& model, Plan* plan) {
     plan->probes.push_back({std::string("sampler, ") + chain, [session, series, params = params](Recorder& recorder) {
                               session->set_sampler(params);
                               const uint64_t count = session->info().token_count;
-                              // Rewinding over a token that has not been evaluated costs nothing.
+                              // The rewind costs nothing, because the token has not been evaluated.
                               const auto draw = [&] {
                                 const sotto_piece* piece = nullptr;
                                 check(sotto_session_next(session->get(), &piece), "next");

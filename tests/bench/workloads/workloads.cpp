@@ -16,7 +16,7 @@ constexpr double kLimitSeconds = kMinWorkloadNs / 1e9;
 
 std::string threads_suffix(size_t thread_count) { return "/" + std::to_string(thread_count) + "t"; }
 
-// Returns the smallest context for `tokens`.
+// Returns the smallest context that holds `tokens`.
 uint32_t context_for(const LoadedModel& model, uint32_t tokens) {
   const uint32_t most = model.info().max_context_tokens;
   return std::min(most, std::max(tokens, uint32_t{16}));
@@ -71,7 +71,7 @@ void add_decode(const LoadedModel& model, uint32_t context, uint32_t thread_coun
                             recorder.record(series, kDecodeTokens / seconds);
                           }});
 
-  // Each token reads everything once: the weights, and the keys and values so far.
+  // Each token reads the weights once, and the keys and values of all tokens before it.
   const double slot_bytes = static_cast<double>(session->info().kv_bytes) / capacity;
   const double bytes =
       static_cast<double>(model.info().weight_bytes) + slot_bytes * (begin + (kDecodeTokens - 1) / 2.0);

@@ -11,7 +11,7 @@
 
 namespace sotto::bench {
 
-// The work of peers, equal to Sotto's.
+// The work that peers do for comparison, equal to Sotto's.
 struct WorkloadOptions {
   std::vector<uint32_t> contexts;
   std::vector<uint32_t> prompt_lengths;
@@ -29,7 +29,7 @@ double prompt_macs(const sotto_model_info& info, uint32_t token_count);
 
 // Returns the names of the series that hold the limits for a number of threads.
 std::string read_series(size_t thread_count);  // bytes per second
-// Multiply-adds per second, of tiles if the model's instruction set has them.
+// A limit in multiply-adds per second: of tiles if the model's instruction set has them.
 struct MacLimit {
   std::string name;
   std::string series;
@@ -47,7 +47,7 @@ void add_searches(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 void add_samplers(const LoadedModel& model, Plan* plan);
 void add_sampler_modes(const LoadedModel& model, Plan* plan);
 void add_tokenizer(const LoadedModel& model, Plan* plan);
-// `directory` has more grammars. It may be empty.
+// `directory` contains more grammars; it may be empty.
 void add_grammars(const LoadedModel& model, const std::string& directory, Plan* plan);
 
 // Measures decode, prefill and fresh processes of the peers in `directory`, compared with Sotto's figures, which `plan`
@@ -57,7 +57,7 @@ void add_peers(const std::string& directory, const WorkloadOptions& options, Pla
 // Measures the speed relative to `other`, which processes the same tokens and has the same number of positions.
 void add_against(const LoadedModel& model, const LoadedModel& other, const WorkloadOptions& options, Plan* plan);
 
-// Sessions of this plan also draft by `draft_model`, unless it is null, and outlive the plan.
+// Also measures drafts of `draft_model`, which must outlive the plan, unless it is null.
 void add_speculation(const LoadedModel& model, const LoadedModel* draft_model, uint32_t thread_count, Plan* plan);
 
 }  // namespace sotto::bench

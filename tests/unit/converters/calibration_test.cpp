@@ -1,4 +1,4 @@
-// Folding of outliers and compensated rounding, on inputs whose channels are correlated and differ in range.
+// Tests outlier migration and error feedback on inputs whose channels are correlated and differ in range.
 #include "converters/quantize/calibration.h"
 
 #include <gtest/gtest.h>
@@ -124,7 +124,7 @@ TEST(MigrationTest, FoldingKeepsTheOutputs) {
   EXPECT_LT(squared_distance(folded, expected), 1e-6 * kRows * kOutputs);
 }
 
-// A channel whose values are multiplied and whose weights are divided by 64, which is exact, gets a scale that is 64
+// If the values of a channel are multiplied by 64 and its weights divided by 64, which is exact, its scale becomes 64
 // times as large, and the model is the same after folding.
 TEST(MigrationTest, OutliersVanishExactly) {
   const std::vector<float> x = draw_inputs();

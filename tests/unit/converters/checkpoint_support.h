@@ -1,4 +1,4 @@
-// Builds small valid and invalid checkpoints in a directory of their own.
+// Writes small valid and invalid checkpoints to a temporary directory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ RawTensor make_tensor(const std::string& type, std::vector<uint64_t> shape, cons
 
 // `edit_header` may damage the header before it is written.
 std::string safetensors_bytes(const RawTensors& tensors, const std::function<void(nlohmann::json&)>& edit_header = {});
-// Returns a file with any header text and data.
+// Returns a safetensors file with the given header text and data.
 std::string safetensors_bytes(const std::string& header, const std::string& data);
 
 struct TinyCheckpoint {
@@ -56,12 +56,12 @@ struct TinyCheckpoint {
   void save(const std::filesystem::path& directory) const;
 };
 
-// Makes 2 layers, 2 heads, width 8, feed-forward width 16 or another, 6 positions and 11 tokens. All values are
-// multiples of 1/64, which every type represents exactly.
+// Returns a checkpoint with 2 layers, 2 heads, width 8, the given feed-forward width, 6 positions and 11 tokens. All
+// values are multiples of 1/64, which every type represents exactly.
 TinyCheckpoint make_tiny_checkpoint(const std::string& type = "F32", const std::string& prefix = "transformer.",
                                     uint64_t feed_forward_size = 16);
 
-// Returns the tensor of a matrix with its rows and columns exchanged.
+// Returns the transpose of a matrix.
 RawTensor transpose(const RawTensor& matrix);
 
 // Appends the bytes of a number.

@@ -36,8 +36,7 @@ double squared_error(const QuantizedInt4& result, const std::vector<float>& weig
   return sum;
 }
 
-// Returns the error of plain rounding: the largest weight of a block becomes -8, scales are exact, and there is no
-// search.
+// Returns the error of rounding without a search: the largest weight of a block becomes -8, and scales are exact.
 double plain_error(const std::vector<float>& weights) {
   double sum = 0;
   for (size_t first = 0; first < weights.size(); first += kInt4Block) {

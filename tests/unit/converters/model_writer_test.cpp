@@ -28,7 +28,7 @@ constexpr ModelShape kShape = {.vocabulary_size = 37,
                                .feed_forward_size = 20,
                                .layer_count = 2};
 
-// Reads a .sotto file in a simple way and checks every claim of its header and ranges.
+// An independent, simple reader of .sotto files that checks every statement of the header and every range.
 class WrittenModel {
  public:
   explicit WrittenModel(const std::filesystem::path& path) : bytes_(read_bytes(path)) {
@@ -92,7 +92,7 @@ class WrittenModel {
     }
   }
 
-  // Checks that the file holds all of a checkpoint, and nothing between.
+  // Checks that the file contains every tensor of a checkpoint and nothing else.
   void expect_holds(const Checkpoint& checkpoint) {
     const CheckpointInfo& info = checkpoint.info();
     EXPECT_EQ(model_->name()->str(), info.name);

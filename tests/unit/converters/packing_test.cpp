@@ -68,8 +68,8 @@ TEST(PackingTest, WritesTheLayoutOfTheKernels) {
   EXPECT_EQ(report.packed_size, total);
 }
 
-// Data that is used with them lies between the start of a page and the packed weights. Other data lies before that
-// page.
+// Data that is used together with packed weights is between the start of a page and the packed weights. Other data is
+// before that page.
 TEST(PackingTest, StartsOnAPageIfItFillsMany) {
   if (!linear_needs_packing(find_kernels(Isa::kAuto)->isa)) {
     GTEST_SKIP() << "this CPU multiplies from plain weights";

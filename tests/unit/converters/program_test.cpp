@@ -1,4 +1,4 @@
-// Tests the program sotto-convert from outside: exit codes, messages, and summaries.
+// Runs the program sotto-convert and checks its exit codes, messages, and summaries.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -191,7 +191,7 @@ TEST_F(PytorchTest, ZerosAndScalarsHaveShapes) {
   EXPECT_EQ(empty.tensors().at("w").element_count, 0u);
 }
 
-// The same weights give the same model file, apart from its name and source, in whatever format they come.
+// The same weights give the same model file from every format, except for its name and source.
 class PytorchCheckpointTest : public testing::Test {
  protected:
   PytorchCheckpointTest() { tiny_.config["eos_token_id"] = nullptr; }
@@ -216,7 +216,7 @@ class PytorchCheckpointTest : public testing::Test {
   }
 
   TemporaryDirectory directory_;
-  TinyCheckpoint tiny_ = make_tiny_checkpoint("F32", "transformer.", 32);  // nanoGPT knows no other width than 4 * 8
+  TinyCheckpoint tiny_ = make_tiny_checkpoint("F32", "transformer.", 32);  // nanoGPT requires the width 4 * 8
 };
 
 TEST_F(PytorchCheckpointTest, TransformersFilesEqualSafetensors) {

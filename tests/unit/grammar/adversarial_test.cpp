@@ -1,4 +1,4 @@
-// Grammars that are known to break other engines, each with its expected results.
+// Tests grammars that are known to break other engines.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -280,7 +280,7 @@ TEST(Adversarial, LimitsLeaveTheStateUnchanged) {
 
 constexpr char kPalindrome[] = "root ::= \"a\" root \"a\" | \"b\" root \"b\" | \"\"";
 
-// Each letter may be the middle, and every previous state can be rolled back to.
+// Each letter may be the middle of the text, and a rollback may return to every previous state.
 TEST(Adversarial, AmbiguousTextsFitTheDefaultLimits) {
   const TestGrammar grammar(kPalindrome);
   const TestVocabulary vocabulary = small_vocabulary();
@@ -292,7 +292,7 @@ TEST(Adversarial, AmbiguousTextsFitTheDefaultLimits) {
   EXPECT_EQ(matcher->rewind(48), Status::kOk);
 }
 
-// Each sequence is in contexts that no other one has, as in a search for many texts.
+// No two sequences have contexts in common, as in a search for many texts.
 TEST(Adversarial, SequencesFitTheDefaultLimits) {
   const TestGrammar grammar(kPalindrome);
   const TestVocabulary vocabulary = small_vocabulary();

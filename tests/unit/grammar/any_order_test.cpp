@@ -1,4 +1,5 @@
-// Objects whose members come in any order: exactly the objects that the schema allows, exact masks, no dead ends.
+// Tests objects whose members come in any order: the grammar allows exactly the objects of the schema, masks are exact,
+// and there are no dead ends.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ std::string object_of(const std::vector<std::string>& pairs) {
   return text + "}";
 }
 
-// Tries every sequence of up to four pairs against the definition of the keywords.
+// Compares every sequence of up to four members with the definition of the keywords.
 TEST(AnyOrder, AcceptsExactlyTheValidObjects) {
   const std::string names[] = {"a", "b", "ab"};
   const std::string pairs[] = {R"("a":1)", R"("b":1)", R"("ab":1)", R"("x":1)", R"("a":null)", R"("x":null)"};
@@ -96,7 +97,8 @@ TEST(AnyOrder, MembersWithoutTextsLeadNowhere) {
   EXPECT_TRUE(BuiltGrammar::schema(std::string(kEndless) + R"(,"required":["b"]})", any_order()).empty());
 }
 
-// Masks must not depend on how they are found, and a token's bit must agree with accepting the token. Every walk ends.
+// Masks must not depend on how they are computed, and must contain exactly the tokens that are accepted. Every walk
+// must reach an end.
 TEST(AnyOrder, MasksAreExact) {
   constexpr char kSchema[] = R"({"type":"object","required":["id","b"],"additionalProperties":{"type":"null"},
       "propertyNames":{"enum":["id","b","name","z"]},"properties":{"id":{"enum":[1,22]},"name":{"type":"string","maxLength":3},

@@ -1,4 +1,5 @@
-// Texts that are complete within a number of tokens: masks against a search over all texts, and no dead ends.
+// Tests texts that are complete within a number of tokens (finish_within): compares masks with a search over all texts,
+// and checks that there are no dead ends.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -69,7 +70,7 @@ std::vector<Case> cases() {
   };
 }
 
-// In these vocabularies the tokens of a rule's shortest text in bytes are also the fewest, so that masks are exact.
+// In these vocabularies, the text of a rule with the fewest bytes also has the fewest tokens, so masks are exact.
 TEST(Completions, MasksAreThoseOfASearchOverAllTexts) {
   const TestVocabulary letters({std::nullopt, "a", "b", "c", "(", ")"}, 0);
   for (const Case& c : cases()) {
@@ -107,7 +108,8 @@ TEST(Completions, MasksAreThoseOfASearchOverAllTexts) {
   }
 }
 
-// Follows masks with random tokens, also long ones, and compares each bit with accepting the token.
+// Appends random allowed tokens, also long ones, and compares each bit of the masks with the result of accepting the
+// token.
 void expect_complete_texts(const CompiledGrammar& grammar, const TestVocabulary& vocabulary, uint32_t tokens,
                            uint32_t seed, const std::string& name) {
   const size_t size = Matcher::memory_size(grammar, &vocabulary.view(), within(tokens));

@@ -1,4 +1,4 @@
-// Grammars, vocabularies and matchers in memory of their own.
+// Grammars, vocabularies and matchers that own their memory.
 #pragma once
 
 #include <cstdlib>
@@ -22,7 +22,7 @@ Memory aligned_memory(size_t size);
 
 inline std::span<const char> as_span(std::string_view text) { return {text.data(), text.size()}; }
 
-// Returns the next of a sequence of 31-bit numbers.
+// Returns the next number of a 31-bit random number generator.
 uint64_t next_random(uint64_t* state);
 
 // Returns a path in the shared test data, if it exists.
@@ -78,7 +78,7 @@ class TestGrammar {
   Status status_ = Status::kOk;
   std::string message_;
   std::vector<std::string> warnings_;
-  Memory memory_;  // other memory than that in which it was compiled
+  Memory memory_;  // a copy, not the memory in which it was compiled
   const CompiledGrammar* view_ = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// Tests grammar images: a loaded grammar equals the compiled one, and a changed image is rejected or does no harm.
+// Tests grammar images: a loaded grammar equals the compiled one, and a damaged image is rejected or harmless.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -88,7 +88,7 @@ std::vector<Image> images(const TestVocabulary& vocabulary) {
   return made;
 }
 
-// Uses any grammar: every call must return, with one of the documented statuses.
+// Uses a grammar of a damaged image: every call must return one of the documented statuses.
 void use(const CompiledGrammar& grammar, const Vocabulary& vocabulary) {
   MatcherParams limits;
   limits.node_count = limits.state_set_count = 64;

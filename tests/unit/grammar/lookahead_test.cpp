@@ -185,7 +185,7 @@ TEST(Lookahead, MasksEqualThoseOfTestingEveryToken) {
   EXPECT_GT(compared, 100u);
 }
 
-// The states to which the characters that have a class lead; empty if one leads nowhere.
+// Returns the states to which the characters of each class lead, or nothing if a class leads nowhere.
 std::set<uint32_t> targets_of_characters(const CompiledGrammar& grammar, uint32_t start) {
   std::set<uint32_t> targets;
   for (uint32_t c = 0; c <= kMaxCodePoint; ++c) {
@@ -215,7 +215,7 @@ std::string scattered_ranges() {
   return ranges;
 }
 
-// Few of the paths through the bytes of characters differ. A walk takes only those, and still reaches all states to
+// A walk follows only the few paths through the bytes of characters that differ. It must still reach all states to
 // which characters lead.
 TEST(Utf8Transitions, WalksEnterEachPlaceOnce) {
   const std::string ranges = scattered_ranges();

@@ -1,5 +1,5 @@
-// Metamorphic tests with GPT-2's vocabulary: the mask of a state set must not depend on prefilters, on truncation or on
-// the size of the store, and a token's bit must agree with accepting the token.
+// Metamorphic tests with GPT-2's vocabulary: a mask must not depend on prefilters, on truncation or on the size of the
+// store, and must contain exactly the tokens that are accepted.
 #include <gtest/gtest.h>
 
 #include <set>

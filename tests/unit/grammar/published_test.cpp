@@ -28,7 +28,7 @@ void check_cases(const nlohmann::json& entry, std::string_view root) {
   }
 }
 
-TEST(Published, LlamaCppCases) {
+TEST(Published, VerdictsEqualThoseOfLlamaCpp) {
   SKIP_WITHOUT(grammars);
   const auto json = nlohmann::json::parse(read_file(*grammars / "cases_llamacpp.json"));
   size_t checked = 0;
@@ -46,7 +46,7 @@ TEST(Published, LlamaCppCases) {
   EXPECT_GE(checked, 15u);
 }
 
-TEST(Published, XgrammarCases) {
+TEST(Published, VerdictsEqualThoseOfXgrammar) {
   SKIP_WITHOUT(grammars);
   const auto json = nlohmann::json::parse(read_file(*grammars / "cases_xgrammar.json"));
   size_t checked = 0;
@@ -104,7 +104,7 @@ TEST(Published, GrammarsFromTheWild) {
   EXPECT_GE(compiled, 20u);
 }
 
-// Follows the grammar by tokens drawn uniformly from its masks. Returns how many fitted the limits.
+// Appends tokens drawn uniformly from the masks. Returns the number of tokens before a limit was reached.
 int walk(const TestGrammar& grammar, const TestVocabulary& vocabulary, uint64_t seed, int tokens) {
   TestMatcher matcher(grammar, &vocabulary);
   for (int step = 0; step < tokens; ++step) {
@@ -180,7 +180,8 @@ TEST(Published, JsonTestSuiteIsExact) {
   EXPECT_GE(seen['n'], 90u);
 }
 
-// No walk through a grammar leads to a dead end. It is random first, and later prefers tokens that close what is open.
+// No walk through a grammar leads to a dead end. A walk is random at first, and later prefers tokens that close open
+// brackets and strings.
 void walk_to_the_end(TestMatcher& matcher, uint64_t* random, const char* name) {
   const std::string closing = "\"\"}])=\n:0a ";
   matcher->reset(0);

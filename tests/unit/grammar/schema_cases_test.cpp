@@ -56,9 +56,9 @@ void run_cases(const std::string& file, size_t expected) {
   EXPECT_EQ(count, expected);
 }
 
-TEST(SchemaCases, LlamaCpp) { run_cases("grammars/cases_llamacpp.json", 21); }
+TEST(SchemaCases, VerdictsEqualThoseOfLlamaCpp) { run_cases("grammars/cases_llamacpp.json", 21); }
 
-TEST(SchemaCases, Xgrammar) { run_cases("grammars/cases_xgrammar.json", 447); }
+TEST(SchemaCases, VerdictsEqualThoseOfXgrammar) { run_cases("grammars/cases_xgrammar.json", 447); }
 
 }  // namespace
 }  // namespace sotto::test

@@ -142,7 +142,7 @@ TEST(SchemaCoverage, TooManyPropertiesAreRejected) {
   EXPECT_NE(grammar.message().find("too many properties"), std::string::npos) << grammar.message();
 }
 
-// Members come in the order in which a reader of the schema meets their names in "properties".
+// Members come in the order in which "properties" first mentions their names.
 TEST(OrderOfMembers, IsThatOfFirstAppearance) {
   const std::vector<std::pair<const char*, const char*>> cases = {
       {R"({"allOf":[{"properties":{"b":true,"a":true}},{"properties":{"c":true,"b":{"type":"integer"}}}]})",

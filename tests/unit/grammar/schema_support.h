@@ -1,4 +1,4 @@
-// Grammars from JSON Schema and regular expressions, and the texts that they accept.
+// Helpers for tests of the front ends: compile a JSON Schema or a regular expression, and match texts.
 #pragma once
 
 #include <functional>
@@ -47,7 +47,7 @@ class BuiltGrammar {
   void start();
   bool feed(std::string_view text);
   void back(size_t count);
-  // Each of these tries every order of members until the rest fits as well.
+  // These try every order of members until the rest of the value also matches.
   using Rest = std::function<bool()>;
   bool feed_value(const Json& value, const Rest& rest);
   bool feed_elements(const Json& array, size_t begin, const Rest& rest);

@@ -249,7 +249,7 @@ TEST(Greedy, TiesGoToTheLowestId) {
   }
 }
 
-// Of equal logits at the border of a truncation, the lower ids stay.
+// At the border of a truncation, tokens with equal logits are kept by ascending id.
 TEST(Truncation, TiesAtTheBorderKeepTheLowestIds) {
   const std::vector<float> logits = {1, 2, 1, 2, 1, 1};
   TestSampler sampler(6);

@@ -1,5 +1,5 @@
-// A second implementation of the chain: long double, full sorts, no shared code. If a token is so close to a border
-// that rounding decides, the oracle accepts either result.
+// A second implementation of the chain: long double, full sorts, no shared code. The oracle accepts either result for a
+// token so close to a border that rounding decides.
 #pragma once
 
 #include <cstddef>

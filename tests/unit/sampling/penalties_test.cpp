@@ -42,7 +42,7 @@ void cut(Text& text, std::mt19937_64& random) {
   text.input = input_of(split_history(text.tokens, first, second), text.generated);
 }
 
-// Returns the oldest place that a window contains.
+// Returns the index of the oldest token in a window.
 size_t reach(const Text& text, size_t window, bool with_prompt) {
   const size_t most = with_prompt ? text.tokens.size() : text.generated;
   return text.tokens.size() - std::min(window, most);

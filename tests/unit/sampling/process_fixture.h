@@ -1,4 +1,4 @@
-// A sampler that runs only the stages that a test names, and its result.
+// A fixture with a sampler that runs only the stages that a test names.
 #pragma once
 
 #include <cstdint>

@@ -173,8 +173,8 @@ void check_file(const std::string& name, size_t families) {
   }
 }
 
-TEST(ProcessGolden, Transformers) { check_file("process_transformers.json", 9); }
-TEST(ProcessGolden, LlamaCpp) { check_file("process_llama.json", 2); }
+TEST(ProcessGolden, LogitsEqualThoseOfTransformers) { check_file("process_transformers.json", 9); }
+TEST(ProcessGolden, LogitsEqualThoseOfLlamaCpp) { check_file("process_llama.json", 2); }
 
 }  // namespace
 }  // namespace sotto

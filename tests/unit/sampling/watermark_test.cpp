@@ -1,5 +1,5 @@
-// Tests properties of watermarks: they are found in marked text and nowhere else, tournaments and the Gumbel-max trick
-// keep the distribution, and the mask is respected.
+// Tests watermarks: they are detected in marked text and in no other text, tournaments and the Gumbel-max trick
+// preserve the distribution, and the mask is respected.
 #include <gtest/gtest.h>
 
 #include <cmath>

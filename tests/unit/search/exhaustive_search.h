@@ -1,4 +1,4 @@
-// Enumerates every text that a tiny model can generate, which beam search must find if it loses nothing.
+// Enumerates every text that a tiny model can generate. A beam search that is wide enough must find the best of them.
 #pragma once
 
 #include "tests/unit/search/search_fixture.h"

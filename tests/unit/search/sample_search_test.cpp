@@ -299,15 +299,15 @@ TEST(ContrastiveSearch, WeighsProbabilityAgainstSimilarity) {
 }
 
 TEST(ContrastiveSearch, EndsWithTheModelsPositions) {
-  for (const uint32_t room : {0u, 3u}) {
-    FunctionModel model(scrambled(8, 1), room);
+  for (const uint32_t capacity : {0u, 3u}) {
+    FunctionModel model(scrambled(8, 1), capacity);
     model.set_similarity([](const Tokens&) { return 0.0f; });
     SearchFixture bench(8, {4, 9});
     SearchParams params;
     params.mode = SearchMode::kContrastive;
     const auto found = bench.run(model.view(), params);
     ASSERT_EQ(found.size(), 1u);
-    EXPECT_EQ(found[0].token_count, room);
+    EXPECT_EQ(found[0].token_count, capacity);
     EXPECT_EQ(found[0].stop, Status::kStopContextFull);
   }
 }

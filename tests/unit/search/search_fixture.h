@@ -24,7 +24,8 @@ class FunctionModel {
   using Logits = std::function<std::vector<float>(const Tokens&)>;
   using Similarity = std::function<float(const Tokens&)>;
 
-  explicit FunctionModel(Logits logits, uint32_t room = UINT32_MAX - 1) : logits_(std::move(logits)), room_(room) {}
+  explicit FunctionModel(Logits logits, uint32_t capacity = UINT32_MAX - 1)
+      : logits_(std::move(logits)), capacity_(capacity) {}
 
   void set_similarity(Similarity similarity) { similarity_ = std::move(similarity); }
   // Sets `cancelled` before call number `call` of grow(), counted from 0.
@@ -41,7 +42,7 @@ class FunctionModel {
   Status begin(const std::atomic<uint32_t>&, uint32_t* capacity) {
     live_.clear();
     rows_ = {logits_({})};
-    *capacity = room_;
+    *capacity = capacity_;
     return Status::kOk;
   }
   Status grow(std::span<const BeamStep> steps, const std::atomic<uint32_t>&) {
@@ -53,7 +54,7 @@ class FunctionModel {
     for (const BeamStep& step : steps) {
       next.push_back(step.from == BeamStep::kStream ? Tokens() : live_.at(step.from));
       next.back().push_back(step.token);
-      if (next.back().size() > room_) throw std::runtime_error("beyond the last position");
+      if (next.back().size() > capacity_) throw std::runtime_error("beyond the last position");
     }
     live_ = next;
     rows_.clear();
@@ -67,7 +68,7 @@ class FunctionModel {
  private:
   Logits logits_;
   Similarity similarity_;
-  uint32_t room_;
+  uint32_t capacity_;
   std::vector<Tokens> live_;
   std::vector<std::vector<float>> rows_;
   uint32_t grow_count_ = 0;

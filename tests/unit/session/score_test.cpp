@@ -34,7 +34,7 @@ TEST(Score, EqualsTokensScoredOneByOne) {
         ASSERT_EQ(scored->score(tokens, values.data(), &score), Status::kOk);
         double sum = 0;
         for (size_t i = 0; i < tokens.size(); ++i) {
-          // The log probability that a session reports when it is forced to take the token.
+          // The log probability that a session reports when the token is forced.
           stepped.sample(0, [&](SamplerParams& params) {
             params.log_probabilities = true;
             params.forced_prefix = {&tokens[i], 1};

@@ -17,8 +17,8 @@
 
 namespace sotto {
 
-// The tokens are texts over a, b, c and a few characters of more than one byte, whole and cut, and an end-of-text
-// token, which has no bytes.
+// The tokens are strings of a, b, c and a few multi-byte characters, complete or cut, and an end-of-text token without
+// bytes.
 inline constexpr int32_t kEndToken = 0;
 const std::vector<std::string>& vocabulary();
 int32_t token_of(std::string_view bytes);

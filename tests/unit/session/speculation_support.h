@@ -1,4 +1,4 @@
-// Code that the tests of speculative decoding share: runs recorded bit for bit, and all sources of drafts.
+// Helpers of the tests of speculative decoding: runs whose results are recorded bit for bit, and all sources of drafts.
 #pragma once
 
 #include <bit>
@@ -41,7 +41,7 @@ const std::vector<NamedDrafts>& every_source();
 
 inline constexpr uint32_t kDraftTokens = 5;
 
-// Drafts that are in turn right, wrong, outside the vocabulary, and too many.
+// A draft callback whose drafts are, in turn, right, wrong, outside the vocabulary, and too long.
 struct UnrulyDrafts {
   std::vector<int32_t> truth;  // the text, if it is known
   uint32_t calls = 0;

@@ -1,4 +1,4 @@
-// Compares the emitted text with its definition: whole strings, searched for naively.
+// Compares the emitted text with its definition, computed by a naive search for whole strings.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::string whole_characters(const std::string& bytes) {
   return text;
 }
 
-// The string that is complete first in `text`: its end, and the offset at which it begins, or npos if there is none.
+// Returns the string that is complete first in `text`: its end and its beginning, or npos if there is none.
 struct Found {
   size_t start = std::string::npos;
   size_t end = std::string::npos;

@@ -1,4 +1,4 @@
-// Compares both ways of encoding a word with BPE by its definition.
+// Compares both implementations of BPE with its definition.
 #include "runtime/text/bpe.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ std::string random_word(Random* random, std::string_view alphabet, size_t size) 
   return word.substr(0, size);
 }
 
-// Makes merges of existing tokens, so that some pairs give the same text in several ways.
+// Creates merges of existing tokens, in which several pairs give the same text.
 TokenizerDescription random_description(Random* random, std::string_view alphabet, size_t merge_count, size_t longest,
                                         bool shuffle) {
   std::vector<std::string> names;

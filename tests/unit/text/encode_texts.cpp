@@ -2,8 +2,8 @@
 //
 //   encode_texts DIRECTORY VOCABULARY_SIZE
 //
-// Each record of standard input is a number of 32 bits and that many bytes of text. Its answer is a number and that
-// many token ids, and then a number and the bytes of these tokens. A text that cannot be encoded has 0xFFFFFFFF ids.
+// A record of standard input is a 32-bit size and that many bytes of text. The answer is a count and that many token
+// ids, then a size and the bytes of these tokens. For a text that cannot be encoded, the count is 0xFFFFFFFF.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

@@ -1,4 +1,4 @@
-// Code that the tokenizer's tests share: data, random numbers, an oracle, and short calls.
+// Helpers of the tests of tokenizers: data, random numbers, an oracle, and wrappers of calls.
 #pragma once
 
 #include <cstdint>
