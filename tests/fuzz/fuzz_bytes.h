@@ -3,13 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <limits>
 
+// Ends the program with the failed condition.
 #define REQUIRE(condition) \
-  if (!(condition)) std::abort()
+  if (!(condition)) std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition), std::abort()
 
 namespace sotto {
 

@@ -4,18 +4,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
+#include "tests/fuzz/fuzz_bytes.h"
 #include "tests/memory/support.h"
 
 namespace {
 
 constexpr sotto::ModelShape kShape = {64, 40, 16, 2, 24, 1};
-
-#define REQUIRE(condition) \
-  if (!(condition)) std::abort()
 
 sotto_model* shared_model() {
   static sotto::LoadedModel model(sotto::make_model_file(kShape, false));
