@@ -1,5 +1,6 @@
 // The function of sotto_search.h.
 #include "capi/generated/params.h"
+#include "runtime/base/features.h"
 
 using sotto::SearchSequence;
 using sotto::Status;

@@ -28,7 +28,7 @@ sotto_status read_session_params(const sotto_session_params* given, SessionParam
 // Calls a function of the session and records its failure for sotto_session_get_error().
 template <typename Function>
 sotto_status call(sotto_session* session, Function function) {
-  return wrap(unwrap(session)->record_error(function));
+  return wrap(unwrap(session)->run_and_record_error(function));
 }
 
 // Returns a row of logits or hidden states. `find` is the member of Session that computes it.

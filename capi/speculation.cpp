@@ -1,5 +1,6 @@
 // The functions of sotto_speculation.h.
 #include "capi/generated/params.h"
+#include "runtime/base/features.h"
 
 using sotto::SpeculationParams;
 using sotto::capi::ErrorOut;

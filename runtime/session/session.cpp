@@ -5,9 +5,12 @@
 #include <limits>
 #include <new>
 
+#include "runtime/base/callback_scope.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/features.h"
 #include "runtime/base/range_check.h"
 #include "runtime/session/scoring.h"
+#include "runtime/session/search_text.h"
 
 namespace sotto {
 namespace {
@@ -68,66 +71,7 @@ void layout(Arena& arena, const Model& model, const SessionParams& params, Token
   drafting.layout(arena, params.context_tokens, params.draft_tokens);
 }
 
-// Sets a flag for the lifetime of the object.
-class CallbackScope {
- public:
-  explicit CallbackScope(bool* flag) : flag_(flag) { *flag_ = true; }
-  ~CallbackScope() { *flag_ = false; }
-  CallbackScope(const CallbackScope&) = delete;
-  CallbackScope& operator=(const CallbackScope&) = delete;
-
- private:
-  bool* flag_;
-};
-
-// Rejects a guide or a draft session, `name` in messages, that cannot follow the session's text.
-Status check_partner(const Session& session, const Session& partner, const char* name, Error* error) {
-  const auto invalid = [&](auto... parts) { return fail(error, Status::kInvalidArgument, name, parts...); };
-  if (&partner == &session) return invalid(" is the session itself; it must be another session");
-  const uint32_t own = session.stream().model().config().vocabulary_size;
-  const uint32_t other = partner.stream().model().config().vocabulary_size;
-  if (own == other) return Status::kOk;
-  return invalid(": its vocabulary_size is ", other, "; it must be the session's, ", own);
-}
-
 bool is_failure(Status status) { return static_cast<int32_t>(status) < 0; }
-
-// Connects the callbacks of a search to the session's stops.
-struct SearchText {
-  const Stops* stops;
-  const TokenStream* stream;
-
-  static bool is_stop_token(const void* self, int32_t token) {
-    return static_cast<const SearchText*>(self)->stops->is_stop_token(token);
-  }
-  static bool completes_stop_string(const void* self, int32_t token, SequenceText* text) {
-    const auto& search = *static_cast<const SearchText*>(self);
-    const StringMatcher& strings = search.stops->stop_strings();
-    char characters[TextStream::kTokenTextBytes];
-    const size_t size = text->characters.append(search.stream->bytes_of(token), characters);
-    for (size_t i = 0; i < size; ++i) {
-      text->stop_state = strings.step(text->stop_state, characters[i]);
-      if (strings.matched(text->stop_state) != 0) return true;
-    }
-    return false;
-  }
-};
-
-// Banned strings are not among the stops of a search, because sequences that share KV slots cannot be rewound.
-SearchStops search_stops(const SearchText& text, const TextMark& mark) {
-  const Stops& given = *text.stops;
-  SearchStops stops;
-  stops.self = &text;
-  stops.is_token = SearchText::is_stop_token;
-  stops.token_count = given.stop_token_count();
-  if (!given.stop_strings().empty()) stops.completes_string = SearchText::completes_stop_string;
-  stops.text = {mark.stop, mark.characters};
-  stops.max_tokens = given.max_tokens();
-  stops.max_time_ns = given.max_time_ns();
-  stops.repetition_limit = given.repetition_limit();
-  stops.repetition_window = given.repetition_window();
-  return stops;
-}
 
 }  // namespace
 
@@ -190,10 +134,7 @@ Status Session::start_threads(const SessionParams& params, Error* error) {
 
 void Session::deinit() {
   if (is_in_callback() || generate_depth_ > 0) return;
-  if (guide_ != nullptr) guide_->guide_target_ = nullptr;
-  if (guide_target_ != nullptr) guide_target_->drop_guide();
-  if (draft_target_ != nullptr) draft_target_->drop_drafter();
-  drop_drafter();
+  partners_.leave();
   destroy_thread_pool(pool_);
   pool_ = nullptr;
 }
@@ -212,6 +153,7 @@ SessionInfo Session::info() const {
   info.kv_bytes = KvRing::byte_size({config.layer_count, config.head_count, config.head_size, params.context_tokens,
                                      params.sink_tokens, params.sequence_count * params.sequence_tokens});
   info.memory_bytes = memory_bytes_;
+  info.matcher_sequence_count = constraint_sequence_count(params.sequence_count);
   return info;
 }
 
@@ -248,69 +190,6 @@ Status Session::set_constraint(const TokenConstraint* constraint) {
   if (status != Status::kOk && constraint != nullptr) return status;
   stream_.set_constraint(constraint == nullptr ? TokenConstraint() : *constraint);
   return Status::kOk;
-}
-
-Status Session::set_guide(Session* guide, const GuideParams& params, Error* error) {
-  const auto invalid = [&](auto... parts) { return fail(error, Status::kInvalidArgument, parts...); };
-  if (guide != nullptr) {
-    SOTTO_TRY(check_ranges(params, error));
-    if ((stream_.params().features & kFeatureGuide) == 0) {
-      return fail(error, Status::kInvalidState, "features: the session was created without SOTTO_FEATURE_GUIDE");
-    }
-    SOTTO_TRY(check_partner(*this, *guide, "guide", error));
-    if (guide->guide_ != nullptr || guide_target_ != nullptr) return invalid("guide: a guide cannot be guided itself");
-    if (guide->guide_target_ != nullptr && guide->guide_target_ != this)
-      return invalid("guide already guides another session");
-    if (guide->draft_target_ != nullptr) return invalid("guide is the draft session of another session");
-  }
-  const Status status = output_.roll_back(error);
-  if (guide != nullptr) {
-    SOTTO_TRY(status);
-    SOTTO_TRY(guide->output_.roll_back(error));
-  }
-  if (guide_ != nullptr) guide_->guide_target_ = nullptr;
-  guide_ = guide;
-  if (guide_ != nullptr) guide_->guide_target_ = this;
-  stream_.set_guide(guide == nullptr ? nullptr : &guide->stream_);
-  decoder_.set_guide_params(params);
-  return Status::kOk;
-}
-
-void Session::drop_guide() {
-  guide_ = nullptr;
-  stream_.set_guide(nullptr);
-}
-
-Status Session::set_speculation(const SpeculationParams& params, Error* error) {
-  const auto invalid = [&](auto... parts) { return fail(error, Status::kInvalidArgument, parts...); };
-  Session* drafter = (params.sources & kDraftSession) != 0 ? params.draft_session : nullptr;
-  if (params.sources != 0) SOTTO_TRY(drafting_.check(params, error));
-  if (drafter != nullptr) {
-    SOTTO_TRY(check_partner(*this, *drafter, "draft_session", error));
-    if (drafter->guide_ != nullptr || drafter->guide_target_ != nullptr || drafter->draft_session_ != nullptr) {
-      return invalid("draft_session has a guide or a draft session, or is a guide");
-    }
-    if (drafter->draft_target_ != nullptr && drafter->draft_target_ != this) {
-      return invalid("draft_session drafts for another session");
-    }
-    if (draft_target_ != nullptr) return invalid("draft_session: the session drafts for another");
-  }
-  drop_drafter();
-  if (drafter != nullptr) {
-    draft_session_ = drafter;
-    draft_session_->draft_target_ = this;
-    draft_session_->reset();
-  }
-  drafting_.set_params(params, drafter == nullptr ? nullptr : &drafter->stream_);
-  return Status::kOk;
-}
-
-void Session::drop_drafter() {
-  if (draft_session_ == nullptr) return;
-  draft_session_->draft_target_ = nullptr;
-  draft_session_->reset();
-  draft_session_ = nullptr;
-  drafting_.drop_drafter();
 }
 
 void Session::reset() {
@@ -471,7 +350,7 @@ Status Session::next() {
   // With banned strings, several tokens may have to be decoded before the oldest one can be emitted.
   while (!output_.is_ready()) {
     const Status status = decode_token();
-    if (status == Status::kInvalidState && guide_ != nullptr && guide_->token_count() == 0) {
+    if (status == Status::kInvalidState && partners_.has_empty_guide()) {
       return fail(&last_error_, status, "the guide's stream is empty: prefill a prompt into it first");
     }
     if (status == Status::kStopGrammar && stream_.generated_count() == 0 && stream_.is_constrained()) {
@@ -518,7 +397,7 @@ Status Session::hidden(std::span<const float>* hidden) {
 
 Status Session::search(const SearchParams& given, std::span<const SearchSequence>* sequences, Error* error) {
   const Model& model = stream_.model();
-  if (guide_ != nullptr) {
+  if (partners_.has_guide()) {
     return fail(error, Status::kInvalidState, "a search cannot use a guide: remove the session's guide first");
   }
   if (!output_.healing().is_over()) {
@@ -527,7 +406,7 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   if (!stops_.banned_strings().empty()) {
     return fail(error, Status::kInvalidArgument, "banned_strings is not supported in a search");
   }
-  const SearchText text = {&stops_, &stream_};
+  const SearchText text(stops_, stream_);
   SearchInput input;
   input.model = SequenceModel(&beams_, (stream_.params().features & kFeatureHiddenHistory) != 0);
   input.kernels = &model.kernels();
@@ -535,7 +414,7 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   input.constraint = stream_.constraint().mask == nullptr ? nullptr : &stream_.constraint();
   input.cancelled = &cancellation_.flag();
   input.end_tokens = model.view().end_of_text_tokens();
-  input.stops = search_stops(text, output_.mark());
+  input.stops = text.stops_after(output_.mark());
   input.token_count = token_count();
   SearchParams params;
   SOTTO_TRY(search_.resolve(input, model.config().vocabulary_size, given, &params, error));
@@ -546,7 +425,7 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   input.history = next.history;
   input.token_count = token_count();
   input.generated_count = next.generated_count;
-  input.stops = search_stops(text, output_.mark());
+  input.stops = text.stops_after(output_.mark());
   const CallbackScope scope(&in_callback_);
   return cancellation_.consume(search_.run(input, params, sequences, error));
 }

@@ -3,6 +3,7 @@
 //   Decoder       the next token: mask, logits, sample;
 //   TextOutput    text, stop strings, banned strings, token healing;
 //   Drafting      speculative decoding;
+//   Partners      the guide and the drafter, which are other sessions;
 //   Search        beams and parallel continuations (runtime/search);
 //   SavedState    saving, restoring and forking (a friend, saved_state.h).
 // README.md follows one token through them.
@@ -20,16 +21,13 @@
 #include "runtime/search/search.h"
 #include "runtime/session/decoder.h"
 #include "runtime/session/drafting.h"
+#include "runtime/session/partners.h"
 #include "runtime/session/stops.h"
 #include "runtime/session/text_output.h"
 #include "runtime/session/token_stream.h"
 #include "runtime/transformer/beams.h"
 
 namespace sotto {
-
-// Features of the build (platforms/cmake/SottoFeatures.cmake).
-inline constexpr bool kHasSearch = SOTTO_HAS_SEARCH != 0;
-inline constexpr bool kHasSpeculation = SOTTO_HAS_SPECULATION != 0;
 
 class Session {
  public:
@@ -47,10 +45,15 @@ class Session {
   // buffered tokens stay and are emitted later.
   Status set_constraint(const TokenConstraint* constraint);
   // Sets the guide (see sotto_session_set_guide()). Null removes it.
-  Status set_guide(Session* guide, const GuideParams& params, Error* error);
+  Status set_guide(Session* guide, const GuideParams& params, Error* error) {
+    return partners_.set_guide(guide == nullptr ? nullptr : &guide->partners_, params, error);
+  }
   // Sets the sources of drafts (see sotto_session_set_speculation()). Without sources, only text that a constraint
   // forces is drafted.
-  Status set_speculation(const SpeculationParams& params, Error* error);
+  Status set_speculation(const SpeculationParams& params, Error* error) {
+    Session* drafter = (params.sources & kDraftSession) != 0 ? params.draft_session : nullptr;
+    return partners_.set_speculation(params, drafter == nullptr ? nullptr : &drafter->partners_, error);
+  }
   const SpeculationInfo& speculation_info() const { return drafting_.info(); }
 
   void reset();
@@ -90,13 +93,13 @@ class Session {
   // Returns whether a callback of the sampler or of a search is running, in this session or in the one that it guides
   // or drafts for. No function may change the session then.
   bool is_in_callback() const {
-    const auto in_callback = [](const Session* session) { return session != nullptr && session->in_callback_; };
-    return in_callback_ || in_callback(guide_target_) || in_callback(draft_target_);
+    const Session* client = partners_.client();
+    return in_callback_ || (client != nullptr && client->in_callback_);
   }
 
   // Runs a function of the session and remembers why it failed, or that it did not, for last_error().
   template <typename Function>
-  Status record_error(Function function) {
+  Status run_and_record_error(Function function) {
     if (is_in_callback()) return fail_in_callback(&last_error_, "session");
     last_error_ = Error();
     const Status status = function(*this);
@@ -118,8 +121,6 @@ class Session {
   Status require_space(uint64_t used, size_t count);
   template <typename Evaluate>
   Status evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate);
-  void drop_guide();
-  void drop_drafter();
 
   alignas(kThreadPoolAlignment) uint8_t pool_memory_[kThreadPoolBytes];
   ThreadPool* pool_ = nullptr;
@@ -130,17 +131,13 @@ class Session {
   TextOutput output_{stops_, stream_};
   Decoder decoder_;
   Drafting drafting_;
+  Partners partners_{this, &stream_, &output_, &decoder_, &drafting_};
   Beams beams_;
   Search search_;
   bool in_callback_ = false;
   uint32_t generate_depth_ = 0;  // number of calls of generate() that are running
   Piece piece_ = {};
   Error last_error_;
-
-  Session* guide_ = nullptr;          // the session that guides this one
-  Session* guide_target_ = nullptr;   // the session that this one guides
-  Session* draft_session_ = nullptr;  // the session that drafts for this one
-  Session* draft_target_ = nullptr;   // the session that this one drafts for
 };
 
 }  // namespace sotto

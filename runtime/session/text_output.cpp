@@ -26,20 +26,26 @@ size_t TextStream::write(std::span<const char> bytes, size_t healed) {
   return mark_.characters.append(bytes.subspan(healed), at(mark_.end));
 }
 
-TextStream::Found TextStream::append(std::span<const char> bytes, size_t healed) {
-  const size_t size = write(bytes, healed);
+// Advances both automata by the next byte that write() has stored.
+TextStream::Matches TextStream::match_next_byte() {
+  const char byte = *at(mark_.end++);
   const StringMatcher& stops = stops_->stop_strings();
   const StringMatcher& bans = stops_->banned_strings();
+  mark_.stop = stops.step(mark_.stop, byte);
+  mark_.ban = bans.step(mark_.ban, byte);
+  return {stops.matched(mark_.stop), bans.matched(mark_.ban)};
+}
+
+TextStream::Found TextStream::append(std::span<const char> bytes, size_t healed) {
+  const size_t size = write(bytes, healed);
   for (size_t i = 0; i < size; ++i) {
-    const char byte = *at(mark_.end++);
-    mark_.ban = bans.step(mark_.ban, byte);
-    if (const size_t banned = bans.matched(mark_.ban); banned != 0) {
-      ban_start_ = mark_.end - banned;
+    const Matches found = match_next_byte();
+    if (found.ban != 0) {
+      ban_start_ = mark_.end - found.ban;
       return Found::kBan;
     }
-    mark_.stop = stops.step(mark_.stop, byte);
-    if (const size_t stop = stops.matched(mark_.stop); stop != 0) {
-      if (!stops_->includes_stop_text()) mark_.end = std::max(mark_.end - stop, taken_);
+    if (found.stop != 0) {
+      if (!stops_->includes_stop_text()) mark_.end = std::max(mark_.end - found.stop, taken_);
       mark_.stop = mark_.ban = 0;
       mark_.characters.clear();
       return Found::kStop;
@@ -50,14 +56,10 @@ TextStream::Found TextStream::append(std::span<const char> bytes, size_t healed)
 
 void TextStream::replay(std::span<const char> bytes, size_t healed) {
   const size_t size = write(bytes, healed);
-  const StringMatcher& stops = stops_->stop_strings();
-  const StringMatcher& bans = stops_->banned_strings();
   for (size_t i = 0; i < size; ++i) {
-    const char byte = *at(mark_.end++);
-    mark_.ban = bans.step(mark_.ban, byte);
-    if (bans.matched(mark_.ban) != 0) mark_.ban = 0;
-    mark_.stop = stops.step(mark_.stop, byte);
-    if (stops.matched(mark_.stop) != 0) mark_.stop = 0;
+    const Matches found = match_next_byte();
+    if (found.ban != 0) mark_.ban = 0;
+    if (found.stop != 0) mark_.stop = 0;
   }
   constexpr uint64_t kKept = StringMatcher::kMaxStringBytes;
   if (mark_.end - taken_ > kKept) taken_ = mark_.end - kKept;

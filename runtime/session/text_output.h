@@ -75,8 +75,15 @@ class TextStream {
   static constexpr size_t kCapacity =
       2 * kTokenTextBytes + 2 * StringMatcher::kMaxStringBytes + Utf8Stream::output_bound(0);
 
+  // The sizes of the strings that end at a byte, or 0.
+  struct Matches {
+    size_t stop;
+    size_t ban;
+  };
+
   char* at(uint64_t offset) { return text_ + (offset - start_); }
   size_t write(std::span<const char> bytes, size_t healed);
+  Matches match_next_byte();
 
   const Stops* stops_;
   TextMark mark_;
