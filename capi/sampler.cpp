@@ -91,7 +91,7 @@ sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_siz
   if (memory == nullptr) return out.null_argument("memory");
   if (c_sampler == nullptr) return out.null_argument("sampler");
   const sotto::Model* model = unwrap(handle);
-  sotto::SamplerShape shape;
+  sotto::SamplerContext shape;
   shape.vocabulary_size = vocabulary_size;
   shape.list_bytes = list_bytes;
   if (model != nullptr) {

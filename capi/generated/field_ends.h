@@ -71,7 +71,7 @@ struct FieldEnds<sotto_matcher_params> {
       offsetof(sotto_matcher_params, frame_count) + sizeof(sotto_matcher_params::frame_count),
       offsetof(sotto_matcher_params, state_set_count) + sizeof(sotto_matcher_params::state_set_count),
       offsetof(sotto_matcher_params, state_count) + sizeof(sotto_matcher_params::state_count),
-      offsetof(sotto_matcher_params, work_count) + sizeof(sotto_matcher_params::work_count),
+      offsetof(sotto_matcher_params, visit_count) + sizeof(sotto_matcher_params::visit_count),
       offsetof(sotto_matcher_params, mask_bytes) + sizeof(sotto_matcher_params::mask_bytes)};
 };
 

@@ -48,7 +48,7 @@ sotto_status read_params(const sotto_matcher_params* given, const char* name, Ma
   params->frame_count = c.frame_count;
   params->state_set_count = c.state_set_count;
   params->state_count = c.state_count;
-  params->work_count = c.work_count;
+  params->visit_count = c.visit_count;
   params->mask_bytes = c.mask_bytes;
   return SOTTO_OK;
 }

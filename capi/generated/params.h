@@ -51,7 +51,7 @@ inline constexpr sotto_matcher_params kMatcherDefaults = {
     .frame_count = 0,
     .state_set_count = 0,
     .state_count = 0,
-    .work_count = 0,
+    .visit_count = 0,
     .mask_bytes = 0,
 };
 

@@ -228,7 +228,7 @@ typedef struct sotto_matcher_params {
   /* Total number of states in all sets. Default: 0 (automatic). Range: 16 to 268435456. */
   uint32_t state_count;
   /* Number of states that one step can visit. Default: 0 (automatic). Range: 16 to 268435456. */
-  uint32_t work_count;
+  uint32_t visit_count;
   /* Bytes of cached masks. Default: 0 (automatic). */
   uint32_t mask_bytes;
 } sotto_matcher_params;

@@ -45,14 +45,14 @@ constexpr InstructionSet kInstructionSets[] = {
     {Isa::kReference, "reference", &reference::kTable, nullptr, SOTTO_ROW_INT4(&reference::kInt4)},
 };
 
-// Enables the first row that this build and this CPU have and that `is_wanted` accepts. Returns its operations, or null
-// if there is no such row.
+// Enables the first set that this build and this CPU have and that `is_wanted` accepts. Returns its operations, or null
+// if there is no such set.
 template <typename F>
 const Kernels* enable_first(F is_wanted) {
   const uint32_t supported = supported_isas();
-  for (const InstructionSet& row : kInstructionSets) {
-    const bool is_here = row.ops != nullptr && (supported & isa_bit(row.isa)) != 0;
-    if (is_wanted(row.isa) && is_here && enable_isa(row.isa)) return row.ops;
+  for (const InstructionSet& set : kInstructionSets) {
+    const bool is_available = set.ops != nullptr && (supported & isa_bit(set.isa)) != 0;
+    if (is_wanted(set.isa) && is_available && enable_isa(set.isa)) return set.ops;
   }
   return nullptr;
 }
@@ -61,25 +61,25 @@ const Kernels* enable_first(F is_wanted) {
 
 const char* isa_name(Isa isa) {
   if (isa == Isa::kAuto) return "auto";
-  for (const InstructionSet& row : kInstructionSets) {
-    if (row.isa == isa) return row.name;
+  for (const InstructionSet& set : kInstructionSets) {
+    if (set.isa == isa) return set.name;
   }
   return "unknown";
 }
 
-const InstructionSet* find_row(Isa isa) {
-  for (const InstructionSet& row : kInstructionSets) {
-    if (row.isa == isa && row.ops != nullptr && (row.condition == nullptr || row.condition())) return &row;
+const InstructionSet* find_instruction_set(Isa isa) {
+  for (const InstructionSet& set : kInstructionSets) {
+    if (set.isa == isa && set.ops != nullptr && (set.condition == nullptr || set.condition())) return &set;
   }
   return nullptr;
 }
 
 const Kernels* find_kernels(Isa isa) {
-  return enable_first([isa](Isa row) { return isa == Isa::kAuto || isa == row; });
+  return enable_first([isa](Isa set) { return isa == Isa::kAuto || isa == set; });
 }
 
 const Kernels* find_vector_kernels() {
-  return enable_first([](Isa row) { return row != Isa::kAvx512amx; });
+  return enable_first([](Isa set) { return set != Isa::kAvx512amx; });
 }
 
 }  // namespace sotto

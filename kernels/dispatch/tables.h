@@ -20,7 +20,7 @@ struct InstructionSet {
 };
 
 // Returns the row of an instruction set, whether or not the CPU supports it, or null if the build does not contain it.
-const InstructionSet* find_row(Isa isa);
+const InstructionSet* find_instruction_set(Isa isa);
 
 // Parts of the rows, which the folder of each instruction set defines.
 namespace reference {

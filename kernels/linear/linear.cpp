@@ -37,8 +37,8 @@ uint64_t packed_layout_fingerprint() {
 }
 
 LinearKernels linear_kernels(Isa isa) {
-  const InstructionSet& row = *find_row(isa);
-  return {row.int8, row.int4};
+  const InstructionSet& set = *find_instruction_set(isa);
+  return {set.int8, set.int4};
 }
 
 static void run_pass(const Int8Batch& batch, size_t columns, const Int8Args& args, ThreadPool* pool) {

@@ -17,10 +17,10 @@ static constinit std::atomic<const TileLayout*> selected_layout = nullptr;
 
 bool select_linear_isa(Isa isa) {
   if (!linear_needs_packing(isa)) return true;
-  const InstructionSet* row = find_row(isa);
-  if (row == nullptr) return false;
+  const InstructionSet* set = find_instruction_set(isa);
+  if (set == nullptr) return false;
   const TileLayout* selected = nullptr;
-  return selected_layout.compare_exchange_strong(selected, row->int8->layout) || selected == row->int8->layout;
+  return selected_layout.compare_exchange_strong(selected, set->int8->layout) || selected == set->int8->layout;
 }
 
 static const TileLayout& selected_tiles() { return *selected_layout.load(std::memory_order_relaxed); }

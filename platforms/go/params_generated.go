@@ -126,7 +126,7 @@ type MatcherParams struct {
 	// Total number of states in all sets. Default: 0 (automatic). Range: 16 to 268435456.
 	StateCount uint32
 	// Number of states that one step can visit. Default: 0 (automatic). Range: 16 to 268435456.
-	WorkCount uint32
+	VisitCount uint32
 	// Bytes of cached masks. Default: 0 (automatic).
 	MaskBytes uint32
 }
@@ -143,7 +143,7 @@ func DefaultMatcherParams() *MatcherParams {
 	p.FrameCount = uint32(c.frame_count)
 	p.StateSetCount = uint32(c.state_set_count)
 	p.StateCount = uint32(c.state_count)
-	p.WorkCount = uint32(c.work_count)
+	p.VisitCount = uint32(c.visit_count)
 	p.MaskBytes = uint32(c.mask_bytes)
 	return &p
 }
@@ -163,7 +163,7 @@ func (p *MatcherParams) fill(c *C.sotto_matcher_params) {
 	c.frame_count = C.uint32_t(p.FrameCount)
 	c.state_set_count = C.uint32_t(p.StateSetCount)
 	c.state_count = C.uint32_t(p.StateCount)
-	c.work_count = C.uint32_t(p.WorkCount)
+	c.visit_count = C.uint32_t(p.VisitCount)
 	c.mask_bytes = C.uint32_t(p.MaskBytes)
 }
 

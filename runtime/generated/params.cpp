@@ -26,7 +26,7 @@ Status check_ranges(const MatcherParams& params, Error* error) {
       {"frame_count", offsetof(MatcherParams, frame_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 268435456.0f, 0},
       {"state_set_count", offsetof(MatcherParams, state_set_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 65535.0f, 0},
       {"state_count", offsetof(MatcherParams, state_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 268435456.0f, 0},
-      {"work_count", offsetof(MatcherParams, work_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 268435456.0f, 0},
+      {"visit_count", offsetof(MatcherParams, visit_count), RangeRow::kUint32, RangeRow::kHasSpecial, 16.0f, 268435456.0f, 0},
   };
   return check_rows(&params, kRows, error);
 }

@@ -323,12 +323,12 @@ struct MatcherParams {
   static constexpr uint32_t kMaxFrameCount = 268435456;
   static constexpr uint32_t kMaxStateSetCount = 65535;
   static constexpr uint32_t kMaxStateCount = 268435456;
-  static constexpr uint32_t kMaxWorkCount = 268435456;
+  static constexpr uint32_t kMaxVisitCount = 268435456;
   static constexpr uint32_t kLargeNodeCount = 4096;
   static constexpr uint32_t kLargeFrameCount = 16384;
   static constexpr uint32_t kLargeStateSetCount = 2048;
   static constexpr uint32_t kLargeStateCount = 8192;
-  static constexpr uint32_t kLargeWorkCount = 4096;
+  static constexpr uint32_t kLargeVisitCount = 4096;
   uint32_t sequence_count = 1;
   uint32_t rollback_count = 64;
   uint32_t finish_within = 0;
@@ -337,7 +337,7 @@ struct MatcherParams {
   uint32_t frame_count = 0;
   uint32_t state_set_count = 0;
   uint32_t state_count = 0;
-  uint32_t work_count = 0;
+  uint32_t visit_count = 0;
   uint32_t mask_bytes = 0;
 };
 

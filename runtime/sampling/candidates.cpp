@@ -86,7 +86,7 @@ void Candidates::begin(const Kernels& kernels, std::span<const float> logits, co
   ids_ = nullptr;
   count_ = vocabulary_size_;
   inverse_temperature_ = 1.0f;
-  draws_next_ = false;
+  may_restrict_draw_ = false;
   if (mask.allows_all()) return changed();
   assert(mask.token_count == vocabulary_size_);
   size_t kept = 0;
@@ -139,14 +139,14 @@ size_t Candidates::find(int32_t token) const {
   return place != ids_ + count_ && *place == token ? static_cast<size_t>(place - ids_) : count_;
 }
 
-std::span<float> Candidates::edit() {
+std::span<float> Candidates::mutable_logits() {
   own_logits();
   changed();
   return {own_logits_, count_};
 }
 
-void Candidates::rewrite(LogitsFunction function, void* user_data) {
-  const std::span<float> own = edit();
+void Candidates::call_logits_callback(LogitsFunction function, void* user_data) {
+  const std::span<float> own = mutable_logits();
   if (ids_ == nullptr) {
     function(user_data, own.data(), own.size());
     for (float& logit : own) logit = logit == logit ? logit : kLowest;
@@ -241,8 +241,9 @@ size_t Candidates::keep_part(const float* values, float floor, size_t first, siz
 // that remains.
 bool Candidates::can_restrict_draw(float min_weight) {
   assert(!is_draw_restricted());
-  constexpr double kFew = 0.125;
-  return draws_next_ && has_weights_ && total() >= kFew * static_cast<double>(count_) * static_cast<double>(min_weight);
+  constexpr double kMinRatio = 0.125;
+  return may_restrict_draw_ && has_weights_ &&
+         total() >= kMinRatio * static_cast<double>(count_) * static_cast<double>(min_weight);
 }
 
 void Candidates::keep_up_to(uint64_t key) {

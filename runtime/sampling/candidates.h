@@ -85,12 +85,12 @@ class Candidates {
 
   // Replaces the logit of a token by change(logit), if the token is in the set.
   template <typename Change>
-  void change(int32_t token, Change change);
+  void change_logit(int32_t token, Change change);
   // Returns the logits for writing. Pending divisions by a temperature have been carried out.
-  std::span<float> edit();
+  std::span<float> mutable_logits();
   // Lets `function` change the logits of the whole vocabulary. Tokens that are not in the set have -infinity and stay
   // out of it. NaN becomes -infinity.
-  void rewrite(LogitsFunction function, void* user_data);
+  void call_logits_callback(LogitsFunction function, void* user_data);
   // Divides the logits by T > 0. The division is lazy: it is carried out when a stage changes logits.
   void divide_by(float temperature);
   float inverse_temperature() const { return inverse_temperature_; }
@@ -124,7 +124,7 @@ class Candidates {
   bool keep_tokens(std::span<const int32_t> tokens);
   // Promises that after the next truncation only draw() is called, and then id() and log_probability() of the drawn
   // index. The truncation may then restrict the draw instead of moving tokens.
-  void draw_after_truncation() { draws_next_ = true; }
+  void allow_restricted_draw() { may_restrict_draw_ = true; }
 
   // Returns the ranking of the logits, which is valid until the logits or the set change. Stages may also use its
   // scratch memory.
@@ -145,7 +145,7 @@ class Candidates {
   const float* logits_ = nullptr;
   const int32_t* ids_ = nullptr;  // null if index and id are the same
   float inverse_temperature_ = 1.0f;
-  bool draws_next_ = false;
+  bool may_restrict_draw_ = false;
   // Values computed from the set on demand.
   float max_ = kLowest;
   bool has_max_ = false;
@@ -161,7 +161,7 @@ class Candidates {
 double entropy(Candidates& candidates);
 
 template <typename Change>
-void Candidates::change(int32_t token, Change change) {
+void Candidates::change_logit(int32_t token, Change change) {
   const size_t index = find(token);
   if (index == count_) return;
   own_logits();

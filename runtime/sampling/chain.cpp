@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/features.h"
 #include "runtime/base/random.h"
 #include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/stages/bans.h"
@@ -22,7 +23,7 @@ namespace {
 using enum StageKind;
 
 void ban_early_end(Candidates& candidates, const StageInput& input) {
-  if (input.input.generated_count < input.params.min_new_tokens) ban(candidates, input.shape.end_tokens);
+  if (input.input.generated_count < input.params.min_new_tokens) ban(candidates, input.context.end_tokens);
 }
 
 void add_watermark(Candidates& candidates, const StageInput& input) {
@@ -32,13 +33,13 @@ void add_watermark(Candidates& candidates, const StageInput& input) {
 void suppress(Candidates& candidates, const StageInput& input) {
   ban(candidates, input.params.suppressed_tokens);
   if (input.input.generated_count == 0) ban(candidates, input.params.begin_suppressed_tokens);
-  if (input.params.ignore_end) ban(candidates, input.shape.end_tokens);
+  if (input.params.ignore_end) ban(candidates, input.context.end_tokens);
 }
 
 void decay_to_end(Candidates& candidates, const StageInput& input) {
   const uint64_t count = input.input.generated_count, start = input.params.end_decay_start;
   if (count <= start) return;
-  raise_end(candidates, input.shape.end_tokens, input.params.end_decay_factor, count - start);
+  raise_end(candidates, input.context.end_tokens, input.params.end_decay_factor, count - start);
 }
 
 std::span<const PastToken> penalty_window(const StageInput& input) {
@@ -98,7 +99,9 @@ struct Stage {
 // The rows are in the order of StageKind.
 constexpr Stage kStages[] = {
     {kLogitsCallback, kBansTokens,
-     [](Candidates& c, const StageInput& in) { c.rewrite(in.params.logits_callback, in.params.logits_user_data); }},
+     [](Candidates& c, const StageInput& in) {
+       c.call_logits_callback(in.params.logits_callback, in.params.logits_user_data);
+     }},
     {kBias, kBansTokens, [](Candidates& c, const StageInput& in) { add_bias(c, in.params.logit_bias); }},
     {kSequenceBias, kBansTokens,
      [](Candidates& c, const StageInput& in) { add_sequence_bias(c, in.params.sequence_bias, in.input.history); }},
@@ -106,7 +109,7 @@ constexpr Stage kStages[] = {
     {kSuppress, kConstrains, suppress},
     {kBadWords, kConstrains,
      [](Candidates& c, const StageInput& in) {
-       ban_bad_words(c, in.params.bad_words, in.input.history, in.shape.end_tokens);
+       ban_bad_words(c, in.params.bad_words, in.input.history, in.context.end_tokens);
      }},
     {kMinTokens, kBansTokens, ban_early_end},
     {kForced, kReweighs,
@@ -234,7 +237,7 @@ void Chain::run(Candidates& candidates, const StageInput& input, Skip skip, bool
   for (const StageKind& kind : stages()) {
     const bool skips_bans = has(kind, kConstrains) ? skip.constraints : skip.bans && has(kind, kBansTokens);
     if (skips_bans || (skip.truncations && !has(kind, kReweighs))) continue;
-    if (draws && &kind == &stages().back()) candidates.draw_after_truncation();
+    if (draws && &kind == &stages().back()) candidates.allow_restricted_draw();
     stage_of(kind).run(candidates, input);
   }
 }

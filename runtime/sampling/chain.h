@@ -14,10 +14,6 @@
 
 namespace sotto {
 
-// True in a build with SOTTO_WITH_SAMPLERS=full. Otherwise the build has only the basic stages and selections, and the
-// linker drops the functions of the others.
-inline constexpr bool kHasAllSamplers = SOTTO_HAS_ALL_SAMPLERS != 0;
-
 class BreakerSet;
 class PastTokens;
 
@@ -30,7 +26,7 @@ struct TokenBytes {
 inline constexpr size_t kDefaultHistoryCapacity = 2048;
 
 // The fixed properties of a sampler.
-struct SamplerShape {
+struct SamplerContext {
   size_t vocabulary_size = 0;
   std::span<const int32_t> end_tokens;
   const SamplingDefaults* defaults = nullptr;  // null without a model
@@ -42,7 +38,7 @@ struct SamplerShape {
 // The input of a stage, apart from the candidates.
 struct StageInput {
   const SamplerParams& params;
-  const SamplerShape& shape;
+  const SamplerContext& context;
   const SampleInput& input;
   const SamplerState& state;
   PastTokens& past;

@@ -17,6 +17,9 @@ constexpr size_t kStep = 1024;  // number of tokens for one call of a vectorized
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 constexpr float kNoCeiling = std::numeric_limits<float>::quiet_NaN();
 
+// The largest number of tokens from which select() chooses while another pass over the logits could make them fewer.
+constexpr size_t kMaxSelected = 8192;
+
 size_t divide_up(size_t value, size_t divisor) { return (value + divisor - 1) / divisor; }
 
 }  // namespace
@@ -200,7 +203,6 @@ uint64_t Ranking::select(std::span<uint64_t> keys, const float* weights, uint64_
 // 1. A sample estimates an interval of logits that contains the border, one pass sums the weights above it and collects
 // the tokens in it, and a weighted selection finds the border among these tokens.
 uint64_t Ranking::find_border(const float* weights, uint64_t total, uint64_t target) {
-  constexpr size_t kMany = 8192;
   constexpr int kRounds = 8;
   if (count_ >= 2 * kSampleSize) {
     LogitRange range = estimate_border(weights, total, target);
@@ -210,8 +212,8 @@ uint64_t Ranking::find_border(const float* weights, uint64_t total, uint64_t tar
         range = {range.ceiling, kNoCeiling};
         found = sum_and_collect(range, weights);
       }
-      // Usually more than kMany tokens remain only if many logits are equal.
-      for (int round = 0; round < kRounds && found.collected > kMany; ++round) {
+      // Usually more than kMaxSelected tokens remain only if many logits are equal.
+      for (int round = 0; round < kRounds && found.collected > kMaxSelected; ++round) {
         const float middle = logits_[indices()[found.collected / 2]];
         const uint64_t key = find_among_equals(middle, weights, target, &range);
         if (key != kNoKey) return key;
@@ -227,7 +229,6 @@ uint64_t Ranking::find_border(const float* weights, uint64_t total, uint64_t tar
 }
 
 uint64_t Ranking::key_of_rank(size_t rank) {
-  constexpr size_t kFew = 8192;
   assert(rank >= 1 && rank <= count_);
   if (rank == 1) {
     const size_t best = argmax();
@@ -237,7 +238,7 @@ uint64_t Ranking::key_of_rank(size_t rank) {
   const float reached = lower_bound_of_rank(rank);
   if (reached > kLowest) {
     const size_t reaching = sum_and_collect({reached, kNoCeiling}, nullptr).collected;
-    if (reaching <= kFew) return select(keys_of_indices(reaching), nullptr, target);
+    if (reaching <= kMaxSelected) return select(keys_of_indices(reaching), nullptr, target);
     // Many tokens reach the floor because their logits are equal.
     LogitRange range = {reached, kNoCeiling};
     const uint64_t key = find_among_equals(reached, nullptr, target, &range);
@@ -247,11 +248,11 @@ uint64_t Ranking::key_of_rank(size_t rank) {
 }
 
 uint64_t Ranking::find_prefix(const float* weights, uint64_t total, uint64_t target) {
-  constexpr size_t kFew = 1024, kLikeliest = 128;
+  constexpr size_t kSmallSet = 1024, kLikeliest = 128;
   constexpr uint64_t kPeaked = uint64_t{100} << kFixedBits;  // the largest probability is above 1%
   // In a peaked distribution, the border is usually among the most likely tokens.
-  const float floor = count_ > kFew && total < kPeaked ? lower_bound_of_rank(kLikeliest) : kLowest;
-  if (count_ <= kFew || floor > kLowest) {
+  const float floor = count_ > kSmallSet && total < kPeaked ? lower_bound_of_rank(kLikeliest) : kLowest;
+  if (count_ <= kSmallSet || floor > kLowest) {
     const uint64_t key = select(keys_from(floor), weights, target);
     if (key != kNoKey) return key;
   }

@@ -6,6 +6,8 @@
 #include <new>
 
 #include "runtime/base/arena.h"
+#include "runtime/base/callback_scope.h"
+#include "runtime/base/features.h"
 #include "runtime/base/range_check.h"
 #include "runtime/sampling/chain.h"
 #include "runtime/sampling/sampler_params.h"
@@ -30,25 +32,25 @@ size_t Sampler::memory_size(size_t vocabulary_size, size_t list_bytes, size_t hi
   return measure.overflowed() ? SIZE_MAX / kMemoryAlignment * kMemoryAlignment : measure.size();
 }
 
-void Sampler::init(const Kernels& kernels, const SamplerShape& shape, void* memory) {
+void Sampler::init(const Kernels& kernels, const SamplerContext& context, void* memory) {
   kernels_ = &kernels;
-  shape_ = shape;
+  context_ = context;
   params_ = SamplerParams();
   chain_ = Chain::make(params_);
   Arena arena(memory);
-  candidates_.layout(arena, shape.vocabulary_size);
-  lists_.layout(arena, shape.list_bytes);
-  past_.layout(arena, shape.history_capacity);
-  breakers_.layout(arena, shape.vocabulary_size);
+  candidates_.layout(arena, context.vocabulary_size);
+  lists_.layout(arena, context.list_bytes);
+  past_.layout(arena, context.history_capacity);
+  breakers_.layout(arena, context.vocabulary_size);
 }
 
 Status Sampler::set_params(const SamplerParams& given, Error* error) {
   SamplerParams params = given;
   if (given.model_defaults) {
-    if (shape_.defaults == nullptr) return fail(error, Status::kInvalidArgument, "model_defaults needs a model");
-    shape_.defaults->apply(&params);
+    if (context_.defaults == nullptr) return fail(error, Status::kInvalidArgument, "model_defaults needs a model");
+    context_.defaults->apply(&params);
   }
-  SOTTO_TRY(check_sampler(params, shape_, error));
+  SOTTO_TRY(check_sampler(params, context_, error));
   SOTTO_TRY(check_stages(params, error));
   SamplerParams copied = params;
   const bool has_dry = is_on(StageKind::kDry, params);
@@ -60,7 +62,7 @@ Status Sampler::set_params(const SamplerParams& given, Error* error) {
   lists_.keep_copied();
   params_ = copied;
   if (kHasAllSamplers && has_dry) {
-    breakers_.set(params_.dry_breakers, params_.dry_breaker_tokens, shape_.bytes);
+    breakers_.set(params_.dry_breakers, params_.dry_breaker_tokens, context_.bytes);
   }
   chain_ = Chain::make(params_);
   return Status::kOk;
@@ -132,15 +134,15 @@ Status StandaloneSampler::memory_size(size_t vocabulary_size, uint32_t list_byte
   return Status::kOk;
 }
 
-Status StandaloneSampler::init(const Kernels& kernels, const SamplerShape& shape, void* memory, size_t memory_size,
+Status StandaloneSampler::init(const Kernels& kernels, const SamplerContext& context, void* memory, size_t memory_size,
                                StandaloneSampler** sampler, Error* error) {
   size_t needed;
-  SOTTO_TRY(
-      StandaloneSampler::memory_size(shape.vocabulary_size, static_cast<uint32_t>(shape.list_bytes), &needed, error));
+  SOTTO_TRY(StandaloneSampler::memory_size(context.vocabulary_size, static_cast<uint32_t>(context.list_bytes), &needed,
+                                           error));
   SOTTO_TRY(check_memory(memory, memory_size, needed, error));
   auto* object = new (memory) StandaloneSampler;
-  object->vocabulary_size_ = shape.vocabulary_size;
-  object->sampler_.init(kernels, shape, static_cast<uint8_t*>(memory) + kObjectBytes);
+  object->vocabulary_size_ = context.vocabulary_size;
+  object->sampler_.init(kernels, context, static_cast<uint8_t*>(memory) + kObjectBytes);
   object->state_ = object->sampler_.initial_state();
   *sampler = object;
   return Status::kOk;
@@ -156,17 +158,13 @@ Status StandaloneSampler::set_params(const SamplerParams& params, Error* error) 
 }
 
 int32_t StandaloneSampler::sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
-  in_callback_ = true;
-  const int32_t token = sampler_.sample(logits, mask, input, &state_).token;
-  in_callback_ = false;
-  return token;
+  const CallbackScope scope(&in_callback_);
+  return sampler_.sample(logits, mask, input, &state_).token;
 }
 
 Candidates& StandaloneSampler::apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
-  in_callback_ = true;
-  Candidates& candidates = sampler_.apply(logits, mask, input, state_);
-  in_callback_ = false;
-  return candidates;
+  const CallbackScope scope(&in_callback_);
+  return sampler_.apply(logits, mask, input, state_);
 }
 
 void write_probabilities(Candidates& candidates, float* probabilities) {

@@ -44,7 +44,7 @@ class Sampler {
                             size_t history_capacity = kDefaultHistoryCapacity);
 
   // Sets the default parameters. `memory` must have memory_size() bytes and be aligned to 64.
-  void init(const Kernels& kernels, const SamplerShape& shape, void* memory);
+  void init(const Kernels& kernels, const SamplerContext& context, void* memory);
 
   // Validates and copies the parameters, including their lists. On failure the old ones stay in effect.
   Status set_params(const SamplerParams& params, Error* error);
@@ -68,13 +68,13 @@ class Sampler {
 
  private:
   StageInput stage_input(const SampleInput& input, const SamplerState& state) {
-    return {params_, shape_, input, state, past_, breakers_};
+    return {params_, context_, input, state, past_, breakers_};
   }
   void run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Skip skip, bool draws);
   void count_for_top_p(int32_t token, SamplerState* state) const;
 
   const Kernels* kernels_ = nullptr;
-  SamplerShape shape_;
+  SamplerContext context_;
   SamplerParams params_;
   ListMemory lists_;
   Chain chain_;
@@ -87,8 +87,8 @@ class Sampler {
 class StandaloneSampler {
  public:
   static Status memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* size, Error* error);
-  // `kernels` and the objects that `shape` points to must outlive the sampler.
-  static Status init(const Kernels& kernels, const SamplerShape& shape, void* memory, size_t memory_size,
+  // `kernels` and the objects that `context` points to must outlive the sampler.
+  static Status init(const Kernels& kernels, const SamplerContext& context, void* memory, size_t memory_size,
                      StandaloneSampler** sampler, Error* error);
 
   size_t vocabulary_size() const { return vocabulary_size_; }

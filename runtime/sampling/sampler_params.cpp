@@ -82,21 +82,21 @@ size_t copy_lists(SamplerParams* params, uint8_t* memory) {
   return copier.size();
 }
 
-bool is_token(int32_t token, const SamplerShape& shape) {
-  return token >= 0 && static_cast<size_t>(token) < shape.vocabulary_size;
+bool is_token(int32_t token, const SamplerContext& context) {
+  return token >= 0 && static_cast<size_t>(token) < context.vocabulary_size;
 }
 
 uint32_t magnitude(int32_t token) {
   return token < 0 ? 0 - static_cast<uint32_t>(token) : static_cast<uint32_t>(token);
 }
 
-Status reject_token(const char* name, uint64_t index, int32_t token, const SamplerShape& shape, Error* error) {
+Status reject_token(const char* name, uint64_t index, int32_t token, const SamplerContext& context, Error* error) {
   return fail(error, Status::kInvalidArgument, name, "[", index, "]: token ", token < 0 ? "-" : "", magnitude(token),
-              " is not in the vocabulary of ", uint64_t{shape.vocabulary_size});
+              " is not in the vocabulary of ", uint64_t{context.vocabulary_size});
 }
 
 // Checks the tokens of one sequence. `index` is the number of the sequence in messages.
-Status check_sequence(const char* name, uint64_t index, std::span<const int32_t> tokens, const SamplerShape& shape,
+Status check_sequence(const char* name, uint64_t index, std::span<const int32_t> tokens, const SamplerContext& context,
                       Error* error) {
   if (tokens.empty()) {
     return fail(error, Status::kInvalidArgument, name, "[", index, "] is empty");
@@ -105,7 +105,7 @@ Status check_sequence(const char* name, uint64_t index, std::span<const int32_t>
     return fail(error, Status::kInvalidArgument, name, "[", index, "].tokens is NULL");
   }
   for (const int32_t token : tokens) {
-    if (!is_token(token, shape)) return reject_token(name, index, token, shape, error);
+    if (!is_token(token, context)) return reject_token(name, index, token, context, error);
   }
   return Status::kOk;
 }
@@ -117,42 +117,43 @@ Status check_bias(const char* name, uint64_t index, float bias, Error* error) {
 }
 
 // The stages of a list are validated with the chain, in which each may occur once.
-Status check_element(const char*, uint64_t, StageKind, const SamplerShape&, Error*) { return Status::kOk; }
-Status check_element(const char* name, uint64_t index, int32_t token, const SamplerShape& shape, Error* error) {
-  return is_token(token, shape) ? Status::kOk : reject_token(name, index, token, shape, error);
+Status check_element(const char*, uint64_t, StageKind, const SamplerContext&, Error*) { return Status::kOk; }
+Status check_element(const char* name, uint64_t index, int32_t token, const SamplerContext& context, Error* error) {
+  return is_token(token, context) ? Status::kOk : reject_token(name, index, token, context, error);
 }
-Status check_element(const char* name, uint64_t index, const TokenBias& entry, const SamplerShape& shape,
+Status check_element(const char* name, uint64_t index, const TokenBias& entry, const SamplerContext& context,
                      Error* error) {
-  SOTTO_TRY(check_element(name, index, entry.token, shape, error));
+  SOTTO_TRY(check_element(name, index, entry.token, context, error));
   return check_bias(name, index, entry.bias, error);
 }
-Status check_element(const char* name, uint64_t index, const SequenceBias& entry, const SamplerShape& shape,
+Status check_element(const char* name, uint64_t index, const SequenceBias& entry, const SamplerContext& context,
                      Error* error) {
-  SOTTO_TRY(check_sequence(name, index, {entry.tokens, entry.count}, shape, error));
+  SOTTO_TRY(check_sequence(name, index, {entry.tokens, entry.count}, context, error));
   return check_bias(name, index, entry.bias, error);
 }
-Status check_element(const char* name, uint64_t index, const TokenList& list, const SamplerShape& shape, Error* error) {
-  return check_sequence(name, index, {list.tokens, list.count}, shape, error);
+Status check_element(const char* name, uint64_t index, const TokenList& list, const SamplerContext& context,
+                     Error* error) {
+  return check_sequence(name, index, {list.tokens, list.count}, context, error);
 }
-Status check_element(const char* name, uint64_t index, const TextView& text, const SamplerShape&, Error* error) {
+Status check_element(const char* name, uint64_t index, const TextView& text, const SamplerContext&, Error* error) {
   if (text.size > 0 && text.text != nullptr) return Status::kOk;
   return fail(error, Status::kInvalidArgument, name, "[", index, "] is empty");
 }
 
 template <typename T>
-Status check_list(const char* name, std::span<const T> list, const SamplerShape& shape, Error* error) {
-  for (size_t i = 0; i < list.size(); ++i) SOTTO_TRY(check_element(name, i, list[i], shape, error));
+Status check_list(const char* name, std::span<const T> list, const SamplerContext& context, Error* error) {
+  for (size_t i = 0; i < list.size(); ++i) SOTTO_TRY(check_element(name, i, list[i], context, error));
   return Status::kOk;
 }
 
-Status check_single_token(const char* name, int32_t token, const SamplerShape& shape, Error* error) {
-  if (token == kNoTokenId || is_token(token, shape)) return Status::kOk;
+Status check_single_token(const char* name, int32_t token, const SamplerContext& context, Error* error) {
+  if (token == kNoTokenId || is_token(token, context)) return Status::kOk;
   return fail(error, Status::kInvalidArgument, name, " is ", token < 0 ? "-" : "", magnitude(token),
-              "; it must be -1 or in the vocabulary of ", uint64_t{shape.vocabulary_size});
+              "; it must be -1 or in the vocabulary of ", uint64_t{context.vocabulary_size});
 }
 
-Status check_lists(const SamplerParams& params, const SamplerShape& shape, Error* error) {
-#define CHECK(list) SOTTO_TRY(check_list(#list, params.list, shape, error));
+Status check_lists(const SamplerParams& params, const SamplerContext& context, Error* error) {
+#define CHECK(list) SOTTO_TRY(check_list(#list, params.list, context, error));
   SOTTO_SAMPLER_LISTS(CHECK)
 #undef CHECK
   return Status::kOk;
@@ -190,15 +191,15 @@ Status ListMemory::copy(SamplerParams* params, Error* error) {
   return Status::kOk;
 }
 
-Status check_sampler(const SamplerParams& params, const SamplerShape& shape, Error* error) {
+Status check_sampler(const SamplerParams& params, const SamplerContext& context, Error* error) {
   SOTTO_TRY(check_ranges(params, error));
   SOTTO_TRY(check_range("top_p_min", params.top_p_min, 0, params.top_p, error));
   if (params.selection == Selection::kAdaptiveP && params.adaptive_target == -1) {
     return fail(error, Status::kInvalidArgument, "adaptive_target is not set; ADAPTIVE_P needs it");
   }
-  SOTTO_TRY(check_lists(params, shape, error));
-  SOTTO_TRY(check_single_token("top_p_reset_token", params.top_p_reset_token, shape, error));
-  SOTTO_TRY(check_single_token("forced_last_token", params.forced_last_token, shape, error));
+  SOTTO_TRY(check_lists(params, context, error));
+  SOTTO_TRY(check_single_token("top_p_reset_token", params.top_p_reset_token, context, error));
+  SOTTO_TRY(check_single_token("forced_last_token", params.forced_last_token, context, error));
   SOTTO_TRY(check_ranges(params.watermark, error));
   SOTTO_TRY(check_watermark_selection(params, error));
   return check_built(params, error);

@@ -34,6 +34,6 @@ class ListMemory {
 };
 
 // Rejects the first invalid parameter and names its first invalid element.
-Status check_sampler(const SamplerParams& params, const SamplerShape& shape, Error* error);
+Status check_sampler(const SamplerParams& params, const SamplerContext& context, Error* error);
 
 }  // namespace sotto

@@ -18,15 +18,15 @@ std::span<const char> token_bytes(const void* tokenizer, int32_t token) {
   return static_cast<const TokenizerView*>(tokenizer)->bytes_of(static_cast<uint32_t>(token));
 }
 
-SamplerShape sampler_shape(const Model& model, const SessionParams& params) {
-  SamplerShape shape;
-  shape.vocabulary_size = model.config().vocabulary_size;
-  shape.end_tokens = model.view().end_of_text_tokens();
-  shape.defaults = &model.view().sampling_defaults();
-  shape.list_bytes = params.list_bytes;
-  shape.history_capacity = params.context_tokens;
-  if (model.tokenizer() != nullptr) shape.bytes = {model.tokenizer(), token_bytes};
-  return shape;
+SamplerContext sampler_shape(const Model& model, const SessionParams& params) {
+  SamplerContext context;
+  context.vocabulary_size = model.config().vocabulary_size;
+  context.end_tokens = model.view().end_of_text_tokens();
+  context.defaults = &model.view().sampling_defaults();
+  context.list_bytes = params.list_bytes;
+  context.history_capacity = params.context_tokens;
+  if (model.tokenizer() != nullptr) context.bytes = {model.tokenizer(), token_bytes};
+  return context;
 }
 
 void allow_all(uint64_t* words, size_t token_count) {

@@ -85,9 +85,9 @@ int main() {
   copies.layout(arena, 256);
   if (copies.copy(&listed, &error) != Status::kOk || listed.probe_tokens.data() == tokens) return 13;
   if (listed.probe_tokens[1] != 9) return 14;
-  SamplerShape shape;
-  shape.vocabulary_size = 9;
-  if (check_sampler(listed, shape, &error) != Status::kInvalidArgument) return 15;
+  SamplerContext context;
+  context.vocabulary_size = 9;
+  if (check_sampler(listed, context, &error) != Status::kInvalidArgument) return 15;
   std::puts(error.message);
   if (std::strcmp(error.message, "probe_tokens[1]: token 9 is not in the vocabulary of 9") != 0) return 16;
 

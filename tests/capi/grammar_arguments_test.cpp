@@ -218,7 +218,7 @@ TEST_F(GrammarArguments, WrongMatcherParametersAreRejected) {
     spoil("frame_count", [&](auto& p) { p.frame_count = wrong; });
     spoil("state_set_count", [&](auto& p) { p.state_set_count = wrong; });
     spoil("state_count", [&](auto& p) { p.state_count = wrong; });
-    spoil("work_count", [&](auto& p) { p.work_count = wrong; });
+    spoil("visit_count", [&](auto& p) { p.visit_count = wrong; });
   }
   const OpenGrammar large("root ::= <[7]>", [&](auto& p) {
     static OpenVocabulary more({"a", "b", "c", "d", "e", "f", "g", "h"});

@@ -140,7 +140,7 @@ MatcherParams small_limits(FuzzBytes& bytes) {
   limits.frame_count = count() * 2;
   limits.state_set_count = count();
   limits.state_count = count() * 2;
-  limits.work_count = count() * 2;
+  limits.visit_count = count() * 2;
   limits.mask_bytes = 512u << bytes.below(4);
   limits.rollback_count = bytes.below(8);
   limits.sequence_count = 3;

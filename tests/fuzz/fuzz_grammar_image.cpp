@@ -52,7 +52,7 @@ sotto::MatcherParams choose_limits(Numbers& numbers) {
   limits.frame_count = 2 * count();
   limits.state_set_count = count();
   limits.state_count = 2 * count();
-  limits.work_count = count();
+  limits.visit_count = count();
   limits.mask_bytes = 2048;
   limits.rollback_count = 4;
   limits.sequence_count = 2;

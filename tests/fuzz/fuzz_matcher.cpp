@@ -42,7 +42,7 @@ sotto::MatcherParams ample_limits() {
   limits.frame_count = 4096;
   limits.state_set_count = 512;
   limits.state_count = 4096;
-  limits.work_count = 2048;
+  limits.visit_count = 2048;
   limits.mask_bytes = 32 << 10;
   limits.rollback_count = 64;
   limits.sequence_count = kSequences;

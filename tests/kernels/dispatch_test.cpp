@@ -31,7 +31,8 @@ TEST(Dispatch, AutoIsTheHighestThatCanRun) {
 
 TEST(Dispatch, FindsKernelsExactlyIfBuildAndCpuAllow) {
   for (const Isa isa : named_isas()) {
-    const bool available = find_row(isa) != nullptr && (supported_isas() & isa_bit(isa)) != 0 && enable_isa(isa);
+    const bool available =
+        find_instruction_set(isa) != nullptr && (supported_isas() & isa_bit(isa)) != 0 && enable_isa(isa);
     const Kernels* kernels = find_kernels(isa);
     ASSERT_EQ(kernels != nullptr, available) << isa_name(isa);
     if (available) {
@@ -68,7 +69,7 @@ TEST(Dispatch, CMakeListsTheInstructionSetsOfThisBuild) {
 
 TEST(Dispatch, EveryRowBelongsToItsInstructionSet) {
   for (const Isa isa : built_isas()) {
-    const InstructionSet& row = *find_row(isa);
+    const InstructionSet& row = *find_instruction_set(isa);
     EXPECT_EQ(row.isa, isa);
     EXPECT_EQ(row.ops->isa, isa);
     EXPECT_STREQ(row.name, isa_name(isa));
@@ -78,7 +79,7 @@ TEST(Dispatch, EveryRowBelongsToItsInstructionSet) {
 
 TEST(Dispatch, TablesAreComplete) {
   for (const Isa isa : built_isas()) {
-    const Kernels* kernels = find_row(isa)->ops;
+    const Kernels* kernels = find_instruction_set(isa)->ops;
     const void* const null = nullptr;
     // The table consists of `isa` and function pointers.
     const auto* bytes = reinterpret_cast<const char*>(kernels);

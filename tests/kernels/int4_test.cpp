@@ -147,7 +147,7 @@ TEST(Int4, ScalarCodeIsTheDefinition) {
 class Int4Isa : public IsaTest {};
 
 TEST_P(Int4Isa, EqualsScalarCodeBitForBit) {
-  const Int4Kernels& kernels = *find_row(GetParam())->int4;
+  const Int4Kernels& kernels = *find_instruction_set(GetParam())->int4;
   const uint64_t seed = test_seed();
   SCOPED_TRACE(seed);
   Random random(seed);

@@ -29,7 +29,7 @@ inline std::vector<Isa> named_isas() {
 // Returns the instruction sets for which this build has kernels. Tests skip those that the CPU cannot run.
 inline std::vector<Isa> built_isas() {
   std::vector<Isa> isas = named_isas();
-  std::erase_if(isas, [](Isa isa) { return find_row(isa) == nullptr; });
+  std::erase_if(isas, [](Isa isa) { return find_instruction_set(isa) == nullptr; });
   return isas;
 }
 

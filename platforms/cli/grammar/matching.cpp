@@ -23,7 +23,7 @@ MatcherParams scaled_limits(const MatcherParams& params, int exponent) {
   result.frame_count = times(MatcherLimits::kLargeFrameCount);
   result.state_set_count = std::min(times(MatcherLimits::kLargeStateSetCount), MatcherLimits::kMaxStateSetCount);
   result.state_count = times(MatcherLimits::kLargeStateCount);
-  result.work_count = times(MatcherLimits::kLargeWorkCount);
+  result.visit_count = times(MatcherLimits::kLargeVisitCount);
   result.mask_bytes = times(kLargeMaskBytes);
   result.step_budget = times(MatcherParams().step_budget);
   return result;

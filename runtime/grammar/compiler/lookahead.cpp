@@ -151,7 +151,7 @@ bool Lookahead::takes_only(uint32_t state, Accepts accepts) const {
   uint64_t begun[4] = {};
   bool begins = false;
   for (const GrammarMove& move : grammar_.moves(state)) {
-    if (!steps_.begins(move.symbol_class)) continue;
+    if (!steps_.begins_character(move.symbol_class)) continue;
     begun[move.symbol_class / 64] |= uint64_t{1} << move.symbol_class % 64;
     begins = true;
   }

@@ -64,7 +64,7 @@ class Utf8Transitions {
   }
 
   // Returns whether some character that has a character class begins with a byte of the symbol class.
-  bool begins(uint32_t symbol_class) const {
+  bool begins_character(uint32_t symbol_class) const {
     return symbol_class < 256 && (first_classes_[symbol_class / 64] >> symbol_class % 64 & 1) != 0;
   }
 

@@ -9,13 +9,13 @@ void LazyAutomaton::layout(Arena& arena, const CompiledGrammar& grammar, const M
                            uint32_t pin_count, uint32_t trail_count) {
   pin_count_ = pin_count;
   trail_count_ = trail_count;
-  united_capacity_ = limits.work_count;
+  united_capacity_ = limits.visit_count;
   pins_ = arena.take<uint32_t>(pin_count);
   store_.layout(arena, grammar, limits);
   // The stepper, the truncation, the collection and the union are never in use at the same time, so they share the
   // memory after this index. The stepper and the truncation also share the index.
   HashIndex index;
-  index.layout(arena, limits.work_count);
+  index.layout(arena, limits.visit_count);
   Arena for_stepper = arena;
   Arena for_truncation = arena;
   Arena for_unions = arena;

@@ -133,7 +133,7 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
   MatcherParams limits = given;
   const uint32_t more_calls = calls - std::min(rule_visits, calls);
   const uint32_t ambiguous_visits = kAmbiguousVisits + states / kStatesPerAmbiguousVisit + more_calls;
-  limits.work_count = std::min(kMinVisits + rule_visits + ambiguous(ambiguous_visits), kMaxVisits);
+  limits.visit_count = std::min(kMinVisits + rule_visits + ambiguous(ambiguous_visits), kMaxVisits);
   limits.state_set_count =
       std::min(kMinSets + (states + calls) / kStatesOrCallsPerSet + ambiguous(kAmbiguousSets), kMaxSets);
   const uint32_t nodes = std::max(kMinNodes + calls / kCallsPerNode, kMinNodesBesideRules + rules + 3 * wide_rules / 2);
@@ -145,7 +145,7 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
   limits.state_count = states_in_sets + kMinSetStates + ambiguous(states_in_sets + kAmbiguousSetStates) +
                        kSetStatesPerWideRule * wide_rules + kSetStatesPerRepeatedCall * repeated;
   if (counts.loops > 0) {
-    limits.work_count = kLoopVisits;
+    limits.visit_count = kLoopVisits;
     limits.state_set_count = MatcherParams::kLargeStateSetCount * kLoopEighths / 8;
     limits.node_count = MatcherParams::kLargeNodeCount * kLoopEighths / 8;
     limits.frame_count = MatcherParams::kLargeFrameCount * kLoopEighths / 8;
@@ -153,7 +153,7 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
   }
   if (has_left_recursion(grammar)) {
     const uint32_t growth = std::min(1 + calls * calls / kSquaredCallsPerGrowth, kMaxGrowth);
-    limits.work_count = MatcherParams::kLargeWorkCount * growth;
+    limits.visit_count = MatcherParams::kLargeVisitCount * growth;
     limits.state_set_count = MatcherParams::kLargeStateSetCount * growth;
     limits.node_count = MatcherParams::kLargeNodeCount * growth;
     limits.frame_count = MatcherParams::kLargeFrameCount * growth * std::min(growth, kMaxFrameGrowth);
@@ -185,7 +185,7 @@ MatcherParams resolve_limits(const MatcherParams& given, const CompiledGrammar& 
   const MatcherParams suggested = suggest(given, grammar, token_count);
   MatcherParams limits = given;
   for (const auto limit : {&MatcherParams::node_count, &MatcherParams::frame_count, &MatcherParams::state_set_count,
-                           &MatcherParams::state_count, &MatcherParams::work_count, &MatcherParams::mask_bytes}) {
+                           &MatcherParams::state_count, &MatcherParams::visit_count, &MatcherParams::mask_bytes}) {
     if (limits.*limit == 0) limits.*limit = suggested.*limit;
   }
   return limits;

@@ -6,12 +6,12 @@
 namespace sotto {
 
 void PendingNodes::layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits) {
-  link_capacity_ = limits.work_count;
+  link_capacity_ = limits.visit_count;
   frame_capacity_ = limits.frame_count;
   // The nodes that one byte creates belong to different rules. Each of them has two entries in the stepper: its marker
   // and its first state.
   constexpr uint32_t kMinCapacity = 16;
-  capacity_ = std::min(limits.work_count / 2 + 1, std::max(grammar.rule_count(), kMinCapacity));
+  capacity_ = std::min(limits.visit_count / 2 + 1, std::max(grammar.rule_count(), kMinCapacity));
   nodes_ = arena.take<Pending>(capacity_);
   const bool has_loops = grammar.counts().loops > 0;
   links_ = arena.take<Link>(link_capacity_);

@@ -118,7 +118,7 @@ uint32_t PrefilterFinder::exact_count(const StackTop& top) const {
   if ((state.flags & GrammarState::kExact) != 0) return state.any_count;
   const auto moves = grammar.moves(top.state);
   if (std::none_of(moves.begin(), moves.end(),
-                   [&](const GrammarMove& move) { return transitions_.begins(move.symbol_class); })) {
+                   [&](const GrammarMove& move) { return transitions_.begins_character(move.symbol_class); })) {
     return 0;
   }
   if ((state.flags & GrammarState::kSingle) == 0 || state.single_classes != kAllClasses) {

@@ -13,7 +13,7 @@ uint32_t hash_entry(uint32_t state, uint32_t node) {
 
 void StackStepper::layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits,
                           const HashIndex& index) {
-  capacity_ = limits.work_count;
+  capacity_ = limits.visit_count;
   index_ = index;
   entries_ = arena.take<Entry>(capacity_);
   states_ = arena.take<StackTop>(capacity_);

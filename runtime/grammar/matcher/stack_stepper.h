@@ -32,7 +32,7 @@ namespace sotto {
 
 class StackStepper {
  public:
-  // `index` must have slots for limits.work_count entries. It is empty whenever no step is in progress.
+  // `index` must have slots for limits.visit_count entries. It is empty whenever no step is in progress.
   void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits, const HashIndex& index);
   void init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget);
 

@@ -12,7 +12,7 @@ uint32_t hash_key(uint32_t node, uint32_t depth) {
 }  // namespace
 
 void StackTruncation::layout(Arena& arena, const MatcherParams& limits, const HashIndex& index) {
-  capacity_ = limits.work_count;
+  capacity_ = limits.visit_count;
   index_ = index;
   entries_ = arena.take<Entry>(capacity_);
   stack_ = arena.take<uint32_t>(capacity_);

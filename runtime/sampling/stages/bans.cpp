@@ -9,7 +9,7 @@ namespace sotto {
 void allow_only(Candidates& candidates, std::span<const int32_t> tokens) { candidates.keep_tokens(tokens); }
 
 void ban(Candidates& candidates, int32_t token) {
-  candidates.change(token, [](float) { return Candidates::kLowest; });
+  candidates.change_logit(token, [](float) { return Candidates::kLowest; });
 }
 
 void ban(Candidates& candidates, std::span<const int32_t> tokens) {
@@ -53,7 +53,7 @@ void force(Candidates& candidates, const SampleInput& input, std::span<const int
     token = last_token;
   }
   if (token == kNoTokenId || !candidates.keep_tokens({&token, 1})) return;
-  candidates.change(token, [](float) { return 0.0f; });
+  candidates.change_logit(token, [](float) { return 0.0f; });
 }
 
 double bounded_power(double base, uint64_t exponent) {
@@ -68,7 +68,7 @@ double bounded_power(double base, uint64_t exponent) {
 
 void add_bias(Candidates& candidates, std::span<const TokenBias> biases) {
   for (const TokenBias& entry : biases) {
-    candidates.change(entry.token, [bias = entry.bias](float l) { return l + bias; });
+    candidates.change_logit(entry.token, [bias = entry.bias](float l) { return l + bias; });
   }
 }
 
@@ -76,7 +76,7 @@ void add_sequence_bias(Candidates& candidates, std::span<const SequenceBias> bia
   for (const SequenceBias& entry : biases) {
     const std::span<const int32_t> tokens(entry.tokens, entry.count);
     if (!completes(history, tokens)) continue;
-    candidates.change(tokens.back(), [bias = entry.bias](float l) { return l + bias; });
+    candidates.change_logit(tokens.back(), [bias = entry.bias](float l) { return l + bias; });
   }
 }
 
@@ -89,7 +89,7 @@ void raise_end(Candidates& candidates, std::span<const int32_t> end_tokens, floa
     const double raised = logit + std::fabs(logit) * (power - 1);
     return static_cast<float>(std::min(std::max(raised, -kLargest), kLargest));
   };
-  for (const int32_t token : end_tokens) candidates.change(token, raise);
+  for (const int32_t token : end_tokens) candidates.change_logit(token, raise);
 }
 
 }  // namespace sotto

@@ -10,21 +10,21 @@ namespace sotto {
 void repetition_penalty(Candidates& candidates, std::span<const PastToken> window, float penalty) {
   for (const PastToken& past : window) {
     const float r = past.newest == 1 ? penalty : 1 + past.newest * (penalty - 1);
-    candidates.change(past.token, [r](float l) { return l > 0 ? l / r : l * r; });
+    candidates.change_logit(past.token, [r](float l) { return l > 0 ? l / r : l * r; });
   }
 }
 
 void frequency_penalty(Candidates& candidates, std::span<const PastToken> window, float penalty) {
   for (const PastToken& past : window) {
     const float amount = past.sum * penalty;
-    candidates.change(past.token, [amount](float l) { return l - amount; });
+    candidates.change_logit(past.token, [amount](float l) { return l - amount; });
   }
 }
 
 void presence_penalty(Candidates& candidates, std::span<const PastToken> window, float penalty) {
   for (const PastToken& past : window) {
     const float amount = past.newest * penalty;
-    candidates.change(past.token, [amount](float l) { return l - amount; });
+    candidates.change_logit(past.token, [amount](float l) { return l - amount; });
   }
 }
 
@@ -75,7 +75,7 @@ void dry(Candidates& candidates, PastTokens& past, const BreakerSet& breakers, c
     const double power = bounded_power(static_cast<double>(params.base), followed.longest - allowed);
     const auto penalty = static_cast<float>(std::min(static_cast<double>(params.multiplier) * power,
                                                      static_cast<double>(std::numeric_limits<float>::max())));
-    candidates.change(followed.token, [penalty](float l) { return l - penalty; });
+    candidates.change_logit(followed.token, [penalty](float l) { return l - penalty; });
   }
 }
 

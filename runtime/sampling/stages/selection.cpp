@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/base/features.h"
 #include "runtime/base/random.h"
 #include "runtime/base/scalar_math.h"
 #include "runtime/sampling/chain.h"
@@ -23,11 +24,11 @@ static size_t draw(Candidates& candidates, const StageInput& input) {
 
 static size_t run_mirostat(Candidates& candidates, const StageInput& input, SamplerState* state) {
   const SamplerParams& p = input.params;
-  candidates.draw_after_truncation();
+  candidates.allow_restricted_draw();
   if (p.selection == Selection::kMirostat) {
-    cut_mirostat(candidates, p.mirostat_m, state->mirostat_mu);
+    truncate_mirostat(candidates, p.mirostat_m, state->mirostat_mu);
   } else {
-    cut_mirostat_v2(candidates, state->mirostat_mu);
+    truncate_mirostat_v2(candidates, state->mirostat_mu);
   }
   const size_t picked = draw(candidates, input);
   state->mirostat_mu = next_mu(candidates, picked, {p.mirostat_tau, p.mirostat_eta, p.mirostat_m}, state->mirostat_mu);
@@ -125,7 +126,7 @@ double token_count(double s, double mu, double n) {
 
 }  // namespace
 
-void cut_mirostat(Candidates& candidates, uint32_t m, float mu) {
+void truncate_mirostat(Candidates& candidates, uint32_t m, float mu) {
   const size_t count = candidates.count();
   if (count < 2 || candidates.max() == Candidates::kLowest) return;
   const std::span<const uint64_t> keys = candidates.ranking().sorted_prefix(std::min<size_t>(m, count));
@@ -136,7 +137,7 @@ void cut_mirostat(Candidates& candidates, uint32_t m, float mu) {
   if (k < static_cast<double>(count)) top_k(candidates, k >= 1 ? static_cast<size_t>(k) : 1);
 }
 
-void cut_mirostat_v2(Candidates& candidates, float mu) {
+void truncate_mirostat_v2(Candidates& candidates, float mu) {
   keep_probable(candidates, e_to(-static_cast<double>(mu) * kLn2), 1);
 }
 
@@ -158,7 +159,7 @@ std::span<const float> adapt(Candidates& candidates, float target, const Sampler
   const auto scale = static_cast<float>(1 / candidates.total());
   const float* weights = candidates.weights();
   auto* before = reinterpret_cast<float*>(candidates.ranking().scratch().data());
-  const std::span<float> logits = candidates.edit();
+  const std::span<float> logits = candidates.mutable_logits();
   for (size_t i = 0; i < logits.size(); ++i) {
     before[i] = weights[i] * scale;
     const float d = std::fabs(before[i] - goal) * (1 / 0.3f);

@@ -47,10 +47,10 @@ struct MirostatParams {
 //   k = ((s - 1) 2^mu / (1 - N^(1-s)))^(1/s).
 // s is the exponent of Zipf's law, fitted to the m most likely tokens:
 //   s = sum t_i b_i / sum t_i^2, where t_i = ln((i+1)/i) and b_i = ln(p_i / p_i+1).
-void cut_mirostat(Candidates& candidates, uint32_t m, float mu);
+void truncate_mirostat(Candidates& candidates, uint32_t m, float mu);
 
 // Version 2 keeps the tokens whose surprise -log2 p is at most mu.
-void cut_mirostat_v2(Candidates& candidates, float mu);
+void truncate_mirostat_v2(Candidates& candidates, float mu);
 
 // Returns mu - eta (S - tau), where S is the surprise of the selected token in the distribution after the cut.
 float next_mu(Candidates& candidates, size_t picked, const MirostatParams& params, float mu);

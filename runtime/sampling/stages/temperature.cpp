@@ -28,7 +28,7 @@ float dynamic_temperature(Candidates& candidates, float t, float range, float ex
 
 void smooth(Candidates& candidates, float factor, float curve) {
   if (!(factor > 0)) return;
-  const std::span<float> logits = candidates.edit();
+  const std::span<float> logits = candidates.mutable_logits();
   const float max = candidates.max();
   if (!(max > Candidates::kLowest) || max > std::numeric_limits<float>::max()) return;
   const double f = static_cast<double>(factor), c = static_cast<double>(curve);
@@ -38,7 +38,7 @@ void smooth(Candidates& candidates, float factor, float curve) {
     const double smoothed = static_cast<double>(max) + d * d * (square + cube * d);
     l = l > Candidates::kLowest ? static_cast<float>(smoothed) : Candidates::kLowest;
   }
-  candidates.edit();
+  candidates.mutable_logits();
 }
 
 }  // namespace sotto

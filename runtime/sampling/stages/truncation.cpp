@@ -63,9 +63,9 @@ float decayed_top_p(float p, float decay, float min_p, uint32_t step) {
 }
 
 void min_p(Candidates& candidates, float ratio, size_t min_keep) {
-  constexpr size_t kMany = 1024;
+  constexpr size_t kSmallSet = 1024;
   if (!(ratio > 0) || is_empty(candidates)) return;
-  if (candidates.count() > kMany && min_keep <= 1) {
+  if (candidates.count() > kSmallSet && min_keep <= 1) {
     // Logits well below the border are dropped before any weight is computed.
     const double max = static_cast<double>(candidates.max());
     const double margin = 1e-6 * std::fabs(max);

@@ -53,7 +53,7 @@ void add_by_words(std::span<float> logits, uint64_t seed, uint32_t threshold, fl
 }
 
 void add_left_hash(Candidates& candidates, uint64_t seed, uint32_t threshold, float delta) {
-  const std::span<float> logits = candidates.edit();
+  const std::span<float> logits = candidates.mutable_logits();
   if (candidates.ids() == nullptr) return add_by_words(logits, seed, threshold, delta);
   uint64_t word = 0, block = UINT64_MAX;
   for (size_t i = 0; i < logits.size(); ++i) {
@@ -64,7 +64,7 @@ void add_left_hash(Candidates& candidates, uint64_t seed, uint32_t threshold, fl
 }
 
 void add_self_hash(Candidates& candidates, const SelfHash& hash, float delta) {
-  const std::span<float> logits = candidates.edit();
+  const std::span<float> logits = candidates.mutable_logits();
   for (size_t i = 0; i < logits.size(); ++i) logits[i] += hash.is_green(candidates.id(i)) ? delta : 0.0f;
 }
 

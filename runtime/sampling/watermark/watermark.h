@@ -35,9 +35,6 @@
 
 namespace sotto {
 
-// True if the build has watermarks (SOTTO_WITH_WATERMARK=ON).
-inline constexpr bool kHasWatermark = SOTTO_HAS_WATERMARK != 0;
-
 inline constexpr size_t kMaxContextWidth = 16;
 
 // Returns the number of tokens that are hashed. With kSelfHash, one of them is the scored token itself.

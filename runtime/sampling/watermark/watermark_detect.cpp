@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "runtime/base/features.h"
 #include "runtime/base/scalar_math.h"
 #include "runtime/sampling/chain.h"
 #include "runtime/sampling/watermark/watermark.h"

@@ -245,7 +245,7 @@ TEST(Adversarial, FortyThousandRules) {
   const TestGrammar chained(chain);
   ASSERT_TRUE(chained.valid()) << chained.message();
   MatcherParams limits;
-  limits.work_count = limits.state_count = limits.frame_count = 1u << 18;
+  limits.visit_count = limits.state_count = limits.frame_count = 1u << 18;
   TestMatcher wide(chained, nullptr, limits);
   EXPECT_EQ(wide.matches("bc"), true);
   EXPECT_EQ(wide.matches("d"), true);

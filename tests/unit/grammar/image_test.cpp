@@ -92,7 +92,7 @@ std::vector<Image> images(const TestVocabulary& vocabulary) {
 void use(const CompiledGrammar& grammar, const Vocabulary& vocabulary) {
   MatcherParams limits;
   limits.node_count = limits.state_set_count = 64;
-  limits.frame_count = limits.state_count = limits.work_count = 256;
+  limits.frame_count = limits.state_count = limits.visit_count = 256;
   limits.mask_bytes = 4096;
   limits.step_budget = 20'000;
   const size_t size = Matcher::memory_size(grammar, &vocabulary, limits);

@@ -153,7 +153,7 @@ TEST(Lookahead, MasksEqualThoseOfTestingEveryToken) {
     const TestGrammar loaded = usual.reloaded();
     ASSERT_TRUE(loaded.valid()) << loaded.message() << text;
     MatcherParams limits;
-    limits.node_count = limits.work_count = 4096;
+    limits.node_count = limits.visit_count = 4096;
     limits.state_set_count = 4096;
     limits.frame_count = limits.state_count = 16384;
     TestMatcher plain(usual, vocabulary.get(), limits, {false, false});

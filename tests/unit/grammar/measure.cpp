@@ -107,7 +107,7 @@ class Bench {
   std::vector<Tokens> walks(const CompiledGrammar& grammar, int walk_count, int step_count) {
     MatcherParams large;
     large.node_count = large.state_set_count = kMaxStateSets;
-    large.frame_count = large.state_count = large.work_count = 1u << 18;
+    large.frame_count = large.state_count = large.visit_count = 1u << 18;
     large.mask_bytes = 8u << 20;
     std::vector<Tokens> walks;
     uint64_t random = 1;
@@ -136,7 +136,7 @@ class Bench {
   void replay(const CompiledGrammar& grammar, const std::vector<Tokens>& texts, Result* result) {
     MatcherParams limits = resolve_limits({}, grammar, view().token_count);
     for (uint32_t* count :
-         {&limits.node_count, &limits.frame_count, &limits.state_set_count, &limits.state_count, &limits.work_count}) {
+         {&limits.node_count, &limits.frame_count, &limits.state_set_count, &limits.state_count, &limits.visit_count}) {
       *count = std::max(16u, *count / divisor_);
     }
     limits.mask_bytes = std::max(limits.mask_bytes / divisor_, 8192u);

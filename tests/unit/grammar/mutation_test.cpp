@@ -60,7 +60,7 @@ class Mutator {
     limits.frame_count = 16 + below(2000);
     limits.state_set_count = 16 + below(400);
     limits.state_count = 16 + below(2000);
-    limits.work_count = 16 + below(1000);
+    limits.visit_count = 16 + below(1000);
     limits.mask_bytes = 2000 + below(5000);
     limits.rollback_count = 2 + below(6);
     limits.step_budget = 200'000;

@@ -27,7 +27,7 @@ std::vector<Variant> variants() {
   tiny.mask_bytes = 2048;
   // Without determinization there are more states at once than the default limits allow.
   MatcherParams roomy;
-  roomy.node_count = roomy.work_count = 16384;
+  roomy.node_count = roomy.visit_count = 16384;
   roomy.frame_count = 65536;
   roomy.state_set_count = 8192;
   roomy.state_count = 32768;

@@ -91,7 +91,7 @@ void BuiltGrammar::start() {
     limits.frame_count = 1 << 16;
     limits.state_set_count = 1 << 13;
     limits.state_count = 1 << 17;
-    limits.work_count = 1 << 15;
+    limits.visit_count = 1 << 15;
     limits.mask_bytes = 4096;
     limits.rollback_count = 20000;
     limits.step_budget = 2'000'000'000;

@@ -144,7 +144,7 @@ TEST(Draw, ConsidersOnlyTokensThatATruncationWouldKeep) {
         truncate(eager);
         const size_t expected = eager.draw(bits);
         Candidates& lazy = lazy_bench.begin(logits);
-        lazy.draw_after_truncation();
+        lazy.allow_restricted_draw();
         truncate(lazy);
         left += lazy.count() != eager.count() ? 1 : 0;
         const size_t drawn = lazy.draw(bits);

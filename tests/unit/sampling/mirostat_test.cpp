@@ -52,7 +52,7 @@ TEST(Mirostat, CutsTheNumberOfTheFormula) {
       for (const float mu : {0.5f, 3.0f, 10.0f, 25.0f}) {
         for (const uint32_t m : {2u, 100u, 3000u}) {
           Candidates& candidates = bench.begin(logits);
-          cut_mirostat(candidates, m, mu);
+          truncate_mirostat(candidates, m, mu);
           const double k = oracle_k(logits, m, static_cast<double>(mu));
           const auto clamp = [&](double x) {
             return static_cast<size_t>(std::clamp(std::floor(x), 1.0, static_cast<double>(count)));
@@ -71,7 +71,7 @@ TEST(Mirostat, FindsTheExponentOfZipfsLaw) {
   const std::vector<float> logits = zipf_logits(count, 1);
   TestCandidates bench(count);
   Candidates& candidates = bench.begin(logits);
-  cut_mirostat(candidates, 100, 10);
+  truncate_mirostat(candidates, 100, 10);
   EXPECT_NEAR(static_cast<double>(candidates.count()), 1024 / std::log(5000.0), 2);
 }
 
@@ -102,7 +102,7 @@ TEST(MirostatV2, CutsTokensOfMoreSurpriseThanMu) {
     const auto logits = make_logits(i % 2 == 0 ? LogitKind::kNarrow : LogitKind::kPeaked, 3000, random);
     const float mu = 0.5f * static_cast<float>(i);
     Candidates& candidates = bench.begin(logits);
-    cut_mirostat_v2(candidates, mu);
+    truncate_mirostat_v2(candidates, mu);
     EXPECT_EQ(oracle::judge(oracle::Mode::kEpsilon, oracle::begin(logits, {}), 1, std::exp2(-static_cast<double>(mu)),
                             1, ids_of(candidates)),
               "");

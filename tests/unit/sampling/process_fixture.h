@@ -19,12 +19,12 @@ class ProcessFixture {
   explicit ProcessFixture(size_t vocabulary_size, int32_t end_token = kNoTokenId, std::vector<std::string> texts = {},
                           size_t list_bytes = 1 << 16, const Kernels* kernels = find_kernels(Isa::kAuto))
       : end_token_(end_token), texts_(std::move(texts)), memory_(Sampler::memory_size(vocabulary_size, list_bytes)) {
-    SamplerShape shape;
-    shape.vocabulary_size = vocabulary_size;
-    shape.end_tokens = {&end_token_, end_token_ < 0 ? size_t{0} : size_t{1}};
-    shape.list_bytes = list_bytes;
-    if (!texts_.empty()) shape.bytes = {&texts_, bytes_of};
-    sampler_.init(*kernels, shape, memory_.get());
+    SamplerContext context;
+    context.vocabulary_size = vocabulary_size;
+    context.end_tokens = {&end_token_, end_token_ < 0 ? size_t{0} : size_t{1}};
+    context.list_bytes = list_bytes;
+    if (!texts_.empty()) context.bytes = {&texts_, bytes_of};
+    sampler_.init(*kernels, context, memory_.get());
   }
   Sampler* operator->() { return &sampler_; }
 

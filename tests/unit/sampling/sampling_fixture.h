@@ -36,10 +36,10 @@ class TestSampler {
   explicit TestSampler(size_t vocabulary_size, const Kernels* kernels = find_kernels(Isa::kAuto),
                        size_t list_bytes = 4096)
       : memory_(Sampler::memory_size(vocabulary_size, list_bytes)) {
-    SamplerShape shape;
-    shape.vocabulary_size = vocabulary_size;
-    shape.list_bytes = list_bytes;
-    sampler_.init(*kernels, shape, memory_.get());
+    SamplerContext context;
+    context.vocabulary_size = vocabulary_size;
+    context.list_bytes = list_bytes;
+    sampler_.init(*kernels, context, memory_.get());
   }
   Sampler* operator->() { return &sampler_; }
 

@@ -184,17 +184,17 @@ TEST(Temperature, IsDoneWhenLogitsChangeAfterIt) {
   TestCandidates bench(4);
   Candidates& candidates = bench.begin(logits);
   candidates.divide_by(0.5f);
-  candidates.change(0, [](float l) { return l + 10; });
+  candidates.change_logit(0, [](float l) { return l + 10; });
   const float expected[] = {12, 6, -4, 1};
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(candidates.logit(i), expected[i]);
   EXPECT_EQ(candidates.inverse_temperature(), 1.0f);
   candidates.divide_by(2);
   candidates.divide_by(2);
-  EXPECT_EQ(candidates.edit()[0], 3.0f);
+  EXPECT_EQ(candidates.mutable_logits()[0], 3.0f);
   // The smallest temperature keeps the order and makes nothing infinite.
   Candidates& cold = bench.begin(logits);
   cold.divide_by(1e-45f);
-  const auto scaled = cold.edit();
+  const auto scaled = cold.mutable_logits();
   EXPECT_TRUE(scaled[1] > scaled[0] && scaled[0] > scaled[3] && scaled[3] > scaled[2]);
   EXPECT_LT(scaled[1], INFINITY);
 }

@@ -86,7 +86,7 @@ SearchFixture::SearchFixture(uint32_t vocabulary, const SearchShape& shape, int3
   Arena arena(align(search_storage_, measure.size()));
   search_.layout(arena, shape);
   constexpr size_t kListBytes = 4096;
-  SamplerShape sampler_shape = {};
+  SamplerContext sampler_shape = {};
   sampler_shape.vocabulary_size = vocabulary;
   set_end_token(end_token);
   sampler_shape.end_tokens = input_.end_tokens;

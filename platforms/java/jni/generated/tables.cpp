@@ -38,7 +38,7 @@ constexpr Field kMatcherParams[] = {
     FIELD(sotto_matcher_params, frame_count, "frameCount", "I"),
     FIELD(sotto_matcher_params, state_set_count, "stateSetCount", "I"),
     FIELD(sotto_matcher_params, state_count, "stateCount", "I"),
-    FIELD(sotto_matcher_params, work_count, "workCount", "I"),
+    FIELD(sotto_matcher_params, visit_count, "visitCount", "I"),
     FIELD(sotto_matcher_params, mask_bytes, "maskBytes", "I"),
 };
 

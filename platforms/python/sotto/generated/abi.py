@@ -64,7 +64,7 @@ class MatcherParams(Struct):
     _fields_ = [
         ("struct_size", u32), ("sequence_count", u32), ("rollback_count", u32), ("finish_within", u32),
         ("step_budget", u64), ("node_count", u32), ("frame_count", u32), ("state_set_count", u32), ("state_count", u32),
-        ("work_count", u32), ("mask_bytes", u32)]
+        ("visit_count", u32), ("mask_bytes", u32)]
 
 
 class MatcherInfo(Struct):

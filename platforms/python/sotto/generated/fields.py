@@ -50,7 +50,7 @@ class MatcherFields(TypedDict, total=False):
     frame_count: int | None
     state_set_count: int | None
     state_count: int | None
-    work_count: int | None
+    visit_count: int | None
     mask_bytes: int | None
 
 

@@ -99,7 +99,7 @@ class MatcherParams:
     """Number of cached state sets. Default: 0 (automatic). Range: 16 to 65535."""
     state_count: int | None = None
     """Total number of states in all sets. Default: 0 (automatic). Range: 16 to 268435456."""
-    work_count: int | None = None
+    visit_count: int | None = None
     """Number of states that one step can visit. Default: 0 (automatic). Range: 16 to 268435456."""
     mask_bytes: int | None = None
     """Bytes of cached masks. Default: 0 (automatic)."""

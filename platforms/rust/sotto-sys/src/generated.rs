@@ -586,7 +586,7 @@ pub struct sotto_matcher_params {
     /// Total number of states in all sets. Default: 0 (automatic). Range: 16 to 268435456.
     pub state_count: u32,
     /// Number of states that one step can visit. Default: 0 (automatic). Range: 16 to 268435456.
-    pub work_count: u32,
+    pub visit_count: u32,
     /// Bytes of cached masks. Default: 0 (automatic).
     pub mask_bytes: u32,
 }

@@ -909,7 +909,7 @@ impl MatcherParams {
         state_count: u32,
         /// Number of states that one step can visit. Default: 0 (automatic). Range: 16
         /// to 268435456.
-        work_count: u32,
+        visit_count: u32,
         /// Bytes of cached masks. Default: 0 (automatic).
         mask_bytes: u32,
     }

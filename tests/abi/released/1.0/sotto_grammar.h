@@ -80,7 +80,7 @@ typedef struct sotto_matcher_params {
   uint32_t frame_count;
   uint32_t state_set_count;
   uint32_t state_count;
-  uint32_t work_count;
+  uint32_t visit_count;
   uint32_t mask_bytes;
 } sotto_matcher_params;
 typedef struct sotto_matcher_info {

@@ -17,7 +17,7 @@ macro_rules! each_field {
                 assume_distinct_names any_order parallel_tool_calls }
             sotto_matcher_params {
                 struct_size sequence_count rollback_count finish_within step_budget node_count
-                frame_count state_set_count state_count work_count mask_bytes }
+                frame_count state_set_count state_count visit_count mask_bytes }
             sotto_matcher_info {
                 struct_size may_end must_end reserved token_count }
             sotto_model_params {

@@ -118,7 +118,7 @@ public struct MatcherParameters {
   /// Total number of states in all sets. Default: 0 (automatic). Range: 16 to 268435456.
   public var stateCount: UInt32
   /// Number of states that one step can visit. Default: 0 (automatic). Range: 16 to 268435456.
-  public var workCount: UInt32
+  public var visitCount: UInt32
   /// Bytes of cached masks. Default: 0 (automatic).
   public var maskBytes: UInt32
 
@@ -134,7 +134,7 @@ public struct MatcherParameters {
     frameCount = c.frame_count
     stateSetCount = c.state_set_count
     stateCount = c.state_count
-    workCount = c.work_count
+    visitCount = c.visit_count
     maskBytes = c.mask_bytes
   }
 
@@ -149,7 +149,7 @@ public struct MatcherParameters {
     c.frame_count = frameCount
     c.state_set_count = stateSetCount
     c.state_count = stateCount
-    c.work_count = workCount
+    c.visit_count = visitCount
     c.mask_bytes = maskBytes
     return c
   }

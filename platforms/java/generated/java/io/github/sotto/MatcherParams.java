@@ -37,7 +37,7 @@ public final class MatcherParams {
     /** Total number of states in all sets. Default: 0 (automatic). Range: 16 to 268435456. */
     public int stateCount;
     /** Number of states that one step can visit. Default: 0 (automatic). Range: 16 to 268435456. */
-    public int workCount;
+    public int visitCount;
     /** Bytes of cached masks. Default: 0 (automatic). */
     public int maskBytes;
 
