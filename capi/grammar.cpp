@@ -312,8 +312,7 @@ sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* mat
     return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: its vocabulary_size is ", other,
                      "; it must be the session's, ", own));
   }
-  const uint32_t searched = session.stream().params().sequence_count;
-  const uint32_t needed = searched == 0 ? 1 : 2 * searched + 1;
+  const uint32_t needed = session.info().matcher_sequence_count;
   if (used.sequence_count() < needed) {
     return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: its sequence_count is ", used.sequence_count(),
                      "; it must be at least ", needed, " for the session's searches"));

@@ -83,22 +83,22 @@ namespace sotto::capi {{
 """
 
 
-def converted(field: t.Field) -> str:
+def converted(field: t.Field, tables: t.Tables) -> str:
     """Returns the C++ value of a field of the C struct `c`."""
     value = f"c.{field.name}"
     if field.kind == "bool":
         return value + " != 0"
     if field.kind == "enum":
-        return f"static_cast<{runtime.enum_name(field.type)}>({value})"
+        return f"static_cast<{field.enum.runtime}>({value})"
     if field.type in runtime.OBJECTS:
         return f"unwrap({value})"
     if field.kind == "array" and runtime.owns_count(field):
-        pointer = value if field.enum is None else f"reinterpret_cast<const {runtime.element_type(field)}*>({value})"
+        pointer = value if field.enum is None else f"reinterpret_cast<const {runtime.element_type(field, tables)}*>({value})"
         return f"{{{pointer}, c.{field.count}}}"
     return value
 
 
-def read_function(struct: t.Struct, params: set[str]) -> str:
+def read_function(struct: t.Struct, params: set[str], tables: t.Tables) -> str:
     checks, copies = "", ""
     for field in struct.fields:
         if field.kind in {"struct_size", "reserved", "count"}:
@@ -114,7 +114,7 @@ def read_function(struct: t.Struct, params: set[str]) -> str:
   }}
 """
         else:
-            copies += f"  params->{field.name} = {converted(field)};\n"
+            copies += f"  params->{field.name} = {converted(field, tables)};\n"
     return f"""{signature(struct)} {{
   if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
   const {struct.name} c = read(given, {defaults_name(struct)});
@@ -133,7 +133,7 @@ def init_function(struct: t.Struct) -> str:
 def source(tables: t.Tables) -> str:
     structs = runtime.inner_structs_first(tables)
     names = {struct.name for struct in structs}
-    readers = "\n".join(read_function(struct, names) for struct in structs)
+    readers = "\n".join(read_function(struct, names, tables) for struct in structs)
     inits = "\n".join(init_function(struct) for struct in tables.structs if struct.kind == "params")
     return f"""{runtime.HEADER}#include "capi/generated/params.h"
 

@@ -140,6 +140,11 @@ class Enum:
         """The name without the C prefix: Stage."""
         return snake_to_camel(self.name.removeprefix("sotto_"))
 
+    @property
+    def runtime(self) -> str:
+        """The name in the runtime: StageKind."""
+        return self.columns.get("runtime", self.camel)
+
     def find(self, name: str) -> EnumValue:
         found = next((value for value in self.values if value.name == name), None)
         if found is None:
@@ -308,6 +313,11 @@ class Tables:
 
     def struct(self, name: str) -> Struct:
         return next(struct for struct in self.structs if struct.name == name)
+
+    def runtime_name(self, c_type: str) -> str:
+        """The runtime's name of a type of elements: of a struct that both interfaces share, or of a number."""
+        struct = next((struct for struct in self.structs if struct.name == c_type), None)
+        return struct.columns["runtime"] if struct else "int32_t" if c_type == "sotto_token" else c_type
 
     @property
     def recommended(self) -> list[Field]:

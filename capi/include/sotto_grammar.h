@@ -202,8 +202,8 @@ typedef struct sotto_matcher sotto_matcher;
  * with GRAMMAR_TOO_LARGE and changes nothing. */
 typedef struct sotto_matcher_params {
   uint32_t struct_size;
-  /* Number of sequences that the matcher follows at the same time. A session that searches with n
-   * sequences needs 2n+1. Default: 1. Range: 1 to 65536. */
+  /* Number of sequences that the matcher follows at the same time. A session needs
+   * matcher_sequence_count of sotto_session_info. Default: 1. Range: 1 to 65536. */
   uint32_t sequence_count;
   /* Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456. */
   uint32_t rollback_count;

@@ -115,6 +115,8 @@ typedef struct sotto_session_info {
   uint64_t kv_bytes;
   /* Bytes in use of the memory passed to sotto_session_init. */
   uint64_t memory_bytes;
+  /* Number of sequences that a matcher needs to follow this session and its searches. */
+  uint32_t matcher_sequence_count;
 } sotto_session_info;
 
 /* Counts of tokens and wall-clock times in nanoseconds, since init or the last

@@ -155,6 +155,8 @@ type SessionInfo struct {
 	KVBytes uint64
 	// Bytes in use of the memory passed to sotto_session_init.
 	MemoryBytes uint64
+	// Number of sequences that a matcher needs to follow this session and its searches.
+	MatcherSequenceCount uint32
 }
 
 func newSessionInfo(c *C.sotto_session_info) SessionInfo {
@@ -168,6 +170,7 @@ func newSessionInfo(c *C.sotto_session_info) SessionInfo {
 	info.ReanchorCount = uint64(c.reanchor_count)
 	info.KVBytes = uint64(c.kv_bytes)
 	info.MemoryBytes = uint64(c.memory_bytes)
+	info.MatcherSequenceCount = uint32(c.matcher_sequence_count)
 	return info
 }
 

@@ -103,8 +103,8 @@ func (p *GrammarParams) fill(c *C.sotto_grammar_params, a *arena) {
 // evicts cached results that are not in use. If that does not free enough, the call fails with GRAMMAR_TOO_LARGE and
 // changes nothing.
 type MatcherParams struct {
-	// Number of sequences that the matcher follows at the same time. A session that searches with n sequences needs
-	// 2n+1. Default: 1. Range: 1 to 65536.
+	// Number of sequences that the matcher follows at the same time. A session needs matcher_sequence_count of
+	// sotto_session_info. Default: 1. Range: 1 to 65536.
 	SequenceCount uint32
 	// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456.
 	RollbackCount uint32

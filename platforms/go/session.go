@@ -15,7 +15,6 @@ type sessionCore struct {
 	memory    block
 	callbacks *callbacks
 	uses      map[string]*resource // guide, draft session and matcher, by role
-	matched   uint32               // number of sequences that a matcher of this session needs
 	stop      Status
 }
 
@@ -32,7 +31,6 @@ func (m *Model) NewSession(params *SessionParams) (*Session, error) {
 	core := &sessionCore{model: m.core, uses: map[string]*resource{}}
 	err := m.call(func(handle *C.sotto_model) (err error) {
 		given, details, size := sessionParams(params), newError(), C.size_t(0)
-		core.matched = 2*uint32(given.sequence_count) + 1
 		if err = check(C.sotto_session_memory_size(handle, &given, &size, &details), &details); err != nil {
 			return err
 		}
@@ -248,8 +246,12 @@ func (s *Session) SetGrammar(grammar *Grammar) error {
 		return err
 	}
 	defer vocabulary.Close()
+	info, err := s.Info()
+	if err != nil {
+		return err
+	}
 	params := DefaultMatcherParams()
-	params.SequenceCount = s.core.matched
+	params.SequenceCount = info.MatcherSequenceCount
 	matcher, err := NewMatcher(grammar, vocabulary, params)
 	if err != nil {
 		return err

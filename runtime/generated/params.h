@@ -16,23 +16,23 @@ struct Vocabulary;
 enum class Isa : int32_t;
 
 // Types that cross the C interface unchanged.
-using TextView = sotto_text;
 using TokenList = sotto_token_list;
+using TextView = sotto_text;
 using TokenBias = sotto_token_bias;
 using SequenceBias = sotto_sequence_bias;
-using Alternative = sotto_alternative;
-using Piece = sotto_piece;
 using SessionInfo = sotto_session_info;
 using SessionTimings = sotto_session_timings;
-using SpeculationInfo = sotto_speculation_info;
+using Alternative = sotto_alternative;
+using Piece = sotto_piece;
 using ScoreResult = sotto_score;
-using LogitsFunction = sotto_logits_fn;
-using PieceFunction = sotto_piece_fn;
-using DraftFunction = sotto_draft_fn;
-using SimilarityFunction = sotto_similarity_fn;
-using StepFunction = sotto_step_fn;
+using SpeculationInfo = sotto_speculation_info;
 using LogFunction = sotto_log_fn;
 using ReleaseFunction = sotto_release_fn;
+using LogitsFunction = sotto_logits_fn;
+using SimilarityFunction = sotto_similarity_fn;
+using StepFunction = sotto_step_fn;
+using PieceFunction = sotto_piece_fn;
+using DraftFunction = sotto_draft_fn;
 
 inline constexpr int32_t kNoTokenId = -1;
 inline constexpr uint32_t kWholeWindow = UINT32_MAX;
@@ -291,9 +291,9 @@ inline constexpr StageKind kStageOrders[3][kStageKindCount] = {
 
 // Parameters of a grammar.
 struct GrammarParams {
-  static constexpr uint32_t kMaxMaxSpace = 2147483648;
-  static constexpr uint32_t kMaxMaxDigits = 400;
-  static constexpr uint32_t kMaxMaxStringLength = 2147483648;
+  static constexpr uint32_t kMaxSpaceLimit = 2147483648;
+  static constexpr uint32_t kMaxDigitsLimit = 400;
+  static constexpr uint32_t kMaxStringLengthLimit = 2147483648;
   GrammarLanguage language = GrammarLanguage::kGbnf;
   TextView root = {"root", 4};
   const Vocabulary* vocabulary = nullptr;
@@ -432,7 +432,7 @@ struct GuideParams {
 
 // Parameters of speculative decoding.
 struct SpeculationParams {
-  static constexpr uint32_t kMaxMaxMatch = 64;
+  static constexpr uint32_t kMaxMatchLimit = 64;
   uint32_t sources = kDraftLookup;
   uint32_t draft_tokens = 0;
   uint32_t min_match = 2;

@@ -73,4 +73,16 @@ const char* status_text(Status status) {
   return "unknown status";
 }
 
+bool ends_text(Status status) {
+  return status == Status::kStopEndOfText ||
+         status == Status::kStopMaxTokens ||
+         status == Status::kStopContextFull ||
+         status == Status::kStopGrammar ||
+         status == Status::kStopToken ||
+         status == Status::kStopString ||
+         status == Status::kStopTime ||
+         status == Status::kStopRepetition ||
+         status == Status::kStopBanned;
+}
+
 }  // namespace sotto

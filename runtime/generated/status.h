@@ -42,5 +42,7 @@ enum class [[nodiscard]] Status : int32_t {
 };
 
 const char* status_text(Status status);
+// Returns whether the status says that a text ended, and not that a call was interrupted.
+bool ends_text(Status status);
 
 }  // namespace sotto

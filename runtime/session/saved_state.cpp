@@ -20,24 +20,6 @@ Status corrupt_at(const char* what, uint64_t offset, Error* error) {
   return fail_at(error, Status::kStateCorrupt, offset, what);
 }
 
-bool is_end(int32_t value) {
-  switch (static_cast<Status>(value)) {
-    case Status::kOk:
-    case Status::kStopEndOfText:
-    case Status::kStopMaxTokens:
-    case Status::kStopContextFull:
-    case Status::kStopGrammar:
-    case Status::kStopToken:
-    case Status::kStopString:
-    case Status::kStopTime:
-    case Status::kStopRepetition:
-    case Status::kStopBanned:
-      return true;
-    default:
-      return false;
-  }
-}
-
 void write_state(const TokenState& state, ByteWriter* writer) {
   constexpr uint16_t kKept = TokenState::kGenerated | TokenState::kAnswerEnd | TokenState::kTextEnd;
   writer->put(state.sampler.mirostat_mu);
@@ -157,7 +139,8 @@ struct SavedState::Counts {
            (healing_size > 0 || healing_place == 0) && healing_size <= kMaxTokenBytes &&
            buffered_count <= TokenBuffer::kCapacity && buffered_count <= token_count - states_begin &&
            (buffered_count == 0 || buffered_count < token_count) && rejected_count <= RejectedTokens::kCapacity &&
-           rejected_attempts <= RejectedTokens::kMaxAttempts && reject_newest <= 1 && is_end(end);
+           rejected_attempts <= RejectedTokens::kMaxAttempts && reject_newest <= 1 &&
+           (end == 0 || ends_text(static_cast<Status>(end)));
   }
 };
 

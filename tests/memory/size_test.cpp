@@ -7,10 +7,32 @@
 
 #include "capi/include/sotto_memory.h"
 #include "kernels/kernels.h"
+#include "kernels/linear/linear.h"
+#include "runtime/search/search_run.h"
+#include "runtime/session/token_stream.h"
+#include "runtime/transformer/forward.h"
 #include "tests/memory/support.h"
 
 namespace sotto {
 namespace {
+
+// The constants of sotto_memory.h that a type or a constant of the runtime determines. The tests below find wrong ones
+// too, but do not say which.
+static_assert(SOTTO_ROW_QUANTIZATION_SIZE_ == sizeof(RowQuantization));
+static_assert(SOTTO_TOKEN_STATE_SIZE_ == sizeof(TokenState));
+static_assert(SOTTO_PAST_TOKEN_SIZE_ == sizeof(PastToken));
+static_assert(SOTTO_SLOT_SPAN_SIZE_ == sizeof(SlotSpan));
+static_assert(SOTTO_RUNNING_SEQUENCE_SIZE_ == sizeof(RunningSequence));
+static_assert(SOTTO_FINISHED_SEQUENCE_SIZE_ == sizeof(FinishedSequence));
+static_assert(SOTTO_PHRASE_STATE_SIZE_ == sizeof(PhraseState));
+static_assert(SOTTO_BEAM_CANDIDATE_SIZE_ == sizeof(BeamCandidate));
+static_assert(SOTTO_SAMPLER_STATE_SIZE_ == sizeof(SamplerState));
+static_assert(SOTTO_ACTIVATION_PADDING_ == kActivationPadding);
+static_assert(SOTTO_CANDIDATE_BUCKETS_ == kBucketCount);
+static_assert(SOTTO_MAX_PHRASES_ == SearchParams::kMaxPhraseCount);
+static_assert(SOTTO_MAX_DOLA_LAYERS_ == premature_layer_count(UINT32_MAX - 3));
+static_assert(SOTTO_DRAFT_PADDING_ == SessionParams::kMaxDraftTokens + 1);
+static_assert(SOTTO_DEFAULT_LIST_BYTES_ == SessionParams().list_bytes);
 
 constexpr ModelShape kTiny = {300, 64, 48, 3, 100, 2};
 

@@ -202,15 +202,15 @@ Status evaluate_prompt(const GenerateOptions& options, Session& session, Generat
   return status;
 }
 
-// Creates the grammar and its matcher. A search needs two matcher sequences per sequence. Banned strings roll back at
-// most as many tokens as they have bytes.
-std::optional<SessionGrammar> make_grammar(const GenerateOptions& options, const LoadedModel& model) {
+// Creates the grammar and its matcher. Banned strings roll back at most as many tokens as they have bytes.
+std::optional<SessionGrammar> make_grammar(const GenerateOptions& options, const LoadedModel& model,
+                                           const Session& session) {
   if (!options.grammar.is_on()) return std::nullopt;
   size_t longest = 0;
   for (const auto* texts : {&options.stops.params.stop_strings, &options.stops.params.banned_strings}) {
     for (const std::string& text : *texts) longest = std::max(longest, text.size());
   }
-  SessionGrammar grammar = compile_for_session(options.grammar, model, 2 * options.session.sequence_count + 1,
+  SessionGrammar grammar = compile_for_session(options.grammar, model, session.info().matcher_sequence_count,
                                                MatcherParams().rollback_count + static_cast<uint32_t>(longest));
   if (!options.quiet && !options.json) print_warnings(grammar.compiled);
   return grammar;
@@ -406,8 +406,8 @@ int run_generate(GenerateOptions options) {
   generation.prints_ids = !options.ids.empty() || model.info().has_tokenizer == 0;
   if (options.has_prompt) generation.prompt_tokens = prompt_tokens(options, model, generation.prompt);
   if (!options.ids.empty()) generation.prompt = model.text_of(generation.prompt_tokens);
-  std::optional<SessionGrammar> grammar = make_grammar(options, model);
   Session session = model.new_session(options.session);
+  std::optional<SessionGrammar> grammar = make_grammar(options, model, session);
   call_with_options("sampler", [&] { session.set_sampler(options.sampler.params); });
   call_with_options("stops", [&] { session.set_stops(options.stops.params); });
   if (options.drafts.is_on()) attach_drafts(session, options);

@@ -52,7 +52,6 @@ class Session(Resource):
         self._memory, self._handle = memory, handle
         self._callbacks, self._kept, self._attachments = Callbacks(), {}, {}
         self._embedding_size = model.info.embedding_size
-        self._matched_sequences = 2 * given.sequence_count + 1
         self.stop_reason: Status | None = None
         super().__init__()
 
@@ -106,7 +105,7 @@ class Session(Resource):
             return self.set_matcher(None)
         if not isinstance(grammar, Grammar):
             raise TypeError(f"the grammar is {grammar!r}; it must be a Grammar, such as Grammar.compile(source)")
-        changes.setdefault("sequence_count", self._matched_sequences)
+        changes.setdefault("sequence_count", self.info.matcher_sequence_count)
         with Shared(self), Vocabulary.of_session(self) as vocabulary:
             with Matcher(grammar, vocabulary, **changes) as matcher:
                 self.set_matcher(matcher)

@@ -125,7 +125,7 @@ class Session {
   // it. Before another text, set the grammar again or call reset().
   Result<void> set_grammar(const Grammar& grammar) {
     MatcherParams params;
-    params.sequence_count = 2 * state_->params.sequence_count + 1;
+    params.sequence_count = info().matcher_sequence_count;
     SOTTO_HPP_VALUE_(vocabulary, Vocabulary::create(Model(state_->model)));
     SOTTO_HPP_VALUE_(matcher, Matcher::create(grammar, vocabulary, params));
     return set_matcher(matcher);

@@ -231,6 +231,7 @@ constexpr Field kSessionInfo[] = {
     FIELD(sotto_session_info, reanchor_count, "reanchorCount", "J"),
     FIELD(sotto_session_info, kv_bytes, "kvBytes", "J"),
     FIELD(sotto_session_info, memory_bytes, "memoryBytes", "J"),
+    FIELD(sotto_session_info, matcher_sequence_count, "matcherSequenceCount", "I"),
 };
 
 constexpr Field kSessionTimings[] = {

@@ -121,6 +121,8 @@ class SessionInfo:
     """Bytes of keys and values, which memory_bytes includes."""
     memory_bytes: int
     """Bytes in use of the memory passed to sotto_session_init."""
+    matcher_sequence_count: int
+    """Number of sequences that a matcher needs to follow this session and its searches."""
 
 
 @dataclass(frozen=True)

@@ -78,8 +78,8 @@ class MatcherParams:
     nothing."""
 
     sequence_count: int | None = None
-    """Number of sequences that the matcher follows at the same time. A session that searches with n sequences needs
-    2n+1. Default: 1. Range: 1 to 65536."""
+    """Number of sequences that the matcher follows at the same time. A session needs matcher_sequence_count of
+    sotto_session_info. Default: 1. Range: 1 to 65536."""
     rollback_count: int | None = None
     """Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456."""
     finish_within: int | None = None

@@ -562,8 +562,8 @@ pub struct sotto_grammar_params {
 #[derive(Clone, Copy)]
 pub struct sotto_matcher_params {
     pub struct_size: u32,
-    /// Number of sequences that the matcher follows at the same time. A session that searches with
-    /// n sequences needs 2n+1. Default: 1. Range: 1 to 65536.
+    /// Number of sequences that the matcher follows at the same time. A session needs
+    /// matcher_sequence_count of sotto_session_info. Default: 1. Range: 1 to 65536.
     pub sequence_count: u32,
     /// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456.
     pub rollback_count: u32,
@@ -1116,6 +1116,8 @@ pub struct sotto_session_info {
     pub kv_bytes: u64,
     /// Bytes in use of the memory passed to sotto_session_init.
     pub memory_bytes: u64,
+    /// Number of sequences that a matcher needs to follow this session and its searches.
+    pub matcher_sequence_count: u32,
 }
 
 /// Counts of tokens and wall-clock times in nanoseconds, since init or the last

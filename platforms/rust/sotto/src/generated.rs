@@ -882,8 +882,8 @@ impl Default for MatcherParams {
 
 impl MatcherParams {
     setters! {
-        /// Number of sequences that the matcher follows at the same time. A session that searches
-        /// with n sequences needs 2n+1. Default: 1. Range: 1 to 65536.
+        /// Number of sequences that the matcher follows at the same time. A session needs
+        /// matcher_sequence_count of sotto_session_info. Default: 1. Range: 1 to 65536.
         sequence_count: u32,
         /// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0
         /// to 268435456.
@@ -1799,6 +1799,8 @@ pub struct SessionInfo {
     pub kv_bytes: u64,
     /// Bytes in use of the memory passed to sotto_session_init.
     pub memory_bytes: u64,
+    /// Number of sequences that a matcher needs to follow this session and its searches.
+    pub matcher_sequence_count: u32,
 }
 
 impl From<sys::sotto_session_info> for SessionInfo {
@@ -1813,6 +1815,7 @@ impl From<sys::sotto_session_info> for SessionInfo {
             reanchor_count: info.reanchor_count,
             kv_bytes: info.kv_bytes,
             memory_bytes: info.memory_bytes,
+            matcher_sequence_count: info.matcher_sequence_count,
         }
     }
 }

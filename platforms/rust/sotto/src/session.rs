@@ -68,7 +68,6 @@ pub struct Session {
     pub(crate) draft_session: Option<Box<Session>>,
     pub(crate) draft: Option<Box<DraftCall>>,
     logits: Option<Box<LogitsCall>>,
-    matched_sequences: u32,
     // The library's objects belong to one thread at a time.
     _not_sync: std::marker::PhantomData<std::cell::Cell<()>>,
 }
@@ -113,7 +112,6 @@ impl Session {
                 draft_session: None,
                 draft: None,
                 logits: None,
-                matched_sequences: 2 * params.raw.sequence_count + 1,
                 _not_sync: std::marker::PhantomData,
             })
         }
@@ -167,7 +165,7 @@ impl Session {
     /// # Ok(()) }
     /// ```
     pub fn set_grammar(&mut self, grammar: &Grammar) -> Result<()> {
-        let params = MatcherParams::default().sequence_count(self.matched_sequences);
+        let params = MatcherParams::default().sequence_count(self.info().matcher_sequence_count);
         let vocabulary = Vocabulary::new(&self.model)?;
         self.set_matcher(Matcher::create(grammar, Some(&vocabulary), &params)?)
     }

@@ -11,7 +11,6 @@ public final class Session: @unchecked Sendable {
   let queue = DispatchQueue(label: "sotto.session")
   private let state: State
   let embeddingSize: Int
-  private let matchedSequences: UInt32
 
   /// The state that calls change while they hold the resource.
   private final class State {
@@ -48,7 +47,6 @@ public final class Session: @unchecked Sendable {
     }
     self.model = model.resource
     embeddingSize = Int(model.info.embeddingSize)
-    matchedSequences = 2 * parameters.sequenceCount + 1
   }
 
   deinit { resource.close() }
@@ -131,7 +129,7 @@ public final class Session: @unchecked Sendable {
   public func setGrammar(_ grammar: Grammar?) throws {
     guard let grammar else { return try setMatcher(nil) }
     var parameters = MatcherParameters()
-    parameters.sequenceCount = matchedSequences
+    parameters.sequenceCount = try info().matcherSequenceCount
     let vocabulary = try resource.share { _ in try Vocabulary(held: model) }  // the session keeps its model
     try setMatcher(Matcher(grammar, vocabulary, parameters))
   }

@@ -49,6 +49,7 @@ typedef struct sotto_session_info {
   uint64_t reanchor_count;
   uint64_t kv_bytes;
   uint64_t memory_bytes;
+  uint32_t matcher_sequence_count;
 } sotto_session_info;
 typedef struct sotto_session_timings {
   uint32_t struct_size;

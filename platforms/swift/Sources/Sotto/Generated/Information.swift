@@ -145,6 +145,8 @@ public struct SessionInfo: Sendable {
   public let kvBytes: UInt64
   /// Bytes in use of the memory passed to sotto_session_init.
   public let memoryBytes: UInt64
+  /// Number of sequences that a matcher needs to follow this session and its searches.
+  public let matcherSequenceCount: UInt32
 
   init(_ c: sotto_session_info) {
     contextTokens = c.context_tokens
@@ -156,6 +158,7 @@ public struct SessionInfo: Sendable {
     reanchorCount = c.reanchor_count
     kvBytes = c.kv_bytes
     memoryBytes = c.memory_bytes
+    matcherSequenceCount = c.matcher_sequence_count
   }
 }
 

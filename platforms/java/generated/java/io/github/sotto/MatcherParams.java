@@ -7,8 +7,8 @@ package io.github.sotto;
  */
 public final class MatcherParams {
     /**
-     * Number of sequences that the matcher follows at the same time. A session that searches with n sequences needs
-     * 2n+1. Default: 1. Range: 1 to 65536.
+     * Number of sequences that the matcher follows at the same time. A session needs matcher_sequence_count of
+     * sotto_session_info. Default: 1. Range: 1 to 65536.
      */
     public int sequenceCount;
     /** Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456. */

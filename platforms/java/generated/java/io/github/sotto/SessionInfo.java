@@ -21,6 +21,8 @@ public final class SessionInfo {
     public long kvBytes;
     /** Bytes in use of the memory passed to sotto_session_init. */
     public long memoryBytes;
+    /** Number of sequences that a matcher needs to follow this session and its searches. */
+    public int matcherSequenceCount;
 
     SessionInfo() {}
 
@@ -36,6 +38,7 @@ public final class SessionInfo {
                 + ", reanchorCount=" + reanchorCount
                 + ", kvBytes=" + kvBytes
                 + ", memoryBytes=" + memoryBytes
+                + ", matcherSequenceCount=" + matcherSequenceCount
                 + "}";
     }
 }

@@ -22,15 +22,13 @@ public final class Session extends Owned {
     private final Callbacks callbacks;
     private final Map<String, Resource> uses; // guide, draft session and matcher, by role
     private final int embeddingSize;
-    private final int matchedSequences;
     private volatile Status stopReason = Status.OK;
 
-    private Session(Resource resource, Model model, Callbacks callbacks, SessionParams params) {
+    private Session(Resource resource, Model model, Callbacks callbacks) {
         super(resource);
         this.model = model.resource;
         this.callbacks = callbacks;
         embeddingSize = model.info.embeddingSize;
-        matchedSequences = 2 * params.sequenceCount + 1;
         Map<String, Resource> used = new HashMap<>();
         uses = used;
         resource.atEnd(() -> used.values().forEach(Resource::detach));
@@ -42,7 +40,7 @@ public final class Session extends Owned {
         try {
             long session = Native.sessionNew(handle, params, callbacks);
             Resource made = new Resource(session, Native::sessionFree, Native::sessionCancel, model.resource);
-            return new Session(made, model, callbacks, params);
+            return new Session(made, model, callbacks);
         } catch (RuntimeException | Error failure) {
             model.resource.release();
             throw failure;
@@ -111,7 +109,7 @@ public final class Session extends Owned {
             return;
         }
         MatcherParams params = new MatcherParams();
-        params.sequenceCount = matchedSequences;
+        params.sequenceCount = info().matcherSequenceCount;
         resource.share(session -> { // which keeps its model
             try (Vocabulary vocabulary = Vocabulary.ofHeld(model);
                     Matcher matcher = new Matcher(grammar, vocabulary, params)) {
