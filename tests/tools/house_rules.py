@@ -250,7 +250,6 @@ COMPOUND_NAME = re.compile(r"k[A-Z]|[A-Z][a-z]+[A-Z]|.*(_|::|\()")
 # Build output, placeholders in recipes, and names that belong to other programs.
 NOT_IN_TREE = re.compile(r"(\.\./)*build/.*|.*(NAME|my_language).*|arch_prctl|PascalCase|snake_case|member_|sotto_noun_verb|"
                          r"sotto\.cpp|platforms/go/v[\d.]+")
-NAMES_OLD_VERSIONS = "capi/CHANGELOG.md"
 
 
 def expand_braces(path):
@@ -280,8 +279,6 @@ def documents_name_what_exists(tree):
         if not path.endswith(".md"):
             words.update(re.findall(r"\w+", text))
     for path, text in tree.texts(suffixes={".md"}):
-        if path == NAMES_OLD_VERSIONS:
-            continue
         prose = FENCED.sub(lambda match: "\n" * match.group(0).count("\n"), text)
         for number, line in enumerate(prose.splitlines(), 1):
             for span in CODE_SPAN.findall(line):
