@@ -43,7 +43,6 @@ struct SessionState {
   std::shared_ptr<const SessionState> guide, draft_session;
   std::unique_ptr<LogitsCall> logits;
   std::unique_ptr<DraftFunction> draft;
-  SessionParams params;
   Memory memory;
   Guard guard;
   sotto_session* handle = nullptr;
@@ -75,7 +74,6 @@ class Session {
   static Result<Session> create(const Model& model, const SessionParams& params = {}) {
     auto state = std::make_shared<detail::SessionState>();
     state->model = model.state();
-    state->params = params;
     detail::Report report;
     size_t size = 0;
     SOTTO_HPP_TRY_(sotto_session_memory_size(model.c_model(), &params, &size, report.out()));
