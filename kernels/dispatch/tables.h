@@ -22,7 +22,7 @@ struct InstructionSet {
 // Returns the row of an instruction set, whether or not the CPU supports it, or null if the build does not contain it.
 const InstructionSet* find_instruction_set(Isa isa);
 
-// Parts of the rows, which the folder of each instruction set defines.
+// Parts of the rows, which the directory of each instruction set defines.
 namespace reference {
 extern const Int4Kernels kInt4;
 }  // namespace reference

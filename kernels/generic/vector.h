@@ -1,7 +1,7 @@
 // Loops over arrays in blocks of 16 elements, one per virtual lane, and the elementary functions of kernels/math.h for
 // a block.
 //
-// In this folder, `V` is the vector of 16 floats of an instruction set, for example in kernels/x86/avx2/vector.h.
+// In this directory, `V` is the vector of 16 floats of an instruction set, for example in kernels/x86/avx2/vector.h.
 //
 // Files compiled for different instruction sets must never share a function. If they did, the linker would keep only
 // one copy, perhaps one that the CPU cannot run. Therefore a header that is compiled for several instruction sets puts

@@ -1,9 +1,9 @@
-// A hash index, which maps the hash of an entry's key to the number of the entry.
+// A hash index maps the hash of a key to the number of its entry in an array of the owner.
 //
-// The owner stores the entries in an array of its own and compares keys itself, so the index depends on neither. It is
-// an open-addressing table with linear probing (Knuth, The Art of Computer Programming, volume 3, section 6.4,
-// algorithm L). A slot contains the number plus one, or zero if it is free. The index never allocates: its slots come
-// from an arena (layout), or from any array of the owner (use, rehash).
+// The owner compares keys itself, so the index depends on neither keys nor entries. It is an open-addressing table with
+// linear probing (Knuth, The Art of Computer Programming, volume 3, section 6.4, algorithm L). A slot contains the
+// number plus one, or zero if it is free. The index never allocates: its slots come from an arena (layout), or from any
+// array of the owner (use, rehash).
 //
 //   uint32_t number = index.find(hash, [&](uint32_t known) { return entries[known].key == key; });
 //   if (number == HashIndex::kAbsent) {

@@ -55,7 +55,7 @@ void DraftPace::restart() {
 }
 
 size_t DraftPace::length(float cost, size_t max_length) {
-  constexpr float kMargin = 1.5f;
+  constexpr float kMargin = 1.5f;  // the probability must exceed the cost by this factor
   size_t worth = 0;
   for (float chance = rate_; worth < max_length && chance > kMargin * cost; chance *= rate_) ++worth;
   is_too_costly_ = kMargin * cost >= 1;
@@ -66,9 +66,9 @@ size_t DraftPace::length(float cost, size_t max_length) {
 }
 
 void DraftPace::report(size_t accepted, bool rejected) {
-  constexpr float kRevivedRate = 0.35f;
-  constexpr float kGain = 0.15f;
-  constexpr float kLoss = 0.2f;
+  constexpr float kRevivedRate = 0.35f;  // minimum rate after a success
+  constexpr float kGain = 0.15f;         // weight of an accepted draft in the estimate
+  constexpr float kLoss = 0.2f;          // weight of a rejected draft
   constexpr uint32_t kLongestPause = 64;
   for (size_t i = 0; i < accepted; ++i) rate_ += (1 - rate_) * kGain;
   if (accepted > 0 && !is_too_costly_) {

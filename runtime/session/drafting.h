@@ -58,9 +58,9 @@ class DraftPace {
   static constexpr float kFirstRate = 0.6f;
   static constexpr uint32_t kFirstPause = 4;
 
-  float rate_ = kFirstRate;  // estimated probability that a draft is accepted if all drafts before it were
-  uint32_t pause_ = kFirstPause;
-  uint32_t waited_ = 0;
+  float rate_ = kFirstRate;       // estimated probability that a draft is accepted if all drafts before it were
+  uint32_t pause_ = kFirstPause;  // number of batches from one single draft to the next
+  uint32_t waited_ = 0;           // number of batches since the last single draft
   // true if drafts do not pay even if all of them are accepted
   bool is_too_costly_ = false;
 };

@@ -61,6 +61,7 @@ void TextStream::replay(std::span<const char> bytes, size_t healed) {
     if (found.ban != 0) mark_.ban = 0;
     if (found.stop != 0) mark_.stop = 0;
   }
+  // A string reaches back by at most its own length, so older text need not be kept.
   constexpr uint64_t kKept = StringMatcher::kMaxStringBytes;
   if (mark_.end - taken_ > kKept) taken_ = mark_.end - kKept;
 }

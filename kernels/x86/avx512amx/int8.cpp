@@ -15,7 +15,7 @@ namespace {
 using avx512vnni::kTileColumns;
 static_assert(kTileRows == kTileColumns);
 
-constexpr size_t kStepInputs = kTileRowBytes;
+constexpr size_t kStepInputs = kTileRowBytes;  // a step multiplies this number of inputs
 constexpr size_t kStepDepths = kStepInputs / kTileDepth;
 constexpr size_t kPair = 2;  // number of tiles of columns, and of tiles of rows, that are multiplied together
 
@@ -105,7 +105,8 @@ class WeightOrder {
   size_t prefetch_step_;
 };
 
-// Converts the sums of one or two tiles of rows and of columns to outputs.
+// Converts the sums of one or two tiles of rows and of columns to outputs, a few rows at a time. It does so between the
+// tile instructions that compute the next sums.
 class Finish {
  public:
   void begin(const Int8Args& args, size_t tile, size_t columns, size_t row_tile, size_t row_tiles, const Sums* sums) {
@@ -156,7 +157,8 @@ constexpr size_t kKeptSteps = 16;
 constexpr size_t kKeptPasses = 3;
 constexpr size_t kStepsAhead = 4;
 
-// Multiplies two tiles of rows with two tiles of columns, in several passes.
+// Multiplies all rows with two tiles of columns at a time. A pass multiplies two tiles of rows with them, over all
+// steps.
 class Passes {
  public:
   Passes(const Int8Args& args, size_t first_tile, size_t tile_count)
@@ -227,14 +229,14 @@ class Passes {
   const Int8Args& args_;
   size_t steps_;
   size_t row_tiles_;
-  bool keeps_;
-  size_t slots_;
+  bool keeps_;    // true if the reordered weights are kept for all rows
+  size_t slots_;  // number of elements of weights_ that are in use, as a ring
   WeightOrder order_;
   Finish finish_;
-  size_t rows_per_step_;
-  size_t slot_ = 0;
-  size_t turn_ = 0;
-  bool orders_ = false;
+  size_t rows_per_step_;  // number of rows of the previous pass that are converted in each step
+  size_t slot_ = 0;       // index of the current step in weights_
+  size_t turn_ = 0;       // index of the current pass in sums_
+  bool orders_ = false;   // true if this pass reorders weights for later steps
   StepWeights weights_[kKeptSteps];
   alignas(64) Sums sums_[2][kPair];
 };

@@ -1,6 +1,9 @@
-// Attention of many consecutive queries, which share the keys and values that they read. The lanes of a register are
-// sixteen queries, so the softmax needs no operations across lanes, and keys are broadcast. Values are widened to
-// floats once for all queries.
+// Attention of many consecutive queries, which share the keys and values that they read. It takes four steps:
+//   quantize_queries   int8 queries, transposed: the lanes of a register are 16 queries;
+//   score              dot products with broadcast keys, and the largest score of each query;
+//   weigh              exponentials times the scales of the values, and the sums of the exponentials;
+//   mix_rows           sums of the weighted values, which are widened to floats once for all queries.
+// With queries in lanes, the softmax needs no operations across lanes.
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -18,8 +21,8 @@ namespace {
 using generic::Part;
 using generic::Whole;
 
-constexpr size_t kTileKeys = 8;
-constexpr size_t kKeysAhead = 64;
+constexpr size_t kTileKeys = 8;    // number of keys multiplied together, so that their sums fill the registers
+constexpr size_t kKeysAhead = 64;  // distance, in keys, at which keys are prefetched
 static_assert(kAttentionGroupRows == kLanes);
 
 // Quantizes 64 floats as Kernels::quantize_symmetric does. Conversion and packing map NaN and values that are too low
@@ -281,9 +284,9 @@ void weigh(const AttentionRowsArgs& args, size_t group, __m512 maximum, float* i
   (Vector::broadcast(1.0f) / sums[0]).store(inverses, Whole{});
 }
 
-constexpr size_t kMixWidth = 2 * kLanes;
-constexpr size_t kMixRows = 8;
-constexpr size_t kMixSlots = 96;
+constexpr size_t kMixWidth = 2 * kLanes;  // number of outputs per pass over the values
+constexpr size_t kMixRows = 8;            // number of rows whose sums are in registers together
+constexpr size_t kMixSlots = 96;          // number of slots per block, whose widened values take 12 KiB
 
 struct Mix {
   alignas(64) float sums[kAttentionRows][kMixWidth];

@@ -112,7 +112,7 @@ class NfaBuilder {
   // Returns a state from which a byte of this range leads to `target`. Recent byte sequences share such states, which
   // keeps the automata of large character sets small.
   uint32_t suffix(uint8_t lo, uint8_t hi, uint32_t target) {
-    constexpr uint32_t kRemembered = 16;
+    constexpr uint32_t kRemembered = 16;  // number of newest suffixes that are searched
     for (uint32_t i = 0; i < std::min(suffixes_.size(), kRemembered); ++i) {
       const Suffix& known = suffixes_[suffixes_.size() - 1 - i];
       if (known.lo == lo && known.hi == hi && known.target == target) return known.state;

@@ -41,7 +41,7 @@ class TriggerRules {
 
  private:
   using Automaton = AhoCorasick<uint32_t, uint32_t>;
-  static constexpr uint32_t kMaxSteps = 8000000;
+  static constexpr uint32_t kMaxSteps = 8000000;  // limits the time of building
 
   // Builds the automaton over the code points of the triggers.
   bool build_automaton(std::span<const TextView> texts) {

@@ -415,7 +415,7 @@ Status Expansion::apply_one(Branch& branch, Literal literal) {
 
 // Sets `*result` to true if it is certain that no value satisfies both schemas, and to false otherwise.
 Status Expansion::disjoint(uint32_t a, uint32_t b, bool* result) {
-  constexpr uint32_t kDepth = 2;
+  constexpr uint32_t kDepth = 2;  // depth to which properties are compared
   Conjunction both(schema_, patterns_);
   SOTTO_TRY(both.add(a));
   SOTTO_TRY(both.add(b));

@@ -295,7 +295,7 @@ uint32_t JsonDocument::element(uint32_t array, uint32_t index) const {
 }
 
 size_t JsonDocument::pointer(uint32_t node, char* out, size_t capacity) const {
-  constexpr uint32_t kMaxDepth = 48;
+  constexpr uint32_t kMaxDepth = 48;  // the pointer of a deeper node has only its last names
   uint32_t path[kMaxDepth];
   uint32_t depth = 0;
   for (; node != kNoIndex && nodes_[node].parent != kNoIndex; node = nodes_[node].parent) {

@@ -236,7 +236,7 @@ Status Schema::fail_at_node(Status status, uint32_t node, const char* what) cons
 }
 
 Status Schema::fail_at_value(Status status, uint32_t node, const char* subject, const char* what, Error* error) const {
-  constexpr size_t kShown = 40;
+  constexpr size_t kShown = 40;  // number of characters of the value that the message shows
   char pointer[120];
   const size_t size = document_.pointer(node, pointer, sizeof pointer);
   const JsonKind kind = document_.kind(node);

@@ -1,4 +1,4 @@
-// Follows texts through a compiled grammar, byte by byte or token by token, and computes which tokens may come next.
+// Follows a text through a compiled grammar, byte by byte or token by token, and computes which tokens may come next.
 //
 // It stands on four layers, from bottom to top: the stack store (stack_store.h) contains the stacks of open rules and
 // the sets of states on them; the stepper (stack_stepper.h) computes the set after a byte; the lazy automaton

@@ -335,8 +335,8 @@ StepResult PendingNodes::store_component(std::span<const uint32_t> members) {
 // Searches the parents for a stored component that is equivalent to this one: if its nodes replace the members, the
 // frames are equal.
 bool PendingNodes::equals_known_component(std::span<const uint32_t> members, uint32_t* first) {
-  constexpr uint32_t kMaxMembers = 16;
-  constexpr uint32_t kMaxCandidates = 4;
+  constexpr uint32_t kMaxMembers = 16;    // the limits bound the time of the search
+  constexpr uint32_t kMaxCandidates = 4;  // number of components that are compared
   if (members.size() > kMaxMembers) return false;
   const Group& g = groups_[members[0]];
   uint32_t candidates = 0;

@@ -55,6 +55,7 @@ StepResult StackStepper::step(uint32_t set, uint32_t symbol_class, uint32_t* nex
 StepResult StackStepper::step_text(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next) {
   const StepResult result = take_text(set, text, taken, next);
   if (result != StepResult::kTooComplex || *taken == 1) return result;
+  // A single byte needs less memory than the text.
   *taken = 1;
   return step(set, grammar_->byte_class(static_cast<uint8_t>(text[0])), next);
 }

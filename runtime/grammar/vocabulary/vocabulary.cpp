@@ -107,7 +107,7 @@ class TokenBatches {
   }
 
  private:
-  static constexpr uint32_t kBatch = 4096;
+  static constexpr uint32_t kBatch = 4096;  // number of tokens per batch
 
   const VocabularySource& source_;
   uint32_t count_ = 0;

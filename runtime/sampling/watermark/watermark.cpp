@@ -181,7 +181,7 @@ class Tournament {
   }
   // Sums p in floats, over blocks that are small enough for the precision of a float.
   void sum_by_pattern() {
-    constexpr size_t kPart = 1 << 16;
+    constexpr size_t kPart = 1 << 16;  // number of tokens per block
     const size_t patterns = size_t{1} << bits_, count = candidates_.count();
     std::fill_n(sums_, patterns, 0.0);
     for (size_t first = 0; first < count; first += kPart) {

@@ -1,5 +1,5 @@
-// Watermarks mark text so that someone who knows the key can distinguish it from other text (README.md of this folder).
-// The hashes below are a specification, so that a detector can be written elsewhere.
+// Watermarks mark text so that someone who knows the key can distinguish it from other text (README.md of this
+// directory). The hashes below are a specification, so that a detector can be written elsewhere.
 //
 // philox(a, b, c, d; key) is Philox4x32-10 of that counter, with the low half of the key first. mix(s, i) is split_mix:
 // output i of SplitMix64 seeded with s. Tokens are numbers below 2^32.
