@@ -1,5 +1,5 @@
-// Searches for continuations of a session's text: beam search, parallel samples, contrastive search. README.md describes
-// them.
+// Searches for continuations of a session's text: beam search, parallel samples, contrastive search. README.md
+// describes them.
 #pragma once
 
 #include <cstddef>
