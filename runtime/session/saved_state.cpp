@@ -20,6 +20,7 @@ Status corrupt_at(const char* what, uint64_t offset, Error* error) {
   return fail_at(error, Status::kStateCorrupt, offset, what);
 }
 
+// Writes the state of a token, without the flags of the constraint and the guide, which are not saved.
 void write_state(const TokenState& state, ByteWriter* writer) {
   constexpr uint16_t kKept = TokenState::kGenerated | TokenState::kAnswerEnd | TokenState::kTextEnd;
   writer->put(state.sampler.mirostat_mu);
@@ -342,6 +343,7 @@ Status SavedState::fork(const Session& from, Session* to, Error* error) {
   for (uint64_t i = source.states().begin(); i < source.token_count(); ++i) {
     stream.states().set(i, source.states()[i]);
   }
+  // The copy has no constraint and no guide.
   stream.states().clear_flag(TokenState::kConstrained, stream.token_count());
   stream.states().clear_flag(TokenState::kGuided, stream.token_count());
   TextOutput& output = to->output_;

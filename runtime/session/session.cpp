@@ -133,6 +133,7 @@ Status Session::start_threads(const SessionParams& params, Error* error) {
 }
 
 void Session::deinit() {
+  // A callback must not destroy the session that called it.
   if (is_in_callback() || generate_depth_ > 0) return;
   partners_.leave();
   destroy_thread_pool(pool_);
@@ -173,6 +174,7 @@ void Session::reset_timings() {
 
 Status Session::set_sampler(const SamplerParams& params, Error* error) {
   SOTTO_TRY(decoder_.set_sampler(params, error));
+  // Buffered tokens are drawn again with the new parameters, unless they cannot be rolled back.
   output_.try_roll_back();
   if (token_count() > 0) stream_.states()[token_count() - 1].sampler = decoder_.sampler().initial_state();
   return Status::kOk;
@@ -186,6 +188,7 @@ Status Session::set_stops(const StopParams& params, Error* error) {
 }
 
 Status Session::set_constraint(const TokenConstraint* constraint) {
+  // A constraint can always be removed: buffered tokens that cannot be rolled back have satisfied it.
   const Status status = output_.roll_back();
   if (status != Status::kOk && constraint != nullptr) return status;
   stream_.set_constraint(constraint == nullptr ? TokenConstraint() : *constraint);
