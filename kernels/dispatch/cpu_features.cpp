@@ -37,7 +37,7 @@ constexpr long kArchPrctl = 158;
 constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
 constexpr long kTileData = 18;
 
-// Since version 5.16, Linux saves tile registers only for processes that have requested permission.
+// Requests permission to use tile registers. Since version 5.16, Linux saves them only for processes that have it.
 bool request_tiles() {
   long result = kArchPrctl;
   __asm__ volatile("syscall" : "+a"(result) : "D"(kRequestPermission), "S"(kTileData) : "rcx", "r11", "memory");

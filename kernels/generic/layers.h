@@ -29,7 +29,7 @@ inline void layer_norm(const float* x, const float* gain, const float* bias, flo
   });
 }
 
-// Gaussian error linear units (Hendrycks and Gimpel 2016), as in kernels/math.h.
+// Returns the exponent u of gelu_tanh (kernels/math.h).
 template <class V>
 inline V gelu_exponent(V v) {
   return v * fma(v * v, V::broadcast(kGeluCubic), V::broadcast(kGeluLinear));

@@ -38,7 +38,7 @@ static_assert(sizeof(Int4Frame) == 192);
 constexpr size_t int4_block_count(size_t inputs) { return (inputs + kInt4Block - 1) / kInt4Block; }
 constexpr size_t int4_tile_count(size_t outputs) { return (outputs + kInt4Columns - 1) / kInt4Columns; }
 
-// Offset of the nibbles from the start of a tile.
+// Returns the offset of the nibbles from the start of a tile.
 constexpr size_t int4_nibbles_offset(size_t inputs) {
   return sizeof(Int4Frame) + (int4_block_count(inputs) * kInt4Columns + 63) / 64 * 64;
 }
@@ -46,7 +46,7 @@ constexpr size_t int4_tile_size(size_t inputs) {
   return int4_nibbles_offset(inputs) + int4_block_count(inputs) * kInt4BlockBytes;
 }
 
-// The result has 64 bits, so that 32-bit machines can reject shapes that are too large for them.
+// Returns the size of all tiles. It has 64 bits, so that 32-bit machines can reject shapes that are too large for them.
 constexpr uint64_t int4_size(size_t inputs, size_t outputs) {
   return uint64_t{int4_tile_count(outputs)} * int4_tile_size(inputs);
 }

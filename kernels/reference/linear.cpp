@@ -10,7 +10,7 @@
 
 namespace sotto::reference {
 
-// XNNPACK computes with denormals flushed to zero.
+// Flushes denormals to zero, as XNNPACK computes.
 static float flush(float x) { return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x; }
 
 float run_linear_output(const LinearWeights& weights, size_t output, const int8_t* row, const int8_t* q,

@@ -29,7 +29,7 @@ size_t keep_from(const float* key, float floor, const float* x, const int32_t* i
 CollectedSum sum_and_collect(const float* x, float floor, float ceiling, const float* weights, int32_t first, size_t n,
                              int32_t* between);
 
-// Linear layers as kernels/linear/linear.h defines them.
+// Computes linear layers as kernels/linear/linear.h defines them.
 void run_linear(const LinearWeights& weights, size_t rows, const int8_t* q, const RowQuantization* quantization,
                 float* y, ThreadPool* pool);
 

@@ -27,7 +27,7 @@ T little_endian(T value) {
 // Writes values in order.
 class ByteWriter {
  public:
-  // If `bytes` is null, nothing is written and only the size is computed.
+  // Writes to `bytes` or, if that is null, only computes the size.
   explicit ByteWriter(uint8_t* bytes) : bytes_(bytes) {}
 
   template <typename T>

@@ -124,7 +124,7 @@ class Ranking {
   std::span<uint64_t> keys_from(float floor);      // of the tokens that reach `floor`, in order of the index
   std::span<uint64_t> sorted_prefix(size_t size);  // of the first `size` tokens, sorted
 
-  // Scratch memory for other algorithms, with one element per logit.
+  // Returns scratch memory for other algorithms, with one element per logit.
   std::span<uint64_t> scratch() { return {keys_, count_}; }
   uint64_t* bucket_sums() { return bucket_sums_; }  // (kBucketCount)
 

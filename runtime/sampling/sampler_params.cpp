@@ -116,7 +116,7 @@ Status check_bias(const char* name, uint64_t index, float bias, Error* error) {
               "; it must be finite or -infinity");
 }
 
-// The stages of a list are validated with the chain, in which each may occur once.
+// Accepts any stage: check_stages() validates the list, in which each may occur once.
 Status check_element(const char*, uint64_t, StageKind, const SamplerContext&, Error*) { return Status::kOk; }
 Status check_element(const char* name, uint64_t index, int32_t token, const SamplerContext& context, Error* error) {
   return is_token(token, context) ? Status::kOk : reject_token(name, index, token, context, error);
@@ -159,7 +159,7 @@ Status check_lists(const SamplerParams& params, const SamplerContext& context, E
   return Status::kOk;
 }
 
-// Tournament and Gumbel watermarks replace the selection.
+// Rejects selections next to tournament and Gumbel watermarks, which replace the selection.
 Status check_watermark_selection(const SamplerParams& p, Error* error) {
   const bool replaces =
       p.watermark.scheme == WatermarkScheme::kTournament || p.watermark.scheme == WatermarkScheme::kGumbel;

@@ -33,7 +33,7 @@ class StringMatcher {
   // Returns the memory that build() needs. The total size of the strings must be at most kMaxTotalBytes.
   static size_t memory_size(std::span<const TextView> strings);
 
-  // `memory` must have memory_size() bytes and be aligned to 2. No string may be empty.
+  // Builds the automaton in `memory`, which must have memory_size() bytes and be aligned to 2. No string may be empty.
   void build(std::span<const TextView> strings, void* memory);
 
   bool empty() const { return automaton_.empty(); }

@@ -27,7 +27,7 @@ class Cancellation {
   void request() { flag_.store(1, std::memory_order_relaxed); }
   // Returns whether a request was made, and clears it.
   bool take() { return flag_.exchange(0, std::memory_order_relaxed) != 0; }
-  // If `status` is the result of a request, clears the request. Returns `status`.
+  // Clears the request if `status` is its result. Returns `status`.
   Status consume(Status status) {
     if (status == Status::kStopCancelled) flag_.store(0, std::memory_order_relaxed);
     return status;
@@ -140,15 +140,15 @@ class TokenStream {
   Status rewind(uint64_t count);
   void clear();
 
-  // Used by draft sessions: makes this stream end with `text`, the end of the other session's text, whose first token
-  // has index `first`. The common prefix is not evaluated again. If the text exceeds the context, keeps only its newer
-  // half.
+  // Makes this stream, which belongs to a draft session, end with `text`: the end of the other session's text, whose
+  // first token has index `first`. The common prefix is not evaluated again. If the text exceeds the context, keeps
+  // only its newer half.
   Status mirror(std::span<const int32_t> text, uint64_t first, Cancellation* cancellation);
 
   const TokenConstraint& constraint() const { return constraint_; }
   // Returns whether the constraint has accepted a token since it was set.
   bool is_constrained() const { return constrained_count_ > 0; }
-  // An empty constraint removes the current one.
+  // Replaces the constraint. An empty one only removes the current one.
   void set_constraint(const TokenConstraint& constraint);
   TokenStream* guide() const { return guide_; }
   void set_guide(TokenStream* guide);  // null removes the guide

@@ -145,9 +145,9 @@ uint32_t find_token(const TokenizerView& tokenizer, const Word& word) {
   return token != kNoToken && tokenizer.bytes_of(token).size() == word.size() ? token : kNoToken;
 }
 
-// Every prefix of an encoding is the encoding of its own bytes. Hence only one token can end the encoding of a given
-// prefix of the word, and the encodings of all prefixes form a tree with one node per position. This function walks the
-// tree to the end of the word, depth first, trying the longest token first.
+// Searches the encoding as a path in a tree. Every prefix of an encoding is the encoding of its own bytes. Hence only
+// one token can end the encoding of a given prefix of the word, and the encodings of all prefixes form a tree with one
+// node per position. The search walks the tree to the end of the word, depth first, trying the longest token first.
 SearchResult search_word(const TokenizerView& tokenizer, const Word& word, std::span<int32_t> tokens, size_t* count) {
   size_t used = 0;  // number of tokens on the current path
   size_t limit = word.size();

@@ -22,7 +22,7 @@
 
 namespace sotto {
 
-// The maximum number of layers that DoLa compares with the last one (Chuang et al. 2023).
+// Returns the maximum number of layers that DoLa compares with the last one (Chuang et al. 2023).
 constexpr uint32_t premature_layer_count(uint32_t layer_count) { return std::min((layer_count + 3) / 4, uint32_t{10}); }
 
 // A token of a beam: its position, its slot, and the slots that it attends to. Its own slot is the last of them.

@@ -11,7 +11,8 @@ namespace sotto::neon {
 namespace {
 
 struct WideningStep {
-  // The sum of two products fits int16, because |query| <= 127 and |key| <= 128.
+  // Adds the products of 16 bytes to four sums. The sum of two products fits int16, because |query| <= 127 and |key| <=
+  // 128.
   static int32x4_t add(int32x4_t sum, int8x16_t query, int8x16_t key) {
     int16x8_t products = vmull_s8(vget_low_s8(query), vget_low_s8(key));
     products = vmlal_high_s8(products, query, key);

@@ -31,7 +31,8 @@ struct Int8Vector {
   static Ints broadcast(const int16_t* q) {
     return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(q)));
   }
-  // Written in assembly, because GCC 12 reorders the intrinsics until the sums no longer fit the registers.
+  // Multiplies pairs of int16 and adds them to the sums. Written in assembly, because GCC 12 reorders the intrinsics
+  // until the sums no longer fit the registers.
   static void multiply_add(Ints& sums, Ints activations, Ints weights) {
     Ints products;
     asm volatile("vpmaddwd %2, %1, %0" : "=v"(products) : "v"(activations), "v"(weights));

@@ -157,7 +157,7 @@ class CompiledGrammar {
   const T* at(uint32_t offset) const {
     return reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(this) + offset);
   }
-  // A binary search without data-dependent branches, which would be mispredicted.
+  // Searches without data-dependent branches, which would be mispredicted.
   static const GrammarMove* lower_bound(const GrammarMove* first, size_t count, uint32_t symbol_class) {
     while (count > 0) {
       const size_t half = (count + 1) / 2;

@@ -56,7 +56,7 @@ class EnteredPlaces {
 class Utf8Transitions {
  public:
   static uint32_t count(const CompiledGrammar& grammar);
-  // `steps` must have capacity for count() transitions.
+  // Computes the transitions in `steps`, which must have capacity for count() of them.
   void init(const CompiledGrammar& grammar, Utf8Transition* steps);
 
   std::span<const Utf8Transition> from(uint32_t state) const {

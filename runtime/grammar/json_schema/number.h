@@ -20,7 +20,7 @@ class Decimal {
   bool is_integer() const { return digits_.empty() || static_cast<int32_t>(digits_.size()) <= exponent_; }
   // Returns the integer part of the magnitude, saturated.
   uint64_t to_integer() const;
-  // Number of digits before the decimal point, which is 0 for numbers below 1, and after it.
+  // Return the number of digits before the decimal point (0 for numbers below 1) and after it.
   uint32_t whole_digits() const { return exponent_ > 0 && !is_zero() ? static_cast<uint32_t>(exponent_) : 0; }
   uint32_t fraction_digits() const;
   // Returns a digit. Position 0 is the first of whole_digits(). The digits after the decimal point follow.

@@ -160,7 +160,7 @@ StepResult Matcher::find_step(uint32_t sequence, uint32_t token, uint32_t* to) {
   return result;
 }
 
-// A token can be read in three ways: as bytes, as a token literal, or as an end token.
+// Computes the set after a token. A token can be read in three ways: as bytes, as a token literal, or as an end token.
 StepResult Matcher::step_token(uint32_t sequence, uint32_t token, uint32_t* to) {
   uint32_t* by_bytes = scratch() + kByBytes;
   uint32_t* by_literal = scratch() + kByLiteral;

@@ -217,9 +217,9 @@ uint32_t PendingNodes::normalize(uint32_t first, uint32_t count) {
   return grammar_->counts().loops == 0 ? count : drop_dominated(first, count);
 }
 
-// Among frames that differ only in the count of a loop, keeps the one that allows the most: the lowest count with which
-// the loop may end after this repetition. In a loop without a maximum all such counts are equivalent, and the highest
-// one is kept.
+// Drops frames that allow less than another one. Of frames that differ only in the count of a loop, it keeps the lowest
+// count with which the loop may end after this repetition. In a loop without a maximum all such counts are equivalent,
+// and the highest one is kept.
 uint32_t PendingNodes::drop_dominated(uint32_t first, uint32_t count) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; ++i) {

@@ -286,9 +286,9 @@ uint32_t StackStepper::pending_for(uint32_t rule_start) {
   return pending;
 }
 
-// If the newest byte was exactly one repetition of a loop, returns the state that begins the next repetition. All
-// states then follow from that state, and the next repetition leads to the same states with a higher count, until the
-// count reaches one of the loop's bounds.
+// Returns the state that begins the next repetition of a loop if the newest byte was exactly one repetition, or null.
+// All states then follow from that state, and the next repetition leads to the same states with a higher count, until
+// the count reaches one of the loop's bounds.
 const StackTop* StackStepper::find_repeat() const {
   if (ended_.state == 0 || grammar_->counts().loops == 0) return nullptr;
   const StackTop* end = states_ + state_count_;

@@ -39,8 +39,8 @@ void FrameArray::copy(FrameSpan from, uint32_t to) {
   for (const StackFrame frame : from) set(to++, frame);
 }
 
-// Shellsort (Shell 1959) with Knuth's gaps 1, 4, 13, 40, ... Most lists are very short, and a list of n frames takes at
-// most O(n^1.5) steps.
+// Sorts by Shellsort (Shell 1959) with Knuth's gaps 1, 4, 13, 40, ... Most lists are very short, and a list of n frames
+// takes at most O(n^1.5) steps.
 uint32_t FrameArray::sort(uint32_t first, uint32_t count) {
   uint32_t distance = 1;
   while (distance < count / 3) distance = 3 * distance + 1;

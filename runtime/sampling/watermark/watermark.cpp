@@ -12,7 +12,7 @@
 namespace sotto {
 namespace {
 
-// The 32-bit hash of Wellons (2018, "prospecting for hash functions").
+// Computes the 32-bit hash of Wellons (2018, "prospecting for hash functions").
 uint32_t mix32(uint32_t h) {
   h = (h ^ h >> 16) * 0x21f0aaad;
   h = (h ^ h >> 15) * 0xd35a2d97;
