@@ -5,8 +5,8 @@
 namespace sotto {
 namespace {
 
-// The sets of classes for which endless lookahead is computed. They are nested, so those of any two states can be
-// compared by inclusion.
+// The sets of classes that are tried, from the largest to the smallest. They are nested, so the sets of any two states
+// can be compared by inclusion.
 constexpr uint8_t kClassChain[] = {kAllClasses, kAllClasses & ~kOtherClass, kLowerClass | kUpperClass | kDigitClass,
                                    kLowerClass | kDigitClass, kLowerClass};
 constexpr uint32_t kMaxSweeps = 32;
@@ -220,7 +220,8 @@ bool Lookahead::holds(uint32_t state) const {
          ((s.flags & GrammarState::kRepeats) == 0 || repeats(state));
 }
 
-// Sets kTakes and kMayTake: few states read all lower-case letters, and only these need the analyses below.
+// Sets kTakes and kMayTake. Only states that have them can have single classes, endless classes or a count, and there
+// are few.
 void Lookahead::mark(GrammarState* states) const {
   const uint32_t count = grammar_.counts().states;
   for (uint32_t s = kUnknownState + 1; s < count; ++s) {
@@ -247,8 +248,9 @@ void Lookahead::find_singles(GrammarState* states) const {
   }
 }
 
-// Finds the states after which strings of any length over the classes may follow. Assumes it of all states, and
-// withdraws the assumption from states that lead to states without it.
+// Finds the states after which strings of any length over the classes may follow. Assumes it of all states that may
+// take them, and withdraws the assumption from states that lead to states without it. Withdraws it from all if the
+// sweeps do not suffice.
 void Lookahead::find_endless(GrammarState* states, uint8_t classes) const {
   const uint32_t count = grammar_.counts().states;
   for (uint32_t s = 0; s < count; ++s) {

@@ -124,6 +124,7 @@ Status SchemaCompiler::body(uint32_t goal, uint32_t* expression) {
     const auto type = static_cast<JsonType>(t);
     Alternatives alternatives(workspace_);
     SOTTO_TRY(expansion_.expand(literals.span(), type, alternatives));
+    // An empty alternative means that every value of the type satisfies the goal.
     bool is_free = false;
     for (uint32_t i = 0; i < alternatives.size(); ++i) is_free = is_free || alternatives[i].empty();
     if (is_free) {
@@ -145,7 +146,8 @@ Status SchemaCompiler::body(uint32_t goal, uint32_t* expression) {
   return Status::kOk;
 }
 
-// Handles a schema whose only keyword is $ref or anyOf: it becomes a choice between the rules of other schemas.
+// Builds a schema whose only keyword is $ref or anyOf as a choice between the rules of other schemas, which are then
+// shared instead of expanded. Leaves `*expression` unchanged for any other schema.
 Status SchemaCompiler::alternatives_of_references(uint32_t schema, uint32_t* expression) {
   if (document_.kind(schema) != JsonKind::kObject) return Status::kOk;
   uint32_t only = kNoIndex;

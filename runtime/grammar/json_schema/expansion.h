@@ -90,11 +90,12 @@ class Expansion {
     Literal literal;
     uint32_t next;
   };
-  // An alternative under construction, as lists of cells.
+  // An alternative under construction, as lists of cells. A branch is dead if it contradicts itself or if its forks
+  // have replaced it.
   struct Branch {
-    uint32_t pending = kNoIndex;
+    uint32_t pending = kNoIndex;  // literals that have not been applied yet
     uint32_t atoms = kNoIndex;
-    uint32_t seen = kNoIndex;
+    uint32_t seen = kNoIndex;  // schemas that have been applied, so that a cycle of references ends
     bool dead = false;
   };
 

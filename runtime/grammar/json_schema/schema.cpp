@@ -368,7 +368,7 @@ bool Schema::is_seen_through(uint32_t schema) const {
 }
 
 // Collects the identifiers and anchors of the root schema and of the schemas in it. It descends only by keywords that
-// contain schemas: the values of enum, const and unknown keywords are no schemas, even if they look like it.
+// contain schemas: the values of enum, const and unknown keywords are not schemas, even if they look like it.
 void Schema::read_names() {
   uint32_t end = root_ + 1;
   while (end < document_.count() && document_[end].parent != kNoIndex && document_[end].parent >= root_) ++end;
