@@ -51,6 +51,7 @@ static void run_pass(const Int8Batch& batch, size_t columns, const Int8Args& arg
   });
 }
 
+// Multiplies the rows in batch.passes parts, so that the activations of each part fit the scratch memory.
 static void run_int8(const Int8Kernels& kernels, const Int8Args& args, ThreadPool* pool) {
   const Int8Batch& batch = args.rows <= kSmallBatchRows ? kernels.small : kernels.large;
   for (const RowBlock block : RowBlocks(args.rows, (args.rows + batch.passes - 1) / batch.passes)) {

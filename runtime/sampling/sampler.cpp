@@ -75,6 +75,7 @@ SamplerState Sampler::initial_state() const {
   return state;
 }
 
+// Runs the chain, and again if it leaves no token: first without the bans, then also without the constraints.
 void Sampler::run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Skip skip,
                   bool draws) {
   past_.begin(input.input, params_.penalize_prompt);

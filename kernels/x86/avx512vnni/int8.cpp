@@ -60,13 +60,13 @@ void multiply_small_batch(const Int8Args& args, size_t first_tile, size_t tile_c
 
 namespace {
 
-constexpr size_t kMinBlockRows = 7;
+constexpr size_t kMinBlockRows = 7;  // more than kSmallBatchRows rows are divided into blocks of at least this height
 constexpr size_t kMaxBlockRows = 13;
 constexpr size_t kGroupDepths = sizeof(__m512i) / kTileDepth;
 
 size_t padded(size_t inputs) { return depth_count(inputs) * kTileDepth; }
 
-// Prefetches one cache line per kTileDepth inputs, `step` bytes apart.
+// Prefetches one cache line per depth, `step` bytes after the last one.
 struct Prefetcher {
   const char* address;
   size_t step;
