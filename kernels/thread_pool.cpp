@@ -1,7 +1,7 @@
-// A pool for loops that take some 10 to 100 microseconds each. parallel_for() gives every thread an equal range of
-// indices, because a thread that reads weights in order can prefetch them. A thread that has finished its range takes
-// indices from the ends of the other ranges, so a thread that the system has suspended delays the loop by one index at
-// most, and a helper that never starts does not delay it. Helpers spin for some microseconds before they sleep.
+// A pool for loops of some 10 to 100 microseconds. parallel_for() gives every thread an equal range of indices, because
+// a thread that reads weights in order can prefetch them. A thread with no indices left takes some from the ends of the
+// other ranges. A suspended thread therefore delays the loop by one index at most, and a helper that never starts does
+// not delay it. Helpers spin for some microseconds before they sleep.
 #include "kernels/thread_pool.h"
 
 #if SOTTO_THREADS
@@ -47,8 +47,8 @@ class Lock {
 };
 
 // Indices of the current loop: `left` of them, from `next` on. The owner takes them from the front, other threads take
-// them from the back. A thread that has decremented `left` owns one index, so the loop, and with it the fields that it
-// set, lasts at least until that index is done.
+// them from the back. Decrementing `left` makes a thread the owner of one index. The loop cannot end before this index
+// is done, so its fields stay valid until then.
 struct IndexRange {
   uint32_t next = 0;
   std::atomic<uint32_t> end = 0;

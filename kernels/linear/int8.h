@@ -1,5 +1,5 @@
-// The layout of packed int8 weights, which is that of XNNPACK's GEMM microkernels qd8-f32-qc8w, and the interface of
-// the kernels that use it.
+// The layout of packed int8 weights, the one of XNNPACK's GEMM microkernels qd8-f32-qc8w, and the interface of the
+// kernels.
 #pragma once
 
 #include <cstddef>

@@ -148,8 +148,8 @@ inline constexpr size_t kMaxUnorderedTokenBytes = 128;
 // Points `view` at the arrays of a FlatBuffers table that has been verified.
 void read_tokenizer(const format::Tokenizer& table, TokenizerView* view);
 
-// Checks every property of the tokenizer on which the memory safety and the time bounds of encoding and decoding
-// depend, and computes the fields that are not in the file.
+// Checks every property that makes encoding and decoding safe in memory and bounded in time, and computes the fields
+// that are not in the file.
 Status verify_tokenizer(TokenizerView* view, uint32_t vocabulary_size, Error* error);
 
 }  // namespace sotto

@@ -113,8 +113,8 @@ class Ranking {
   size_t argmax() const;
   // Returns the key of the token with rank `rank` in the sorted order, from 1 to logits.size().
   uint64_t key_of_rank(size_t rank);
-  // Returns the key of the last token in the shortest prefix of the sorted order whose weights sum to at least
-  // `target`, which is from 1 to `total`. `weights` must increase with the logits; `total` is their sum in fixed point.
+  // Returns the key of the last token of the shortest prefix of the sorted order with weights that sum to at least
+  // `target`, from 1 to `total`. `weights` must increase with the logits; `total` is their sum in fixed point.
   uint64_t find_prefix(const float* weights, uint64_t total, uint64_t target);
   // Returns a fast lower bound of the k-th largest logit, the k-th largest maximum of a block, or -infinity if there
   // are fewer than k blocks.

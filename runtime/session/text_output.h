@@ -70,8 +70,8 @@ class TextStream {
   void resume(uint64_t withheld);
 
  private:
-  // Capacity for the beginning of a stop string, a token in which a banned string begins, the rest of that string, and
-  // one more token.
+  // Capacity for the beginning of a stop string, the token in which a banned string begins, the rest of the banned
+  // string, and one more token.
   static constexpr size_t kCapacity =
       2 * kTokenTextBytes + 2 * StringMatcher::kMaxStringBytes + Utf8Stream::output_bound(0);
 

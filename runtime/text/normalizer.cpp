@@ -32,8 +32,8 @@ struct NormalizerRule {
   std::span<const char> text;
 };
 
-// Finds the longest or the shortest rule that applies at the beginning of the text. A unit of the trie consists of the
-// byte that leads to it, an offset that is combined with the next byte, and a flag that says whether it has a value.
+// Finds the longest or the shortest rule that applies at the beginning of the text. A unit of the trie has three parts:
+// the byte that leads to it, an offset to combine with the next byte, and a flag for a value.
 NormalizerRule find_rule(const NormalizerView& normalizer, std::span<const char> text, bool is_longest) {
   const auto trie = normalizer.rule_trie;
   const auto offset_of = [](uint32_t unit) { return unit >> 10 << ((unit & 1u << 9) >> 6); };

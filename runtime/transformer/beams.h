@@ -82,8 +82,8 @@ class Beams {
   // `sequence` must outlive this object.
   void layout(Arena& arena, uint32_t sequence_count, uint32_t sequence_tokens, KvSequence* sequence);
 
-  // Ends all beams. Afterwards logits(0) are the logits after the last token of the stream, which must not be empty,
-  // and `*capacity` is the number of tokens that a beam can have before the model's positions are exhausted.
+  // Ends all beams. Afterwards logits(0) are the logits after the last token of the stream, and `*capacity` is the
+  // number of tokens that a beam can have before the model's positions are exhausted. The stream must not be empty.
   Status begin(const std::atomic<uint32_t>& cancelled, uint32_t* capacity);
 
   // Evaluates 1 to sequence_count steps in one batch. They become the live beams, and logits(i), which the caller may

@@ -107,7 +107,7 @@ void score_keys(const AttentionRowsArgs& args, const FewQueries& queries, size_t
   }
 }
 
-// Replaces the scores of a row by the weights of the values, which are 0 for values that only later rows attend to.
+// Replaces the scores of a row by the weights of the values. Values that only later rows attend to have the weight 0.
 // Returns the sums of the row's exponentials, lane by lane.
 Vector weigh(const AttentionRowsArgs& args, size_t row, Vector maximum) {
   float* scores = args.scores + row * score_stride(args);

@@ -245,7 +245,7 @@ class QueryPrefetcher {
   size_t rows_left_ = kLanes;
 };
 
-// Replaces the scores of a group by the weights of the values, which are 0 for rows that do not attend to the value.
+// Replaces the scores of a group by the weights of the values. A row that does not attend to a value has the weight 0.
 // Writes the reciprocal of the sum of each row's exponentials. Slot t is added to partial sum t % 16.
 void weigh(const AttentionRowsArgs& args, size_t group, __m512 maximum, float* inverses) {
   constexpr size_t kStep = 4;

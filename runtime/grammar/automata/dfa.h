@@ -6,9 +6,9 @@
 // has classes of code points (regex/automaton.cpp).
 //
 // The subset construction is by Rabin and Scott ("Finite Automata and Their Decision Problems", 1959): a state of the
-// DFA is the set of NFA states to which an input can lead. Sets are closed under epsilon edges and then reduced to the
-// states that have an edge that reads a symbol, so that equal languages often have equal sets. The minimization is by
-// Valmari and Lehtinen ("Efficient Minimization of DFAs with Partial Transition Functions", 2008).
+// DFA is the set of NFA states to which an input can lead. Sets are closed under epsilon edges. States that read no
+// symbol are then dropped, so that equal languages often have equal sets. The minimization is by Valmari and Lehtinen
+// ("Efficient Minimization of DFAs with Partial Transition Functions", 2008).
 #pragma once
 
 #include <algorithm>
@@ -128,8 +128,8 @@ class SubsetConstruction {
     stack_.push(state);
   }
 
-  // Replaces the closure by the states that the targets reach through epsilon edges, without those that have no edge
-  // reading a symbol.
+  // Replaces the closure by the states that the targets reach through epsilon edges. States with no edge that reads a
+  // symbol are left out.
   void close(std::span<const uint64_t> steps, bool at_begin) {
     ++round_;
     closure_.truncate(0);

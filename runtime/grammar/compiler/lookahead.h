@@ -51,8 +51,8 @@ class EnteredPlaces {
   uint64_t places_[kSlots];  // places in the slots that are used
 };
 
-// The transitions by which a grammar reads the UTF-8 forms of characters that have a character class, from one state
-// inside a character to the next. They are grouped by symbol classes of bytes.
+// The transitions inside the UTF-8 forms of characters that have a class, from one state inside a character to the
+// next, as a grammar reads them. They are grouped by symbol classes of bytes.
 class Utf8Transitions {
  public:
   static uint32_t count(const CompiledGrammar& grammar);

@@ -95,8 +95,9 @@ class ObjectBuilder {
   uint32_t minimum_ = 0;
   uint32_t maximum_ = kUnbounded;
   uint32_t counting_ = kNoIndex;  // the node of minProperties, if properties are counted for it
-  // others_[violated][avoided]: the rule of a pair whose name the schema does not mention, which causes the violations
-  // `violated` and whose name cannot cause those in `avoided`. kNoIndex if there is none; kNotBuilt at first.
+  // others_[violated][avoided]: the rule of a pair with a name that the schema does not mention. The pair causes the
+  // violations in `violated`, and its name cannot cause those in `avoided`. kNoIndex if there is none; kNotBuilt at
+  // first.
   static constexpr uint32_t kNotBuilt = kNoIndex - 1;
   uint32_t others_[1 << kMaxViolations][1 << kMaxViolations];
   Status status_ = Status::kOk;  // failure of a function that returns an expression

@@ -1,6 +1,6 @@
-// Stores token masks compactly. A mask is stored in the shortest of three forms: as its words, as a list of tokens, or
-// as a list of the tokens in which it differs from a base, another mask that is stored as words. Equal masks are stored
-// once. A buffer contains the words of the mask that was used last, so that a similar mask takes only a few flips.
+// Stores token masks compactly. A mask is stored in the shortest of three forms: its words; a list of its tokens; or a
+// list of the tokens in which it differs from a base, another mask whose words are stored. Equal masks are stored once.
+// A buffer contains the words of the mask that was used last, so that a similar mask takes only a few flips.
 #pragma once
 
 #include <cstdint>

@@ -265,8 +265,8 @@ uint32_t PrefilterFinder::count_characters(uint8_t classes, uint8_t* admitted) {
   return level_begin == boundary_count ? kAnyCharacters : max_characters;
 }
 
-// Reads every character of the admitted classes after boundaries_[from], adds the sets to which they lead, and removes
-// the classes in which some character is impossible.
+// Reads every character of the admitted classes after boundaries_[from], and adds the resulting sets. Removes a class
+// from `admitted` if one of its characters is impossible.
 StepResult PrefilterFinder::take_characters(uint32_t from, uint32_t* boundary_count, uint8_t* admitted) {
   // inside[n] is the set after the first n bytes of a character.
   uint32_t* inside = boundaries_ + kMaxBoundaries;

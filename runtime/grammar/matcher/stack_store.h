@@ -240,8 +240,8 @@ class StackStore {
   // Finds or stores the set with these states, which must be sorted by stack_top_less.
   bool intern_set(std::span<const StackTop> states, uint8_t flags, uint32_t* set);
 
-  // Sets that a collection keeps in addition to the pinned ones: all truncated sets that are shared, only those whose
-  // mask has been used since the last collection, or none.
+  // Sets that a collection keeps in addition to the pinned ones: all shared truncated sets, only those with a mask in
+  // use since the last collection, or none.
   enum class Keep : uint8_t { kShared, kUsed, kNothing };
   // Drops everything that the pinned and the kept sets do not need, and renumbers the pins in place.
   void collect(std::span<uint32_t> pins, Keep keep);

@@ -41,8 +41,8 @@ struct PreparedVocabulary {
 // Returns the bytes of the arrays.
 size_t prepared_vocabulary_size(uint32_t token_count, size_t text_count, size_t node_count);
 
-// Verifies that the arrays, which may come from an untrusted file, equal those that build_vocabulary() would make from
-// the source. The vocabulary refers to both. Returns kModelCorrupt if they differ.
+// Verifies arrays that may come from an untrusted file: they must equal the arrays that build_vocabulary() would make
+// from the source. The vocabulary refers to both. Returns kModelCorrupt if they differ.
 Status open_prepared_vocabulary(const VocabularySource& source, const PreparedVocabulary& prepared,
                                 Vocabulary* vocabulary, Error* error);
 

@@ -2,10 +2,10 @@
 // thousands of tokens at once.
 //
 // Characters are divided into five classes, few enough that the classes in a string fit a small bit set. Characters
-// that a JSON string must escape, and bytes that are not UTF-8, belong to no class, so the strings over these classes
-// are those that may occur inside a JSON string. The summary of a string is one byte: the classes that occur in it, and
-// the class of its length. A prefilter is a bit set of classes and a maximum length, and contains all strings that
-// satisfy both. The summaries of 64 tokens are compared with it at a time, eight per machine word.
+// that JSON strings must escape, and bytes that are not UTF-8, have no class. So the strings over these classes are the
+// possible contents of a JSON string. The summary of a string is one byte: the classes that occur in it, and the class
+// of its length. A prefilter is a bit set of classes and a maximum length, and contains all strings that satisfy both.
+// The summaries of 64 tokens are compared with it at a time, eight per machine word.
 #pragma once
 
 #include <cstddef>
