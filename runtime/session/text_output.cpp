@@ -283,7 +283,7 @@ Status TextOutput::rewind(uint64_t count) {
   return Status::kOk;
 }
 
-// Returns the place from which tokens must be replayed to restore the matching state after `count` tokens.
+// Returns the place from which tokens must be replayed so that matching continues after `count` tokens.
 uint64_t TextOutput::find_text_start(uint64_t count) const {
   constexpr size_t kBytes = 2 * StringMatcher::kMaxStringBytes;
   const TokenStates& states = stream_->states();

@@ -135,7 +135,7 @@ StepResult PendingNodes::store_node(const Pending& pending, uint32_t* node) {
   return store_->intern_node(frames, node) ? StepResult::kDone : StepResult::kStoreFull;
 }
 
-// Puts nodes that pass on each other's frames in a cycle into one group.
+// Groups nodes that inherit each other's frames in a cycle.
 bool PendingNodes::find_groups() {
   components_.clear();
   for (uint32_t p = 0; p < count_; ++p) {

@@ -5,7 +5,7 @@
 // order: a rule that calls itself first (left recursion) is its own parent. For these reasons nodes are collected while
 // the step runs, and store() stores them together when it is complete:
 //   1. Usually every pending node refers only to earlier ones. Then they are stored one by one.
-//   2. Otherwise, nodes that pass on each other's frames in a cycle, by tail calls, have the same frames. They become
+//   2. Otherwise, nodes that inherit frames from each other in a cycle, by tail calls, have the same frames. They become
 //      one group: a strongly connected component of the tail links.
 //   3. Groups that are each other's parents become one component of the stack store: a strongly connected component of
 //      the parent links. If an equivalent component is already stored below it, that one is used instead, so that
@@ -64,7 +64,7 @@ class PendingNodes {
   bool link_tail(uint32_t index, uint32_t node) { return link(index, {kTailState, node}); }
 
   // The frames of a pending node are a list of links that ends with kNone. The frame of a tail link has only a parent,
-  // which is the node whose frames are passed on.
+  // the node whose frames are inherited.
   uint32_t rule_start(uint32_t node) const { return nodes_[node - kPending].rule_start; }
   uint32_t first_link(uint32_t node) const { return nodes_[node - kPending].first_link; }
   uint32_t next_link(uint32_t link) const { return links_[link].next; }
