@@ -207,8 +207,8 @@ void Drafting::close_batch(bool rejected) {
   batch_.count = 0;
 }
 
-// Returns the maximum number of drafts in the next batch: no more than the answer's limit and the context have room
-// for.
+// Returns the maximum number of drafts in the next batch, with which neither the answer's limit nor the context can be
+// exceeded.
 size_t Drafting::capacity() const {
   const uint64_t limit = decoder_->token_limit();
   const uint64_t wanted = limit - std::min(limit, stream_->generated_count());

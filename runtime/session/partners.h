@@ -20,7 +20,8 @@ class Partners {
 
   // Sets the guide, or removes it if `guide` is null.
   Status set_guide(Partners* guide, const GuideParams& params, Error* error);
-  // Sets how drafts are made. `drafter` is null unless another session makes them.
+  // Sets how drafts are made. `drafter` is null unless another session makes them. A drafter is reset when it is set
+  // and when it is released, because its text repeats this session's.
   Status set_speculation(const SpeculationParams& params, Partners* drafter, Error* error);
   // Ends all links, before the session is destroyed.
   void leave();

@@ -19,6 +19,7 @@ class SearchText {
 
  private:
   static bool is_stop_token(const void* self, int32_t token);
+  // Appends the token to the text of a sequence. Returns whether this completes a stop string.
   static bool completes_stop_string(const void* self, int32_t token, SequenceText* text);
 
   const Stops* stops_;

@@ -75,7 +75,7 @@ class TextStream {
   static constexpr size_t kCapacity =
       2 * kTokenTextBytes + 2 * StringMatcher::kMaxStringBytes + Utf8Stream::output_bound(0);
 
-  // The sizes of the strings that end at a byte, or 0.
+  // The sizes of the stop string and of the banned string that end at a byte, or 0.
   struct Matches {
     size_t stop;
     size_t ban;
