@@ -102,6 +102,16 @@ func TestASecondTextNeedsTheGrammarAgain(t *testing.T) {
 	}
 }
 
+func TestATextIsCompleteWithinTheTokensOfItsGrammar(t *testing.T) {
+	session := openSession(t, openModel(t), nil)
+	schema := `{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}`
+	noError(t, session.SetGrammarWithin(must[*Grammar](t)(JSONSchemaGrammar(schema)), 20))
+	if text := collect(t, session, "A person: ", 20); text[len(text)-1] != '}' {
+		t.Errorf("%q is not complete", text)
+	}
+	equal(t, session.StopReason(), StopGrammar)
+}
+
 func TestProbabilities(t *testing.T) {
 	model := openModel(t)
 	session := openSession(t, model, nil)

@@ -233,6 +233,12 @@ func (s *Session) SetMatcher(matcher *Matcher) error {
 // SetGrammar constrains the generated text by a grammar, through a new matcher. nil removes it. Before another text,
 // set the grammar again or call Reset.
 func (s *Session) SetGrammar(grammar *Grammar) error {
+	return s.SetGrammarWithin(grammar, 0)
+}
+
+// SetGrammarWithin is SetGrammar for a text that is complete after at most finishWithin tokens.
+// 0 means no limit.
+func (s *Session) SetGrammarWithin(grammar *Grammar, finishWithin uint32) error {
 	if grammar == nil {
 		return s.SetMatcher(nil)
 	}
@@ -252,6 +258,7 @@ func (s *Session) SetGrammar(grammar *Grammar) error {
 	}
 	params := DefaultMatcherParams()
 	params.SequenceCount = info.MatcherSequenceCount
+	params.FinishWithin = finishWithin
 	matcher, err := NewMatcher(grammar, vocabulary, params)
 	if err != nil {
 		return err

@@ -63,9 +63,14 @@ uint64_t Decoder::token_limit() const {
   return stops_->max_tokens() == 0 ? call_limit_ : std::min(call_limit_, stops_->max_tokens());
 }
 
+bool Decoder::is_complete() const {
+  const TokenConstraint& constraint = stream_->constraint();
+  return constraint.mask != nullptr && constraint.is_complete(constraint.self, 0);
+}
+
 Status Decoder::check_limits() const {
   const uint64_t generated = stream_->generated_count();
-  if (generated >= token_limit()) return Status::kStopMaxTokens;
+  if (generated >= token_limit()) return is_complete() ? Status::kStopGrammar : Status::kStopMaxTokens;
   if (stops_->max_time_ns() != 0 && stream_->answer_ns() >= stops_->max_time_ns()) return Status::kStopTime;
   if (stops_->repetition_limit() > 0 && generated > 0) {
     const TokenHistory history = stream_->history(stops_->repetition_window());
@@ -100,7 +105,7 @@ Status Decoder::find_mask(TokenMask* mask) {
   Stopwatch stopwatch(&stream_->mutable_timings()->sample_ns);
   const size_t vocabulary = model_->config().vocabulary_size;
   const TokenConstraint& constraint = stream_->constraint();
-  if (constraint.mask != nullptr && constraint.is_complete(constraint.self, 0)) return Status::kStopGrammar;
+  if (is_complete()) return Status::kStopGrammar;
   const auto rejections = output_->rejections();
   if (!output_->healing().is_over()) {
     SOTTO_TRY(find_healing_mask());

@@ -50,6 +50,8 @@ class Decoder {
   void describe(const SampledToken& sampled, BufferedToken* buffered) const;
 
  private:
+  // Returns whether only the end-of-text token may continue the text.
+  bool is_complete() const;
   Status find_healing_mask();
   bool needs_only_allowed() const;
   Status find_logits(const TokenMask& mask, std::span<const float>* logits);

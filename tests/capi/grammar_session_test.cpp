@@ -199,6 +199,27 @@ TEST(GrammarSession, EndsWithAnAnswerAndBeginsWithTheNextOne) {
   EXPECT_EQ(session.write(10).token_count, 10u);
 }
 
+TEST(GrammarSession, ATextThatIsCompleteAtTheLimitOfTokensEndsWithTheGrammar) {
+  OpenGrammar grammar("root ::= [a-z]{3}", SOTTO_GRAMMAR_GBNF);
+  for (const bool has_limit : {false, true}) {
+    OpenMatcher matcher(grammar, &words());
+    GrammarSession session;
+    session.prefill("It was");
+    session.set(&matcher);
+    session.sample(1);
+    const Written free = session.write();
+    EXPECT_EQ(free.end, SOTTO_STOP_GRAMMAR);
+    ASSERT_EQ(sotto_matcher_reset(matcher.get(), 0), SOTTO_OK);
+    sotto_session_reset(session.get());
+    session.prefill("It was");
+    const size_t limit = has_limit ? free.token_count : free.token_count - 1;
+    ASSERT_EQ(sotto_session_set_limit(session.get(), limit), SOTTO_OK);
+    const Written limited = session.write();
+    EXPECT_EQ(limited.token_count, limit);
+    EXPECT_EQ(limited.end, has_limit ? SOTTO_STOP_GRAMMAR : SOTTO_STOP_MAX_TOKENS);
+  }
+}
+
 TEST(GrammarSession, FollowsRewindsAndResets) {
   const OpenGrammar grammar("root ::= [a-z ]{500}");
   OpenMatcher matcher(grammar, &words(), [](auto& p) {

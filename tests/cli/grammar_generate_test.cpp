@@ -214,13 +214,31 @@ TEST(GrammarGenerate, WrongUse) {
   expect_failure({"--choices", "[]"}, "sotto: choices:1:1: ");
 }
 
+TEST(GrammarGenerate, TheTextIsCompleteWithinMaxTokens) {
+  const std::string schema =
+      R"({"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},)"
+      R"( "required": ["name", "age"]})";
+  for (const char* seed : {"1", "2", "3"}) {
+    const Result whole = run_on_demo(
+        "generate", {"-p", "A person: ", "-n", "60", "-q", "--no-echo", "--seed", seed, "--json-schema", schema});
+    EXPECT_EQ(whole.exit_code, 0) << whole.err;
+    const auto person = nlohmann::json::parse(whole.out, nullptr, false);
+    EXPECT_TRUE(person.contains("name") && person.contains("age")) << whole.out;
+  }
+  const Result impossible = run_on_demo("generate", {"-p", kPrompt, "-n", "5", "-q", "--regex", "[a-z]{200}"});
+  EXPECT_EQ(impossible.exit_code, 1);
+  EXPECT_NE(impossible.err.find("the number of tokens of the shortest text"), std::string::npos) << impossible.err;
+}
+
 TEST(GrammarGenerate, ATextThatIsCutOffIsReportedAndExitsWith3) {
   for (const char* quiet : {"-q", "--json"}) {
-    const Result cut = run_on_demo("generate", {"-p", kPrompt, "-n", "1", quiet, "--regex", "[a-z]{200}"});
+    const Result cut =
+        run_on_demo("generate", {"-p", kPrompt, "-n", "1", "--finish-within", "0", quiet, "--regex", "[a-z]{200}"});
     EXPECT_EQ(cut.exit_code, 3);
     EXPECT_EQ(cut.err, "sotto: the text is not complete under the grammar; it was stopped by max_tokens\n");
   }
-  const Result several = run_on_demo("generate", {"-p", kPrompt, "-n", "1", "-q", "--n", "2", "--regex", "[a-z]{200}"});
+  const Result several = run_on_demo(
+      "generate", {"-p", kPrompt, "-n", "1", "--finish-within", "0", "-q", "--n", "2", "--regex", "[a-z]{200}"});
   EXPECT_EQ(several.exit_code, 3);
   const Result whole = run_on_demo("generate", {"-p", kPrompt, "-n", "1", "-q", "--regex", "[a-z]*"});
   EXPECT_EQ(whole.exit_code, 0) << whole.err;

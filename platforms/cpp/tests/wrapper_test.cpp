@@ -206,6 +206,20 @@ TEST(SessionTest, ASecondTextNeedsTheGrammarAgain) {
   }
 }
 
+TEST(SessionTest, ATextIsCompleteWithinTheTokensOfItsGrammar) {
+  auto model = demo();
+  Session session = session_of(model);
+  sotto::GrammarParams params;
+  params.language = SOTTO_GRAMMAR_JSON_SCHEMA;
+  const char schema[] = R"({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})";
+  session.set_grammar(sotto::Grammar::compile(schema, params), 20);
+  std::string text;
+  auto stream = session.stream("A person: ", 20);
+  for (const sotto::Piece& piece : stream) text += piece.text();
+  EXPECT_EQ(stream.status(), Status::grammar);
+  EXPECT_EQ(text.back(), '}') << text;
+}
+
 TEST(StreamTest, IsEmptyIfThePromptWasCancelled) {
   auto model = demo();
   Session session = session_of(model);

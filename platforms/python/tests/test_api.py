@@ -166,6 +166,13 @@ class SessionTest(unittest.TestCase):
                 list(session.stream("She said "))
             session.reset()
 
+    def test_a_text_is_complete_within_the_tokens_of_its_grammar(self):
+        session = self.session()
+        schema = '{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}'
+        session.set_grammar(sotto.Grammar.json_schema(schema), finish_within=20)
+        self.assertIn("name", json.loads("".join(session.stream("A person: ", max_tokens=20))))
+        self.assertEqual(session.stop_reason, sotto.Status.STOP_GRAMMAR)
+
     def test_what_lets_a_text_go_on(self):
         session = self.session(context_tokens=256)
         session.set_sampler(ignore_end=True)

@@ -120,10 +120,12 @@ class Session {
   }
 
   // Constrains the generated text by a grammar, through a new matcher that the session owns. clear_matcher() removes
-  // it. Before another text, set the grammar again or call reset().
-  Result<void> set_grammar(const Grammar& grammar) {
+  // it. Before another text, set the grammar again or call reset(). With `finish_within`, the text is complete after at
+  // most this number of tokens.
+  Result<void> set_grammar(const Grammar& grammar, uint32_t finish_within = 0) {
     MatcherParams params;
     params.sequence_count = info().matcher_sequence_count;
+    params.finish_within = finish_within;
     SOTTO_HPP_VALUE_(vocabulary, Vocabulary::create(Model(state_->model)));
     SOTTO_HPP_VALUE_(matcher, Matcher::create(grammar, vocabulary, params));
     return set_matcher(matcher);

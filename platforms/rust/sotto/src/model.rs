@@ -128,7 +128,7 @@ impl Model {
         }
     }
 
-    /// Creates a session with default parameters.
+    /// Creates a session with default parameters. [`Session::new`] takes others.
     pub fn session(&self) -> Result<Session> {
         Session::new(self, &SessionParams::default())
     }

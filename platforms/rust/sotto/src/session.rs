@@ -165,7 +165,15 @@ impl Session {
     /// # Ok(()) }
     /// ```
     pub fn set_grammar(&mut self, grammar: &Grammar) -> Result<()> {
-        let params = MatcherParams::default().sequence_count(self.info().matcher_sequence_count);
+        self.set_grammar_within(grammar, 0)
+    }
+
+    /// Like [`set_grammar`](Session::set_grammar), for a text that is complete after at most
+    /// `finish_within` tokens. 0 means no limit.
+    pub fn set_grammar_within(&mut self, grammar: &Grammar, finish_within: u32) -> Result<()> {
+        let params = MatcherParams::default()
+            .sequence_count(self.info().matcher_sequence_count)
+            .finish_within(finish_within);
         let vocabulary = Vocabulary::new(&self.model)?;
         self.set_matcher(Matcher::create(grammar, Some(&vocabulary), &params)?)
     }

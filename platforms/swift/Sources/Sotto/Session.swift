@@ -124,12 +124,14 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Constrains the generated text by a grammar, through a new matcher. nil removes it. Before another text, set the
-  /// grammar again or call `reset`.
-  public func setGrammar(_ grammar: Grammar?) throws {
+  /// Constrains the generated text by a grammar, through a new matcher. nil removes it. Before
+  /// another text, set it again or call `reset`. With `finishWithin`, the text is complete after at
+  /// most this number of tokens.
+  public func setGrammar(_ grammar: Grammar?, finishWithin: UInt32 = 0) throws {
     guard let grammar else { return try setMatcher(nil) }
     var parameters = MatcherParameters()
     parameters.sequenceCount = try info().matcherSequenceCount
+    parameters.finishWithin = finishWithin
     let vocabulary = try resource.share { _ in try Vocabulary(held: model) }  // the session keeps its model
     try setMatcher(Matcher(grammar, vocabulary, parameters))
   }

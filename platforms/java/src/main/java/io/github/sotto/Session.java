@@ -104,12 +104,18 @@ public final class Session extends Owned {
      * grammar again or call reset.
      */
     public void setGrammar(Grammar grammar) {
+        setGrammar(grammar, 0);
+    }
+
+    /** The same for a text that is complete after at most finishWithin tokens; 0 means no limit. */
+    public void setGrammar(Grammar grammar, int finishWithin) {
         if (grammar == null) {
             setMatcher(null);
             return;
         }
         MatcherParams params = new MatcherParams();
         params.sequenceCount = info().matcherSequenceCount;
+        params.finishWithin = finishWithin;
         resource.share(session -> { // which keeps its model
             try (Vocabulary vocabulary = Vocabulary.ofHeld(model);
                     Matcher matcher = new Matcher(grammar, vocabulary, params)) {

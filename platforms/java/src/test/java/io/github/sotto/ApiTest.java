@@ -117,6 +117,16 @@ final class ApiTest {
         }
     }
 
+    static void testATextIsCompleteWithinTheTokensOfItsGrammar() {
+        try (Session session = MODEL.session(shape())) {
+            String schema = "{\"type\": \"object\", \"properties\": {\"name\": {\"type\": \"string\"}},"
+                    + "\"required\": [\"name\"]}";
+            session.setGrammar(Grammar.jsonSchema(schema), 20);
+            check(text(session, "A person: ", 20).endsWith("}"), "an object");
+            same(session.stopReason(), Status.STOP_GRAMMAR);
+        }
+    }
+
     static void testProbabilities() {
         try (Session session = MODEL.session(shape())) {
             SamplerParams params = new SamplerParams();
