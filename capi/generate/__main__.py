@@ -1,7 +1,8 @@
-"""Writes everything that follows from the tables in capi/params: `python3 capi/generate [--check] [--root DIRECTORY]`.
+"""Writes all files that are generated from the tables in capi/params: `python3 capi/generate [--check] [--root
+DIRECTORY]`.
 
-Each module emit_*.py has a function emit(tables) that returns {path relative to the root: text}. With --check nothing is
-written; files that differ from what would be written are named, and the exit status is 1.
+Each module emit_*.py has a function emit(tables) that returns {path relative to the root: text}. With --check, nothing
+is written; the script lists the files that are out of date and exits with status 1 if there are any.
 """
 import argparse
 import importlib

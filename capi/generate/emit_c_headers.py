@@ -1,4 +1,4 @@
-"""Enums and structs in the public headers, capi/include.
+"""Updates the generated parts of the public headers, capi/include.
 
 The rest of the headers is written by hand. This module replaces their enums and structs, the version numbers, and the
 constants of sotto_memory.h that follow from the tables. It finds an enum or struct by its C declaration and replaces it

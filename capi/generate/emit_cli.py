@@ -1,4 +1,4 @@
-"""The command line's table of parameters (platforms/cli/generated/parameters.inc).
+"""Emits the command line's tables of parameters (platforms/cli/generated/parameters.inc).
 
 Fields with a column `cli` become options. Its keys:
   option   spellings between commas; the first is the main one, others are names that other programs use

@@ -121,7 +121,7 @@ def params_text(tables):
         fields, name = visible(struct), type_name(struct.name)
         arena = any(field.kind in ("array", "struct") for field in fields)
         lines += declaration(struct, fields)
-        lines += [f"// Default{name} gives the library's defaults.", f"func Default{name}() *{name} {{",
+        lines += [f"// Default{name} returns the library's defaults.", f"func Default{name}() *{name} {{",
                   f"\tc := default{name}C()", f"\tvar p {name}", *assignments(fields, "p"), "\treturn &p", "}", "",
                   f"func default{name}C() C.{struct.name} {{", f"\tvar c C.{struct.name}",
                   f"\tC.{struct.name}_init(&c, C.sizeof_{struct.name})", "\treturn c", "}", "",

@@ -80,7 +80,7 @@ def class_text(struct, is_params):
     for field in visible(struct):
         lines += [*doc(documentation(field, *WORDS_OF_C), "    "), f"    public {java_type(field)} {field.lower_camel};"]
     if is_params:
-        lines += ["", "    /** The defaults of the library. */", f"    public {struct.camel}() {{",
+        lines += ["", "    /** Sets all fields to the defaults of the library. */", f"    public {struct.camel}() {{",
                   f"        Native.defaults{struct.camel}(this);", "    }", "}"]
     else:
         lines += ["", f"    {struct.camel}() {{}}", "", "    @Override", "    public String toString() {",

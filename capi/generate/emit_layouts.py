@@ -1,4 +1,5 @@
-"""Layouts of the structs for the tests: "struct field offset size" for each field, and "struct - 0 size" for each struct.
+"""Emits the layouts of the structs, for tests: "struct field offset size" for each field, and "struct - 0 size" for
+each struct.
 
 tests/abi/check_header.py compares them with the layouts that compilers produce, and the tests of the bindings with
 their declarations.

@@ -26,7 +26,7 @@ CALLBACKS = {
 }
 # For each object: its Rust type, the argument of its setter, and the expression that the setter stores.
 OBJECTS = {"sotto_vocabulary": ("Vocabulary", "&Vocabulary", "clone()"), "sotto_session": ("Session", "Session", "")}
-# The functions of sotto_executor, which have no types of their own in C.
+# The functions of sotto_executor, whose types have no names in C.
 EXECUTOR = {
     "num_threads": 'Option<unsafe extern "C" fn(executor_context: *mut c_void) -> i32>',
     "schedule": """Option<
@@ -161,7 +161,7 @@ def enums_lines(tables):
         for value in enum.values:
             lines += [*doc(value.doc, "    "), f"    {value.camel} = sys::{value.c_name},"]
         lines += ["}", "", f"impl {name} {{",
-                  "    /// The constant with a value of C; none for one that a later version has added.",
+                  "    /// Returns the constant with a C value, or `None` for one that a later version has added.",
                   "    pub fn from_value(value: i32) -> Option<Self> {", "        Some(match value {",
                   *(f"            sys::{value.c_name} => {name}::{value.camel}," for value in enum.values),
                   "            _ => return None,", "        })", "    }", "}", ""]
@@ -186,13 +186,13 @@ def status_lines(tables):
 def stop_lines(tables):
     values = [value for value in tables.enum("sotto_status").values if value.value > 0]
     variants = [(snake_to_camel(value.c_name[len("SOTTO_STOP_"):]), value) for value in values]
-    lines = ["/// Why a stream ended.", "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]", "#[non_exhaustive]",
+    lines = ["/// The reason why a stream ended.", "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]", "#[non_exhaustive]",
              "#[allow(missing_docs)]", "pub enum Stop {"]
     for name, value in variants:
         lines += [*doc(value.doc, "    "), f"    {name},"]
     return lines + [
         "    /// A reason that a later version of the library has added.", "    Other(i32),", "}", "", "impl Stop {",
-        "    /// The reason that a status gives; none for success and failures.",
+        "    /// Converts a status that is a stop. Returns `None` for success and failures.",
         "    pub(crate) fn from_status(status: i32) -> Option<Stop> {", "        Some(match status {",
         *(f"            sys::{value.c_name} => Stop::{name}," for name, value in variants),
         "            other if other > 0 => Stop::Other(other),", "            _ => return None,", "        })", "    }",
@@ -277,7 +277,7 @@ def params_lines(tables):
         for field in others:
             lines += setter(field)
         if lists:
-            lines += ["    /// The struct of C, with the lists; what it points to lives as long as `self` and `lists`.",
+            lines += ["    /// Returns the C struct with its lists, which point into `self` and `lists`.",
                       f"    pub(crate) fn fill(&self, lists: &mut Lists) -> sys::{struct.name} {{",
                       "        let mut raw = self.raw;", *(line for field in lists for line in lowered(field)),
                       "        raw", "    }", ""]

@@ -106,7 +106,7 @@ def params_lines(struct):
         lines += [*doc(documentation(field, *WORDS_OF_C), "  "),
                   f"  public var {field.lower_camel}: {swift_type(field)}" + (" = []" if is_empty else "")]
     begin = [f"    var c = {struct.name}()", f"    {struct.name}_init(&c, MemoryLayout<{struct.name}>.stride)"]
-    lines += ["", "  /// The defaults of the library.", "  public init() {", *begin]
+    lines += ["", "  /// Sets all properties to the defaults of the library.", "  public init() {", *begin]
     lines += [f"    {field.lower_camel} = {from_c(field)}" for field in fields if from_c(field)]
     lines += ["  }", "", f"  func filled({arena}) -> {struct.name} {{", *begin]
     lines += [f"    {statement}" for field in fields for statement in to_c(field)]

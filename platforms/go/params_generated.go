@@ -53,7 +53,7 @@ type GrammarParams struct {
 	ParallelToolCalls bool
 }
 
-// DefaultGrammarParams gives the library's defaults.
+// DefaultGrammarParams returns the library's defaults.
 func DefaultGrammarParams() *GrammarParams {
 	c := defaultGrammarParamsC()
 	var p GrammarParams
@@ -131,7 +131,7 @@ type MatcherParams struct {
 	MaskBytes uint32
 }
 
-// DefaultMatcherParams gives the library's defaults.
+// DefaultMatcherParams returns the library's defaults.
 func DefaultMatcherParams() *MatcherParams {
 	c := defaultMatcherParamsC()
 	var p MatcherParams
@@ -183,7 +183,7 @@ type ModelParams struct {
 	Log func(level LogLevel, message string)
 }
 
-// DefaultModelParams gives the library's defaults.
+// DefaultModelParams returns the library's defaults.
 func DefaultModelParams() *ModelParams {
 	c := defaultModelParamsC()
 	var p ModelParams
@@ -222,7 +222,7 @@ type WatermarkParams struct {
 	Key uint64
 }
 
-// DefaultWatermarkParams gives the library's defaults.
+// DefaultWatermarkParams returns the library's defaults.
 func DefaultWatermarkParams() *WatermarkParams {
 	c := defaultWatermarkParamsC()
 	var p WatermarkParams
@@ -404,7 +404,7 @@ type SamplerParams struct {
 	AlternativeCount uint32
 }
 
-// DefaultSamplerParams gives the library's defaults.
+// DefaultSamplerParams returns the library's defaults.
 func DefaultSamplerParams() *SamplerParams {
 	c := defaultSamplerParamsC()
 	var p SamplerParams
@@ -572,7 +572,7 @@ type SearchParams struct {
 	OnStep func(sequence uint32, token Token) (stop bool)
 }
 
-// DefaultSearchParams gives the library's defaults.
+// DefaultSearchParams returns the library's defaults.
 func DefaultSearchParams() *SearchParams {
 	c := defaultSearchParamsC()
 	var p SearchParams
@@ -646,7 +646,7 @@ type SessionParams struct {
 	DraftTokens uint32
 }
 
-// DefaultSessionParams gives the library's defaults.
+// DefaultSessionParams returns the library's defaults.
 func DefaultSessionParams() *SessionParams {
 	c := defaultSessionParamsC()
 	var p SessionParams
@@ -710,7 +710,7 @@ type StopParams struct {
 	BannedStrings []string
 }
 
-// DefaultStopParams gives the library's defaults.
+// DefaultStopParams returns the library's defaults.
 func DefaultStopParams() *StopParams {
 	c := defaultStopParamsC()
 	var p StopParams
@@ -754,7 +754,7 @@ type GuideParams struct {
 	Beta float32
 }
 
-// DefaultGuideParams gives the library's defaults.
+// DefaultGuideParams returns the library's defaults.
 func DefaultGuideParams() *GuideParams {
 	c := defaultGuideParamsC()
 	var p GuideParams
@@ -800,7 +800,7 @@ type SpeculationParams struct {
 	Draft func(tokens []Token, hidden []float32, drafts []Token) (count int)
 }
 
-// DefaultSpeculationParams gives the library's defaults.
+// DefaultSpeculationParams returns the library's defaults.
 func DefaultSpeculationParams() *SpeculationParams {
 	c := defaultSpeculationParamsC()
 	var p SpeculationParams

@@ -98,7 +98,7 @@ def lines_matching(tree, pattern, what, skip=()):
 
 
 def strip_comments_and_strings(text):
-    """Replaces them by blanks and keeps the lines."""
+    """Replaces comments and literals by blanks and keeps the lines."""
     pattern = r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
 
     def blank(match):
@@ -120,43 +120,43 @@ def matches_prefix(path, allowed):
 
 
 def top_level(tree):
-    """The top level holds the client's list, LICENSE, CMakePresets.json and dotfiles."""
+    """The top level contains only the agreed directories, LICENSE, CMakePresets.json and dotfiles."""
     for name in sorted({path.split("/")[0] for path in tree.files}):
         if name not in TOP_LEVEL and not name.startswith("."):
             yield f"{name}: not on the list of the top level"
 
 
 def include_directions(tree):
-    """Dependencies run one way."""
+    """Includes go only to the directories that INCLUDES allows."""
     for path, text in tree.texts(suffixes={".c", ".h", ".cpp"}):
-        room = max((p for p in INCLUDES if path.startswith(p)), key=len, default=None)
-        if room is None:
+        directory = max((p for p in INCLUDES if path.startswith(p)), key=len, default=None)
+        if directory is None:
             continue
         folder = f"{path.rsplit('/', 1)[0]}/"
         for number, quoted, name in includes(text):
             if not quoted:
                 continue
-            allowed = [a for a in INCLUDES[room] if not a.startswith("!")]
-            banned = [a[1:] for a in INCLUDES[room] if a.startswith("!")]
+            allowed = [a for a in INCLUDES[directory] if not a.startswith("!")]
+            banned = [a[1:] for a in INCLUDES[directory] if a.startswith("!")]
             fits = any(matches_prefix(name, a) for a in allowed) and not any(matches_prefix(name, b) for b in banned)
             if not fits:
-                yield f"{path}:{number}: {room} may not include {name}"
+                yield f"{path}:{number}: {directory} may not include {name}"
             elif "/" in name and name not in tree.files and not name.endswith("_generated.h") \
                     and folder + name not in tree.files:
                 yield f"{path}:{number}: {name} is not a file of the project"
 
 
 def confined_headers(tree):
-    """Each library's headers, and the public one, appear in one room."""
+    """Headers of a library, and the public header, are included only in the directories that CONFINED allows."""
     for path, text in tree.texts(suffixes={".c", ".h", ".cpp"}):
         for number, _, name in includes(text):
-            for pattern, what, rooms in CONFINED:
-                if pattern.match(name) and not path.startswith(rooms):
-                    yield f"{path}:{number}: {name}: {what} belongs to {', '.join(rooms)}"
+            for pattern, what, directories in CONFINED:
+                if pattern.match(name) and not path.startswith(directories):
+                    yield f"{path}:{number}: {name}: {what} belongs to {', '.join(directories)}"
 
 
 def core_subset(tree):
-    """No allocation, exceptions, RTTI or hidden state in the core."""
+    """The core has no allocation, exceptions, RTTI or hidden state."""
     for path, text in tree.texts(CORE, {".h", ".cpp"}):
         if path.startswith("capi/examples/"):
             continue
@@ -179,19 +179,19 @@ def machine_paths(tree):
 
 
 def left_open(tree):
-    """Nothing is left for later."""
+    """The tree contains no notes about unfinished work."""
     return lines_matching(tree, LEFT_OPEN, "left open", skip=("tests/tools/house_rules.py",))
 
 
 def addresses(tree):
-    """Only addresses of documents and upstream sources; mirrors and registries come from the machine's set-up."""
+    """Addresses are those of documents and upstream sources. Mirrors and registries are configured on the machine."""
     for path, text in tree.texts():
         for match in ADDRESS.finditer(text):
             if not ADDRESS_ALLOWED.match(match.group(1)):
                 yield f"{path}: address of {match.group(1)}"
 
 
-# Words that this project once used in meanings of its own, with the field's word (.github/CONTRIBUTING.md, "Style").
+# Words with private meanings, and the standard word for each (.github/CONTRIBUTING.md, "Style").
 PRIVATE_WORDS = {
     "behind": "after", "beside": "next to, compared with", "anew": "again, from scratch",
     "turn about": "interleaved", "so many": "this number of", "to be had": "available", "nobody": "no",
@@ -204,6 +204,8 @@ PRIVATE_WORDS = {
     "as long as (it|they) exists?": "while in scope, for the lifetime", "by turns": "alternately", "mend(s|ed|ing)?": "fix",
     "(string|text|class|group|parenthesis) that is not closed": "missing closing ], unterminated",
     "(that|those) of [^.;:]{0,60}(that|those) of": "repeat the noun",
+    "in the place of": "instead of", "made-up": "random, synthetic",
+    "(a|this|each|every|one|other|its) rooms?": "directory",
 }
 PRIVATE_WORD = re.compile(r"(?<![\w-])(" + "|".join(PRIVATE_WORDS) + r")\b", flags=re.I)
 PROSE_SUFFIXES = SOURCE_SUFFIXES | {".md", ".txt", ".toml", ".fbs"}
@@ -259,7 +261,7 @@ def expand_braces(path):
 
 
 def path_endings(tree):
-    """Every file and folder, with and without the folders above it and the suffix."""
+    """Returns every file and directory, with and without the directories above it and the suffix."""
     endings = set()
     for path in tree.files:
         parts = pathlib.PurePosixPath(path).parts

@@ -47,7 +47,7 @@ pub enum GrammarLanguage {
 }
 
 impl GrammarLanguage {
-    /// The constant with a value of C; none for one that a later version has added.
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
     pub fn from_value(value: i32) -> Option<Self> {
         Some(match value {
             sys::SOTTO_GRAMMAR_GBNF => GrammarLanguage::Gbnf,
@@ -78,7 +78,7 @@ pub enum JsonSpace {
 }
 
 impl JsonSpace {
-    /// The constant with a value of C; none for one that a later version has added.
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
     pub fn from_value(value: i32) -> Option<Self> {
         Some(match value {
             sys::SOTTO_JSON_FLEXIBLE => JsonSpace::Flexible,
@@ -117,7 +117,7 @@ pub enum Isa {
 }
 
 impl Isa {
-    /// The constant with a value of C; none for one that a later version has added.
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
     pub fn from_value(value: i32) -> Option<Self> {
         Some(match value {
             sys::SOTTO_ISA_AUTO => Isa::Auto,
@@ -151,7 +151,7 @@ pub enum ModelTextKind {
 }
 
 impl ModelTextKind {
-    /// The constant with a value of C; none for one that a later version has added.
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
     pub fn from_value(value: i32) -> Option<Self> {
         Some(match value {
             sys::SOTTO_MODEL_TEXT_NAME => ModelTextKind::Name,
@@ -234,7 +234,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The constant with a value of C; none for one that a later version has added.
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
     pub fn from_value(value: i32) -> Option<Self> {
         Some(match value {
             sys::SOTTO_STAGE_LOGITS_CALLBACK => Stage::LogitsCallback,
@@ -285,7 +285,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The constant with a value of C; none for one that a later version has added.
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
     pub fn from_value(value: i32) -> Option<Self> {
         Some(match value {
             sys::SOTTO_ORDER_DEFAULT => Order::Default,
@@ -323,7 +323,7 @@ pub enum Selection {
 }
 
 impl Selection {
-    /// The constant with a value of C; none for one that a later version has added.
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
     pub fn from_value(value: i32) -> Option<Self> {
         Some(match value {
             sys::SOTTO_SELECT_MULTINOMIAL => Selection::Multinomial,
@@ -364,7 +364,7 @@ pub enum WatermarkScheme {
 }
 
 impl WatermarkScheme {
-    /// The constant with a value of C; none for one that a later version has added.
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
     pub fn from_value(value: i32) -> Option<Self> {
         Some(match value {
             sys::SOTTO_WATERMARK_NONE => WatermarkScheme::None,
@@ -394,7 +394,7 @@ pub enum Dola {
 }
 
 impl Dola {
-    /// The constant with a value of C; none for one that a later version has added.
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
     pub fn from_value(value: i32) -> Option<Self> {
         Some(match value {
             sys::SOTTO_DOLA_OFF => Dola::Off,
@@ -432,7 +432,7 @@ pub enum SearchMode {
 }
 
 impl SearchMode {
-    /// The constant with a value of C; none for one that a later version has added.
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
     pub fn from_value(value: i32) -> Option<Self> {
         Some(match value {
             sys::SOTTO_SEARCH_BEAM => SearchMode::Beam,
@@ -461,7 +461,7 @@ pub enum EarlyStopping {
 }
 
 impl EarlyStopping {
-    /// The constant with a value of C; none for one that a later version has added.
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
     pub fn from_value(value: i32) -> Option<Self> {
         Some(match value {
             sys::SOTTO_EARLY_STOPPING_HEURISTIC => EarlyStopping::Heuristic,
@@ -485,7 +485,7 @@ pub enum LengthNorm {
 }
 
 impl LengthNorm {
-    /// The constant with a value of C; none for one that a later version has added.
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
     pub fn from_value(value: i32) -> Option<Self> {
         Some(match value {
             sys::SOTTO_LENGTH_POWER => LengthNorm::Power,
@@ -518,7 +518,7 @@ pub enum Rerank {
 }
 
 impl Rerank {
-    /// The constant with a value of C; none for one that a later version has added.
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
     pub fn from_value(value: i32) -> Option<Self> {
         Some(match value {
             sys::SOTTO_RERANK_ORDER => Rerank::Order,
@@ -550,7 +550,7 @@ pub enum Overflow {
 }
 
 impl Overflow {
-    /// The constant with a value of C; none for one that a later version has added.
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
     pub fn from_value(value: i32) -> Option<Self> {
         Some(match value {
             sys::SOTTO_OVERFLOW_STOP => Overflow::Stop,
@@ -574,7 +574,7 @@ pub enum Pooling {
 }
 
 impl Pooling {
-    /// The constant with a value of C; none for one that a later version has added.
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
     pub fn from_value(value: i32) -> Option<Self> {
         Some(match value {
             sys::SOTTO_POOL_LAST => Pooling::Last,
@@ -603,7 +603,7 @@ pub enum GuideMode {
 }
 
 impl GuideMode {
-    /// The constant with a value of C; none for one that a later version has added.
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
     pub fn from_value(value: i32) -> Option<Self> {
         Some(match value {
             sys::SOTTO_GUIDE_OFF => GuideMode::Off,
@@ -693,7 +693,7 @@ impl Status {
     }
 }
 
-/// Why a stream ended.
+/// The reason why a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs)]
@@ -725,7 +725,7 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// The reason that a status gives; none for success and failures.
+    /// Converts a status that is a stop. Returns `None` for success and failures.
     pub(crate) fn from_status(status: i32) -> Option<Stop> {
         Some(match status {
             sys::SOTTO_STOP_END_OF_TEXT => Stop::EndOfText,
@@ -850,7 +850,7 @@ impl GrammarParams {
         self
     }
 
-    /// The struct of C, with the lists; what it points to lives as long as `self` and `lists`.
+    /// Returns the C struct with its lists, which point into `self` and `lists`.
     pub(crate) fn fill(&self, lists: &mut Lists) -> sys::sotto_grammar_params {
         let mut raw = self.raw;
         if let Some(list) = &self.root {
@@ -1267,7 +1267,7 @@ impl SamplerParams {
         self
     }
 
-    /// The struct of C, with the lists; what it points to lives as long as `self` and `lists`.
+    /// Returns the C struct with its lists, which point into `self` and `lists`.
     pub(crate) fn fill(&self, lists: &mut Lists) -> sys::sotto_sampler_params {
         let mut raw = self.raw;
         if let Some(list) = &self.stages {
@@ -1388,7 +1388,7 @@ impl<'f> SearchParams<'f> {
         self
     }
 
-    /// The struct of C, with the lists; what it points to lives as long as `self` and `lists`.
+    /// Returns the C struct with its lists, which point into `self` and `lists`.
     pub(crate) fn fill(&self, lists: &mut Lists) -> sys::sotto_search_params {
         let mut raw = self.raw;
         if let Some(list) = &self.phrases {
@@ -1522,7 +1522,7 @@ impl StopParams {
         self
     }
 
-    /// The struct of C, with the lists; what it points to lives as long as `self` and `lists`.
+    /// Returns the C struct with its lists, which point into `self` and `lists`.
     pub(crate) fn fill(&self, lists: &mut Lists) -> sys::sotto_stop_params {
         let mut raw = self.raw;
         if let Some(list) = &self.stop_tokens {

@@ -48,7 +48,7 @@ public struct GrammarParameters {
   /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
   public var parallelToolCalls: Bool
 
-  /// The defaults of the library.
+  /// Sets all properties to the defaults of the library.
   public init() {
     var c = sotto_grammar_params()
     sotto_grammar_params_init(&c, MemoryLayout<sotto_grammar_params>.stride)
@@ -122,7 +122,7 @@ public struct MatcherParameters {
   /// Bytes of cached masks. Default: 0 (automatic).
   public var maskBytes: UInt32
 
-  /// The defaults of the library.
+  /// Sets all properties to the defaults of the library.
   public init() {
     var c = sotto_matcher_params()
     sotto_matcher_params_init(&c, MemoryLayout<sotto_matcher_params>.stride)
@@ -170,7 +170,7 @@ public struct ModelParameters {
   /// Receives log messages. May be nil.
   public var log: ((LogLevel, String) -> Void)?
 
-  /// The defaults of the library.
+  /// Sets all properties to the defaults of the library.
   public init() {
     var c = sotto_model_params()
     sotto_model_params_init(&c, MemoryLayout<sotto_model_params>.stride)
@@ -205,7 +205,7 @@ public struct WatermarkParameters {
   /// Secret key of the hashes. Default: 15485863.
   public var key: UInt64
 
-  /// The defaults of the library.
+  /// Sets all properties to the defaults of the library.
   public init() {
     var c = sotto_watermark_params()
     sotto_watermark_params_init(&c, MemoryLayout<sotto_watermark_params>.stride)
@@ -383,7 +383,7 @@ public struct SamplerParameters {
   /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
   public var alternativeCount: UInt32
 
-  /// The defaults of the library.
+  /// Sets all properties to the defaults of the library.
   public init() {
     var c = sotto_sampler_params()
     sotto_sampler_params_init(&c, MemoryLayout<sotto_sampler_params>.stride)
@@ -557,7 +557,7 @@ public struct SearchParameters {
   /// Called in each step for each live sequence. May be nil.
   public var onStep: ((UInt32, Token) throws -> Bool)?
 
-  /// The defaults of the library.
+  /// Sets all properties to the defaults of the library.
   public init() {
     var c = sotto_search_params()
     sotto_search_params_init(&c, MemoryLayout<sotto_search_params>.stride)
@@ -627,7 +627,7 @@ public struct SessionParameters {
   /// for speculation). Range: 0 to 15.
   public var draftTokens: UInt32
 
-  /// The defaults of the library.
+  /// Sets all properties to the defaults of the library.
   public init() {
     var c = sotto_session_params()
     sotto_session_params_init(&c, MemoryLayout<sotto_session_params>.stride)
@@ -687,7 +687,7 @@ public struct StopParameters {
   /// belong to a banned string. If every continuation fails, generation ends with SOTTO_STOP_BANNED.
   public var bannedStrings: [String]
 
-  /// The defaults of the library.
+  /// Sets all properties to the defaults of the library.
   public init() {
     var c = sotto_stop_params()
     sotto_stop_params_init(&c, MemoryLayout<sotto_stop_params>.stride)
@@ -730,7 +730,7 @@ public struct GuideParameters {
   /// Strength of CONTRAST. Default: 0.5. Range: 0 to 100.
   public var beta: Float
 
-  /// The defaults of the library.
+  /// Sets all properties to the defaults of the library.
   public init() {
     var c = sotto_guide_params()
     sotto_guide_params_init(&c, MemoryLayout<sotto_guide_params>.stride)
@@ -772,7 +772,7 @@ public struct SpeculationParameters {
   /// The function that CALLBACK uses.
   public var draft: (([Token], [Float]?, Int) throws -> [Token])?
 
-  /// The defaults of the library.
+  /// Sets all properties to the defaults of the library.
   public init() {
     var c = sotto_speculation_params()
     sotto_speculation_params_init(&c, MemoryLayout<sotto_speculation_params>.stride)

@@ -66,7 +66,7 @@ public final class GrammarParams {
     /** If true, the text is an array of one or more calls instead of a single call. Default: 0. */
     public boolean parallelToolCalls;
 
-    /** The defaults of the library. */
+    /** Sets all fields to the defaults of the library. */
     public GrammarParams() {
         Native.defaultsGrammarParams(this);
     }

@@ -15,7 +15,7 @@ public final class GuideParams {
     /** Strength of CONTRAST. Default: 0.5. Range: 0 to 100. */
     public float beta;
 
-    /** The defaults of the library. */
+    /** Sets all fields to the defaults of the library. */
     public GuideParams() {
         Native.defaultsGuideParams(this);
     }

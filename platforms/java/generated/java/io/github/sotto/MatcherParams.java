@@ -41,7 +41,7 @@ public final class MatcherParams {
     /** Bytes of cached masks. Default: 0 (automatic). */
     public int maskBytes;
 
-    /** The defaults of the library. */
+    /** Sets all fields to the defaults of the library. */
     public MatcherParams() {
         Native.defaultsMatcherParams(this);
     }

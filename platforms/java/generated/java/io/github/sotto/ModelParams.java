@@ -22,7 +22,7 @@ public final class ModelParams {
     /** Receives log messages. May be null. */
     public Callbacks.Log log;
 
-    /** The defaults of the library. */
+    /** Sets all fields to the defaults of the library. */
     public ModelParams() {
         Native.defaultsModelParams(this);
     }

@@ -196,7 +196,7 @@ public final class SamplerParams {
     /** Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64. */
     public int alternativeCount;
 
-    /** The defaults of the library. */
+    /** Sets all fields to the defaults of the library. */
     public SamplerParams() {
         Native.defaultsSamplerParams(this);
     }

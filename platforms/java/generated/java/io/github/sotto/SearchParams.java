@@ -43,7 +43,7 @@ public final class SearchParams {
     /** Called in each step for each live sequence. May be null. */
     public Callbacks.Step onStep;
 
-    /** The defaults of the library. */
+    /** Sets all fields to the defaults of the library. */
     public SearchParams() {
         Native.defaultsSearchParams(this);
     }

@@ -49,7 +49,7 @@ public final class SessionParams {
      */
     public int draftTokens;
 
-    /** The defaults of the library. */
+    /** Sets all fields to the defaults of the library. */
     public SessionParams() {
         Native.defaultsSessionParams(this);
     }

@@ -28,7 +28,7 @@ public final class SpeculationParams {
     /** The function that CALLBACK uses. */
     public Callbacks.Draft draft;
 
-    /** The defaults of the library. */
+    /** Sets all fields to the defaults of the library. */
     public SpeculationParams() {
         Native.defaultsSpeculationParams(this);
     }

@@ -40,7 +40,7 @@ public final class StopParams {
      */
     public String[] bannedStrings;
 
-    /** The defaults of the library. */
+    /** Sets all fields to the defaults of the library. */
     public StopParams() {
         Native.defaultsStopParams(this);
     }

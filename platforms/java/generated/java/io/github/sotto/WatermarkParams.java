@@ -19,7 +19,7 @@ public final class WatermarkParams {
     /** Secret key of the hashes. Default: 15485863. */
     public long key;
 
-    /** The defaults of the library. */
+    /** Sets all fields to the defaults of the library. */
     public WatermarkParams() {
         Native.defaultsWatermarkParams(this);
     }
