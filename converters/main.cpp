@@ -82,32 +82,31 @@ constexpr char kDescription[] =
     "and optionally int8 weights packed for one kind of CPU.";
 
 constexpr char kFooter[] =
-    "The tokenizer is read from the same directory or file. Without one the model works on token\n"
-    "ids only.\n"
+    "The tokenizer is read from the same directory or file. Without a tokenizer, the model works\n"
+    "on token ids only.\n"
     "\n"
-    "The output file appears only when it is complete. An existing .sotto file is replaced\n"
-    "atomically; any other existing file only with --force.\n"
+    "The output file gets its name only when it is complete. An existing .sotto file is replaced\n"
+    "atomically; any other existing file is replaced only with --force.\n"
     "\n"
-    "The summary on standard output gives the signal-to-noise ratio of the quantized weights:\n"
-    "the lowest and the mean over the tensors of a kind. --json adds every single tensor.\n"
+    "The summary on standard output gives the lowest and the mean signal-to-noise ratio of the\n"
+    "quantized weights, per kind of tensor. --json adds the figures of every tensor.\n"
     "\n"
     "--weights int4 uses 4.25 bits per weight of the layers and keeps the head at 8 bits.\n"
-    "--head int4 makes the file smaller still, and generation faster, but causes most of the\n"
-    "loss of quality. Every CPU uses 4-bit weights in place, without packing.\n"
+    "--head int4 gives an even smaller and faster model, but causes most of the loss of quality.\n"
+    "Every CPU uses 4-bit weights in place, without packing.\n"
     "\n"
-    "Channels of activations that are far larger than the others are folded into the weights,\n"
-    "which changes no output, so that quantization keeps the precision of the others.\n"
-    "--calibrate model also compensates rounding errors, on text that the model writes, and\n"
-    "--calibrate FILE on a text. Both are more exact and take about 100 times as long; their\n"
-    "files cannot be exported. --calibrate none rounds the weights as they are.\n"
+    "Outlier channels of activations are folded into the weights. This does not change the\n"
+    "output of the model, and quantization keeps the precision of the other channels.\n"
+    "--calibrate model also compensates rounding errors, using text that the model generates, and\n"
+    "--calibrate FILE using the text of a file. Both are more exact, take about 100 times as long,\n"
+    "and give files that cannot be exported. --calibrate none only rounds the weights.\n"
     "\n"
-    "--evaluate converts in memory and runs the float32 and the quantized model over the text,\n"
-    "in windows of the whole context: perplexity, KL divergence, agreement and error of the\n"
-    "logits. With --weights int4 it also reports int8. --compare does it for every width and\n"
-    "calibration: none, outliers, and model or the text that --calibrate names.\n"
+    "--evaluate converts in memory, runs the float32 and the quantized model on a text, and\n"
+    "reports perplexity, KL divergence, agreement and error of the logits. With --weights int4 it\n"
+    "also reports int8. --compare reports every combination of width and calibration.\n"
     "\n"
-    "--verify runs a .sotto file and the checkpoint in float32 on a window of random tokens. The\n"
-    "exit status is 0 if the file holds the checkpoint's weights, quantized.\n"
+    "--verify compares a .sotto file with the checkpoint: it runs both in float32 on random\n"
+    "tokens. The exit status is 0 if the file was quantized from this checkpoint.\n"
     "\n"
     "Examples:\n"
     "  sotto-convert gpt2/ -o gpt2.sotto\n"
@@ -125,8 +124,8 @@ constexpr char kFooter[] =
     "  sotto-convert --synthetic custom --layers 2 --embedding 64 --heads 4 --positions 128 \\\n"
     "                --vocabulary-size 512 -o tiny.sotto\n"
     "\n"
-    "Exit status: 0 done; 1 the input cannot be converted or the output not written; 2 wrong\n"
-    "usage.";
+    "Exit status: 0 success; 1 the input cannot be converted or the output cannot be written;\n"
+    "2 wrong usage.";
 
 constexpr const char* kShapeOptions[] = {"--vocabulary-size", "--positions", "--embedding", "--heads", "--layers"};
 
@@ -134,11 +133,11 @@ void add_shape_options(cli::Command& command, ModelShape& shape) {
   const auto add = [&](const char* name, uint32_t& value, const char* description) {
     cli::add_value(command, name, value, description, "N").shown_default("").group("Shape of --synthetic custom");
   };
-  add("--vocabulary-size", shape.vocabulary_size, "tokens in the vocabulary");
-  add("--positions", shape.position_count, "positions, the longest context");
+  add("--vocabulary-size", shape.vocabulary_size, "number of tokens");
+  add("--positions", shape.position_count, "number of positions, which limits the context");
   add("--embedding", shape.embedding_size, "width of the embedding");
-  add("--heads", shape.head_count, "attention heads, a divisor of the width");
-  add("--layers", shape.layer_count, "layers");
+  add("--heads", shape.head_count, "number of attention heads, a divisor of the width");
+  add("--layers", shape.layer_count, "number of layers");
   add("--feed-forward", shape.feed_forward_size, "width of the feed-forward part (default: 4 x embedding)");
 }
 
@@ -186,14 +185,15 @@ void add_options(cli::Command& command, Arguments& arguments) {
   };
   add_path("CHECKPOINT", arguments.checkpoint, "directory or file to convert");
   add_path("-o,--output", arguments.output, "the .sotto file to write").metavar("FILE").check(cli::check_file_name);
-  add_path("--evaluate", arguments.evaluation_text, "write no file; compare with float32 on this text")
+  add_path("--evaluate", arguments.evaluation_text,
+           "write no file; compare the quantized model with float32 on this text")
       .metavar("FILE")
       .excludes("--output,--name,--source,--pack,--force,--quiet");
   const auto set_compared = [&arguments](const std::string& text) {
     arguments.evaluation_text = text;
     arguments.compares_all = true;
   };
-  command.add_option("--compare", set_compared, "the same for every width of weights and calibration, in one table")
+  command.add_option("--compare", set_compared, "evaluate every width of weights and every calibration, in one table")
       .metavar("FILE")
       .excludes("--evaluate,--output,--name,--source,--weights,--head,--pack,--force,--quiet");
   cli::add_value(command, "--windows", arguments.window_limit, "maximum number of windows of the text to use", "N")
@@ -209,21 +209,21 @@ void add_options(cli::Command& command, Arguments& arguments) {
     }
   };
   command
-      .add_option("--activation", set_activation, "activation function, if not the checkpoint's: gelu, gelu_new, ...")
+      .add_option("--activation", set_activation,
+                  "activation function instead of the checkpoint's: gelu, gelu_new, ...")
       .metavar("NAME");
   command
       .add_option(
           "--lora",
           [&arguments](const std::string& text) { arguments.reading.adapters.push_back(parse_adapter(text)); },
-          "directory of a LoRA adapter of PEFT to merge, with a factor for its effect; repeatable",
-          cli::Values::kRepeated)
+          "merge a LoRA adapter of PEFT, scaled by SCALE; repeatable", cli::Values::kRepeated)
       .metavar("DIR[:SCALE]");
-  add_kind("--weights", arguments.weights, "kind of the layers: int8 (default), or int4: smaller and faster");
-  add_kind("--head", arguments.head, "kind of the head and token embeddings: int8 (default) or int4");
-  cli::add_value(command, "--calibrate", arguments.calibration,
-                 "what to calibrate the weights for: outliers, model (rounding, on text that the model writes), a file "
-                 "of text, or none",
-                 "TEXT");
+  add_kind("--weights", arguments.weights, "weights of the layers: int8 (default), or int4 (smaller and faster)");
+  add_kind("--head", arguments.head, "weights of the head and the token embeddings: int8 (default) or int4");
+  cli::add_value(
+      command, "--calibrate", arguments.calibration,
+      "calibration: outliers, model (also compensates rounding, using generated text), a file of text, or none",
+      "TEXT");
   cli::add_value(command, "--pack", arguments.pack, "instruction set to pack the weights for: native, none, or a name",
                  "ISA")
       .check(cli::one_of(pack_choices()));
@@ -234,15 +234,15 @@ void add_options(cli::Command& command, Arguments& arguments) {
       .check(cli::one_of(shapes))
       .excludes("CHECKPOINT,--activation,--lora,--calibrate");
   cli::add_value(command, "--seed", arguments.seed, "seed of the random weights", "N").needs("--synthetic");
-  command.add_flag("--dry-run", arguments.dry_run, "quantize and print the sizes, but write nothing")
+  command.add_flag("--dry-run", arguments.dry_run, "quantize and print the summary, but write no file")
       .excludes("--output,--evaluate,--compare,--export,--verify");
-  add_path("--report", arguments.picture, "write a picture of the tensors' signal-to-noise ratios too, as SVG")
+  add_path("--report", arguments.picture, "also write the signal-to-noise ratios of the tensors as a picture")
       .metavar("FILE.svg")
       .check(cli::check_file_name)
       .excludes("--evaluate,--compare,--export,--verify");
   command
       .add_option("--export", arguments.export_format,
-                  "write another format, also from a .sotto file: safetensors (a directory) or gguf")
+                  "write another format, from a checkpoint or a .sotto file: safetensors (a directory) or gguf")
       .metavar("FORMAT")
       .check(cli::one_of({"safetensors", "gguf"}))
       .needs("--output")

@@ -1,8 +1,7 @@
 #!/bin/sh
-# fetch_sources.sh DEST [PACKAGE...]: puts the archives pinned in dependencies.txt, or those of the packages, into DEST,
-# each checked by SHA-256.
-# Looks in DEST, in $SOTTO_DEPENDENCY_SOURCES, on the package mirrors this Debian or Ubuntu machine is
-# set up to use, and in third_party/ next to the checkout. Changes nothing outside DEST.
+# fetch_sources.sh DEST [PACKAGE...]: downloads the archives pinned in dependencies.txt, or those of the given packages,
+# to DEST and verifies their SHA-256. Looks in DEST, in $SOTTO_DEPENDENCY_SOURCES, on the package mirrors this Debian or
+# Ubuntu machine is set up to use, and in third_party/ next to the checkout. Changes nothing outside DEST.
 set -u
 
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd) || exit 1
@@ -34,7 +33,7 @@ mirrors() {
   fi
 }
 
-# place PACKAGE VERSION SHA256: gets one archive from the first place that has the right bytes.
+# place PACKAGE VERSION SHA256: gets an archive from the first source that has the right bytes.
 place() {
   file=$1_$2.orig.tar.xz
   part=$dest/.$file.$$

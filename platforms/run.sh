@@ -125,7 +125,7 @@ install_toolchains() {
   done
 }
 
-# install_python_tools NAME PACKAGE...: an environment of its own in build/tools/NAME.
+# install_python_tools NAME PACKAGE...: installs packages into a new environment, build/tools/NAME.
 install_python_tools() {
   tools=$root/build/tools/$1
   shift

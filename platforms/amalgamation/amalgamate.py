@@ -1,7 +1,7 @@
-"""Writes the library as two files: sotto.h, all public headers, and sotto.cpp, all sources.
+"""Writes the library as two files: sotto.h with all public headers, and sotto.cpp with all sources.
 
-The lists of sources, their definitions and their instruction sets come from CMake (compile_commands.json). The order
-of the files follows from them and from the #include lines. README.md of this folder describes the result.
+The lists of sources, their definitions and their instruction sets come from CMake (compile_commands.json). The lists
+and the #include lines determine the order of the files. README.md in this directory describes the result.
 """
 import argparse
 import json

@@ -24,7 +24,7 @@ std::string version_text() {
 void add_help(Command& app, Run& run) {
   auto words = std::make_shared<std::vector<std::string>>();
   Command& command = app.add_command("help", "Explain a command, or one group of its options");
-  command.add_option("WORDS", *words, "A command, and the heading of a group");
+  command.add_option("WORDS", *words, "A command, or a command and the heading of a group");
   command.set_footer("Examples:\n  sotto help generate\n  sotto help generate repetition\n  sotto help grammar check");
   auto is_manual = std::make_shared<bool>(false);
   command.add_flag("--man", *is_manual, "Print the manual page");

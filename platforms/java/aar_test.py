@@ -1,4 +1,5 @@
-"""The Android archive has the layout that its build tools expect: `aar_test.py MAKE_AAR JAR LIBRARIES HEADERS`."""
+"""Tests that the Android archive has the layout that build tools expect: `aar_test.py MAKE_AAR JAR LIBRARIES
+HEADERS`."""
 import io
 import json
 import pathlib

@@ -3,8 +3,8 @@
     make_aar.py OUTPUT --classes sotto.jar --headers capi/include \\
         --abi arm64-v8a build/android-arm64/lib --abi x86_64 build/android-x86_64/lib
 
-Each directory has libsotto.so and libsotto_jni.so of that ABI. The archive holds both for Java and Kotlin, and libsotto
-with its headers as a prefab package for C and C++.
+Each directory contains libsotto.so and libsotto_jni.so for its ABI. The archive contains both for Java and Kotlin, and
+libsotto with its headers as a prefab package for C and C++.
 """
 import argparse
 import json

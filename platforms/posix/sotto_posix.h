@@ -1,6 +1,6 @@
 /* sotto_posix.h - memory for the runtime on Linux, macOS and other POSIX systems: model files mapped read-only, and
- * blocks on huge pages. It is a library of its own, because the core never allocates. Link with sotto_posix, or copy
- * its two files.
+ * blocks on huge pages. It is a separate library, because the core never allocates. Link with sotto_posix, or copy its
+ * two files.
  *
  * The functions return 0 or an errno value. On failure they write the reason and the path to
  * `message`, which is NUL-terminated and truncated to `message_size` bytes. It may be NULL if the

@@ -296,7 +296,7 @@ int run_lines(const CheckOptions& options) {
 }
 
 constexpr char kFooter[] =
-    "A test is accepted, or only the beginning of a text, or refused from some byte on. The exit\n"
+    "A test is accepted, or the beginning of an accepted text, or rejected at some byte. The exit\n"
     "code is 0 if the grammar is valid and all tests are accepted, else 1.\n"
     "\n"
     "--jsonl: a line {\"grammar\" or \"schema\" or \"regex\" or ...: ..., \"test\": [...]}; its "
@@ -307,7 +307,7 @@ constexpr char kFooter[] =
     "  regex            a string; choices: a list of strings; tools: a list of functions\n"
     "  number_range     {\"minimum\": 1, \"maximum\": 10, \"integer\": true}, each optional\n"
     "  any_json, json_object   true\n"
-    "  options          as the options here, with _ for -: json_space, max_space, allow_surrounding_whitespace,\n"
+    "  options          the options above, with _ for -: json_space, max_space, allow_surrounding_whitespace,\n"
     "                   forbid_additional, schema_draft, formats, assume_distinct_names, parallel_tool_calls,\n"
     "                   any_order, trigger (a string or a list), root; also any_whitespace, separators, strict_mode\n"
     "  test             strings, each a whole text; half a surrogate pair matches no grammar\n"
@@ -331,10 +331,11 @@ void add_grammar_check(Command& parent, Run& run) {
   auto options = std::make_shared<CheckOptions>();
   Command& command = parent.add_command("check", "Check a grammar, and which texts match it as a whole");
   add_grammar_input(command, options->input, "A model whose tokens the grammar may name");
-  add_texts(command, "--test", options->texts, "A text, as it is; may be given several times");
-  add_texts(command, "--test-file", options->files, "A text, all bytes of a file", "FILE").check(check_file_name);
-  command.add_flag("--json", options->json, "One JSON object");
-  command.add_flag("--jsonl", options->jsonl, "Grammars and texts from standard input");
+  add_texts(command, "--test", options->texts, "A text to match; repeatable");
+  add_texts(command, "--test-file", options->files, "A file with a text to match; repeatable", "FILE")
+      .check(check_file_name);
+  command.add_flag("--json", options->json, "Print one JSON object");
+  command.add_flag("--jsonl", options->jsonl, "Read grammars and texts from standard input");
   command.set_footer(kFooter);
   command.on_parsed([&run, options, &command] {
     if (options->jsonl) {

@@ -14,8 +14,8 @@ namespace sotto::cli {
 void add_grammar_input(Command& command, GrammarInput& input, const std::string& model_help) {
   command.add_option(
       "GRAMMAR", input.source,
-      "A file: GBNF, an image made by sotto grammar compile, or the value of a language's option that is "
-      "given without one; -: standard input");
+      "A file of GBNF, an image made by sotto grammar compile, or the value of an option for a language that "
+      "is given without one; -: standard input");
   add_languages(command, input.grammar, Values::kOptional);
   add_optional_model(command, input.model, model_help);
   add_grammar_settings(command, input.grammar);
@@ -114,7 +114,7 @@ void add_grammar_compile(Command& parent, Run& run) {
       .required()
       .metavar("FILE")
       .check(check_file_name);
-  command.add_flag("--json", options->json, "One JSON object");
+  command.add_flag("--json", options->json, "Print one JSON object");
   command.set_footer(
       "The image can be given wherever GBNF can: sotto generate --grammar, sotto grammar check.\n"
       "\n"

@@ -137,10 +137,10 @@ void add_grammar_mask(Command& parent, Run& run) {
   auto options = std::make_shared<MaskOptions>();
   Command& command = parent.add_command("mask", "Show which tokens may follow the beginning of a text");
   add_grammar_input(command, options->input,
-                    "A model for its vocabulary; without it each byte is a token, and 256 ends the text");
+                    "A model that defines the tokens; by default each byte is a token, and 256 ends the text");
   add_value(command, "--prefix", options->prefix, "The text so far", "TEXT").shown_default("none");
-  add_value(command, "--top", options->top, "Largest number of tokens to show, from the lowest id; -1: all", "N");
-  command.add_flag("--json", options->json, "One JSON object");
+  add_value(command, "--top", options->top, "Maximum number of tokens to show, from the lowest id; -1: all", "N");
+  command.add_flag("--json", options->json, "Print one JSON object");
   command.set_footer(
       "Examples:\n"
       "  sotto grammar mask list.gbnf --prefix '1. ' -m demo.sotto\n"

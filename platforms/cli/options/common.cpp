@@ -59,8 +59,8 @@ void add_weight_options(Command& command, ModelOptions& options) {
   add_isa_option(command, options).group(kSessionGroup);
   command
       .add_flag("--no-mmap", options.copy_weights,
-                "Copy packed weights to huge pages instead of using them in the mapped file: starts later, may "
-                "generate faster on old systems")
+                "Copy packed weights to huge pages instead of using the mapped file; starts more slowly, may generate "
+                "faster")
       .group(kSessionGroup);
 }
 
@@ -109,8 +109,7 @@ void add_text_input(Command& command, TextInput& input) {
       .check(check_file_name)
       .excludes("TEXT");
   command
-      .add_option("--ids", input.ids,
-                  "Token ids instead of text; reads them from -f or standard input if there are none here")
+      .add_option("--ids", input.ids, "Token ids instead of text; without values, read them from -f or standard input")
       .metavar("IDS...")
       .excludes("TEXT,--parse-special");
 }

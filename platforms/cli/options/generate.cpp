@@ -22,7 +22,9 @@ void add_text_options(Command& command, GenerateOptions& options) {
       .metavar("FILE")
       .check(check_file_name)
       .excludes("--prompt");
-  command.add_option("--ids", options.ids, "Token ids as the prompt; prints ids, as models without a tokenizer do")
+  command
+      .add_option("--ids", options.ids,
+                  "Token ids of the prompt; the output is ids too, as for models without a tokenizer")
       .metavar("IDS...")
       .excludes("--prompt,--file");
   command.add_flag("--parse-special", options.parse_special, kSpecialHelp);
@@ -35,14 +37,14 @@ void add_text_options(Command& command, GenerateOptions& options) {
 
 void add_output_options(Command& command, GenerateOptions& options) {
   constexpr char kGroup[] = "Output";
-  command.add_flag("--no-echo", options.hide_prompt, "Print the continuation only").group(kGroup);
+  command.add_flag("--no-echo", options.hide_prompt, "Print only the continuation").group(kGroup);
   const auto set_alternatives = [&options](const std::string& text) {
     options.alternative_count = parse_number<uint32_t>("--logprobs", text);
   };
   command
       .add_option("--logprobs,--top-logprobs,--n-probs", set_alternatives,
-                  "One line per token: id, ln p under the model, ln p as sampled, text, and the N most likely tokens; "
-                  "with --json lists",
+                  "Print one line per token: id, ln p under the model, ln p as sampled, text, and the N most likely "
+                  "tokens; with --json, lists",
                   Values::kOptional)
       .metavar("[N]")
       .standard("0")
@@ -50,17 +52,19 @@ void add_output_options(Command& command, GenerateOptions& options) {
       .group(kGroup);
   command
       .add_flag("--echo-scores,--prompt-logprobs", options.scores_prompt,
-                "Also the tokens of the prompt, each with its ln p after those before it")
+                "Also print the tokens of the prompt with their ln p")
       .group(kGroup);
-  command.add_flag("-q,--quiet", options.quiet, "No timings on standard error").group(kGroup);
-  command.add_flag("--json", options.json, "One JSON object at the end: text, tokens, stop reason, timings, parameters")
+  command.add_flag("-q,--quiet", options.quiet, "Print no timings").group(kGroup);
+  command
+      .add_flag("--json", options.json,
+                "Print one JSON object at the end: text, tokens, stop reason, timings, parameters")
       .group(kGroup);
 }
 
 void add_state_options(Command& command, GenerateOptions& options) {
   add_value(command, "--load-state", options.load_state,
-            "Continue where --save-state ended; needs the same model, --ctx and --overflow, and for the same text the "
-            "same options; a grammar starts again, and a prompt is appended",
+            "Continue a state of --save-state and append the prompt to it; needs the same model, --ctx and "
+            "--overflow, and for the same text the same options; a grammar starts again",
             "FILE")
       .check(check_file_name)
       .excludes("--guidance-scale,--negative-prompt,--contrastive-model,--forced-last-token")
@@ -99,7 +103,7 @@ uint32_t list_bytes(const StopParams& params) {
 void add_stop_options(Command& command, StopOptions& options) {
   sotto_stop_params& c_params = options.params;
   add_texts(command, "--stop,-r,--stop-string,--stop-strings,--reverse-prompt", options.params.stop_strings,
-            "Stop before TEXT; like all texts of options except the prompt, TEXT in double quotes is read as JSON: "
+            "Stop before TEXT; as in all options except the prompt, TEXT in double quotes is a JSON string: "
             "'\"\\n\"' is a line end")
       .group(kStopGroup);
   add_texts(command, "--stop-token,--stop-tokens,--stop-token-ids,--eos-token-id", options.stop_tokens,
@@ -112,7 +116,7 @@ void add_stop_options(Command& command, StopOptions& options) {
       .group(kStopGroup);
   command
       .add_flag("--token-healing", options.heals,
-                "The prompt may end inside a word: remove its last token and generate one that begins with its text")
+                "For a prompt that ends inside a word: replace its last token by one that begins with the same text")
       .excludes("--guidance-scale,--negative-prompt")
       .group(kStopGroup);
 }
@@ -245,22 +249,22 @@ void add_search_options(Command& command, SearchOptions& options) {
   grouped(add_value(command, "--best-of", options.best_of, "Sample N texts and return the most likely", "N"))
       .shown_default("");
   grouped(add_choice(command, "--vote", params.rerank,
-                     "Put first the text of --n or --best-of that is most similar to the others (exact: the one that "
-                     "was sampled most often)",
+                     "Put the text of --n or --best-of first that is most similar to all of them (exact: the most "
+                     "frequent one)",
                      Names(kRerankNames).subspan(2)))
       .shown_default("")
       .excludes("--length-penalty,--length-norm", "--vote ignores the length");
   grouped(add_value(command, "--num-beams,--beams,--beam-size", options.beam_count,
                     "Beam search with N beams; returns the best --n", "N"));
   grouped(command.add_flag("--do-sample,!--no-sample", options.do_sample,
-                           "Sample; with --num-beams the sampler selects the beams (--do-sample=false: --greedy)"));
+                           "Sample the text, or with --num-beams the beams; --do-sample=false is --greedy"));
   add_parameters(command, kSearchParameters, &c_params);
   grouped(add_texts(command, "--force-phrase,--force-words", options.phrases,
                     "Beams must contain TEXT, or one of the texts of a JSON list"))
       .needs("--num-beams");
   grouped(
       add_value(command, "--penalty-alpha", options.penalty_alpha,
-                "Contrastive search among the --top-k most likely tokens (4 unless given): weight of differing from "
+                "Contrastive search among the --top-k most likely tokens (default 4): weight of the difference from "
                 "the text so far",
                 "X"))
       .shown_default("");
@@ -328,7 +332,7 @@ void add_guide_options(Command& command, GuideOptions& options) {
   sotto_guide_params& c_params = options.params;
   add_parameters(command, kGuideParameters, &c_params);
   add_value(command, "--negative-prompt,--cfg-negative-prompt", options.negative_prompt,
-            "The text to move away from; only the last token of the prompt if just the scale is given", "TEXT")
+            "Classifier-free guidance: the text to move away from; by default the last token of the prompt", "TEXT")
       .group(kGuideGroup);
   add_value(command, "--contrastive-model", options.contrastive_model,
             "Contrastive decoding against this weaker model with the same vocabulary", "FILE")
@@ -384,13 +388,14 @@ void require_sources(const Command& command, uint32_t sources) {
 
 void add_draft_options(Command& command, DraftOptions& options) {
   add_texts(command, "--draft", options.sources,
-            "Guess tokens and evaluate them together; the text stays the same. Guesses come from lookup (earlier "
-            "text), lookahead, early-exit (the first layers), or a smaller model with the same vocabulary; repeatable",
+            "Speculative decoding, which does not change the text: draft with lookup (earlier text), lookahead, "
+            "early-exit (the first layers), or a smaller model with the same vocabulary; repeatable",
             "KIND|FILE")
       .check(check_file_name)
       .group(kDraftGroup);
   add_value(command, "--draft-tokens,--draft-max,--num-draft-tokens", options.token_count,
-            "Maximum number of drafts at a time; 0 disables drafts, also those that a grammar forces", "N")
+            "Maximum number of draft tokens per evaluation; 0 disables all drafts, also of text that a grammar forces",
+            "N")
       .group(kDraftGroup);
   sotto_speculation_params& c_params = options.params;
   add_parameters(command, kSpeculationParameters, &c_params);

@@ -24,19 +24,19 @@ constexpr struct LanguageOption {
   std::string option() const { return split_names(spellings).front(); }
 } kLanguages[] = {
     {"--grammar,--grammar-file,--guided-grammar", SOTTO_GRAMMAR_GBNF, "FILE",
-     "The text matches this grammar: GBNF, or an image made by sotto grammar compile; -: standard input; a value with "
-     "::= in it is the grammar itself"},
+     "The text matches this grammar: a file of GBNF, or an image made by sotto grammar compile; -: standard input; a "
+     "value that contains ::= is the grammar itself"},
     {"--json-schema,--schema,--json-schema-file,--guided-json", SOTTO_GRAMMAR_JSON_SCHEMA, "FILE",
-     "The text is JSON that this JSON Schema validates; a value that begins with { is the schema itself"},
+     "The text is JSON that is valid under the JSON Schema in a file; a value that begins with { is the schema itself"},
     {"--regex,--guided-regex", SOTTO_GRAMMAR_REGEX, "RE", "This regular expression matches the whole text"},
     {"--choices,--guided-choice", SOTTO_GRAMMAR_CHOICES, "A,B,C",
-     "The text is one of these; also a JSON list of texts"},
+     "The text is one of these, or of the strings of a JSON list"},
     {"--any-json", SOTTO_GRAMMAR_JSON, nullptr, "The text is JSON"},
     {"--json-object", SOTTO_GRAMMAR_JSON_OBJECT, nullptr, "The text is a JSON object"},
     {"--tools", SOTTO_GRAMMAR_TOOLS, "FILE",
      "The text is a call of one of the functions of a JSON list: {\"name\": ..., \"arguments\": ...}"},
     {"--number-range", SOTTO_GRAMMAR_NUMBER, "MIN,MAX",
-     "The text is a number from MIN to MAX; either may be left out"}};
+     "The text is a number from MIN to MAX, either of which may be omitted"}};
 
 constexpr const LanguageOption* find_row(int32_t language) {
   for (const LanguageOption& row : kLanguages) {
@@ -113,7 +113,7 @@ void add_grammar_settings(Command& command, GrammarOptions& options) {
   add_value(command, "--grammar-root,--root", options.params.root, "The start rule of a grammar in GBNF", "NAME")
       .shown_default("root")
       .group(kGrammarGroup);
-  command.add_flag("--integer", options.whole_numbers, "Only whole numbers, with --number-range")
+  command.add_flag("--integer", options.whole_numbers, "With --number-range: only whole numbers")
       .needs("--number-range")
       .group(kGrammarGroup);
   add_parameters(command, kGrammarParameters, &c_params);
@@ -121,7 +121,7 @@ void add_grammar_settings(Command& command, GrammarOptions& options) {
             "Unconstrained until TEXT occurs; the grammar begins after it")
       .group(kGrammarGroup);
   add_texts(command, "--trigger-token,--trigger-tokens", options.trigger_tokens,
-            "The same for one of these tokens (ids, or the text of one token)", "TOKENS")
+            "Unconstrained until one of these tokens occurs (ids, or the text of one token)", "TOKENS")
       .needs("--model")
       .group(kGrammarGroup);
 }

@@ -93,10 +93,10 @@ void add_detect(Command& app, Run& run) {
       .needs("--ids")
       .excludes("--model", "the model has its own");
   add_watermark_options(command, options->watermark);
-  command.add_flag("--json", options->json, "One JSON object");
+  command.add_flag("--json", options->json, "Print one JSON object");
   command.set_footer(
-      "The options must be those of the generation. Tokenizing the text does not always give the tokens\n"
-      "that were generated; --ids with the \"tokens\" of sotto generate --json is exact.\n"
+      "The options must be those of the generation. Tokenizing a text does not always restore the\n"
+      "generated tokens; --ids with the \"tokens\" of sotto generate --json is exact.\n"
       "\n"
       "Examples:\n"
       "  sotto detect -m demo.sotto -f answer.txt --watermark-key 42\n"

@@ -65,7 +65,7 @@ void add_embed(Command& app, Run& run) {
   add_thread_and_context_options(command, options->session);
   add_weight_options(command, options->model);
   command.add_flag("--json", options->json,
-                   "A JSON object with tokens and settings instead of only the list of numbers");
+                   "Print a JSON object with tokens and settings instead of only the list of numbers");
   command.set_footer(
       "Examples:\n"
       "  sotto embed -m demo.sotto \"It was a dark and stormy night\"\n"

@@ -198,8 +198,8 @@ void add_inspect(Command& app, Run& run) {
   Command& command = app.add_command("inspect", "Show the shape and the memory of a model");
   command.add_option("MODEL", options->model.path, "A .sotto file").required().check(check_file_name);
   command.add_flag("--verify", options->model.verify_checksums,
-                   "Check also the bytes of the tensors and the vocabulary, not only the structure");
-  command.add_flag("--json", options->json, "One JSON object");
+                   "Verify the bytes of the tensors and the vocabulary, not only the structure");
+  command.add_flag("--json", options->json, "Print one JSON object");
   add_isa_option(command, options->model);
   command.set_footer(
       "Examples:\n"

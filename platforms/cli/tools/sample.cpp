@@ -196,19 +196,19 @@ void add_sample(Command& app, Run& run) {
       .standard("-")
       .shown_default("-");
   add_optional_model(command, options->model,
-                     "A model for the texts of tokens and the end of text; without it no token has a text or ends one");
+                     "A model that defines the texts of tokens and the end of text; by default tokens have no text");
   command.set_footer(
       "A line: {\"logits\": [...], \"history\": [...], \"params\": {...}}; its answer:\n"
       "{\"kept\": {id: probability}}, the distribution that the chain leaves.\n"
       "  logits or probs  a number for each token; logits may be null, \"-inf\", \"nan\"\n"
       "  history          the tokens before; \"generated\": how many of them, at the end, were\n"
       "                   generated [0]\n"
-      "  mask             true or false for each token: whether it may come\n"
-      "  params           as the options of sotto generate, with _ for -; what is not given is\n"
-      "                   off (temperature 1, no truncation)\n"
-      "  draws            number of tokens to draw as well: {\"counts\": {id: number}}\n"
+      "  mask             true for each token that is allowed, otherwise false\n"
+      "  params           the options of sotto generate, with _ for -; parameters that are not given\n"
+      "                   are off (temperature 1, no truncation)\n"
+      "  draws            number of tokens to draw; adds {\"counts\": {id: number}} to the answer\n"
       "  id               is repeated in the answer\n"
-      "A bad line becomes {\"error\":...,\"line\":N}, and the exit code is 1 at the end.\n"
+      "The answer to an invalid line is {\"error\":...,\"line\":N}, and the exit code is then 1.\n"
       "\n"
       "Examples:\n"
       "  echo '{\"probs\":[0.1,0.2,0.3,0.4],\"params\":{\"top_p\":0.8}}' | sotto sample\n"

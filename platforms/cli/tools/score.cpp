@@ -150,15 +150,15 @@ void add_score(Command& app, Run& run) {
   add_text_input(command, options->input);
   command.add_flag("--parse-special", options->special, kSpecialHelp);
   command.add_flag("--start", options->starts,
-                   "Score also the first token, as the start of a text after the end of another");
-  command.add_flag("--tokens", options->per_token, "First one line per token: id, ln p, text")
+                   "Also score the first token, as the start of a text after an end-of-text token");
+  command.add_flag("--tokens", options->per_token, "First print one line per token: id, ln p, text")
       .excludes("--json", "JSON contains them");
   add_value(command, "--stride", options->stride,
             "For texts longer than the context: number of tokens from one window to the next", "N")
       .shown_default("half the context");
   add_thread_and_context_options(command, options->session);
   add_weight_options(command, options->model);
-  command.add_flag("--json", options->json, "One JSON object");
+  command.add_flag("--json", options->json, "Print one JSON object");
   command.set_footer(
       "Examples:\n"
       "  sotto score -m demo.sotto \"Once upon a time there was\"\n"

@@ -122,16 +122,15 @@ void add_tokenize(Command& app, Run& run) {
   Command& command = app.add_command("tokenize", "Convert text to token ids, or back");
   add_model_option(command, options->model);
   command.add_option("TEXT", options->text, "The text; standard input if absent");
-  command
-      .add_option("--decode", options->ids,
-                  "Convert ids to text; reads them from standard input if there are none here")
+  command.add_option("--decode", options->ids, "Convert ids to text; without values, read them from standard input")
       .metavar("IDS...");
   command.add_flag("--parse-special", options->special, kSpecialHelp);
   command.add_flag("--pieces", options->pieces, "One line per token: id, tab, text");
-  command.add_flag("--json", options->json, "One JSON object");
-  command.add_flag("--jsonl", options->jsonl,
-                   "Answer each line {\"text\":...} of standard input with {\"ids\":[...]} and the other way round; "
-                   "a bad line becomes {\"error\":...,\"line\":N}");
+  command.add_flag("--json", options->json, "Print one JSON object");
+  command.add_flag(
+      "--jsonl", options->jsonl,
+      "Answer each line {\"text\":...} of standard input with {\"ids\":[...]} and vice versa, and an invalid "
+      "line with {\"error\":...,\"line\":N}");
   command.set_footer(
       "Examples:\n"
       "  sotto tokenize -m demo.sotto \"Once upon a time\"\n"

@@ -45,7 +45,7 @@ inline sotto_error new_error() {
 // was thrown.
 bool check(JNIEnv* env, sotto_status status, const sotto_error* error = nullptr);
 
-// Like check(), but a stop is a failure as well, for calls whose outputs a stop leaves unwritten.
+// Like check(), but a stop is also a failure, for calls whose outputs a stop leaves unwritten.
 bool check_whole(JNIEnv* env, sotto_status status);
 
 void throw_out_of_memory(JNIEnv* env);

@@ -20,7 +20,7 @@ bool check_call(JNIEnv* env, jlong session, sotto_status status) {
   return check(env, status, error.status == status ? &error : nullptr);
 }
 
-// Throws for a stop as well, for calls whose outputs a stop leaves unwritten.
+// Also throws for a stop, for calls whose outputs a stop leaves unwritten.
 bool check_whole_call(JNIEnv* env, jlong session, sotto_status status) {
   return check_call(env, session, status) && check_whole(env, status);
 }

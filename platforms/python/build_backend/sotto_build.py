@@ -1,6 +1,6 @@
 """Builds the wheel: the package and the library that SOTTO_LIBRARY names, with the tag of its platform.
 
-A PEP 517 backend without requirements, so that a wheel can be made where nothing is installed:
+A PEP 517 backend without dependencies, so that building a wheel installs nothing:
     SOTTO_LIBRARY=../../build/release/lib/libsotto.so python3 -m pip wheel --no-deps .
 """
 import base64

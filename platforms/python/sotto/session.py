@@ -142,8 +142,8 @@ class Session(Resource):
         return Status(status)
 
     def next(self) -> Piece | None:
-        """Generates one token. Returns None at a stop, after a piece without a token if text was withheld.
-        A cancelled text continues at the next call; one that ended for another reason does not."""
+        """Generates one token. Returns None at a stop; if text was withheld, a piece without a token comes first. After
+        a cancellation, the next call continues the text; after another stop it does not."""
         piece = ctypes.POINTER(abi.Piece)()
         with Exclusive(self) as handle:
             if self.stop_reason not in (None, Status.STOP_CANCELLED):

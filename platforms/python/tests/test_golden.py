@@ -1,4 +1,4 @@
-"""The demo model produces the golden figures that all bindings share."""
+"""Tests that the demo model produces the golden figures that all bindings share."""
 import struct
 import unittest
 

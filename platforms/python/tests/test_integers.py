@@ -1,4 +1,5 @@
-"""Values that do not fit their parameter are rejected: integers that are out of range for C, and wrong types."""
+"""Tests that values that do not fit their parameter are rejected: integers that are out of range for C, and wrong
+types."""
 import unittest
 
 from support import MODEL

@@ -1,4 +1,4 @@
-"""Tests of what type checkers and people see of the package: names, types of keyword arguments, printed values."""
+"""Tests of the package as type checkers and people see it: names, types of keyword arguments, printed values."""
 import ast
 import dataclasses
 import importlib.util

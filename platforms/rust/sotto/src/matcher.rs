@@ -77,14 +77,14 @@ impl Matcher {
 
     /// Makes a sequence empty again.
     pub fn reset(&mut self, sequence: u32) -> Result<()> {
-        // SAFETY: the matcher lives; numbers are checked by the library, here and below.
+        // SAFETY: the matcher is alive; numbers are checked by the library, here and below.
         check(unsafe { sys::sotto_matcher_reset(self.raw(), sequence) }).map(drop)
     }
 
     /// Returns the tokens that may come next: bit `t % 64` of word `t / 64` stands for token t.
     pub fn mask(&mut self, sequence: u32) -> Result<Vec<u64>> {
         let mut words = vec![0; self.word_count];
-        // SAFETY: pointer and size are of one vector.
+        // SAFETY: pointer and size come from the same vector.
         check(unsafe {
             sys::sotto_matcher_mask(self.raw(), sequence, words.as_mut_ptr(), words.len())
         })?;
@@ -110,7 +110,7 @@ impl Matcher {
     /// Accepts bytes that may begin and end inside a token or character; on failure nothing changes.
     pub fn accept_text(&mut self, sequence: u32, text: impl AsRef<[u8]>) -> Result<()> {
         let text = text.as_ref();
-        // SAFETY: pointer and size are of one slice.
+        // SAFETY: pointer and size come from the same slice.
         check(unsafe {
             sys::sotto_matcher_accept_text(self.raw(), sequence, text.as_ptr(), text.len())
         })
@@ -121,7 +121,7 @@ impl Matcher {
     pub fn test(&mut self, sequence: u32, text: impl AsRef<[u8]>) -> Result<(bool, bool)> {
         let text = text.as_ref();
         let (mut begins, mut matches) = (0, 0);
-        // SAFETY: pointer and size are of one slice.
+        // SAFETY: pointer and size come from the same slice.
         check(unsafe {
             sys::sotto_matcher_test(
                 self.raw(),
@@ -151,7 +151,7 @@ impl Matcher {
     pub fn forced_text(&mut self, sequence: u32, capacity: usize) -> Result<Vec<u8>> {
         let mut text = vec![0; capacity];
         let mut size = 0;
-        // SAFETY: pointer and size are of one vector.
+        // SAFETY: pointer and size come from the same vector.
         check(unsafe {
             let data = text.as_mut_ptr();
             sys::sotto_matcher_forced_text(self.raw(), sequence, data, capacity, &mut size)

@@ -101,7 +101,7 @@ impl Model {
         let mut report = Report::new();
         let mut memory_size = 0;
         // SAFETY: `data` has `size` bytes, which the caller keeps or `file` owns; a null pointer or a
-        // wrong alignment is rejected. All out-pointers are of locals.
+        // wrong alignment is rejected. All out-pointers refer to locals.
         unsafe {
             let status = sys::sotto_model_memory_size(
                 data.cast(),
@@ -154,7 +154,7 @@ impl Model {
         loop {
             let mut report = Report::new();
             let mut count = 0;
-            // SAFETY: pointers and sizes are of slices that live.
+            // SAFETY: pointers and sizes come from live slices.
             let status = unsafe {
                 sys::sotto_tokenize(
                     self.raw(),
@@ -182,7 +182,7 @@ impl Model {
         let mut bytes = Vec::new();
         let mut size = 0;
         loop {
-            // SAFETY: pointers and sizes are of slices that live.
+            // SAFETY: pointers and sizes come from live slices.
             let status = unsafe {
                 sys::sotto_detokenize(
                     self.raw(),
@@ -206,7 +206,7 @@ impl Model {
     /// Returns the `SOTTO_TOKEN_` flags of one token.
     pub fn token_flags(&self, token: Token) -> Result<u32> {
         let mut flags = 0;
-        // SAFETY: the out-pointer is of a local.
+        // SAFETY: the out-pointer refers to a local.
         check(unsafe { sys::sotto_token_flags(self.raw(), token, &mut flags) })?;
         Ok(flags)
     }

@@ -59,7 +59,7 @@ impl Sampler {
         let mut report = Report::new();
         let mut size = 0;
         let raw_model = model.as_ref().map_or(std::ptr::null(), Model::raw);
-        // SAFETY: out-pointers are of locals; the memory and the model live as long as the sampler.
+        // SAFETY: out-pointers refer to locals; the memory and the model live as long as the sampler.
         unsafe {
             let status = sys::sotto_sampler_memory_size(
                 vocabulary_size,
@@ -169,7 +169,7 @@ impl WatermarkParams {
     /// Detects a watermark in tokens of a model whose vocabulary has `vocabulary_size` tokens.
     pub fn detect(&self, vocabulary_size: usize, tokens: &[Token]) -> Result<WatermarkResult> {
         let mut report = Report::new();
-        // SAFETY: pointers and sizes are of slices and locals that live.
+        // SAFETY: pointers and sizes come from live slices and locals.
         let result = unsafe {
             let mut result: sys::sotto_watermark_result = std::mem::zeroed();
             result.struct_size = std::mem::size_of_val(&result) as u32;

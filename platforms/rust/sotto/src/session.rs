@@ -128,7 +128,7 @@ impl Session {
 
     /// Removes all tokens and restarts the sampler. The parameters stay in effect.
     pub fn reset(&mut self) {
-        // SAFETY: the session lives, here and below.
+        // SAFETY: the session is alive, here and below.
         unsafe { sys::sotto_session_reset(self.raw()) }
     }
 
@@ -227,7 +227,7 @@ impl Session {
     /// Appends a prompt to the stream and evaluates it. A cancellation is an error with a [`stop`](crate::Error::stop).
     pub fn prefill(&mut self, prompt: impl Prompt) -> Result<()> {
         let tokens = prompt.tokens(&self.model)?;
-        // SAFETY: pointer and size are of one slice.
+        // SAFETY: pointer and size come from the same slice.
         let status =
             unsafe { sys::sotto_session_prefill(self.raw(), pointer_of(&tokens), tokens.len()) };
         self.check_whole(status)
@@ -371,7 +371,7 @@ impl Session {
     /// Evaluates tokens and pools their hidden states.
     pub fn embed(&mut self, tokens: &[Token], pooling: Pooling) -> Result<Vec<f32>> {
         let mut embedding = vec![0.0; self.model.info().embedding_size];
-        // SAFETY: the array has as many floats as an embedding.
+        // SAFETY: the array has embedding_size floats.
         self.check_whole(unsafe {
             let out = embedding.as_mut_ptr();
             sys::sotto_session_embed(
@@ -413,7 +413,7 @@ impl Session {
     /// Returns the stream as bytes, the same on every platform.
     pub fn save(&self) -> Result<Vec<u8>> {
         let mut size = 0;
-        // SAFETY: pointer and size are of one vector.
+        // SAFETY: pointer and size come from the same vector.
         unsafe {
             check(sys::sotto_session_saved_size(self.raw(), &mut size))?;
             let mut bytes = vec![0u8; size];
@@ -427,7 +427,7 @@ impl Session {
     /// Restores a saved stream. The bytes are validated and may be untrusted.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<()> {
         let mut report = Report::new();
-        // SAFETY: pointer and size are of one slice.
+        // SAFETY: pointer and size come from the same slice.
         let status = unsafe {
             sys::sotto_session_restore(self.raw(), bytes.as_ptr().cast(), bytes.len(), report.out())
         };
