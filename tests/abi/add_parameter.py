@@ -1,9 +1,10 @@
 """Adds three parameters to a copy of the tree, runs the generator, and builds and runs the result.
 
-They are a sampler parameter with its own stage, a list of the sampler, and a session parameter. The test shows what
-capi/README.md promises: the tables and the stage itself are the only files edited by hand. The program checks defaults,
-ranges and their messages, the conversion from C, and what turns the stage on; the objects with the stage and with all
-conversions must compile, and the header, documentation, layouts and every binding must have the parameters.
+They are a sampler parameter with its own stage, a list of the sampler, and a session parameter. The test verifies the
+recipe of capi/README.md: only the tables and the stage itself are edited by hand. The program that it builds checks
+defaults, ranges and their messages, the conversion from C, and the condition of the stage. The objects with the stage
+and with all conversions must compile, and the header, the documentation, the layouts and every binding must contain the
+parameters.
 
     add_parameter.py ROOT COMPILER
 """

@@ -1,7 +1,8 @@
 """Checks that each binding uses every function of the library and every field of its parameters and information:
 `check_bindings.py ROOT`.
 
-The bindings' own tests show that what they reach works. This one shows what a binding has not heard of yet.
+The tests of the bindings show that the functions which they use work. This test finds functions and fields that a
+binding does not use.
 """
 import pathlib
 import re

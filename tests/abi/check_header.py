@@ -1,11 +1,11 @@
 """Compiles the public headers as every supported language version and compares the structs with their layout files.
 
-A layout file has a line "struct field offset size" for each field and "struct - 0 size" for each struct. layout_lp64.txt
-is for machines with pointers of 64 bits, and layout_ilp32.txt for those with pointers of 32 bits and 64-bit integers
-aligned to 8 bytes (ARM, RISC-V, WebAssembly). Each is checked if one of the compilers can compile for such a machine,
-whose system headers are not needed. The bindings compare their declarations with the same files, which capi/generate
-writes. With --released, the structs must also serve programs that were compiled against the released headers.
-`--release DIRECTORY` stores the headers for that, without their comments.
+A layout file has a line "struct field offset size" for each field and "struct - 0 size" for each struct.
+layout_lp64.txt is for machines with 64-bit pointers, and layout_ilp32.txt for machines with 32-bit pointers and 64-bit
+integers aligned to 8 bytes (ARM, RISC-V, WebAssembly). Each is checked if one of the compilers can compile for such a
+machine; system headers of the machine are not needed. The bindings compare their declarations with the same files,
+which capi/generate writes. With --released, the structs must also be compatible with programs that were compiled
+against the released headers. `--release DIRECTORY` stores the headers for that purpose, without comments.
 """
 import argparse
 import pathlib

@@ -1,6 +1,6 @@
-"""Installs the build into a temporary directory, then builds and runs a C and a C++ program against it in every way:
-the archive by hand, pkg-config, find_package, the last two shared and static. The tree is moved first, so
-that a path of the build in it would be noticed."""
+"""Installs the build into a temporary directory, then builds and runs a C and a C++ program against it in every
+supported way: with the static library by path, with pkg-config and with find_package, the last two shared and static.
+The installed tree is moved first, which reveals absolute paths of the build in it."""
 import argparse
 import os
 import pathlib

@@ -235,7 +235,7 @@ TEST(Program, RejectsWhatCannotBeMeasured) {
   expect_refused("-m synthetic-tiny --keep '" + folder.file("no/such/folder") + "'", 1, "folder");
 }
 
-// Makes a directory whose peers answer every request with `answer`.
+// Creates a directory whose peers answer every request with `answer`.
 void make_peers(const Folder& folder, const std::string& answer) {
   std::filesystem::create_directories(folder.file("venv/bin"));
   const std::string python = folder.file("venv/bin/python3");

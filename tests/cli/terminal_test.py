@@ -1,5 +1,5 @@
-"""Uses the program sotto on a pseudo terminal: one Ctrl-D at the start of a line ends a text, the program says that it
-waits for one, and it shows how far it is in a long prompt."""
+"""Tests the program sotto on a pseudo terminal: Ctrl-D at the start of a line ends a text, the program says that it
+waits for input, and it shows its progress in a long prompt."""
 import argparse
 import os
 import pty

@@ -1,7 +1,7 @@
 """Builds the library as a part of another project, once per build type, and runs a program that uses it.
 
-The objects must not need anything from the C++ library at any level of optimization (check_symbols.py in tests/abi), and
-every build must generate the same text. Release is the build type of all other tests and is left out here.
+At every level of optimization, the objects must not need symbols of the C++ library (check_symbols.py in tests/abi),
+and every build must generate the same text. Release is omitted, because all other tests use it.
 """
 import argparse
 import os

@@ -1,6 +1,7 @@
 """Looks for arithmetic on vectors of floats in a program for 32-bit ARM: `check_vector_floats.py OBJDUMP FILE`.
 
-NEON there flushes denormals, whatever the mode, and would give other bits than all other machines; scalar VFP does not.
+On 32-bit ARM, NEON flushes denormals in every mode and would give other results than all other machines. Scalar VFP
+does not.
 """
 import re
 import subprocess

@@ -1,4 +1,5 @@
-"""Prints how many instructions each instruction set of an ARM build executes for a token, counted by a plugin of qemu-user.
+"""Prints the number of instructions that an ARM build executes per token, for each instruction set. A plugin of
+qemu-user counts them.
 
     ninja -C build/rpi-aarch64 stream_tokens
     python3 tests/emulated/instructions.py build/rpi-aarch64/bin/stream_tokens platforms/models/demo.sotto
@@ -16,7 +17,7 @@ HERE = pathlib.Path(__file__).parent
 
 
 def count(command):
-    """The instructions that `command` executes, and what it prints."""
+    """Returns the number of instructions that `command` executes, and its output."""
     done = subprocess.run(command, capture_output=True, check=True)
     return int(done.stderr.decode().split("instructions ")[1].split()[0]), done.stdout
 

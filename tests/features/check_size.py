@@ -1,4 +1,4 @@
-"""Checks that a shared library, stripped, does not exceed a size in bytes: `check_size.py STRIP LIBRARY MOST`."""
+"""Checks that a stripped shared library does not exceed a size in bytes: `check_size.py STRIP LIBRARY MOST`."""
 import pathlib
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the checkpoints and reference logits in tests/golden/data.
+"""Writes the checkpoints and reference logits in tests/golden/data.
 
 Needs torch, transformers and safetensors; not run by the tests. Each directory is a small
 random GPT-2 checkpoint as Hugging Face writes it (config.json, model.safetensors) with

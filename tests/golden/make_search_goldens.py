@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/data/searches.json: what transformers' generate() finds by beam search and contrastive search.
+"""Writes tests/golden/data/searches.json: the results of beam search and contrastive search by transformers'
+generate().
 
-Needs torch, transformers and safetensors; not run by the tests. Beam search comes from transformers 5; groups and contrastive
-search left it in version 5, so theirs are made by version 4.46 and added to the file:
+Needs torch, transformers and safetensors; not run by the tests. Beam search is run with transformers 5. Groups and
+contrastive search, which version 5 removed, are run with version 4.46 and added to the file:
 
   python3 make_search_goldens.py               (transformers 5: begins the file)
   python3 make_search_goldens.py               (transformers 4: adds to it)

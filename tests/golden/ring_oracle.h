@@ -16,7 +16,7 @@ struct NormView;
 class ModelView;
 
 // A model file opened for the oracle. The runtime's types are incomplete here, because a test of the public interface
-// includes sotto.hpp, which has an Error of its own.
+// includes sotto.hpp, which defines another Error.
 class OracleModel {
  public:
   explicit OracleModel(const std::vector<uint8_t>& file);

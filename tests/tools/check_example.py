@@ -2,10 +2,10 @@
 
     check_example.py [--json] [--shown-in README --source FILE] COMMAND...
 
-The model and a prompt are appended to COMMAND. It must print the text of the case `example` of tests/golden/data/bindings.txt,
-which may follow the prompt, or with --json an object with a name and an age. Without arguments it must print its usage
-and end with status 2, with 1 if the prompt does not fit the context, and with 3 if the object does not. With --shown-in, README must hold FILE, or
-what FILE has between lines that contain "[readme]".
+The model and a prompt are appended to COMMAND. It must print the text of the case `example` of
+tests/golden/data/bindings.txt, which may follow the prompt, or with --json an object with a name and an age. The exit
+status must be 2 with a usage message without arguments, 1 if the prompt does not fit the context, and 3 if the object
+does not. With --shown-in, README must contain FILE, or the part of FILE between lines that contain "[readme]".
 """
 import argparse
 import json

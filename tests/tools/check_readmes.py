@@ -31,7 +31,7 @@ class Readmes:
         self.copy_tree()
 
     def copy_tree(self):
-        """Makes a tree whose folders of bindings may be written to."""
+        """Creates a tree in which the directories of the bindings are writable."""
         source = self.args.source / "platforms"
         (self.tree / "build").mkdir(parents=True)
         (self.tree / "build/release").symlink_to(self.args.build)

@@ -1,10 +1,10 @@
-"""Checks formatting, runs the static analysis and makes the API reference:
+"""Checks formatting, runs the static analysis and builds the API reference:
 
     check_style.py ROOT [--format PROGRAM] [--tidy PROGRAM --build DIRECTORY] [--doxygen PROGRAM --output DIRECTORY]
 
-Each check runs if its program is named. --format: clang-format 14 must not change any file. --tidy: clang-tidy 14 must have no
-findings in the files of DIRECTORY/compile_commands.json that belong to the product. --doxygen: every public declaration must be
-documented. Exit status 1 if a check fails.
+A check runs if its option is given. --format: clang-format 14 must not change any file. --tidy: clang-tidy 14 must have
+no findings in the files of DIRECTORY/compile_commands.json that belong to the product. --doxygen: every public
+declaration must be documented. Exit status 1 if a check fails.
 """
 import argparse
 import concurrent.futures

@@ -1,7 +1,7 @@
 """Checks the syntax of the library's sources with Clang for systems whose toolchains are not installed.
 
-Their own system headers are missing: the C and C++ headers of this machine stand in for them, which is enough for
-sources that use few of them. What it cannot find: a name that only the other system lacks, and anything about linking.
+The C and C++ headers of this machine replace the missing system headers, which works because the sources use few of
+them. The check cannot find names that only the other system lacks, nor errors of linking.
 """
 import argparse
 import concurrent.futures

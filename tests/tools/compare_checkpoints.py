@@ -2,7 +2,7 @@
 
     python3 tests/tools/compare_checkpoints.py build/release/bin/sotto-convert [PYTHON...]
 
-Needs torch, transformers, peft and safetensors; not run by the tests. The same weights must give the same bytes from
+Needs torch, transformers, peft and safetensors. CI does not run it. The same weights must give the same bytes from
 every format. Each PYTHON is an interpreter with another version of torch, which writes the same files. A merged adapter
 may differ in the last bit of a weight from PEFT's, so a few of the quantized bytes may differ. The program `sotto`,
 which must be next to sotto-convert, scores a model for each activation, and inspects files. The library of the same

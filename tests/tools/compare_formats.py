@@ -3,8 +3,8 @@
     pip install gguf numpy safetensors
     python3 tests/tools/compare_formats.py build/release/bin/sotto-convert
 
-Not run by the tests. A file of each type must give the same bytes as safetensors with the values that gguf-py gives for
-that type. TensorFlow's part needs tensorflow-cpu, llama.cpp's needs cyllama.
+CI does not run it. A GGUF file of each type must give the same bytes as a safetensors file with the values that gguf-py
+decodes. TensorFlow's part needs tensorflow-cpu, llama.cpp's needs cyllama.
 """
 import json
 import pathlib

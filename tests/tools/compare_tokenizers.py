@@ -108,7 +108,8 @@ def unigram(*, scheme="always", byte_fallback=False, normalizer=None, split=True
     return Tokenizer.from_str(json.dumps(state)), None
 
 
-# A few rules of SentencePiece's, for small fixtures: of a character, of two, of one that begins another, and removal.
+# A few rules of a SentencePiece normalizer, for small fixtures: for one character, for two, for a character that begins
+# another rule, and a removal.
 FEW_RULES = "41\t61\n45\t65\n65 301\tE9\nFB01\t66 69\nFB01 301\t66\n3000\t20\nA0\t20\n9\t20\nA\t20\nD\t20\n200B\t\n2581\t20\n"
 
 

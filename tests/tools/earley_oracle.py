@@ -6,8 +6,8 @@ writes COUNT random, Unicode-heavy grammars and, for some prefixes of each, the 
 line is the vocabulary. The committed sample is tests/unit/grammar/data/oracle.jsonl (seed 1, 300 grammars). The full
 run is `earley_oracle.py 7 10000 FILE` and `SOTTO_GRAMMAR_ORACLE=FILE grammar_test --gtest_filter=*Oracle*`.
 
-The grammar is made as a tree, printed as GBNF and, apart from that, written out as plain productions, so that neither
-the parser nor any construction of the engine is shared.
+A grammar is generated as a tree, which is printed as GBNF and, independently, converted to plain productions. The
+oracle therefore shares neither the parser nor any other code with the engine.
 """
 import json
 import random
@@ -248,7 +248,8 @@ class Earley:
 
 
 def split_utf8(data):
-    """Returns the whole characters and the range of those that the rest may begin, or None if it is not UTF-8."""
+    """Returns the complete characters, and the range of characters that the remaining bytes may begin, or None if the
+    bytes are not UTF-8."""
     codes, i = [], 0
     while i < len(data):
         lead = data[i]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes converters/tokenizers/character_tables.cpp, the character properties that normalizers and pre-tokenizers use.
+"""Writes converters/tokenizers/character_tables.cpp, the character properties that normalizers and pre-tokenizers use.
 
 Unicode versions differ between regex engines, so the properties are not taken from a Unicode database: each code point
 is split by the Python package `tokenizers`. General categories come from its regex engine, words

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the results of other libraries' penalties, bans and biases on made-up logits and histories.
+"""Writes the results of other libraries' penalties, bans and biases for random logits and histories.
 
   make_process_goldens.py transformers FILE   needs torch and transformers
   make_process_goldens.py llama FILE          needs llama-cpp-python (made with 0.3.36)
@@ -133,7 +133,7 @@ def llama_cases():
         return p, llama_cpp.llama_sampler_init_penalties(
             v, p["window"], p["repeat"], p["frequency"], p["presence"])
 
-    # The function of its own tests, which takes breakers as tokens.
+    # The function that llama.cpp's own tests use, which takes breakers as tokens.
     init_dry = getattr(llama_cpp.llama_cpp._lib, "_Z30llama_sampler_init_dry_testingffii"
                                                  "RKSt6vectorIS_IiSaIiEESaIS1_EE")
     init_dry.restype = llama_cpp.llama_sampler_p_ctypes

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes tests/unit/grammar/data/regex_goldens.jsonl: random regular expressions and what Python's
-re says of a list of texts.
+"""Writes tests/unit/grammar/data/regex_goldens.jsonl: random regular expressions, and the results of Python's re for a
+list of texts.
 
     make_regex_goldens.py [COUNT [SEED]] > FILE
 

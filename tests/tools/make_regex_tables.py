@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes runtime/grammar/regex/property_tables.cpp, the character properties of \\p{...}.
+"""Writes runtime/grammar/regex/property_tables.cpp, the character properties of \\p{...}.
 
 General categories and scripts come from the Python package `regex`, which names its Unicode
 version. Each property is a row of gaps and lengths as base-128 numbers.

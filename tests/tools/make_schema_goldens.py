@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes tests/unit/grammar/data/schema_goldens.jsonl: random schemas and values, and which of the
-values the Python package `jsonschema` finds valid.
+"""Writes tests/unit/grammar/data/schema_goldens.jsonl: random schemas and values, and the verdicts of the Python
+package `jsonschema`.
 
     make_schema_goldens.py [COUNT [SEED]] > FILE
 

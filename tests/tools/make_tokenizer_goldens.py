@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/data/tokenizer/*.txt: hashes of what the `tokenizers` package encodes.
+"""Writes tests/data/tokenizer/*.txt: hashes of the token ids of the `tokenizers` package.
 
     make_tokenizer_goldens.py SHARED_DATA
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes tests/unit/sampling/truncation_goldens.h: the results of truncations of given logits.
 
-Formulas in numpy's double precision; where transformers has the mode, its logits processor
-must agree on every row. Rows whose border lies within rounding of a token are left out.
-Usage: make_truncation_goldens.py > tests/unit/sampling/truncation_goldens.h
+The formulas are computed with numpy in double precision. If transformers has the mode, its logits processor must agree
+on every row. Rows with a token so close to the border that rounding decides are omitted. Usage:
+make_truncation_goldens.py > tests/unit/sampling/truncation_goldens.h
 """
 
 import numpy as np

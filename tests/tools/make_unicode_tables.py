@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes runtime/text/unicode_tables.cpp, the character classes of GPT-2's split pattern.
+"""Writes runtime/text/unicode_tables.cpp, the character classes of GPT-2's split pattern.
 
 Unicode versions differ between regex engines, so the classes are not taken from a Unicode
 database: each code point is put after "a", "1" and "!" and split by the ByteLevel

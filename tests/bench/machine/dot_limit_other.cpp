@@ -1,4 +1,4 @@
-// For architectures without kernels of their own.
+// The limit on architectures that have only the reference kernels.
 #include "tests/bench/machine/dot_limit.h"
 
 namespace sotto::bench {

@@ -4,16 +4,17 @@ texts and tokens.
     pip install llama-cpp-python llguidance xgrammar numpy
     python3 tests/bench/peers/grammar_peers.py build/release/lib/libsotto.so.1 --vocabulary ggml-vocab-gpt-2.gguf
 
-Runs by hand, not in CI. The vocabulary is any GGUF file of a byte-level tokenizer. For each grammar every engine in turn, in a
-process of its own, compiles the grammar, starts again and follows the same texts token by token, several times; a mask is timed
-at every token, first visits included, and so is accepting it. An engine that takes more than --seconds for a grammar is
-stopped, and counted as failed there. A place's time is the least of all rounds: the same work, undisturbed. All engines use
-one thread and hold no compiled grammars from before. The times include the call from Python, which is printed by itself
-as `call`: Sotto's median is that call, and little else (sotto-bench --grammar measures without it).
+CI does not run it. The vocabulary is any GGUF file of a byte-level tokenizer. For each grammar, every engine in turn
+runs in its own process: it compiles the grammar, then several times starts from scratch and follows the same texts
+token by token. Computing each mask, including the first one at a position, and accepting each token are timed. The time
+of a position is the minimum over all rounds, in which the same work is done. An engine that takes more than --seconds
+for a grammar is stopped and counted as failed. All engines use one thread and no cached grammars. The times include the
+call from Python, which is also printed by itself as `call`; it is most of Sotto's median (sotto-bench --grammar
+measures without it).
 
-`same masks` counts the places where an engine allows the same tokens as Sotto. Schemas leave the engines some freedom,
-mostly in white space, so that there only grammars tell who is right. The 42 of 160 places of the person schema where
-xgrammar differs are inside strings with a length or a pattern: there it allows raw control characters, which JSON
+`same masks` counts the positions at which an engine allows the same tokens as Sotto. Schemas leave the engines some
+freedom, mostly in white space, so only the counts for grammars show errors. xgrammar differs at 42 of 160 positions of
+the person schema, all inside strings with a length or a pattern: there it allows raw control characters, which JSON
 forbids, and no escapes.
 """
 import argparse
@@ -63,7 +64,7 @@ class Text(ctypes.Structure):
     _fields_ = [("bytes", ctypes.c_char_p), ("size", ctypes.c_size_t)]
 
 
-# Beginnings of the structs: what is left out keeps its default.
+# The first fields of the structs; omitted ones keep their defaults.
 class VocabularyParams(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_uint32), ("token_count", ctypes.c_uint32), ("model", ctypes.c_void_p),
                 ("bytes", ctypes.c_char_p), ("offsets", ctypes.c_void_p), ("special", ctypes.c_void_p),
@@ -157,7 +158,7 @@ class Sotto:
         return taken
 
     def call(self):
-        """Measures a call that does next to nothing."""
+        """Measures a call that does almost nothing."""
         call, matcher, zero, arguments = self.library.sotto_matcher_mask, None, self.zero, (None, ctypes.c_size_t(0))
         times = []
         for _ in range(2000):
@@ -303,7 +304,7 @@ class Xgrammar:
 
 
 def tokenize(sotto, vocabulary, text):
-    """The longest allowed token at every place, as far as the text fits."""
+    """Returns the longest allowed token at every position, as far as the text fits."""
     sotto.restart()
     rest, tokens = text.encode(), []
     while rest:
@@ -321,7 +322,7 @@ def tokenize(sotto, vocabulary, text):
 
 
 def follow(engine, texts, masks):
-    """Times of one round; `masks`: takes the allowed tokens at every place, or None."""
+    """Returns the times of one round. `masks`, unless it is None, receives the allowed tokens at every position."""
     times = {"mask": [], "accept": []}
     for tokens in texts:
         engine.restart()
@@ -349,7 +350,7 @@ def run_rounds(pipe, engine, language, source, tokens, runs):
 
 
 def in_child(seconds, *arguments):
-    """run_rounds in a process of its own, which can be stopped in the middle of a call."""
+    """Calls run_rounds in a new process, which can be stopped in the middle of a call."""
     ours, theirs = multiprocessing.Pipe(duplex=False)
     child = multiprocessing.get_context("fork").Process(target=run_rounds, args=(theirs, *arguments))
     child.start()

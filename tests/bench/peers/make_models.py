@@ -2,8 +2,8 @@
 
     python3 tests/bench/peers/make_models.py DIRECTORY
 
-Run by setup.sh. Speed depends on shapes alone; the same weights in every format still mean that all do the same work.
-The files have no tokenizer: programs are measured on token ids.
+setup.sh runs it. Although speed depends only on shapes, all formats contain the same weights, so that all programs do
+the same work. The files have no tokenizer, because programs are measured on token ids.
 """
 import argparse
 import json
@@ -22,7 +22,7 @@ EPSILON = 1e-5
 
 
 def make_checkpoint(folder):
-    """As GPT-2 is initialised before training. Linear weights are (inputs, outputs)."""
+    """Returns weights as GPT-2 is initialised before training. Linear weights are (inputs, outputs)."""
     random = numpy.random.default_rng(1)
     draw = lambda *shape: random.normal(scale=0.02, size=shape).astype(numpy.float32)
     tensors = {"wte.weight": draw(VOCABULARY, WIDTH), "wpe.weight": draw(POSITIONS, WIDTH)}
@@ -52,8 +52,8 @@ def make_checkpoint(folder):
 
 
 def write_gguf(tensors, path, config):
-    """Every tensor as float32; a linear layer's weights as (outputs, inputs), as llama.cpp has them. `config` is that of
-    transformers."""
+    """Writes every tensor as float32, with linear weights as (outputs, inputs), the order of llama.cpp. `config` is the
+    configuration of transformers."""
     writer = gguf.GGUFWriter(path, "gpt2")
     writer.add_block_count(config["n_layer"])
     writer.add_context_length(config["n_positions"])
@@ -123,7 +123,7 @@ def write_ctranslate2(tensors, folder):
 
 
 def complete(path, make):
-    """Makes what is missing under another name first, so that it is there complete or not at all."""
+    """Creates missing files under a temporary name first, so that each file is complete or absent."""
     if path.exists():
         return
     print(path.name, flush=True)

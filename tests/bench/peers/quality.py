@@ -3,11 +3,11 @@
     python3 tests/bench/peers/quality.py SOTTO_CONVERT CHECKPOINT TEXT [--windows N] [--outliers 1,10,30,100]
 
 Needs the packages of requirements.txt; setup.sh installs them. CHECKPOINT is a directory of transformers. For every
-factor K of --outliers the model gets outlier channels that keep its function: in each layer the gain and bias of a few
-channels of both norms are multiplied by K, and the weights that read these channels are divided by K. llama.cpp
-quantizes the result with its own program, and sotto-convert --compare with every width and calibration. The table has
-the size of the file, the Kullback-Leibler divergence from float32 in nats, the change of perplexity, and how often the
-most likely token is the same.
+factor K of --outliers, the script adds outlier channels without changing the function of the model: in each layer, the
+gain and bias of a few channels of both norms are multiplied by K, and the weights that read these channels are divided
+by K. llama.cpp quantizes the result with its own program, and sotto-convert --compare with every width and calibration.
+The table has the size of the file, the Kullback-Leibler divergence from float32 in nats, the change of perplexity, and
+how often the most likely token is the same.
 """
 import argparse
 import ctypes

@@ -3,9 +3,8 @@
     pip install llama-cpp-python numpy
     python3 tests/bench/peers/sampler_peers.py build/release/lib/libsotto.so.1
 
-Runs by hand, not in CI. Each figure is the median of interleaved rounds, in microseconds a token, one thread. What
-llama.cpp needs to fill its array of candidates (its caller does that for every token) is measured by itself and not
-counted for it.
+CI does not run it. Each figure is the median of interleaved rounds, in microseconds per token on one thread. The time
+to fill llama.cpp's array of candidates, which its caller does for every token, is measured separately and not included.
 """
 import argparse
 import ctypes

@@ -1,4 +1,4 @@
-// Tests prepared vocabularies: what is opened equals what would be built, or it is rejected.
+// Tests prepared vocabularies: a vocabulary that is opened equals the one that would be built, or it is rejected.
 #include "runtime/grammar/vocabulary/model_vocabulary.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ bool same(const Vocabulary& a, const Vocabulary& b) {
          same(a.order, b.order);
 }
 
-// The arrays of a vocabulary in memory of their own, which the test changes.
+// A copy of the arrays of a vocabulary, which the test changes.
 class Prepared {
  public:
   explicit Prepared(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {

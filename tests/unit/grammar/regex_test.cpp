@@ -1,5 +1,5 @@
-// Tests regular expressions: what they match, compared with Python's re and with hand-written cases, and which syntax
-// is rejected.
+// Tests regular expressions: compares matches with Python's re and with hand-written cases, and checks that unsupported
+// syntax is rejected.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -10,7 +10,7 @@
 namespace sotto {
 namespace {
 
-// Makes logits without the standard library's distributions, which differ between libraries.
+// Returns logits drawn without the standard library's distributions, which differ between libraries.
 std::vector<float> portable_logits(size_t count, uint64_t seed) {
   std::vector<float> logits(count);
   for (size_t i = 0; i < count; ++i) {

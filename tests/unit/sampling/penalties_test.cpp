@@ -20,7 +20,7 @@ struct Text {
   size_t generated;
 };
 
-// Makes a text with few distinct tokens and repeated sections.
+// Returns a text with few distinct tokens and repeated sections.
 Text make_text(std::mt19937_64& random, size_t vocabulary) {
   Text text;
   const size_t count = random() % 120, distinct = 1 + random() % vocabulary;

@@ -9,7 +9,7 @@ namespace {
 
 const std::vector<int32_t> kPrompt = {1, 2, 3, 6, 2, 5, 4, 1, 3};
 
-// Returns the embeddings of tokens without those of their positions.
+// Returns the embeddings of tokens, without position embeddings.
 std::vector<float> embeddings_of(const Model& model, const std::vector<int32_t>& tokens) {
   const size_t width = model.config().embedding_size;
   const std::vector<float> no_position(width);

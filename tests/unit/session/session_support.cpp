@@ -48,7 +48,7 @@ const Vocabulary& shared_vocabulary() {
   return vocabulary;
 }
 
-// Has an end-of-text token of its own.
+// A vocabulary with its own end-of-text token.
 class EndingCheckpoint final : public Checkpoint {
  public:
   EndingCheckpoint(const ModelShape& shape, uint64_t seed, float norm_gain)

@@ -8,7 +8,7 @@
 namespace sotto {
 namespace {
 
-// Stops in memory of their own.
+// Stops that own their memory.
 class OwnedStops {
  public:
   explicit OwnedStops(size_t list_bytes = 1 << 16) : memory_(list_bytes) {
