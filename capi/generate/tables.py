@@ -422,7 +422,7 @@ class Loader:
         c_type = self.sampler_rows[parameter]["type"]
         if c_type not in {"float", "uint32_t"}:
             raise TableError(f"a model file cannot recommend a {c_type}")
-        return Field(struct, name, "number", c_type, c_type, one_line(row.get("doc", f"{parameter} with model_defaults.")),
+        return Field(struct, name, "number", c_type, c_type, one_line(row.get("doc", f"Value of {parameter} that model_defaults selects.")),
                      recommends=parameter, keys={key: row[key] for key in ("transformers", "gguf") if key in row})
 
     def read_field(self, struct: Struct, name: str, row: dict) -> Field:

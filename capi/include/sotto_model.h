@@ -113,19 +113,19 @@ typedef struct sotto_model_info {
    * or else the sampler's default. The next fields give other parameters of the sampler in the same
    * way. */
   float default_temperature;
-  /* top_k with model_defaults. */
+  /* Value of top_k that model_defaults selects. */
   uint32_t default_top_k;
-  /* top_p with model_defaults. */
+  /* Value of top_p that model_defaults selects. */
   float default_top_p;
-  /* min_p with model_defaults. */
+  /* Value of min_p that model_defaults selects. */
   float default_min_p;
-  /* typical_p with model_defaults. */
+  /* Value of typical_p that model_defaults selects. */
   float default_typical_p;
-  /* repetition_penalty with model_defaults. */
+  /* Value of repetition_penalty that model_defaults selects. */
   float default_repetition_penalty;
-  /* repetition_window with model_defaults. */
+  /* Value of repetition_window that model_defaults selects. */
   uint32_t default_repetition_window;
-  /* no_repeat_ngram with model_defaults. */
+  /* Value of no_repeat_ngram that model_defaults selects. */
   uint32_t default_no_repeat_ngram;
 } sotto_model_info;
 
@@ -198,9 +198,10 @@ enum {
  * twice that for the rare vocabulary that puts a space before the text. The capacity can exceed the
  * final count if the text has words of more than 256 bytes, or is longer than 1024 bytes and is
  * normalized, because these are encoded inside the buffer. `tokens` may be NULL when `capacity` is
- * 0. The time is nearly linear in text_size. Errors: TEXT_INVALID (error->offset is the invalid
- * byte), TOKENIZER_MISSING, BUFFER_TOO_SMALL, INVALID_ARGUMENT (invalid flags, or text that the
- * vocabulary cannot spell, at error->offset). */
+ * 0. The time is nearly linear in text_size.
+ *
+ * Errors: TEXT_INVALID (error->offset is the invalid byte), TOKENIZER_MISSING, BUFFER_TOO_SMALL,
+ * INVALID_ARGUMENT (invalid flags, or text that the vocabulary cannot spell, at error->offset). */
 SOTTO_API sotto_status sotto_tokenize(const sotto_model* model, const char* text, size_t text_size, uint32_t flags,
                                       sotto_token* tokens, size_t capacity, size_t* count, sotto_error* error);
 

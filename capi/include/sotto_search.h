@@ -162,10 +162,12 @@ SOTTO_API void sotto_search_params_init(sotto_search_params* params, size_t para
  * from this call, and include_stop_text has no effect. `*sequences` receives the `*count` sequences
  * found, best first. Returns SOTTO_OK; SOTTO_STOP_CANCELLED or SOTTO_STOP_CALLBACK with the
  * sequences found so far; or SOTTO_STOP_CONTEXT_FULL without sequences if the newest token of the
- * stream cannot be evaluated. Errors, before anything is evaluated: INVALID_STATE (the stream is
- * empty, the session has no sequences or has a guide, or token healing is pending),
- * INVALID_ARGUMENT naming the parameter (also for the sampler's dola, for banned_strings, and for a
- * watermark that replaces the selection in a mode other than SOTTO_SEARCH_SAMPLE). */
+ * stream cannot be evaluated.
+ *
+ * Errors, before anything is evaluated: INVALID_STATE (the stream is empty, the session has no
+ * sequences or has a guide, or token healing is pending), INVALID_ARGUMENT naming the parameter
+ * (also for the sampler's dola, for banned_strings, and for a watermark that replaces the selection
+ * in a mode other than SOTTO_SEARCH_SAMPLE). */
 SOTTO_API sotto_status sotto_session_search(sotto_session* session, const sotto_search_params* params,
                                             const sotto_sequence** sequences, size_t* count, sotto_error* error);
 

@@ -210,9 +210,11 @@ SOTTO_API sotto_status sotto_session_prefill(sotto_session* session, const sotto
  * of a token; the model adds the embedding of the position. Rows count as tokens, but the sampler,
  * the matchers and token healing do not see them. Such a stream cannot be saved, and it can be
  * rewound only to 0 or to a length that includes a token after the rows. On SOTTO_STOP_CANCELLED
- * the stream is empty. Errors, after which nothing was evaluated: INVALID_ARGUMENT (no rows, or a
- * number that is not finite), INVALID_STATE (a stream that is not empty, or an overflow mode other
- * than STOP), PROMPT_TOO_LONG. */
+ * the stream is empty.
+ *
+ * Errors, after which nothing was evaluated: INVALID_ARGUMENT (no rows, or a number that is not
+ * finite), INVALID_STATE (a stream that is not empty, or an overflow mode other than STOP),
+ * PROMPT_TOO_LONG. */
 SOTTO_API sotto_status sotto_session_prefill_embeddings(sotto_session* session, const float* embeddings, size_t count);
 
 /* Generates one token, sets `*piece` and returns SOTTO_OK. When generation ends, it returns the

@@ -63,19 +63,19 @@ type ModelInfo struct {
 	// Temperature that sotto_sampler_params.model_defaults selects: the one that the file recommends, or else the
 	// sampler's default. The next fields give other parameters of the sampler in the same way.
 	DefaultTemperature float32
-	// top_k with model_defaults.
+	// Value of top_k that model_defaults selects.
 	DefaultTopK uint32
-	// top_p with model_defaults.
+	// Value of top_p that model_defaults selects.
 	DefaultTopP float32
-	// min_p with model_defaults.
+	// Value of min_p that model_defaults selects.
 	DefaultMinP float32
-	// typical_p with model_defaults.
+	// Value of typical_p that model_defaults selects.
 	DefaultTypicalP float32
-	// repetition_penalty with model_defaults.
+	// Value of repetition_penalty that model_defaults selects.
 	DefaultRepetitionPenalty float32
-	// repetition_window with model_defaults.
+	// Value of repetition_window that model_defaults selects.
 	DefaultRepetitionWindow uint32
-	// no_repeat_ngram with model_defaults.
+	// Value of no_repeat_ngram that model_defaults selects.
 	DefaultNoRepeatNGram uint32
 }
 

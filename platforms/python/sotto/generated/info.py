@@ -66,19 +66,19 @@ class ModelInfo:
     """Temperature that sotto_sampler_params.model_defaults selects: the one that the file recommends, or else the
     sampler's default. The next fields give other parameters of the sampler in the same way."""
     default_top_k: int
-    """top_k with model_defaults."""
+    """Value of top_k that model_defaults selects."""
     default_top_p: float
-    """top_p with model_defaults."""
+    """Value of top_p that model_defaults selects."""
     default_min_p: float
-    """min_p with model_defaults."""
+    """Value of min_p that model_defaults selects."""
     default_typical_p: float
-    """typical_p with model_defaults."""
+    """Value of typical_p that model_defaults selects."""
     default_repetition_penalty: float
-    """repetition_penalty with model_defaults."""
+    """Value of repetition_penalty that model_defaults selects."""
     default_repetition_window: int
-    """repetition_window with model_defaults."""
+    """Value of repetition_window that model_defaults selects."""
     default_no_repeat_ngram: int
-    """no_repeat_ngram with model_defaults."""
+    """Value of no_repeat_ngram that model_defaults selects."""
 
 
 @dataclass(frozen=True)

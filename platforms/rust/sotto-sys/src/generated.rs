@@ -675,19 +675,19 @@ pub struct sotto_model_info {
     /// recommends, or else the sampler's default. The next fields give other parameters of the
     /// sampler in the same way.
     pub default_temperature: f32,
-    /// top_k with model_defaults.
+    /// Value of top_k that model_defaults selects.
     pub default_top_k: u32,
-    /// top_p with model_defaults.
+    /// Value of top_p that model_defaults selects.
     pub default_top_p: f32,
-    /// min_p with model_defaults.
+    /// Value of min_p that model_defaults selects.
     pub default_min_p: f32,
-    /// typical_p with model_defaults.
+    /// Value of typical_p that model_defaults selects.
     pub default_typical_p: f32,
-    /// repetition_penalty with model_defaults.
+    /// Value of repetition_penalty that model_defaults selects.
     pub default_repetition_penalty: f32,
-    /// repetition_window with model_defaults.
+    /// Value of repetition_window that model_defaults selects.
     pub default_repetition_window: u32,
-    /// no_repeat_ngram with model_defaults.
+    /// Value of no_repeat_ngram that model_defaults selects.
     pub default_no_repeat_ngram: u32,
 }
 

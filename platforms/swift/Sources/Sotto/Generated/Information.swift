@@ -57,19 +57,19 @@ public struct ModelInfo: Sendable {
   /// Temperature that sotto_sampler_params.model_defaults selects: the one that the file recommends, or else the
   /// sampler's default. The next fields give other parameters of the sampler in the same way.
   public let defaultTemperature: Float
-  /// top_k with model_defaults.
+  /// Value of top_k that model_defaults selects.
   public let defaultTopK: UInt32
-  /// top_p with model_defaults.
+  /// Value of top_p that model_defaults selects.
   public let defaultTopP: Float
-  /// min_p with model_defaults.
+  /// Value of min_p that model_defaults selects.
   public let defaultMinP: Float
-  /// typical_p with model_defaults.
+  /// Value of typical_p that model_defaults selects.
   public let defaultTypicalP: Float
-  /// repetition_penalty with model_defaults.
+  /// Value of repetition_penalty that model_defaults selects.
   public let defaultRepetitionPenalty: Float
-  /// repetition_window with model_defaults.
+  /// Value of repetition_window that model_defaults selects.
   public let defaultRepetitionWindow: UInt32
-  /// no_repeat_ngram with model_defaults.
+  /// Value of no_repeat_ngram that model_defaults selects.
   public let defaultNoRepeatNgram: UInt32
 
   init(_ c: sotto_model_info) {

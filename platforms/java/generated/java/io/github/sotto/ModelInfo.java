@@ -45,19 +45,19 @@ public final class ModelInfo {
      * sampler's default. The next fields give other parameters of the sampler in the same way.
      */
     public float defaultTemperature;
-    /** top_k with model_defaults. */
+    /** Value of top_k that model_defaults selects. */
     public int defaultTopK;
-    /** top_p with model_defaults. */
+    /** Value of top_p that model_defaults selects. */
     public float defaultTopP;
-    /** min_p with model_defaults. */
+    /** Value of min_p that model_defaults selects. */
     public float defaultMinP;
-    /** typical_p with model_defaults. */
+    /** Value of typical_p that model_defaults selects. */
     public float defaultTypicalP;
-    /** repetition_penalty with model_defaults. */
+    /** Value of repetition_penalty that model_defaults selects. */
     public float defaultRepetitionPenalty;
-    /** repetition_window with model_defaults. */
+    /** Value of repetition_window that model_defaults selects. */
     public int defaultRepetitionWindow;
-    /** no_repeat_ngram with model_defaults. */
+    /** Value of no_repeat_ngram that model_defaults selects. */
     public int defaultNoRepeatNgram;
 
     ModelInfo() {}
