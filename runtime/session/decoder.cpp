@@ -6,6 +6,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/sampling/past_tokens.h"
+#include "runtime/session/log_probabilities.h"
 
 namespace sotto {
 namespace {

@@ -24,7 +24,7 @@
 #include "runtime/generated/params.h"
 #include "runtime/sampling/sample_input.h"
 #include "runtime/session/decoder.h"
-#include "runtime/session/text_output.h"
+#include "runtime/session/output/text_output.h"
 #include "runtime/session/token_stream.h"
 #include "runtime/transformer/kv_sequence.h"
 

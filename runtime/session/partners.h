@@ -7,7 +7,7 @@
 #include "runtime/generated/params.h"
 #include "runtime/session/decoder.h"
 #include "runtime/session/drafting.h"
-#include "runtime/session/text_output.h"
+#include "runtime/session/output/text_output.h"
 #include "runtime/session/token_stream.h"
 
 namespace sotto {

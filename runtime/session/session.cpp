@@ -9,8 +9,8 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/features.h"
 #include "runtime/base/range_check.h"
+#include "runtime/session/output/search_text.h"
 #include "runtime/session/scoring.h"
-#include "runtime/session/search_text.h"
 
 namespace sotto {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/session/stops.h"
+#include "runtime/session/output/stops.h"
 
 #include <algorithm>
 #include <cassert>

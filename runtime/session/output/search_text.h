@@ -3,8 +3,8 @@
 #pragma once
 
 #include "runtime/search/search_run.h"
-#include "runtime/session/stops.h"
-#include "runtime/session/text_output.h"
+#include "runtime/session/output/stops.h"
+#include "runtime/session/output/text_output.h"
 #include "runtime/session/token_stream.h"
 
 namespace sotto {

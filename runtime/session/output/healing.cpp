@@ -1,4 +1,4 @@
-#include "runtime/session/healing.h"
+#include "runtime/session/output/healing.h"
 
 #include <cassert>
 #include <cstring>

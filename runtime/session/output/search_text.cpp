@@ -1,4 +1,4 @@
-#include "runtime/session/search_text.h"
+#include "runtime/session/output/search_text.h"
 
 namespace sotto {
 

@@ -1,0 +1,90 @@
+// The text of an answer between the decoder and the caller.
+//
+// TextOutput buffers tokens whose text may belong to a banned string. When a banned string is complete, it rewinds the
+// stream to the token in which the string begins, rejects that token at its place, and lets another one be drawn. It
+// also applies token healing. emit() returns the next token to the caller, and flush() the rest of the text at a stop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/status.h"
+#include "runtime/generated/params.h"
+#include "runtime/session/output/healing.h"
+#include "runtime/session/output/rejected_tokens.h"
+#include "runtime/session/output/stops.h"
+#include "runtime/session/output/text_stream.h"
+#include "runtime/session/output/token_buffer.h"
+#include "runtime/session/token_stream.h"
+
+namespace sotto {
+
+class TextOutput {
+ public:
+  TextOutput(const Stops& stops, TokenStream& stream) : stream_(&stream), text_(stops) {}
+
+  // Starts an empty text and drops all buffered tokens.
+  void clear();
+
+  // Buffers the newest token of the stream. The caller fills in the result and then calls add_text().
+  BufferedToken& buffer(int32_t token);
+  // Adds the text of the newest token, whose decoding started at `begin_ns`. A stop string ends the text, and a banned
+  // string rejects a token.
+  void add_text(uint64_t begin_ns);
+  // Handles a stop of the decoder. The text ends, unless banned strings can be avoided by rejecting an earlier token.
+  void end_text(Status stop);
+  // Continues the text if it ended with this stop.
+  void forget_stop(Status stop);
+
+  // Returns whether emit() can be called before the next token is decoded.
+  bool is_ready() const;
+  // Emits the oldest buffered token, with the text that is certain by now. If no token is buffered, flushes the text.
+  Status emit(Piece* piece);
+  // Emits the withheld text at a stop. Every stop except kStopCancelled ends the text.
+  Status flush(Status stop, Piece* piece);
+
+  uint64_t emitted_count() const { return stream_->token_count() - buffer_.size(); }
+  // Rewinds the stream to the end of its emitted tokens. On failure, the buffered tokens stay.
+  Status roll_back(Error* error = nullptr);
+  // As roll_back(), but buffered tokens that cannot be rolled back stay and are emitted as they were drawn.
+  void try_roll_back() { (void)roll_back(); }
+  // Prepares for a prompt: rolls back the buffered tokens. Those that cannot be rolled back stay in the stream but are
+  // not emitted.
+  void drop_buffered();
+  Status rewind(uint64_t count);
+  // Matches the emitted and the buffered text again, after the strings or the stream have changed.
+  void rebuild();
+
+  // Removes the last tokens of the prompt if their bytes are the beginning of a longer token (healing.h).
+  Status heal();
+  const Healing& healing() const { return healing_; }
+  // Returns how many bytes of the token spell the end of the prompt.
+  size_t healed_bytes(int32_t token) const { return healing_.healed(stream_->bytes_of(token).size()); }
+  // Returns the tokens that were rejected at the end of the stream.
+  std::span<const RejectedTokens::Rejection> rejections() const { return rejected_.at(stream_->token_count()); }
+  const TextMark& mark() const { return text_.mark(); }
+
+ private:
+  friend class SavedState;
+
+  void reject(size_t index);
+  size_t find_ban_start() const;
+  uint64_t find_text_start(uint64_t count) const;
+  void rebuild_healing(uint64_t count);
+  void rebuild_text(uint64_t count);
+  void rebuffer();
+
+  TokenStream* stream_;
+  TextStream text_;
+  TextMark emitted_mark_;  // state after the last emitted token
+  TokenBuffer buffer_;
+  RejectedTokens rejected_;
+  // Set when rejecting the token in which a banned string begins left no candidate. The next rejection then takes the
+  // newest token instead, until a token is emitted.
+  bool reject_newest_ = false;
+  Status end_ = Status::kOk;  // the stop after the buffered tokens, or kOk
+  Healing healing_;
+};
+
+}  // namespace sotto
