@@ -1,0 +1,225 @@
+#include "converters/commands/arguments.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <vector>
+
+#include "converters/file.h"
+#include "converters/packing.h"
+#include "converters/readers/synthetic.h"
+
+namespace sotto {
+
+namespace {
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+std::vector<std::string> pack_choices() {
+  std::vector<std::string> choices = {"none", "native"};
+  for (const Isa isa : packing_isas()) choices.push_back(isa_name(isa));
+  return choices;
+}
+
+constexpr char kFooter[] =
+    "The tokenizer is read from the same directory or file. Without a tokenizer, the model works\n"
+    "on token ids only.\n"
+    "\n"
+    "The output file gets its name only when it is complete. An existing .sotto file is replaced\n"
+    "atomically; any other existing file is replaced only with --force.\n"
+    "\n"
+    "The summary on standard output gives the lowest and the mean signal-to-noise ratio of the\n"
+    "quantized weights, per kind of tensor. --json adds the figures of every tensor.\n"
+    "\n"
+    "--weights int4 uses 4.25 bits per weight of the layers and keeps the head at 8 bits.\n"
+    "--head int4 gives an even smaller and faster model, but causes most of the loss of quality.\n"
+    "Every CPU uses 4-bit weights in place, without packing.\n"
+    "\n"
+    "Outlier channels of activations are folded into the weights. This does not change the\n"
+    "output of the model, and quantization keeps the precision of the other channels.\n"
+    "--calibrate model also compensates rounding errors, using text that the model generates, and\n"
+    "--calibrate FILE using the text of a file. Both are more exact, take about 100 times as long,\n"
+    "and give files that cannot be exported. --calibrate none only rounds the weights.\n"
+    "\n"
+    "--evaluate converts in memory, runs the float32 and the quantized model on a text, and\n"
+    "reports perplexity, KL divergence, agreement and error of the logits. With --weights int4 it\n"
+    "also reports int8. --compare reports every combination of width and calibration.\n"
+    "\n"
+    "--verify compares a .sotto file with the checkpoint: it runs both in float32 on random\n"
+    "tokens. The exit status is 0 if the file was quantized from this checkpoint.\n"
+    "\n"
+    "Examples:\n"
+    "  sotto-convert gpt2/ -o gpt2.sotto\n"
+    "  sotto-convert gpt2/ -o gpt2.sotto --pack native    # loads faster on this kind of CPU\n"
+    "  sotto-convert gpt2/ -o gpt2.sotto --weights int4\n"
+    "  sotto-convert gpt2/ --lora adapter/ --lora style/:0.5 -o tuned.sotto\n"
+    "  sotto-convert out/ckpt.pt --vocab gpt2/ -o nano.sotto\n"
+    "  sotto-convert gpt2/ --evaluate text.txt --windows 8 --weights int4\n"
+    "  sotto-convert gpt2/ --compare text.txt --windows 8\n"
+    "  sotto-convert gpt2/ --dry-run --report report.svg\n"
+    "  sotto-convert gpt2/ --verify gpt2.sotto\n"
+    "  sotto-convert gpt2.sotto --export safetensors -o gpt2-again/\n"
+    "  sotto-convert gpt2.sotto --export gguf -o gpt2.Q8_0.gguf\n"
+    "  sotto-convert --synthetic gpt2-xl -o xl.sotto      # random weights, for benchmarks\n"
+    "  sotto-convert --synthetic custom --layers 2 --embedding 64 --heads 4 --positions 128 \\\n"
+    "                --vocabulary-size 512 -o tiny.sotto\n"
+    "\n"
+    "Exit status: 0 success; 1 the input cannot be converted or the output cannot be written;\n"
+    "2 wrong usage.";
+
+constexpr const char* kShapeOptions[] = {"--vocabulary-size", "--positions", "--embedding", "--heads", "--layers"};
+
+void add_shape_options(cli::Command& command, ModelShape& shape) {
+  const auto add = [&](const char* name, uint32_t& value, const char* description) {
+    cli::add_value(command, name, value, description, "N").shown_default("").group("Shape of --synthetic custom");
+  };
+  add("--vocabulary-size", shape.vocabulary_size, "number of tokens");
+  add("--positions", shape.position_count, "number of positions, which limits the context");
+  add("--embedding", shape.embedding_size, "width of the embedding");
+  add("--heads", shape.head_count, "number of attention heads, a divisor of the width");
+  add("--layers", shape.layer_count, "number of layers");
+  add("--feed-forward", shape.feed_forward_size, "width of the feed-forward part (default: 4 x embedding)");
+}
+
+// Resolves the shape of --synthetic. Throws a UsageError.
+void resolve_shape(const cli::Command& command, Arguments& arguments) {
+  const bool is_custom = arguments.synthetic == "custom";
+  for (const char* option : kShapeOptions) {
+    if (is_custom && !cli::is_given(command, option)) cli::reject("--synthetic custom", std::string("needs ") + option);
+  }
+  for (const auto& option : command.options()) {
+    const bool is_shape = option->heading().starts_with("Shape");
+    if (is_shape && option->is_given() && !is_custom) cli::reject(option->name(), "requires --synthetic custom");
+  }
+  ModelShape& shape = arguments.synthetic_shape;
+  if (is_custom && !cli::is_given(command, "--feed-forward")) shape.feed_forward_size = 4 * shape.embedding_size;
+  if (is_custom) return;
+  if (const auto published = find_published_shape(arguments.synthetic)) shape = *published;
+}
+
+// Parses DIR[:SCALE]. Throws a UsageError.
+Adapter parse_adapter(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos) return {text};
+  char* end = nullptr;
+  const double scale = std::strtod(text.c_str() + colon + 1, &end);
+  if (end == text.c_str() + colon + 1 || *end != '\0') return {text};  // the colon belongs to the directory
+  const std::string directory = text.substr(0, colon);
+  if (!std::isfinite(scale)) {
+    cli::reject("--lora",
+                "the scale of " + in_quotes(directory) + " is " + text.substr(colon + 1) + "; it must be finite");
+  }
+  return {directory, scale};
+}
+
+void add_options(cli::Command& command, Arguments& arguments) {
+  const auto add_path = [&](const char* names, std::filesystem::path& path, const char* help) -> cli::Option& {
+    return command.add_option(
+        names, [&path](const std::string& text) { path = text; }, help);
+  };
+  const auto add_kind = [&](const char* name, WeightKind& kind, const char* help) {
+    const auto set = [&kind](const std::string& text) {
+      kind = text == "int4" ? WeightKind::kInt4 : WeightKind::kInt8;
+    };
+    command.add_option(name, set, help).metavar("KIND").check(cli::one_of({"int8", "int4"}));
+  };
+  add_path("CHECKPOINT", arguments.checkpoint, "directory or file to convert");
+  add_path("-o,--output", arguments.output, "the .sotto file to write").metavar("FILE").check(cli::check_file_name);
+  add_path("--evaluate", arguments.evaluation_text,
+           "write no file; compare the quantized model with float32 on this text")
+      .metavar("FILE")
+      .excludes("--output,--name,--source,--pack,--force,--quiet");
+  const auto set_compared = [&arguments](const std::string& text) {
+    arguments.evaluation_text = text;
+    arguments.compares_all = true;
+  };
+  command.add_option("--compare", set_compared, "evaluate every width of weights and every calibration, in one table")
+      .metavar("FILE")
+      .excludes("--evaluate,--output,--name,--source,--weights,--head,--pack,--force,--quiet");
+  cli::add_value(command, "--windows", arguments.window_limit, "maximum number of windows of the text to use", "N")
+      .shown_default("")
+      .needs("--evaluate,--compare");
+  command.add_option("--name", arguments.name, "name of the model (default: the checkpoint's name)").metavar("NAME");
+  command.add_option("--source", arguments.source, "origin of the weights (default: the checkpoint)").metavar("TEXT");
+  add_path("--vocab", arguments.vocabulary, "directory or GGUF file to read the tokenizer from").metavar("PATH");
+  const auto set_activation = [&arguments](const std::string& name) {
+    arguments.reading.activation = find_activation(name);
+    if (!arguments.reading.activation) {
+      cli::reject("--activation", '"' + name + "\" is not one of " + activation_names());
+    }
+  };
+  command
+      .add_option("--activation", set_activation,
+                  "activation function instead of the checkpoint's: gelu, gelu_new, ...")
+      .metavar("NAME");
+  command
+      .add_option(
+          "--lora",
+          [&arguments](const std::string& text) { arguments.reading.adapters.push_back(parse_adapter(text)); },
+          "merge a LoRA adapter of PEFT, scaled by SCALE; repeatable", cli::Values::kRepeated)
+      .metavar("DIR[:SCALE]");
+  add_kind("--weights", arguments.weights, "weights of the layers: int8 (default), or int4 (smaller and faster)");
+  add_kind("--head", arguments.head, "weights of the head and the token embeddings: int8 (default) or int4");
+  cli::add_value(
+      command, "--calibrate", arguments.calibration,
+      "calibration: outliers, model (also compensates rounding, using generated text), a file of text, or none",
+      "TEXT");
+  cli::add_value(command, "--pack", arguments.pack, "instruction set to pack the weights for: native, none, or a name",
+                 "ISA")
+      .check(cli::one_of(pack_choices()));
+  std::vector<std::string> shapes = published_shape_names();
+  shapes.push_back("custom");
+  command.add_option("--synthetic", arguments.synthetic, "random weights instead of a checkpoint: " + listed(shapes))
+      .metavar("SHAPE")
+      .check(cli::one_of(shapes))
+      .excludes("CHECKPOINT,--activation,--lora,--calibrate");
+  cli::add_value(command, "--seed", arguments.seed, "seed of the random weights", "N").needs("--synthetic");
+  command.add_flag("--dry-run", arguments.dry_run, "quantize and print the summary, but write no file")
+      .excludes("--output,--evaluate,--compare,--export,--verify");
+  add_path("--report", arguments.picture, "also write the signal-to-noise ratios of the tensors as a picture")
+      .metavar("FILE.svg")
+      .check(cli::check_file_name)
+      .excludes("--evaluate,--compare,--export,--verify");
+  command
+      .add_option("--export", arguments.export_format,
+                  "write another format, from a checkpoint or a .sotto file: safetensors (a directory) or gguf")
+      .metavar("FORMAT")
+      .check(cli::one_of({"safetensors", "gguf"}))
+      .needs("--output")
+      .excludes("--source,--weights,--head,--pack,--json,--evaluate,--compare");
+  add_path("--verify", arguments.verified, "write no file; compare this .sotto file with the checkpoint")
+      .metavar("MODEL")
+      .check(cli::check_file_name)
+      .excludes(
+          "--output,--name,--source,--vocab,--weights,--head,--pack,--force,--json,--evaluate,--compare,--export");
+  command.add_flag("--force", arguments.force, "replace an output file that is not a .sotto file");
+  command.add_flag("--json", arguments.json, "print the summary as JSON").excludes("--quiet");
+  command.add_flag("--quiet", arguments.quiet, "print nothing but errors");
+  add_shape_options(command, arguments.synthetic_shape);
+}
+
+// Throws a UsageError for options that contradict each other.
+void validate(const cli::Command& command, Arguments& arguments) {
+  if (cli::first_given(command, {"CHECKPOINT", "--synthetic"}).empty()) {
+    throw cli::UsageError("CHECKPOINT or --synthetic is required");
+  }
+  if (cli::first_given(command, {"--output", "--dry-run", "--evaluate", "--compare", "--verify"}).empty()) {
+    throw cli::UsageError("--output, --dry-run, --evaluate, --compare or --verify is required");
+  }
+  resolve_shape(command, arguments);
+  if (!arguments.synthetic.empty()) arguments.calibration = "none";  // random weights have nothing to calibrate
+}
+
+}  // namespace
+
+void add_arguments(cli::Command& command, Arguments& arguments) {
+  command.set_footer("CHECKPOINT is a directory, or the file of its weights. Formats:\n  " +
+                     checkpoint_formats("\n  ") + "\n\n" + kFooter);
+  add_options(command, arguments);
+  command.on_parsed([&] { validate(command, arguments); });
+}
+
+}  // namespace sotto
