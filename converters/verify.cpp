@@ -17,7 +17,7 @@ namespace {
 
 std::vector<std::string> find_differences(const CheckpointInfo& model, const CheckpointInfo& checkpoint) {
   std::vector<std::string> differences;
-  const auto compare = [&](const char* what, const auto& a, const auto& b) {
+  const auto compare = [&](const char* name, const auto& a, const auto& b) {
     if (a == b) return;
     const auto text = [](const auto& value) {
       if constexpr (std::is_convertible_v<decltype(value), std::string_view>) {
@@ -26,7 +26,7 @@ std::vector<std::string> find_differences(const CheckpointInfo& model, const Che
         return std::to_string(value);
       }
     };
-    differences.push_back(std::string(what) + " is " + text(a) + " in the file, " + text(b) + " in the checkpoint");
+    differences.push_back(std::string(name) + " is " + text(a) + " in the file, " + text(b) + " in the checkpoint");
   };
   compare("the vocabulary size", model.shape.vocabulary_size, checkpoint.shape.vocabulary_size);
   compare("the number of positions", model.shape.position_count, checkpoint.shape.position_count);

@@ -16,9 +16,9 @@ constexpr uint32_t kHeadSizeLimit = 256;
 // The largest number of inputs for which int32 sums of int8 products cannot overflow: 127 * 255 * 65536 < 2^31.
 constexpr uint32_t kInputLimit = 65536;
 
-void check_count(uint32_t value, uint32_t limit, const char* what, const std::string& where) {
+void check_count(uint32_t value, uint32_t limit, const char* name, const std::string& where) {
   if (value < 1 || value > limit) {
-    throw std::runtime_error(where + ": " + what + " is " + std::to_string(value) + "; it must be between 1 and " +
+    throw std::runtime_error(where + ": " + name + " is " + std::to_string(value) + "; it must be between 1 and " +
                              std::to_string(limit));
   }
 }

@@ -23,8 +23,8 @@ Config::Config(std::string where, json root) : where_(std::move(where)), root_(s
   if (!root_.is_object()) throw std::runtime_error(where_ + ": not a JSON object");
 }
 
-void Config::fail(const std::string& key, const std::string& what) const {
-  throw std::runtime_error(where_ + ": " + in_quotes(key) + " " + what);
+void Config::fail(const std::string& key, const std::string& message) const {
+  throw std::runtime_error(where_ + ": " + in_quotes(key) + " " + message);
 }
 
 const json* Config::find(const char* key, const char* alias) const {

@@ -21,7 +21,7 @@ class Config {
 
   const std::string& where() const { return where_; }
   const nlohmann::json& root() const { return root_; }
-  [[noreturn]] void fail(const std::string& key, const std::string& what) const;
+  [[noreturn]] void fail(const std::string& key, const std::string& message) const;
 
   // Returns the member `key`, or else the member `alias`, or null if both are absent.
   const nlohmann::json* find(const char* key, const char* alias = nullptr) const;

@@ -93,15 +93,15 @@ ModelFile::ModelFile(const std::filesystem::path& path) : Checkpoint({}), path_(
   }
 }
 
-void ModelFile::fail(const std::string& what) const { throw std::runtime_error(path_.string() + ": " + what); }
+void ModelFile::fail(const std::string& message) const { throw std::runtime_error(path_.string() + ": " + message); }
 
-void ModelFile::verify(const ByteRange& range, const std::string& what) const {
+void ModelFile::verify(const ByteRange& range, const std::string& name) const {
   Error error;
-  if (view_.verify_range(range, what.c_str(), &error) != Status::kOk) fail(error.message);
+  if (view_.verify_range(range, name.c_str(), &error) != Status::kOk) fail(error.message);
 }
 
-FloatLinear ModelFile::dequantize(const LinearWeights& linear, const ByteRange& range, const std::string& what) const {
-  verify(range, what);
+FloatLinear ModelFile::dequantize(const LinearWeights& linear, const ByteRange& range, const std::string& name) const {
+  verify(range, name);
   FloatLinear result = {linear.inputs, linear.outputs, std::vector<float>(size_t{linear.inputs} * linear.outputs), {}};
   if (linear.tiles != nullptr) {
     dequantize_int4(linear, result);

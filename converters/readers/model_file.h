@@ -29,9 +29,9 @@ class ModelFile final : public Checkpoint {
   FloatLinear head() const override;
 
  private:
-  [[noreturn]] void fail(const std::string& what) const;
-  void verify(const ByteRange& range, const std::string& what) const;
-  FloatLinear dequantize(const LinearWeights& linear, const ByteRange& range, const std::string& what) const;
+  [[noreturn]] void fail(const std::string& message) const;
+  void verify(const ByteRange& range, const std::string& name) const;
+  FloatLinear dequantize(const LinearWeights& linear, const ByteRange& range, const std::string& name) const;
   FloatNorm read_norm(const NormView& norm) const;
 
   // Gives lines_ the alignment that the runtime requires.

@@ -37,8 +37,8 @@ class HeaderReader {
 
   uint64_t offset() const { return offset_; }
   uint64_t remaining() const { return limit_ - offset_; }
-  [[noreturn]] void fail(const std::string& what) const {
-    fail_at(file_.path().string() + ": byte " + std::to_string(offset_), what);
+  [[noreturn]] void fail(const std::string& message) const {
+    fail_at(file_.path().string() + ": byte " + std::to_string(offset_), message);
   }
 
   void read(void* bytes, size_t size) {

@@ -83,8 +83,8 @@ Pickle::Pickle(std::string_view bytes, const std::string& where, bool (*allows)(
   run();
 }
 
-void Pickle::fail(const std::string& what) const {
-  throw std::runtime_error(where_ + ": pickle: byte " + std::to_string(opcode_at_) + ": " + what);
+void Pickle::fail(const std::string& message) const {
+  throw std::runtime_error(where_ + ": pickle: byte " + std::to_string(opcode_at_) + ": " + message);
 }
 
 void Pickle::run() {

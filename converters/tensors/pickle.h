@@ -57,7 +57,7 @@ class Pickle {
  private:
   using Kind = PickleValue::Kind;
 
-  [[noreturn]] void fail(const std::string& what) const;
+  [[noreturn]] void fail(const std::string& message) const;
   void run();
   bool step();
   bool step_scalar(uint8_t opcode);

@@ -101,7 +101,7 @@ std::vector<float> TensorFile::read(const std::string& name, uint64_t first, uin
   return values;
 }
 
-void fail_at(const std::string& where, const std::string& what) { throw std::runtime_error(where + ": " + what); }
+void fail_at(const std::string& where, const std::string& message) { throw std::runtime_error(where + ": " + message); }
 
 std::string tensor_label(const std::filesystem::path& path, const std::string& name) {
   return path.string() + ": tensor " + in_quotes(name);

@@ -49,8 +49,8 @@ class TensorFile {
   std::map<std::string, TensorEntry> tensors_;
 };
 
-// Throws std::runtime_error with the message "where: what".
-[[noreturn]] void fail_at(const std::string& where, const std::string& what);
+// Throws std::runtime_error with the message "where: message".
+[[noreturn]] void fail_at(const std::string& where, const std::string& message);
 
 // Returns the name of the file and of the tensor, for messages.
 std::string tensor_label(const std::filesystem::path& path, const std::string& name);

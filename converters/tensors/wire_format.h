@@ -17,7 +17,7 @@ class Bytes {
   Bytes(std::string_view bytes, std::string where) : rest_(bytes), where_(std::move(where)) {}
 
   bool empty() const { return rest_.empty(); }
-  [[noreturn]] void fail(const std::string& what) const { fail_at(where_, what); }
+  [[noreturn]] void fail(const std::string& message) const { fail_at(where_, message); }
 
   std::string_view take(uint64_t size) {
     if (size > rest_.size()) fail("damaged: it ends " + std::to_string(size - rest_.size()) + " bytes too early");

@@ -51,8 +51,9 @@ class ZipReader {
     std::string name;
   };
 
-  [[noreturn]] void fail(const std::string& what) const {
-    throw std::runtime_error(file_.path().string() + ": zip archive: " + what + "; the file is damaged or incomplete");
+  [[noreturn]] void fail(const std::string& message) const {
+    throw std::runtime_error(file_.path().string() + ": zip archive: " + message +
+                             "; the file is damaged or incomplete");
   }
 
   std::string read_bytes(uint64_t offset, uint64_t size) const {

@@ -47,6 +47,6 @@ void check_plain_match(const json& token, const std::string& text) {
   }
 }
 
-void reject(const std::string& what) { throw std::runtime_error(what + " is not supported"); }
+void reject(const std::string& feature) { throw std::runtime_error(feature + " is not supported"); }
 
 }  // namespace sotto

@@ -25,6 +25,6 @@ int64_t token_id(const nlohmann::json& id, const std::string& text);
 // Throws if an added token has options beyond a match of its text, such as "single_word".
 void check_plain_match(const nlohmann::json& token, const std::string& text);
 
-[[noreturn]] void reject(const std::string& what);
+[[noreturn]] void reject(const std::string& feature);
 
 }  // namespace sotto

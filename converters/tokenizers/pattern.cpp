@@ -83,8 +83,8 @@ class Parser {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
-    throw std::runtime_error(what + " at byte " + std::to_string(at_) + " of the pattern");
+  [[noreturn]] void fail(const std::string& message) const {
+    throw std::runtime_error(message + " at byte " + std::to_string(at_) + " of the pattern");
   }
   bool take(std::string_view word) {
     if (!text_.substr(at_).starts_with(word)) return false;

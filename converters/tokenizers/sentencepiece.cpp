@@ -132,7 +132,7 @@ TokenizerData build(const ModelProto& model, uint32_t vocabulary_size) {
   description.fuse_unknown = true;
   describe_normalizer(model, &description.normalizer);
   description.token_scores.assign(vocabulary_size, 0);
-  double least = 0;
+  double min_score = 0;
   for (size_t i = 0; i < model.pieces.size(); ++i) {
     const Piece& piece = model.pieces[i];
     const auto id = static_cast<int64_t>(i);
@@ -142,7 +142,7 @@ TokenizerData build(const ModelProto& model, uint32_t vocabulary_size) {
     }
     names.add_token(piece.name, id);
     description.token_scores[i] = piece.score;
-    if (piece.type == Piece::kNormal) least = std::min(least, double{piece.score});
+    if (piece.type == Piece::kNormal) min_score = std::min(min_score, double{piece.score});
     if (piece.type == Piece::kUnused) description.tokens[i].is_found = false;
     if (piece.type == Piece::kUnknown) {
       description.unknown_token = static_cast<uint32_t>(i);
@@ -150,7 +150,7 @@ TokenizerData build(const ModelProto& model, uint32_t vocabulary_size) {
     }
   }
   constexpr double kUnknownPenalty = 10;
-  description.unknown_score = static_cast<float>(least - kUnknownPenalty);
+  description.unknown_score = static_cast<float>(min_score - kUnknownPenalty);
   description.float_sums = true;
   if (model.type == kBpeModel) {
     add_merges(model, &names);

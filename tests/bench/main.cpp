@@ -172,7 +172,7 @@ int measure(Options options) {
   std::unique_ptr<LoadedModel> other_model;
   const std::string& other = options.speculation ? options.draft_model : options.against;
   if (!other.empty()) other_model = load_model(options, other, "", &folder, line);
-  settle_lengths(model.info(), &options);
+  set_default_lengths(model.info(), &options);
 
   Report report;
   report.machine = describe_machine(options.pages);

@@ -75,10 +75,10 @@ void check_model(Options& options) {
   cli::reject("--model", options.model + ": there are " + kSyntheticNames);
 }
 
-void check_range(const char* option, uint32_t value, uint32_t least, uint32_t most) {
-  if (value >= least && value <= most) return;
+void check_range(const char* option, uint32_t value, uint32_t min, uint32_t max) {
+  if (value >= min && value <= max) return;
   cli::reject(option,
-              "is " + std::to_string(value) + "; it must be " + std::to_string(least) + " to " + std::to_string(most));
+              "is " + std::to_string(value) + "; it must be " + std::to_string(min) + " to " + std::to_string(max));
 }
 
 void validate(Options& options) {
@@ -172,19 +172,19 @@ std::optional<Options> parse_options(int argc, char** argv, int* exit_code) {
   return std::nullopt;
 }
 
-void settle_lengths(const sotto_model_info& info, Options* options) {
-  const uint32_t most = info.max_context_tokens;
+void set_default_lengths(const sotto_model_info& info, Options* options) {
+  const uint32_t max_tokens = info.max_context_tokens;
   const auto resolve = [&](std::vector<uint32_t>& lengths, std::vector<uint32_t> defaults, uint32_t extra,
                            const char* flag) {
     const bool given = !lengths.empty();
     if (!given) lengths = std::move(defaults);
     std::vector<uint32_t> fitting;
     for (const uint32_t length : lengths) {
-      if (uint64_t{length} + extra <= most) {
+      if (uint64_t{length} + extra <= max_tokens) {
         fitting.push_back(length);
       } else if (given) {
         throw std::runtime_error(std::string(flag) + ": " + std::to_string(length) + " and " + std::to_string(extra) +
-                                 " more tokens do not fit the model's " + std::to_string(most) + " positions");
+                                 " more tokens do not fit the model's " + std::to_string(max_tokens) + " positions");
       }
     }
     lengths = fitting;

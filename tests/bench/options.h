@@ -36,6 +36,6 @@ struct Options {
 std::optional<Options> parse_options(int argc, char** argv, int* exit_code);
 
 // Replaces empty lists by defaults. Throws std::runtime_error if a setting does not fit the model.
-void settle_lengths(const sotto_model_info& info, Options* options);
+void set_default_lengths(const sotto_model_info& info, Options* options);
 
 }  // namespace sotto::bench

@@ -262,7 +262,7 @@ TEST(Matcher, LimitsGiveAStatusAndChangeNothing) {
 }
 
 // Returns the part of the text after the first trigger, or npos if there is none.
-size_t behind_first(const std::string& text, const std::vector<std::string>& triggers) {
+size_t after_first(const std::string& text, const std::vector<std::string>& triggers) {
   for (size_t end = 1; end <= text.size(); ++end) {
     for (const std::string& trigger : triggers) {
       if (text.substr(0, end).size() >= trigger.size() &&
@@ -293,7 +293,7 @@ TEST(Triggers, TextIsFreeUntilTheFirstOfThem) {
     for (int i = 0; i < 200; ++i) {
       std::string text;
       for (size_t n = random() % 9; n > 0; --n) text += letters[random() % 4];
-      const size_t begin = behind_first(text, triggers);
+      const size_t begin = after_first(text, triggers);
       const std::string rest = begin == std::string::npos ? "" : text.substr(begin);
       const bool matches = begin == std::string::npos || (rest.substr(0, 1) == "b" && rest.size() <= 3 &&
                                                           rest.find_first_not_of("ac", 1) == std::string::npos);

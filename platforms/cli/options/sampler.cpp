@@ -56,7 +56,7 @@ void add_sampling(Command& command, SamplerOptions& options) {
   command
       .add_option(
           "-s,--seed", [&params](const std::string& text) { params.seed = parse_seed(text); },
-          "The same seed gives the same text; \"random\": a different text each time")
+          "Seed of the random numbers; the same seed gives the same text; \"random\": a different text each time")
       .metavar("N")
       .shown_default(std::to_string(params.seed))
       .group(kSamplingGroup);
@@ -65,7 +65,7 @@ void add_sampling(Command& command, SamplerOptions& options) {
 void add_repetition(Command& command, SamplerOptions& options) {
   add_group(command, kRepetitionGroup, options);
   add_texts(command, "--dry-breaker,--dry-sequence-breaker", options.dry_breakers,
-            "DRY: repetitions end at tokens that contain TEXT; \"none\": at no text [line end, :, \", *]")
+            "DRY: repetitions end at tokens that contain TEXT; \"none\": at no token [line end, :, \", *]")
       .needs("--dry-multiplier")
       .group(kRepetitionGroup);
   add_texts(command, "--dry-breaker-token", options.dry_breaker_tokens,
@@ -102,7 +102,7 @@ void add_selection(Command& command, SamplerOptions& options) {
   };
   command
       .add_option("--mirostat", read,
-                  "Mirostat 1 or 2, as --selection mirostat or mirostat_v2; truncations that are not given are off")
+                  "Mirostat 1 or 2, as --selection mirostat or mirostat_v2; disables truncations that are not given")
       .metavar("N")
       .shown_default("0")
       .excludes("--selection,--adaptive-p,--greedy")
@@ -110,7 +110,7 @@ void add_selection(Command& command, SamplerOptions& options) {
   command
       .add_option(
           "--stages,--samplers", [&params](const std::string& list) { set_stages(list, params.stages); },
-          "Exactly these stages in this order, between commas: " + listed(kStageNames))
+          "Run exactly these stages in this order, separated by commas: " + listed(kStageNames))
       .metavar("NAMES")
       .excludes("--order")
       .group(kSelectionGroup);
@@ -126,15 +126,15 @@ void add_bias(Command& command, SamplerOptions& options) {
   add("--sequence-bias", options.sequence_bias,
       "Add BIAS to the logit of the last token of TEXT after its other tokens", "TEXT=BIAS");
   add("--bad-word,--bad-words", options.bad_words,
-      "Never generate all tokens of TEXT in a row, with or without a space before it (for the text in any tokens: "
-      "--banned-string)",
+      "Never generate the tokens of TEXT in a row, with or without a space before it; --banned-string bans the text in "
+      "any tokenization",
       "TEXT");
   add("--allowed-tokens,--allowed-token-ids", options.allowed,
       "Generate only these tokens (ids, or the tokens of a text)", "TOKENS");
   add("--suppress-tokens,--suppressed-tokens", options.suppressed, "Never generate these tokens", "TOKENS");
   add("--begin-suppress-tokens,--begin-suppressed-tokens", options.begin_suppressed,
       "Never generate these as the first token", "TOKENS");
-  add_value(command, "--force-prefix,--forced-prefix", options.forced_prefix, "The generated text begins with TEXT",
+  add_value(command, "--force-prefix,--forced-prefix", options.forced_prefix, "Begin the generated text with TEXT",
             "TEXT")
       .group(kBiasGroup);
   add_group(command, kBiasGroup, options);
@@ -173,7 +173,7 @@ void validate_selection(const Command& command, SamplerParams& params) {
 }
 
 struct Bias {
-  std::string what;
+  std::string tokens;
   float value;
 };
 
@@ -203,12 +203,12 @@ Bias split_bias(const std::string& word, const char* option) {
 void read_bias_object(const std::string& text, const TokenReader& reader, std::vector<TokenBias>& list) {
   const std::optional<Json> object = try_parse_json(text);
   if (!object || !object->is_object()) throw Failure("--logit-bias: " + text + " is not a JSON object", kExitUsage);
-  for (const auto& [what, value] : object->members()) {
+  for (const auto& [word, value] : object->members()) {
     if (!value.is_number() && value != "-inf" && value != false) {
-      throw Failure("--logit-bias: the bias of " + in_quotes(what) + " is not a number", kExitUsage);
+      throw Failure("--logit-bias: the bias of " + in_quotes(word) + " is not a number", kExitUsage);
     }
     const float bias = value.is_number() ? static_cast<float>(value.number()) : -INFINITY;
-    list.push_back({reader.token(what, "--logit-bias"), bias});
+    list.push_back({reader.token(word, "--logit-bias"), bias});
   }
 }
 
@@ -219,11 +219,11 @@ void read_biases(const SamplerOptions& options, const TokenReader& reader, Sampl
       continue;
     }
     const Bias bias = split_bias(word, "--logit-bias");
-    params.logit_bias.push_back({reader.token(bias.what, "--logit-bias"), bias.value});
+    params.logit_bias.push_back({reader.token(bias.tokens, "--logit-bias"), bias.value});
   }
   for (const std::string& word : options.sequence_bias) {
     const Bias bias = split_bias(word, "--sequence-bias");
-    for (TokenList& tokens : reader.variants(bias.what, "--sequence-bias")) {
+    for (TokenList& tokens : reader.variants(bias.tokens, "--sequence-bias")) {
       params.sequence_bias.push_back({std::move(tokens), bias.value});
     }
   }

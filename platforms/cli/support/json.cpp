@@ -17,10 +17,10 @@ namespace {
 
 using Library = nlohmann::ordered_json;
 
-[[noreturn]] void reject_value(const std::string& name, const Json& value, const char* what) {
+[[noreturn]] void reject_value(const std::string& name, const Json& value, const char* expected) {
   std::string text = value.dump();
   if (text.size() > 60) text = text.substr(0, 57) + "...";
-  throw Failure(name + " is " + text + ", not " + what);
+  throw Failure(name + " is " + text + ", not " + expected);
 }
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -63,8 +63,8 @@ class PartReader {
  public:
   explicit PartReader(std::string_view text) : text_(text) { skip_space(); }
 
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Failure("not JSON: " + what + " at byte " + std::to_string(at_));
+  [[noreturn]] void fail(const std::string& problem) const {
+    throw Failure("not JSON: " + problem + " at byte " + std::to_string(at_));
   }
 
   void skip_space() { at_ = std::min(text_.find_first_not_of(kSpace, at_), text_.size()); }
@@ -220,8 +220,8 @@ Library to_library(const Json& value) {
 
 // Reads a line. Returns false at the end of the input. The last line may lack a line end.
 bool read_line(const Input& input, uint64_t number, std::string& line) {
-  const auto fail = [&](const std::string& what) {
-    throw Failure(input.name + ": line " + std::to_string(number) + ": " + what);
+  const auto fail = [&](const std::string& problem) {
+    throw Failure(input.name + ": line " + std::to_string(number) + ": " + problem);
   };
   FILE* file = input.file.get();
   line.clear();

@@ -45,8 +45,8 @@ std::string score_line(Token token, float log_probability, const std::string& by
   return columns + in_quotes(bytes);
 }
 
-Progress::Progress(std::string what, uint64_t total)
-    : what_(std::move(what)),
+Progress::Progress(std::string name, uint64_t total)
+    : name_(std::move(name)),
       total_(total),
       is_terminal_(isatty(STDERR_FILENO) != 0),
       next_(Clock::now() + milliseconds(500)) {}
@@ -60,7 +60,7 @@ void Progress::show(uint64_t done) {
   next_ = Clock::now() + milliseconds(100);
   is_shown_ = true;
   const std::string of = total_ == 0 ? "" : " of " + with_thousands(total_);
-  std::fprintf(stderr, "\r%s: %s%s tokens\x1b[K", what_.c_str(), with_thousands(done).c_str(), of.c_str());
+  std::fprintf(stderr, "\r%s: %s%s tokens\x1b[K", name_.c_str(), with_thousands(done).c_str(), of.c_str());
 }
 
 }  // namespace sotto::cli

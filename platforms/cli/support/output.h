@@ -32,8 +32,8 @@ std::string score_line(Token token, float log_probability, const std::string& by
 // Shows the progress of long work if standard error is a terminal.
 class Progress {
  public:
-  // Shows "what: 12 of 128 tokens", or without the total if that is 0.
-  Progress(std::string what, uint64_t total);
+  // Shows "name: 12 of 128 tokens", or without the total if that is 0.
+  Progress(std::string name, uint64_t total);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -42,7 +42,7 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::string what_;
+  std::string name_;
   uint64_t total_;
   bool is_terminal_;
   bool is_shown_ = false;

@@ -267,16 +267,16 @@ bool continues_character(std::string_view text, size_t at) {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Returns the message without "LINE:COLUMN: ".
-std::string_view without_place(std::string_view what) {
+std::string_view without_place(std::string_view message) {
   size_t at = 0;
   for (int part = 0; part < 2; ++part) {
     const size_t begin = at;
-    while (at < what.size() && is_digit(what[at])) ++at;
-    if (at == begin || at == what.size() || what[at] != ':') return what;
+    while (at < message.size() && is_digit(message[at])) ++at;
+    if (at == begin || at == message.size() || message[at] != ':') return message;
     ++at;
   }
-  if (at == what.size() || what[at] != ' ') return what;
-  return what.substr(at + 1);
+  if (at == message.size() || message[at] != ' ') return message;
+  return message.substr(at + 1);
 }
 
 }  // namespace
@@ -324,11 +324,11 @@ std::string shown_line(std::string_view text, uint64_t offset) {
   return indent + line + '\n' + indent + std::string(caret, ' ') + '^';
 }
 
-std::string with_place(const std::string& name, std::string_view text, uint64_t offset, const std::string& what) {
-  if (offset > text.size()) return name + ": " + what;
+std::string with_place(const std::string& name, std::string_view text, uint64_t offset, const std::string& message) {
+  if (offset > text.size()) return name + ": " + message;
   const Place place = place_of(text, offset);
   return name + ':' + std::to_string(place.line) + ':' + std::to_string(place.column) + ": " +
-         std::string(without_place(what)) + '\n' + shown_line(text, offset);
+         std::string(without_place(message)) + '\n' + shown_line(text, offset);
 }
 
 }  // namespace sotto::cli

@@ -66,8 +66,8 @@ Place place_of(std::string_view text, uint64_t offset);
 // Returns the line that contains byte `offset`, and below it a caret under that byte. Long lines are truncated.
 std::string shown_line(std::string_view text, uint64_t offset);
 
-// Returns "NAME:LINE:COLUMN: what" with the line below it, or "NAME: what" if `offset` is UINT64_MAX. If `what` begins
-// with "LINE:COLUMN: ", that part is dropped.
-std::string with_place(const std::string& name, std::string_view text, uint64_t offset, const std::string& what);
+// Returns "NAME:LINE:COLUMN: message" with the line below it, or "NAME: message" if `offset` is UINT64_MAX. A
+// "LINE:COLUMN: " at the beginning of `message` is dropped.
+std::string with_place(const std::string& name, std::string_view text, uint64_t offset, const std::string& message);
 
 }  // namespace sotto::cli

@@ -127,14 +127,14 @@ void add_fresh_process(const LoadedModel& model, uint32_t thread_count, Plan* pl
   }
 
   const double kv_bytes = static_cast<double>(Session(model, 0, 1).info().kv_bytes);
-  const double least = (static_cast<double>(model.info().weight_bytes) + kv_bytes) / kMiB;
+  const double min_mebibytes = (static_cast<double>(model.info().weight_bytes) + kv_bytes) / kMiB;
   for (const Opening& opening : kOpenings) {
     FigureSpec memory{std::string("process_peak_memory/") + opening.name, "process_peak_memory"};
     memory.parameters = {{"threads", thread_count}, {"opening", opening.name}};
     memory.unit = "MiB";
     memory.higher_is_better = false;
     memory.limit_name = "weights_and_kv";
-    memory.limit = [least](double) { return least; };
+    memory.limit = [min_mebibytes](double) { return min_mebibytes; };
     plan->figures.push_back(memory);
   }
 }

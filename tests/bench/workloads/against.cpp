@@ -16,8 +16,8 @@ using Work = std::function<double()>;  // seconds
 
 Work decode_work(const LoadedModel& model, uint32_t context, uint32_t thread_count) {
   const uint32_t begin = std::max(context, uint32_t{1});
-  const uint32_t most = model.info().max_context_tokens;
-  const auto session = std::make_shared<Session>(model, std::min(most, begin + kDecodeTokens + 16), thread_count);
+  const uint32_t max_tokens = model.info().max_context_tokens;
+  const auto session = std::make_shared<Session>(model, std::min(max_tokens, begin + kDecodeTokens + 16), thread_count);
   session->set_sampler(greedy_sampler());
   session->prefill(arbitrary_tokens(model.info(), begin));
   return [session, begin] {

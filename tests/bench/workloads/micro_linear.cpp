@@ -82,11 +82,11 @@ class Matrices {
 void run_shape(Isa isa, const LinearShape& shape, Pages pages, const Limits& limits, nlohmann::json* cases) {
   Matrices matrices(isa, shape, pages);
   const LinearKernels kernels = linear_kernels(isa);
-  const size_t most = *std::max_element(shape.batches.begin(), shape.batches.end());
-  std::vector<int8_t> x(most * shape.inputs + kActivationPadding, 3);
-  std::vector<RowQuantization> quantization(most, {1, 0.01f});
-  std::vector<float> y(most * shape.outputs);
-  const Memory scratch(linear_scratch_size({shape.inputs, shape.outputs}, most), Pages::kHuge);
+  const size_t max_rows = *std::max_element(shape.batches.begin(), shape.batches.end());
+  std::vector<int8_t> x(max_rows * shape.inputs + kActivationPadding, 3);
+  std::vector<RowQuantization> quantization(max_rows, {1, 0.01f});
+  std::vector<float> y(max_rows * shape.outputs);
+  const Memory scratch(linear_scratch_size({shape.inputs, shape.outputs}, max_rows), Pages::kHuge);
   for (const size_t batch : shape.batches) {
     const auto multiply = [&] {
       run_linear(kernels, matrices.next(), batch, x.data(), quantization.data(), y.data(), scratch.bytes(), nullptr);

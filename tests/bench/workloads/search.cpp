@@ -24,9 +24,9 @@ sotto_search_params search_params(sotto_search_mode mode, uint32_t sequence_coun
 }  // namespace
 
 void add_searches(const LoadedModel& model, uint32_t thread_count, Plan* plan) {
-  const uint32_t most = model.info().max_context_tokens;
-  if (most < kSearchTokens + 16) return;
-  const uint32_t prompt = std::min(kPromptTokens, most - kSearchTokens);
+  const uint32_t max_tokens = model.info().max_context_tokens;
+  if (max_tokens < kSearchTokens + 16) return;
+  const uint32_t prompt = std::min(kPromptTokens, max_tokens - kSearchTokens);
   const struct {
     const char* name;
     sotto_search_mode mode;

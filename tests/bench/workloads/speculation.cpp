@@ -143,10 +143,10 @@ void add_comparison(const LoadedModel& model, const Text& text, const Case& used
 }
 
 std::vector<Text> make_texts(const LoadedModel& model) {
-  const uint32_t most = model.info().max_context_tokens;
+  const uint32_t max_tokens = model.info().max_context_tokens;
   std::vector<Text> texts;
-  const uint32_t prompt = std::min(64u, most / 4);
-  const uint32_t count = std::min(kMaxTokens, most / 2);
+  const uint32_t prompt = std::min(64u, max_tokens / 4);
+  const uint32_t count = std::min(kMaxTokens, max_tokens / 2);
   const auto arbitrary = arbitrary_tokens(model.info(), prompt + count);
   const std::vector<sotto_token> beginning(arbitrary.begin(), arbitrary.begin() + prompt);
   texts.push_back({"random", beginning, {}, count, 2.0f});
@@ -155,7 +155,7 @@ std::vector<Text> make_texts(const LoadedModel& model) {
   if (model.info().has_tokenizer == 0) return texts;
   Text quotes = {"quotes", tokens_of(model, kPassages), tokens_of(model, kAnswer), 0, 0};
   quotes.token_count = static_cast<uint32_t>(quotes.answer.size());
-  if (quotes.prompt.size() + quotes.token_count + 2 <= most) texts.push_back(quotes);
+  if (quotes.prompt.size() + quotes.token_count + 2 <= max_tokens) texts.push_back(quotes);
   return texts;
 }
 

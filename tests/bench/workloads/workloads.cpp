@@ -18,8 +18,8 @@ std::string threads_suffix(size_t thread_count) { return "/" + std::to_string(th
 
 // Returns the smallest context that holds `tokens`.
 uint32_t context_for(const LoadedModel& model, uint32_t tokens) {
-  const uint32_t most = model.info().max_context_tokens;
-  return std::min(most, std::max(tokens, uint32_t{16}));
+  const uint32_t max_tokens = model.info().max_context_tokens;
+  return std::min(max_tokens, std::max(tokens, uint32_t{16}));
 }
 
 }  // namespace

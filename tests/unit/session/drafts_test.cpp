@@ -54,14 +54,14 @@ TEST(DraftPace, ExpensiveDraftsAreShortOrRare) {
   EXPECT_LT(tried, 20u);
 }
 
-LookupMatch find_by_definition(const std::vector<int32_t>& text, size_t least, size_t most) {
+LookupMatch find_by_definition(const std::vector<int32_t>& text, size_t min_match, size_t max_match) {
   LookupMatch best;
   for (size_t end = 1; end < text.size(); ++end) {  // a place after `end` tokens
     size_t size = 0;
-    while (size < most && size < end && text[end - 1 - size] == text[text.size() - 1 - size]) {
+    while (size < max_match && size < end && text[end - 1 - size] == text[text.size() - 1 - size]) {
       ++size;
     }
-    if (size >= least && size >= best.size && size > 0) best = {size, end};
+    if (size >= min_match && size >= best.size && size > 0) best = {size, end};
   }
   return best;
 }
@@ -71,10 +71,10 @@ TEST(DraftLookup, FindsTheLatestOfTheLongestMatches) {
   for (int round = 0; round < 3000; ++round) {
     std::vector<int32_t> text(random() % 40);
     for (int32_t& token : text) token = static_cast<int32_t>(random() % 3);
-    const size_t least = 1 + random() % 4;
-    const size_t most = least + random() % 5;
-    const LookupMatch found = find_latest_match(text, least, most);
-    const LookupMatch expected = find_by_definition(text, least, most);
+    const size_t min_match = 1 + random() % 4;
+    const size_t max_match = min_match + random() % 5;
+    const LookupMatch found = find_latest_match(text, min_match, max_match);
+    const LookupMatch expected = find_by_definition(text, min_match, max_match);
     ASSERT_EQ(found.size, expected.size);
     ASSERT_EQ(found.next, expected.next);
   }

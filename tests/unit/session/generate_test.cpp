@@ -10,13 +10,13 @@ const std::vector<std::string> kBans = {"abcab", "cabca", "aaaaa", "bbbbb"};  //
 struct Pieces {
   std::vector<int32_t> tokens;
   std::string text;
-  size_t most = SIZE_MAX;  // maximum number of tokens
+  size_t max_tokens = SIZE_MAX;  // maximum number of tokens
 
   static int32_t add(void* self, const Piece* piece) {
     auto& pieces = *static_cast<Pieces*>(self);
     pieces.text.append(piece->text, piece->text_size);
     if (piece->token >= 0) pieces.tokens.push_back(piece->token);
-    return pieces.tokens.size() >= pieces.most ? 1 : 0;
+    return pieces.tokens.size() >= pieces.max_tokens ? 1 : 0;
   }
 };
 
@@ -67,7 +67,7 @@ TEST(Generate, CountsEmittedTokens) {
     Pieces two, stopped, many;
     EXPECT_EQ(generate(session, 2, &two), Status::kStopMaxTokens);
     EXPECT_EQ(two.tokens.size(), 2u);
-    stopped.most = 1;
+    stopped.max_tokens = 1;
     EXPECT_EQ(generate(session, 6, &stopped), Status::kStopCallback);
     EXPECT_EQ(session.generate(8).end, Status::kOk);  // next() does not have the limit
     EXPECT_EQ(generate(session, 20, &many), Status::kStopMaxTokens);
