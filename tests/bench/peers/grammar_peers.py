@@ -13,9 +13,7 @@ call from Python, which is also printed by itself as `call`; it is most of Sotto
 measures without it).
 
 `same masks` counts the positions at which an engine allows the same tokens as Sotto. Schemas leave the engines some
-freedom, mostly in white space, so only the counts for grammars show errors. xgrammar differs at 42 of 160 positions of
-the person schema, all inside strings with a length or a pattern: there it allows raw control characters, which JSON
-forbids, and no escapes.
+freedom, mostly in white space, so only the counts for grammars show errors.
 """
 import argparse
 import ctypes
