@@ -135,7 +135,7 @@ func CompileGrammar(source string, params *GrammarParams) (*Grammar, error) {
 	}
 	chars, size := charsOf(source)
 	capacity := C.sotto_grammar_typical_memory(size)
-	for limit := 64 * capacity; ; capacity *= 8 {
+	for limit := 512 * capacity; ; capacity *= 8 {
 		memory, err := newBlock(capacity)
 		if err != nil {
 			return nil, err

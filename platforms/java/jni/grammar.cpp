@@ -107,7 +107,7 @@ NATIVE(jlong, grammarCompile)
     params.log_user_data = callbacks;
   }
   size_t capacity = sotto_grammar_typical_memory(size);
-  for (const size_t limit = 64 * capacity;; capacity *= 8) {
+  for (const size_t limit = 512 * capacity;; capacity *= 8) {
     sotto_posix_memory memory;
     if (!allocate(env, capacity, &memory)) return 0;
     sotto_grammar* grammar = nullptr;

@@ -92,7 +92,7 @@ class Grammar(Resource):
             given = filler.fill(abi.GrammarParams, params, log=log_callback(params.log),
                                 vocabulary=vocabulary and vocabulary._handle)
             size = lib.sotto_grammar_typical_memory(len(data))
-            limit = 64 * size
+            limit = 512 * size
             while True:
                 memory = Block(size)
                 status = lib.sotto_grammar_compile(data, len(data), given, memory.address, size, handle, used, error)

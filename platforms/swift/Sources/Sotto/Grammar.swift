@@ -88,7 +88,7 @@ private func compile(_ source: String, _ parameters: GrammarParameters) throws -
   given.vocabulary = vocabulary?.handle
   let text = arena.text(source)
   var capacity = sotto_grammar_typical_memory(text.size)
-  let limit = 64 * capacity
+  let limit = 512 * capacity
   while true {
     let memory = Block(size: capacity)
     var made: OpaquePointer?
