@@ -62,20 +62,6 @@ VocabularySource source_of(const sotto_vocabulary_params& given) {
   return source;
 }
 
-// The caller's log function, as the receiver of warnings of the compiler.
-struct Log {
-  sotto_log_fn write;
-  void* user_data;
-  std::span<const char> source;
-};
-
-void warn_unreachable(void* self, std::span<const char> rule, uint64_t offset) {
-  const Log& log = *static_cast<const Log*>(self);
-  Error text;
-  (void)fail_at_name(&text, log.source, offset, "unreachable rule", rule);
-  log.write(log.user_data, SOTTO_LOG_WARNING, text.message);
-}
-
 Matcher* unwrap_matcher(sotto_matcher* matcher) { return reinterpret_cast<Matcher*>(matcher); }
 const Matcher* unwrap_matcher(const sotto_matcher* matcher) { return reinterpret_cast<const Matcher*>(matcher); }
 
@@ -143,12 +129,9 @@ sotto_status sotto_grammar_compile(const char* source, size_t source_size, const
   if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
   if (!sotto::capi::is_aligned(memory)) return out.misaligned("memory");
   const std::span<const char> text = {source == nullptr ? "" : source, source_size};
-  Log log = {params.log, params.log_user_data, text};
-  sotto::RuleWarnings warnings;
-  if (params.log != nullptr) warnings = {&log, warn_unreachable};
   const CompiledGrammar* compiled = nullptr;
   const Status status =
-      compile_source(text, params, warnings, {static_cast<uint8_t*>(memory), memory_size}, &compiled, out.get());
+      compile_source(text, params, {static_cast<uint8_t*>(memory), memory_size}, &compiled, out.get());
   if (status != Status::kOk) return wrap(status);
   *grammar = static_cast<sotto_grammar*>(memory);
   *grammar_size = static_cast<size_t>(compiled->size());

@@ -55,7 +55,7 @@ struct FieldEnds<sotto_grammar_params> {
       offsetof(sotto_grammar_params, assert_formats) + sizeof(sotto_grammar_params::assert_formats),
       offsetof(sotto_grammar_params, forbid_additional) + sizeof(sotto_grammar_params::forbid_additional),
       offsetof(sotto_grammar_params, assume_distinct_names) + sizeof(sotto_grammar_params::assume_distinct_names),
-      offsetof(sotto_grammar_params, any_order) + sizeof(sotto_grammar_params::any_order),
+      offsetof(sotto_grammar_params, schema_order) + sizeof(sotto_grammar_params::schema_order),
       offsetof(sotto_grammar_params, parallel_tool_calls) + sizeof(sotto_grammar_params::parallel_tool_calls)};
 };
 

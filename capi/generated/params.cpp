@@ -13,7 +13,7 @@ sotto_status read_params(const sotto_grammar_params* given, const char* name, Gr
   if (c.assert_formats > 1) return out->not_bool("assert_formats", c.assert_formats);
   if (c.forbid_additional > 1) return out->not_bool("forbid_additional", c.forbid_additional);
   if (c.assume_distinct_names > 1) return out->not_bool("assume_distinct_names", c.assume_distinct_names);
-  if (c.any_order > 1) return out->not_bool("any_order", c.any_order);
+  if (c.schema_order > 1) return out->not_bool("schema_order", c.schema_order);
   if (c.parallel_tool_calls > 1) return out->not_bool("parallel_tool_calls", c.parallel_tool_calls);
   params->language = static_cast<GrammarLanguage>(c.language);
   params->root = c.root;
@@ -31,7 +31,7 @@ sotto_status read_params(const sotto_grammar_params* given, const char* name, Gr
   params->assert_formats = c.assert_formats != 0;
   params->forbid_additional = c.forbid_additional != 0;
   params->assume_distinct_names = c.assume_distinct_names != 0;
-  params->any_order = c.any_order != 0;
+  params->schema_order = c.schema_order != 0;
   params->parallel_tool_calls = c.parallel_tool_calls != 0;
   return SOTTO_OK;
 }

@@ -37,7 +37,7 @@ inline constexpr sotto_grammar_params kGrammarDefaults = {
     .assert_formats = 1,
     .forbid_additional = 0,
     .assume_distinct_names = 0,
-    .any_order = 0,
+    .schema_order = 0,
     .parallel_tool_calls = 0,
 };
 

@@ -87,7 +87,11 @@ enum {
   /* A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON
    * array of {"name", "parameters"}, each of which may be wrapped as {"type": "function",
    * "function": {...}}. */
-  SOTTO_GRAMMAR_TOOLS = 7
+  SOTTO_GRAMMAR_TOOLS = 7,
+  /* Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type":
+   * "structural_tag", "format": {...}}. runtime/grammar/compiler/structural_tag.h lists the
+   * formats. */
+  SOTTO_GRAMMAR_STRUCTURAL_TAG = 8
 };
 
 /* White space in generated JSON. */
@@ -158,9 +162,11 @@ typedef struct sotto_grammar_params {
   /* If true, property names that the schema does not list count towards minProperties, although the
    * grammar cannot prevent such a name from occurring twice. Default: 0. */
   uint32_t assume_distinct_names;
-  /* If true, the members of an object may come in any order. Objects with more than 64 names in the
-   * schema, and those whose members are counted, keep the order of the schema. Default: 0. */
-  uint32_t any_order;
+  /* If true, the members of an object come in the order in which the schema first lists them, and
+   * all others after them. If false, they come in any order, and those that the schema does not
+   * list come after the required ones. Objects with more than 64 listed names, and those whose
+   * members are counted, always keep the order of the schema. Default: 0. */
+  uint32_t schema_order;
   /* If true, the text is an array of one or more calls instead of a single call. Default: 0. */
   uint32_t parallel_tool_calls;
 } sotto_grammar_params;

@@ -112,6 +112,9 @@ const (
 	// A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON array of {"name",
 	// "parameters"}, each of which may be wrapped as {"type": "function", "function": {...}}.
 	LanguageTools GrammarLanguage = 7
+	// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type": "structural_tag",
+	// "format": {...}}. runtime/grammar/compiler/structural_tag.h lists the formats.
+	LanguageStructuralTag GrammarLanguage = 8
 )
 
 // JSONSpace: white space in generated JSON.

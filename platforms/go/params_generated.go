@@ -46,9 +46,11 @@ type GrammarParams struct {
 	// If true, property names that the schema does not list count towards minProperties, although the grammar cannot
 	// prevent such a name from occurring twice. Default: 0.
 	AssumeDistinctNames bool
-	// If true, the members of an object may come in any order. Objects with more than 64 names in the schema, and those
-	// whose members are counted, keep the order of the schema. Default: 0.
-	AnyOrder bool
+	// If true, the members of an object come in the order in which the schema first lists them, and all others after
+	// them. If false, they come in any order, and those that the schema does not list come after the required ones.
+	// Objects with more than 64 listed names, and those whose members are counted, always keep the order of the schema.
+	// Default: 0.
+	SchemaOrder bool
 	// If true, the text is an array of one or more calls instead of a single call. Default: 0.
 	ParallelToolCalls bool
 }
@@ -68,7 +70,7 @@ func DefaultGrammarParams() *GrammarParams {
 	p.AssertFormats = c.assert_formats != 0
 	p.ForbidAdditional = c.forbid_additional != 0
 	p.AssumeDistinctNames = c.assume_distinct_names != 0
-	p.AnyOrder = c.any_order != 0
+	p.SchemaOrder = c.schema_order != 0
 	p.ParallelToolCalls = c.parallel_tool_calls != 0
 	return &p
 }
@@ -95,7 +97,7 @@ func (p *GrammarParams) fill(c *C.sotto_grammar_params, a *arena) {
 	c.assert_formats = flag(p.AssertFormats)
 	c.forbid_additional = flag(p.ForbidAdditional)
 	c.assume_distinct_names = flag(p.AssumeDistinctNames)
-	c.any_order = flag(p.AnyOrder)
+	c.schema_order = flag(p.SchemaOrder)
 	c.parallel_tool_calls = flag(p.ParallelToolCalls)
 }
 

@@ -73,6 +73,11 @@ class AhoCorasick {
   size_t depth(State state) const { return nodes_[state].depth; }
   // Returns the size of the longest string that the text ends with, or 0.
   size_t matched(State state) const { return nodes_[state].matched; }
+  // Returns the state of that string, if there is one.
+  State match(State state) const {
+    while (nodes_[state].depth != nodes_[state].matched) state = nodes_[state].failure;
+    return state;
+  }
 
  private:
   // A prefix of a string, with the links that lead on from it.

@@ -7,7 +7,7 @@ namespace sotto {
 
 Status check_ranges(const GrammarParams& params, Error* error) {
   static constexpr RangeRow kRows[] = {
-      {"language", offsetof(GrammarParams, language), RangeRow::kInt32, 0, 0.0f, 7.0f, 0},
+      {"language", offsetof(GrammarParams, language), RangeRow::kInt32, 0, 0.0f, 8.0f, 0},
       {"json_space", offsetof(GrammarParams, json_space), RangeRow::kInt32, 0, 0.0f, 2.0f, 0},
       {"max_space", offsetof(GrammarParams, max_space), RangeRow::kUint32, RangeRow::kHasSpecial, 0.0f, 2147483648.0f, -1},
       {"max_digits", offsetof(GrammarParams, max_digits), RangeRow::kUint32, RangeRow::kHasSpecial, 1.0f, 400.0f, 0},

@@ -46,6 +46,7 @@ enum class GrammarLanguage : int32_t {
   kChoices = 5,
   kNumber = 6,
   kTools = 7,
+  kStructuralTag = 8,
 };
 
 enum class JsonSpace : int32_t {
@@ -164,7 +165,7 @@ enum class GuideMode : int32_t {
   kContrast = 2,
 };
 
-inline constexpr size_t kGrammarLanguageCount = 8;
+inline constexpr size_t kGrammarLanguageCount = 9;
 
 // Features of a session that need additional memory.
 inline constexpr uint32_t kFeatureHiddenHistory = 1;
@@ -310,7 +311,7 @@ struct GrammarParams {
   bool assert_formats = true;
   bool forbid_additional = false;
   bool assume_distinct_names = false;
-  bool any_order = false;
+  bool schema_order = false;
   bool parallel_tool_calls = false;
 };
 

@@ -107,7 +107,7 @@ TEST_F(GrammarArguments, WrongGrammarParametersAreRejected) {
   };
   spoil("struct_size", [](auto& p) { p.struct_size = 0; });
   spoil("language", [](auto& p) { p.language = -1; });
-  spoil("language", [](auto& p) { p.language = SOTTO_GRAMMAR_TOOLS + 1; });
+  spoil("language", [](auto& p) { p.language = SOTTO_GRAMMAR_STRUCTURAL_TAG + 1; });
   spoil("root", [](auto& p) { p.root = {nullptr, 4}; });
   spoil("root", [](auto& p) { p.root = {"root", 0}; });
   spoil(
@@ -124,7 +124,7 @@ TEST_F(GrammarArguments, WrongGrammarParametersAreRejected) {
   spoil("assert_formats", [](auto& p) { p.assert_formats = 2; });
   spoil("forbid_additional", [](auto& p) { p.forbid_additional = 2; });
   spoil("assume_distinct_names", [](auto& p) { p.assume_distinct_names = 2; });
-  spoil("any_order", [](auto& p) { p.any_order = 2; });
+  spoil("schema_order", [](auto& p) { p.schema_order = 2; });
   spoil("max_digits", [](auto& p) { p.max_digits = 401; });
   spoil("max_string_length", [](auto& p) { p.max_string_length = UINT32_MAX; });
   spoil("parallel_tool_calls", [](auto& p) { p.parallel_tool_calls = 2; });

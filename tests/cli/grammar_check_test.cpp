@@ -61,11 +61,13 @@ TEST(GrammarCheck, EveryKindOfGrammar) {
              R"( "additionalProperties": false}}}])");
   const std::string person = R"({"name": "Ann", "age": 7, "colour": "red"})";
   const std::string compact = R"({"name":"Ann","age":7,"colour":"red"})";
+  const std::string reordered = R"({"age": 7, "name": "Ann", "colour": "red"})";
   const std::string call = R"({"name": "add", "arguments": {"a": 1}})";
   const std::vector<Words> cases = {
       {folder.file("person.json"), "--schema", "--test", person},
       {"--schema", folder.file("person.json"), "--json-space", "compact", "--test", compact},
       {"--json-schema", kPersonSchema, "--json-space", "flexible", "--test", compact},
+      {"--json-schema", kPersonSchema, "--test", reordered},
       {"--schema", "--test", person, folder.file("person.json")},
       {"--regex", "[a-z]{2}", "--test", "ab"},
       {"--regex=-?[0-9]+", "--test", "-12"},
@@ -76,6 +78,10 @@ TEST(GrammarCheck, EveryKindOfGrammar) {
       {"--json-object", "--test", "{\"a\": [1]}"},
       {"--tools", folder.file("tools.json"), "--test", call},
       {"--tools", folder.file("tools.json"), "--parallel-tool-calls", "--test", "[" + call + "]"},
+      {"--structural-tag",
+       R"({"type": "structural_tag", "format": {"type": "tag", "begin": "<",)"
+       R"( "content": {"type": "any_text"}, "end": ">"}})",
+       "--test", "<a>"},
       {"--number-range", "1,10", "--integer", "--test", "10"},
       {"--number-range=-5,5", "--test", "-4.5"},
       {"--number-range", ",5", "--test", "-1000"},
@@ -94,6 +100,7 @@ TEST(GrammarCheck, EveryKindOfGrammar) {
       {"--number-range", "1,10", "--test", "11"},
       {"--schema", kPersonSchema, "--json-space", "compact", "--test", "{ }"},
       {"--schema", kPersonSchema, "--test", compact},
+      {"--schema", kPersonSchema, "--schema-order", "--test", reordered},
       {"--schema", kPersonSchema, "--json-space", "flexible", "--max-space", "1", "--test", "{  \"name\""},
       {"--schema", R"({"properties": {"a": true}})", "--forbid-additional", "--test", "{\"b\": 1}"},
       {"--choices", "yes,no", "--test", "yes,no"}};

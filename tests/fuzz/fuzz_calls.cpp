@@ -230,7 +230,7 @@ class Calls {
     const std::string_view source = kSources[chosen].text;
     params.language = kSources[chosen].language;
     params.json_space = static_cast<sotto_json_space>(bytes_.below(3));
-    params.any_order = bytes_.below(2);
+    params.schema_order = bytes_.below(2);
     params.max_string_length = bytes_.below(3);
     const sotto_text trigger = {"th", 2};
     params.triggers = &trigger;

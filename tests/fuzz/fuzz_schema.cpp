@@ -54,7 +54,7 @@ sotto::GrammarParams read_options(sotto::FuzzBytes& bytes) {
   options.assert_formats = (bits & 8) == 0;
   options.forbid_additional = (bits & 16) != 0;
   options.assume_distinct_names = (bits & 32) != 0;
-  options.any_order = (bits & 64) != 0;
+  options.schema_order = (bits & 64) != 0;
   return options;
 }
 

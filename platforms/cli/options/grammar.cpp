@@ -35,6 +35,8 @@ constexpr struct LanguageOption {
     {"--json-object", SOTTO_GRAMMAR_JSON_OBJECT, nullptr, "The text is a JSON object"},
     {"--tools", SOTTO_GRAMMAR_TOOLS, "FILE",
      "The text is a call of one of the functions of a JSON list: {\"name\": ..., \"arguments\": ...}"},
+    {"--structural-tag", SOTTO_GRAMMAR_STRUCTURAL_TAG, "FILE",
+     "The text consists of free text, tags and constrained parts, as in a structural tag of XGrammar"},
     {"--number-range", SOTTO_GRAMMAR_NUMBER, "MIN,MAX",
      "The text is a number from MIN to MAX, either of which may be omitted"}};
 
@@ -65,6 +67,8 @@ bool is_text_itself(const GrammarOptions& options) {
       return source.starts_with('{') || source == "true" || source == "false";
     case SOTTO_GRAMMAR_TOOLS:
       return source.starts_with('[');
+    case SOTTO_GRAMMAR_STRUCTURAL_TAG:
+      return source.starts_with('{');
     default:
       return true;
   }

@@ -63,8 +63,8 @@ inline constexpr uint32_t kNoSet = UINT32_MAX;
 // A counted repetition of a rule, or a member of a set.
 //
 // The members of a set are consecutive loops. Each occurs `minimum` (0 or 1) to `maximum` times. The maximum is 1, or
-// UINT32_MAX for at most one member, which is the last. The count in a stack frame of a member is the set of members
-// read before: bit i stands for member i.
+// UINT32_MAX for at most one member, which is the last and is read only after all required members. The count in a
+// stack frame of a member is the set of members read before: bit i stands for member i.
 struct GrammarLoop {
   uint32_t rule_start;  // kAcceptState for a member that matches nothing
   uint32_t minimum;

@@ -87,7 +87,7 @@ class GrammarBuilder {
   uint32_t repeat(uint32_t expression, uint32_t minimum, uint32_t maximum);
 
   // Matches one or more members in any order, each as often as its bounds allow. At most kMaxSingleMembers have the
-  // maximum 1. The last may have the minimum 0 and the maximum kUnbounded.
+  // maximum 1. The last may have the minimum 0 and the maximum kUnbounded; it matches only after all required ones.
   uint32_t any_order(std::span<const SetMember> members);
 
   // Expressions that become the children of a sequence or a choice.

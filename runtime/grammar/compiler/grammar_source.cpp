@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "runtime/grammar/compiler/structural_tag.h"
 #include "runtime/grammar/compiler/triggers.h"
 #include "runtime/grammar/json_schema/json_document.h"
 #include "runtime/grammar/json_schema/json_grammar.h"
@@ -69,6 +70,10 @@ constexpr Language kLanguages[] = {
      [](const Source& source, GrammarBuilder& builder, Error* error) {
        return build_tool_calls(source.text, source.params, source.start, builder, error);
      }},
+    {GrammarLanguage::kStructuralTag,
+     [](const Source& source, GrammarBuilder& builder, Error* error) {
+       return build_structural_tag(source.text, source.params, source.start, builder, error);
+     }},
 };
 
 constexpr bool languages_are_in_order() {
@@ -90,6 +95,33 @@ Status read_source(std::span<const char> text, const GrammarParams& params, Gram
   if (!names_its_root) return fail_too_large(error);
   return fail_at(error, Status::kGrammarSyntax, 0, "1:1: undefined start rule: ", root_name);
 }
+
+// Keeps the warnings about a source until it is compiled: a caller whose memory was too small compiles again, and then
+// each would be repeated.
+class Warnings {
+ public:
+  Warnings(std::span<const char> source, Workspace& workspace) : source_(source), texts_(workspace) {}
+
+  static void add(void* self, sotto_log_level, const char* message) {
+    GrowingArray<char>& texts = static_cast<Warnings*>(self)->texts_;
+    for (; *message != '\0'; ++message) texts.push(*message);
+    texts.push('\0');
+  }
+  static void add_unreachable(void* self, std::span<const char> rule, uint64_t offset) {
+    Error text;
+    (void)fail_at_name(&text, static_cast<Warnings*>(self)->source_, offset, "unreachable rule", rule);
+    add(self, SOTTO_LOG_WARNING, text.message);
+  }
+  void write(sotto_log_fn log, void* user_data) const {
+    for (size_t at = 0; at < texts_.size(); at += std::strlen(&texts_[at]) + 1) {
+      log(user_data, SOTTO_LOG_WARNING, &texts_[at]);
+    }
+  }
+
+ private:
+  std::span<const char> source_;
+  GrowingArray<char> texts_;
+};
 
 bool is_text(const VocabularySource& source, uint32_t token, std::span<const char> text) {
   const auto bytes = source.token(token);
@@ -122,13 +154,21 @@ TokenNames token_names(const Vocabulary* vocabulary) {
   return {vocabulary, vocabulary->token_count, find_token, vocabulary->source.end_tokens};
 }
 
-Status compile_source(std::span<const char> text, const GrammarParams& params, const RuleWarnings& warnings,
-                      std::span<uint8_t> memory, const CompiledGrammar** grammar, Error* error) {
+Status compile_source(std::span<const char> text, const GrammarParams& given, std::span<uint8_t> memory,
+                      const CompiledGrammar** grammar, Error* error) {
+  Workspace workspace(memory.data(), memory.size());
+  Warnings warnings(text, workspace);
+  GrammarParams params = given;
+  RuleWarnings rule_warnings;
+  if (given.log != nullptr) {
+    params.log = Warnings::add;
+    params.log_user_data = &warnings;
+    rule_warnings = {&warnings, Warnings::add_unreachable};
+  }
   SOTTO_TRY(check_ranges(params, error));
   if (params.root.text == nullptr || params.root.size == 0) {
     return fail(error, Status::kInvalidArgument, "root is empty");
   }
-  Workspace workspace(memory.data(), memory.size());
   GrammarBuilder builder(workspace);
   StartRules start;
   SOTTO_TRY(read_source(text, params, builder, &start.text, error));
@@ -138,7 +178,8 @@ Status compile_source(std::span<const char> text, const GrammarParams& params, c
     SOTTO_TRY(build_triggers(triggers, params.vocabulary, start.text, builder, &start.first, error));
   }
   const CompiledGrammar* compiled = nullptr;
-  SOTTO_TRY(compile_grammar(builder, text, start, {}, warnings, &compiled, error));
+  SOTTO_TRY(compile_grammar(builder, text, start, {}, rule_warnings, &compiled, error));
+  warnings.write(given.log, given.log_user_data);
   std::memmove(memory.data(), compiled, static_cast<size_t>(compiled->size()));
   *grammar = reinterpret_cast<const CompiledGrammar*>(memory.data());
   return Status::kOk;

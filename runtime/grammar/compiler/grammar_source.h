@@ -12,9 +12,10 @@
 namespace sotto {
 
 // Compiles in `memory`, which must be aligned to 8. The resulting grammar is at the beginning of it and has
-// `(*grammar)->size()` bytes. Errors contain the offset in the text if it is known.
-Status compile_source(std::span<const char> text, const GrammarParams& params, const RuleWarnings& warnings,
-                      std::span<uint8_t> memory, const CompiledGrammar** grammar, Error* error);
+// `(*grammar)->size()` bytes. Errors contain the offset in the text if it is known. Warnings are written to the log of
+// the parameters once the text is compiled.
+Status compile_source(std::span<const char> text, const GrammarParams& given, std::span<uint8_t> memory,
+                      const CompiledGrammar** grammar, Error* error);
 
 // Returns a size of memory that suffices for most sources of this size.
 size_t typical_compile_memory(size_t source_size);

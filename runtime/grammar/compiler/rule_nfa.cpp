@@ -187,11 +187,14 @@ class NfaBuilder {
     nfa_.add_edge(task.entry, NfaLabel::kLoop, known - 1, task.exit);
   }
 
+  // A member that may repeat is the last one. It comes only after the required ones.
   void any_order(const Expression& expression, const Task& task) {
     const uint32_t set = nfa_.loops.size();
+    bool is_complete = true;
     for (const SetMember& member : grammar_.members(expression)) {
       const uint32_t loop = nfa_.loops.push({member.more, member.minimum, member.maximum, member.rule, set});
-      nfa_.add_edge(task.entry, NfaLabel::kLoop, loop, task.exit);
+      if (member.maximum == 1 || is_complete) nfa_.add_edge(task.entry, NfaLabel::kLoop, loop, task.exit);
+      is_complete = is_complete && member.minimum == 0;
     }
   }
 

@@ -9,29 +9,26 @@
 namespace sotto {
 namespace {
 
-// Unconstrained text as rules, with one rule per state of the triggers' Aho-Corasick automaton. The rule of a state
-// reads a character and continues with the rule of the next state. At the end of a trigger it continues with the root.
-class TriggerRules {
+// Free text as rules, with one rule per state of the Aho-Corasick automaton of the stops. The rule of a state reads a
+// character and continues with the rule of the next state. At the end of a stop it continues with the stop's rule.
+class FreeTextRules {
  public:
   // `active` is the rule that begins with trigger tokens, or kNoIndex if there are none.
-  TriggerRules(uint32_t root, uint32_t active, GrammarBuilder& builder)
-      : root_(root),
+  FreeTextRules(bool may_end, uint32_t active, GrammarBuilder& builder)
+      : may_end_(may_end),
         active_(active),
         builder_(builder),
         workspace_(builder.workspace()),
         rules_(workspace_),
         letters_(workspace_) {}
 
-  bool build(std::span<const TextView> texts, uint32_t* start) {
-    if (!build_automaton(texts)) return false;
+  bool build(std::span<const Stop> stops, uint32_t* start) {
+    if (!build_automaton(stops)) return false;
+    set_rules(stops);
     sort_numbers(letters_.begin(), letters_.end());
     letters_.truncate(static_cast<size_t>(std::unique(letters_.begin(), letters_.end()) - letters_.begin()));
     const auto count = static_cast<uint32_t>(automaton_.state_count());
-    if (uint64_t{count} * letters_.size() > kMaxSteps) return false;
-    for (uint32_t state = 0; state < count; ++state) {
-      rules_.push(automaton_.matched(state) != 0 ? root_ : builder_.anonymous_rule(kNoIndex));
-    }
-    if (workspace_.exhausted()) return false;
+    if (uint64_t{count} * letters_.size() > kMaxSteps || workspace_.exhausted()) return false;
     for (uint32_t state = 0; state < count; ++state) {
       if (automaton_.matched(state) == 0) builder_.define(rules_[state], body(state), 0);
     }
@@ -43,17 +40,17 @@ class TriggerRules {
   using Automaton = AhoCorasick<uint32_t, uint32_t>;
   static constexpr uint32_t kMaxSteps = 8000000;  // limits the time of building
 
-  // Builds the automaton over the code points of the triggers.
-  bool build_automaton(std::span<const TextView> texts) {
+  // Builds the automaton over the code points of the stops.
+  bool build_automaton(std::span<const Stop> stops) {
     size_t bytes = 0;
-    for (const TextView& text : texts) bytes += text.size;
+    for (const Stop& stop : stops) bytes += stop.text.size();
     auto* memory = workspace_.take<uint8_t>(Automaton::memory_size(bytes));
     if (memory == nullptr) return false;
     automaton_.init(memory);
-    for (const TextView& text : texts) {
+    for (const Stop& stop : stops) {
       const uint32_t begin = letters_.size();
-      for (size_t at = 0; at < text.size;) {
-        const Utf8Character character = decode_utf8(text.text + at, text.size - at);
+      for (size_t at = 0; at < stop.text.size();) {
+        const Utf8Character character = decode_utf8(stop.text.data() + at, stop.text.size() - at);
         letters_.push(character.code_point);
         at += character.size;
       }
@@ -64,6 +61,27 @@ class TriggerRules {
     return true;
   }
 
+  // Gives every state its rule. A state at the end of stops has that of the longest one.
+  void set_rules(std::span<const Stop> stops) {
+    const auto count = static_cast<uint32_t>(automaton_.state_count());
+    for (uint32_t state = 0; state < count; ++state) {
+      rules_.push(automaton_.matched(state) != 0 ? kNoIndex : builder_.anonymous_rule(kNoIndex));
+    }
+    if (workspace_.exhausted()) return;
+    for (const Stop& stop : stops) {
+      uint32_t state = 0;
+      for (size_t at = 0; at < stop.text.size();) {
+        const Utf8Character character = decode_utf8(stop.text.data() + at, stop.text.size() - at);
+        state = automaton_.step(state, character.code_point);
+        at += character.size;
+      }
+      rules_[state] = stop.rule;
+    }
+    for (uint32_t state = 0; state < count; ++state) {
+      if (automaton_.matched(state) != 0) rules_[state] = rules_[automaton_.match(state)];
+    }
+  }
+
   uint32_t step(uint32_t characters, uint32_t rule) {
     GrammarBuilder::List list;
     builder_.append(list, characters);
@@ -71,11 +89,11 @@ class TriggerRules {
     return builder_.sequence(list);
   }
 
-  // Returns the body of a state's rule. The text may end in every state. A character leads to the rule of the next
-  // state, which is the first state if the character continues no trigger.
+  // Returns the body of a state's rule. The text may end in every state or in none. A character leads to the rule of
+  // the next state, which is the first state if the character continues no stop.
   uint32_t body(uint32_t state) {
     GrammarBuilder::List choices;
-    builder_.append(choices, builder_.empty());
+    if (may_end_) builder_.append(choices, builder_.empty());
     for (const uint32_t letter : letters_.span()) {
       const uint32_t next = automaton_.step(state, letter);
       if (next == 0) continue;
@@ -96,13 +114,13 @@ class TriggerRules {
     if (characters != kNoIndex) builder_.append(choices, step(characters, rule));
   }
 
-  const uint32_t root_;
+  const bool may_end_;
   const uint32_t active_;
   GrammarBuilder& builder_;
   Workspace& workspace_;
   Automaton automaton_;
   GrowingArray<uint32_t> rules_;    // rule of each state
-  GrowingArray<uint32_t> letters_;  // code points of the triggers
+  GrowingArray<uint32_t> letters_;  // code points of the stops
 };
 
 // Checks the triggers. Sets `*by_text` unless a trigger token has text of its own.
@@ -157,6 +175,13 @@ uint32_t build_free_tokens(const Triggers& triggers, const Vocabulary& vocabular
   return builder.anonymous_rule(builder.sequence(list));
 }
 
+Status build_rules(std::span<const Stop> stops, bool may_end, uint32_t active, GrammarBuilder& builder, uint32_t* start,
+                   Error* error) {
+  if (FreeTextRules(may_end, active, builder).build(stops, start)) return Status::kOk;
+  return builder.workspace().exhausted() ? fail_too_large(error)
+                                         : fail(error, Status::kGrammarTooLarge, "the triggers together are too large");
+}
+
 }  // namespace
 
 Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, uint32_t root, GrammarBuilder& builder,
@@ -178,10 +203,14 @@ Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, ui
     *start = build_free_tokens(triggers, *vocabulary, active, builder);
     return Status::kOk;
   }
-  const bool fits = TriggerRules(root, active, builder).build(triggers.texts, start);
-  if (fits) return Status::kOk;
-  return builder.workspace().exhausted() ? fail_too_large(error)
-                                         : fail(error, Status::kGrammarTooLarge, "the triggers together are too large");
+  GrowingArray<Stop> stops(builder.workspace());
+  for (const TextView& text : triggers.texts) stops.push({{text.text, text.size}, root});
+  return build_rules(stops.span(), true, active, builder, start, error);
+}
+
+Status build_free_text(std::span<const Stop> stops, bool may_end, GrammarBuilder& builder, uint32_t* start,
+                       Error* error) {
+  return build_rules(stops, may_end, kNoIndex, builder, start, error);
 }
 
 }  // namespace sotto

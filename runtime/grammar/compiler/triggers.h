@@ -1,9 +1,11 @@
-// Lazy activation: the text is unconstrained until the first of several triggers appears, and a string of the grammar
-// begins right after it. Triggers are compiled to rules, so masks stay exact and the matcher needs no code for them.
+// Free text up to a string. For lazy activation, the text is unconstrained until the first of several triggers appears,
+// and a string of the grammar begins right after it. Triggers are compiled to rules, so masks stay exact and the
+// matcher needs no code for them.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "runtime/generated/params.h"
 #include "runtime/grammar/compiler/grammar_builder.h"
@@ -25,5 +27,16 @@ struct Triggers {
 // triggers, and trigger strings are not allowed. `vocabulary` may be null if there are no trigger tokens.
 Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, uint32_t root, GrammarBuilder& builder,
                       uint32_t* start, Error* error);
+
+// A string that ends free text, not empty, and the rule of what follows it.
+struct Stop {
+  std::string_view text;
+  uint32_t rule;
+};
+
+// Adds the rule `*start`: UTF-8 text up to the first stop, the stop, and a string of its rule; with `may_end`, also
+// text without any stop. If several stops end at the same place, the longest counts.
+Status build_free_text(std::span<const Stop> stops, bool may_end, GrammarBuilder& builder, uint32_t* start,
+                       Error* error);
 
 }  // namespace sotto

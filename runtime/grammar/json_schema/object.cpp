@@ -1,4 +1,4 @@
-// Objects: the properties that the schema names, in its order, followed by other properties; or all in any order.
+// Objects: the properties in any order, or in that of the schema and followed by other properties.
 #include <algorithm>
 
 #include "runtime/grammar/json_schema/compiler.h"
@@ -466,7 +466,7 @@ Status ObjectBuilder::build_content(uint32_t* content) {
 // Returns whether the pairs may come in any order. Pairs that are counted may not.
 bool ObjectBuilder::is_set() {
   const bool several = violations_.empty() && names_.size() + (others(0, 0) == kNoIndex ? 0 : 1) > 1;
-  return schema_.options().any_order && several && names_.size() <= kMaxSingleMembers && minimum_ <= 1 &&
+  return !schema_.options().schema_order && several && names_.size() <= kMaxSingleMembers && minimum_ <= 1 &&
          maximum_ == kUnbounded;
 }
 

@@ -63,6 +63,11 @@ constexpr uint32_t kMaxFrameGrowth = 2;  // in addition
 constexpr uint32_t kLoopEighths = 3;
 constexpr uint32_t kLoopVisits = 2048;
 
+// Members in any order: each is a node of its own at every place where it may come, and the sets of all places that can
+// be rolled back contain each of them.
+constexpr uint32_t kVisitsPerMember = 6;
+constexpr uint32_t kMaxMembers = 512;
+
 // Cached masks: their words, and lists of tokens, in bytes.
 constexpr uint32_t kMinMaskBytes = 4096;
 constexpr uint32_t kMaxDenseStates = 256;
@@ -112,6 +117,30 @@ uint32_t count_repeated_calls(const CompiledGrammar& grammar) {
   return count;
 }
 
+bool has_counted_loop(const CompiledGrammar& grammar) {
+  for (uint32_t index = 0; index < grammar.counts().loops; ++index) {
+    if (grammar.loop(index).set == kNoSet) return true;
+  }
+  return false;
+}
+
+// The sets of members that come in any order.
+struct MemberCounts {
+  uint32_t all = 0;     // in all sets
+  uint32_t widest = 0;  // in the largest set
+};
+
+MemberCounts count_members(const CompiledGrammar& grammar) {
+  MemberCounts count;
+  for (uint32_t index = 0; index < grammar.counts().loops; ++index) {
+    const uint32_t set = grammar.loop(index).set;
+    if (set == kNoSet) continue;
+    ++count.all;
+    count.widest = std::max(count.widest, index - set + 1);
+  }
+  return {std::min(count.all, kMaxMembers), count.widest};
+}
+
 // Estimates limits. The estimates are fitted to measurements of GBNF files, JSON schemas and random grammars. As long
 // as a text can be parsed in only one way, the memory is proportional to the size of the grammar. A small grammar may
 // have many parses at the same time; the memory for them decreases with the square of the number of states. Left
@@ -144,7 +173,8 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
   const uint32_t states_in_sets = limits.state_set_count * 3 / 2;
   limits.state_count = states_in_sets + kMinSetStates + ambiguous(states_in_sets + kAmbiguousSetStates) +
                        kSetStatesPerWideRule * wide_rules + kSetStatesPerRepeatedCall * repeated;
-  if (counts.loops > 0) {
+  const MemberCounts members = count_members(grammar);
+  if (has_counted_loop(grammar)) {
     limits.visit_count = kLoopVisits;
     limits.state_set_count = MatcherParams::kLargeStateSetCount * kLoopEighths / 8;
     limits.node_count = MatcherParams::kLargeNodeCount * kLoopEighths / 8;
@@ -165,6 +195,11 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
   const uint32_t kept = std::min(limits.rollback_count, kMaxStateSets / 2) + sequences;
   limits.state_set_count += kept;
   limits.state_count += (kStatesPerKeptSet + ambiguous(kAmbiguousStatesPerKeptSet, kTinyStateCount)) * kept;
+  limits.visit_count += kVisitsPerMember * members.widest;
+  limits.node_count += members.all;
+  limits.frame_count += 2 * members.all;
+  limits.state_set_count += members.all / 2;
+  limits.state_count += members.widest * (kept / 2 + members.all / 8);
   if (calls > 0 && sequences > 1) {
     limits.node_count += kNodesPerSequence * (sequences - 1);
     limits.frame_count += kFramesPerSequence * (sequences - 1);

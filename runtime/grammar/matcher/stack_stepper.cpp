@@ -261,7 +261,7 @@ void StackStepper::return_to_set(const StackFrame& frame) {
     const GrammarLoop& member = members[i];
     if (member.maximum == 1 && (read >> i & 1) != 0) continue;
     is_complete = is_complete && member.minimum == 0;
-    if (member.rule_start == kAcceptState) continue;
+    if (member.rule_start == kAcceptState || (member.maximum != 1 && !is_complete)) continue;
     if (!pending_.link(pending_for(member.rule_start), {frame.state, frame.parent, set + i, read})) {
       return fail(StepResult::kTooComplex);
     }

@@ -154,9 +154,9 @@ TEST(Completions, RandomTextsOfSchemasAreCompleteWithinTheirTokens) {
       R"({"type": "string", "pattern": "^[A-Z]{3}-[0-9]{4,}$"})",
   };
   for (const char* schema : schemas) {
-    for (const bool any_order : {false, true}) {
+    for (const bool schema_order : {false, true}) {
       GrammarParams options;
-      options.any_order = any_order;
+      options.schema_order = schema_order;
       const BuiltGrammar grammar = BuiltGrammar::schema(schema, options);
       ASSERT_TRUE(grammar.valid()) << grammar.message();
       uint32_t shortest = 1;

@@ -25,7 +25,7 @@ constexpr Field kGrammarParams[] = {
     FIELD(sotto_grammar_params, assert_formats, "assertFormats", "Z"),
     FIELD(sotto_grammar_params, forbid_additional, "forbidAdditional", "Z"),
     FIELD(sotto_grammar_params, assume_distinct_names, "assumeDistinctNames", "Z"),
-    FIELD(sotto_grammar_params, any_order, "anyOrder", "Z"),
+    FIELD(sotto_grammar_params, schema_order, "schemaOrder", "Z"),
     FIELD(sotto_grammar_params, parallel_tool_calls, "parallelToolCalls", "Z"),
 };
 

@@ -128,6 +128,9 @@ class GrammarLanguage(_Named):
     TOOLS = 7
     """A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON array of {"name",
     "parameters"}, each of which may be wrapped as {"type": "function", "function": {...}}."""
+    STRUCTURAL_TAG = 8
+    """Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type": "structural_tag",
+    "format": {...}}. runtime/grammar/compiler/structural_tag.h lists the formats."""
 
 
 class JsonSpace(_Named):

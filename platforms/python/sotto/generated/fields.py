@@ -35,7 +35,7 @@ class GrammarFields(TypedDict, total=False):
     assert_formats: bool | None
     forbid_additional: bool | None
     assume_distinct_names: bool | None
-    any_order: bool | None
+    schema_order: bool | None
     parallel_tool_calls: bool | None
 
 

@@ -64,9 +64,11 @@ class GrammarParams:
     assume_distinct_names: bool | None = None
     """If true, property names that the schema does not list count towards minProperties, although the grammar cannot
     prevent such a name from occurring twice. Default: 0."""
-    any_order: bool | None = None
-    """If true, the members of an object may come in any order. Objects with more than 64 names in the schema, and those
-    whose members are counted, keep the order of the schema. Default: 0."""
+    schema_order: bool | None = None
+    """If true, the members of an object come in the order in which the schema first lists them, and all others after
+    them. If false, they come in any order, and those that the schema does not list come after the required ones.
+    Objects with more than 64 listed names, and those whose members are counted, always keep the order of the schema.
+    Default: 0."""
     parallel_tool_calls: bool | None = None
     """If true, the text is an array of one or more calls instead of a single call. Default: 0."""
 

@@ -116,6 +116,9 @@ pub const SOTTO_GRAMMAR_NUMBER: i32 = 6;
 /// of {"name", "parameters"}, each of which may be wrapped as {"type": "function", "function":
 /// {...}}.
 pub const SOTTO_GRAMMAR_TOOLS: i32 = 7;
+/// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type":
+/// "structural_tag", "format": {...}}. runtime/grammar/compiler/structural_tag.h lists the formats.
+pub const SOTTO_GRAMMAR_STRUCTURAL_TAG: i32 = 8;
 
 /// White space in generated JSON.
 pub type sotto_json_space = i32;
@@ -548,9 +551,11 @@ pub struct sotto_grammar_params {
     /// If true, property names that the schema does not list count towards minProperties, although
     /// the grammar cannot prevent such a name from occurring twice. Default: 0.
     pub assume_distinct_names: u32,
-    /// If true, the members of an object may come in any order. Objects with more than 64 names in
-    /// the schema, and those whose members are counted, keep the order of the schema. Default: 0.
-    pub any_order: u32,
+    /// If true, the members of an object come in the order in which the schema first lists them,
+    /// and all others after them. If false, they come in any order, and those that the schema does
+    /// not list come after the required ones. Objects with more than 64 listed names, and those
+    /// whose members are counted, always keep the order of the schema. Default: 0.
+    pub schema_order: u32,
     /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
     pub parallel_tool_calls: u32,
 }

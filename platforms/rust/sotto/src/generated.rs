@@ -44,6 +44,10 @@ pub enum GrammarLanguage {
     /// array of {"name", "parameters"}, each of which may be wrapped as {"type": "function",
     /// "function": {...}}.
     Tools = sys::SOTTO_GRAMMAR_TOOLS,
+    /// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type":
+    /// "structural_tag", "format": {...}}. runtime/grammar/compiler/structural_tag.h lists the
+    /// formats.
+    StructuralTag = sys::SOTTO_GRAMMAR_STRUCTURAL_TAG,
 }
 
 impl GrammarLanguage {
@@ -58,6 +62,7 @@ impl GrammarLanguage {
             sys::SOTTO_GRAMMAR_CHOICES => GrammarLanguage::Choices,
             sys::SOTTO_GRAMMAR_NUMBER => GrammarLanguage::Number,
             sys::SOTTO_GRAMMAR_TOOLS => GrammarLanguage::Tools,
+            sys::SOTTO_GRAMMAR_STRUCTURAL_TAG => GrammarLanguage::StructuralTag,
             _ => return None,
         })
     }
@@ -803,10 +808,12 @@ impl GrammarParams {
         /// If true, property names that the schema does not list count towards minProperties,
         /// although the grammar cannot prevent such a name from occurring twice. Default: 0.
         assume_distinct_names: bool,
-        /// If true, the members of an object may come in any order. Objects with more than 64 names
-        /// in the schema, and those whose members are counted, keep the order of the schema.
+        /// If true, the members of an object come in the order in which the schema first lists
+        /// them, and all others after them. If false, they come in any order, and those that the
+        /// schema does not list come after the required ones. Objects with more than 64 listed
+        /// names, and those whose members are counted, always keep the order of the schema.
         /// Default: 0.
-        any_order: bool,
+        schema_order: bool,
         /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
         parallel_tool_calls: bool,
     }

@@ -58,7 +58,7 @@ typedef struct sotto_grammar_params {
   uint32_t assert_formats;
   uint32_t forbid_additional;
   uint32_t assume_distinct_names;
-  uint32_t any_order;
+  uint32_t schema_order;
   uint32_t parallel_tool_calls;
 } sotto_grammar_params;
 SOTTO_API void sotto_grammar_params_init(sotto_grammar_params* params, size_t params_size);

@@ -107,6 +107,9 @@ public enum GrammarLanguage: Int32, Sendable {
   /// A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON array of {"name",
   /// "parameters"}, each of which may be wrapped as {"type": "function", "function": {...}}.
   case tools = 7
+  /// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type": "structural_tag",
+  /// "format": {...}}. runtime/grammar/compiler/structural_tag.h lists the formats.
+  case structuralTag = 8
 }
 
 /// White space in generated JSON.

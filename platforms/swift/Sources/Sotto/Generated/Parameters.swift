@@ -42,9 +42,11 @@ public struct GrammarParameters {
   /// If true, property names that the schema does not list count towards minProperties, although the grammar cannot
   /// prevent such a name from occurring twice. Default: 0.
   public var assumeDistinctNames: Bool
-  /// If true, the members of an object may come in any order. Objects with more than 64 names in the schema, and those
-  /// whose members are counted, keep the order of the schema. Default: 0.
-  public var anyOrder: Bool
+  /// If true, the members of an object come in the order in which the schema first lists them, and all others after
+  /// them. If false, they come in any order, and those that the schema does not list come after the required ones.
+  /// Objects with more than 64 listed names, and those whose members are counted, always keep the order of the schema.
+  /// Default: 0.
+  public var schemaOrder: Bool
   /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
   public var parallelToolCalls: Bool
 
@@ -63,7 +65,7 @@ public struct GrammarParameters {
     assertFormats = c.assert_formats != 0
     forbidAdditional = c.forbid_additional != 0
     assumeDistinctNames = c.assume_distinct_names != 0
-    anyOrder = c.any_order != 0
+    schemaOrder = c.schema_order != 0
     parallelToolCalls = c.parallel_tool_calls != 0
   }
 
@@ -85,7 +87,7 @@ public struct GrammarParameters {
     c.assert_formats = assertFormats ? 1 : 0
     c.forbid_additional = forbidAdditional ? 1 : 0
     c.assume_distinct_names = assumeDistinctNames ? 1 : 0
-    c.any_order = anyOrder ? 1 : 0
+    c.schema_order = schemaOrder ? 1 : 0
     c.parallel_tool_calls = parallelToolCalls ? 1 : 0
     return c
   }

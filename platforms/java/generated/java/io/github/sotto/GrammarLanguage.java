@@ -35,7 +35,12 @@ public enum GrammarLanguage implements Constant {
      * A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON array of {"name",
      * "parameters"}, each of which may be wrapped as {"type": "function", "function": {...}}.
      */
-    TOOLS(7);
+    TOOLS(7),
+    /**
+     * Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type": "structural_tag",
+     * "format": {...}}. runtime/grammar/compiler/structural_tag.h lists the formats.
+     */
+    STRUCTURAL_TAG(8);
 
     private final int value;
 

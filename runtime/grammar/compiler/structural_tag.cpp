@@ -1,0 +1,344 @@
+#include "runtime/grammar/compiler/structural_tag.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include "runtime/grammar/compiler/triggers.h"
+#include "runtime/grammar/json_schema/compiler.h"
+#include "runtime/grammar/json_schema/json_document.h"
+#include "runtime/grammar/regex/grammar.h"
+
+namespace sotto {
+namespace {
+
+// Builds one rule per format. Formats inside other formats wait in a list, so the builder does not recurse.
+class StructuralTags {
+ public:
+  StructuralTags(std::span<const char> source, const GrammarParams& options, GrammarBuilder& builder, Error* error)
+      : source_(source),
+        options_(options),
+        builder_(builder),
+        error_(error),
+        document_(builder.workspace()),
+        due_(builder.workspace()) {
+    options_.allow_surrounding_whitespace = false;
+  }
+
+  Status build(std::span<const char> name) {
+    SOTTO_TRY(document_.parse(source_, error_));
+    SOTTO_TRY(check_members(0, {"type", "format"}));
+    if (document_.text(document_.member(0, "type")) != "structural_tag") {
+      return reject(document_.member(0, "type"), "expected \"structural_tag\"");
+    }
+    const uint32_t root = builder_.rule(name, 0);
+    due_.push({document_.member(0, "format"), kNoIndex, root});
+    for (uint32_t i = 0; i < due_.size(); ++i) {
+      const Due due = due_[i];
+      GrammarBuilder::List list;
+      SOTTO_TRY(append_format(list, due.format, due.end));
+      builder_.define(due.rule, builder_.sequence(list), 0);
+      if (builder_.workspace().exhausted()) return fail_too_large(error_);
+    }
+    return Status::kOk;
+  }
+
+ private:
+  // A format whose rule has no body yet, and the string that ends the tag around it, or kNoIndex if there is none.
+  struct Due {
+    uint32_t format;
+    uint32_t end;
+    uint32_t rule;
+  };
+  struct FormatType {
+    std::string_view name;
+    std::array<std::string_view, 5> members;  // the first `needed` ones are required
+    uint32_t needed;
+    Status (StructuralTags::*append)(GrammarBuilder::List& list, uint32_t format, uint32_t end);
+  };
+  static const FormatType kTypes[];
+
+  Status reject(uint32_t node, std::string_view what) {
+    return fail_in_source(error_, source_, document_[node].offset, what);
+  }
+
+  // Checks that a node is an object with all of the needed members and no others.
+  Status check_members(uint32_t node, std::span<const std::string_view> members, size_t needed) {
+    if (document_.kind(node) != JsonKind::kObject) return reject(node, "expected an object");
+    for (const uint32_t member : document_.children(node)) {
+      const std::string_view name = document_.name(member);
+      if (name.empty() || std::find(members.begin(), members.end(), name) == members.end()) {
+        return fail_at_name(error_, source_, document_[member].offset, "unknown key", name);
+      }
+    }
+    for (const std::string_view name : members.first(needed)) {
+      if (document_.member(node, name) == kNoIndex) {
+        return fail_at_name(error_, source_, document_[node].offset, "missing key", name);
+      }
+    }
+    return Status::kOk;
+  }
+  Status check_members(uint32_t node, std::initializer_list<std::string_view> members) {
+    return check_members(node, {members.begin(), members.size()}, members.size());
+  }
+
+  Status check_text(uint32_t node, bool may_be_empty) {
+    if (document_.kind(node) != JsonKind::kString) return reject(node, "expected a string");
+    return may_be_empty || !document_.text(node).empty() ? Status::kOk
+                                                         : reject(node, "expected a string of one or more");
+  }
+  Status check_list(uint32_t node) {
+    const bool is_list = document_.kind(node) == JsonKind::kArray && document_[node].count > 0;
+    return is_list ? Status::kOk : reject(node, "expected a list of one or more");
+  }
+  // Reads a member that is true or false, or false if it is absent.
+  Status read_flag(uint32_t format, std::string_view name, bool* flag) {
+    const uint32_t node = document_.member(format, name);
+    *flag = node != kNoIndex && document_.kind(node) == JsonKind::kTrue;
+    const bool is_flag = node == kNoIndex || *flag || document_.kind(node) == JsonKind::kFalse;
+    return is_flag ? Status::kOk : reject(node, "expected true or false");
+  }
+
+  void append_text(GrammarBuilder::List& list, std::string_view text) {
+    if (!text.empty()) builder_.append(list, builder_.text(text));
+  }
+  void append_end(GrammarBuilder::List& list, uint32_t end) {
+    if (end != kNoIndex) append_text(list, document_.text(end));
+  }
+  uint32_t empty_rule() { return builder_.anonymous_rule(builder_.empty()); }
+  // Returns a rule for the format and the end after it.
+  uint32_t later(uint32_t format, uint32_t end) {
+    const uint32_t rule = builder_.anonymous_rule(kNoIndex);
+    due_.push({format, end, rule});
+    return rule;
+  }
+
+  Status append_format(GrammarBuilder::List& list, uint32_t format, uint32_t end) {
+    const uint32_t type = document_.member(format, "type");
+    if (type == kNoIndex) return reject(format, "expected an object with a \"type\"");
+    for (const FormatType* row = kTypes; !row->name.empty(); ++row) {
+      if (document_.kind(type) != JsonKind::kString || document_.text(type) != row->name) continue;
+      SOTTO_TRY(check_members(format, row->members, row->needed));
+      return (this->*row->append)(list, format, end);
+    }
+    return reject(type, "unknown type of format");
+  }
+
+  Status append_const_string(GrammarBuilder::List& list, uint32_t format, uint32_t end) {
+    const uint32_t value = document_.member(format, "value");
+    SOTTO_TRY(check_text(value, true));
+    append_text(list, document_.text(value));
+    append_end(list, end);
+    return Status::kOk;
+  }
+
+  Status append_schema(GrammarBuilder::List& list, uint32_t format, uint32_t end) {
+    SchemaCompiler compiler(document_, options_, builder_, error_);
+    uint32_t value = kNoIndex;
+    SOTTO_TRY(compiler.compile(document_.member(format, "json_schema"), &value));
+    builder_.append(list, value);
+    append_end(list, end);
+    return Status::kOk;
+  }
+
+  Status append_regex(GrammarBuilder::List& list, uint32_t format, uint32_t end) {
+    const uint32_t pattern = document_.member(format, "pattern");
+    SOTTO_TRY(check_text(pattern, true));
+    // The index of the node makes the name of the rule unique.
+    char name[16] = "regex ";
+    std::memcpy(name + 6, &pattern, sizeof pattern);
+    const std::span<const char> rule(name, 6 + sizeof pattern);
+    SOTTO_TRY(build_regex_grammar(document_.text(pattern), rule, builder_, error_));
+    builder_.append(list, builder_.reference(builder_.rule(rule, 0)));
+    append_end(list, end);
+    return Status::kOk;
+  }
+
+  Status append_any_text(GrammarBuilder::List& list, uint32_t, uint32_t end) {
+    GrowingArray<Stop> stops(builder_.workspace());
+    if (end != kNoIndex) stops.push({document_.text(end), empty_rule()});
+    return append_free_text(list, stops.span(), end == kNoIndex);
+  }
+
+  Status append_free_text(GrammarBuilder::List& list, std::span<const Stop> stops, bool may_end) {
+    uint32_t rule = kNoIndex;
+    SOTTO_TRY(build_free_text(stops, may_end, builder_, &rule, error_));
+    builder_.append(list, builder_.reference(rule));
+    return Status::kOk;
+  }
+
+  Status append_sequence(GrammarBuilder::List& list, uint32_t format, uint32_t end) {
+    const uint32_t elements = document_.member(format, "elements");
+    SOTTO_TRY(check_list(elements));
+    for (const uint32_t element : document_.children(elements)) {
+      const bool is_last = document_[element].next == kNoIndex;
+      builder_.append(list, builder_.reference(later(element, is_last ? end : kNoIndex)));
+    }
+    return Status::kOk;
+  }
+
+  Status append_or(GrammarBuilder::List& list, uint32_t format, uint32_t end) {
+    const uint32_t elements = document_.member(format, "elements");
+    SOTTO_TRY(check_list(elements));
+    GrammarBuilder::List choices;
+    for (const uint32_t element : document_.children(elements)) {
+      builder_.append(choices, builder_.reference(later(element, end)));
+    }
+    builder_.append(list, builder_.choice(choices));
+    return Status::kOk;
+  }
+
+  Status append_tag(GrammarBuilder::List& list, uint32_t tag, uint32_t end) {
+    uint32_t rest = kNoIndex;
+    SOTTO_TRY(read_tag(tag, &rest));
+    append_text(list, document_.text(document_.member(tag, "begin")));
+    builder_.append(list, builder_.reference(rest));
+    append_end(list, end);
+    return Status::kOk;
+  }
+
+  // Checks a tag, and makes the rule of what follows its begin.
+  Status read_tag(uint32_t tag, uint32_t* rest) {
+    SOTTO_TRY(check_members(tag, {"type", "begin", "content", "end"}));
+    if (document_.text(document_.member(tag, "type")) != "tag") return reject(tag, "expected a tag");
+    const uint32_t end = document_.member(tag, "end");
+    SOTTO_TRY(check_text(document_.member(tag, "begin"), true));
+    SOTTO_TRY(check_text(end, true));
+    *rest = later(document_.member(tag, "content"), document_.text(end).empty() ? kNoIndex : end);
+    return Status::kOk;
+  }
+
+  // Checks a list of tags, and makes the rules of what follows their begins.
+  Status read_tags(uint32_t tags, GrowingArray<uint32_t>& rests) {
+    SOTTO_TRY(check_list(tags));
+    for (const uint32_t tag : document_.children(tags)) {
+      uint32_t rest = kNoIndex;
+      SOTTO_TRY(read_tag(tag, &rest));
+      rests.push(rest);
+    }
+    return Status::kOk;
+  }
+
+  Status append_triggered(GrammarBuilder::List& list, uint32_t format, uint32_t end) {
+    bool needs_one = false;
+    bool stops_after_one = false;
+    SOTTO_TRY(read_flag(format, "at_least_one", &needs_one));
+    SOTTO_TRY(read_flag(format, "stop_after_first", &stops_after_one));
+    const uint32_t tags = document_.member(format, "tags");
+    const uint32_t triggers = document_.member(format, "triggers");
+    GrowingArray<uint32_t> rests(builder_.workspace());
+    SOTTO_TRY(read_tags(tags, rests));
+    SOTTO_TRY(check_list(triggers));
+    for (const uint32_t tag : document_.children(tags)) {
+      const std::string_view begin = document_.text(document_.member(tag, "begin"));
+      bool is_triggered = false;
+      for (const uint32_t trigger : document_.children(triggers)) {
+        SOTTO_TRY(check_text(trigger, false));
+        is_triggered = is_triggered || begin.starts_with(document_.text(trigger));
+      }
+      if (!is_triggered) return reject(tag, "no trigger begins the tag");
+    }
+    // After a tag comes the end, or free text and more tags.
+    const uint32_t next = builder_.anonymous_rule(kNoIndex);
+    GrowingArray<Stop> stops(builder_.workspace());
+    for (const uint32_t trigger : document_.children(triggers)) {
+      GrammarBuilder::List choices;
+      for (const uint32_t tag : document_.children(tags)) {
+        std::string_view begin = document_.text(document_.member(tag, "begin"));
+        const std::string_view text = document_.text(trigger);
+        if (!begin.starts_with(text)) continue;
+        begin.remove_prefix(text.size());
+        GrammarBuilder::List parts;
+        append_text(parts, begin);
+        builder_.append(parts, builder_.reference(rests[document_[tag].index]));
+        builder_.append(parts, builder_.reference(next));
+        builder_.append(choices, builder_.sequence(parts));
+      }
+      if (choices.first == kNoIndex) return reject(trigger, "no tag begins with the trigger");
+      stops.push({document_.text(trigger), builder_.anonymous_rule(builder_.choice(choices))});
+    }
+    // The text before the first tag contains no end, and may end there only if no tag is needed.
+    const uint32_t trigger_count = stops.size();
+    if (end != kNoIndex) stops.push({document_.text(end), needs_one ? never() : empty_rule()});
+    SOTTO_TRY(append_free_text(list, stops.span(), end == kNoIndex && !needs_one));
+    GrammarBuilder::List after;
+    if (stops_after_one) {
+      append_end(after, end);
+    } else {
+      if (end != kNoIndex) stops[trigger_count].rule = empty_rule();
+      SOTTO_TRY(append_free_text(after, stops.span(), end == kNoIndex));
+    }
+    builder_.define(next, builder_.sequence(after), 0);
+    return Status::kOk;
+  }
+
+  // Returns a rule without texts.
+  uint32_t never() {
+    RegexGrammar characters(builder_, CharacterForm::kRaw);
+    return builder_.anonymous_rule(characters.never());
+  }
+
+  Status append_separated(GrammarBuilder::List& list, uint32_t format, uint32_t end) {
+    bool needs_one = false;
+    bool stops_after_one = false;
+    SOTTO_TRY(read_flag(format, "at_least_one", &needs_one));
+    SOTTO_TRY(read_flag(format, "stop_after_first", &stops_after_one));
+    const uint32_t separator = document_.member(format, "separator");
+    SOTTO_TRY(check_text(separator, true));
+    const uint32_t tags = document_.member(format, "tags");
+    SOTTO_TRY(check_list(tags));
+    GrammarBuilder::List choices;
+    for (const uint32_t tag : document_.children(tags)) {
+      GrammarBuilder::List parts;
+      SOTTO_TRY(append_tag(parts, tag, kNoIndex));
+      builder_.append(choices, builder_.sequence(parts));
+    }
+    const uint32_t tag = builder_.anonymous_rule(builder_.choice(choices));
+    GrammarBuilder::List all;
+    builder_.append(all, builder_.reference(tag));
+    if (!stops_after_one) {
+      GrammarBuilder::List more;
+      append_text(more, document_.text(separator));
+      builder_.append(more, builder_.reference(tag));
+      builder_.append(all, builder_.repeat(builder_.sequence(more), 0, kUnbounded));
+    }
+    builder_.append(list, builder_.repeat(builder_.sequence(all), needs_one ? 1 : 0, 1));
+    append_end(list, end);
+    return Status::kOk;
+  }
+
+  std::span<const char> source_;
+  GrammarParams options_;
+  GrammarBuilder& builder_;
+  Error* error_;
+  JsonDocument document_;
+  GrowingArray<Due> due_;
+};
+
+const StructuralTags::FormatType StructuralTags::kTypes[] = {
+    {"const_string", {"type", "value"}, 2, &StructuralTags::append_const_string},
+    {"json_schema", {"type", "json_schema"}, 2, &StructuralTags::append_schema},
+    {"regex", {"type", "pattern"}, 2, &StructuralTags::append_regex},
+    {"any_text", {"type"}, 1, &StructuralTags::append_any_text},
+    {"sequence", {"type", "elements"}, 2, &StructuralTags::append_sequence},
+    {"or", {"type", "elements"}, 2, &StructuralTags::append_or},
+    {"tag", {"type", "begin", "content", "end"}, 4, &StructuralTags::append_tag},
+    {"triggered_tags",
+     {"type", "triggers", "tags", "at_least_one", "stop_after_first"},
+     3,
+     &StructuralTags::append_triggered},
+    {"tags_with_separator",
+     {"type", "tags", "separator", "at_least_one", "stop_after_first"},
+     3,
+     &StructuralTags::append_separated},
+    {}};
+
+}  // namespace
+
+Status build_structural_tag(std::span<const char> source, const GrammarParams& options, std::span<const char> name,
+                            GrammarBuilder& builder, Error* error) {
+  return StructuralTags(source, options, builder, error).build(name);
+}
+
+}  // namespace sotto
