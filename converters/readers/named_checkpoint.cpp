@@ -167,6 +167,14 @@ HeadKind NamedCheckpoint::find_head_kind() {
   const std::string weights = mapping_.head + ".weight";
   const std::string bias = mapping_.head + ".bias";
   const bool has_weights = tensors_.contains(weights);
+  if (has_weights) {
+    const Shape& shape = tensors_.entry(weights).shape;
+    if (shape.size() == 2 && shape[0] != embedding_rows() && shape[1] == info_.shape.embedding_size) {
+      throw std::runtime_error(tensors_.where(weights) + ": the head has " + std::to_string(shape[0]) +
+                               " outputs and the token embedding " + std::to_string(embedding_rows()) +
+                               " rows; a head with a vocabulary of its own is not supported");
+    }
+  }
   if (has_weights || mapping_.ties_head == false) {
     check_tensor(weights, {embedding_rows(), info_.shape.embedding_size});
   }

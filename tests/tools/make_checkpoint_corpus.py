@@ -1,4 +1,5 @@
-"""Writes the corpora of the fuzzers of checkpoint files: tests/fuzz/corpus/{checkpoint_file,tensor_bundle}.
+"""Writes the corpora of the fuzzers of checkpoints: tests/fuzz/corpus/{checkpoint_file,checkpoint_directory,
+tensor_bundle}.
 
     python3 tests/tools/make_checkpoint_corpus.py
 
@@ -112,6 +113,9 @@ def block(entries):
     return out + struct.pack("<II", 0, 1)
 
 
+SOME_VARIABLES = {"h0/attn/c_attn/b": [12], "h0/attn/c_attn/w": [1, 4, 12], "wpe": [3, 4], "wte": [5, 4]}
+
+
 def bundle_entry(shape, offset):
     dimensions = b"".join(b"\x12" + varint(len(varint(extent)) + 1) + b"\x08" + varint(extent) for extent in shape)
     size = 4
@@ -121,22 +125,144 @@ def bundle_entry(shape, offset):
             + b"\x35" + struct.pack("<I", masked_crc32c(bytes(size)))), size
 
 
-def bundle_block():
+def bundle_block(variables):
+    """Returns the block of an index, and the size of the data."""
     entries, offset = [(b"", b"\x08\x01")], 0
-    for name, shape in [(b"model/h0/attn/c_attn/b", [12]), (b"model/h0/attn/c_attn/w", [1, 4, 12]),
-                        (b"model/wpe", [3, 4]), (b"model/wte", [5, 4])]:
+    for name, shape in sorted(variables.items()):
         value, size = bundle_entry(shape, offset)
-        entries.append((name, value))
+        entries.append((b"model/" + name.encode(), value))
         offset += size
-    return block(entries)
+    return block(entries), offset
+
+
+def bundle_index(content):
+    """Wraps a block in a valid file, as fuzz_tensor_bundle.cpp does."""
+    file = b""
+
+    def append(content):
+        nonlocal file
+        handle = varint(len(file)) + varint(len(content))
+        file += content + b"\0" + struct.pack("<I", masked_crc32c(content + b"\0"))
+        return handle
+
+    data = append(content)
+    meta = append(block([]))
+    index = append(block([(b"z", data)]))
+    return file + (meta + index).ljust(40, b"\0") + struct.pack("<Q", 0xDB4775248B80FB57)
+
+
+# fuzz_checkpoint_directory.cpp has the same list.
+NAMES = ["config.json", "model.safetensors", "model.safetensors.index.json", "model-00001-of-00002.safetensors",
+         "model-00002-of-00002.safetensors", "pytorch_model.bin", "tokenizer.json", "tokenizer_config.json",
+         "special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt", "spiece.model",
+         "generation_config.json", "chat_template.jinja", "README.md", "adapter/adapter_config.json",
+         "adapter/adapter_model.safetensors", "hparams.json", "checkpoint", "model.ckpt.index",
+         "model.ckpt.data-00000-of-00001", "t3_turbo.safetensors"]
+
+
+def directory(files):
+    out = b""
+    for name, content in files.items():
+        if isinstance(content, dict):
+            content = json.dumps(content, separators=(",", ":")).encode()
+        out += struct.pack("<BI", NAMES.index(name), len(content)) + content
+    return out
+
+
+def safetensors(shapes):
+    header, data = {}, b""
+    for name, shape in shapes.items():
+        content = halves(shape)
+        header[name] = {"dtype": "F16", "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header, separators=(",", ":")).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def gpt2_shapes(prefix="", tokens=5):
+    shapes = {"wte.weight": [tokens, 4], "wpe.weight": [3, 4], "ln_f.weight": [4], "ln_f.bias": [4]}
+    for norm in ("ln_1", "ln_2"):
+        shapes |= {f"h.0.{norm}.weight": [4], f"h.0.{norm}.bias": [4]}
+    for part, inputs, outputs in (("attn.c_attn", 4, 12), ("attn.c_proj", 4, 4), ("mlp.c_fc", 4, 16),
+                                  ("mlp.c_proj", 16, 4)):
+        shapes |= {f"h.0.{part}.weight": [inputs, outputs], f"h.0.{part}.bias": [outputs]}
+    return {prefix + name: shape for name, shape in shapes.items()}
+
+
+def opt_shapes():
+    shapes = {"embed_tokens.weight": [5, 4], "embed_positions.weight": [5, 4]}
+    for norm in ("layers.0.self_attn_layer_norm", "layers.0.final_layer_norm", "final_layer_norm"):
+        shapes |= {f"{norm}.weight": [4], f"{norm}.bias": [4]}
+    for part, inputs, outputs in (*((f"self_attn.{kind}_proj", 4, 4) for kind in ("q", "k", "v", "out")),
+                                  ("fc1", 4, 16), ("fc2", 16, 4)):
+        shapes |= {f"layers.0.{part}.weight": [outputs, inputs], f"layers.0.{part}.bias": [outputs]}
+    return {"model.decoder." + name: shape for name, shape in shapes.items()}
+
+
+def gpt2_variables():
+    """Returns the shapes by the names of OpenAI's code."""
+    variables = {}
+    for name, shape in gpt2_shapes().items():
+        part, kind = name.replace("h.0.", "h0/").replace(".", "/").rsplit("/", 1)
+        if part not in ("wte", "wpe"):
+            part += "/b" if kind == "bias" else "/g" if "ln_" in part else "/w"
+        variables[part] = [1, *shape] if part.endswith("/w") else shape
+    return variables
+
+
+def directories(spiece):
+    config = {"model_type": "gpt2", "vocab_size": 5, "n_positions": 3, "n_embd": 4, "n_layer": 1, "n_head": 2,
+              "eos_token_id": [3, 4]}
+    model = {"config.json": config, "model.safetensors": safetensors(gpt2_shapes())}
+    shapes = gpt2_shapes("transformer.")
+    names = sorted(shapes)
+    files = [f"model-0000{part}-of-00002.safetensors" for part in (1, 2)]
+    index = {"weight_map": {name: files[i % 2] for i, name in enumerate(names)}}
+    tokenizer = {"added_tokens": [{"id": 3, "content": "<e>", "special": True}], "normalizer": {"type": "NFC"},
+                 "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False},
+                 "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}}
+    adapter = {"peft_type": "LORA", "r": 2, "lora_alpha": 4, "target_modules": ["c_attn"], "fan_in_fan_out": True}
+    lora = "base_model.model.transformer.h.0.attn.c_attn.lora_"
+    block_of_index, data_size = bundle_block(gpt2_variables())
+    chatterbox = gpt2_shapes("tfmr.")
+    del chatterbox["tfmr.wte.weight"]
+    return {
+        "sharded": directory({
+            "config.json": config, "model.safetensors.index.json": index,
+            files[0]: safetensors({name: shapes[name] for name in names[0::2]}),
+            files[1]: safetensors({name: shapes[name] for name in names[1::2]}),
+            "tokenizer.json": tokenizer, "generation_config.json": {"do_sample": True, "top_k": 5, "eos_token_id": 3},
+            "tokenizer_config.json": {"chat_template": "{{ m }}"}, "README.md": b"---\nlicense: mit\n---\n"}),
+        "vocabulary": directory(model | {
+            "vocab.json": {"a": 0, "b": 1, "ab": 2, "<e>": 3}, "merges.txt": b"#version: 0.2\na b\n",
+            "added_tokens.json": {"<x>": 4}, "special_tokens_map.json": {"eos_token": "<e>"}}),
+        "bert": directory(model | {"vocab.txt": b"[UNK]\na\n##b\n[CLS]\n[SEP]\n",
+                                   "tokenizer_config.json": {"do_lower_case": True}}),
+        "spiece": directory({"config.json": config | {"vocab_size": 150},
+                             "model.safetensors": safetensors(gpt2_shapes(tokens=150)), "spiece.model": spiece}),
+        "adapter": directory(model | {
+            "adapter/adapter_config.json": adapter,
+            "adapter/adapter_model.safetensors": safetensors({lora + "A.weight": [2, 4], lora + "B.weight": [12, 2]})}),
+        "opt": directory({"config.json": {"model_type": "opt", "vocab_size": 5, "max_position_embeddings": 3,
+                                          "hidden_size": 4, "num_attention_heads": 2, "num_hidden_layers": 1,
+                                          "ffn_dim": 16}, "model.safetensors": safetensors(opt_shapes())}),
+        "tensorflow": directory({
+            "hparams.json": {"n_vocab": 5, "n_ctx": 3, "n_embd": 4, "n_head": 2, "n_layer": 1},
+            "checkpoint": b'model_checkpoint_path: "model.ckpt"\n', "model.ckpt.index": bundle_index(block_of_index),
+            "model.ckpt.data-00000-of-00001": bytes(data_size)}),
+        "chatterbox": directory({"t3_turbo.safetensors": safetensors(
+            chatterbox | {"speech_emb.weight": [5, 4], "speech_head.weight": [5, 4], "speech_head.bias": [5]})}),
+    }
 
 
 def main():
     files = {"checkpoint_file/gguf_model": gguf_model(), "checkpoint_file/gguf_types": gguf_types(),
              "checkpoint_file/llm_c_1": llm_c(1, 5), "checkpoint_file/llm_c_3": llm_c(3, 8),
-             "checkpoint_file/llm_c_5": llm_c(5, 5), "tensor_bundle/model": bundle_block()}
+             "checkpoint_file/llm_c_5": llm_c(5, 5), "tensor_bundle/model": bundle_block(SOME_VARIABLES)[0]}
     types = json.loads((CORPUS.parents[1] / "data/tokenizer/types.json").read_text())["types"]
     files |= {"checkpoint_file/" + kind["name"]: bytes.fromhex(kind["spiece"]) for kind in types if "spiece" in kind}
+    spiece = files["checkpoint_file/spiece-few"]
+    files |= {"checkpoint_directory/" + name: content for name, content in directories(spiece).items()}
     for name, content in files.items():
         path = CORPUS / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -98,6 +98,8 @@ TEST(Chatterbox, RejectsTensorsThatDoNotFit) {
   RawTensors damaged = tensors;
   damaged["speech_head.weight"] = make_tensor("F32", {kWidth}, std::vector<float>(kWidth));
   EXPECT_ERROR(open_renamed(directory, damaged), "speech_head.weight");
+  damaged["speech_head.weight"] = make_tensor("F32", {3, kWidth}, std::vector<float>(size_t{3} * kWidth));
+  EXPECT_ERROR(open_renamed(directory, damaged), "the head has 3 outputs and the token embedding");
 }
 
 }  // namespace
