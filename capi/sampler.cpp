@@ -1,6 +1,7 @@
 // The functions of sotto_sampler.h: the sampler of a session, samplers without a session, watermark detection.
 #include "runtime/sampling/sampler.h"
 #include "capi/generated/params.h"
+#include "runtime/base/range_check.h"
 #include "runtime/sampling/watermark/watermark_detect.h"
 
 using sotto::SampleInput;
@@ -44,11 +45,9 @@ sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_in
     return wrap(fail(out->get(), Status::kInvalidArgument, "generated_count is ", given.generated_count,
                      "; it must be at most history_count, ", given.history_count));
   }
-  for (size_t i = 0; i < given.history_count; ++i) {
-    if (static_cast<uint32_t>(given.history[i]) < vocabulary) continue;
-    return wrap(fail(out->get(), Status::kInvalidArgument, "history[", i, "] is not in the vocabulary of ", vocabulary,
-                     " tokens"));
-  }
+  const std::span<const int32_t> history(given.history, given.history_count);
+  const Status status = sotto::check_tokens("history", history, vocabulary, out->get());
+  if (status != Status::kOk) return wrap(status);
   if (given.allowed != nullptr) {
     step->mask = {given.allowed, vocabulary};
     if (!step->mask.allows_any()) {
@@ -57,7 +56,7 @@ sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_in
     }
   }
   step->logits = {given.logits, vocabulary};
-  step->input.history = sotto::TokenHistory({}, {given.history, given.history_count});
+  step->input.history = sotto::TokenHistory({}, history);
   step->input.draw = given.history_count;
   step->input.sequence = given.sequence;
   step->input.generated_count = given.generated_count;

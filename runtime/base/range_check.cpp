@@ -11,8 +11,7 @@ namespace {
 void add_number(MessageWriter* writer, double value) {
   constexpr double kMaxExact = 9007199254740992;  // 2^53, above which not every integer is exact
   if (!(std::fabs(value) <= kMaxExact) || value != std::floor(value)) return writer->add(static_cast<float>(value));
-  if (value < 0) writer->add("-");
-  writer->add(static_cast<uint64_t>(std::fabs(value)));
+  writer->add(static_cast<int64_t>(value));
 }
 
 double read_field(const void* params, const RangeRow& row) {
@@ -79,6 +78,15 @@ Status reject(const char* name, double value, double low, double high, unsigned 
 Status check_range(const char* name, double value, double low, double high, Error* error) {
   if (value >= low && value <= high) return Status::kOk;
   return reject(name, value, low, high, 0, 0, error);
+}
+
+Status check_tokens(const char* name, std::span<const int32_t> tokens, size_t vocabulary_size, Error* error) {
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (!is_token(tokens[i], vocabulary_size)) {
+      return reject_token(error, tokens[i], vocabulary_size, name, "[", i, "]");
+    }
+  }
+  return Status::kOk;
 }
 
 Status check_memory(const void* memory, size_t size, size_t needed, Error* error) {

@@ -16,6 +16,21 @@ inline constexpr float kNoLimit = std::numeric_limits<float>::infinity();
 // Rejects NaN and values outside [low, high]. Integers up to 2^53 and all floats are exact as double.
 Status check_range(const char* name, double value, double low, double high, Error* error);
 
+constexpr bool is_token(int32_t token, size_t vocabulary_size) {
+  return static_cast<uint32_t>(token) < vocabulary_size;
+}
+
+// Rejects a token outside the vocabulary. The parts of its name are joined:
+//   reject_token(error, token, vocabulary_size, "bad_words[", i, "].tokens[", k, "]")
+template <typename... Name>
+Status reject_token(Error* error, int32_t token, size_t vocabulary_size, const Name&... name) {
+  return fail(error, Status::kInvalidArgument, name..., " is ", token, "; it must be a token id from 0 to ",
+              vocabulary_size - 1);
+}
+
+// Rejects the first token of a list that is outside the vocabulary.
+Status check_tokens(const char* name, std::span<const int32_t> tokens, size_t vocabulary_size, Error* error);
+
 // Rejects memory that is not aligned to kMemoryAlignment or has fewer than `needed` bytes.
 Status check_memory(const void* memory, size_t size, size_t needed, Error* error);
 

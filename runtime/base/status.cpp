@@ -16,7 +16,7 @@ void MessageWriter::add(std::span<const char> text) {
   error_->message[size_] = '\0';
 }
 
-void MessageWriter::add_integer(uint64_t value) {
+void MessageWriter::add_unsigned(uint64_t value) {
   char digits[20];
   size_t first = sizeof digits;
   do {
@@ -24,6 +24,12 @@ void MessageWriter::add_integer(uint64_t value) {
     value /= 10;
   } while (value != 0);
   add(std::span<const char>(digits + first, sizeof digits - first));
+}
+
+void MessageWriter::add_signed(int64_t value) {
+  if (value < 0) add("-");
+  const auto bits = static_cast<uint64_t>(value);
+  add_unsigned(value < 0 ? 0 - bits : bits);
 }
 
 void MessageWriter::add(float value) {
@@ -51,8 +57,8 @@ void MessageWriter::add(float value) {
     if (i == point && i + 1 < count) add(".");
   }
   if (!scientific) return;
-  add(exponent < 0 ? "e-" : "e");
-  add_integer(static_cast<uint64_t>(exponent < 0 ? -exponent : exponent));
+  add("e");
+  add_signed(exponent);
 }
 
 }  // namespace sotto

@@ -1,10 +1,10 @@
 // Details of errors, and helpers that pass failures on. The status codes are generated (runtime/generated).
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <type_traits>
 
 #include "runtime/generated/status.h"
 
@@ -27,12 +27,18 @@ class MessageWriter {
   void add(const char* text);
   void add(std::span<const char> text);  // replaces unprintable bytes by '?'
   void add(float value);                 // writes six significant digits
-  template <typename T>
-  requires std::is_unsigned_v<T>
-  void add(T value) { add_integer(value); }
+  template <std::unsigned_integral T>
+  void add(T value) {
+    add_unsigned(value);
+  }
+  template <std::signed_integral T>
+  void add(T value) {
+    add_signed(value);
+  }
 
  private:
-  void add_integer(uint64_t value);
+  void add_unsigned(uint64_t value);
+  void add_signed(int64_t value);
 
   Error* error_;
   size_t size_ = 0;

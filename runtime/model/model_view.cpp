@@ -8,6 +8,7 @@
 #include "kernels/kernels.h"
 #include "runtime/base/arena.h"
 #include "runtime/base/byte_stream.h"
+#include "runtime/base/range_check.h"
 #include "runtime/base/utf8.h"
 #include "runtime/base/xxhash64.h"
 #include "runtime/model/file_header.h"
@@ -88,8 +89,8 @@ Status read_config(const format::Model& model, ModelConfig* config, Error* error
                 "; it must be at most ", static_cast<uint32_t>(format::Activation::MAX));
   }
   if (model.end_of_text_token() < -1 || model.end_of_text_token() >= static_cast<int64_t>(model.vocabulary_size())) {
-    return fail(error, Status::kModelCorrupt, "end_of_text_token must be -1 or in the vocabulary of ",
-                model.vocabulary_size(), " tokens");
+    return fail(error, Status::kModelCorrupt, "end_of_text_token is ", model.end_of_text_token(),
+                "; it must be -1 or a token id from 0 to ", model.vocabulary_size() - 1);
   }
   *config = {model.vocabulary_size(),
              model.position_count(),
@@ -109,8 +110,9 @@ Status check_end_of_text(const format::Model& model, Error* error) {
   if (tokens == nullptr) return Status::kOk;
   SOTTO_TRY(check_field("count of end_of_text_tokens", tokens->size(), 1, ModelLimits::kEndTokens, error));
   for (const int32_t token : *tokens) {
-    if (token >= 0 && static_cast<uint32_t>(token) < model.vocabulary_size()) continue;
-    return fail(error, Status::kModelCorrupt, "end_of_text_tokens: ", token, " is outside the vocabulary");
+    if (is_token(token, model.vocabulary_size())) continue;
+    return fail(error, Status::kModelCorrupt, "end_of_text_tokens contains ", token,
+                "; it must be a token id from 0 to ", model.vocabulary_size() - 1);
   }
   if (tokens->Get(0) == model.end_of_text_token()) return Status::kOk;
   return fail(error, Status::kModelCorrupt, "end_of_text_tokens does not begin with end_of_text_token");

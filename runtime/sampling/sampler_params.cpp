@@ -82,19 +82,6 @@ size_t copy_lists(SamplerParams* params, uint8_t* memory) {
   return copier.size();
 }
 
-bool is_token(int32_t token, const SamplerContext& context) {
-  return token >= 0 && static_cast<size_t>(token) < context.vocabulary_size;
-}
-
-uint32_t magnitude(int32_t token) {
-  return token < 0 ? 0 - static_cast<uint32_t>(token) : static_cast<uint32_t>(token);
-}
-
-Status reject_token(const char* name, uint64_t index, int32_t token, const SamplerContext& context, Error* error) {
-  return fail(error, Status::kInvalidArgument, name, "[", index, "]: token ", token < 0 ? "-" : "", magnitude(token),
-              " is not in the vocabulary of ", uint64_t{context.vocabulary_size});
-}
-
 // Checks the tokens of one sequence. `index` is the number of the sequence in messages.
 Status check_sequence(const char* name, uint64_t index, std::span<const int32_t> tokens, const SamplerContext& context,
                       Error* error) {
@@ -104,8 +91,9 @@ Status check_sequence(const char* name, uint64_t index, std::span<const int32_t>
   if (tokens.data() == nullptr) {
     return fail(error, Status::kInvalidArgument, name, "[", index, "].tokens is NULL");
   }
-  for (const int32_t token : tokens) {
-    if (!is_token(token, context)) return reject_token(name, index, token, context, error);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (is_token(tokens[i], context.vocabulary_size)) continue;
+    return reject_token(error, tokens[i], context.vocabulary_size, name, "[", index, "].tokens[", i, "]");
   }
   return Status::kOk;
 }
@@ -119,12 +107,13 @@ Status check_bias(const char* name, uint64_t index, float bias, Error* error) {
 // Accepts any stage: check_stages() validates the list, in which each may occur once.
 Status check_element(const char*, uint64_t, StageKind, const SamplerContext&, Error*) { return Status::kOk; }
 Status check_element(const char* name, uint64_t index, int32_t token, const SamplerContext& context, Error* error) {
-  return is_token(token, context) ? Status::kOk : reject_token(name, index, token, context, error);
+  if (is_token(token, context.vocabulary_size)) return Status::kOk;
+  return reject_token(error, token, context.vocabulary_size, name, "[", index, "]");
 }
 Status check_element(const char* name, uint64_t index, const TokenBias& entry, const SamplerContext& context,
                      Error* error) {
-  SOTTO_TRY(check_element(name, index, entry.token, context, error));
-  return check_bias(name, index, entry.bias, error);
+  if (is_token(entry.token, context.vocabulary_size)) return check_bias(name, index, entry.bias, error);
+  return reject_token(error, entry.token, context.vocabulary_size, name, "[", index, "].token");
 }
 Status check_element(const char* name, uint64_t index, const SequenceBias& entry, const SamplerContext& context,
                      Error* error) {
@@ -147,9 +136,9 @@ Status check_list(const char* name, std::span<const T> list, const SamplerContex
 }
 
 Status check_single_token(const char* name, int32_t token, const SamplerContext& context, Error* error) {
-  if (token == kNoTokenId || is_token(token, context)) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, name, " is ", token < 0 ? "-" : "", magnitude(token),
-              "; it must be -1 or in the vocabulary of ", uint64_t{context.vocabulary_size});
+  if (token == kNoTokenId || is_token(token, context.vocabulary_size)) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, name, " is ", token, "; it must be -1 or a token id from 0 to ",
+              context.vocabulary_size - 1);
 }
 
 Status check_lists(const SamplerParams& params, const SamplerContext& context, Error* error) {

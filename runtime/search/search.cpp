@@ -56,13 +56,13 @@ Status check_phrases(const SearchParams& params, const SearchInput& input, uint3
     }
     for (size_t k = 0; k < phrase.count; ++k) {
       const int32_t token = phrase.tokens[k];
-      if (token < 0 || static_cast<uint32_t>(token) >= vocabulary_size) {
-        return fail(error, Status::kInvalidArgument, "phrases[", i, "]: token ", k, " is not in the vocabulary of ",
-                    vocabulary_size, " tokens");
+      if (!is_token(token, vocabulary_size)) {
+        return reject_token(error, token, vocabulary_size, "phrases[", i, "].tokens[", k, "]");
       }
       const SearchStops& stops = input.stops;
       if (input.is_end_token(token) || (stops.is_token != nullptr && stops.is_token(stops.self, token))) {
-        return fail(error, Status::kInvalidArgument, "phrases[", i, "]: token ", k, " ends the text");
+        return fail(error, Status::kInvalidArgument, "phrases[", i, "].tokens[", k, "] is ", token,
+                    ", which ends the text");
       }
     }
   }

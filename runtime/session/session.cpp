@@ -89,7 +89,7 @@ Status Session::memory_size(const Model& model, const SessionParams& given, size
   layout(measure, model, params, stream, stops, decoder, drafting, beams, search);
   *size = measure.overflowed() ? 0 : measure.size();
   if (*size != 0) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, "context_tokens: the session is larger than the address space");
+  return fail(error, Status::kInvalidArgument, "params: the session needs more memory than the address space has");
 }
 
 Status Session::init(const Model& model, const SessionParams& given, void* memory, size_t memory_size, Session** out,
@@ -205,11 +205,7 @@ void Session::reset() {
 // Begins an answer. `evaluate` must append `tokens` to the stream.
 template <typename Evaluate>
 Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate) {
-  const uint32_t vocabulary = stream_.model().config().vocabulary_size;
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    if (static_cast<uint32_t>(tokens[i]) < vocabulary) continue;
-    return fail(&last_error_, Status::kInvalidArgument, "tokens[", i, "] is not in the vocabulary of ", vocabulary);
-  }
+  SOTTO_TRY(check_tokens("tokens", tokens, stream_.model().config().vocabulary_size, &last_error_));
   if (!tokens.empty()) {
     SOTTO_TRY(require_space(output_.emitted_count(), tokens.size()));
     output_.drop_buffered();

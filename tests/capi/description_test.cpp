@@ -187,7 +187,7 @@ TEST(Description, HostileDescriptionsAreRejected) {
               add_ends(info);
               info.other_end_of_text_tokens = {300};
             }),
-            "end_of_text_tokens: 300 is outside the vocabulary");
+            "end_of_text_tokens contains 300; it must be a token id from 0 to 299");
   EXPECT_EQ(error_of([](CheckpointInfo& info) {
               add_ends(info);
               info.other_end_of_text_tokens.resize(64, 1);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/aho_corasick.h"
+#include "runtime/base/range_check.h"
 #include "runtime/base/sort.h"
 #include "runtime/base/utf8.h"
 
@@ -138,14 +139,12 @@ Status check_triggers(const Triggers& triggers, const Vocabulary* vocabulary, bo
   if (!triggers.tokens.empty() && vocabulary == nullptr) {
     return fail(error, Status::kInvalidArgument, "vocabulary is NULL; trigger_tokens need one");
   }
+  if (vocabulary != nullptr) {
+    SOTTO_TRY(check_tokens("trigger_tokens", triggers.tokens, vocabulary->token_count, error));
+  }
   *by_text = true;
   for (size_t i = 0; i < triggers.tokens.size(); ++i) {
-    const auto token = static_cast<uint32_t>(triggers.tokens[i]);
-    if (token >= vocabulary->token_count) {
-      return fail(error, Status::kInvalidArgument, "trigger_tokens[", i, "] is not in the vocabulary of ",
-                  vocabulary->token_count, " tokens");
-    }
-    if (vocabulary->token_bytes(token).empty()) continue;
+    if (vocabulary->token_bytes(static_cast<uint32_t>(triggers.tokens[i])).empty()) continue;
     *by_text = false;
     if (triggers.texts.empty()) continue;
     return fail(error, Status::kGrammarUnsupported, "trigger_tokens[", i,

@@ -98,9 +98,8 @@ Status SchemaCompiler::compile(uint32_t schema, uint32_t* expression) {
     SOTTO_TRY(schema_.check_limits());
     builder_.define(goal_rules_[goal].rule, body, 0);
     if (builder_.expression_count() > kMaxExpressions) {
-      return fail(schema_.error(), Status::kGrammarUnsupported,
-                  "the schema needs more than 500000 expressions; anyOf and oneOf need fewer where a constant "
-                  "distinguishes their schemas");
+      return fail(schema_.error(), Status::kGrammarUnsupported, "the schema needs more than ", kMaxExpressions,
+                  " expressions; anyOf and oneOf need fewer where a constant distinguishes their schemas");
     }
   }
   *expression = json_.outer(document);

@@ -141,10 +141,7 @@ Status check_vocabulary(const VocabularySource& source, uint32_t* text_count, Er
   SOTTO_TRY(check_range("token_count", count, 1, TrieNode::kMaxIndex, error));
   const auto size_of_all = static_cast<double>(source.bytes.size());
   SOTTO_TRY(check_range("the size of all tokens", size_of_all, 0, TrieNode::kMaxIndex, error));
-  for (size_t i = 0; i < source.end_tokens.size(); ++i) {
-    if (static_cast<uint32_t>(source.end_tokens[i]) < count) continue;
-    return fail(error, Status::kInvalidArgument, "end_tokens[", i, "] is not in the vocabulary of ", count, " tokens");
-  }
+  SOTTO_TRY(check_tokens("end_tokens", source.end_tokens, count, error));
   *text_count = 0;
   for (uint32_t token = 0; token < count; ++token) {
     if (source.offsets[token] > source.offsets[token + 1] || source.offsets[token + 1] > source.bytes.size()) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "runtime/base/features.h"
+#include "runtime/base/range_check.h"
 #include "runtime/base/scalar_math.h"
 #include "runtime/sampling/chain.h"
 #include "runtime/sampling/watermark/watermark.h"
@@ -194,12 +195,7 @@ Status detect_watermark(const WatermarkParams& params, std::span<const int32_t> 
   if (params.scheme == WatermarkScheme::kNone) {
     return fail(error, Status::kInvalidArgument, "watermark.scheme is NONE; it must be the scheme to detect");
   }
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    if (tokens[i] < 0 || static_cast<size_t>(tokens[i]) >= vocabulary_size) {
-      return fail(error, Status::kInvalidArgument, "tokens[", uint64_t{i}, "] is not in the vocabulary of ",
-                  uint64_t{vocabulary_size});
-    }
-  }
+  SOTTO_TRY(check_tokens("tokens", tokens, vocabulary_size, error));
   Detector detector(params, tokens);
   detector.score();
   *result = detector.result();

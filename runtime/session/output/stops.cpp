@@ -17,17 +17,20 @@ Status check_strings(const char* name, std::span<const TextView> strings, Error*
   size_t total = 0;
   for (size_t i = 0; i < strings.size(); ++i) {
     const TextView& string = strings[i];
-    const auto wrong = [&](const char* what) {
-      return fail(error, Status::kInvalidArgument, name, "[", i, "] ", what);
+    const auto reject = [&](const auto&... what) {
+      return fail(error, Status::kInvalidArgument, name, "[", i, "] ", what...);
     };
-    if (string.size == 0) return wrong("is empty");
-    if (string.text == nullptr) return wrong("is NULL");
-    if (string.size > StringMatcher::kMaxStringBytes) return wrong("is longer than 1024 bytes");
-    if (find_invalid_utf8({string.text, string.size}) != string.size) return wrong("is not UTF-8");
+    if (string.size == 0) return reject("is empty");
+    if (string.text == nullptr) return reject("is NULL");
+    if (string.size > StringMatcher::kMaxStringBytes) {
+      return reject("has ", string.size, " bytes; it may have at most ", StringMatcher::kMaxStringBytes);
+    }
+    if (find_invalid_utf8({string.text, string.size}) != string.size) return reject("is not UTF-8");
     total += string.size;
-    if (total > StringMatcher::kMaxTotalBytes) return wrong("makes them more than 65534 bytes");
   }
-  return Status::kOk;
+  if (total <= StringMatcher::kMaxTotalBytes) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, name, " have ", total, " bytes; they may have at most ",
+              StringMatcher::kMaxTotalBytes);
 }
 
 size_t memory_size(const StopParams& params) {
@@ -69,11 +72,7 @@ Status Stops::check(const StopParams& params, Error* error) const {
     return fail(error, Status::kInvalidArgument, "stop_tokens: ", params.stop_tokens.size(),
                 " do not fit the session's list_bytes, ", shape_.list_bytes);
   }
-  for (size_t i = 0; i < params.stop_tokens.size(); ++i) {
-    if (static_cast<uint32_t>(params.stop_tokens[i]) < shape_.vocabulary_size) continue;
-    return fail(error, Status::kInvalidArgument, "stop_tokens[", i, "] is outside the vocabulary of ",
-                shape_.vocabulary_size);
-  }
+  SOTTO_TRY(check_tokens("stop_tokens", params.stop_tokens, shape_.vocabulary_size, error));
   SOTTO_TRY(check_strings("stop_strings", params.stop_strings, error));
   SOTTO_TRY(check_strings("banned_strings", params.banned_strings, error));
   if (!shape_.has_text && !(params.stop_strings.empty() && params.banned_strings.empty())) {

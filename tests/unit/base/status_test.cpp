@@ -64,6 +64,8 @@ TEST(Failure, WritesIntegers) {
   EXPECT_EQ(message_of(uint64_t{0}), "0");
   EXPECT_EQ(message_of(uint64_t{10203}), "10203");
   EXPECT_EQ(message_of(UINT64_MAX), "18446744073709551615");
+  EXPECT_EQ(message_of(-16777217), "-16777217");  // not exact as a float
+  EXPECT_EQ(message_of(INT64_MIN), "-9223372036854775808");
 }
 
 TEST(Failure, WritesFloats) {

@@ -380,8 +380,8 @@ TEST(Detector, RejectsImpossibleArguments) {
     EXPECT_EQ(std::string(error.message), text);
   };
   refuse(params_of(Scheme::kNone), {1, 2}, "watermark.scheme is NONE; it must be the scheme to detect");
-  refuse(params_of(Scheme::kGumbel), {1, 10}, "tokens[1] is not in the vocabulary of 10");
-  refuse(params_of(Scheme::kGumbel), {-1}, "tokens[0] is not in the vocabulary of 10");
+  refuse(params_of(Scheme::kGumbel), {1, 10}, "tokens[1] is 10; it must be a token id from 0 to 9");
+  refuse(params_of(Scheme::kGumbel), {-1}, "tokens[0] is -1; it must be a token id from 0 to 9");
   refuse(params_of(Scheme::kGumbel, 99), {1}, "watermark.context_width is 99; it must be from 0 to 16");
   for (const Scheme scheme : kSchemes) {
     for (const Tokens& few : {Tokens{}, Tokens{1}, Tokens{1, 2, 3}}) {

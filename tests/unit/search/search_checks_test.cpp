@@ -99,8 +99,8 @@ TEST_F(SearchChecks, Phrases) {
     p.phrases = {&list, 1};
   };
   refuses("phrases", [&](auto& p) { with({}, p); });
-  refuses("vocabulary", [&](auto& p) { with(out, p); });
-  refuses("vocabulary", [&](auto& p) { with(negative, p); });
+  refuses("phrases[0].tokens[1] is 10; it must be a token id from 0 to 9", [&](auto& p) { with(out, p); });
+  refuses("phrases[0].tokens[0] is -1", [&](auto& p) { with(negative, p); });
   refuses("ends the text", [&](auto& p) { with(end, p); });
   refuses("ends the text", [&](auto& p) { with(stop, p); });
   refuses("max_tokens", [&](auto& p) { with(long_one, p); });
