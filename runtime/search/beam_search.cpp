@@ -7,6 +7,7 @@
 
 #include "runtime/base/random.h"
 #include "runtime/base/scalar_math.h"
+#include "runtime/sampling/log_probabilities.h"
 
 namespace sotto {
 namespace {

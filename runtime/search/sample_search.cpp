@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/sampling/log_probabilities.h"
+
 namespace sotto {
 namespace {
 
@@ -142,7 +144,7 @@ Status SampleSearch::draw(RunningSequence* running) {
   const SampledToken sampled = run_.input.sampler->sample(logits, mask, run_.sample_input({tokens, depth_}, index),
                                                           &run_.memory.sampler_states[index]);
   tokens[depth_] = sampled.token;
-  running->log_probability += log_probability_of(*run_.input.kernels, logits, sampled.token);
+  running->log_probability += LogProbabilities(*run_.input.kernels, logits).of(sampled.token);
   const Status stop = run_.stop_of(sampled.token);
   if (stop != Status::kOk) return stop;
   return run_.follow(1 + index, 1 + index, {tokens, depth_ + 1}, &running->text);

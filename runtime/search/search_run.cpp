@@ -1,19 +1,12 @@
 #include "runtime/search/search_run.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "runtime/base/clock.h"
 #include "runtime/base/scalar_math.h"
 #include "runtime/sampling/past_tokens.h"
 
 namespace sotto {
-namespace {
-
-constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-}  // namespace
 
 void SearchMemory::layout(Arena& arena, const SearchShape& given) {
   shape = given;
@@ -40,32 +33,6 @@ double length_score(const SearchParams& params, double log_probability, uint32_t
   const float alpha = params.length_penalty;
   if (length == 0 || alpha == 0) return log_probability;
   return log_probability / (alpha == 1 ? base : power_of(base, alpha));
-}
-
-void log_softmax(const Kernels& kernels, std::span<float> logits) {
-  float max = kernels.max(logits.data(), logits.size());
-  if (max == kMinusInfinity || max == kInfinity) {
-    // If the maximum is infinite, the tokens that have it are equally likely.
-    for (float& l : logits) l = (l == max || max == kMinusInfinity) ? 0.0f : kMinusInfinity;
-    max = 0;
-  }
-  for (float& l : logits) l = (l >= kMinusInfinity ? l : kMinusInfinity) - max;
-  const float sum = kernels.exp_shifted(logits.data(), logits.size(), 0.0f, nullptr);
-  const auto shift = static_cast<float>(ln(sum));
-  for (float& l : logits) l -= shift;
-}
-
-double log_probability_of(const Kernels& kernels, std::span<const float> logits, int32_t token) {
-  const float max = kernels.max(logits.data(), logits.size());
-  const float logit = logits[static_cast<size_t>(token)];
-  if (max == kMinusInfinity || max == kInfinity) {
-    const auto equal = [&](float l) { return l == max || max == kMinusInfinity; };
-    const auto count = std::count_if(logits.begin(), logits.end(), equal);
-    return equal(logit) ? -ln(static_cast<double>(count)) : kMinusInfinity;
-  }
-  if (!(logit >= kMinusInfinity)) return kMinusInfinity;
-  const float sum = kernels.exp_shifted(logits.data(), logits.size(), max, nullptr);
-  return static_cast<double>(logit) - max - ln(sum);
 }
 
 Status SearchRun::begin(bool needs_last) {

@@ -153,13 +153,6 @@ struct SearchMemory {
 // 6)^alpha (Wu et al. 2016, "Google's Neural Machine Translation System", equation 14).
 double length_score(const SearchParams& params, double log_probability, uint32_t length);
 
-// Replaces logits by ln softmax(logits). NaN counts as -infinity. If all logits are -infinity, all tokens are equally
-// likely.
-void log_softmax(const Kernels& kernels, std::span<float> logits);
-
-// Returns ln p of one token under the same rules.
-double log_probability_of(const Kernels& kernels, std::span<const float> logits, int32_t token);
-
 // The state of one search, and the operations that all modes share.
 class SearchRun {
  public:

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "runtime/base/clock.h"
+#include "runtime/sampling/log_probabilities.h"
 #include "runtime/sampling/past_tokens.h"
-#include "runtime/session/log_probabilities.h"
 
 namespace sotto {
 namespace {

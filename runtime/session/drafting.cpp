@@ -6,7 +6,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/range_check.h"
 #include "runtime/base/scalar_math.h"
-#include "runtime/session/log_probabilities.h"
+#include "runtime/sampling/log_probabilities.h"
 #include "runtime/text/tokenizer.h"
 
 namespace sotto {

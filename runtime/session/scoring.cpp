@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "runtime/base/scalar_math.h"
-#include "runtime/session/log_probabilities.h"
+#include "runtime/sampling/log_probabilities.h"
 
 namespace sotto {
 namespace {

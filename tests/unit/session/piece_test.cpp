@@ -56,22 +56,6 @@ TEST(Pieces, ReportBytesProbabilitiesAndAlternatives) {
   }
 }
 
-TEST(LogProbabilities, HandleRowsWithoutFiniteLogits) {
-  const Kernels& kernels = text_model().kernels();
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const float row[] = {1, 3, 3, -kInfinity, 2, std::numeric_limits<float>::quiet_NaN()};
-  Alternative alternatives[SamplerParams::kMaxAlternativeCount];
-  const LogProbabilities model(kernels, {row, 5});
-  ASSERT_EQ(model.find_likeliest(alternatives), 5u);
-  const int32_t order[] = {1, 2, 4, 0, 3};
-  for (size_t i = 0; i < 5; ++i) EXPECT_EQ(alternatives[i].token, order[i]);
-  EXPECT_EQ(alternatives[4].log_probability, -kInfinity);
-  EXPECT_NEAR(std::exp(model.of(1)) * 2 + std::exp(model.of(4)) + std::exp(model.of(0)), 1, 1e-7);
-  EXPECT_EQ(LogProbabilities(kernels, row).find_likeliest({alternatives, 0}), 0u);
-  EXPECT_EQ(LogProbabilities(kernels, row).find_likeliest({alternatives, 2}), 2u);
-  EXPECT_EQ(LogProbabilities(kernels, row).find_likeliest(alternatives), 5u);  // NaN is excluded
-}
-
 TEST(SessionSize, UnusedFeaturesTakeNoMemory) {
   const auto size_with = [](auto change) {
     SessionParams params;

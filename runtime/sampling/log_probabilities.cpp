@@ -1,0 +1,59 @@
+#include "runtime/sampling/log_probabilities.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/base/arena.h"
+#include "runtime/base/scalar_math.h"
+
+namespace sotto {
+
+LogProbabilities::LogProbabilities(const Kernels& kernels, std::span<const float> logits)
+    : logits_(logits), max_(kernels.max(logits.data(), logits.size())) {
+  if (std::isinf(max_)) {
+    const auto count = max_ > 0 ? std::count(logits.begin(), logits.end(), max_logit()) : std::ssize(logits);
+    sum_ = static_cast<double>(count);
+  } else {
+    constexpr size_t kChunk = 1024;
+    constexpr size_t kLanes = 4;  // independent sums, because one would wait for each addition
+    float powers[kChunk];
+    double lanes[kLanes] = {};
+    for (size_t first = 0; first < logits.size(); first += kChunk) {
+      const size_t count = std::min(kChunk, logits.size() - first);
+      kernels.exp_shifted(logits.data() + first, count, max_logit(), powers);
+      const size_t padded = align_up(count, kLanes);
+      std::fill(powers + count, powers + padded, 0.0f);
+      for (size_t i = 0; i < padded; i += kLanes) {
+        for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(powers[i + lane]);
+      }
+    }
+    sum_ = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+  }
+  ln_sum_ = ln(sum_);
+}
+
+size_t LogProbabilities::find_likeliest(std::span<Alternative> alternatives) const {
+  const size_t wanted = std::min(alternatives.size(), logits_.size());
+  size_t count = 0;
+  for (size_t id = 0; id < logits_.size() && wanted > 0; ++id) {
+    const float logit = logits_[id];
+    if (count == wanted && !(logit > alternatives[count - 1].log_probability)) continue;
+    if (logit != logit) continue;
+    size_t at = count < wanted ? count++ : count - 1;
+    for (; at > 0 && alternatives[at - 1].log_probability < logit; --at) {
+      alternatives[at] = alternatives[at - 1];
+    }
+    alternatives[at] = {static_cast<int32_t>(id), logit};
+  }
+  for (Alternative& alternative : alternatives.first(count)) {
+    alternative.log_probability = static_cast<float>(of_logit(alternative.log_probability));
+  }
+  return count;
+}
+
+void log_softmax(const Kernels& kernels, std::span<float> logits) {
+  const LogProbabilities model(kernels, logits);
+  for (float& logit : logits) logit = static_cast<float>(model.of_logit(logit));
+}
+
+}  // namespace sotto

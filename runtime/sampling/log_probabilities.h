@@ -1,0 +1,46 @@
+// Log probabilities of tokens under the model itself, before the sampler changes the logits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "kernels/kernels.h"
+#include "runtime/generated/params.h"
+
+namespace sotto {
+
+// The log softmax of a row of logits: ln p = l - max - ln sum exp(l - max), summed up in double precision. NaN counts
+// as -infinity. If the largest logit is +infinity, the tokens that have it are equally likely; if it is -infinity, all
+// tokens are.
+class LogProbabilities {
+ public:
+  LogProbabilities(const Kernels& kernels, std::span<const float> logits);
+
+  double of(int32_t token) const { return of_logit(logits_[static_cast<size_t>(token)]); }
+  double of_logit(float logit) const {
+    if (max_ == kInfinity) return logit == max_logit() ? -ln_sum_ : -kInfinity;
+    if (max_ == -kInfinity) return -ln_sum_;
+    return logit >= -std::numeric_limits<float>::infinity() ? (static_cast<double>(logit) - max_) - ln_sum_
+                                                            : -kInfinity;
+  }
+  float max_logit() const { return static_cast<float>(max_); }
+  double sum() const { return sum_; }  // sum of exp(l - max), or the number of equally likely tokens
+
+  // Finds the most likely tokens, most likely first, and the lowest id first among equals. Returns their number.
+  size_t find_likeliest(std::span<Alternative> alternatives) const;
+
+ private:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+  std::span<const float> logits_;
+  double max_;
+  double sum_ = 0;
+  double ln_sum_ = 0;
+};
+
+// Replaces logits by ln p.
+void log_softmax(const Kernels& kernels, std::span<float> logits);
+
+}  // namespace sotto
