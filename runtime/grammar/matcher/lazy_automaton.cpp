@@ -86,24 +86,23 @@ StepResult LazyAutomaton::make_step(const uint32_t* from, uint32_t symbol_class,
 
 // Makes a step, and records it also for the other symbol classes that provably lead to the same set.
 StepResult LazyAutomaton::make_equivalent_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
-  const StepResult result = make_step(from, symbol_class, to);
-  if (result != StepResult::kDone) return result;
+  SOTTO_TRY_STEP(make_step(from, symbol_class, to));
   // For each class, counts the states whose moves by that class lead to the same states as their moves by this one, and
   // nowhere else. If this holds for all states that move, and no other state moves by the class, both classes lead to
   // the same set.
   constexpr uint32_t kMaxStates = 32;
   constexpr uint8_t kDiffers = UINT8_MAX;
   const auto states = store_.states(*from);
-  if (states.size() > kMaxStates) return result;
+  if (states.size() > kMaxStates) return StepResult::kDone;
   uint8_t agreeing[256] = {};
   uint32_t moving = 0;
   for (const StackTop& top : states) {
     const auto moves = grammar_->moves(top.state);
-    if (!budget_.spend(moves.size())) return result;
+    if (!budget_.spend(moves.size())) return StepResult::kDone;
     const auto has_class = [&](const GrammarMove& m) { return m.symbol_class == symbol_class; };
     const auto move = std::find_if(moves.begin(), moves.end(), has_class);
     const bool is_moving = move != moves.end();
-    if (is_moving && std::count_if(move, moves.end(), has_class) > 1) return result;
+    if (is_moving && std::count_if(move, moves.end(), has_class) > 1) return StepResult::kDone;
     moving += is_moving ? 1 : 0;
     for (size_t i = 0; i < moves.size(); ++i) {
       const bool is_single = (i == 0 || moves[i - 1].symbol_class != moves[i].symbol_class) &&
@@ -114,12 +113,12 @@ StepResult LazyAutomaton::make_equivalent_steps(const uint32_t* from, uint32_t s
       count = agrees && count != kDiffers ? static_cast<uint8_t>(count + 1) : kDiffers;
     }
   }
-  if (moving == 0) return result;
+  if (moving == 0) return StepResult::kDone;
   for (uint32_t c = 0; c < grammar_->byte_class_count(); ++c) {
     if (agreeing[c] != moving || store_.next(*from, c) != kNotComputed) continue;
     store_.set_next(*from, c, *to);
   }
-  return result;
+  return StepResult::kDone;
 }
 
 StepResult LazyAutomaton::make_text_step(const uint32_t* from, std::span<const char> text, size_t* taken,
@@ -155,10 +154,9 @@ StepResult LazyAutomaton::step_bytes(std::span<const char> bytes, uint32_t* set)
       *to = known;
       is_new = false;
     } else {
-      const StepResult result = store_.state_set(*from).repeats_by_count ? make_loop_step(from, bytes, &taken, to)
-                                : is_new                                 ? make_text_step(from, bytes, &taken, to)
-                                                                         : make_step(from, symbol_class, to);
-      if (result != StepResult::kDone) return result;
+      SOTTO_TRY_STEP(store_.state_set(*from).repeats_by_count ? make_loop_step(from, bytes, &taken, to)
+                     : is_new                                 ? make_text_step(from, bytes, &taken, to)
+                                                              : make_step(from, symbol_class, to));
       is_new = *to != *from && *to + 1 == store_.set_count();
     }
     *from = *to;

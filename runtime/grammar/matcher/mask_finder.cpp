@@ -31,8 +31,7 @@ StepResult MaskFinder::find(const uint32_t* set, uint32_t* pins, const uint64_t*
   prefilters_.use_pins(pins + 1);
   uint32_t mask = engine_->store().state_set(*set).mask;
   if (mask < kFirstMask) {
-    const StepResult result = find_truncated(set, pins, &mask);
-    if (result != StepResult::kDone) return result;
+    SOTTO_TRY_STEP(find_truncated(set, pins, &mask));
     engine_->store().state_set(*set).mask = mask;
   }
   engine_->store().state_set(*set).was_used = true;
@@ -54,9 +53,8 @@ StepResult MaskFinder::find_within(const uint32_t* set, uint32_t remaining, uint
   draft_ = cache_.begin_draft();
   engine_->trail()[0] = *equal;
   bool cut_off = false;
-  StepResult result = walk(&cut_off);
-  if (result == StepResult::kDone) result = add_literals(&cut_off);
-  if (result != StepResult::kDone) return result;
+  SOTTO_TRY_STEP(walk(&cut_off));
+  SOTTO_TRY_STEP(add_literals(&cut_off));
   engine_->store().max_after_token(*equal) = progress_.max_needed;
   engine_->store().state_set(*equal).is_shared = true;
   engine_->store().state_set(*equal).was_used = true;
@@ -197,8 +195,7 @@ StepResult MaskFinder::walk(bool* cut_off) {
   uint32_t* trail = engine_->trail();
   const bool tries_below = shortcuts_.prefilters && prefilter.classes == 0;
   uint32_t visited = 0;
-  const StepResult retraced = retrace(progress_.node);
-  if (retraced != StepResult::kDone) return retraced;
+  SOTTO_TRY_STEP(retrace(progress_.node));
   for (uint32_t i = progress_.node; i < node_count;) {
     const TrieNode node = nodes[i];
     // The mask already contains all tokens of this subtree.
@@ -208,8 +205,7 @@ StepResult MaskFinder::walk(bool* cut_off) {
     }
     ++visited;
     uint32_t* next = &trail[node.depth()];
-    const StepResult result = engine_->step(next - 1, grammar.byte_class(node.byte()), next);
-    if (result != StepResult::kDone) return result;
+    SOTTO_TRY_STEP(engine_->step(next - 1, grammar.byte_class(node.byte()), next));
     const uint32_t end = nodes[node.next()].first_token();
     // The prefix is impossible, or it depends on the part that was cut off from the stacks.
     if (*next < kFirstSet) {
@@ -255,8 +251,7 @@ StepResult MaskFinder::retrace(uint32_t node) {
       continue;
     }
     uint32_t* next = &engine_->trail()[nodes[i].depth()];
-    const StepResult result = engine_->step(next - 1, grammar.byte_class(nodes[i].byte()), next);
-    if (result != StepResult::kDone) return result;
+    SOTTO_TRY_STEP(engine_->step(next - 1, grammar.byte_class(nodes[i].byte()), next));
     ++i;
   }
   return StepResult::kDone;
@@ -267,8 +262,7 @@ StepResult MaskFinder::add_literals(bool* cut_off) {
   const CompiledGrammar& grammar = engine_->grammar();
   uint32_t* trail = engine_->trail();
   for (const TokenRange& range : grammar.token_ranges()) {
-    const StepResult result = engine_->step(&trail[0], range.symbol_class, &trail[1]);
-    if (result != StepResult::kDone) return result;
+    SOTTO_TRY_STEP(engine_->step(&trail[0], range.symbol_class, &trail[1]));
     if (trail[1] == kDeadSet || !leaves_enough(trail[1])) continue;
     *cut_off |= trail[1] == kUnknownSet;
     for (uint32_t token = range.first; token <= range.last; ++token) add(token);

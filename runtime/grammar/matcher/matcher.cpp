@@ -168,13 +168,11 @@ StepResult Matcher::step_token(uint32_t sequence, uint32_t token, uint32_t* to) 
   const auto bytes = vocabulary_->token_bytes(token);
   if (!bytes.empty()) {
     *by_bytes = *pin(sequence);
-    const StepResult result = engine_.step_bytes(bytes, by_bytes);
-    if (result != StepResult::kDone) return result;
+    SOTTO_TRY_STEP(engine_.step_bytes(bytes, by_bytes));
   }
   const uint32_t symbol_class = engine_.grammar().token_class(token);
   if (symbol_class != CompiledGrammar::kNoClass) {
-    const StepResult result = engine_.step(pin(sequence), symbol_class, by_literal);
-    if (result != StepResult::kDone) return result;
+    SOTTO_TRY_STEP(engine_.step(pin(sequence), symbol_class, by_literal));
   }
   if (*by_literal == kDeadSet && *by_bytes == kDeadSet && accepts(sequence) &&
       vocabulary_->source.is_end_token(token)) {

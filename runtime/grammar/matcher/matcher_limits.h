@@ -21,6 +21,13 @@ enum class StepResult : uint8_t {
   kTooComplex,  // the working memory or the step budget is exhausted
 };
 
+// Evaluates an expression, and returns its result from the calling function unless it is kDone.
+#define SOTTO_TRY_STEP(expression)                                                                             \
+  do {                                                                                                         \
+    if (const ::sotto::StepResult sotto_try_step = (expression); sotto_try_step != ::sotto::StepResult::kDone) \
+      return sotto_try_step;                                                                                   \
+  } while (false)
+
 // The number of elementary steps that are still allowed. Each call of the matcher's interface starts with the full
 // budget, so a call on a very ambiguous grammar fails with a status instead of running without a bound.
 class StepBudget {

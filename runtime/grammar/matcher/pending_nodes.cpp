@@ -34,17 +34,15 @@ StepResult PendingNodes::store(std::span<StackTop> states) {
   if (count_ == 0) return StepResult::kDone;
   frame_count_ = 0;
   if (first_new_ > 0) drop_unreachable(states);
-  StepResult result = StepResult::kDone;
   if (is_in_order()) {
-    result = store_in_order();
+    SOTTO_TRY_STEP(store_in_order());
   } else {
     if (!find_groups()) return StepResult::kTooComplex;
     for (uint32_t group = 0; group < group_count_; ++group) {
       if (!collect_group(group)) return StepResult::kTooComplex;
     }
-    result = store_groups();
+    SOTTO_TRY_STEP(store_groups());
   }
-  if (result != StepResult::kDone) return result;
   for (StackTop& top : states) {
     if (is_pending(top.node)) top.node = groups_[nodes_[top.node - kPending].group].node;
   }
@@ -264,8 +262,7 @@ StepResult PendingNodes::store_groups() {
   }
   if (!any) {
     for (uint32_t group = 0; group < group_count_; ++group) {
-      const StepResult result = store_single(group);
-      if (result != StepResult::kDone) return result;
+      SOTTO_TRY_STEP(store_single(group));
     }
     return StepResult::kDone;
   }
@@ -281,8 +278,7 @@ StepResult PendingNodes::store_groups() {
     uint32_t end = begin + 1;
     const uint32_t component = components_.component_of(members_[begin]);
     while (end < group_count_ && components_.component_of(members_[end]) == component) ++end;
-    const StepResult result = store_component({members_ + begin, end - begin});
-    if (result != StepResult::kDone) return result;
+    SOTTO_TRY_STEP(store_component({members_ + begin, end - begin}));
     begin = end;
   }
   return StepResult::kDone;

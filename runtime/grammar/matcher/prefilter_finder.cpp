@@ -289,8 +289,7 @@ StepResult PrefilterFinder::take_characters(uint32_t from, uint32_t* boundary_co
     if (depth == 0) classes = step.classes;
     if ((classes & *admitted) == 0) continue;
     inside[depth + 1] = kNotComputed;
-    const StepResult result = engine_->step_with_equivalents(&inside[depth], step.symbol_class, &inside[depth + 1]);
-    if (result != StepResult::kDone) return result;
+    SOTTO_TRY_STEP(engine_->step_with_equivalents(&inside[depth], step.symbol_class, &inside[depth + 1]));
     const uint32_t next = inside[depth + 1];
     if (next < kFirstSet) {
       *admitted &= static_cast<uint8_t>(~classes);

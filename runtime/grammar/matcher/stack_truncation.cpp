@@ -56,8 +56,7 @@ StepResult StackTruncation::make_set(uint32_t set, uint32_t depth, uint32_t* tru
   if (states.size() > capacity_) return StepResult::kTooComplex;
   uint32_t count = 0;
   for (const StackTop& top : states) {
-    const StepResult result = resolve({top.node, depth});
-    if (result != StepResult::kDone) return result;
+    SOTTO_TRY_STEP(resolve({top.node, depth}));
     states_[count++] = {top.state, result_of(top.node, depth)};
   }
   std::sort(states_, states_ + count, stack_top_less);
@@ -76,8 +75,7 @@ StepResult StackTruncation::resolve(Key root) {
     const uint32_t before = stack_size_;
     if (!push_parents(entry)) return StepResult::kTooComplex;
     if (stack_size_ > before) continue;
-    const StepResult result = build(entry);
-    if (result != StepResult::kDone) return result;
+    SOTTO_TRY_STEP(build(entry));
     --stack_size_;
   }
   return StepResult::kDone;
