@@ -1,7 +1,7 @@
 #include "runtime/sampling/log_probabilities.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "runtime/base/arena.h"
 #include "runtime/base/scalar_math.h"
@@ -10,7 +10,7 @@ namespace sotto {
 
 LogProbabilities::LogProbabilities(const Kernels& kernels, std::span<const float> logits)
     : logits_(logits), max_(kernels.max(logits.data(), logits.size())) {
-  if (std::isinf(max_)) {
+  if (has_infinite_max()) {
     const auto count = max_ > 0 ? std::count(logits.begin(), logits.end(), max_logit()) : std::ssize(logits);
     sum_ = static_cast<double>(count);
   } else {
@@ -51,9 +51,15 @@ size_t LogProbabilities::find_likeliest(std::span<Alternative> alternatives) con
   return count;
 }
 
-void log_softmax(const Kernels& kernels, std::span<float> logits) {
-  const LogProbabilities model(kernels, logits);
-  for (float& logit : logits) logit = static_cast<float>(model.of_logit(logit));
+void LogProbabilities::apply(std::span<float> logits) const {
+  if (has_infinite_max()) {
+    for (float& logit : logits) logit = static_cast<float>(of_logit(logit));
+    return;
+  }
+  // The same as of_logit(), in two loops that compilers vectorize.
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  for (float& logit : logits) logit = logit >= kLowest ? logit : kLowest;
+  for (float& logit : logits) logit = static_cast<float>((static_cast<double>(logit) - max_) - ln_sum_);
 }
 
 }  // namespace sotto

@@ -1,6 +1,7 @@
 // Log probabilities of tokens under the model itself, before the sampler changes the logits.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -20,11 +21,11 @@ class LogProbabilities {
 
   double of(int32_t token) const { return of_logit(logits_[static_cast<size_t>(token)]); }
   double of_logit(float logit) const {
-    if (max_ == kInfinity) return logit == max_logit() ? -ln_sum_ : -kInfinity;
-    if (max_ == -kInfinity) return -ln_sum_;
-    return logit >= -std::numeric_limits<float>::infinity() ? (static_cast<double>(logit) - max_) - ln_sum_
-                                                            : -kInfinity;
+    if (has_infinite_max()) return logit == max_logit() || max_ < 0 ? -ln_sum_ : -kInfinity;
+    return logit == logit ? (static_cast<double>(logit) - max_) - ln_sum_ : -kInfinity;
   }
+  // Replaces logits by ln p.
+  void apply(std::span<float> logits) const;
   float max_logit() const { return static_cast<float>(max_); }
   double sum() const { return sum_; }  // sum of exp(l - max), or the number of equally likely tokens
 
@@ -34,13 +35,12 @@ class LogProbabilities {
  private:
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+  bool has_infinite_max() const { return std::fabs(max_) == kInfinity; }
+
   std::span<const float> logits_;
   double max_;
   double sum_ = 0;
   double ln_sum_ = 0;
 };
-
-// Replaces logits by ln p.
-void log_softmax(const Kernels& kernels, std::span<float> logits);
 
 }  // namespace sotto

@@ -69,19 +69,21 @@ Status BeamSearch::run(uint32_t* count) {
   return *count == 0 && status == Status::kOk ? failure_ : status;
 }
 
+void BeamSearch::replace_by_ln_p(uint32_t row) {
+  const std::span<float> logits = run_.input.model.logits(row);
+  LogProbabilities(*run_.input.kernels, logits).apply(logits);
+}
+
 // Chooses the next tokens of every group.
 Status BeamSearch::step() {
   SOTTO_TRY(run_.interruption());
   SearchMemory& memory = run_.memory;
   // In the first step, the sequences of all groups continue the same row, the one after the text.
-  if (depth_ == 0) {
-    log_softmax(*run_.input.kernels, run_.input.model.logits(0));
-  }
+  if (depth_ == 0) replace_by_ln_p(0);
   for (uint32_t g = 0; g < group_count_; ++g) {
     if (groups_[g].done) continue;
     for (uint32_t i = 0; depth_ > 0 && i < groups_[g].running_count; ++i) {
-      const uint32_t row = memory.running[generation_][first_of(g) + i].row;
-      log_softmax(*run_.input.kernels, run_.input.model.logits(row));
+      replace_by_ln_p(memory.running[generation_][first_of(g) + i].row);
     }
     penalize_repeats(g);
     advance_group(g);

@@ -36,6 +36,7 @@ class BeamSearch {
   }
   bool at_limit() const { return depth_ + 1 == run_.limit; }
 
+  void replace_by_ln_p(uint32_t row);
   Status step();
   bool report();
   Status grow();

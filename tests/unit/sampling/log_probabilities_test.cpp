@@ -31,7 +31,7 @@ TEST(LogProbabilities, IsTheDefinition) {
     for (const float l : logits) sum += l == l ? std::exp(l - max) : 0;
     const LogProbabilities model(reference_kernels(), logits);
     std::vector<float> result = logits;
-    log_softmax(reference_kernels(), result);
+    model.apply(result);
     for (int32_t i = 0; i < 5000; ++i) {
       const auto at = static_cast<size_t>(i);
       if (i == 7 || i == 9) {
@@ -52,13 +52,13 @@ TEST(LogProbabilities, SharesProbabilityIfNoLogitIsFinite) {
   const LogProbabilities model(reference_kernels(), logits);
   EXPECT_NEAR(model.of(3), -std::log(2.0), 1e-9);
   EXPECT_EQ(model.of(0), -kInfinity);
-  log_softmax(reference_kernels(), logits);
+  model.apply(logits);
   EXPECT_NEAR(logits[1], -std::log(2.0), 1e-6);
   EXPECT_EQ(logits[1], logits[3]);
   for (const size_t i : {0, 2, 4}) EXPECT_EQ(logits[i], -kInfinity);
   std::vector<float> nothing = {-kInfinity, kNan, -kInfinity};
   EXPECT_NEAR(LogProbabilities(reference_kernels(), nothing).of(1), -std::log(3.0), 1e-9);
-  log_softmax(reference_kernels(), nothing);
+  LogProbabilities(reference_kernels(), nothing).apply(nothing);
   for (const float l : nothing) EXPECT_NEAR(l, -std::log(3.0), 1e-6);
 }
 

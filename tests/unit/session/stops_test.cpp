@@ -227,11 +227,11 @@ TEST(StopParameters, RejectionNamesTheParameter) {
   refuse("list_bytes", [&](StopParams& params) { params.stop_tokens = many; });
   const std::vector<TextView> null = {{nullptr, 3}};
   refuse("stop_strings[0]", [&](StopParams& params) { params.stop_strings = null; });
-  for (const auto& [strings, name] :
-       std::vector<std::pair<std::vector<std::string>, std::string>>{{{"a", ""}, "strings[1] is empty"},
-                                                                     {{"\xC3"}, "strings[0] is not UTF-8"},
-                                                                     {{std::string(1025, 'a')}, "strings[0] is longer"},
-                                                                     {{std::string(200, 'a')}, "list_bytes"}}) {
+  for (const auto& [strings, name] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"a", ""}, "strings[1] is empty"},
+           {{"\xC3"}, "strings[0] is not UTF-8"},
+           {{std::string(1025, 'a')}, "strings[0] has 1025 bytes; it may have at most 1024"},
+           {{std::string(200, 'a')}, "list_bytes"}}) {
     const auto list = views(strings);
     refuse("stop_" + (name == "list_bytes" ? "strings" : name),
            [&](StopParams& params) { params.stop_strings = list; });
