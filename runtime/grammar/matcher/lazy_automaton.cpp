@@ -10,7 +10,7 @@ void LazyAutomaton::layout(Arena& arena, const CompiledGrammar& grammar, const M
   pin_count_ = pin_count;
   trail_count_ = trail_count;
   united_capacity_ = limits.visit_count;
-  pins_ = arena.take<uint32_t>(pin_count);
+  pins_ = arena.take<Pin>(pin_count);
   store_.layout(arena, grammar, limits);
   // The stepper, the truncation, the collection and the union are never in use at the same time, so they share the
   // memory after this index. The stepper and the truncation also share the index.
@@ -33,7 +33,7 @@ StepResult LazyAutomaton::init(const CompiledGrammar& grammar, const MatcherPara
                                const Completions* completions) {
   grammar_ = &grammar;
   step_budget_ = limits.step_budget;
-  std::fill_n(pins_, pin_count_, kNotComputed);
+  std::fill_n(pins_, pin_count_, Pin{kNotComputed});
   store_.init(grammar, completions);
   stepper_.init(grammar, store_, budget_);
   truncation_.init(grammar, store_, budget_, longest);
@@ -41,10 +41,10 @@ StepResult LazyAutomaton::init(const CompiledGrammar& grammar, const MatcherPara
   return make(&pins_[0], [&](uint32_t* made) { return stepper_.start(made); });
 }
 
-void LazyAutomaton::collect(const uint32_t* newest, bool keep_shared) {
+void LazyAutomaton::collect(const Pin* newest, bool keep_shared) {
   ++collection_count_;
-  const uint32_t* end = std::max<const uint32_t*>(trail() + held_trail_, newest + 1);
-  const std::span<uint32_t> pins{pins_, static_cast<size_t>(end - pins_)};
+  const Pin* end = std::max<const Pin*>(trail() + held_trail_, newest + 1);
+  const std::span<Pin> pins{pins_, static_cast<size_t>(end - pins_)};
   using Keep = StackStore::Keep;
   if (keep_shared) store_.collect(pins, Keep::kShared);
   if (keep_shared && !store_.has_third_free()) store_.collect(pins, Keep::kUsed);
@@ -53,9 +53,9 @@ void LazyAutomaton::collect(const uint32_t* newest, bool keep_shared) {
 
 // Calls `make`. If the store is full, collects garbage and tries again, at most twice.
 template <typename Make>
-StepResult LazyAutomaton::make(uint32_t* to, Make make) {
+StepResult LazyAutomaton::make(Pin* to, Make make) {
   uint32_t made = kNotComputed;
-  *to = kNotComputed;
+  to->set = kNotComputed;
   StepResult result = make(&made);
   for (const bool keep_shared : {true, false}) {
     if (result != StepResult::kStoreFull) break;
@@ -64,35 +64,35 @@ StepResult LazyAutomaton::make(uint32_t* to, Make make) {
     collect(to, keep_shared);
     result = make(&made);
   }
-  if (result == StepResult::kDone) *to = made;
+  if (result == StepResult::kDone) to->set = made;
   return result;
 }
 
-StepResult LazyAutomaton::make_end(uint32_t* to) {
+StepResult LazyAutomaton::make_end(Pin* to) {
   return make(to, [&](uint32_t* made) {
     const bool fits = store_.intern_set({}, StateSet::kAccepts, made);
     return fits ? StepResult::kDone : StepResult::kStoreFull;
   });
 }
 
-StepResult LazyAutomaton::make_step(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
+StepResult LazyAutomaton::make_step(const Pin* from, uint32_t symbol_class, Pin* to) {
   assert(from != to);
-  const StepResult result = make(to, [&](uint32_t* made) { return stepper_.step(*from, symbol_class, made); });
+  const StepResult result = make(to, [&](uint32_t* made) { return stepper_.step(from->set, symbol_class, made); });
   if (result == StepResult::kDone) {
-    store_.set_next(*from, symbol_class, *to);
+    store_.set_next(from->set, symbol_class, to->set);
   }
   return result;
 }
 
 // Makes a step, and records it also for the other symbol classes that provably lead to the same set.
-StepResult LazyAutomaton::make_equivalent_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
+StepResult LazyAutomaton::make_equivalent_steps(const Pin* from, uint32_t symbol_class, Pin* to) {
   SOTTO_TRY_STEP(make_step(from, symbol_class, to));
   // For each class, counts the states whose moves by that class lead to the same states as their moves by this one, and
   // nowhere else. If this holds for all states that move, and no other state moves by the class, both classes lead to
   // the same set.
   constexpr uint32_t kMaxStates = 32;
   constexpr uint8_t kDiffers = UINT8_MAX;
-  const auto states = store_.states(*from);
+  const auto states = store_.states(from->set);
   if (states.size() > kMaxStates) return StepResult::kDone;
   uint8_t agreeing[256] = {};
   uint32_t moving = 0;
@@ -115,49 +115,47 @@ StepResult LazyAutomaton::make_equivalent_steps(const uint32_t* from, uint32_t s
   }
   if (moving == 0) return StepResult::kDone;
   for (uint32_t c = 0; c < grammar_->byte_class_count(); ++c) {
-    if (agreeing[c] != moving || store_.next(*from, c) != kNotComputed) continue;
-    store_.set_next(*from, c, *to);
+    if (agreeing[c] != moving || store_.next(from->set, c) != kNotComputed) continue;
+    store_.set_next(from->set, c, to->set);
   }
   return StepResult::kDone;
 }
 
-StepResult LazyAutomaton::make_text_step(const uint32_t* from, std::span<const char> text, size_t* taken,
-                                         uint32_t* to) {
-  const StepResult result = make(to, [&](uint32_t* made) { return stepper_.step_text(*from, text, taken, made); });
-  if (result == StepResult::kDone && *taken == 1) store_.set_next(*from, class_of(text[0]), *to);
+StepResult LazyAutomaton::make_text_step(const Pin* from, std::span<const char> text, size_t* taken, Pin* to) {
+  const StepResult result = make(to, [&](uint32_t* made) { return stepper_.step_text(from->set, text, taken, made); });
+  if (result == StepResult::kDone && *taken == 1) store_.set_next(from->set, class_of(text[0]), to->set);
   return result;
 }
 
-StepResult LazyAutomaton::make_loop_step(const uint32_t* from, std::span<const char> text, size_t* taken,
-                                         uint32_t* to) {
-  const StepResult result = make(to, [&](uint32_t* made) { return stepper_.step_loop(*from, text, taken, made); });
+StepResult LazyAutomaton::make_loop_step(const Pin* from, std::span<const char> text, size_t* taken, Pin* to) {
+  const StepResult result = make(to, [&](uint32_t* made) { return stepper_.step_loop(from->set, text, taken, made); });
   if (result != StepResult::kDone || *taken > 1) return result;
   if (*taken == 0) {
     *taken = 1;
     return make_step(from, class_of(text[0]), to);
   }
-  store_.set_next(*from, class_of(text[0]), *to);
+  store_.set_next(from->set, class_of(text[0]), to->set);
   return result;
 }
 
 // Continues a text from a new set without storing the sets in between, most of which would never be used again.
-StepResult LazyAutomaton::step_bytes(std::span<const char> bytes, uint32_t* set) {
-  uint32_t* from = trail();
-  uint32_t* to = from + 1;
+StepResult LazyAutomaton::step_bytes(std::span<const char> bytes, Pin* set) {
+  Pin* from = trail();
+  Pin* to = from + 1;
   *from = *set;
   bool is_new = false;
-  while (!bytes.empty() && *from >= kFirstSet) {
+  while (!bytes.empty() && from->set >= kFirstSet) {
     size_t taken = 1;
     const uint32_t symbol_class = class_of(bytes[0]);
-    const uint32_t known = store_.next(*from, symbol_class);
+    const uint32_t known = store_.next(from->set, symbol_class);
     if (known != kNotComputed) {
-      *to = known;
+      to->set = known;
       is_new = false;
     } else {
-      SOTTO_TRY_STEP(store_.state_set(*from).repeats_by_count ? make_loop_step(from, bytes, &taken, to)
-                     : is_new                                 ? make_text_step(from, bytes, &taken, to)
-                                                              : make_step(from, symbol_class, to));
-      is_new = *to != *from && *to + 1 == store_.set_count();
+      SOTTO_TRY_STEP(store_.state_set(from->set).repeats_by_count ? make_loop_step(from, bytes, &taken, to)
+                     : is_new                                     ? make_text_step(from, bytes, &taken, to)
+                                                                  : make_step(from, symbol_class, to));
+      is_new = to->set != from->set && to->set + 1 == store_.set_count();
     }
     *from = *to;
     bytes = bytes.subspan(taken);
@@ -166,20 +164,20 @@ StepResult LazyAutomaton::step_bytes(std::span<const char> bytes, uint32_t* set)
   return StepResult::kDone;
 }
 
-StepResult LazyAutomaton::unite(const uint32_t* a, const uint32_t* b, uint32_t* to) {
+StepResult LazyAutomaton::unite(const Pin* a, const Pin* b, Pin* to) {
   return make(to, [&](uint32_t* made) {
-    const auto x = store_.states(*a);
-    const auto y = store_.states(*b);
+    const auto x = store_.states(a->set);
+    const auto y = store_.states(b->set);
     if (x.size() + y.size() > united_capacity_) return StepResult::kTooComplex;
     const StackTop* end = std::set_union(x.begin(), x.end(), y.begin(), y.end(), united_, stack_top_less);
     const auto count = static_cast<size_t>(end - united_);
-    const auto flags = static_cast<uint8_t>(store_.state_set(*a).flags | store_.state_set(*b).flags);
+    const auto flags = static_cast<uint8_t>(store_.state_set(a->set).flags | store_.state_set(b->set).flags);
     return store_.intern_set({united_, count}, flags, made) ? StepResult::kDone : StepResult::kStoreFull;
   });
 }
 
-StepResult LazyAutomaton::truncate(const uint32_t* from, uint32_t depth, uint32_t* to) {
-  return make(to, [&](uint32_t* made) { return truncation_.apply(*from, depth, made); });
+StepResult LazyAutomaton::truncate(const Pin* from, uint32_t depth, Pin* to) {
+  return make(to, [&](uint32_t* made) { return truncation_.apply(from->set, depth, made); });
 }
 
 }  // namespace sotto

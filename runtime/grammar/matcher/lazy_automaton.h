@@ -3,8 +3,8 @@
 // states on stacks instead of sets of NFA states, so there may be infinitely many. The store keeps as many as fit, and
 // a garbage collection makes space when it is full.
 //
-// A pin is a slot that contains the number of a set in use. A collection renumbers the sets and updates the pins, so
-// functions take pointers to pins instead of numbers. The last pins form the trail: pin n of the trail contains the set
+// A pin is a slot that contains the id of a set in use. A collection renumbers the sets and updates the pins, so
+// functions take pointers to pins instead of ids. The last pins form the trail: pin n of the trail contains the set
 // after n bytes of a token, so that a walk over the trie of the vocabulary can return to any prefix. A collection
 // ignores the pins of the trail after the one that is being written.
 #pragma once
@@ -33,51 +33,51 @@ class LazyAutomaton {
   const CompiledGrammar& grammar() const { return *grammar_; }
   StackStore& store() { return store_; }
   const StackStore& store() const { return store_; }
-  uint32_t* pins() { return pins_; }
-  const uint32_t* pins() const { return pins_; }
-  uint32_t* trail() { return pins_ + pin_count_ - trail_count_; }
+  Pin* pins() { return pins_; }
+  const Pin* pins() const { return pins_; }
+  Pin* trail() { return pins_ + pin_count_ - trail_count_; }
   // Declares that the first `count` pins of the trail stay in use while other pins are written.
   void hold_trail(uint32_t count) { held_trail_ = count; }
   StepBudget& budget() { return budget_; }
   // Restores the full budget, for a new call of the interface.
   void renew_budget() { budget_.set(step_budget_); }
-  // Returns the number of collections so far. As long as it does not change, numbers of sets are valid outside of pins.
+  // Returns the number of collections so far. As long as it does not change, ids of sets are valid outside of pins.
   uint64_t collection_count() const { return collection_count_; }
   // Returns the tokens of the shortest completion of a set, or 0 without finish_within. A dead set has none.
   uint32_t completion(uint32_t set) const { return set == kDeadSet ? kNoCompletion : store_.completion(set); }
   bool accepts(uint32_t set) const { return (store_.state_set(set).flags & StateSet::kAccepts) != 0; }
 
   // The functions below read and write pins. `to` must differ from `from`.
-  StepResult step(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
-    const uint32_t known = store_.next(*from, symbol_class);
+  StepResult step(const Pin* from, uint32_t symbol_class, Pin* to) {
+    const uint32_t known = store_.next(from->set, symbol_class);
     if (known == kNotComputed) return make_step(from, symbol_class, to);
-    *to = known;
+    to->set = known;
     return StepResult::kDone;
   }
   // As step(), and remembers the transitions by other classes that lead to the same set.
-  StepResult step_with_equivalents(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
-    const uint32_t known = store_.next(*from, symbol_class);
+  StepResult step_with_equivalents(const Pin* from, uint32_t symbol_class, Pin* to) {
+    const uint32_t known = store_.next(from->set, symbol_class);
     if (known == kNotComputed) return make_equivalent_steps(from, symbol_class, to);
-    *to = known;
+    to->set = known;
     return StepResult::kDone;
   }
   // Steps by several bytes. Overwrites the trail.
-  StepResult step_bytes(std::span<const char> bytes, uint32_t* set);
+  StepResult step_bytes(std::span<const char> bytes, Pin* set);
   // Computes the set after an end token. It accepts, and nothing may follow.
-  StepResult make_end(uint32_t* to);
-  StepResult unite(const uint32_t* a, const uint32_t* b, uint32_t* to);
-  StepResult truncate(const uint32_t* from, uint32_t depth, uint32_t* to);
+  StepResult make_end(Pin* to);
+  StepResult unite(const Pin* a, const Pin* b, Pin* to);
+  StepResult truncate(const Pin* from, uint32_t depth, Pin* to);
   bool can_truncate(uint32_t set, uint32_t depth) const { return truncation_.applies(set, depth); }
 
  private:
-  StepResult make_step(const uint32_t* from, uint32_t symbol_class, uint32_t* to);
-  StepResult make_equivalent_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to);
-  StepResult make_text_step(const uint32_t* from, std::span<const char> text, size_t* taken, uint32_t* to);
-  StepResult make_loop_step(const uint32_t* from, std::span<const char> text, size_t* taken, uint32_t* to);
+  StepResult make_step(const Pin* from, uint32_t symbol_class, Pin* to);
+  StepResult make_equivalent_steps(const Pin* from, uint32_t symbol_class, Pin* to);
+  StepResult make_text_step(const Pin* from, std::span<const char> text, size_t* taken, Pin* to);
+  StepResult make_loop_step(const Pin* from, std::span<const char> text, size_t* taken, Pin* to);
   uint32_t class_of(char byte) const { return grammar_->byte_class(static_cast<uint8_t>(byte)); }
-  void collect(const uint32_t* newest, bool keep_shared);
+  void collect(const Pin* newest, bool keep_shared);
   template <typename Make>
-  StepResult make(uint32_t* to, Make make);
+  StepResult make(Pin* to, Make make);
 
   const CompiledGrammar* grammar_ = nullptr;
   StepBudget budget_;
@@ -89,7 +89,7 @@ class LazyAutomaton {
   uint32_t pin_count_ = 0;
   uint32_t trail_count_ = 0;
   uint32_t held_trail_ = 0;
-  uint32_t* pins_ = nullptr;
+  Pin* pins_ = nullptr;
   StackTop* united_ = nullptr;
   uint32_t united_capacity_ = 0;
 };

@@ -19,46 +19,47 @@ bool MaskFinder::layout(Arena& arena, const CompiledGrammar& grammar, const Voca
   return cache_.layout(arena, vocabulary.token_count, limits.mask_bytes);
 }
 
-void MaskFinder::init(LazyAutomaton& engine, const Vocabulary& vocabulary, const MaskShortcuts& shortcuts) {
-  engine_ = &engine;
+void MaskFinder::init(LazyAutomaton& automaton, const Vocabulary& vocabulary, const MaskShortcuts& shortcuts,
+                      Pin* pins) {
+  automaton_ = &automaton;
   vocabulary_ = &vocabulary;
   shortcuts_ = shortcuts;
   cache_.flush();
-  prefilters_.init(engine, vocabulary);
+  truncated_ = pins;
+  prefilters_.init(automaton, vocabulary, pins + 1);
 }
 
-StepResult MaskFinder::find(const uint32_t* set, uint32_t* pins, const uint64_t** words) {
-  prefilters_.use_pins(pins + 1);
-  uint32_t mask = engine_->store().state_set(*set).mask;
+StepResult MaskFinder::find(const Pin* pin, const uint64_t** words) {
+  uint32_t mask = automaton_->store().state_set(pin->set).mask;
   if (mask < kFirstMask) {
-    SOTTO_TRY_STEP(find_truncated(set, pins, &mask));
-    engine_->store().state_set(*set).mask = mask;
+    SOTTO_TRY_STEP(find_truncated(pin, &mask));
+    automaton_->store().state_set(pin->set).mask = mask;
   }
-  engine_->store().state_set(*set).was_used = true;
+  automaton_->store().state_set(pin->set).was_used = true;
   *words = cache_.is_empty(mask) ? nullptr : cache_.words(mask);
   return StepResult::kDone;
 }
 
 // Does not truncate stacks, because the completion depends on them as a whole. Counts are replaced where the completion
 // stays the same.
-StepResult MaskFinder::find_within(const uint32_t* set, uint32_t remaining, uint32_t* pins, const uint64_t** words) {
-  uint32_t* equal = &pins[0];
-  const bool applies = shortcuts_.truncation && engine_->can_truncate(*set, StackNode::kMaxDepth);
-  const bool is_replaced = applies && engine_->truncate(set, StackNode::kMaxDepth, equal) == StepResult::kDone;
-  if (!is_replaced) *equal = *set;
-  if (engine_->store().max_after_token(*equal) < remaining) return find(set, pins, words);
+StepResult MaskFinder::find_within(const Pin* pin, uint32_t remaining, const uint64_t** words) {
+  Pin* equal = truncated_;
+  const bool applies = shortcuts_.truncation && automaton_->can_truncate(pin->set, StackNode::kMaxDepth);
+  const bool is_replaced = applies && automaton_->truncate(pin, StackNode::kMaxDepth, equal) == StepResult::kDone;
+  if (!is_replaced) *equal = *pin;
+  if (automaton_->store().max_after_token(equal->set) < remaining) return find(pin, words);
   progress_ = {};
   progress_.remaining = remaining;
   progress_.has_begun = true;
   draft_ = cache_.begin_draft();
-  engine_->trail()[0] = *equal;
+  automaton_->trail()[0] = *equal;
   bool cut_off = false;
   SOTTO_TRY_STEP(walk(&cut_off));
   SOTTO_TRY_STEP(add_literals(&cut_off));
-  engine_->store().max_after_token(*equal) = progress_.max_needed;
-  engine_->store().state_set(*equal).is_shared = true;
-  engine_->store().state_set(*equal).was_used = true;
-  add_end_tokens(*equal);
+  automaton_->store().max_after_token(equal->set) = progress_.max_needed;
+  automaton_->store().state_set(equal->set).is_shared = true;
+  automaton_->store().state_set(equal->set).was_used = true;
+  add_end_tokens(equal->set);
   const bool is_empty =
       std::all_of(draft_, draft_ + vocabulary_->word_count(), [](uint64_t word) { return word == 0; });
   *words = is_empty ? nullptr : draft_;
@@ -68,7 +69,7 @@ StepResult MaskFinder::find_within(const uint32_t* set, uint32_t remaining, uint
 // Returns whether enough tokens remain after a token that leads to the set.
 bool MaskFinder::leaves_enough(uint32_t set) {
   if (progress_.remaining == kUnlimited) return true;
-  const uint32_t needed = engine_->completion(set);
+  const uint32_t needed = automaton_->completion(set);
   progress_.max_needed = std::max(progress_.max_needed, needed);
   return needed < progress_.remaining;
 }
@@ -76,46 +77,45 @@ bool MaskFinder::leaves_enough(uint32_t set) {
 // Returns whether all tokens of a subtree of the trie lead back to the set of its root. Characters of the last class
 // may be incomplete at the end of a token.
 bool MaskFinder::leads_back(uint32_t set, TextSummary summary) const {
-  const uint8_t classes = engine_->store().state_set(set).repeated_classes & static_cast<uint8_t>(~kOtherClass);
+  const uint8_t classes = automaton_->store().state_set(set).repeated_classes & static_cast<uint8_t>(~kOtherClass);
   return shortcuts_.prefilters && TokenPrefilter{classes, kLengthCount - 1}.holds(summary);
 }
 
-// Finds the mask by means of a truncated set, which is stored in pins[0].
-StepResult MaskFinder::find_truncated(const uint32_t* set, uint32_t* pins, uint32_t* mask) {
+// Finds the mask by means of a truncated set.
+StepResult MaskFinder::find_truncated(const Pin* pin, uint32_t* mask) {
   progress_ = {};
   // Double the depth until the mask does not depend on the part that was cut off.
   for (uint32_t depth = kFirstDepth;; depth *= 2) {
-    uint32_t* truncated = &pins[0];
     const bool applies =
-        shortcuts_.truncation && depth <= 2 * TrieNode::kMaxDepth && engine_->can_truncate(*set, depth);
-    const bool is_truncated = applies && engine_->truncate(set, depth, truncated) == StepResult::kDone;
-    if (!is_truncated) *truncated = *set;  // the set itself takes longer, but may fit
-    *mask = engine_->store().state_set(*truncated).mask;
+        shortcuts_.truncation && depth <= 2 * TrieNode::kMaxDepth && automaton_->can_truncate(pin->set, depth);
+    const bool is_truncated = applies && automaton_->truncate(pin, depth, truncated_) == StepResult::kDone;
+    if (!is_truncated) *truncated_ = *pin;  // the set itself takes longer, but may fit
+    *mask = automaton_->store().state_set(truncated_->set).mask;
     if (*mask == kNoMask) {
-      StepResult result = compute(truncated, mask);
+      StepResult result = compute(truncated_, mask);
       // If the truncated set exceeds a limit, try the set itself, which is already stored.
-      if (result != StepResult::kDone && *truncated != *set) {
-        *truncated = *set;
+      if (result != StepResult::kDone && truncated_->set != pin->set) {
+        *truncated_ = *pin;
         progress_ = {};
-        result = compute(truncated, mask);
+        result = compute(truncated_, mask);
       }
       if (result != StepResult::kDone) return result;
-      StateSet& shared = engine_->store().state_set(*truncated);
+      StateSet& shared = automaton_->store().state_set(truncated_->set);
       shared.mask = *mask;
       shared.is_shared = true;
     }
-    engine_->store().state_set(*truncated).was_used = true;
+    automaton_->store().state_set(truncated_->set).was_used = true;
     if (*mask != kMaskCutOff) return StepResult::kDone;
   }
 }
 
 // Begins a draft with the tokens that are possible without a walk.
-void MaskFinder::begin(const uint32_t* set) {
+void MaskFinder::begin(const Pin* pin) {
   ++walk_count_;
   draft_ = cache_.begin_draft();
   TokenPrefilter prefilter;
   TokenPrefilter guess;
-  const uint32_t count = shortcuts_.prefilters ? prefilters_.exact_count(*set) : PrefilterFinder::kUnknownCount;
+  const uint32_t count = shortcuts_.prefilters ? prefilters_.exact_count(pin->set) : PrefilterFinder::kUnknownCount;
   if (count != PrefilterFinder::kUnknownCount) {
     fill_exactly(count);
     prefilter = {kAllClasses, kLengthCount - 1};
@@ -152,9 +152,9 @@ void MaskFinder::fill_exactly(uint32_t characters) {
 }
 
 // Computes the mask, or continues a computation that a truncation has left undecided.
-StepResult MaskFinder::compute(const uint32_t* set, uint32_t* mask) {
-  engine_->trail()[0] = *set;
-  if (!progress_.has_begun) begin(set);
+StepResult MaskFinder::compute(const Pin* pin, uint32_t* mask) {
+  automaton_->trail()[0] = *pin;
+  if (!progress_.has_begun) begin(pin);
   bool cut_off = false;
   StepResult result = walk(&cut_off);
   if (result == StepResult::kDone && !cut_off) result = add_literals(&cut_off);
@@ -162,13 +162,13 @@ StepResult MaskFinder::compute(const uint32_t* set, uint32_t* mask) {
     *mask = kMaskCutOff;
     return result;
   }
-  add_end_tokens(*set);
+  add_end_tokens(pin->set);
   *mask = store();
   return StepResult::kDone;
 }
 
 void MaskFinder::add_end_tokens(uint32_t set) {
-  if (!engine_->accepts(set)) return;
+  if (!automaton_->accepts(set)) return;
   for (const int32_t token : vocabulary_->source.end_tokens) add(static_cast<uint32_t>(token));
 }
 
@@ -191,8 +191,8 @@ StepResult MaskFinder::walk(bool* cut_off) {
   const TrieNode* nodes = vocabulary_->nodes.data();
   const TextSummary* summaries = vocabulary_->node_summaries.data();
   const auto node_count = static_cast<uint32_t>(vocabulary_->nodes.size() - 1);
-  const CompiledGrammar& grammar = engine_->grammar();
-  uint32_t* trail = engine_->trail();
+  const CompiledGrammar& grammar = automaton_->grammar();
+  Pin* trail = automaton_->trail();
   const bool tries_below = shortcuts_.prefilters && prefilter.classes == 0;
   uint32_t visited = 0;
   SOTTO_TRY_STEP(retrace(progress_.node));
@@ -204,23 +204,23 @@ StepResult MaskFinder::walk(bool* cut_off) {
       continue;
     }
     ++visited;
-    uint32_t* next = &trail[node.depth()];
-    SOTTO_TRY_STEP(engine_->step(next - 1, grammar.byte_class(node.byte()), next));
+    Pin* next = &trail[node.depth()];
+    SOTTO_TRY_STEP(automaton_->step(next - 1, grammar.byte_class(node.byte()), next));
     const uint32_t end = nodes[node.next()].first_token();
     // The prefix is impossible, or it depends on the part that was cut off from the stacks.
-    if (*next < kFirstSet) {
-      if (*next == kUnknownSet) {
+    if (next->set < kFirstSet) {
+      if (next->set == kUnknownSet) {
         *cut_off = true;
         progress_.node = i;
-        return engine_->budget().spend(visited) ? StepResult::kDone : StepResult::kTooComplex;
+        return automaton_->budget().spend(visited) ? StepResult::kDone : StepResult::kTooComplex;
       }
       if (guess.classes != 0) remove_run(node.first_token(), end);
       i = node.next();
       continue;
     }
     if (progress_.remaining != kUnlimited) {
-      const bool is_same = leads_back(*next, summaries[i]);
-      if (leaves_enough(*next)) add_run(node.first_token(), is_same ? end : nodes[i + 1].first_token());
+      const bool is_same = leads_back(next->set, summaries[i]);
+      if (leaves_enough(next->set)) add_run(node.first_token(), is_same ? end : nodes[i + 1].first_token());
       i = is_same ? node.next() : i + 1;
       continue;
     }
@@ -238,20 +238,20 @@ StepResult MaskFinder::walk(bool* cut_off) {
     ++i;
   }
   progress_.node = node_count;
-  return engine_->budget().spend(visited) ? StepResult::kDone : StepResult::kTooComplex;
+  return automaton_->budget().spend(visited) ? StepResult::kDone : StepResult::kTooComplex;
 }
 
 // Computes the sets after the prefixes of a node and writes them to the trail.
 StepResult MaskFinder::retrace(uint32_t node) {
   const TrieNode* nodes = vocabulary_->nodes.data();
-  const CompiledGrammar& grammar = engine_->grammar();
+  const CompiledGrammar& grammar = automaton_->grammar();
   for (uint32_t i = 0; i < node;) {
     if (nodes[i].next() <= node) {
       i = nodes[i].next();
       continue;
     }
-    uint32_t* next = &engine_->trail()[nodes[i].depth()];
-    SOTTO_TRY_STEP(engine_->step(next - 1, grammar.byte_class(nodes[i].byte()), next));
+    Pin* next = &automaton_->trail()[nodes[i].depth()];
+    SOTTO_TRY_STEP(automaton_->step(next - 1, grammar.byte_class(nodes[i].byte()), next));
     ++i;
   }
   return StepResult::kDone;
@@ -259,12 +259,12 @@ StepResult MaskFinder::retrace(uint32_t node) {
 
 // Adds the tokens that the grammar names by literals.
 StepResult MaskFinder::add_literals(bool* cut_off) {
-  const CompiledGrammar& grammar = engine_->grammar();
-  uint32_t* trail = engine_->trail();
+  const CompiledGrammar& grammar = automaton_->grammar();
+  Pin* trail = automaton_->trail();
   for (const TokenRange& range : grammar.token_ranges()) {
-    SOTTO_TRY_STEP(engine_->step(&trail[0], range.symbol_class, &trail[1]));
-    if (trail[1] == kDeadSet || !leaves_enough(trail[1])) continue;
-    *cut_off |= trail[1] == kUnknownSet;
+    SOTTO_TRY_STEP(automaton_->step(&trail[0], range.symbol_class, &trail[1]));
+    if (trail[1].set == kDeadSet || !leaves_enough(trail[1].set)) continue;
+    *cut_off |= trail[1].set == kUnknownSet;
     for (uint32_t token = range.first; token <= range.last; ++token) add(token);
   }
   return StepResult::kDone;
@@ -274,7 +274,7 @@ StepResult MaskFinder::add_literals(bool* cut_off) {
 uint32_t MaskFinder::store() {
   const uint32_t mask = cache_.store_draft();
   if (mask != kNoMask) return mask;
-  StackStore& store = engine_->store();
+  StackStore& store = automaton_->store();
   for (uint32_t set = kFirstSet; set < store.set_count(); ++set) store.state_set(set).mask = kNoMask;
   cache_.flush();
   return cache_.store_draft();

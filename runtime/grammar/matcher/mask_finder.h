@@ -39,17 +39,17 @@ class MaskFinder {
  public:
   // Returns false if limits.mask_bytes is too small for one mask.
   bool layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary, const MatcherParams& limits);
-  void init(LazyAutomaton& engine, const Vocabulary& vocabulary, const MaskShortcuts& shortcuts);
+  void init(LazyAutomaton& automaton, const Vocabulary& vocabulary, const MaskShortcuts& shortcuts, Pin* pins);
 
-  // Number of pins that find() needs in addition to the trail.
+  // Number of pins that init() needs in addition to the trail.
   static constexpr uint32_t kPinCount = 1 + PrefilterFinder::kPinCount;
   static uint32_t trail_count(const Vocabulary& vocabulary) { return vocabulary.longest + 2; }
 
   // Returns the words of the mask of a pinned set, which are valid until the next call, or null if no token is
   // possible.
-  StepResult find(const uint32_t* set, uint32_t* pins, const uint64_t** words);
+  StepResult find(const Pin* pin, const uint64_t** words);
   // As find(), for a text that must be complete within `remaining` tokens.
-  StepResult find_within(const uint32_t* set, uint32_t remaining, uint32_t* pins, const uint64_t** words);
+  StepResult find_within(const Pin* pin, uint32_t remaining, const uint64_t** words);
   const MaskCache& cache() const { return cache_; }
   uint64_t walk_count() const { return walk_count_; }  // number of masks that have been computed
 
@@ -66,9 +66,9 @@ class MaskFinder {
 
   static constexpr uint32_t kUnlimited = UINT32_MAX;
 
-  StepResult find_truncated(const uint32_t* set, uint32_t* pins, uint32_t* mask);
-  StepResult compute(const uint32_t* set, uint32_t* mask);
-  void begin(const uint32_t* set);
+  StepResult find_truncated(const Pin* pin, uint32_t* mask);
+  StepResult compute(const Pin* pin, uint32_t* mask);
+  void begin(const Pin* pin);
   void fill_exactly(uint32_t characters);
   StepResult walk(bool* cut_off);
   bool leaves_enough(uint32_t set);
@@ -81,7 +81,8 @@ class MaskFinder {
   void remove_run(uint32_t first, uint32_t end);
   uint32_t store();
 
-  LazyAutomaton* engine_ = nullptr;
+  LazyAutomaton* automaton_ = nullptr;
+  Pin* truncated_ = nullptr;
   const Vocabulary* vocabulary_ = nullptr;
   MaskShortcuts shortcuts_;
   MaskCache cache_;

@@ -49,8 +49,8 @@ bool Matcher::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabul
     search = completions_.layout(arena, grammar);
   }
   const uint32_t trail = vocabulary == nullptr ? 2 : MaskFinder::trail_count(*vocabulary);
-  const uint32_t pins = 2 + limits.sequence_count + limits.rollback_count + kScratchPinCount + trail;
-  engine_.layout(arena, grammar, limits, pins, trail);
+  const uint32_t pins = 2 + sequence_count_ + rollback_count_ + kScratchPinCount + MaskFinder::kPinCount + trail;
+  automaton_.layout(arena, grammar, limits, pins, trail);
   if (vocabulary == nullptr) return true;
   steps_.layout(arena);
   const bool fits = masks_.layout(arena, grammar, *vocabulary, limits);
@@ -70,18 +70,22 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
   vocabulary_ = vocabulary;
   Arena arena(memory);
   if (!layout(arena, grammar, vocabulary, limits)) return Status::kInvalidArgument;
+  pins_.sequences = automaton_.pins() + 1;
+  pins_.start = pins_.sequences + sequence_count_;
+  pins_.history = pins_.start + 1;
+  pins_.scratch = pins_.history + rollback_count_;
   const uint32_t longest = vocabulary == nullptr ? 0 : vocabulary->longest;
   if (finish_within_ != 0) completions_.init(grammar, *vocabulary);
-  const StepResult result = engine_.init(grammar, limits, longest, finish_within_ == 0 ? nullptr : &completions_);
+  const StepResult result = automaton_.init(grammar, limits, longest, finish_within_ == 0 ? nullptr : &completions_);
   if (result != StepResult::kDone) {
     return fail(error, status_of(result), "the start state does not fit; increase node_count or state_count");
   }
   // The compiler rejects grammars that match nothing, but an image may contain one.
-  if (engine_.pins()[0] == kDeadSet) return Status::kGrammarCorrupt;
+  if (automaton_.pins()->set == kDeadSet) return Status::kGrammarCorrupt;
   if (vocabulary != nullptr) {
-    masks_.init(engine_, *vocabulary, shortcuts);
+    masks_.init(automaton_, *vocabulary, shortcuts, pins_.scratch + kScratchPinCount);
     steps_.clear();
-    steps_collection_ = engine_.collection_count();
+    steps_collection_ = automaton_.collection_count();
   }
   bool is_seen[256] = {};
   for (uint32_t byte = 0; byte < 256; ++byte) {
@@ -92,7 +96,7 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
   }
   for (uint32_t sequence = 0; sequence < sequence_count_; ++sequence) reset(sequence);
   mark_start();
-  const uint32_t shortest = engine_.completion(engine_.pins()[0]);
+  const uint32_t shortest = automaton_.completion(automaton_.pins()->set);
   if (shortest == kNoCompletion) {
     return fail(error, Status::kInvalidArgument,
                 "finish_within: every text has a byte for which the vocabulary has no token");
@@ -106,7 +110,7 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
 
 void Matcher::reset(uint32_t sequence) {
   assert(sequence < sequence_count_);
-  *pin(sequence) = engine_.pins()[0];
+  pins_.sequences[sequence] = *automaton_.pins();
   if (finish_within_ != 0) used_[sequence] = 0;
   if (sequence != 0) return;
   accepted_ = 0;
@@ -115,11 +119,11 @@ void Matcher::reset(uint32_t sequence) {
 
 Status Matcher::mask(uint32_t sequence, TokenMask* mask) {
   assert(sequence < sequence_count_ && vocabulary_ != nullptr);
-  engine_.renew_budget();
+  automaton_.renew_budget();
   const uint64_t* words = nullptr;
-  const StepResult result = finish_within_ == 0
-                                ? masks_.find(pin(sequence), scratch(), &words)
-                                : masks_.find_within(pin(sequence), tokens_left(sequence), scratch(), &words);
+  const Pin* pin = &pins_.sequences[sequence];
+  const StepResult result =
+      finish_within_ == 0 ? masks_.find(pin, &words) : masks_.find_within(pin, tokens_left(sequence), &words);
   if (result != StepResult::kDone) return status_of(result);
   if (words == nullptr) return Status::kGrammarDeadEnd;
   *mask = {words, vocabulary_->token_count};
@@ -133,74 +137,74 @@ uint32_t Matcher::tokens_left(uint32_t sequence) const {
 
 // Returns whether the text can be completed within finish_within tokens after a token that leads to the set.
 bool Matcher::leaves_enough(uint32_t sequence, uint32_t to) const {
-  return finish_within_ == 0 || engine_.completion(to) < tokens_left(sequence);
+  return finish_within_ == 0 || automaton_.completion(to) < tokens_left(sequence);
 }
 
 // Returns whether each character of the token leads back to the set of the sequence, as with most tokens inside a
 // string.
 bool Matcher::is_self_loop(uint32_t sequence, uint32_t token) const {
-  const uint8_t classes = engine_.store().state_set(state_set(sequence)).repeated_classes;
+  const uint8_t classes = automaton_.store().state_set(state_set(sequence)).repeated_classes;
   const TextSummary summary = vocabulary_->token_summaries[token];
   if (!TokenPrefilter{classes, kLengthCount - 1}.holds(summary) || classes == 0) return false;
-  if (engine_.grammar().token_class(token) != CompiledGrammar::kNoClass) return false;
+  if (automaton_.grammar().token_class(token) != CompiledGrammar::kNoClass) return false;
   return (summary & kOtherClass) == 0 || !ends_inside(vocabulary_->token_bytes(token));
 }
 
-StepResult Matcher::find_step(uint32_t sequence, uint32_t token, uint32_t* to) {
-  if (engine_.collection_count() == steps_collection_) {
-    *to = steps_.find(state_set(sequence), token);
-    if (*to != kNotComputed) return StepResult::kDone;
+StepResult Matcher::find_step(uint32_t sequence, uint32_t token, Pin* to) {
+  if (automaton_.collection_count() == steps_collection_) {
+    to->set = steps_.find(state_set(sequence), token);
+    if (to->set != kNotComputed) return StepResult::kDone;
   }
   const StepResult result = step_token(sequence, token, to);
-  if (engine_.collection_count() != steps_collection_) {
+  if (automaton_.collection_count() != steps_collection_) {
     steps_.clear();
-    steps_collection_ = engine_.collection_count();
+    steps_collection_ = automaton_.collection_count();
   }
-  if (result == StepResult::kDone) steps_.add(state_set(sequence), token, *to);
+  if (result == StepResult::kDone) steps_.add(state_set(sequence), token, to->set);
   return result;
 }
 
 // Computes the set after a token. A token can be read in three ways: as bytes, as a token literal, or as an end token.
-StepResult Matcher::step_token(uint32_t sequence, uint32_t token, uint32_t* to) {
-  uint32_t* by_bytes = scratch() + kByBytes;
-  uint32_t* by_literal = scratch() + kByLiteral;
-  *by_bytes = *by_literal = kDeadSet;
+StepResult Matcher::step_token(uint32_t sequence, uint32_t token, Pin* to) {
+  Pin* by_bytes = pins_.scratch + kByBytes;
+  Pin* by_literal = pins_.scratch + kByLiteral;
+  *by_bytes = *by_literal = {kDeadSet};
   const auto bytes = vocabulary_->token_bytes(token);
   if (!bytes.empty()) {
-    *by_bytes = *pin(sequence);
-    SOTTO_TRY_STEP(engine_.step_bytes(bytes, by_bytes));
+    *by_bytes = pins_.sequences[sequence];
+    SOTTO_TRY_STEP(automaton_.step_bytes(bytes, by_bytes));
   }
-  const uint32_t symbol_class = engine_.grammar().token_class(token);
+  const uint32_t symbol_class = automaton_.grammar().token_class(token);
   if (symbol_class != CompiledGrammar::kNoClass) {
-    SOTTO_TRY_STEP(engine_.step(pin(sequence), symbol_class, by_literal));
+    SOTTO_TRY_STEP(automaton_.step(&pins_.sequences[sequence], symbol_class, by_literal));
   }
-  if (*by_literal == kDeadSet && *by_bytes == kDeadSet && accepts(sequence) &&
+  if (by_literal->set == kDeadSet && by_bytes->set == kDeadSet && accepts(sequence) &&
       vocabulary_->source.is_end_token(token)) {
-    return engine_.make_end(to);
+    return automaton_.make_end(to);
   }
-  if (*by_literal == kDeadSet) {
+  if (by_literal->set == kDeadSet) {
     *to = *by_bytes;
     return StepResult::kDone;
   }
-  if (*by_bytes == kDeadSet) {
+  if (by_bytes->set == kDeadSet) {
     *to = *by_literal;
     return StepResult::kDone;
   }
-  return engine_.unite(by_bytes, by_literal, to);
+  return automaton_.unite(by_bytes, by_literal, to);
 }
 
-Status Matcher::advance(uint32_t sequence, StepResult result, uint32_t* to) {
+Status Matcher::advance(uint32_t sequence, StepResult result, const Pin* to) {
   if (result != StepResult::kDone) return status_of(result);
-  if (*to == kDeadSet) return Status::kInvalidArgument;
+  if (to->set == kDeadSet) return Status::kInvalidArgument;
   if (finish_within_ != 0 && used_[sequence] < UINT32_MAX) ++used_[sequence];
   if (sequence == 0) {
     if (rollback_count_ > 0) {
-      history()[accepted_ % rollback_count_] = *pin(0);
+      pins_.history[accepted_ % rollback_count_] = *pins_.sequences;
       rewindable_ = std::min<uint64_t>(rewindable_ + 1, rollback_count_);
     }
     ++accepted_;
   }
-  *pin(sequence) = *to;
+  pins_.sequences[sequence] = *to;
   return Status::kOk;
 }
 
@@ -209,57 +213,58 @@ Status Matcher::accept_token(uint32_t sequence, int32_t token) {
   if (token < 0 || static_cast<uint32_t>(token) >= vocabulary_->token_count) {
     return Status::kInvalidArgument;
   }
-  engine_.renew_budget();
-  uint32_t* to = scratch() + kNext;
+  automaton_.renew_budget();
+  Pin* to = pins_.scratch + kNext;
   const auto id = static_cast<uint32_t>(token);
   if (is_self_loop(sequence, id)) {
-    if (!leaves_enough(sequence, *pin(sequence))) return Status::kInvalidArgument;
-    return advance(sequence, StepResult::kDone, pin(sequence));
+    const Pin* pin = &pins_.sequences[sequence];
+    if (!leaves_enough(sequence, pin->set)) return Status::kInvalidArgument;
+    return advance(sequence, StepResult::kDone, pin);
   }
   StepResult result = find_step(sequence, id, to);
-  if (result == StepResult::kDone && !leaves_enough(sequence, *to)) {
+  if (result == StepResult::kDone && !leaves_enough(sequence, to->set)) {
     // An end token needs no budget.
     if (!accepts(sequence) || !vocabulary_->source.is_end_token(id)) return Status::kInvalidArgument;
-    result = engine_.make_end(to);
+    result = automaton_.make_end(to);
   }
   return advance(sequence, result, to);
 }
 
 Status Matcher::accept_bytes(uint32_t sequence, std::span<const char> bytes) {
   assert(sequence < sequence_count_);
-  engine_.renew_budget();
-  uint32_t* to = scratch() + kNext;
-  *to = *pin(sequence);
-  const StepResult result = engine_.step_bytes(bytes, to);
-  if (result == StepResult::kDone && !leaves_enough(sequence, *to)) return Status::kInvalidArgument;
+  automaton_.renew_budget();
+  Pin* to = pins_.scratch + kNext;
+  *to = pins_.sequences[sequence];
+  const StepResult result = automaton_.step_bytes(bytes, to);
+  if (result == StepResult::kDone && !leaves_enough(sequence, to->set)) return Status::kInvalidArgument;
   return advance(sequence, result, to);
 }
 
 Status Matcher::test_bytes(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches) {
   assert(sequence < sequence_count_);
-  engine_.renew_budget();
-  uint32_t* to = scratch() + kNext;
-  *to = *pin(sequence);
-  const StepResult result = engine_.step_bytes(bytes, to);
+  automaton_.renew_budget();
+  Pin* to = pins_.scratch + kNext;
+  *to = pins_.sequences[sequence];
+  const StepResult result = automaton_.step_bytes(bytes, to);
   if (result != StepResult::kDone) return status_of(result);
-  *begins = *to != kDeadSet && leaves_enough(sequence, *to);
-  *matches = *begins && engine_.accepts(*to);
+  *begins = to->set != kDeadSet && leaves_enough(sequence, to->set);
+  *matches = *begins && automaton_.accepts(to->set);
   return Status::kOk;
 }
 
 void Matcher::forget_history() {
   rewindable_ = 0;
-  std::fill_n(history(), rollback_count_, kNotComputed);
+  std::fill_n(pins_.history, rollback_count_, Pin{kNotComputed});
 }
 
 void Matcher::mark_start() {
-  *start_pin() = *pin(0);
+  *pins_.start = *pins_.sequences;
   accepted_at_start_ = accepted_;
   if (finish_within_ != 0) used_[sequence_count_] = used_[0];
 }
 
 void Matcher::restart() {
-  *pin(0) = *start_pin();
+  *pins_.sequences = *pins_.start;
   accepted_ = accepted_at_start_;
   if (finish_within_ != 0) used_[0] = used_[sequence_count_];
   forget_history();
@@ -271,48 +276,48 @@ Status Matcher::rewind(uint64_t count) {
   accepted_ -= count;
   rewindable_ -= count;
   if (finish_within_ != 0) used_[0] -= static_cast<uint32_t>(count);
-  *pin(0) = history()[accepted_ % rollback_count_];
+  *pins_.sequences = pins_.history[accepted_ % rollback_count_];
   return Status::kOk;
 }
 
 void Matcher::fork(uint32_t from, uint32_t to) {
   assert(from < sequence_count_ && to < sequence_count_);
   if (from == to) return;
-  *pin(to) = *pin(from);
+  pins_.sequences[to] = pins_.sequences[from];
   if (finish_within_ != 0) used_[to] = used_[from];
   if (to == 0) forget_history();
 }
 
-bool Matcher::accepts(uint32_t sequence) const { return engine_.accepts(state_set(sequence)); }
+bool Matcher::accepts(uint32_t sequence) const { return automaton_.accepts(state_set(sequence)); }
 
 bool Matcher::complete(uint32_t sequence) const {
   const bool must_end =
-      engine_.store().states(state_set(sequence)).empty() || (finish_within_ != 0 && tokens_left(sequence) == 0);
+      automaton_.store().states(state_set(sequence)).empty() || (finish_within_ != 0 && tokens_left(sequence) == 0);
   return must_end && accepts(sequence);
 }
 
 Status Matcher::forced_bytes(uint32_t sequence, std::span<char> forced, size_t* size) {
-  engine_.renew_budget();
+  automaton_.renew_budget();
   *size = 0;
-  uint32_t* from = scratch() + kByBytes;
-  uint32_t* to = scratch() + kNext;
-  *from = *pin(sequence);
-  const CompiledGrammar& grammar = engine_.grammar();
-  while (*size < forced.size() && !engine_.accepts(*from)) {
+  Pin* from = pins_.scratch + kByBytes;
+  Pin* to = pins_.scratch + kNext;
+  *from = pins_.sequences[sequence];
+  const CompiledGrammar& grammar = automaton_.grammar();
+  while (*size < forced.size() && !automaton_.accepts(from->set)) {
     uint32_t only = CompiledGrammar::kNoClass;
     for (uint32_t c = 0; c < grammar.class_count(); ++c) {
-      const StepResult result = engine_.step(from, c, to);
+      const StepResult result = automaton_.step(from, c, to);
       if (result != StepResult::kDone) return status_of(result);
-      if (*to == kDeadSet) continue;
+      if (to->set == kDeadSet) continue;
       const bool is_single = c < grammar.byte_class_count() && is_single_[c];
       if (only != CompiledGrammar::kNoClass || !is_single) return Status::kOk;
       only = c;
     }
     if (only == CompiledGrammar::kNoClass) return Status::kOk;
-    const StepResult result = engine_.step(from, only, to);
+    const StepResult result = automaton_.step(from, only, to);
     if (result != StepResult::kDone) return status_of(result);
     // In the worst case, the caller reads each forced byte by a token of its own.
-    if (finish_within_ != 0 && engine_.completion(*to) + *size >= tokens_left(sequence)) return Status::kOk;
+    if (finish_within_ != 0 && automaton_.completion(to->set) + *size >= tokens_left(sequence)) return Status::kOk;
     forced[(*size)++] = static_cast<char>(class_bytes_[only]);
     *from = *to;
   }

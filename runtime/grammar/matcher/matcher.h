@@ -112,27 +112,30 @@ class Matcher {
   // Returns the interface through which sessions and searches use the matcher.
   static TokenConstraint constraint(Matcher* matcher);
 
-  const LazyAutomaton& engine() const { return engine_; }
+  const LazyAutomaton& automaton() const { return automaton_; }
   const MaskFinder& masks() const { return masks_; }
 
  private:
   bool layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given);
-  uint32_t* pin(uint32_t sequence) { return engine_.pins() + 1 + sequence; }
-  uint32_t state_set(uint32_t sequence) const { return engine_.pins()[1 + sequence]; }
-  uint32_t* start_pin() { return engine_.pins() + 1 + sequence_count_; }
-  uint32_t* history() { return start_pin() + 1; }
+  enum ScratchPin : uint32_t { kByBytes, kByLiteral, kNext, kScratchPinCount };
   // Pins for the sets of one call. The first of them serve masks.
-  enum ScratchPin : uint32_t { kByBytes = MaskFinder::kPinCount, kByLiteral, kNext, kScratchPinCount };
-  uint32_t* scratch() { return history() + rollback_count_; }
+  struct Pins {
+    Pin* sequences = nullptr;  // (sequence)
+    Pin* start = nullptr;      // the set to which restart() returns
+    Pin* history = nullptr;    // (rollback_count): a ring of earlier sets of sequence 0
+    Pin* scratch = nullptr;    // (ScratchPin): the sets of one call
+  };
+  uint32_t state_set(uint32_t sequence) const { return pins_.sequences[sequence].set; }
   void forget_history();
   uint32_t tokens_left(uint32_t sequence) const;
   bool leaves_enough(uint32_t sequence, uint32_t to) const;
   bool is_self_loop(uint32_t sequence, uint32_t token) const;
-  StepResult find_step(uint32_t sequence, uint32_t token, uint32_t* to);
-  StepResult step_token(uint32_t sequence, uint32_t token, uint32_t* to);
-  Status advance(uint32_t sequence, StepResult result, uint32_t* to);
+  StepResult find_step(uint32_t sequence, uint32_t token, Pin* to);
+  StepResult step_token(uint32_t sequence, uint32_t token, Pin* to);
+  Status advance(uint32_t sequence, StepResult result, const Pin* to);
 
-  LazyAutomaton engine_;
+  LazyAutomaton automaton_;
+  Pins pins_;
   MaskFinder masks_;
   Completions completions_;
   TokenStepCache steps_;

@@ -31,10 +31,11 @@ void PrefilterFinder::layout(Arena& arena, const CompiledGrammar& grammar) {
   transition_memory_ = arena.take<Utf8Transition>(Utf8Transitions::count(grammar));
 }
 
-void PrefilterFinder::init(LazyAutomaton& engine, const Vocabulary& vocabulary) {
-  engine_ = &engine;
+void PrefilterFinder::init(LazyAutomaton& automaton, const Vocabulary& vocabulary, Pin* pins) {
+  automaton_ = &automaton;
+  boundaries_ = pins;
   vocabulary_ = &vocabulary;
-  transitions_.init(engine.grammar(), transition_memory_);
+  transitions_.init(automaton.grammar(), transition_memory_);
 }
 
 // Returns the prefilter of strings of at most `characters` characters. It has no limit if no token is longer.
@@ -48,7 +49,7 @@ TokenPrefilter PrefilterFinder::prefilter_of_length(uint8_t classes, uint32_t ch
 // Returns how many more times the one-character rule that begins in this state may be repeated.
 uint32_t PrefilterFinder::repetitions_left(uint32_t state, const StackFrame& frame) const {
   if (frame.loop == kNoLoop) return 1;
-  const GrammarLoop& loop = engine_->grammar().loop(frame.loop);
+  const GrammarLoop& loop = automaton_->grammar().loop(frame.loop);
   if (loop.rule_start != state || loop.set != kNoSet) return 0;
   return loop.maximum == UINT32_MAX ? loop.maximum : loop.maximum - static_cast<uint32_t>(frame.count);
 }
@@ -56,7 +57,7 @@ uint32_t PrefilterFinder::repetitions_left(uint32_t state, const StackFrame& fra
 // Returns the prefilter of the strings that may follow a rule of one character, which begins in this state and ends
 // after a character of these classes. The strings continue in the rule's frame.
 TokenPrefilter PrefilterFinder::prefilter_after(uint32_t state, const StackFrame& frame, uint8_t classes) const {
-  const CompiledGrammar& grammar = engine_->grammar();
+  const CompiledGrammar& grammar = automaton_->grammar();
   if (frame.loop != kNoLoop) return prefilter_of_length(classes, repetitions_left(state, frame));
   const GrammarState& after = grammar.state(frame.state);
   const auto common = static_cast<uint8_t>(classes & after.endless_classes);
@@ -68,11 +69,11 @@ TokenPrefilter PrefilterFinder::prefilter_after(uint32_t state, const StackFrame
 // Returns the prefilter that the lookahead of the compiler gives for one state.
 TokenPrefilter PrefilterFinder::known_prefilter(const StackTop& top) const {
   constexpr uint32_t kMaxFrames = 8;
-  const GrammarState& state = engine_->grammar().state(top.state);
+  const GrammarState& state = automaton_->grammar().state(top.state);
   TokenPrefilter prefilter{state.endless_classes, kLengthCount - 1};
   prefilter = larger(prefilter, prefilter_of_length(kAllClasses, state.any_count));
   if (state.single_classes == 0) return prefilter;
-  const auto frames = engine_->store().frames(top.node);
+  const auto frames = automaton_->store().frames(top.node);
   for (size_t i = 0; i < frames.size() && i < kMaxFrames; ++i) {
     prefilter = larger(prefilter, prefilter_after(top.state, frames[i], state.single_classes));
   }
@@ -82,8 +83,8 @@ TokenPrefilter PrefilterFinder::known_prefilter(const StackTop& top) const {
 // Returns whether every character that begins with the step leads to a place where strings of any length over these
 // classes may follow.
 bool PrefilterFinder::leads_to_endless(const StackTop& top, const Utf8Transition& step, uint8_t classes) const {
-  const CompiledGrammar& grammar = engine_->grammar();
-  const auto frames = engine_->store().frames(top.node);
+  const CompiledGrammar& grammar = automaton_->grammar();
+  const auto frames = automaton_->store().frames(top.node);
   const auto is_endless = [&](uint32_t state) { return (classes & ~grammar.state(state).endless_classes) == 0; };
   return transitions_.all_lead_to(grammar, top.state, step, [&](uint32_t target) {
     if (is_endless(target)) return true;
@@ -100,7 +101,7 @@ bool PrefilterFinder::leads_to_endless(const StackTop& top, const Utf8Transition
 TokenPrefilter PrefilterFinder::known_prefilter(uint32_t set) const {
   constexpr size_t kMaxStates = 32;
   TokenPrefilter prefilter;
-  const auto states = engine_->store().states(set);
+  const auto states = automaton_->store().states(set);
   for (const StackTop& top : states) prefilter = larger(prefilter, known_prefilter(top));
   if (prefilter.classes == kAllClasses || states.size() > kMaxStates) return prefilter;
   for (const Utf8Transition& step : transitions_.from(0)) {
@@ -113,7 +114,7 @@ TokenPrefilter PrefilterFinder::known_prefilter(uint32_t set) const {
 }
 
 uint32_t PrefilterFinder::exact_count(const StackTop& top) const {
-  const CompiledGrammar& grammar = engine_->grammar();
+  const CompiledGrammar& grammar = automaton_->grammar();
   const GrammarState& state = grammar.state(top.state);
   if ((state.flags & GrammarState::kExact) != 0) return state.any_count;
   const auto moves = grammar.moves(top.state);
@@ -125,7 +126,7 @@ uint32_t PrefilterFinder::exact_count(const StackTop& top) const {
     return kUnknownCount;
   }
   uint32_t max_count = 0;
-  const auto frames = engine_->store().frames(top.node);
+  const auto frames = automaton_->store().frames(top.node);
   for (const StackFrame frame : frames) {
     const GrammarState& after = grammar.state(frame.state);
     const uint32_t repetitions = repetitions_left(top.state, frame);
@@ -139,7 +140,7 @@ uint32_t PrefilterFinder::exact_count(const StackTop& top) const {
 
 uint32_t PrefilterFinder::exact_count(uint32_t set) const {
   uint32_t max_count = 0;
-  for (const StackTop& top : engine_->store().states(set)) {
+  for (const StackTop& top : automaton_->store().states(set)) {
     const uint32_t count = exact_count(top);
     if (count == kUnknownCount) return kUnknownCount;
     max_count = std::max(max_count, count);
@@ -150,47 +151,47 @@ uint32_t PrefilterFinder::exact_count(uint32_t set) const {
 // Runs a search with a part of the budget. The first `held_trail` pins of the trail stay in use.
 template <typename Search>
 void PrefilterFinder::limit_search(uint32_t held_trail, Search search) {
-  engine_->hold_trail(held_trail);
-  StepBudget& budget = engine_->budget();
+  automaton_->hold_trail(held_trail);
+  StepBudget& budget = automaton_->budget();
   const uint64_t remaining = budget.remaining();
   const uint64_t allowance = std::min(remaining, kMaxSteps);
   budget.set(allowance);
   search();
   budget.set(remaining - (allowance - budget.remaining()));
-  engine_->hold_trail(0);
-  std::fill_n(boundaries_, kPinCount, kNotComputed);
+  automaton_->hold_trail(0);
+  std::fill_n(boundaries_, kPinCount, Pin{kNotComputed});
 }
 
-uint8_t PrefilterFinder::endless_classes(const uint32_t* set) {
-  const uint8_t known = engine_->store().state_set(*set).endless_classes;
+uint8_t PrefilterFinder::endless_classes(const Pin* pin) {
+  const uint8_t known = automaton_->store().state_set(pin->set).endless_classes;
   if (known != StateSet::kUnknownClasses) return known;
-  const TokenPrefilter prefilter = known_prefilter(*set);
+  const TokenPrefilter prefilter = known_prefilter(pin->set);
   uint8_t classes = prefilter.length + 1u == kLengthCount ? prefilter.classes : uint8_t{0};
-  if (classes != 0) return engine_->store().state_set(*set).endless_classes = classes;
+  if (classes != 0) return automaton_->store().state_set(pin->set).endless_classes = classes;
   classes = kAllClasses;
-  limit_search(static_cast<uint32_t>(set - engine_->trail()) + 1, [&] {
+  limit_search(static_cast<uint32_t>(pin - automaton_->trail()) + 1, [&] {
     while ((classes & kUsefulClasses) != 0) {
-      boundaries_[0] = *set;
+      boundaries_[0] = *pin;
       uint8_t admitted = classes;
       if (count_characters(classes, &admitted) == kAnyCharacters) return;
       classes = admitted != classes ? admitted : uint8_t{0};
     }
     classes = 0;
   });
-  engine_->store().state_set(*set).endless_classes = classes;
+  automaton_->store().state_set(pin->set).endless_classes = classes;
   return classes;
 }
 
 TokenPrefilter PrefilterFinder::find() {
-  const uint32_t* set = engine_->trail();
-  TokenPrefilter prefilter = known_prefilter(*set);
+  const Pin* pin = automaton_->trail();
+  TokenPrefilter prefilter = known_prefilter(pin->set);
   if (prefilter.classes != 0) return prefilter;
-  prefilter = {endless_classes(set), kLengthCount - 1};
+  prefilter = {endless_classes(pin), kLengthCount - 1};
   if (prefilter.classes != 0) return prefilter;
   uint8_t classes = kAllClasses;
   limit_search(1, [&] {
     while ((classes & kUsefulClasses) != 0) {
-      boundaries_[0] = *set;
+      boundaries_[0] = *pin;
       uint8_t admitted = classes;
       const uint32_t characters = count_characters(classes, &admitted);
       const bool tries_fewer = characters < kFewCharacters && admitted != classes;
@@ -210,14 +211,14 @@ TokenPrefilter PrefilterFinder::find() {
 // probably possible. The walk then starts with all of them and removes those that are not possible.
 TokenPrefilter PrefilterFinder::guess() {
   constexpr char kFirstBytes[] = {' ', 'S', 'T', 'a', 'c', 's', 't'};
-  uint32_t* trail = engine_->trail();
+  Pin* trail = automaton_->trail();
   uint8_t classes = kAllClasses;
   uint32_t votes = 0;
   for (const char byte : kFirstBytes) {
-    const uint32_t symbol_class = engine_->grammar().byte_class(static_cast<uint8_t>(byte));
-    trail[1] = kNotComputed;
-    const StepResult result = engine_->step(&trail[0], symbol_class, &trail[1]);
-    if (result != StepResult::kDone || trail[1] < kFirstSet) continue;
+    const uint32_t symbol_class = automaton_->grammar().byte_class(static_cast<uint8_t>(byte));
+    trail[1].set = kNotComputed;
+    const StepResult result = automaton_->step(&trail[0], symbol_class, &trail[1]);
+    if (result != StepResult::kDone || trail[1].set < kFirstSet) continue;
     const uint8_t found = endless_classes(&trail[1]);
     if ((found & kLowerClass) == 0) continue;
     classes &= found;
@@ -229,14 +230,14 @@ TokenPrefilter PrefilterFinder::guess() {
 
 // Returns whether a loop may count characters. Every length then leads to a different set.
 bool PrefilterFinder::has_counted_loop(uint32_t set) const {
-  for (const StackTop& top : engine_->store().states(set)) {
-    if (engine_->store().node(top.node).has_counted_loop) return true;
+  for (const StackTop& top : automaton_->store().states(set)) {
+    if (automaton_->store().node(top.node).has_counted_loop) return true;
   }
   return false;
 }
 
 void PrefilterFinder::clear_seen() {
-  seen_collection_ = engine_->collection_count();
+  seen_collection_ = automaton_->collection_count();
   std::fill_n(seen_, kSeenCount, uint16_t{kNotComputed});
 }
 
@@ -248,12 +249,12 @@ uint32_t PrefilterFinder::count_characters(uint8_t classes, uint8_t* admitted) {
   uint32_t boundary_count = 1;
   uint32_t level_begin = 0;
   clear_seen();
-  const uint32_t max_characters = has_counted_loop(boundaries_[0]) ? kMaxCharacters : kAnyCharacters;
+  const uint32_t max_characters = has_counted_loop(boundaries_[0].set) ? kMaxCharacters : kAnyCharacters;
   for (uint32_t characters = 0; characters < max_characters; ++characters) {
     const uint32_t level_end = boundary_count;
     if (level_begin == level_end) return kAnyCharacters;
     for (uint32_t from = level_begin; from < level_end; ++from) {
-      const uint8_t known = engine_->store().state_set(boundaries_[from]).endless_classes;
+      const uint8_t known = automaton_->store().state_set(boundaries_[from].set).endless_classes;
       if (known != StateSet::kUnknownClasses && (classes & ~known) == 0) continue;
       *admitted = classes;
       const StepResult result = take_characters(from, &boundary_count, admitted);
@@ -269,7 +270,7 @@ uint32_t PrefilterFinder::count_characters(uint8_t classes, uint8_t* admitted) {
 // from `admitted` if one of its characters is impossible.
 StepResult PrefilterFinder::take_characters(uint32_t from, uint32_t* boundary_count, uint8_t* admitted) {
   // inside[n] is the set after the first n bytes of a character.
-  uint32_t* inside = boundaries_ + kMaxBoundaries;
+  Pin* inside = boundaries_ + kMaxBoundaries;
   const Utf8Transition* tried[kLongestCharacter + 1];
   const Utf8Transition* ends[kLongestCharacter + 1];
   const auto enter = [&](int depth, uint32_t state) {
@@ -288,9 +289,9 @@ StepResult PrefilterFinder::take_characters(uint32_t from, uint32_t* boundary_co
     const Utf8Transition step = *tried[depth]++;
     if (depth == 0) classes = step.classes;
     if ((classes & *admitted) == 0) continue;
-    inside[depth + 1] = kNotComputed;
-    SOTTO_TRY_STEP(engine_->step_with_equivalents(&inside[depth], step.symbol_class, &inside[depth + 1]));
-    const uint32_t next = inside[depth + 1];
+    inside[depth + 1].set = kNotComputed;
+    SOTTO_TRY_STEP(automaton_->step_with_equivalents(&inside[depth], step.symbol_class, &inside[depth + 1]));
+    const uint32_t next = inside[depth + 1].set;
     if (next < kFirstSet) {
       *admitted &= static_cast<uint8_t>(~classes);
       continue;
@@ -301,18 +302,17 @@ StepResult PrefilterFinder::take_characters(uint32_t from, uint32_t* boundary_co
       enter(depth, step.next);
       continue;
     }
-    if (engine_->collection_count() != seen_collection_) clear_seen();
+    if (automaton_->collection_count() != seen_collection_) clear_seen();
     uint16_t& seen = seen_[next % kSeenCount];
     if (seen == next) continue;
     seen = static_cast<uint16_t>(next);
-    if (std::find(boundaries_, boundaries_ + *boundary_count, next) != boundaries_ + *boundary_count) {
-      continue;
-    }
+    const auto is_next = [next](const Pin& boundary) { return boundary.set == next; };
+    if (std::any_of(boundaries_, boundaries_ + *boundary_count, is_next)) continue;
     if (*boundary_count == kMaxBoundaries) {
       *admitted = 0;
       return StepResult::kDone;
     }
-    boundaries_[(*boundary_count)++] = next;
+    boundaries_[(*boundary_count)++].set = next;
   }
   return StepResult::kDone;
 }

@@ -30,9 +30,8 @@ class PrefilterFinder {
   static constexpr uint32_t kUnknownCount = UINT32_MAX;
 
   void layout(Arena& arena, const CompiledGrammar& grammar);
-  void init(LazyAutomaton& engine, const Vocabulary& vocabulary);
-  // Gives the finder kPinCount pins to use until the next call.
-  void use_pins(uint32_t* pins) { boundaries_ = pins; }
+  // Takes kPinCount pins.
+  void init(LazyAutomaton& automaton, const Vocabulary& vocabulary, Pin* pins);
 
   // If the mask is exactly "all tokens of at most n characters", among the tokens whose characters all have a class,
   // returns n. Otherwise returns kUnknownCount.
@@ -43,7 +42,7 @@ class PrefilterFinder {
   // Returns a prefilter most of whose tokens are probably possible after the first set of the trail.
   TokenPrefilter guess();
   // Returns the classes over which strings of any length may follow this set of the trail.
-  uint8_t endless_classes(const uint32_t* set);
+  uint8_t endless_classes(const Pin* pin);
 
  private:
   template <typename Search>
@@ -60,11 +59,11 @@ class PrefilterFinder {
   uint32_t count_characters(uint8_t classes, uint8_t* admitted);
   StepResult take_characters(uint32_t from, uint32_t* boundary_count, uint8_t* admitted);
 
-  LazyAutomaton* engine_ = nullptr;
+  LazyAutomaton* automaton_ = nullptr;
   const Vocabulary* vocabulary_ = nullptr;
   Utf8Transition* transition_memory_ = nullptr;
   Utf8Transitions transitions_;
-  uint32_t* boundaries_ = nullptr;  // pins of the sets between characters, then of those inside a character
+  Pin* boundaries_ = nullptr;  // pins of the sets between characters, then of those inside a character
   // A cache of boundaries: seen_[n % kSeenCount] is the last set n that was found to be one. A collection invalidates
   // it.
   static constexpr uint32_t kSeenCount = 128;

@@ -315,13 +315,13 @@ void StackStore::mark_set(uint32_t set, uint32_t* stack_size) {
 }
 
 // Marks the sets to keep, and the nodes that can be reached from them.
-void StackStore::mark(std::span<const uint32_t> pins, Keep keep) {
+void StackStore::mark(std::span<const Pin> pins, Keep keep) {
   std::memset(new_sets_, 0xFF, set_count_ * sizeof *new_sets_);
   std::memset(new_nodes_, 0xFF, node_count_ * sizeof *new_nodes_);
   uint32_t stack_size = 0;
   mark_node(kRootNode, &stack_size);
   mark_node(kUnknownNode, &stack_size);
-  for (const uint32_t set : pins) mark_set(set, &stack_size);
+  for (const Pin& pin : pins) mark_set(pin.set, &stack_size);
   for (uint32_t i = kFirstSet; keep != Keep::kNothing && i < set_count_; ++i) {
     const bool is_kept = sets_[i].was_used || keep == Keep::kShared;
     if (sets_[i].is_shared && is_kept) mark_set(i, &stack_size);
@@ -414,13 +414,13 @@ bool StackStore::has_third_free() const {
          has_room(frame_count_, limits_.frame_count) && has_room(state_count_, limits_.state_count);
 }
 
-void StackStore::collect(std::span<uint32_t> pins, Keep keep) {
+void StackStore::collect(std::span<Pin> pins, Keep keep) {
   mark(pins, keep);
   move_nodes();
   move_sets();
   rebuild_indices();
-  for (uint32_t& pin : pins) {
-    if (pin >= kFirstSet) pin = new_sets_[pin];
+  for (Pin& pin : pins) {
+    if (pin.set >= kFirstSet) pin.set = new_sets_[pin.set];
   }
   if (keep == Keep::kShared) return;
   for (uint32_t i = kFirstSet; i < set_count_; ++i) sets_[i].was_used = false;

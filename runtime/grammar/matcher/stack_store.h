@@ -181,6 +181,12 @@ inline constexpr uint32_t kNotComputed = 0;
 inline constexpr uint32_t kDeadSet = 1;     // the grammar does not allow the text
 inline constexpr uint32_t kUnknownSet = 2;  // the set depends on the part of a stack that was truncated
 inline constexpr uint32_t kFirstSet = 3;
+
+// A slot with the id of a set that is in use. A collection renumbers the sets and updates the pins.
+struct Pin {
+  uint32_t set;
+};
+
 inline constexpr uint32_t kMaxStateSets = MatcherParams::kMaxStateSetCount;
 inline constexpr uint32_t kRootNode = 0;     // the node below the start rule
 inline constexpr uint32_t kUnknownNode = 1;  // stands for the part of a stack that was truncated
@@ -244,7 +250,7 @@ class StackStore {
   // use since the last collection, or none.
   enum class Keep : uint8_t { kShared, kUsed, kNothing };
   // Drops everything that the pinned and the kept sets do not need, and renumbers the pins in place.
-  void collect(std::span<uint32_t> pins, Keep keep);
+  void collect(std::span<Pin> pins, Keep keep);
   // Returns whether a third of each array is free. Otherwise the next collection would be needed soon.
   bool has_third_free() const;
 
@@ -257,7 +263,7 @@ class StackStore {
   uint32_t completion_of(std::span<const StackTop> states, uint8_t flags) const;
   uint8_t repeated_classes(std::span<const StackTop> states) const;
   void begin_row(uint32_t set);
-  void mark(std::span<const uint32_t> pins, Keep keep);
+  void mark(std::span<const Pin> pins, Keep keep);
   void mark_set(uint32_t set, uint32_t* stack_size);
   void mark_node(uint32_t node, uint32_t* stack_size);
   void move_nodes();

@@ -124,11 +124,11 @@ TEST(Metamorphic, TokensLeadToTheStateOfTheirBytes) {
   for (const Sample& sample : all) {
     const TestGrammar grammar(sample.grammar);
     TestMatcher matcher(grammar, vocabulary.get(), limits);
-    const auto config = [&](uint32_t sequence) { return matcher->engine().pins()[1 + sequence]; };
+    const auto config = [&](uint32_t sequence) { return matcher->automaton().pins()[1 + sequence].set; };
     for (size_t at = 0; at <= sample.text.size(); at += 1 + sample.text.size() / 12) {
       matcher->reset(2);
       ASSERT_EQ(matcher->accept_bytes(2, as_span(sample.text.substr(0, at))), Status::kOk);
-      const bool repeats = matcher->engine().store().state_set(config(2)).repeated_classes != 0;
+      const bool repeats = matcher->automaton().store().state_set(config(2)).repeated_classes != 0;
       repeating += repeats ? 1 : 0;
       for (uint32_t token = 0; token < vocabulary->size(); token += repeats ? 1 : 17) {
         const auto bytes = vocabulary->view().token_bytes(token);
@@ -166,7 +166,7 @@ TEST(Metamorphic, PiecesLeadToTheStateOfTheirBytes) {
       const TestGrammar grammar(sample.grammar, tuning);
       for (int round = 0; round < 20; ++round) {
         TestMatcher matcher(grammar, nullptr, limits);
-        const auto config = [&](uint32_t i) { return matcher->engine().pins()[1 + i]; };
+        const auto config = [&](uint32_t i) { return matcher->automaton().pins()[1 + i].set; };
         for (size_t at = 0; at < sample.text.size();) {
           const size_t size = 1 + next_random(&random) % 24;
           const std::string piece = sample.text.substr(at, size);
@@ -175,7 +175,7 @@ TEST(Metamorphic, PiecesLeadToTheStateOfTheirBytes) {
             ASSERT_EQ(matcher->accept_bytes(1, {&byte, 1}), Status::kOk) << sample.name << at;
           }
           ASSERT_EQ(config(0), config(1)) << sample.name << " at " << at << '+' << size;
-          counting += matcher->engine().store().state_set(config(0)).repeats_by_count ? 1 : 0;
+          counting += matcher->automaton().store().state_set(config(0)).repeats_by_count ? 1 : 0;
           at += size;
         }
         EXPECT_EQ(matcher->accept_bytes(0, as_span("\x01 none has this")), Status::kInvalidArgument);
@@ -196,7 +196,7 @@ TEST(Metamorphic, CollectionsDoNotChangeWhereTokensLead) {
   limits.state_set_count = 16;
   limits.frame_count = limits.state_count = 64;
   TestMatcher matcher(grammar, &vocabulary, limits);
-  const auto config = [&](uint32_t i) { return matcher->engine().pins()[1 + i]; };
+  const auto config = [&](uint32_t i) { return matcher->automaton().pins()[1 + i].set; };
   uint64_t random = 5;
   for (int step = 0; step < 20000; ++step) {
     if (step % 20 == 0) {
@@ -215,7 +215,7 @@ TEST(Metamorphic, CollectionsDoNotChangeWhereTokensLead) {
     }
     ASSERT_EQ(config(0), config(1)) << step << " token " << token;
   }
-  EXPECT_GT(matcher->engine().collection_count(), 20u);
+  EXPECT_GT(matcher->automaton().collection_count(), 20u);
 }
 
 TEST(Metamorphic, RollbackAndForkRestoreTheMasks) {

@@ -39,8 +39,8 @@ TEST(SchemaKeywords, FreeStringsRepeatTheirState) {
     Matcher matcher;
     ASSERT_EQ(matcher.init(grammar.view(), nullptr, {}, memory.get()), Status::kOk);
     ASSERT_EQ(matcher.accept_bytes(0, as_span(c.text)), Status::kOk) << c.text;
-    const LazyAutomaton& engine = matcher.engine();
-    const StateSet& set = engine.store().state_set(engine.pins()[1]);
+    const LazyAutomaton& automaton = matcher.automaton();
+    const StateSet& set = automaton.store().state_set(automaton.pins()[1].set);
     EXPECT_EQ(set.repeated_classes, c.repeats ? kAllClasses : 0) << c.schema << c.text;
   }
 }
