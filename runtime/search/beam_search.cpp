@@ -127,7 +127,7 @@ Status BeamSearch::grow() {
       running.row = count++;
     }
   }
-  return run_.input.model.grow({memory.steps, count}, *run_.input.cancelled);
+  return run_.input.model.grow({memory.steps, count}, *run_.input.cancellation);
 }
 
 // Subtracts diversity_penalty from the logit of a token for each time that an earlier group has chosen it in this step.

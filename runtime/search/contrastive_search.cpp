@@ -55,7 +55,7 @@ Status ContrastiveSearch::step() {
   for (size_t i = 0; i < count; ++i) {
     memory.steps[i] = {depth_ == 0 ? BeamStep::kStream : 0, memory.best[i].token};
   }
-  SOTTO_TRY(run_.input.model.grow({memory.steps, count}, *run_.input.cancelled));
+  SOTTO_TRY(run_.input.model.grow({memory.steps, count}, *run_.input.cancellation));
   uint32_t chosen = 0;
   for (uint32_t i = 0; i < count; ++i) {
     BeamCandidate& candidate = memory.best[i];

@@ -97,7 +97,7 @@ Status SampleSearch::run(uint32_t* count) {
       memory.steps[i] = {depth_ == 1 ? BeamStep::kStream : running.row, memory.tokens_of(0, running.index)[depth_ - 1]};
       running.row = i;
     }
-    status = run_.input.model.grow({memory.steps, running_count_}, *run_.input.cancelled);
+    status = run_.input.model.grow({memory.steps, running_count_}, *run_.input.cancellation);
     if (status != Status::kOk) break;
   }
   if (status < Status::kOk) return status;

@@ -39,7 +39,7 @@ Status SearchRun::begin(bool needs_last) {
   begin_ns_ = monotonic_ns();
   if (is_cancelled()) return Status::kStopCancelled;
   uint32_t capacity = 0;
-  SOTTO_TRY(input.model.begin(*input.cancelled, &capacity));
+  SOTTO_TRY(input.model.begin(*input.cancellation, &capacity));
   // The last token of a sequence takes no slot if it is not evaluated.
   if (!needs_last) ++capacity;
   uint64_t wanted = params.max_tokens;
@@ -51,7 +51,7 @@ Status SearchRun::begin(bool needs_last) {
   return Status::kOk;
 }
 
-bool SearchRun::is_cancelled() const { return input.cancelled->load(std::memory_order_relaxed) != 0; }
+bool SearchRun::is_cancelled() const { return input.cancellation->is_requested(); }
 
 Status SearchRun::interruption() const {
   if (is_cancelled()) return Status::kStopCancelled;

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "runtime/base/arena.h"
+#include "runtime/base/cancellation.h"
 #include "runtime/base/constraint.h"
 #include "runtime/base/status.h"
 #include "runtime/base/utf8.h"
@@ -28,22 +28,22 @@ class SequenceModel {
   SequenceModel(Model* model, bool has_similarity)
       : self_(model),
         has_similarity_(has_similarity),
-        begin_([](void* self, const std::atomic<uint32_t>& cancelled, uint32_t* capacity) {
-          return static_cast<Model*>(self)->begin(cancelled, capacity);
+        begin_([](void* self, const Cancellation& cancellation, uint32_t* capacity) {
+          return static_cast<Model*>(self)->begin(cancellation, capacity);
         }),
-        grow_([](void* self, std::span<const BeamStep> steps, const std::atomic<uint32_t>& cancelled) {
-          return static_cast<Model*>(self)->grow(steps, cancelled);
+        grow_([](void* self, std::span<const BeamStep> steps, const Cancellation& cancellation) {
+          return static_cast<Model*>(self)->grow(steps, cancellation);
         }),
         logits_([](void* self, uint32_t sequence) { return static_cast<Model*>(self)->logits(sequence); }),
         keep_([](void* self, uint32_t sequence) { static_cast<Model*>(self)->keep(sequence); }),
         similarity_([](void* self, uint32_t step) { return static_cast<Model*>(self)->similarity(step); }) {}
 
-  Status begin(const std::atomic<uint32_t>& cancelled, uint32_t* capacity) const {
-    return begin_(self_, cancelled, capacity);
+  Status begin(const Cancellation& cancellation, uint32_t* capacity) const {
+    return begin_(self_, cancellation, capacity);
   }
   // On kStopCancelled, the sequences have not changed.
-  Status grow(std::span<const BeamStep> steps, const std::atomic<uint32_t>& cancelled) const {
-    return grow_(self_, steps, cancelled);
+  Status grow(std::span<const BeamStep> steps, const Cancellation& cancellation) const {
+    return grow_(self_, steps, cancellation);
   }
   std::span<float> logits(uint32_t sequence) const { return logits_(self_, sequence); }
   void keep(uint32_t sequence) const { keep_(self_, sequence); }
@@ -53,8 +53,8 @@ class SequenceModel {
  private:
   void* self_ = nullptr;
   bool has_similarity_ = false;
-  Status (*begin_)(void* self, const std::atomic<uint32_t>& cancelled, uint32_t* capacity) = nullptr;
-  Status (*grow_)(void* self, std::span<const BeamStep> steps, const std::atomic<uint32_t>& cancelled) = nullptr;
+  Status (*begin_)(void* self, const Cancellation& cancellation, uint32_t* capacity) = nullptr;
+  Status (*grow_)(void* self, std::span<const BeamStep> steps, const Cancellation& cancellation) = nullptr;
   std::span<float> (*logits_)(void* self, uint32_t sequence) = nullptr;
   void (*keep_)(void* self, uint32_t sequence) = nullptr;
   float (*similarity_)(void* self, uint32_t step) = nullptr;
@@ -87,7 +87,7 @@ struct SearchInput {
   Sampler* sampler = nullptr;
   SamplerState sampler_state;
   const TokenConstraint* constraint = nullptr;  // null if there is no constraint
-  const std::atomic<uint32_t>* cancelled = nullptr;
+  const Cancellation* cancellation = nullptr;
   std::span<const int32_t> end_tokens;
   SearchStops stops;
   TokenHistory history;          // history of the stream; its third piece is empty

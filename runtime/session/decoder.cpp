@@ -172,7 +172,7 @@ Status Decoder::find_logits(const TokenMask& mask, std::span<const float>* logit
     SOTTO_TRY(stream_->evaluate(cancellation_, {}, /*want_logits=*/false));
     if (!kv.has_logits()) {
       Stopwatch stopwatch(&stream_->mutable_timings()->decode_ns);
-      return cancellation_->consume(kv.compute_allowed_logits(mask, cancellation_->flag(), logits));
+      return cancellation_->consume(kv.compute_allowed_logits(mask, *cancellation_, logits));
     }
   }
   SOTTO_TRY(stream_->evaluate_logits(cancellation_));
@@ -184,8 +184,8 @@ Status Decoder::mix_logits(std::span<const float>* logits) {
   KvSequence& kv = stream_->kv();
   *logits = kv.logits();
   if (sampler_.params().dola != DolaLayers::kOff) {
-    SOTTO_TRY(cancellation_->consume(kv.ensure_last_row(cancellation_->flag())));
-    SOTTO_TRY(cancellation_->consume(kv.ensure_logits(cancellation_->flag())));
+    SOTTO_TRY(cancellation_->consume(kv.ensure_last_row(*cancellation_)));
+    SOTTO_TRY(cancellation_->consume(kv.ensure_logits(*cancellation_)));
     contrast_layers(&kv, *model_, sampler_.params(), mixed_logits_);
     *logits = {mixed_logits_, logits->size()};
   }

@@ -323,7 +323,7 @@ Status Drafting::draft_by_early_exit(size_t remaining) {
   for (size_t ahead = 0; ahead < end; ++ahead) {
     std::span<const float> logits;
     SOTTO_TRY(stream_->kv().draft_by_first_layers(text_.text()[pending + ahead], static_cast<uint32_t>(ahead),
-                                                  params_.exit_layer, cancellation_->flag(), &logits));
+                                                  params_.exit_layer, *cancellation_, &logits));
     if (ahead == text_.drafts().size() && !draft_from(logits)) break;
   }
   return Status::kOk;

@@ -24,7 +24,7 @@ class Scorer {
   Status add_batch(std::span<const int32_t>* tokens) {
     KvSequence& kv = stream_.kv();
     size_t count;
-    SOTTO_TRY(kv.append_batch(*tokens, /*want_logits=*/false, &count, cancellation_.flag()));
+    SOTTO_TRY(kv.append_batch(*tokens, /*want_logits=*/false, &count, cancellation_));
     add(next_);
     const size_t rows = std::min(count, tokens->size() - 1);  // number of rows whose token has a successor
     const size_t max_rows = kv.forward().logit_row_count();
@@ -78,7 +78,7 @@ Status embed_tokens(std::span<const int32_t> tokens, Pooling pooling, TokenStrea
   Status status = Status::kOk;
   while (status == Status::kOk && !tokens.empty()) {
     size_t count;
-    status = kv.append_batch(tokens, /*want_logits=*/false, &count, cancellation->flag());
+    status = kv.append_batch(tokens, /*want_logits=*/false, &count, *cancellation);
     tokens = tokens.subspan(count);
     if (status != Status::kOk || (pooling == Pooling::kLast && !tokens.empty())) continue;
     const size_t skipped = pooling == Pooling::kLast ? count - 1 : 0;

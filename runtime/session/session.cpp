@@ -228,7 +228,7 @@ Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evalua
 }
 
 Status Session::prefill(std::span<const int32_t> tokens) {
-  return evaluate_prompt(tokens, [&](uint64_t) { return stream_.kv().append(tokens, cancellation_.flag()); });
+  return evaluate_prompt(tokens, [&](uint64_t) { return stream_.kv().append(tokens, cancellation_); });
 }
 
 Status Session::prefill_embeddings(const float* embeddings, size_t count) {
@@ -247,8 +247,8 @@ Status Session::prefill_embeddings(const float* embeddings, size_t count) {
     return fail(&last_error_, Status::kInvalidArgument, "embeddings[", i, "] is not a finite number");
   }
   output_.clear();
-  return evaluate_prompt(
-      {}, [&](uint64_t) { return stream_.kv().append_embeddings(embeddings, count, cancellation_.flag()); });
+  return evaluate_prompt({},
+                         [&](uint64_t) { return stream_.kv().append_embeddings(embeddings, count, cancellation_); });
 }
 
 Status Session::score(std::span<const int32_t> tokens, float* log_probabilities, ScoreResult* score) {
@@ -389,7 +389,7 @@ Status Session::hidden(std::span<const float>* hidden) {
   SOTTO_TRY(require_tokens());
   SOTTO_TRY(stream_.evaluate(&cancellation_));
   KvSequence& kv = stream_.kv();
-  SOTTO_TRY(cancellation_.consume(kv.ensure_last_row(cancellation_.flag())));
+  SOTTO_TRY(cancellation_.consume(kv.ensure_last_row(cancellation_)));
   *hidden = kv.forward().final_states(kv.batch_row_count() - 1, 1);
   return Status::kOk;
 }
@@ -411,7 +411,7 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   input.kernels = &model.kernels();
   input.sampler = &decoder_.sampler();
   input.constraint = stream_.constraint().mask == nullptr ? nullptr : &stream_.constraint();
-  input.cancelled = &cancellation_.flag();
+  input.cancellation = &cancellation_;
   input.end_tokens = model.view().end_of_text_tokens();
   input.stops = text.stops_after(output_.mark());
   input.token_count = token_count();

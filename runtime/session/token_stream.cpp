@@ -71,7 +71,7 @@ Status TokenStream::evaluate(Cancellation* cancellation, std::span<const int32_t
   if (!has_pending_) return Status::kOk;
   Stopwatch stopwatch(&timings_.decode_ns);
   const size_t count = std::min(drafts.size(), kv_.draft_capacity());
-  const Status status = kv_.append({&pending_, 1}, cancellation->flag(), drafts.first(count), want_logits);
+  const Status status = kv_.append({&pending_, 1}, *cancellation, drafts.first(count), want_logits);
   SOTTO_TRY(cancellation->consume(status));
   has_pending_ = false;
   ++timings_.decode_tokens;
@@ -80,7 +80,7 @@ Status TokenStream::evaluate(Cancellation* cancellation, std::span<const int32_t
 
 Status TokenStream::evaluate_logits(Cancellation* cancellation) {
   SOTTO_TRY(evaluate(cancellation));
-  return cancellation->consume(kv_.ensure_logits(cancellation->flag()));
+  return cancellation->consume(kv_.ensure_logits(*cancellation));
 }
 
 Status TokenStream::push(int32_t token, size_t healed, TokenState state) {
@@ -208,9 +208,9 @@ Status TokenStream::mirror(std::span<const int32_t> text, uint64_t first, Cancel
     states_.clear();
     agreed = mirrored_from_ = first + text.size() - taken;
   }
-  SOTTO_TRY(cancellation->consume(kv_.append(text.subspan(static_cast<size_t>(agreed - first)), cancellation->flag())));
+  SOTTO_TRY(cancellation->consume(kv_.append(text.subspan(static_cast<size_t>(agreed - first)), *cancellation)));
   for (uint64_t i = agreed - mirrored_from_; i < token_count(); ++i) states_.set(i, {});
-  return cancellation->consume(kv_.ensure_logits(cancellation->flag()));
+  return cancellation->consume(kv_.ensure_logits(*cancellation));
 }
 
 void TokenStream::set_constraint(const TokenConstraint& constraint) {

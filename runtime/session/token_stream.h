@@ -6,12 +6,12 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "runtime/base/arena.h"
+#include "runtime/base/cancellation.h"
 #include "runtime/base/constraint.h"
 #include "runtime/base/status.h"
 #include "runtime/generated/params.h"
@@ -20,23 +20,6 @@
 #include "runtime/transformer/kv_sequence.h"
 
 namespace sotto {
-
-// A request to stop the call in progress or the next one. It may come from another thread.
-class Cancellation {
- public:
-  void request() { flag_.store(1, std::memory_order_relaxed); }
-  // Returns whether a request was made, and clears it.
-  bool take() { return flag_.exchange(0, std::memory_order_relaxed) != 0; }
-  // Clears the request if `status` is its result. Returns `status`.
-  Status consume(Status status) {
-    if (status == Status::kStopCancelled) flag_.store(0, std::memory_order_relaxed);
-    return status;
-  }
-  const std::atomic<uint32_t>& flag() const { return flag_; }
-
- private:
-  std::atomic<uint32_t> flag_ = 0;
-};
 
 // Per-token state that a rewind restores.
 struct TokenState {

@@ -117,9 +117,9 @@ void Beams::layout(Arena& arena, uint32_t sequence_count, uint32_t sequence_toke
   rows_ = arena.take<BeamRow>(sequence_count);
 }
 
-Status Beams::begin(const std::atomic<uint32_t>& cancelled, uint32_t* capacity) {
+Status Beams::begin(const Cancellation& cancellation, uint32_t* capacity) {
   KvSequence& stream = *sequence_;
-  SOTTO_TRY(stream.ensure_logits(cancelled));
+  SOTTO_TRY(stream.ensure_logits(cancellation));
   assert(stream.token_count_ > 0 && !stream.reanchor_due_);
   if (stream.logit_row_ != 0) {
     std::copy_n(stream.logits().data(), stream.logits().size(), logits(0).data());
@@ -131,16 +131,16 @@ Status Beams::begin(const std::atomic<uint32_t>& cancelled, uint32_t* capacity) 
   return Status::kOk;
 }
 
-Status Beams::grow(std::span<const BeamStep> steps, const std::atomic<uint32_t>& cancelled) {
+Status Beams::grow(std::span<const BeamStep> steps, const Cancellation& cancellation) {
   KvSequence& stream = *sequence_;
   stream.forget_rows();
-  if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
+  if (cancellation.is_requested()) return Status::kStopCancelled;
   slots_.grow(steps);
   for (size_t i = 0; i < steps.size(); ++i) {
     rows_[i] = {steps[i].token, stream.position_ + slots_.grown_depth(i), slots_.grown_slot(i), slots_.grown_window(i)};
     assert(rows_[i].position < stream.position_count_);
   }
-  const Status status = stream.forward_.evaluate_beams({rows_, steps.size()}, cancelled);
+  const Status status = stream.forward_.evaluate_beams({rows_, steps.size()}, cancellation);
   if (status == Status::kOk) {
     slots_.commit();
   } else {

@@ -4,12 +4,12 @@
 // have in common, so reordering beams copies no keys or values. A slot becomes free when no live sequence needs it.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "runtime/base/arena.h"
+#include "runtime/base/cancellation.h"
 #include "runtime/transformer/kv_sequence.h"
 
 namespace sotto {
@@ -84,12 +84,12 @@ class Beams {
 
   // Ends all beams. Afterwards logits(0) are the logits after the last token of the stream, and `*capacity` is the
   // number of tokens that a beam can have before the model's positions are exhausted. The stream must not be empty.
-  Status begin(const std::atomic<uint32_t>& cancelled, uint32_t* capacity);
+  Status begin(const Cancellation& cancellation, uint32_t* capacity);
 
   // Evaluates 1 to sequence_count steps in one batch. They become the live beams, and logits(i), which the caller may
   // overwrite, are the logits after step i. On failure the old beams stay live but lose their logits. The logits of the
   // stream are lost in either case.
-  Status grow(std::span<const BeamStep> steps, const std::atomic<uint32_t>& cancelled);
+  Status grow(std::span<const BeamStep> steps, const Cancellation& cancellation);
   std::span<float> logits(uint32_t beam) { return sequence_->forward().logits(beam); }
 
   // Keeps one beam, which becomes beam 0, and ends all others. The indices of logits() do not change.

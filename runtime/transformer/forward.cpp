@@ -59,29 +59,29 @@ void Forward::init(const Model& model, ThreadPool* pool) {
 }
 
 Status Forward::evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
-                         const std::atomic<uint32_t>& cancelled, const float* embeddings) {
+                         const Cancellation& cancellation, const float* embeddings) {
   const bool overwrites = first_position + tokens.size() > context_tokens_;
   const Batch batch = {.tokens = tokens, .first_position = first_position, .beams = {}, .embeddings = embeddings};
-  SOTTO_TRY(evaluate_layers(batch, overwrites, cancelled));
+  SOTTO_TRY(evaluate_layers(batch, overwrites, cancellation));
   if (want_logits) compute_logits(tokens.size() - 1, 1);
   return Status::kOk;
 }
 
 Status Forward::evaluate_first_layers(int32_t token, uint32_t position, uint32_t layer_count,
-                                      const std::atomic<uint32_t>& cancelled) {
-  SOTTO_TRY(evaluate_layers({{&token, 1}, position, {}, layer_count}, /*overwrites=*/false, cancelled));
+                                      const Cancellation& cancellation) {
+  SOTTO_TRY(evaluate_layers({{&token, 1}, position, {}, layer_count}, /*overwrites=*/false, cancellation));
   compute_logits(0, 1);
   return Status::kOk;
 }
 
-Status Forward::evaluate_beams(std::span<const BeamRow> rows, const std::atomic<uint32_t>& cancelled) {
+Status Forward::evaluate_beams(std::span<const BeamRow> rows, const Cancellation& cancellation) {
   assert(!rows.empty() && rows.size() <= logit_row_count_);
-  SOTTO_TRY(evaluate_layers({{}, 0, rows}, /*overwrites=*/false, cancelled));
+  SOTTO_TRY(evaluate_layers({{}, 0, rows}, /*overwrites=*/false, cancellation));
   compute_logits(0, rows.size());
   return Status::kOk;
 }
 
-Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const std::atomic<uint32_t>& cancelled) {
+Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const Cancellation& cancellation) {
   const size_t width = model_->config().embedding_size;
   const size_t kept = std::min(batch.row_count(), state_rows_);
   first_state_row_ = batch.row_count() - kept;
@@ -89,7 +89,7 @@ Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const std::
   embed(batch);
   if (layer_count > 0) normalize(model_->layer(0).attention_norm, batch.row_count(), nullptr);
   for (uint32_t layer = 0; layer < layer_count; ++layer) {
-    if (!overwrites && cancelled.load(std::memory_order_relaxed) != 0) {
+    if (!overwrites && cancellation.is_requested()) {
       return Status::kStopCancelled;
     }
     if ((features_ & kFeatureDola) != 0) {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,6 +13,7 @@
 #include "kernels/linear/linear.h"
 #include "kernels/thread_pool.h"
 #include "runtime/base/arena.h"
+#include "runtime/base/cancellation.h"
 #include "runtime/base/status.h"
 #include "runtime/base/token_mask.h"
 #include "runtime/generated/params.h"
@@ -46,15 +46,15 @@ class Forward {
   // slot of an older token has been overwritten, evaluation is no longer cancelled. If `embeddings` (row, embedding) is
   // not null, its rows replace the token embeddings; position embeddings are added to them.
   Status evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
-                  const std::atomic<uint32_t>& cancelled, const float* embeddings = nullptr);
+                  const Cancellation& cancellation, const float* embeddings = nullptr);
 
   // Evaluates one token in the first `layer_count` layers and stores its keys and values there. logits(0) are the
   // head's output for the hidden state after these layers.
   Status evaluate_first_layers(int32_t token, uint32_t position, uint32_t layer_count,
-                               const std::atomic<uint32_t>& cancelled);
+                               const Cancellation& cancellation);
 
   // Evaluates at most sequence_count rows of beams. logits(i) are the logits after row i.
-  Status evaluate_beams(std::span<const BeamRow> rows, const std::atomic<uint32_t>& cancelled);
+  Status evaluate_beams(std::span<const BeamRow> rows, const Cancellation& cancellation);
 
   // Computes logits(0), logits(1), ... for at most logit_row_count() rows of the last batch, starting at first_row.
   void compute_logits(size_t first_row, size_t count);
@@ -84,7 +84,7 @@ class Forward {
 
   struct Batch;
 
-  Status evaluate_layers(const Batch& batch, bool overwrites, const std::atomic<uint32_t>& cancelled);
+  Status evaluate_layers(const Batch& batch, bool overwrites, const Cancellation& cancellation);
   void evaluate_layer(uint32_t index, bool is_last, const Batch& batch);
   void embed(const Batch& batch);
   void normalize(const NormView& norm, size_t rows, const float* sublayer_output);

@@ -45,51 +45,51 @@ void KvSequence::remember(int32_t token) {
   ++token_count_;
 }
 
-Status KvSequence::append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled,
+Status KvSequence::append(std::span<const int32_t> tokens, const Cancellation& cancellation,
                           std::span<const int32_t> drafts, bool want_logits) {
   if (tokens.empty()) return Status::kOk;
   if (!fits(tokens.size())) return Status::kStopContextFull;
   // The token has been evaluated as a draft, so it only has to be appended.
   if (tokens.size() == 1 && is_drafted(tokens[0])) {
-    if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
+    if (cancellation.is_requested()) return Status::kStopCancelled;
     accept_draft(batch_row_count_);
     return Status::kOk;
   }
   if (!drafts.empty()) {
     assert(tokens.size() == 1);
-    return evaluate_drafts(tokens[0], drafts, cancelled);
+    return evaluate_drafts(tokens[0], drafts, cancellation);
   }
   while (!tokens.empty()) {
     size_t count;
-    SOTTO_TRY(append_batch(tokens, want_logits, &count, cancelled));
+    SOTTO_TRY(append_batch(tokens, want_logits, &count, cancellation));
     tokens = tokens.subspan(count);
   }
   return Status::kOk;
 }
 
 Status KvSequence::append_batch(std::span<const int32_t> tokens, bool want_logits, size_t* count,
-                                const std::atomic<uint32_t>& cancelled) {
+                                const Cancellation& cancellation) {
   *count = 0;
   if (tokens.empty()) return Status::kOk;
   if (!fits(tokens.size())) return Status::kStopContextFull;
-  if (reanchor_due_ || position_ == position_limit_) SOTTO_TRY(reanchor(cancelled));
+  if (reanchor_due_ || position_ == position_limit_) SOTTO_TRY(reanchor(cancellation));
   const size_t taken = std::min({tokens.size(), size_t{params_.batch_tokens}, size_t{position_limit_ - position_}});
   const bool wanted = want_logits && taken == tokens.size();
-  SOTTO_TRY(evaluate_batch(tokens.first(taken), wanted, cancelled));
+  SOTTO_TRY(evaluate_batch(tokens.first(taken), wanted, cancellation));
   for (const int32_t token : tokens.first(taken)) remember(token);
   has_logits_ = wanted;
   *count = taken;
   return Status::kOk;
 }
 
-Status KvSequence::append_embeddings(const float* embeddings, size_t count, const std::atomic<uint32_t>& cancelled) {
+Status KvSequence::append_embeddings(const float* embeddings, size_t count, const Cancellation& cancellation) {
   assert(token_count_ == 0 && params_.overflow == Overflow::kStop);
   if (!fits(count)) return Status::kStopContextFull;
   clear();
   std::fill_n(kept_batch_, params_.batch_tokens, 0);
   while (count > 0) {
     const size_t taken = std::min(count, size_t{params_.batch_tokens});
-    const Status status = evaluate_batch({kept_batch_, taken}, taken == count, cancelled, embeddings);
+    const Status status = evaluate_batch({kept_batch_, taken}, taken == count, cancellation, embeddings);
     if (status != Status::kOk) {
       clear();
       return status;
@@ -104,26 +104,26 @@ Status KvSequence::append_embeddings(const float* embeddings, size_t count, cons
   return Status::kOk;
 }
 
-Status KvSequence::evaluate_batch(std::span<const int32_t> tokens, bool want_logits,
-                                  const std::atomic<uint32_t>& cancelled, const float* embeddings) {
+Status KvSequence::evaluate_batch(std::span<const int32_t> tokens, bool want_logits, const Cancellation& cancellation,
+                                  const float* embeddings) {
   forget_rows();
-  if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
-  SOTTO_TRY(forward_.evaluate(tokens, position_, want_logits, cancelled, embeddings));
+  if (cancellation.is_requested()) return Status::kStopCancelled;
+  SOTTO_TRY(forward_.evaluate(tokens, position_, want_logits, cancellation, embeddings));
   position_ += static_cast<uint32_t>(tokens.size());
   batch_row_count_ = tokens.size();
   return Status::kOk;
 }
 
-Status KvSequence::ensure_logits(const std::atomic<uint32_t>& cancelled) {
+Status KvSequence::ensure_logits(const Cancellation& cancellation) {
   if (has_logits_) return Status::kOk;
-  SOTTO_TRY(ensure_last_row(cancelled));
+  SOTTO_TRY(ensure_last_row(cancellation));
   compute_row_logits(batch_row_count_ - 1, 1);
   return Status::kOk;
 }
 
-Status KvSequence::compute_allowed_logits(const TokenMask& mask, const std::atomic<uint32_t>& cancelled,
+Status KvSequence::compute_allowed_logits(const TokenMask& mask, const Cancellation& cancellation,
                                           std::span<const float>* logits) {
-  SOTTO_TRY(ensure_last_row(cancelled));
+  SOTTO_TRY(ensure_last_row(cancellation));
   has_logits_ = false;
   logit_row_ = draft_rows_ = 0;
   forward_.compute_allowed_logits(batch_row_count_ - 1, mask);
@@ -131,14 +131,14 @@ Status KvSequence::compute_allowed_logits(const TokenMask& mask, const std::atom
   return Status::kOk;
 }
 
-Status KvSequence::ensure_last_row(const std::atomic<uint32_t>& cancelled) {
+Status KvSequence::ensure_last_row(const Cancellation& cancellation) {
   assert(token_count_ > 0);
-  if (reanchor_due_) return reanchor(cancelled);
+  if (reanchor_due_) return reanchor(cancellation);
   if (batch_row_count_ > 0) return Status::kOk;
   const int32_t last = token_at(token_count_ - 1);
   const float* embedding = token_count_ == embedded_count_ ? newest_embedding_ : nullptr;
   --position_;  // The token keeps its position, and its slot is filled with the same bytes again.
-  const Status status = evaluate_batch({&last, 1}, /*want_logits=*/false, cancelled, embedding);
+  const Status status = evaluate_batch({&last, 1}, /*want_logits=*/false, cancellation, embedding);
   if (status != Status::kOk) ++position_;
   return status;
 }
@@ -163,15 +163,14 @@ std::span<const int32_t> KvSequence::drafts() const {
   return {draft_batch_ + batch_row_count_, draft_rows_ - batch_row_count_};
 }
 
-Status KvSequence::evaluate_drafts(int32_t token, std::span<const int32_t> drafts,
-                                   const std::atomic<uint32_t>& cancelled) {
+Status KvSequence::evaluate_drafts(int32_t token, std::span<const int32_t> drafts, const Cancellation& cancellation) {
   assert(drafts.size() <= draft_capacity());
   const size_t rows = drafts.size() + 1;
   draft_batch_[0] = token;
   std::copy(drafts.begin(), drafts.end(), draft_batch_ + 1);
   forget_rows();
-  if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
-  SOTTO_TRY(forward_.evaluate({draft_batch_, rows}, position_, /*want_logits=*/false, cancelled));
+  if (cancellation.is_requested()) return Status::kStopCancelled;
+  SOTTO_TRY(forward_.evaluate({draft_batch_, rows}, position_, /*want_logits=*/false, cancellation));
   // Every row needs logits, because the next token is drawn from those after the last accepted draft.
   forward_.compute_logits(0, rows);
   draft_rows_ = rows;
@@ -189,11 +188,11 @@ void KvSequence::accept_draft(size_t row) {
 }
 
 Status KvSequence::draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t layer_count,
-                                         const std::atomic<uint32_t>& cancelled, std::span<const float>* logits) {
+                                         const Cancellation& cancellation, std::span<const float>* logits) {
   assert(ahead <= draft_capacity());
   forget_rows();
-  if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
-  SOTTO_TRY(forward_.evaluate_first_layers(token, position_ + ahead, layer_count, cancelled));
+  if (cancellation.is_requested()) return Status::kStopCancelled;
+  SOTTO_TRY(forward_.evaluate_first_layers(token, position_ + ahead, layer_count, cancellation));
   *logits = forward_.logits(0);
   return Status::kOk;
 }
@@ -205,7 +204,7 @@ uint32_t KvSequence::newest_kept() const {
 }
 
 // Evaluates the sinks and the newest tokens again from position 0.
-Status KvSequence::reanchor(const std::atomic<uint32_t>& cancelled) {
+Status KvSequence::reanchor(const Cancellation& cancellation) {
   Stopwatch stopwatch(&reanchor_timings_.ns);
   const uint32_t newest = newest_kept();
   const uint32_t kept = params_.sink_tokens + newest;
@@ -218,7 +217,7 @@ Status KvSequence::reanchor(const std::atomic<uint32_t>& cancelled) {
   while (position_ < kept) {
     const uint32_t count = std::min(params_.batch_tokens, kept - position_);
     for (uint32_t i = 0; i < count; ++i) kept_batch_[i] = kept_token(position_ + i);
-    SOTTO_TRY(evaluate_batch({kept_batch_, count}, /*want_logits=*/false, cancelled));
+    SOTTO_TRY(evaluate_batch({kept_batch_, count}, /*want_logits=*/false, cancellation));
   }
   reanchor_due_ = false;
   anchor_ = token_count_;

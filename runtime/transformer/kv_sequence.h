@@ -10,7 +10,6 @@
 // correct draft therefore costs nothing, and a wrong one is simply forgotten.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -43,18 +42,18 @@ class KvSequence {
   //
   // With Overflow::kStop, returns kStopContextFull if not all tokens fit, and nothing has changed. After
   // kStopCancelled, token_count() includes the tokens that were evaluated.
-  Status append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled,
-                std::span<const int32_t> drafts = {}, bool want_logits = true);
+  Status append(std::span<const int32_t> tokens, const Cancellation& cancellation, std::span<const int32_t> drafts = {},
+                bool want_logits = true);
 
   // Appends the longest prefix of `tokens` that fits in one batch, and sets `*count` to its length (0 on failure). Its
   // tokens are rows 0 to count - 1 of the batch for the functions below.
   Status append_batch(std::span<const int32_t> tokens, bool want_logits, size_t* count,
-                      const std::atomic<uint32_t>& cancelled);
+                      const Cancellation& cancellation);
 
   // Begins an empty stream with `count` > 0 rows of embeddings, (row, embedding), whose tokens are unknown: newest()
   // does not include them, and rewind() cannot cut inside them. Requires Overflow::kStop. Returns kStopContextFull if
   // the rows do not fit. After kStopCancelled the stream is empty.
-  Status append_embeddings(const float* embeddings, size_t count, const std::atomic<uint32_t>& cancelled);
+  Status append_embeddings(const float* embeddings, size_t count, const Cancellation& cancellation);
   // Returns the number of rows of embeddings with which the stream began.
   uint64_t embedded_count() const { return embedded_count_; }
 
@@ -65,16 +64,16 @@ class KvSequence {
   bool is_drafted(int32_t token) const { return !drafts().empty() && drafts()[0] == token; }
   // Evaluates a token in the first layers only, `ahead` positions after the next one. All positions between must have
   // been evaluated in the same way. The stream does not change, but its logits are lost.
-  Status draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t layer_count,
-                               const std::atomic<uint32_t>& cancelled, std::span<const float>* logits);
+  Status draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t layer_count, const Cancellation& cancellation,
+                               std::span<const float>* logits);
 
   // Computes the logits after the last token if they are missing. The stream must not be empty.
-  Status ensure_logits(const std::atomic<uint32_t>& cancelled);
+  Status ensure_logits(const Cancellation& cancellation);
   bool has_logits() const { return has_logits_; }
   std::span<const float> logits() const { return forward_.logits(logit_row_); }
   // Computes only the logits that `mask` allows, which requires Forward::should_restrict_logits(). `*logits` has one
   // value per token, undefined for tokens that are not allowed, and is valid until the next call. logits() are lost.
-  Status compute_allowed_logits(const TokenMask& mask, const std::atomic<uint32_t>& cancelled,
+  Status compute_allowed_logits(const TokenMask& mask, const Cancellation& cancellation,
                                 std::span<const float>* logits);
 
   // Returns the number of rows of the last batch, the last of which is the last token of the stream. Returns 0 if
@@ -84,7 +83,7 @@ class KvSequence {
   // logits(1), ... until the next call. logits() are lost unless the first row is the last row of the batch.
   void compute_row_logits(size_t first_row, size_t count);
   // Evaluates the last token again if it is not the last row of the last batch.
-  Status ensure_last_row(const std::atomic<uint32_t>& cancelled);
+  Status ensure_last_row(const Cancellation& cancellation);
   Forward& forward() { return forward_; }
 
   // Returns whether the stream can be truncated to its first `count` tokens.
@@ -112,10 +111,10 @@ class KvSequence {
   void remember(int32_t token);
   void forget_rows();
   void accept_draft(size_t row);
-  Status evaluate_batch(std::span<const int32_t> tokens, bool want_logits, const std::atomic<uint32_t>& cancelled,
+  Status evaluate_batch(std::span<const int32_t> tokens, bool want_logits, const Cancellation& cancellation,
                         const float* embeddings = nullptr);
-  Status evaluate_drafts(int32_t token, std::span<const int32_t> drafts, const std::atomic<uint32_t>& cancelled);
-  Status reanchor(const std::atomic<uint32_t>& cancelled);
+  Status evaluate_drafts(int32_t token, std::span<const int32_t> drafts, const Cancellation& cancellation);
+  Status reanchor(const Cancellation& cancellation);
   uint32_t newest_kept() const;
 
   SessionParams params_;

@@ -184,7 +184,7 @@ TEST_F(TinyRandomSearch, Int8ScoresStayWithinTheirError) {
   const FloatModel float_model = load_checkpoint(shared_data() / kDirectory);
   const TestModel int8_model(convert_checkpoint(shared_data() / kDirectory));
   const nlohmann::json published = read_json(shared_data() / kDirectory / "expected.json");
-  const std::atomic<uint32_t> running = 0;
+  const Cancellation running;
   for (const nlohmann::json& item : published.at("beam")) {
     const Tokens prompt = item.at("prompt");
     const Tokens expected = joined(prompt, item.at("expected"));

@@ -176,7 +176,7 @@ struct StateSet {
   uint8_t repeated_classes;  // every string over these leads back to this set
 };
 
-// Numbers of sets. Those below kFirstSet do not refer to a stored set.
+// Ids of sets. Those below kFirstSet do not refer to a stored set.
 inline constexpr uint32_t kNotComputed = 0;
 inline constexpr uint32_t kDeadSet = 1;     // the grammar does not allow the text
 inline constexpr uint32_t kUnknownSet = 2;  // the set depends on the part of a stack that was truncated

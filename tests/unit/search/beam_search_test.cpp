@@ -315,7 +315,7 @@ TEST(BeamSearch, ConsidersEnoughTokensThatDoNotEndTheText) {
 TEST(BeamSearch, CancellingReturnsTheSequencesSoFar) {
   SearchFixture bench(7, {3, 10});
   FunctionModel model(scrambled(7, 3));
-  model.cancel_at(4, &bench.cancelled());
+  model.cancel_at(4, &bench.cancellation());
   const auto found = bench.run(model.view(), {}, Status::kStopCancelled);
   ASSERT_EQ(found.size(), 3u);
   for (const SearchSequence& sequence : found) {

@@ -26,7 +26,7 @@ const Model& model() {
 // Evaluates each sequence as a plain stream from its start.
 std::vector<float> plain_logits(const Tokens& tokens) {
   static TestSequence plain(model(), {.context_tokens = 64, .batch_tokens = 16});
-  static const std::atomic<uint32_t> running = 0;
+  static const Cancellation running;
   plain.sequence.clear();
   Tokens text = kPrompt;
   text.insert(text.end(), tokens.begin(), tokens.end());
@@ -37,7 +37,7 @@ std::vector<float> plain_logits(const Tokens& tokens) {
 float plain_similarity(const Tokens& tokens) {
   plain_logits(tokens);
   static TestSequence plain(model(), {.context_tokens = 64, .batch_tokens = 64});
-  static const std::atomic<uint32_t> running = 0;
+  static const Cancellation running;
   plain.sequence.clear();
   Tokens text = kPrompt;
   text.insert(text.end(), tokens.begin(), tokens.end());
@@ -76,7 +76,7 @@ struct Subject {
     bench.set_sampler(sampler);
   }
 
-  const std::atomic<uint32_t> running = 0;
+  const Cancellation running;
   TestSequence memory;
   SearchFixture bench;
 };

@@ -230,7 +230,7 @@ TEST(SampleSearch, CancellingAndStoppingReturnTheSequencesSoFar) {
   SearchFixture bench(7, {3, 10});
   {
     FunctionModel model(scrambled(7, 3));
-    model.cancel_at(4, &bench.cancelled());
+    model.cancel_at(4, &bench.cancellation());
     const auto found = bench.run(model.view(), sample_params(), Status::kStopCancelled);
     ASSERT_EQ(found.size(), 3u);
     for (const SearchSequence& s : found) {
@@ -238,7 +238,7 @@ TEST(SampleSearch, CancellingAndStoppingReturnTheSequencesSoFar) {
       EXPECT_EQ(s.stop, Status::kStopCancelled);
     }
   }
-  bench.cancelled() = 0;
+  bench.cancellation().take();
   FunctionModel model(scrambled(7, 3));
   SearchParams params = sample_params();
   std::vector<Tokens> seen(3);

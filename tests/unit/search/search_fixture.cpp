@@ -96,7 +96,7 @@ SearchFixture::SearchFixture(uint32_t vocabulary, const SearchShape& shape, int3
   set_sampler(plain_sampler());
   input_.kernels = &reference_kernels();
   input_.sampler = &sampler_;
-  input_.cancelled = &cancelled_;
+  input_.cancellation = &cancellation_;
   input_.token_count = 1;
 }
 

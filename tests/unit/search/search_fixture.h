@@ -28,10 +28,10 @@ class FunctionModel {
       : logits_(std::move(logits)), capacity_(capacity) {}
 
   void set_similarity(Similarity similarity) { similarity_ = std::move(similarity); }
-  // Sets `cancelled` before call number `call` of grow(), counted from 0.
-  void cancel_at(uint32_t call, std::atomic<uint32_t>* cancelled) {
+  // Requests a cancellation before call number `call` of grow(), counted from 0.
+  void cancel_at(uint32_t call, Cancellation* cancellation) {
     cancel_at_ = call;
-    cancelled_ = cancelled;
+    cancellation_ = cancellation;
   }
   uint32_t grow_count() const { return grow_count_; }
   size_t most_rows() const { return most_rows_; }
@@ -39,16 +39,16 @@ class FunctionModel {
   SequenceModel view() { return {this, static_cast<bool>(similarity_)}; }
 
   // The following members are those that SequenceModel calls.
-  Status begin(const std::atomic<uint32_t>&, uint32_t* capacity) {
+  Status begin(const Cancellation&, uint32_t* capacity) {
     live_.clear();
     rows_ = {logits_({})};
     *capacity = capacity_;
     return Status::kOk;
   }
-  Status grow(std::span<const BeamStep> steps, const std::atomic<uint32_t>&) {
-    if (cancelled_ != nullptr && grow_count_ == cancel_at_) cancelled_->store(1);
+  Status grow(std::span<const BeamStep> steps, const Cancellation&) {
+    if (cancellation_ != nullptr && grow_count_ == cancel_at_) cancellation_->request();
     ++grow_count_;
-    if (cancelled_ != nullptr && cancelled_->load() != 0) return Status::kStopCancelled;
+    if (cancellation_ != nullptr && cancellation_->is_requested()) return Status::kStopCancelled;
     most_rows_ = std::max(most_rows_, steps.size());
     std::vector<Tokens> next;
     for (const BeamStep& step : steps) {
@@ -74,7 +74,7 @@ class FunctionModel {
   uint32_t grow_count_ = 0;
   size_t most_rows_ = 0;
   uint32_t cancel_at_ = 0;
-  std::atomic<uint32_t>* cancelled_ = nullptr;
+  Cancellation* cancellation_ = nullptr;
 };
 
 // Returns arbitrary but reproducible logits of a text.
@@ -122,7 +122,7 @@ class SearchFixture {
   void set_sampler(const SamplerParams& params);
   SearchInput& input() { return input_; }
   void set_end_token(int32_t token);  // -1 for none
-  std::atomic<uint32_t>& cancelled() { return cancelled_; }
+  Cancellation& cancellation() { return cancellation_; }
 
   // Throws if the search fails.
   std::vector<SearchSequence> run(const SequenceModel& model, const SearchParams& params,
@@ -141,7 +141,7 @@ class SearchFixture {
   Search search_;
   Sampler sampler_;
   SearchInput input_;
-  std::atomic<uint32_t> cancelled_ = 0;
+  Cancellation cancellation_;
 };
 
 // The stop string of pair_stops().

@@ -241,7 +241,7 @@ TEST(Dola, ContrastsTheLayerThatDivergesMost) {
     shape.features = kFeatureDola;
     TestSequence own(model, shape);
     KvSequence& plain = own.sequence;
-    const std::atomic<uint32_t> never = 0;
+    const Cancellation never;
     session.sample(0, [&](SamplerParams& params) {
       params.temperature = 0;
       params.ignore_end = true;

@@ -14,8 +14,13 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kVocabulary = 1000;
-const std::atomic<uint32_t> kRunning = 0;
-const std::atomic<uint32_t> kCancelled = 1;
+const Cancellation kRunning;
+
+const Cancellation& cancelled() {
+  static Cancellation cancellation;
+  cancellation.request();
+  return cancellation;
+}
 
 const Model* model() {
   static const Isa isa = isa_of_environment();
@@ -66,7 +71,7 @@ TEST_F(AllowedLogitsTest, EqualTheFullRow) {
     if (step % 9 == 0) {
       EXPECT_EQ(part.sequence.compute_allowed_logits(mask.get(), kRunning, &logits), Status::kOk);
       part.sequence.rewind(part.sequence.token_count());  // the row is evaluated again
-      EXPECT_EQ(part.sequence.compute_allowed_logits(mask.get(), kCancelled, &logits), Status::kStopCancelled);
+      EXPECT_EQ(part.sequence.compute_allowed_logits(mask.get(), cancelled(), &logits), Status::kStopCancelled);
     }
     ASSERT_EQ(part.sequence.compute_allowed_logits(mask.get(), kRunning, &logits), Status::kOk);
     ASSERT_EQ(logits.size(), kVocabulary);

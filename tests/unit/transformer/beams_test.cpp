@@ -10,8 +10,13 @@
 namespace sotto {
 namespace {
 
-const std::atomic<uint32_t> kRunning = 0;
-const std::atomic<uint32_t> kCancelled = 1;
+const Cancellation kRunning;
+
+const Cancellation& cancelled() {
+  static Cancellation cancellation;
+  cancellation.request();
+  return cancellation;
+}
 
 ModelShape shape() {
   return {.vocabulary_size = 61,
@@ -82,7 +87,7 @@ TEST_F(BeamsTest, EqualPlainStreamsBitForBit) {
         next.back().push_back(step.token);
       }
       // A cancelled step changes nothing.
-      EXPECT_EQ(test.beams.grow(steps, kCancelled), Status::kStopCancelled);
+      EXPECT_EQ(test.beams.grow(steps, cancelled()), Status::kStopCancelled);
       ASSERT_EQ(test.beams.grow(steps, kRunning), Status::kOk);
       live = next;
       for (uint32_t i = 0; i < steps.size(); ++i) {
