@@ -284,9 +284,8 @@ sotto_status sotto_matcher_get_info(const sotto_matcher* handle, uint32_t sequen
 
 sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* matcher, sotto_error* error) {
   ErrorOut out(error);
-  if (handle == nullptr) return out.null_argument("session");
+  if (const sotto_status bad = out.check_usable(unwrap(handle), "session"); bad != SOTTO_OK) return bad;
   sotto::Session& session = *unwrap(handle);
-  if (session.is_in_callback()) return out.in_callback("session");
   if (matcher == nullptr) return wrap(session.set_constraint(nullptr));
   Matcher& used = *unwrap_matcher(matcher);
   const uint32_t own = session.stream().model().config().vocabulary_size;

@@ -34,7 +34,6 @@ struct StepInput {
 
 sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_input* params, StepInput* step,
                         ErrorOut* out) {
-  if (sampler.is_in_callback()) return out->in_callback("sampler");
   if (params == nullptr) return out->null_argument("input");
   if (params->struct_size == 0) return out->bad_struct("input");
   const sotto_sampler_input given = sotto::capi::read(params, kNoInput);
@@ -69,8 +68,7 @@ sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_in
 sotto_status sotto_session_set_sampler(sotto_session* session, const sotto_sampler_params* c_params,
                                        sotto_error* error) {
   ErrorOut out(error);
-  if (session == nullptr) return out.null_argument("session");
-  if (unwrap(session)->is_in_callback()) return out.in_callback("session");
+  if (const sotto_status bad = out.check_usable(unwrap(session), "session"); bad != SOTTO_OK) return bad;
   if (c_params == nullptr) return out.null_argument("params");
   SamplerParams params;
   if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
@@ -111,8 +109,7 @@ sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_siz
 
 sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_params* c_params, sotto_error* error) {
   ErrorOut out(error);
-  if (sampler == nullptr) return out.null_argument("sampler");
-  if (unwrap_sampler(sampler)->is_in_callback()) return out.in_callback("sampler");
+  if (const sotto_status bad = out.check_usable(unwrap_sampler(sampler), "sampler"); bad != SOTTO_OK) return bad;
   if (c_params == nullptr) return out.null_argument("params");
   SamplerParams params;
   if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
@@ -122,7 +119,7 @@ sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_param
 sotto_status sotto_sampler_sample(sotto_sampler* handle, const sotto_sampler_input* input, sotto_token* token,
                                   sotto_error* error) {
   ErrorOut out(error);
-  if (handle == nullptr) return out.null_argument("sampler");
+  if (const sotto_status bad = out.check_usable(unwrap_sampler(handle), "sampler"); bad != SOTTO_OK) return bad;
   if (token == nullptr) return out.null_argument("token");
   StandaloneSampler& sampler = *unwrap_sampler(handle);
   StepInput step;
@@ -136,7 +133,7 @@ sotto_status sotto_sampler_sample(sotto_sampler* handle, const sotto_sampler_inp
 sotto_status sotto_sampler_apply(sotto_sampler* handle, const sotto_sampler_input* input, sotto_token* tokens,
                                  float* probabilities, size_t capacity, size_t* count, sotto_error* error) {
   ErrorOut out(error);
-  if (handle == nullptr) return out.null_argument("sampler");
+  if (const sotto_status bad = out.check_usable(unwrap_sampler(handle), "sampler"); bad != SOTTO_OK) return bad;
   if (count == nullptr) return out.null_argument("count");
   if (capacity != 0 && tokens == nullptr) return out.null_argument("tokens");
   if (capacity != 0 && probabilities == nullptr) return out.null_argument("probabilities");

@@ -11,8 +11,7 @@ using sotto::capi::wrap;
 sotto_status sotto_session_search(sotto_session* session, const sotto_search_params* c_params,
                                   const sotto_sequence** sequences, size_t* count, sotto_error* error) {
   ErrorOut out(error);
-  if (session == nullptr) return out.null_argument("session");
-  if (unwrap(session)->is_in_callback()) return out.in_callback("session");
+  if (const sotto_status bad = out.check_usable(unwrap(session), "session"); bad != SOTTO_OK) return bad;
   if (sequences == nullptr) return out.null_argument("sequences");
   if (count == nullptr) return out.null_argument("count");
   sotto::SearchParams params;

@@ -149,8 +149,7 @@ void sotto_session_reset_timings(sotto_session* session) {
 
 sotto_status sotto_session_set_stops(sotto_session* session, const sotto_stop_params* params, sotto_error* error) {
   ErrorOut out(error);
-  if (session == nullptr) return out.null_argument("session");
-  if (unwrap(session)->is_in_callback()) return out.in_callback("session");
+  if (const sotto_status bad = out.check_usable(unwrap(session), "session"); bad != SOTTO_OK) return bad;
   if (params == nullptr) return out.null_argument("params");
   sotto::StopParams stops;
   if (const sotto_status bad = read_params(params, "params", &stops, &out); bad != SOTTO_OK) return bad;
@@ -165,11 +164,12 @@ sotto_status sotto_session_heal(sotto_session* session) {
 sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guide, const sotto_guide_params* c_params,
                                      sotto_error* error) {
   ErrorOut out(error);
-  if (session == nullptr) return out.null_argument("session");
-  if (unwrap(session)->is_in_callback()) return out.in_callback("session");
+  if (const sotto_status bad = out.check_usable(unwrap(session), "session"); bad != SOTTO_OK) return bad;
   sotto::GuideParams params;
   if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
-  if (guide != nullptr && unwrap(guide)->is_in_callback()) return out.in_callback("guide");
+  if (guide != nullptr) {
+    if (const sotto_status bad = out.check_usable(unwrap(guide), "guide"); bad != SOTTO_OK) return bad;
+  }
   return wrap(unwrap(session)->set_guide(unwrap(guide), params, out.get()));
 }
 
@@ -218,17 +218,14 @@ sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_
 
 sotto_status sotto_session_restore(sotto_session* session, const void* bytes, size_t size, sotto_error* error) {
   ErrorOut out(error);
-  if (session == nullptr) return out.null_argument("session");
-  if (unwrap(session)->is_in_callback()) return out.in_callback("session");
+  if (const sotto_status bad = out.check_usable(unwrap(session), "session"); bad != SOTTO_OK) return bad;
   if (bytes == nullptr) return out.null_argument("bytes");
   return wrap(SavedState::restore({static_cast<const uint8_t*>(bytes), size}, unwrap(session), out.get()));
 }
 
 sotto_status sotto_session_fork(const sotto_session* from, sotto_session* to, sotto_error* error) {
   ErrorOut out(error);
-  if (from == nullptr) return out.null_argument("from");
-  if (to == nullptr) return out.null_argument("to");
-  if (unwrap(from)->is_in_callback()) return out.in_callback("from");
-  if (unwrap(to)->is_in_callback()) return out.in_callback("to");
+  if (const sotto_status bad = out.check_usable(unwrap(from), "from"); bad != SOTTO_OK) return bad;
+  if (const sotto_status bad = out.check_usable(unwrap(to), "to"); bad != SOTTO_OK) return bad;
   return wrap(SavedState::fork(*unwrap(from), unwrap(to), out.get()));
 }

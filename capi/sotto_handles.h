@@ -91,7 +91,12 @@ class ErrorOut {
   sotto_status null_argument(const char* name) {
     return wrap(fail(&error_, Status::kInvalidArgument, name, " is NULL"));
   }
-  sotto_status in_callback(const char* name) { return wrap(fail_in_callback(&error_, name)); }
+  // Rejects null, and a sampler or session that is called from its own callback.
+  template <typename Object>
+  sotto_status check_usable(const Object* object, const char* name) {
+    if (object == nullptr) return null_argument(name);
+    return object->is_in_callback() ? wrap(fail_in_callback(&error_, name)) : SOTTO_OK;
+  }
   sotto_status misaligned(const char* name) {
     return wrap(fail(&error_, Status::kMemoryMisaligned, name, " is not aligned to 64 bytes"));
   }

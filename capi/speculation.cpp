@@ -10,8 +10,7 @@ using sotto::capi::wrap;
 sotto_status sotto_session_set_speculation(sotto_session* session, const sotto_speculation_params* c_params,
                                            sotto_error* error) {
   ErrorOut out(error);
-  if (session == nullptr) return out.null_argument("session");
-  if (unwrap(session)->is_in_callback()) return out.in_callback("session");
+  if (const sotto_status bad = out.check_usable(unwrap(session), "session"); bad != SOTTO_OK) return bad;
   SpeculationParams params;
   if (const sotto_status bad = sotto::capi::read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
   if (c_params == nullptr) params.sources = 0;
@@ -19,8 +18,9 @@ sotto_status sotto_session_set_speculation(sotto_session* session, const sotto_s
     return wrap(fail(out.get(), sotto::Status::kUnsupported,
                      "speculation: this library is built with SOTTO_WITH_SPECULATION=OFF"));
   }
-  if (params.draft_session != nullptr && params.draft_session->is_in_callback())
-    return out.in_callback("draft_session");
+  if (params.draft_session != nullptr) {
+    if (const sotto_status bad = out.check_usable(params.draft_session, "draft_session"); bad != SOTTO_OK) return bad;
+  }
   return wrap(unwrap(session)->set_speculation(params, out.get()));
 }
 
