@@ -43,6 +43,11 @@ class ByteWriter {
       for (size_t i = 0; i < count; ++i) put(values[i]);
     }
   }
+  // The same as ByteReader::field(), so that one function can list the fields for both directions.
+  template <typename T>
+  void field(const T& value) {
+    put(value);
+  }
   size_t size() const { return size_; }
 
  private:
@@ -75,6 +80,10 @@ class ByteReader {
     if constexpr (sizeof(T) > 1 && std::endian::native == std::endian::big) {
       for (size_t i = 0; i < count; ++i) values[i] = little_endian(values[i]);
     }
+  }
+  template <typename T>
+  void field(T& value) {
+    value = get<T>();
   }
   bool failed() const { return failed_; }
   void fail() { failed_ = true; }

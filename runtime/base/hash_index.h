@@ -25,9 +25,16 @@
 
 namespace sotto {
 
-// Mixes a value into a hash: Fibonacci hashing (Knuth, section 6.4), and the high bits folded into the low ones.
+inline constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15u;  // 2^64 divided by the golden ratio
+
+// Fibonacci hashing (Knuth, section 6.4): returns a hash of `bits` bits.
+constexpr uint32_t fibonacci_hash(uint64_t value, int bits = 32) {
+  return static_cast<uint32_t>(value * kGoldenRatio >> (64 - bits));
+}
+
+// Mixes a value into a hash: Fibonacci hashing, with the high bits folded into the low ones.
 inline uint64_t mix_hash(uint64_t hash, uint64_t value) {
-  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+  hash = (hash ^ value) * kGoldenRatio;
   return hash ^ hash >> 29;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/base/hash_index.h"
 #include "runtime/base/status.h"
 
 namespace sotto {
@@ -131,10 +132,7 @@ struct TokenizerView {
 };
 
 // Returns the hash of a pair of tokens. Modulo the table size, it is the slot at which linear probing starts.
-constexpr uint32_t merge_hash(uint32_t left, uint32_t right) {
-  uint64_t key = (static_cast<uint64_t>(left) << 32 | right) * 0x9E3779B97F4A7C15u;
-  return static_cast<uint32_t>(key >> 32);
-}
+constexpr uint32_t merge_hash(uint32_t left, uint32_t right) { return fibonacci_hash(uint64_t{left} << 32 | right); }
 
 // The maximum number of occupied slots that a lookup may visit.
 inline constexpr size_t kMaxMergeProbes = 256;

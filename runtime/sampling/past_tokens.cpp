@@ -52,8 +52,7 @@ void TokenTable::clear(size_t count) {
 }
 
 PastToken& TokenTable::at(int32_t token) {
-  const auto hash =
-      static_cast<uint32_t>(static_cast<uint32_t>(token) * uint64_t{0x9E3779B1} >> 7);  // Fibonacci hashing
+  const uint32_t hash = fibonacci_hash(static_cast<uint32_t>(token));
   const uint32_t known = index_.find(hash, [&](uint32_t number) { return entries_[number].token == token; });
   if (known != HashIndex::kAbsent) return entries_[known];
   index_.insert(hash, static_cast<uint32_t>(count_));

@@ -20,6 +20,7 @@
 #include <span>
 
 #include "runtime/base/arena.h"
+#include "runtime/base/hash_index.h"
 #include "runtime/base/status.h"
 #include "runtime/generated/params.h"
 #include "runtime/sampling/sample_input.h"
@@ -90,8 +91,7 @@ class DraftPool {
   };
   static_assert(sizeof(Entry) == 32);
 
-  // Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4).
-  static size_t index_of(int32_t token) { return (static_cast<uint32_t>(token) * 0x9E3779B1u) >> (32 - kIndexBits); }
+  static size_t index_of(int32_t token) { return fibonacci_hash(static_cast<uint32_t>(token), kIndexBits); }
 
   Entry* entries_ = nullptr;
 };

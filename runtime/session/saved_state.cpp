@@ -5,73 +5,77 @@
 #include <cstring>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/range_check.h"
 #include "runtime/base/xxhash64.h"
 #include "runtime/transformer/kv_sequence_image.h"
 
 namespace sotto {
 namespace {
 
-Status mismatch(const char* name, uint64_t saved, uint64_t own, Error* error) {
-  return fail(error, Status::kInvalidArgument, name, " of the saved state is ", saved, "; it must be the session's, ",
-              own);
-}
-
 Status corrupt_at(const char* what, uint64_t offset, Error* error) {
   return fail_at(error, Status::kStateCorrupt, offset, what);
 }
 
+// The visit() functions pass the fields of a struct, in the order of the format, to a ByteWriter or a ByteReader.
+
+template <typename State, typename Bytes>
+void visit(State& state, Bytes* bytes) {
+  bytes->field(state.sampler.mirostat_mu);
+  bytes->field(state.sampler.adaptive_sum);
+  bytes->field(state.sampler.adaptive_weight);
+  bytes->field(state.sampler.top_p_step);
+  bytes->field(state.withheld);
+  bytes->field(state.flags);
+}
+
+constexpr uint16_t kSavedFlags = TokenState::kGenerated | TokenState::kAnswerEnd | TokenState::kTextEnd;
+
 // Writes the state of a token, without the flags of the constraint and the guide, which are not saved.
-void write_state(const TokenState& state, ByteWriter* writer) {
-  constexpr uint16_t kKept = TokenState::kGenerated | TokenState::kAnswerEnd | TokenState::kTextEnd;
-  writer->put(state.sampler.mirostat_mu);
-  writer->put(state.sampler.adaptive_sum);
-  writer->put(state.sampler.adaptive_weight);
-  writer->put(state.sampler.top_p_step);
-  writer->put(state.withheld);
-  writer->put(static_cast<uint16_t>(state.flags & kKept));
+void write_state(TokenState state, ByteWriter* writer) {
+  state.flags &= kSavedFlags;
+  visit(state, writer);
 }
 
 // Reads the state of a token. Marks the reader as failed if a value is out of range.
 TokenState read_state(ByteReader* reader) {
   TokenState state;
-  state.sampler.mirostat_mu = reader->get<float>();
-  state.sampler.adaptive_sum = reader->get<float>();
-  state.sampler.adaptive_weight = reader->get<float>();
-  state.sampler.top_p_step = reader->get<uint32_t>();
-  state.withheld = reader->get<uint16_t>();
-  state.flags = reader->get<uint16_t>();
-  constexpr uint16_t kKept = TokenState::kGenerated | TokenState::kAnswerEnd | TokenState::kTextEnd;
+  visit(state, reader);
   if (!std::isfinite(state.sampler.mirostat_mu) || !std::isfinite(state.sampler.adaptive_sum) ||
-      !std::isfinite(state.sampler.adaptive_weight) || (state.flags & ~kKept) != 0 ||
+      !std::isfinite(state.sampler.adaptive_weight) || (state.flags & ~kSavedFlags) != 0 ||
       state.withheld > StringMatcher::kMaxStringBytes) {
     reader->fail();
   }
   return state;
 }
 
+template <typename Buffered, typename Bytes>
+void visit_probabilities(Buffered& buffered, Bytes* bytes) {
+  bytes->field(buffered.log_probability);
+  bytes->field(buffered.sampled_log_probability);
+  bytes->field(buffered.alternative_count);
+}
+
+template <typename Listed, typename Bytes>
+void visit_alternative(Listed& alternative, Bytes* bytes) {
+  bytes->field(alternative.token);
+  bytes->field(alternative.log_probability);
+}
+
 void write_buffered(const BufferedToken& buffered, ByteWriter* writer) {
-  writer->put(buffered.log_probability);
-  writer->put(buffered.sampled_log_probability);
-  writer->put(buffered.alternative_count);
-  for (size_t i = 0; i < buffered.alternative_count; ++i) {
-    writer->put(buffered.alternatives[i].token);
-    writer->put(buffered.alternatives[i].log_probability);
-  }
+  visit_probabilities(buffered, writer);
+  for (size_t i = 0; i < buffered.alternative_count; ++i) visit_alternative(buffered.alternatives[i], writer);
 }
 
 void read_buffered(uint32_t vocabulary_size, ByteReader* reader, BufferedToken* buffered) {
-  buffered->log_probability = reader->get<float>();
-  buffered->sampled_log_probability = reader->get<float>();
-  buffered->alternative_count = reader->get<uint32_t>();
+  visit_probabilities(*buffered, reader);
   buffered->elapsed_ns = 0;
   if (buffered->alternative_count > SamplerParams::kMaxAlternativeCount) {
     buffered->alternative_count = 0;
     reader->fail();
   }
   for (size_t i = 0; i < buffered->alternative_count; ++i) {
-    buffered->alternatives[i].token = reader->get<int32_t>();
-    buffered->alternatives[i].log_probability = reader->get<float>();
-    if (static_cast<uint32_t>(buffered->alternatives[i].token) >= vocabulary_size) reader->fail();
+    visit_alternative(buffered->alternatives[i], reader);
+    if (!is_token(buffered->alternatives[i].token, vocabulary_size)) reader->fail();
   }
 }
 
@@ -87,19 +91,18 @@ struct SavedState::Header {
   uint64_t fingerprint = 0;
   uint32_t context_tokens = 0;
   uint32_t sink_tokens = 0;
-  int32_t overflow = 0;
+  uint32_t overflow = 0;
   uint32_t features = 0;  // only the features that store data with the stream
 
-  void write(ByteWriter* writer) const {
-    writer->put_array(kMagic, sizeof kMagic);
-    writer->put(kVersion);
-    writer->put(uint32_t{0});
-    writer->put(size);
-    writer->put(fingerprint);
-    writer->put(context_tokens);
-    writer->put(sink_tokens);
-    writer->put(overflow);
-    writer->put(features);
+  // Visits the fields after the magic bytes, the version and its padding.
+  template <typename Bytes>
+  void visit(Bytes* bytes) {
+    bytes->field(size);
+    bytes->field(fingerprint);
+    bytes->field(context_tokens);
+    bytes->field(sink_tokens);
+    bytes->field(overflow);
+    bytes->field(features);
   }
 };
 
@@ -118,19 +121,25 @@ struct SavedState::Counts {
   uint32_t reject_newest = 0;
   int32_t end = 0;
 
+  // Visits all fields but token_count.
+  template <typename Bytes>
+  void visit(Bytes* bytes) {
+    bytes->field(has_pending);
+    bytes->field(pending);
+    bytes->field(answer_start);
+    bytes->field(states_begin);
+    bytes->field(healing_place);
+    bytes->field(healing_size);
+    bytes->field(buffered_count);
+    bytes->field(rejected_count);
+    bytes->field(rejected_attempts);
+    bytes->field(reject_newest);
+    bytes->field(end);
+  }
+
   // Reads the counters. Returns false if they contradict each other or the session's parameters.
   bool read(uint64_t evaluated_count, const SessionParams& params, uint32_t vocabulary, ByteReader* reader) {
-    has_pending = reader->get<uint32_t>();
-    pending = reader->get<int32_t>();
-    answer_start = reader->get<uint64_t>();
-    states_begin = reader->get<uint64_t>();
-    healing_place = reader->get<uint64_t>();
-    healing_size = reader->get<uint32_t>();
-    buffered_count = reader->get<uint32_t>();
-    rejected_count = reader->get<uint32_t>();
-    rejected_attempts = reader->get<uint32_t>();
-    reject_newest = reader->get<uint32_t>();
-    end = reader->get<int32_t>();
+    visit(reader);
     token_count = evaluated_count + has_pending;
     const uint64_t capacity = uint64_t{2} * params.context_tokens;
     return !reader->failed() && has_pending <= 1 &&
@@ -151,7 +160,7 @@ SavedState::Header SavedState::make_header(const Session& session) {
   header.fingerprint = session.stream_.model().view().fingerprint();
   header.context_tokens = params.context_tokens;
   header.sink_tokens = params.sink_tokens;
-  header.overflow = static_cast<int32_t>(params.overflow);
+  header.overflow = static_cast<uint32_t>(params.overflow);
   header.features = params.features & kFeatureHiddenHistory;
   return header;
 }
@@ -173,33 +182,35 @@ Status SavedState::check_header(std::span<const uint8_t> bytes, const Header& ex
                    Header::kVersion);
   }
   if (reader.get<uint32_t>() != 0) return corrupt_at("the header is damaged", 12, error);
-  const auto size = reader.get<uint64_t>();
-  if (size != bytes.size()) {
-    return fail_at(error, Status::kStateCorrupt, bytes.size(), "has ", bytes.size(), " bytes; it must have ", size);
+  Header saved;
+  saved.visit(&reader);
+  if (saved.size != bytes.size()) {
+    return fail_at(error, Status::kStateCorrupt, bytes.size(), "has ", bytes.size(), " bytes; it must have ",
+                   saved.size);
   }
   const size_t hashed = bytes.size() - Header::kChecksumSize;
   ByteReader tail(bytes.subspan(hashed));
   if (tail.get<uint64_t>() != xxhash64(bytes.data(), hashed)) {
     return corrupt_at("has a wrong checksum", hashed, error);
   }
-  if (reader.get<uint64_t>() != expected.fingerprint) {
+  if (saved.fingerprint != expected.fingerprint) {
     return fail(error, Status::kInvalidArgument, "the saved state is of another model");
   }
-  const auto context_tokens = reader.get<uint32_t>();
-  if (context_tokens != expected.context_tokens) {
-    return mismatch("context_tokens", context_tokens, expected.context_tokens, error);
+  const struct {
+    const char* name;
+    uint32_t saved, own;
+  } fields[] = {
+      {"context_tokens", saved.context_tokens, expected.context_tokens},
+      {"sink_tokens", saved.sink_tokens, expected.sink_tokens},
+      {"overflow", saved.overflow, expected.overflow},
+      {"features", saved.features, expected.features},
+  };
+  for (const auto& field : fields) {
+    if (field.saved == field.own) continue;
+    return fail(error, Status::kInvalidArgument, field.name, " of the saved state is ", field.saved,
+                "; it must be the session's, ", field.own);
   }
-  const auto sink_tokens = reader.get<uint32_t>();
-  if (sink_tokens != expected.sink_tokens) {
-    return mismatch("sink_tokens", sink_tokens, expected.sink_tokens, error);
-  }
-  const auto overflow = reader.get<uint32_t>();
-  if (overflow != static_cast<uint32_t>(expected.overflow)) {
-    return mismatch("overflow", overflow, static_cast<uint32_t>(expected.overflow), error);
-  }
-  const auto features = reader.get<uint32_t>();
-  if (features == expected.features) return Status::kOk;
-  return mismatch("features", features, expected.features, error);
+  return Status::kOk;
 }
 
 void SavedState::write(const Session& session, ByteWriter* writer) {
@@ -207,17 +218,19 @@ void SavedState::write(const Session& session, ByteWriter* writer) {
   const TextOutput& output = session.output_;
   const TokenStates& states = stream.states();
   KvSequenceImage::write(stream.kv(), stream.model().config(), writer);
-  writer->put(uint32_t{stream.has_pending_ ? 1u : 0u});
-  writer->put(stream.has_pending_ ? stream.pending_ : 0);
-  writer->put(stream.answer_start_);
-  writer->put(states.begin());
-  writer->put(output.healing_.place());
-  writer->put(static_cast<uint32_t>(output.healing_.bytes().size()));
-  writer->put(static_cast<uint32_t>(output.buffer_.size()));
-  writer->put(static_cast<uint32_t>(output.rejected_.all().size()));
-  writer->put(output.rejected_.attempts());
-  writer->put(uint32_t{output.reject_newest_ ? 1u : 0u});
-  writer->put(static_cast<int32_t>(output.end_));
+  Counts counts;
+  counts.has_pending = stream.has_pending_ ? 1 : 0;
+  counts.pending = stream.has_pending_ ? stream.pending_ : 0;
+  counts.answer_start = stream.answer_start_;
+  counts.states_begin = states.begin();
+  counts.healing_place = output.healing_.place();
+  counts.healing_size = static_cast<uint32_t>(output.healing_.bytes().size());
+  counts.buffered_count = static_cast<uint32_t>(output.buffer_.size());
+  counts.rejected_count = static_cast<uint32_t>(output.rejected_.all().size());
+  counts.rejected_attempts = output.rejected_.attempts();
+  counts.reject_newest = output.reject_newest_ ? 1 : 0;
+  counts.end = static_cast<int32_t>(output.end_);
+  counts.visit(writer);
   writer->put_array(output.healing_.bytes().data(), output.healing_.bytes().size());
   for (uint64_t i = states.begin(); i < stream.token_count(); ++i) write_state(states[i], writer);
   for (size_t i = 0; i < output.buffer_.size(); ++i) write_buffered(output.buffer_[i], writer);
@@ -237,7 +250,10 @@ void SavedState::save(const Session& session, uint8_t* bytes) {
   Header header = make_header(session);
   header.size = size(session);
   ByteWriter writer(bytes);
-  header.write(&writer);
+  writer.put_array(Header::kMagic, sizeof Header::kMagic);
+  writer.put(Header::kVersion);
+  writer.put(uint32_t{0});
+  header.visit(&writer);
   write(session, &writer);
   writer.put(xxhash64(bytes, writer.size()));
 }

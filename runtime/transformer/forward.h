@@ -42,9 +42,9 @@ class Forward {
   // Evaluates at most batch_tokens tokens at the positions first_position, first_position + 1, ... and stores their
   // keys and values in the ring. If `want_logits` is set, logits(0) are the logits after the last token.
   //
-  // If `cancelled` is set, evaluation stops between two layers with kStopCancelled, and nothing has changed. Once the
-  // slot of an older token has been overwritten, evaluation is no longer cancelled. If `embeddings` (row, embedding) is
-  // not null, its rows replace the token embeddings; position embeddings are added to them.
+  // If a cancellation is requested, evaluation stops between two layers with kStopCancelled, and nothing has changed.
+  // Once the slot of an older token has been overwritten, evaluation is no longer cancelled. If `embeddings` (row,
+  // embedding) is not null, its rows replace the token embeddings; position embeddings are added to them.
   Status evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
                   const Cancellation& cancellation, const float* embeddings = nullptr);
 

@@ -17,6 +17,7 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/base/constraint.h"
+#include "runtime/base/hash_index.h"
 #include "runtime/base/status.h"
 #include "runtime/base/token_mask.h"
 #include "runtime/grammar/matcher/lazy_automaton.h"
@@ -47,10 +48,10 @@ class TokenStepCache {
     uint16_t from = kNotComputed;
     uint16_t to = kNotComputed;
   };
-  static constexpr uint32_t kCountBits = 7;
+  static constexpr int kCountBits = 7;
   static constexpr uint32_t kCount = 1u << kCountBits;
   static uint32_t slot_of(uint32_t set, uint32_t token) {
-    return (token * 0x9E3779B1u + set * 0x85EBCA77u) >> (32 - kCountBits);
+    return fibonacci_hash(uint64_t{set} << 32 | token, kCountBits);
   }
 
   Step* steps_ = nullptr;
