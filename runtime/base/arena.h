@@ -38,6 +38,20 @@ class Arena {
     return reinterpret_cast<T*>(place);
   }
 
+  // Calls each function with an arena that begins here, so that everything they take shares one part of the memory, and
+  // continues after the largest. Only what one of the functions has taken may be in use at a time.
+  template <typename... Layouts>
+  void overlay(Layouts... layouts) {
+    const Arena begin = *this;
+    const auto add = [&](auto layout) {
+      Arena arena = begin;
+      layout(arena);
+      size_ = size_ < arena.size_ ? arena.size_ : size_;
+      overflowed_ = overflowed_ || arena.overflowed_;
+    };
+    (add(layouts), ...);
+  }
+
   size_t size() const { return size_; }
   // Returns whether the total size has exceeded SIZE_MAX, which can happen on 32-bit hosts.
   bool overflowed() const { return overflowed_; }

@@ -21,6 +21,9 @@ inline uint64_t split_mix(uint64_t seed, uint64_t index) {
   return z ^ z >> 31;
 }
 
+// Returns a uniform number in [0, 1), from uniform bits.
+inline double uniform(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
+
 // Returns the upper half of a * b. For uniform `a` this is a uniform number less than b.
 uint64_t multiply_high(uint64_t a, uint64_t b);
 

@@ -71,7 +71,7 @@ void run_dry(Candidates& candidates, const StageInput& input) {
 }
 
 void run_xtc(Candidates& candidates, const StageInput& input) {
-  const double random = static_cast<double>(draw_bits(input, DrawLane::kXtc) >> 11) * 0x1p-53;
+  const double random = uniform(draw_bits(input, DrawLane::kXtc));
   if (random >= static_cast<double>(input.params.xtc_probability)) return;
   xtc(candidates, input.params.xtc_threshold, input.params.min_keep);
 }

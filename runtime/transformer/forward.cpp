@@ -43,7 +43,9 @@ void Forward::layout(Arena& arena, const ModelConfig& config, const SessionParam
   sublayer_output_ = arena.take<float>(rows * width);
   scratch_ = arena.take<float>(rows * std::max(3 * width, inner));
   quantized_size_ = rows * std::max(width, inner) + kActivationPadding;
-  quantized_ = arena.take<int8_t>(quantized_size_);
+  // Attention does not need the quantized activations.
+  arena.overlay([&](Arena& part) { quantized_ = part.take<int8_t>(quantized_size_); },
+                [&](Arena& part) { block_scores_ = part.take<float>(quantized_size_ / sizeof(float)); });
   quantization_ = arena.take<RowQuantization>(rows);
   scores_ = arena.take<float>(saturating_product(config.head_count, visible_count_));
   logits_ = arena.take<float>((logit_row_count_ + premature) * vocabulary_size_);
@@ -244,7 +246,7 @@ void Forward::store_row(uint32_t layer, uint32_t head, const Batch& batch, size_
   ring_.store(model_->kernels(), layer, head, batch.slot(row, ring_), key, key + width);
 }
 
-// Returns how many rows one attention call processes. Their scores must fit into block_scores().
+// Returns how many rows one attention call processes. Their scores must fit into block_scores_.
 size_t Forward::attention_block(const Batch& batch) const {
   const size_t end = batch.first_position + batch.row_count();
   if (batch.row_count() == 1 || !batch.beams.empty() || end > context_tokens_) return 1;
@@ -254,18 +256,13 @@ size_t Forward::attention_block(const Batch& batch) const {
   return std::clamp<size_t>(rows, 1, kAttentionRows);
 }
 
-// Returns memory for the scores of a block of rows. This is the buffer of the quantized activations, which attention
-// does not need. With one thread, all heads share one part of it.
-float* Forward::block_scores(uint32_t head, size_t count) {
-  return reinterpret_cast<float*>(quantized_) + (pool_ == nullptr ? 0 : head * count);
-}
-
 // Computes attention for `block` rows per call. The keys and values of all rows are already in the ring.
 void Forward::attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch, size_t block) {
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
   const size_t end = batch.first_position + batch.row_count();
-  float* scores = block_scores(head, attention_score_count(block, end));
+  // With one thread, all heads share one part of the scores.
+  float* scores = block_scores_ + (pool_ == nullptr ? 0 : head * attention_score_count(block, end));
   for (size_t row = 0; row < batch.row_count(); row += block) {
     AttentionRowsArgs rows = {};
     rows.queries = scratch_ + row * 3 * width + head * config.head_size;

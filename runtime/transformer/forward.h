@@ -91,7 +91,6 @@ class Forward {
   void attend(uint32_t layer, const Batch& batch);
   void store_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row);
   size_t attention_block(const Batch& batch) const;
-  float* block_scores(uint32_t head, size_t count);
   void attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch, size_t block);
   void attend_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row);
   void activate(size_t rows);
@@ -117,6 +116,7 @@ class Forward {
   float* scratch_ = nullptr;          // (row, 3 embedding or feed_forward)
   size_t quantized_size_ = 0;
   int8_t* quantized_ = nullptr;              // (row, embedding or feed_forward)
+  float* block_scores_ = nullptr;            // scores of blocks of rows, in the memory of quantized_
   RowQuantization* quantization_ = nullptr;  // (row)
   float* scores_ = nullptr;                  // (head, visible slot)
   float* logits_ = nullptr;                  // (row, token): first the rows with logits, then the premature layers

@@ -235,12 +235,13 @@ void CompletionSearch::run(const CompiledGrammar& grammar, const Vocabulary& voc
 
 }  // namespace
 
-Arena Completions::layout(Arena& arena, const CompiledGrammar& grammar) {
+void Completions::layout(Arena& arena, const CompiledGrammar& grammar) {
   state_completions_ = arena.take<uint32_t>(grammar.counts().states);
+}
+
+void Completions::layout_search(Arena& arena, const CompiledGrammar& grammar) {
   search_memory_ = arena;
-  Arena end = arena;
-  CompletionSearch().layout(end, grammar);
-  return end;
+  CompletionSearch().layout(arena, grammar);
 }
 
 void Completions::init(const CompiledGrammar& grammar, const Vocabulary& vocabulary) {

@@ -28,9 +28,9 @@ constexpr uint32_t add_completions(uint32_t a, uint32_t b) { return a > kNoCompl
 
 class Completions {
  public:
-  // Lays out the memory. Its last part is needed only by init(), so other objects may share it; returns the arena after
-  // it.
-  Arena layout(Arena& arena, const CompiledGrammar& grammar);
+  void layout(Arena& arena, const CompiledGrammar& grammar);
+  // Takes the memory that only init() uses.
+  void layout_search(Arena& arena, const CompiledGrammar& grammar);
   void init(const CompiledGrammar& grammar, const Vocabulary& vocabulary);
 
   // Returns the number of tokens of a non-empty string from the state to the end of its rule, or kNoCompletion.

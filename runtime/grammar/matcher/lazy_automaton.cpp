@@ -16,17 +16,10 @@ void LazyAutomaton::layout(Arena& arena, const CompiledGrammar& grammar, const M
   // memory after this index. The stepper and the truncation also share the index.
   HashIndex index;
   index.layout(arena, limits.visit_count);
-  Arena for_stepper = arena;
-  Arena for_truncation = arena;
-  Arena for_unions = arena;
-  Arena for_collection = arena;
-  stepper_.layout(for_stepper, grammar, limits, index);
-  truncation_.layout(for_truncation, limits, index);
-  united_ = for_unions.take<StackTop>(united_capacity_);
-  store_.layout_collection(for_collection, limits);
-  for (const Arena& used : {for_stepper, for_truncation, for_unions, for_collection}) {
-    if (used.overflowed() || (!arena.overflowed() && used.size() > arena.size())) arena = used;
-  }
+  arena.overlay([&](Arena& part) { stepper_.layout(part, grammar, limits, index); },
+                [&](Arena& part) { truncation_.layout(part, limits, index); },
+                [&](Arena& part) { united_ = part.take<StackTop>(united_capacity_); },
+                [&](Arena& part) { store_.layout_collection(part, limits); });
 }
 
 StepResult LazyAutomaton::init(const CompiledGrammar& grammar, const MatcherParams& limits, uint32_t longest,

@@ -42,19 +42,24 @@ bool Matcher::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabul
   sequence_count_ = limits.sequence_count;
   rollback_count_ = limits.rollback_count;
   finish_within_ = limits.finish_within;
-  // The search for completions ends before the memory after it is used, so they share it.
-  Arena search;
   if (finish_within_ != 0) {
     used_ = arena.take<uint32_t>(size_t{sequence_count_} + 1);
-    search = completions_.layout(arena, grammar);
+    completions_.layout(arena, grammar);
   }
   const uint32_t trail = vocabulary == nullptr ? 2 : MaskFinder::trail_count(*vocabulary);
   const uint32_t pins = 2 + sequence_count_ + rollback_count_ + kScratchPinCount + MaskFinder::kPinCount + trail;
-  automaton_.layout(arena, grammar, limits, pins, trail);
-  if (vocabulary == nullptr) return true;
-  steps_.layout(arena);
-  const bool fits = masks_.layout(arena, grammar, *vocabulary, limits);
-  if (search.overflowed() || (!arena.overflowed() && search.size() > arena.size())) arena = search;
+  bool fits = true;
+  // The search for completions ends before the rest of the memory is used.
+  arena.overlay(
+      [&](Arena& search) {
+        if (finish_within_ != 0) completions_.layout_search(search, grammar);
+      },
+      [&](Arena& rest) {
+        automaton_.layout(rest, grammar, limits, pins, trail);
+        if (vocabulary == nullptr) return;
+        steps_.layout(rest);
+        fits = masks_.layout(rest, grammar, *vocabulary, limits);
+      });
   return fits;
 }
 

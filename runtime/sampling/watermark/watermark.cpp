@@ -6,6 +6,7 @@
 #include <cassert>
 #include <limits>
 
+#include "runtime/base/random.h"
 #include "runtime/base/scalar_math.h"
 #include "runtime/sampling/watermark/gumbel_max.h"
 
@@ -323,7 +324,7 @@ bool watermark_seed(const WatermarkParams& params, PastTokens& past, uint64_t* s
 size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers, uint64_t random) {
   if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
   const Tournament tournament(candidates, seed, layers);
-  return tournament.draw(static_cast<double>(random >> 11) * 0x1p-53);
+  return tournament.draw(uniform(random));
 }
 
 size_t select_gumbel_watermark(Candidates& candidates, uint64_t seed) {

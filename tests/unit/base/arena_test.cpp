@@ -52,6 +52,23 @@ TEST(Arena, MeasuresWhatItPlaces) {
   EXPECT_EQ(reinterpret_cast<uint8_t*>(layout.last), base + 576);
 }
 
+TEST(Arena, OverlaysSharePartOfTheMemory) {
+  std::vector<Block> memory(4);
+  Arena arena(memory.data());
+  const auto* first = arena.take<uint8_t>(64);
+  const uint8_t* parts[3] = {};
+  arena.overlay([&](Arena& part) { parts[0] = part.take<uint8_t>(1); },
+                [&](Arena& part) { parts[1] = part.take<uint8_t>(200); }, [](Arena&) {});
+  parts[2] = arena.take<uint8_t>(1);
+  EXPECT_EQ(parts[0], first + 64);
+  EXPECT_EQ(parts[1], first + 64);
+  EXPECT_EQ(parts[2], first + 64 + 256);
+
+  Arena full;
+  full.overlay([](Arena& part) { part.take<uint8_t>(SIZE_MAX); }, [](Arena&) {});
+  EXPECT_TRUE(full.overflowed());
+}
+
 TEST(Arena, ReportsOverflow) {
   Arena one;
   EXPECT_EQ(one.take<uint64_t>(SIZE_MAX / 8), nullptr);
