@@ -231,7 +231,7 @@ sotto_status sotto_matcher_accept_token(sotto_matcher* matcher, uint32_t sequenc
 sotto_status sotto_matcher_accept_text(sotto_matcher* matcher, uint32_t sequence, const char* text, size_t text_size) {
   if (!has_sequence(matcher, sequence)) return SOTTO_INVALID_ARGUMENT;
   if (text == nullptr && text_size != 0) return SOTTO_INVALID_ARGUMENT;
-  return wrap(unwrap_matcher(matcher)->accept_bytes(sequence, {text, text_size}));
+  return wrap(unwrap_matcher(matcher)->accept_text(sequence, {text, text_size}));
 }
 
 sotto_status sotto_matcher_test(sotto_matcher* matcher, uint32_t sequence, const char* text, size_t text_size,
@@ -241,7 +241,7 @@ sotto_status sotto_matcher_test(sotto_matcher* matcher, uint32_t sequence, const
   if (begins == nullptr || matches == nullptr) return SOTTO_INVALID_ARGUMENT;
   bool begun = false;
   bool matched = false;
-  const Status status = unwrap_matcher(matcher)->test_bytes(sequence, {text, text_size}, &begun, &matched);
+  const Status status = unwrap_matcher(matcher)->test_text(sequence, {text, text_size}, &begun, &matched);
   if (status != Status::kOk) return wrap(status);
   *begins = begun ? 1 : 0;
   *matches = matched ? 1 : 0;
@@ -264,7 +264,7 @@ sotto_status sotto_matcher_forced_text(sotto_matcher* matcher, uint32_t sequence
   if (!has_sequence(matcher, sequence) || size == nullptr) return SOTTO_INVALID_ARGUMENT;
   if (text == nullptr && capacity != 0) return SOTTO_INVALID_ARGUMENT;
   size_t written = 0;
-  const Status status = unwrap_matcher(matcher)->forced_bytes(sequence, {text, capacity}, &written);
+  const Status status = unwrap_matcher(matcher)->forced_text(sequence, {text, capacity}, &written);
   if (status == Status::kOk) *size = written;
   return wrap(status);
 }
@@ -275,8 +275,8 @@ sotto_status sotto_matcher_get_info(const sotto_matcher* handle, uint32_t sequen
   }
   const Matcher& matcher = *unwrap_matcher(handle);
   sotto_matcher_info filled = {};
-  filled.may_end = matcher.accepts(sequence) ? 1 : 0;
-  filled.must_end = matcher.complete(sequence) ? 1 : 0;
+  filled.may_end = matcher.may_end(sequence) ? 1 : 0;
+  filled.must_end = matcher.must_end(sequence) ? 1 : 0;
   filled.token_count = matcher.accepted_count();
   sotto::capi::fill(info, filled);
   return SOTTO_OK;

@@ -23,7 +23,7 @@ struct TokenConstraint {
   Status (*accept)(void* self, uint32_t sequence, int32_t token) = nullptr;
 
   // Returns whether only the end-of-text token may come next.
-  bool (*is_complete)(void* self, uint32_t sequence) = nullptr;
+  bool (*must_end)(void* self, uint32_t sequence) = nullptr;
 
   // Undoes the last `count` calls that appended to sequence 0. On failure nothing has changed.
   Status (*rewind)(void* self, uint64_t count) = nullptr;

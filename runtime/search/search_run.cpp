@@ -94,7 +94,7 @@ Status SearchRun::follow(uint32_t from, uint32_t to, std::span<const int32_t> to
     return Status::kStopString;
   }
   if (repeats_itself(tokens)) return Status::kStopRepetition;
-  const bool complete = constraint != nullptr && constraint->is_complete(constraint->self, to);
+  const bool complete = constraint != nullptr && constraint->must_end(constraint->self, to);
   return complete ? Status::kStopGrammar : Status::kOk;
 }
 

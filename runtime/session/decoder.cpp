@@ -66,7 +66,7 @@ uint64_t Decoder::token_limit() const {
 
 bool Decoder::is_complete() const {
   const TokenConstraint& constraint = stream_->constraint();
-  return constraint.mask != nullptr && constraint.is_complete(constraint.self, 0);
+  return constraint.mask != nullptr && constraint.must_end(constraint.self, 0);
 }
 
 Status Decoder::check_limits() const {

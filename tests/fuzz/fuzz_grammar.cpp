@@ -179,7 +179,7 @@ void GrammarWalk::check_bits() {
     if (status == Status::kGrammarTooLarge) continue;
     REQUIRE((status == Status::kOk) == allows(checked_));
     REQUIRE(status == Status::kOk || status == Status::kInvalidArgument);
-    REQUIRE(status == Status::kOk || matcher_.accepts(1) == matcher_.accepts(0));
+    REQUIRE(status == Status::kOk || matcher_.may_end(1) == matcher_.may_end(0));
   }
 }
 
@@ -187,8 +187,8 @@ void GrammarWalk::check_bits() {
 void GrammarWalk::check_forced() {
   char forced[24];
   size_t size = 0;
-  if (matcher_.forced_bytes(0, forced, &size) != Status::kOk || size == 0) return;
-  REQUIRE(size <= sizeof forced && !matcher_.accepts(0));
+  if (matcher_.forced_text(0, forced, &size) != Status::kOk || size == 0) return;
+  REQUIRE(size <= sizeof forced && !matcher_.may_end(0));
   const Vocabulary& vocabulary = FuzzVocabulary::get().view();
   for (uint32_t token = 0; token < vocabulary.token_count; ++token) {
     if (!allows(token)) continue;
@@ -197,7 +197,7 @@ void GrammarWalk::check_forced() {
     REQUIRE(common > 0 && std::equal(text.begin(), text.begin() + static_cast<ptrdiff_t>(common), forced));
   }
   matcher_.fork(0, 2);
-  const Status status = matcher_.accept_bytes(2, {forced, size});
+  const Status status = matcher_.accept_text(2, {forced, size});
   REQUIRE(status == Status::kOk || status == Status::kGrammarTooLarge);
 }
 
@@ -207,7 +207,7 @@ bool GrammarWalk::ends(uint32_t token) {
   if (!FuzzVocabulary::get().is_end(token)) return false;
   const auto text = vocabulary.token_bytes(token);
   matcher_.fork(0, 1);
-  return matcher_.accepts(0) && (text.empty() || matcher_.accept_bytes(1, text) == Status::kInvalidArgument);
+  return matcher_.may_end(0) && (text.empty() || matcher_.accept_text(1, text) == Status::kInvalidArgument);
 }
 
 bool GrammarWalk::step() {

@@ -84,7 +84,7 @@ class GrammarWalk {
   bool step();
   // The accepted bytes; tokens without bytes add nothing.
   const std::string& text() const { return text_; }
-  bool accepts() const { return matcher_.accepts(0); }
+  bool accepts() const { return matcher_.may_end(0); }
   bool is_open() const { return is_open_; }
 
  private:

@@ -79,10 +79,10 @@ void step(sotto::Matcher& matcher, Numbers& numbers) {
   REQUIRE(status == Status::kOk || is_refusal(status));
   char text[16];
   size_t size = 0;
-  status = matcher.forced_bytes(0, text, &size);
+  status = matcher.forced_text(0, text, &size);
   REQUIRE(status == Status::kOk || is_refusal(status));
   if (numbers.below(4) == 0) {
-    status = matcher.accept_bytes(1, {text, size});
+    status = matcher.accept_text(1, {text, size});
     REQUIRE(status == Status::kOk || is_refusal(status));
     matcher.fork(0, 1);
   }
@@ -90,8 +90,8 @@ void step(sotto::Matcher& matcher, Numbers& numbers) {
     status = matcher.rewind(1);
     REQUIRE(status == Status::kOk || status == Status::kInvalidState);
   }
-  (void)matcher.accepts(1);
-  (void)matcher.complete(0);
+  (void)matcher.may_end(1);
+  (void)matcher.must_end(0);
 }
 
 void walk(const sotto::CompiledGrammar& grammar, uint64_t seed) {

@@ -83,7 +83,7 @@ class Pair {
         char text[4];
         const size_t size = 1 + bytes_.below(4);
         for (size_t i = 0; i < size; ++i) text[i] = static_cast<char>(bytes_.byte());
-        return accept(sequence, [&](sotto::Matcher& matcher) { return matcher.accept_bytes(sequence, {text, size}); });
+        return accept(sequence, [&](sotto::Matcher& matcher) { return matcher.accept_text(sequence, {text, size}); });
       }
       case 7:
         fork(sequence, bytes_.below(3) % kSequences);
@@ -113,8 +113,8 @@ class Pair {
   }
 
   void compare_states(uint32_t sequence) {
-    REQUIRE(small_.accepts(sequence) == ample_.accepts(sequence));
-    REQUIRE(small_.complete(sequence) == ample_.complete(sequence));
+    REQUIRE(small_.may_end(sequence) == ample_.may_end(sequence));
+    REQUIRE(small_.must_end(sequence) == ample_.must_end(sequence));
   }
 
   template <typename Call>
@@ -166,12 +166,12 @@ class Pair {
     char forced[12];
     size_t size = 0;
     const size_t capacity = bytes_.below(13);
-    const Status status = small_.forced_bytes(sequence, {forced, capacity}, &size);
+    const Status status = small_.forced_text(sequence, {forced, capacity}, &size);
     compare_states(sequence);
     if (status == Status::kGrammarTooLarge) return true;
     char expected[12];
     size_t expected_size = 0;
-    const Status expected_status = ample_.forced_bytes(sequence, {expected, capacity}, &expected_size);
+    const Status expected_status = ample_.forced_text(sequence, {expected, capacity}, &expected_size);
     if (expected_status == Status::kGrammarTooLarge) return false;
     REQUIRE(status == Status::kOk && expected_status == Status::kOk);
     REQUIRE(size == expected_size && std::equal(forced, forced + size, expected));

@@ -183,7 +183,7 @@ StepResult Matcher::step_token(uint32_t sequence, uint32_t token, Pin* to) {
   if (symbol_class != CompiledGrammar::kNoClass) {
     SOTTO_TRY_STEP(automaton_.step(&pins_.sequences[sequence], symbol_class, by_literal));
   }
-  if (by_literal->set == kDeadSet && by_bytes->set == kDeadSet && accepts(sequence) &&
+  if (by_literal->set == kDeadSet && by_bytes->set == kDeadSet && may_end(sequence) &&
       vocabulary_->source.is_end_token(token)) {
     return automaton_.make_end(to);
   }
@@ -229,13 +229,13 @@ Status Matcher::accept_token(uint32_t sequence, int32_t token) {
   StepResult result = find_step(sequence, id, to);
   if (result == StepResult::kDone && !leaves_enough(sequence, to->set)) {
     // An end token needs no budget.
-    if (!accepts(sequence) || !vocabulary_->source.is_end_token(id)) return Status::kInvalidArgument;
+    if (!may_end(sequence) || !vocabulary_->source.is_end_token(id)) return Status::kInvalidArgument;
     result = automaton_.make_end(to);
   }
   return advance(sequence, result, to);
 }
 
-Status Matcher::accept_bytes(uint32_t sequence, std::span<const char> bytes) {
+Status Matcher::accept_text(uint32_t sequence, std::span<const char> bytes) {
   assert(sequence < sequence_count_);
   automaton_.renew_budget();
   Pin* to = pins_.scratch + kNext;
@@ -245,7 +245,7 @@ Status Matcher::accept_bytes(uint32_t sequence, std::span<const char> bytes) {
   return advance(sequence, result, to);
 }
 
-Status Matcher::test_bytes(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches) {
+Status Matcher::test_text(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches) {
   assert(sequence < sequence_count_);
   automaton_.renew_budget();
   Pin* to = pins_.scratch + kNext;
@@ -293,15 +293,15 @@ void Matcher::fork(uint32_t from, uint32_t to) {
   if (to == 0) forget_history();
 }
 
-bool Matcher::accepts(uint32_t sequence) const { return automaton_.accepts(state_set(sequence)); }
+bool Matcher::may_end(uint32_t sequence) const { return automaton_.accepts(state_set(sequence)); }
 
-bool Matcher::complete(uint32_t sequence) const {
-  const bool must_end =
+bool Matcher::must_end(uint32_t sequence) const {
+  const bool nothing_may_follow =
       automaton_.store().states(state_set(sequence)).empty() || (finish_within_ != 0 && tokens_left(sequence) == 0);
-  return must_end && accepts(sequence);
+  return nothing_may_follow && may_end(sequence);
 }
 
-Status Matcher::forced_bytes(uint32_t sequence, std::span<char> forced, size_t* size) {
+Status Matcher::forced_text(uint32_t sequence, std::span<char> forced, size_t* size) {
   automaton_.renew_budget();
   *size = 0;
   Pin* from = pins_.scratch + kByBytes;
@@ -336,7 +336,7 @@ TokenConstraint Matcher::constraint(Matcher* matcher) {
                  TokenMask* mask) { return static_cast<Matcher*>(self)->mask(sequence, mask); },
       .accept = [](void* self, uint32_t sequence,
                    int32_t token) { return static_cast<Matcher*>(self)->accept_token(sequence, token); },
-      .is_complete = [](void* self, uint32_t sequence) { return static_cast<Matcher*>(self)->complete(sequence); },
+      .must_end = [](void* self, uint32_t sequence) { return static_cast<Matcher*>(self)->must_end(sequence); },
       .rewind = [](void* self, uint64_t count) { return static_cast<Matcher*>(self)->rewind(count); },
       .fork = [](void* self, uint32_t from, uint32_t to) { static_cast<Matcher*>(self)->fork(from, to); },
       .mark_start = [](void* self) { static_cast<Matcher*>(self)->mark_start(); },
@@ -344,14 +344,14 @@ TokenConstraint Matcher::constraint(Matcher* matcher) {
       .test_text =
           [](void* self, uint32_t sequence, std::span<const char> text, bool* fits) {
             bool matches = false;
-            return static_cast<Matcher*>(self)->test_bytes(sequence, text, fits, &matches);
+            return static_cast<Matcher*>(self)->test_text(sequence, text, fits, &matches);
           },
       .accept_text =
           [](void* self, uint32_t sequence, std::span<const char> text) {
-            return static_cast<Matcher*>(self)->accept_bytes(sequence, text);
+            return static_cast<Matcher*>(self)->accept_text(sequence, text);
           },
       .forced_text = [](void* self, uint32_t sequence, std::span<char> text,
-                        size_t* size) { return static_cast<Matcher*>(self)->forced_bytes(sequence, text, size); },
+                        size_t* size) { return static_cast<Matcher*>(self)->forced_text(sequence, text, size); },
   };
 }
 

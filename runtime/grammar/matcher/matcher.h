@@ -83,11 +83,11 @@ class Matcher {
   // Appends a token. Returns kInvalidArgument if the mask does not allow it. On failure nothing has changed.
   Status accept_token(uint32_t sequence, int32_t token);
   // Appends bytes. Returns kInvalidArgument if the grammar does not allow them. On failure nothing has changed.
-  Status accept_bytes(uint32_t sequence, std::span<const char> bytes);
+  Status accept_text(uint32_t sequence, std::span<const char> bytes);
 
   // Tests whether the grammar allows some text that begins with the sequence followed by the bytes (`*begins`), and
   // whether it allows exactly this text (`*matches`).
-  Status test_bytes(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches);
+  Status test_text(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches);
 
   // Rolls back the newest tokens or byte strings that sequence 0 accepted. Returns kInvalidState if `count` exceeds
   // rollback_count, or the number accepted since the last restart() or fork().
@@ -99,12 +99,12 @@ class Matcher {
   void fork(uint32_t from, uint32_t to);
 
   // Returns whether the text may end here.
-  bool accepts(uint32_t sequence) const;
+  bool may_end(uint32_t sequence) const;
   // Returns whether nothing may follow, or no tokens remain of finish_within.
-  bool complete(uint32_t sequence) const;
+  bool must_end(uint32_t sequence) const;
   // Writes bytes as long as exactly one is possible, the text may not end, and finish_within allows a token for each.
   // Stops without an error when `forced` is full.
-  Status forced_bytes(uint32_t sequence, std::span<char> forced, size_t* size);
+  Status forced_text(uint32_t sequence, std::span<char> forced, size_t* size);
 
   uint32_t sequence_count() const { return sequence_count_; }
   const Vocabulary* vocabulary() const { return vocabulary_; }

@@ -74,7 +74,7 @@ TEST(Adversarial, LongCountsAreExactAndNeedOneMask) {
   EXPECT_TRUE(last[1 + 'a']);
   EXPECT_FALSE(last[257]);  // "ab" would exceed the limit
   ASSERT_EQ(matcher.accept("z"), Status::kOk);
-  EXPECT_TRUE(matcher->complete(0));
+  EXPECT_TRUE(matcher->must_end(0));
   EXPECT_EQ(matcher.accept("a"), Status::kInvalidArgument);
 }
 
@@ -97,7 +97,7 @@ TEST(Adversarial, CountsAreExactHoweverATextIsSplit) {
           ASSERT_EQ(rest == Status::kOk, begins) << count << " split at " << split;
           if (!begins) continue;
           ASSERT_EQ(matcher.accept(">") == Status::kOk, count >= minimum) << count << split;
-          ASSERT_EQ(matcher->accepts(0), count >= minimum);
+          ASSERT_EQ(matcher->may_end(0), count >= minimum);
         }
       }
     }
@@ -144,9 +144,9 @@ TEST(Adversarial, DeepNestingNeedsFewMasks) {
     ASSERT_EQ(matcher.accept("]"), Status::kOk);
     matcher.mask();
   }
-  EXPECT_FALSE(matcher->accepts(0));
+  EXPECT_FALSE(matcher->may_end(0));
   ASSERT_EQ(matcher.accept("]"), Status::kOk);
-  EXPECT_TRUE(matcher->complete(0));
+  EXPECT_TRUE(matcher->must_end(0));
   EXPECT_LE(matcher->masks().walk_count(), 40u);
 }
 
@@ -263,9 +263,9 @@ TEST(Adversarial, LimitsLeaveTheStateUnchanged) {
   while (matcher.accept("a") == Status::kOk) ASSERT_LT(++accepted, 1000u);
   EXPECT_GE(accepted, 10u);
   EXPECT_EQ(matcher.accept("a"), Status::kGrammarTooLarge);
-  EXPECT_EQ(matcher->accepts(0), accepted % 2 == 1);
+  EXPECT_EQ(matcher->may_end(0), accepted % 2 == 1);
   ASSERT_EQ(matcher->rewind(5), Status::kOk);
-  EXPECT_EQ(matcher->accepts(0), (accepted - 5) % 2 == 1);
+  EXPECT_EQ(matcher->may_end(0), (accepted - 5) % 2 == 1);
   EXPECT_TRUE(matcher.mask()[1 + 'a']);
 
   limits = {};
@@ -304,7 +304,7 @@ TEST(Adversarial, SequencesFitTheDefaultLimits) {
     for (int letter = 0; letter < 60; ++letter) {
       for (uint32_t sequence = 0; sequence < count; ++sequence) {
         const char text = next_random(&random) % 2 == 0 ? 'a' : 'b';
-        ASSERT_EQ(matcher->accept_bytes(sequence, {&text, 1}), Status::kOk) << count << letter;
+        ASSERT_EQ(matcher->accept_text(sequence, {&text, 1}), Status::kOk) << count << letter;
         matcher.mask(sequence);
       }
     }

@@ -92,7 +92,7 @@ TEST(AnyOrder, MembersWithoutTextsLeadNowhere) {
   const Memory memory = aligned_memory(Matcher::memory_size(optional.view(), nullptr, {}));
   Matcher matcher;
   ASSERT_EQ(matcher.init(optional.view(), nullptr, {}, memory.get()), Status::kOk);
-  EXPECT_EQ(matcher.accept_bytes(0, as_span(R"({"c":1,"b)")), Status::kInvalidArgument);
+  EXPECT_EQ(matcher.accept_text(0, as_span(R"({"c":1,"b)")), Status::kInvalidArgument);
   EXPECT_TRUE(BuiltGrammar::schema(std::string(kEndless) + R"(,"required":["b"]})", BuiltGrammar::compact()).empty());
 }
 

@@ -36,7 +36,7 @@ class Oracle {
     if (!is_new) return known->second;
     bool begins = false;
     bool matches = false;
-    EXPECT_EQ(matcher_->test_bytes(0, as_span(text), &begins, &matches), Status::kOk);
+    EXPECT_EQ(matcher_->test_text(0, as_span(text), &begins, &matches), Status::kOk);
     bool result = matches;
     for (uint32_t token = 0; begins && !result && tokens > 0 && token < vocabulary_.size(); ++token) {
       const auto bytes = vocabulary_.view().token_bytes(token);
@@ -87,7 +87,7 @@ TEST(Completions, MasksAreThoseOfASearchOverAllTexts) {
         for (uint32_t round = 0; round < 20; ++round) {
           matcher->reset(0);
           std::string text;
-          for (uint32_t used = 0; !matcher->complete(0); ++used) {
+          for (uint32_t used = 0; !matcher->must_end(0); ++used) {
             const auto mask = matcher.mask();
             std::vector<uint32_t> allowed;
             for (uint32_t token = 1; token < letters.size(); ++token) {
@@ -95,13 +95,13 @@ TEST(Completions, MasksAreThoseOfASearchOverAllTexts) {
               ASSERT_EQ(mask[token], used < tokens && oracle.completes(next, tokens - used - 1)) << c.name << next;
               if (mask[token]) allowed.push_back(token);
             }
-            ASSERT_EQ(mask[0], matcher->accepts(0)) << c.name << text;
+            ASSERT_EQ(mask[0], matcher->may_end(0)) << c.name << text;
             if (allowed.empty()) break;
             const uint32_t token = allowed[random() % allowed.size()];
             ASSERT_EQ(matcher->accept_token(0, static_cast<int32_t>(token)), Status::kOk);
             text += letters.text(token);
           }
-          ASSERT_TRUE(matcher->accepts(0)) << c.name << text;
+          ASSERT_TRUE(matcher->may_end(0)) << c.name << text;
         }
       }
     }
@@ -119,7 +119,7 @@ void expect_complete_texts(const CompiledGrammar& grammar, const TestVocabulary&
   ASSERT_EQ(matcher.init(grammar, &vocabulary.view(), within(tokens), memory.get()), Status::kOk) << name;
   std::mt19937 random(seed);
   uint32_t used = 0;
-  for (; !matcher.complete(0); ++used) {
+  for (; !matcher.must_end(0); ++used) {
     TokenMask mask;
     ASSERT_EQ(matcher.mask(0, &mask), Status::kOk) << name << " after " << used << " of " << tokens;
     std::vector<int32_t> allowed;
@@ -137,7 +137,7 @@ void expect_complete_texts(const CompiledGrammar& grammar, const TestVocabulary&
     }
     ASSERT_EQ(matcher.accept_token(0, allowed[random() % allowed.size()]), Status::kOk);
   }
-  EXPECT_TRUE(matcher.accepts(0)) << name << " after " << used;
+  EXPECT_TRUE(matcher.may_end(0)) << name << " after " << used;
   EXPECT_LE(used, tokens) << name;
 }
 

@@ -161,7 +161,7 @@ TestMatcher::TestMatcher(const TestGrammar& grammar, const TestVocabulary* vocab
 std::optional<bool> TestMatcher::matches(std::string_view text) {
   matcher_.reset(0);
   const Status status = accept(text);
-  if (status == Status::kOk) return matcher_.accepts(0);
+  if (status == Status::kOk) return matcher_.may_end(0);
   if (status == Status::kInvalidArgument) return false;
   return std::nullopt;
 }

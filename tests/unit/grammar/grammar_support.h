@@ -91,7 +91,7 @@ class TestMatcher {
   Matcher* operator->() { return &matcher_; }
   // Returns whether the text is in the language, from the start state, or nullopt if a limit was reached.
   std::optional<bool> matches(std::string_view text);
-  Status accept(std::string_view text) { return matcher_.accept_bytes(0, as_span(text)); }
+  Status accept(std::string_view text) { return matcher_.accept_text(0, as_span(text)); }
   // Returns the allowed tokens of sequence 0. The result is empty at a dead end, and the test fails at a limit.
   std::vector<bool> mask(uint32_t sequence = 0);
 

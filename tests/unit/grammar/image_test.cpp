@@ -139,9 +139,9 @@ TEST(GrammarImage, ThisVersionStaysReadable) {
     const Memory memory = aligned_memory(Matcher::memory_size(*grammar, nullptr, {}));
     Matcher matcher;
     ASSERT_EQ(matcher.init(*grammar, nullptr, {}, memory.get()), Status::kOk);
-    ASSERT_EQ(matcher.accept_bytes(0, as_span(file.text)), Status::kOk) << file.name;
-    EXPECT_TRUE(matcher.accepts(0)) << file.name;
-    EXPECT_EQ(matcher.accept_bytes(0, as_span("?")), Status::kInvalidArgument);
+    ASSERT_EQ(matcher.accept_text(0, as_span(file.text)), Status::kOk) << file.name;
+    EXPECT_TRUE(matcher.may_end(0)) << file.name;
+    EXPECT_EQ(matcher.accept_text(0, as_span("?")), Status::kInvalidArgument);
   }
 }
 

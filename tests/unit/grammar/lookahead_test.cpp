@@ -83,7 +83,7 @@ TEST(Lookahead, IgnoresBytesThatAreNotCharacters) {
         const bool fits = !bytes.empty() && text.substr(at).substr(0, bytes.size()) == bytes;
         EXPECT_EQ(mask.allows(token), fits) << at << " " << token;
       }
-      ASSERT_EQ(matcher.accept_bytes(0, as_span(text.substr(at, 1))), Status::kOk);
+      ASSERT_EQ(matcher.accept_text(0, as_span(text.substr(at, 1))), Status::kOk);
     }
   }
 }

@@ -127,7 +127,7 @@ TEST(Metamorphic, TokensLeadToTheStateOfTheirBytes) {
     const auto config = [&](uint32_t sequence) { return matcher->automaton().pins()[1 + sequence].set; };
     for (size_t at = 0; at <= sample.text.size(); at += 1 + sample.text.size() / 12) {
       matcher->reset(2);
-      ASSERT_EQ(matcher->accept_bytes(2, as_span(sample.text.substr(0, at))), Status::kOk);
+      ASSERT_EQ(matcher->accept_text(2, as_span(sample.text.substr(0, at))), Status::kOk);
       const bool repeats = matcher->automaton().store().state_set(config(2)).repeated_classes != 0;
       repeating += repeats ? 1 : 0;
       for (uint32_t token = 0; token < vocabulary->size(); token += repeats ? 1 : 17) {
@@ -136,7 +136,7 @@ TEST(Metamorphic, TokensLeadToTheStateOfTheirBytes) {
         matcher->fork(2, 0);
         matcher->fork(2, 1);
         const Status by_token = matcher->accept_token(0, static_cast<int32_t>(token));
-        ASSERT_EQ(by_token, matcher->accept_bytes(1, bytes)) << sample.name << at << "," << token;
+        ASSERT_EQ(by_token, matcher->accept_text(1, bytes)) << sample.name << at << "," << token;
         ASSERT_EQ(config(0), config(1)) << sample.name << at << " token " << token;
       }
     }
@@ -170,15 +170,15 @@ TEST(Metamorphic, PiecesLeadToTheStateOfTheirBytes) {
         for (size_t at = 0; at < sample.text.size();) {
           const size_t size = 1 + next_random(&random) % 24;
           const std::string piece = sample.text.substr(at, size);
-          ASSERT_EQ(matcher->accept_bytes(0, as_span(piece)), Status::kOk) << sample.name << at;
+          ASSERT_EQ(matcher->accept_text(0, as_span(piece)), Status::kOk) << sample.name << at;
           for (const char& byte : piece) {
-            ASSERT_EQ(matcher->accept_bytes(1, {&byte, 1}), Status::kOk) << sample.name << at;
+            ASSERT_EQ(matcher->accept_text(1, {&byte, 1}), Status::kOk) << sample.name << at;
           }
           ASSERT_EQ(config(0), config(1)) << sample.name << " at " << at << '+' << size;
           counting += matcher->automaton().store().state_set(config(0)).repeats_by_count ? 1 : 0;
           at += size;
         }
-        EXPECT_EQ(matcher->accept_bytes(0, as_span("\x01 none has this")), Status::kInvalidArgument);
+        EXPECT_EQ(matcher->accept_text(0, as_span("\x01 none has this")), Status::kInvalidArgument);
       }
     }
   }
@@ -211,7 +211,7 @@ TEST(Metamorphic, CollectionsDoNotChangeWhereTokensLead) {
       continue;
     }
     for (const char& byte : vocabulary.view().token_bytes(token)) {
-      ASSERT_EQ(matcher->accept_bytes(1, {&byte, 1}), Status::kOk) << step;
+      ASSERT_EQ(matcher->accept_text(1, {&byte, 1}), Status::kOk) << step;
     }
     ASSERT_EQ(config(0), config(1)) << step << " token " << token;
   }
@@ -265,7 +265,7 @@ TEST(Metamorphic, SplittingATextDoesNotChangeTheState) {
       ASSERT_EQ(parts.accept(std::string_view(sample.text).substr(at, size)), Status::kOk);
       at += size;
     }
-    EXPECT_EQ(whole->accepts(0), parts->accepts(0)) << sample.name;
+    EXPECT_EQ(whole->may_end(0), parts->may_end(0)) << sample.name;
   }
 }
 
@@ -274,17 +274,17 @@ TEST(Metamorphic, ForcedBytesAreTheOnlyOnes) {
   TestMatcher matcher(grammar);
   char forced[64];
   size_t size = 0;
-  ASSERT_EQ(matcher->forced_bytes(0, forced, &size), Status::kOk);
+  ASSERT_EQ(matcher->forced_text(0, forced, &size), Status::kOk);
   EXPECT_EQ(std::string(forced, size), "{\"name\": \"");
   ASSERT_EQ(matcher.accept("{\"name\": \"bob\""), Status::kOk);
-  ASSERT_EQ(matcher->forced_bytes(0, forced, &size), Status::kOk);
+  ASSERT_EQ(matcher->forced_text(0, forced, &size), Status::kOk);
   EXPECT_EQ(std::string(forced, size), ", \"age\": ");
-  ASSERT_EQ(matcher->forced_bytes(0, std::span(forced, 3), &size), Status::kOk);
+  ASSERT_EQ(matcher->forced_text(0, std::span(forced, 3), &size), Status::kOk);
   EXPECT_EQ(std::string(forced, size), ", \"");
   ASSERT_EQ(matcher.accept(", \"age\": 42}"), Status::kOk);
-  ASSERT_EQ(matcher->forced_bytes(0, forced, &size), Status::kOk);
+  ASSERT_EQ(matcher->forced_text(0, forced, &size), Status::kOk);
   EXPECT_EQ(size, 0u);
-  EXPECT_TRUE(matcher->complete(0));
+  EXPECT_TRUE(matcher->must_end(0));
 }
 
 TEST(Metamorphic, TokenLiterals) {
@@ -306,7 +306,7 @@ TEST(Metamorphic, TokenLiterals) {
   ASSERT_EQ(matcher->accept_token(0, 2), Status::kOk);
   EXPECT_EQ(matcher.mask(), (std::vector<bool>{1, 0, 1, 1, 1, 0, 0}));
   ASSERT_EQ(matcher->accept_token(0, 0), Status::kOk);
-  EXPECT_TRUE(matcher->complete(0));
+  EXPECT_TRUE(matcher->must_end(0));
   for (const char* wrong : {"root ::= <nothing>", "root ::= <[7]>", "root ::= <[3-2]>", "root ::= <[]>",
                             "root ::= !\"a\"", "root ::= <[1", "root ::= !<[0-6]>"}) {
     EXPECT_EQ(TestGrammar(wrong, {}, &vocabulary).status(), Status::kGrammarSyntax) << wrong;

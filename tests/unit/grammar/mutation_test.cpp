@@ -105,7 +105,7 @@ void follow(TestMatcher& small, TestMatcher& plain, uint32_t token_count, Mutato
       ASSERT_EQ(plain->rewind(2), Status::kOk);
       kept = 0;
     }
-    if (small->complete(0)) return;
+    if (small->must_end(0)) return;
   }
 }
 

@@ -190,7 +190,7 @@ void walk_to_the_end(TestMatcher& matcher, uint64_t* random, const char* name) {
     ASSERT_FALSE(mask.empty()) << name;
     if (mask[0] && step > 40) {
       ASSERT_EQ(matcher->accept_token(0, 0), Status::kOk);
-      EXPECT_TRUE(matcher->complete(0));
+      EXPECT_TRUE(matcher->must_end(0));
       return;
     }
     std::vector<int32_t> allowed;

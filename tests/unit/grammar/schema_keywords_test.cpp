@@ -38,7 +38,7 @@ TEST(SchemaKeywords, FreeStringsRepeatTheirState) {
     const Memory memory = aligned_memory(Matcher::memory_size(grammar.view(), nullptr, {}));
     Matcher matcher;
     ASSERT_EQ(matcher.init(grammar.view(), nullptr, {}, memory.get()), Status::kOk);
-    ASSERT_EQ(matcher.accept_bytes(0, as_span(c.text)), Status::kOk) << c.text;
+    ASSERT_EQ(matcher.accept_text(0, as_span(c.text)), Status::kOk) << c.text;
     const LazyAutomaton& automaton = matcher.automaton();
     const StateSet& set = automaton.store().state_set(automaton.pins()[1].set);
     EXPECT_EQ(set.repeated_classes, c.repeats ? kAllClasses : 0) << c.schema << c.text;

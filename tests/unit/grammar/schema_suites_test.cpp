@@ -172,7 +172,7 @@ TEST(SchemaSuites, BenchFitsTheDefaultLimits) {
       for (const char c : spaced(grammar.text()).substr(0, 2000)) {
         TokenMask mask;
         ASSERT_EQ(matcher.mask(0, &mask), Status::kOk) << entry.path().filename();
-        ASSERT_EQ(matcher.accept_bytes(0, {&c, 1}), Status::kOk) << entry.path().filename();
+        ASSERT_EQ(matcher.accept_text(0, {&c, 1}), Status::kOk) << entry.path().filename();
       }
       ++texts;
     }

@@ -111,7 +111,7 @@ Status BuiltGrammar::limit() {
 }
 
 bool BuiltGrammar::feed(std::string_view text) {
-  const Status status = matcher_->accept_bytes(0, as_span(text));
+  const Status status = matcher_->accept_text(0, as_span(text));
   if (status != Status::kOk && status != Status::kInvalidArgument) limit_ = status;
   if (status == Status::kOk) fed_.emplace_back(text);
   return status == Status::kOk;
@@ -132,14 +132,14 @@ std::string BuiltGrammar::text() const {
 bool BuiltGrammar::matches(std::string_view text) {
   if (empty_) return false;
   start();
-  return (text.empty() || feed(text)) && matcher_->accepts(0);
+  return (text.empty() || feed(text)) && matcher_->may_end(0);
 }
 
 bool BuiltGrammar::accepts(const Json& value) {
   if (empty_) return false;
   if (matches(canonical(value))) return true;
   start();
-  return feed_value(value, [&] { return matcher_->accepts(0); });
+  return feed_value(value, [&] { return matcher_->may_end(0); });
 }
 
 bool BuiltGrammar::feed_value(const Json& value, const Rest& rest) {

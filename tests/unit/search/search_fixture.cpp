@@ -57,7 +57,7 @@ TokenConstraint ToyGrammar::view() {
     if (token != g.end_token_) g.states_[sequence] = g.next(g.states_[sequence], token);
     return Status::kOk;
   };
-  constraint.is_complete = [](void* self, uint32_t sequence) {
+  constraint.must_end = [](void* self, uint32_t sequence) {
     auto& g = *static_cast<ToyGrammar*>(self);
     return g.complete(g.states_.at(sequence));
   };

@@ -22,7 +22,7 @@ struct Canceller {
       return Status::kOk;
     };
     constraint.accept = [](void*, uint32_t, int32_t) { return Status::kOk; };
-    constraint.is_complete = [](void*, uint32_t) { return false; };
+    constraint.must_end = [](void*, uint32_t) { return false; };
     constraint.rewind = [](void*, uint64_t) { return Status::kOk; };
     constraint.mark_start = constraint.restart = [](void*) {};
   }

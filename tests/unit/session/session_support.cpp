@@ -218,7 +218,7 @@ Automaton::Automaton(std::vector<std::map<int32_t, int>> moves, std::vector<int>
     a.trail_.push_back(move->second);
     return Status::kOk;
   };
-  constraint_.is_complete = [](void* self, uint32_t) {
+  constraint_.must_end = [](void* self, uint32_t) {
     const auto& a = *static_cast<Automaton*>(self);
     return a.ends_in(a.state()) && a.moves_[static_cast<size_t>(a.state())].empty();
   };
