@@ -233,11 +233,11 @@ bool Chain::can_ban() const {
   return std::any_of(all.begin(), all.end(), [](StageKind kind) { return has(kind, kBansTokens); });
 }
 
-void Chain::run(Candidates& candidates, const StageInput& input, Skip skip, bool draws) const {
+void Chain::run(Candidates& candidates, const StageInput& input, Skip skip, bool only_draws) const {
   for (const StageKind& kind : stages()) {
     const bool skips_bans = has(kind, kConstrains) ? skip.constraints : skip.bans && has(kind, kBansTokens);
     if (skips_bans || (skip.truncations && !has(kind, kReweighs))) continue;
-    if (draws && &kind == &stages().back()) candidates.allow_restricted_draw();
+    if (only_draws && &kind == &stages().back()) candidates.allow_restricted_draw();
     stage_of(kind).run(candidates, input);
   }
 }

@@ -71,17 +71,17 @@ Status Sampler::set_params(const SamplerParams& given, Error* error) {
 SamplerState Sampler::initial_state() const {
   SamplerState state;
   state.mirostat_mu = 2 * params_.mirostat_tau;
-  begin_adaptive(params_.adaptive_target, params_.adaptive_decay, &state);
+  AdaptiveP{params_.adaptive_target, params_.adaptive_decay}.begin(&state);
   return state;
 }
 
 // Runs the chain, and again if it leaves no token: first without the bans, then also without the constraints.
 void Sampler::run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Skip skip,
-                  bool draws) {
+                  bool only_draws) {
   past_.begin(input.input, params_.penalize_prompt);
   const auto leaves_tokens = [&] {
     candidates_.begin(*kernels_, logits, mask);
-    chain_.run(candidates_, input, skip, draws);
+    chain_.run(candidates_, input, skip, only_draws);
     return !chain_.can_ban() || candidates_.max() > Candidates::kLowest;
   };
   if (leaves_tokens()) return;
@@ -94,7 +94,7 @@ void Sampler::run(std::span<const float> logits, const TokenMask& mask, const St
 SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                              SamplerState* state) {
   const StageInput stage_input = this->stage_input(input, *state);
-  run(logits, mask, stage_input, {}, only_draws(params_));
+  run(logits, mask, stage_input, {}, is_plain_draw(params_));
   SampledToken sampled = {0, std::numeric_limits<float>::quiet_NaN()};
   const size_t index = select(candidates_, stage_input, state);
   sampled.token = candidates_.id(index);

@@ -40,7 +40,7 @@ constexpr uint32_t kAmbiguousStatesPerKeptSet = 16;
 constexpr uint32_t kNodesWithoutCalls = 32;
 constexpr uint32_t kMinNodes = 96;
 constexpr uint32_t kCallsPerNode = 4;
-constexpr uint32_t kMinNodesBesideRules = 64;  // a node per rule, and 3 nodes per 2 wide rules, come on top
+constexpr uint32_t kMinNodesWithoutRules = 64;  // a node per rule, and 3 nodes per 2 wide rules, come on top
 constexpr uint32_t kAmbiguousNodes = 128;
 constexpr uint32_t kMaxNodes = 2048;
 constexpr uint32_t kNodesPerExtraFrame = 8;
@@ -165,7 +165,8 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
   limits.visit_count = std::min(kMinVisits + rule_visits + ambiguous(ambiguous_visits), kMaxVisits);
   limits.state_set_count =
       std::min(kMinSets + (states + calls) / kStatesOrCallsPerSet + ambiguous(kAmbiguousSets), kMaxSets);
-  const uint32_t nodes = std::max(kMinNodes + calls / kCallsPerNode, kMinNodesBesideRules + rules + 3 * wide_rules / 2);
+  const uint32_t nodes =
+      std::max(kMinNodes + calls / kCallsPerNode, kMinNodesWithoutRules + rules + 3 * wide_rules / 2);
   limits.node_count = calls == 0 ? kNodesWithoutCalls : std::min(nodes + ambiguous(kAmbiguousNodes), kMaxNodes);
   const uint32_t repeated = std::min(count_repeated_calls(grammar), kMaxRepeatedCalls);
   limits.frame_count = limits.node_count + limits.node_count / kNodesPerExtraFrame + ambiguous(limits.node_count) +

@@ -14,15 +14,37 @@
 
 namespace sotto {
 
-uint64_t draw_bits(const StageInput& input, DrawLane lane) {
-  return random_bits(input.params.seed, input.input.draw, input.input.sequence, static_cast<uint32_t>(lane));
+namespace {
+
+constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+
+// Returns the exponent of Zipf's law, fitted to the sorted keys, or infinity if the second token has probability 0.
+double zipf_exponent(Candidates& candidates, std::span<const uint64_t> keys) {
+  double products = 0, squares = 0;
+  for (size_t i = 0; i + 1 < keys.size(); ++i) {
+    const double gap = static_cast<double>(candidates.gap(key_index(keys[i])));
+    const double next = static_cast<double>(candidates.gap(key_index(keys[i + 1])));
+    const double t = ln(static_cast<double>(i + 2) / static_cast<double>(i + 1));
+    if (!(next <= 1e30)) break;
+    products += t * (next - gap);
+    squares += t * t;
+  }
+  return squares > 0 ? products / squares : std::numeric_limits<double>::infinity();
 }
 
-static size_t draw(Candidates& candidates, const StageInput& input) {
+double token_count(double s, double mu, double n) {
+  const double epsilon = s - 1;
+  const double whole = e_to(mu * kLn2);
+  // Near 1, the quotient is replaced by its limit 1 / ln N.
+  const double rate = std::fabs(epsilon) < 1e-9 ? 1 / ln(n) : epsilon / (1 - e_to(-epsilon * ln(n)));
+  return power_of(rate * whole, 1 / s);
+}
+
+size_t draw(Candidates& candidates, const StageInput& input) {
   return select_multinomial(candidates, draw_bits(input, DrawLane::kSelection));
 }
 
-static size_t run_mirostat(Candidates& candidates, const StageInput& input, SamplerState* state) {
+size_t run_mirostat(Candidates& candidates, const StageInput& input, SamplerState* state) {
   const SamplerParams& p = input.params;
   candidates.allow_restricted_draw();
   if (p.selection == Selection::kMirostat) {
@@ -35,13 +57,20 @@ static size_t run_mirostat(Candidates& candidates, const StageInput& input, Samp
   return picked;
 }
 
-static size_t run_adaptive(Candidates& candidates, const StageInput& input, SamplerState* state) {
+size_t run_adaptive(Candidates& candidates, const StageInput& input, SamplerState* state) {
   if (candidates.max() == Candidates::kLowest) return 0;
   const SamplerParams& p = input.params;
-  const std::span<const float> before = adapt(candidates, p.adaptive_target, *state);
+  const AdaptiveP adaptive = {p.adaptive_target, p.adaptive_decay};
+  const std::span<const float> before = adaptive.apply(candidates, *state);
   const size_t picked = draw(candidates, input);
-  record_adaptive(before[picked], p.adaptive_decay, state);
+  adaptive.record(before[picked], state);
   return picked;
+}
+
+}  // namespace
+
+uint64_t draw_bits(const StageInput& input, DrawLane lane) {
+  return random_bits(input.params.seed, input.input.draw, input.input.sequence, static_cast<uint32_t>(lane));
 }
 
 size_t select(Candidates& candidates, const StageInput& input, SamplerState* state) {
@@ -65,7 +94,7 @@ size_t select(Candidates& candidates, const StageInput& input, SamplerState* sta
   }
 }
 
-bool only_draws(const SamplerParams& params) {
+bool is_plain_draw(const SamplerParams& params) {
   return params.selection == Selection::kMultinomial && !is_greedy(params) &&
          !replaces_selection(params.watermark.scheme);
 }
@@ -98,34 +127,6 @@ size_t select_gumbel(Candidates& candidates, uint64_t seed) {
   });
 }
 
-namespace {
-
-constexpr double kLn2 = 0x1.62e42fefa39efp-1;
-
-// Returns the exponent of Zipf's law, fitted to the sorted keys, or infinity if the second token has probability 0.
-double zipf_exponent(Candidates& candidates, std::span<const uint64_t> keys) {
-  double products = 0, squares = 0;
-  for (size_t i = 0; i + 1 < keys.size(); ++i) {
-    const double gap = static_cast<double>(candidates.gap(key_index(keys[i])));
-    const double next = static_cast<double>(candidates.gap(key_index(keys[i + 1])));
-    const double t = ln(static_cast<double>(i + 2) / static_cast<double>(i + 1));
-    if (!(next <= 1e30)) break;
-    products += t * (next - gap);
-    squares += t * t;
-  }
-  return squares > 0 ? products / squares : std::numeric_limits<double>::infinity();
-}
-
-double token_count(double s, double mu, double n) {
-  const double epsilon = s - 1;
-  const double whole = e_to(mu * kLn2);
-  // Near 1, the quotient is replaced by its limit 1 / ln N.
-  const double rate = std::fabs(epsilon) < 1e-9 ? 1 / ln(n) : epsilon / (1 - e_to(-epsilon * ln(n)));
-  return power_of(rate * whole, 1 / s);
-}
-
-}  // namespace
-
 void truncate_mirostat(Candidates& candidates, uint32_t m, float mu) {
   const size_t count = candidates.count();
   if (count < 2 || candidates.max() == Candidates::kLowest) return;
@@ -148,12 +149,12 @@ float next_mu(Candidates& candidates, size_t picked, const MirostatParams& param
   return static_cast<float>(static_cast<double>(mu) - step);
 }
 
-void begin_adaptive(float target, float decay, SamplerState* state) {
+void AdaptiveP::begin(SamplerState* state) const {
   state->adaptive_weight = 1 / (1 - decay);
   state->adaptive_sum = target * state->adaptive_weight;
 }
 
-std::span<const float> adapt(Candidates& candidates, float target, const SamplerState& state) {
+std::span<const float> AdaptiveP::apply(Candidates& candidates, const SamplerState& state) const {
   const float mean = state.adaptive_weight > 0 ? state.adaptive_sum / state.adaptive_weight : target;
   const float goal = std::clamp(2 * target - mean, 0.0f, 1.0f);
   const auto scale = static_cast<float>(1 / candidates.total());
@@ -168,7 +169,7 @@ std::span<const float> adapt(Candidates& candidates, float target, const Sampler
   return {before, logits.size()};
 }
 
-void record_adaptive(float probability, float decay, SamplerState* state) {
+void AdaptiveP::record(float probability, SamplerState* state) const {
   state->adaptive_sum = probability + decay * state->adaptive_sum;
   state->adaptive_weight = 1 + decay * state->adaptive_weight;
 }

@@ -20,7 +20,7 @@ uint64_t draw_bits(const StageInput& input, DrawLane lane);
 size_t select(Candidates& candidates, const StageInput& input, SamplerState* state);
 
 // Returns whether select() is a plain multinomial draw.
-bool only_draws(const SamplerParams& params);
+bool is_plain_draw(const SamplerParams& params);
 
 // Returns the most likely token, and the lowest id among equals.
 size_t select_greedy(Candidates& candidates);
@@ -57,15 +57,17 @@ float next_mu(Candidates& candidates, size_t picked, const MirostatParams& param
 
 // Adaptive-p (MrJackSpade 2025, as in llama.cpp) prefers tokens whose probability is near a goal. It moves the goal so
 // that the mean probability of the selected tokens stays at the target.
-//
-// Initializes the mean to the target.
-void begin_adaptive(float target, float decay, SamplerState* state);
+struct AdaptiveP {
+  float target;
+  float decay;
 
-// Replaces l by 5 - 10 x^2 / (1 + x) with x = |p - goal| / 0.3, where the goal is 2 target - mean, limited to 0 ... 1.
-// Logits of -infinity stay. Returns the previous p, in the scratch memory of the candidates.
-std::span<const float> adapt(Candidates& candidates, float target, const SamplerState& state);
-
-// Adds to the mean the probability that the selected token had before adapt().
-void record_adaptive(float probability, float decay, SamplerState* state);
+  // Initializes the mean to the target.
+  void begin(SamplerState* state) const;
+  // Replaces l by 5 - 10 x^2 / (1 + x) with x = |p - goal| / 0.3, where the goal is 2 target - mean, limited to 0
+  // ... 1. Logits of -infinity stay. Returns the previous p, in the scratch memory of the candidates.
+  std::span<const float> apply(Candidates& candidates, const SamplerState& state) const;
+  // Adds to the mean the probability that the selected token had before apply().
+  void record(float probability, SamplerState* state) const;
+};
 
 }  // namespace sotto

@@ -39,6 +39,53 @@ uint64_t fixed_mass(Candidates& candidates, float mass) {
   return std::clamp<uint64_t>(static_cast<uint64_t>(wanted), 1, total);
 }
 
+// Returns the population standard deviation of the finite logits, or 0 if there are none.
+double standard_deviation(const float* logits, size_t count) {
+  FoldedSum sum, squares;
+  size_t finite_count = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const bool is_finite = std::fabs(logits[i]) <= std::numeric_limits<float>::max();
+    sum.add(i, static_cast<double>(zero_unless(is_finite, logits[i])));
+    finite_count += is_finite ? 1 : 0;
+  }
+  if (finite_count == 0) return 0;
+  const auto n = static_cast<double>(finite_count);
+  const double mean = sum.fold() / n;
+  for (size_t i = 0; i < count; ++i) {
+    if (!(std::fabs(logits[i]) <= std::numeric_limits<float>::max())) continue;
+    const double d = static_cast<double>(logits[i]) - mean;
+    squares.add(i, d * d);
+  }
+  return std::sqrt(squares.fold() / n);
+}
+
+// Sorts the weights in descending order, in the scratch memory of the candidates. This is a radix sort on their
+// distance from 1, ten bits at a time, least significant digit first.
+std::span<const float> sort_weights(Candidates& candidates) {
+  constexpr uint32_t kOne = std::bit_cast<uint32_t>(1.0f);  // a number of 30 bits
+  const std::span<uint64_t> scratch = candidates.ranking().scratch();
+  const size_t count = scratch.size();
+  auto* from = reinterpret_cast<uint32_t*>(scratch.data());
+  uint32_t* to = from + count;
+  uint64_t* places = candidates.ranking().bucket_sums();
+  const float* weights = candidates.weights();
+  for (size_t i = 0; i < count; ++i) from[i] = kOne - std::bit_cast<uint32_t>(weights[i]);
+  for (int shift = 0; shift < 30; shift += kBucketBits) {
+    const auto digit = [shift](uint32_t number) { return number >> shift & (kBucketCount - 1); };
+    std::fill_n(places, kBucketCount, 0);
+    for (size_t i = 0; i < count; ++i) ++places[digit(from[i])];
+    uint64_t next = 0;
+    for (size_t d = 0; d < kBucketCount; ++d) next += std::exchange(places[d], next);
+    for (size_t i = 0; i < count; ++i) to[places[digit(from[i])]++] = from[i];
+    std::swap(from, to);
+  }
+  for (size_t i = 0; i < count; ++i) from[i] = kOne - from[i];
+  return {reinterpret_cast<const float*>(from), count};
+}
+
+// Returns the absolute second difference of three consecutive weights.
+double bend(const float* p) { return static_cast<double>(std::fabs((p[0] - p[1]) - (p[1] - p[2]))); }
+
 }  // namespace
 
 void top_k(Candidates& candidates, size_t k, size_t min_keep) {
@@ -97,30 +144,6 @@ void eta_cutoff(Candidates& candidates, float eta, size_t min_keep) {
   const double e = static_cast<double>(eta);
   keep_probable(candidates, std::min(e, std::sqrt(e) * e_to(-entropy(candidates))), min_keep);
 }
-
-namespace {
-
-// Returns the population standard deviation of the finite logits, or 0 if there are none.
-double standard_deviation(const float* logits, size_t count) {
-  FoldedSum sum, squares;
-  size_t finite_count = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const bool is_finite = std::fabs(logits[i]) <= std::numeric_limits<float>::max();
-    sum.add(i, static_cast<double>(zero_unless(is_finite, logits[i])));
-    finite_count += is_finite ? 1 : 0;
-  }
-  if (finite_count == 0) return 0;
-  const auto n = static_cast<double>(finite_count);
-  const double mean = sum.fold() / n;
-  for (size_t i = 0; i < count; ++i) {
-    if (!(std::fabs(logits[i]) <= std::numeric_limits<float>::max())) continue;
-    const double d = static_cast<double>(logits[i]) - mean;
-    squares.add(i, d * d);
-  }
-  return std::sqrt(squares.fold() / n);
-}
-
-}  // namespace
 
 void top_n_sigma(Candidates& candidates, float n, size_t min_keep) {
   if (!(n > 0) || is_empty(candidates) || min_keep >= candidates.count()) return;
@@ -182,37 +205,6 @@ void typical(Candidates& candidates, float mass, size_t min_keep) {
   if (min_keep > 1) border = std::max(border, select([](size_t) { return uint64_t{1}; }, min_keep));
   candidates.keep_if([&](size_t i) { return key_of(i) <= border; });
 }
-
-namespace {
-
-// Sorts the weights in descending order, in the scratch memory of the candidates. This is a radix sort on their
-// distance from 1, ten bits at a time, least significant digit first.
-std::span<const float> sort_weights(Candidates& candidates) {
-  constexpr uint32_t kOne = std::bit_cast<uint32_t>(1.0f);  // a number of 30 bits
-  const std::span<uint64_t> scratch = candidates.ranking().scratch();
-  const size_t count = scratch.size();
-  auto* from = reinterpret_cast<uint32_t*>(scratch.data());
-  uint32_t* to = from + count;
-  uint64_t* places = candidates.ranking().bucket_sums();
-  const float* weights = candidates.weights();
-  for (size_t i = 0; i < count; ++i) from[i] = kOne - std::bit_cast<uint32_t>(weights[i]);
-  for (int shift = 0; shift < 30; shift += kBucketBits) {
-    const auto digit = [shift](uint32_t number) { return number >> shift & (kBucketCount - 1); };
-    std::fill_n(places, kBucketCount, 0);
-    for (size_t i = 0; i < count; ++i) ++places[digit(from[i])];
-    uint64_t next = 0;
-    for (size_t d = 0; d < kBucketCount; ++d) next += std::exchange(places[d], next);
-    for (size_t i = 0; i < count; ++i) to[places[digit(from[i])]++] = from[i];
-    std::swap(from, to);
-  }
-  for (size_t i = 0; i < count; ++i) from[i] = kOne - from[i];
-  return {reinterpret_cast<const float*>(from), count};
-}
-
-// Returns the absolute second difference of three consecutive weights.
-double bend(const float* p) { return static_cast<double>(std::fabs((p[0] - p[1]) - (p[1] - p[2]))); }
-
-}  // namespace
 
 void tail_free(Candidates& candidates, float z, size_t min_keep) {
   constexpr size_t kBlock = 256;  // number of second differences per partial sum

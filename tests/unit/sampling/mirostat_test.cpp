@@ -141,13 +141,14 @@ TEST(AdaptiveP, FollowsTheFormula) {
   TestCandidates bench(6);
   Candidates& candidates = bench.begin(logits);
   SamplerState state;
-  begin_adaptive(0.4f, 0.9f, &state);
+  const AdaptiveP adaptive = {0.4f, 0.9f};
+  adaptive.begin(&state);
   EXPECT_NEAR(state.adaptive_weight, 10, 1e-4);
   EXPECT_NEAR(state.adaptive_sum, 4, 1e-4);
-  record_adaptive(0.9f, 0.9f, &state);
+  adaptive.record(0.9f, &state);
   EXPECT_NEAR(state.adaptive_weight, 10, 1e-4);
   EXPECT_NEAR(state.adaptive_sum, 4.5, 1e-4);
-  const auto before = adapt(candidates, 0.4f, state);
+  const auto before = adaptive.apply(candidates, state);
   const auto p = oracle::probabilities(oracle::begin(logits, {}));
   for (size_t i = 0; i < 4; ++i) {
     EXPECT_NEAR(before[i], static_cast<double>(p[i]), 1e-6);
