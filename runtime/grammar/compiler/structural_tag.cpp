@@ -316,7 +316,7 @@ class StructuralTags {
   GrowingArray<Due> due_;
 };
 
-const StructuralTags::FormatType StructuralTags::kTypes[] = {
+constexpr StructuralTags::FormatType StructuralTags::kTypes[] = {
     {"const_string", {"type", "value"}, 2, &StructuralTags::append_const_string},
     {"json_schema", {"type", "json_schema"}, 2, &StructuralTags::append_schema},
     {"regex", {"type", "pattern"}, 2, &StructuralTags::append_regex},

@@ -1,6 +1,7 @@
 // Compares scores, hidden states and embeddings with those computed token by token.
 #include <cmath>
 
+#include "runtime/sampling/log_probabilities.h"
 #include "tests/unit/session/session_support.h"
 
 namespace sotto {
