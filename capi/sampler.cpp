@@ -88,21 +88,21 @@ sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_siz
   if (memory == nullptr) return out.null_argument("memory");
   if (c_sampler == nullptr) return out.null_argument("sampler");
   const sotto::Model* model = unwrap(handle);
-  sotto::SamplerContext shape;
-  shape.vocabulary_size = vocabulary_size;
-  shape.list_bytes = list_bytes;
+  sotto::SamplerContext context;
+  context.vocabulary_size = vocabulary_size;
+  context.list_bytes = list_bytes;
   if (model != nullptr) {
     if (model->config().vocabulary_size != vocabulary_size) {
       return wrap(fail(out.get(), Status::kInvalidArgument, "vocabulary_size is ", vocabulary_size,
                        "; it must be the model's, ", model->config().vocabulary_size));
     }
-    shape.end_tokens = model->view().end_of_text_tokens();
-    shape.defaults = &model->view().sampling_defaults();
-    if (model->tokenizer() != nullptr) shape.bytes = {model, bytes_of};
+    context.end_tokens = model->view().end_of_text_tokens();
+    context.defaults = &model->view().sampling_defaults();
+    if (model->tokenizer() != nullptr) context.bytes = {model, bytes_of};
   }
   StandaloneSampler* sampler = nullptr;
   const Status status =
-      StandaloneSampler::init(*sotto::find_vector_kernels(), shape, memory, memory_size, &sampler, out.get());
+      StandaloneSampler::init(*sotto::find_vector_kernels(), context, memory, memory_size, &sampler, out.get());
   if (status == Status::kOk) *c_sampler = reinterpret_cast<sotto_sampler*>(sampler);
   return wrap(status);
 }

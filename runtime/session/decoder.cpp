@@ -19,7 +19,7 @@ std::span<const char> token_bytes(const void* tokenizer, int32_t token) {
   return static_cast<const TokenizerView*>(tokenizer)->bytes_of(static_cast<uint32_t>(token));
 }
 
-SamplerContext sampler_shape(const Model& model, const SessionParams& params) {
+SamplerContext sampler_context(const Model& model, const SessionParams& params) {
   SamplerContext context;
   context.vocabulary_size = model.config().vocabulary_size;
   context.end_tokens = model.view().end_of_text_tokens();
@@ -52,7 +52,7 @@ void Decoder::init(const Stops* stops, TokenStream* stream, TextOutput* output, 
   stream_ = stream;
   output_ = output;
   cancellation_ = cancellation;
-  sampler_.init(model_->kernels(), sampler_shape(*model_, stream->params()), sampler_memory_);
+  sampler_.init(model_->kernels(), sampler_context(*model_, stream->params()), sampler_memory_);
 }
 
 Status Decoder::set_sampler(const SamplerParams& params, Error* error) {
@@ -71,7 +71,9 @@ bool Decoder::is_complete() const {
 
 Status Decoder::check_limits() const {
   const uint64_t generated = stream_->generated_count();
-  if (generated >= token_limit()) return is_complete() ? Status::kStopGrammar : Status::kStopMaxTokens;
+  if (generated >= token_limit()) {
+    return generated > 0 && is_complete() ? Status::kStopGrammar : Status::kStopMaxTokens;
+  }
   if (stops_->max_time_ns() != 0 && stream_->answer_ns() >= stops_->max_time_ns()) return Status::kStopTime;
   if (stops_->repetition_limit() > 0 && generated > 0) {
     const TokenHistory history = stream_->history(stops_->repetition_window());

@@ -90,7 +90,7 @@ int main() {
   context.vocabulary_size = 9;
   if (check_sampler(listed, context, &error) != Status::kInvalidArgument) return 15;
   std::puts(error.message);
-  if (std::strcmp(error.message, "probe_tokens[1]: token 9 is not in the vocabulary of 9") != 0) return 16;
+  if (std::strcmp(error.message, "probe_tokens[1] is 9; it must be a token id from 0 to 8") != 0) return 16;
 
   if (!binding_converts_lists()) return 17;
 

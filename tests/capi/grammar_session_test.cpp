@@ -217,6 +217,9 @@ TEST(GrammarSession, ATextThatIsCompleteAtTheLimitOfTokensEndsWithTheGrammar) {
     const Written limited = session.write();
     EXPECT_EQ(limited.token_count, limit);
     EXPECT_EQ(limited.end, has_limit ? SOTTO_STOP_GRAMMAR : SOTTO_STOP_MAX_TOKENS);
+    const auto prompt = tokens_of("She said");
+    EXPECT_EQ(sotto_session_generate(session.get(), prompt.data(), prompt.size(), 0, nullptr, nullptr),
+              SOTTO_STOP_MAX_TOKENS);
   }
 }
 

@@ -225,9 +225,16 @@ TEST(GrammarGenerate, TheTextIsCompleteWithinMaxTokens) {
     const auto person = nlohmann::json::parse(whole.out, nullptr, false);
     EXPECT_TRUE(person.contains("name") && person.contains("age")) << whole.out;
   }
+  std::string prompt;
+  for (int i = 0; i < 40; ++i) prompt += "It was ";
+  const Result at_end = run_on_demo(
+      "generate", {"-p", prompt, "-n", "-1", "-q", "--ctx", "128", "--no-echo", "--json-schema", schema});
+  EXPECT_EQ(at_end.exit_code, 0) << at_end.out << at_end.err;
   const Result impossible = run_on_demo("generate", {"-p", kPrompt, "-n", "5", "-q", "--regex", "[a-z]{200}"});
   EXPECT_EQ(impossible.exit_code, 1);
-  EXPECT_NE(impossible.err.find("the number of tokens of the shortest text"), std::string::npos) << impossible.err;
+  EXPECT_EQ(impossible.err,
+            "sotto: --max-tokens and the context leave 5 tokens; it must be at least 200, the number of tokens of the "
+            "shortest text\n");
 }
 
 TEST(GrammarGenerate, ATextThatIsCutOffIsReportedAndExitsWith3) {

@@ -202,18 +202,40 @@ Status evaluate_prompt(const GenerateOptions& options, Session& session, Generat
   return status;
 }
 
+// Returns the number of tokens that can follow a prompt, or 0 if it is not limited or if the prompt does not fit.
+uint32_t max_new_tokens(const GenerateOptions& options, const Session& session, size_t prompt_size) {
+  uint64_t count = options.token_limit < 0 ? UINT64_MAX : static_cast<uint64_t>(options.token_limit);
+  const uint64_t context_size = session.info().context_tokens;
+  if (options.session.overflow == SOTTO_OVERFLOW_STOP)
+    count = std::min(count, context_size - std::min<uint64_t>(context_size, prompt_size));
+  return count > UINT32_MAX ? 0 : static_cast<uint32_t>(count);
+}
+
 // Creates the grammar and its matcher. Banned strings roll back at most as many tokens as they have bytes.
 std::optional<SessionGrammar> make_grammar(const GenerateOptions& options, const LoadedModel& model,
-                                           const Session& session) {
+                                           const Session& session, size_t prompt_size) {
   if (!options.grammar.is_on()) return std::nullopt;
+  GrammarOptions grammar_options = options.grammar;
+  if (options.finishes_by_default) {
+    grammar_options.matcher.finish_within = max_new_tokens(options, session, prompt_size);
+  }
   size_t longest = 0;
   for (const auto* texts : {&options.stops.params.stop_strings, &options.stops.params.banned_strings}) {
     for (const std::string& text : *texts) longest = std::max(longest, text.size());
   }
-  SessionGrammar grammar = compile_for_session(options.grammar, model, session.info().matcher_sequence_count,
-                                               MatcherParams().rollback_count + static_cast<uint32_t>(longest));
-  if (!options.quiet && !options.json) print_warnings(grammar.compiled);
-  return grammar;
+  const uint32_t rollback_count = MatcherParams().rollback_count + static_cast<uint32_t>(longest);
+  try {
+    SessionGrammar grammar =
+        compile_for_session(grammar_options, model, session.info().matcher_sequence_count, rollback_count);
+    if (!options.quiet && !options.json) print_warnings(grammar.compiled);
+    return grammar;
+  } catch (const Failure& failure) {
+    // The limit was not given as an option.
+    const std::string_view message = failure.what();
+    if (!options.finishes_by_default || !message.starts_with("--finish-within is ")) throw;
+    throw Failure("--max-tokens and the context leave " + std::to_string(grammar_options.matcher.finish_within) +
+                  " tokens" + std::string(message.substr(message.find(';'))));
+  }
 }
 
 // One text, token by token
@@ -407,7 +429,7 @@ int run_generate(GenerateOptions options) {
   if (options.has_prompt) generation.prompt_tokens = prompt_tokens(options, model, generation.prompt);
   if (!options.ids.empty()) generation.prompt = model.text_of(generation.prompt_tokens);
   Session session = model.new_session(options.session);
-  std::optional<SessionGrammar> grammar = make_grammar(options, model, session);
+  std::optional<SessionGrammar> grammar = make_grammar(options, model, session, generation.prompt_tokens.size());
   call_with_options("sampler", [&] { session.set_sampler(options.sampler.params); });
   call_with_options("stops", [&] { session.set_stops(options.stops.params); });
   if (options.drafts.is_on()) attach_drafts(session, options);

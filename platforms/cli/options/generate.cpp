@@ -463,11 +463,9 @@ void validate_generate_options(const Command& command, GenerateOptions& options)
   validate_sampler_options(command, options.sampler);
   validate_stop_options(options.stops);
   validate_grammar_options(command, options.grammar);
-  uint32_t& finish_within = options.grammar.matcher.finish_within;
+  options.finishes_by_default = options.grammar.is_on() && !is_given(command, "--finish-within");
+  const uint32_t finish_within = options.grammar.matcher.finish_within;
   if (finish_within != 0 && !is_given(command, "--max-tokens")) options.token_limit = finish_within;
-  if (options.grammar.is_on() && !is_given(command, "--finish-within") && options.token_limit > 0) {
-    finish_within = static_cast<uint32_t>(options.token_limit);
-  }
   if (options.token_limit >= 0 && options.token_limit < finish_within) {
     reject("--finish-within", "is " + std::to_string(finish_within) + "; it must be at most --max-tokens, " +
                                   std::to_string(options.token_limit));

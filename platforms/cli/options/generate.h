@@ -58,7 +58,8 @@ struct GenerateOptions {
   std::string prompt_file;       // empty for none
   std::vector<std::string> ids;  // token ids of the prompt, as given
   bool has_prompt = false;
-  int64_t token_limit = 128;  // -1 for no limit
+  int64_t token_limit = 128;         // -1 for no limit
+  bool finishes_by_default = false;  // a text under a grammar is complete within these tokens and the context
   SamplerOptions sampler;
   StopOptions stops;
   SearchOptions search;

@@ -86,12 +86,12 @@ SearchFixture::SearchFixture(uint32_t vocabulary, const SearchShape& shape, int3
   Arena arena(align(search_storage_, measure.size()));
   search_.layout(arena, shape);
   constexpr size_t kListBytes = 4096;
-  SamplerContext sampler_shape = {};
-  sampler_shape.vocabulary_size = vocabulary;
+  SamplerContext sampler_context = {};
+  sampler_context.vocabulary_size = vocabulary;
   set_end_token(end_token);
-  sampler_shape.end_tokens = input_.end_tokens;
-  sampler_shape.list_bytes = kListBytes;
-  sampler_.init(reference_kernels(), sampler_shape,
+  sampler_context.end_tokens = input_.end_tokens;
+  sampler_context.list_bytes = kListBytes;
+  sampler_.init(reference_kernels(), sampler_context,
                 align(sampler_storage_, Sampler::memory_size(vocabulary, kListBytes)));
   set_sampler(plain_sampler());
   input_.kernels = &reference_kernels();
