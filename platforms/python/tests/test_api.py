@@ -480,7 +480,7 @@ class PackageTest(unittest.TestCase):
         program = readme.split("```python\n")[1].split("```")[0]
         self.assertLessEqual(len([line for line in program.splitlines() if line.strip()]), 10)
         done = subprocess.run([sys.executable, "-c", program, MODEL_PATH, "It was"], capture_output=True, text=True)
-        self.assertEqual((done.returncode, done.stderr), (0, "STOP_MAX_TOKENS\n"))
+        self.assertEqual((done.returncode, done.stderr), (0, "Status.STOP_MAX_TOKENS\n"))
         self.assertGreater(len(done.stdout), 20)
 
 
