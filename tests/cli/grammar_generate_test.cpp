@@ -227,8 +227,8 @@ TEST(GrammarGenerate, TheTextIsCompleteWithinMaxTokens) {
   }
   std::string prompt;
   for (int i = 0; i < 40; ++i) prompt += "It was ";
-  const Result at_end = run_on_demo(
-      "generate", {"-p", prompt, "-n", "-1", "-q", "--ctx", "128", "--no-echo", "--json-schema", schema});
+  const Result at_end =
+      run_on_demo("generate", {"-p", prompt, "-n", "-1", "-q", "--ctx", "128", "--no-echo", "--json-schema", schema});
   EXPECT_EQ(at_end.exit_code, 0) << at_end.out << at_end.err;
   const Result impossible = run_on_demo("generate", {"-p", kPrompt, "-n", "5", "-q", "--regex", "[a-z]{200}"});
   EXPECT_EQ(impossible.exit_code, 1);
