@@ -71,7 +71,7 @@ struct GrammarState {
 inline llama_sampler* new_sampler(std::shared_ptr<const sotto::Grammar> grammar,
                                   std::shared_ptr<const sotto::Vocabulary> vocabulary,
                                   const sotto::MatcherParams& params = {}) {
-  static const llama_sampler_i interface = [] {
+  static llama_sampler_i interface = [] {
     llama_sampler_i functions{};
     functions.name = [](const llama_sampler*) { return "sotto-grammar"; };
     functions.accept = [](llama_sampler* sampler, llama_token token) { GrammarState::of(sampler).accept(token); };

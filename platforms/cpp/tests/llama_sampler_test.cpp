@@ -9,7 +9,7 @@ struct llama_vocab {
   std::vector<std::string> pieces = {"<s>", "{", "}", "\"a\"", ":", " ", "1", "23", "</s>", "x"};
 };
 
-llama_sampler* llama_sampler_init(const llama_sampler_i* iface, void* ctx) { return new llama_sampler{iface, ctx}; }
+llama_sampler* llama_sampler_init(llama_sampler_i* iface, void* ctx) { return new llama_sampler{iface, ctx}; }
 int32_t llama_vocab_n_tokens(const llama_vocab* vocab) { return static_cast<int32_t>(vocab->pieces.size()); }
 bool llama_vocab_is_eog(const llama_vocab*, llama_token token) { return token == 8; }
 bool llama_vocab_is_control(const llama_vocab*, llama_token token) { return token == 0 || token == 8; }

@@ -35,11 +35,11 @@ struct llama_sampler_i {
 };
 
 struct llama_sampler {
-  const llama_sampler_i* iface;
+  llama_sampler_i* iface;
   void* ctx;
 };
 
-llama_sampler* llama_sampler_init(const llama_sampler_i* iface, void* ctx);
+llama_sampler* llama_sampler_init(llama_sampler_i* iface, void* ctx);
 int32_t llama_vocab_n_tokens(const llama_vocab* vocab);
 bool llama_vocab_is_eog(const llama_vocab* vocab, llama_token token);
 bool llama_vocab_is_control(const llama_vocab* vocab, llama_token token);
