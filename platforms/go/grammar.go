@@ -4,6 +4,7 @@ package sotto
 import "C"
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"runtime"
@@ -112,6 +113,9 @@ type grammarCore struct {
 	memory block
 }
 
+// compileLimit is the maximum number of bytes for the compilation of a grammar.
+const compileLimit = 1 << 30
+
 // CompileGrammar compiles a source in the language of the parameters.
 func CompileGrammar(source string, params *GrammarParams) (*Grammar, error) {
 	params = orDefaults(params, DefaultGrammarParams)
@@ -134,8 +138,8 @@ func CompileGrammar(source string, params *GrammarParams) (*Grammar, error) {
 		given.vocabulary = used.handle
 	}
 	chars, size := charsOf(source)
-	capacity := C.sotto_grammar_typical_memory(size)
-	for limit := 512 * capacity; ; capacity *= 8 {
+	capacity := min(C.sotto_grammar_typical_memory(size), compileLimit)
+	for ; ; capacity = 8 * min(capacity, compileLimit/8) {
 		memory, err := newBlock(capacity)
 		if err != nil {
 			return nil, err
@@ -145,20 +149,46 @@ func CompileGrammar(source string, params *GrammarParams) (*Grammar, error) {
 		details := newError()
 		status := C.sotto_grammar_compile(chars, size, &given, memory.address, capacity, &handle, &used, &details)
 		if err = check(status, &details); err == nil {
-			return newGrammar(handle, memory), nil
+			image, err := imageOf(handle)
+			memory.free()
+			if err != nil {
+				return nil, err
+			}
+			return newGrammar(image)
 		}
 		memory.free()
 		calls.repanic()
-		if status != C.SOTTO_GRAMMAR_TOO_LARGE || capacity >= limit {
+		if status != C.SOTTO_GRAMMAR_TOO_LARGE || capacity == compileLimit {
 			return nil, err
 		}
 	}
 }
 
-func newGrammar(handle *C.sotto_grammar, memory block) *Grammar {
-	grammar := &Grammar{&grammarCore{newResource(memory.free, nil), handle, memory}}
+// imageOf saves a grammar to a block of its own, because a compiled grammar occupies the compiler's working memory.
+func imageOf(handle *C.sotto_grammar) (block, error) {
+	var size C.size_t
+	C.sotto_grammar_save(handle, nil, 0, &size)
+	image, err := newBlock(size)
+	if err != nil {
+		return image, err
+	}
+	if err = check(C.sotto_grammar_save(handle, image.address, size, &size), nil); err != nil {
+		image.free()
+	}
+	return image, err
+}
+
+// newGrammar loads an image, which belongs to the grammar. A failure frees it.
+func newGrammar(image block) (*Grammar, error) {
+	core, details := &grammarCore{memory: image}, newError()
+	if err := check(C.sotto_grammar_load(image.address, image.size, &core.handle, &details), &details); err != nil {
+		image.free()
+		return nil, err
+	}
+	core.resource = newResource(image.free, nil)
+	grammar := &Grammar{core}
 	runtime.SetFinalizer(grammar, (*Grammar).Close)
-	return grammar
+	return grammar, nil
 }
 
 func compileIn(language GrammarLanguage, source string) (*Grammar, error) {
@@ -191,13 +221,7 @@ func LoadGrammar(image []byte) (*Grammar, error) {
 	if err != nil {
 		return nil, err
 	}
-	var handle *C.sotto_grammar
-	details := newError()
-	if err = check(C.sotto_grammar_load(memory.address, memory.size, &handle, &details), &details); err != nil {
-		memory.free()
-		return nil, err
-	}
-	return newGrammar(handle, memory), nil
+	return newGrammar(memory)
 }
 
 // Save returns the grammar as an image, with the same bytes on every platform.
@@ -207,10 +231,7 @@ func (g *Grammar) Save() ([]byte, error) {
 	}
 	defer runtime.KeepAlive(g)
 	defer g.core.release()
-	var size C.size_t
-	C.sotto_grammar_save(g.core.handle, nil, 0, &size)
-	image := make([]byte, size)
-	return image, check(C.sotto_grammar_save(g.core.handle, bytesOf(image), size, &size), nil)
+	return bytes.Clone(unsafe.Slice((*byte)(g.core.memory.address), g.core.memory.size)), nil
 }
 
 // Close frees the grammar when no matcher uses it.

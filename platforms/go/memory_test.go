@@ -22,6 +22,21 @@ func kernelFlags(t *testing.T, address uintptr) string {
 	return ""
 }
 
+func TestAGrammarKeepsOnlyItsImage(t *testing.T) {
+	choices := make([]string, 100)
+	for i := range choices {
+		choices[i] = fmt.Sprint(i)
+	}
+	schema := `{"type": "array", "items": {"enum": [` + strings.Join(choices, ", ") + `]}, "uniqueItems": true, "minItems": 2,
+		"maxItems": 99}`
+	grammar := must[*Grammar](t)(JSONSchemaGrammar(schema)) // compiled in 16 MB or more
+	image := must[[]byte](t)(grammar.Save())
+	equal(t, int(grammar.core.memory.size), len(image))
+	if len(image) > 1<<20 {
+		t.Errorf("the grammar has %d bytes", len(image))
+	}
+}
+
 func TestLargeBlocksAskForHugePages(t *testing.T) {
 	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
 		t.Skip("no huge pages here")

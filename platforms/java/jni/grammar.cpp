@@ -60,15 +60,31 @@ T* new_handle(JNIEnv* env) {
   return handle;
 }
 
-jlong new_grammar(JNIEnv* env, const sotto_grammar* grammar, sotto_posix_memory memory) {
-  auto* handle = new_handle<Grammar>(env);
+// Loads an image of `size` bytes, which belongs to the grammar. A failure frees it, and returns 0 with a pending
+// exception.
+jlong new_grammar(JNIEnv* env, sotto_posix_memory image, size_t size) {
+  const sotto_grammar* grammar = nullptr;
+  sotto_error error = new_error();
+  const bool is_loaded = check(env, sotto_grammar_load(image.bytes, size, &grammar, &error), &error);
+  Grammar* handle = is_loaded ? new_handle<Grammar>(env) : nullptr;
   if (handle == nullptr) {
-    sotto_posix_free(&memory);
+    sotto_posix_free(&image);
     return 0;
   }
   handle->grammar = grammar;
-  handle->memory = memory;
+  handle->memory = image;
   return handle_of(handle);
+}
+
+// Reloads a grammar from its image, because a compiled grammar occupies the working memory of the compiler.
+jlong reload(JNIEnv* env, const sotto_grammar* grammar) {
+  size_t size = 0;
+  sotto_grammar_save(grammar, nullptr, 0, &size);
+  sotto_posix_memory image;
+  if (!allocate(env, size, &image)) return 0;
+  if (check(env, sotto_grammar_save(grammar, image.bytes, size, &size))) return new_grammar(env, image, size);
+  sotto_posix_free(&image);
+  return 0;
 }
 
 }  // namespace
@@ -106,8 +122,9 @@ NATIVE(jlong, grammarCompile)
     params.log = on_log;
     params.log_user_data = callbacks;
   }
-  size_t capacity = sotto_grammar_typical_memory(size);
-  for (const size_t limit = 512 * capacity;; capacity *= 8) {
+  const size_t limit = size_t{1} << 30;  // maximum number of bytes for compilation
+  const size_t typical = sotto_grammar_typical_memory(size);
+  for (size_t capacity = typical < limit ? typical : limit;; capacity = capacity < limit / 8 ? 8 * capacity : limit) {
     sotto_posix_memory memory;
     if (!allocate(env, capacity, &memory)) return 0;
     sotto_grammar* grammar = nullptr;
@@ -116,11 +133,11 @@ NATIVE(jlong, grammarCompile)
     const sotto_status status =
         sotto_grammar_compile(text, size, &params, memory.bytes, capacity, &grammar, &used, &error);
     const bool is_too_large = status == SOTTO_GRAMMAR_TOO_LARGE && capacity < limit;
-    if (!env->ExceptionCheck() && status >= 0) return new_grammar(env, grammar, memory);
+    const jlong handle = !env->ExceptionCheck() && status >= 0 ? reload(env, grammar) : 0;
     sotto_posix_free(&memory);
     if (is_too_large && !env->ExceptionCheck()) continue;
     check(env, status, &error);
-    return 0;
+    return handle;
   }
 }
 
@@ -129,12 +146,7 @@ NATIVE(jlong, grammarLoad)(JNIEnv* env, jclass, jbyteArray image) {
   sotto_posix_memory memory;
   if (!allocate(env, static_cast<size_t>(length), &memory)) return 0;
   env->GetByteArrayRegion(image, 0, length, static_cast<jbyte*>(memory.bytes));
-  const sotto_grammar* grammar = nullptr;
-  sotto_error error = new_error();
-  const sotto_status status = sotto_grammar_load(memory.bytes, static_cast<size_t>(length), &grammar, &error);
-  if (check(env, status, &error)) return new_grammar(env, grammar, memory);
-  sotto_posix_free(&memory);
-  return 0;
+  return new_grammar(env, memory, static_cast<size_t>(length));
 }
 
 NATIVE(jbyteArray, grammarSave)(JNIEnv* env, jclass, jlong handle) {

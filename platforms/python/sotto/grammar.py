@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from .generated.fields import GrammarFields, MatcherFields
 
 
+_COMPILE_LIMIT = 1 << 30  # maximum number of bytes for the compilation of a grammar
+
+
 class Vocabulary(Resource):
     """The tokens for which a matcher computes masks: the tokens of a model, or any byte strings."""
 
@@ -76,8 +79,10 @@ class Vocabulary(Resource):
 class Grammar(Resource):
     """A compiled grammar. It is immutable and may be shared between threads."""
 
-    def __init__(self, memory: Block, handle, size: int):
-        self._memory, self._handle, self.size = memory, handle, size
+    def __init__(self, image: Block):
+        handle, error = ctypes.c_void_p(), abi.Error()
+        check(lib.sotto_grammar_load(image.address, image.size, handle, error), error)
+        self._memory, self._handle, self.size = image, handle, image.size
         super().__init__()
 
     @classmethod
@@ -91,19 +96,23 @@ class Grammar(Resource):
         try:
             given = filler.fill(abi.GrammarParams, params, log=log_callback(params.log),
                                 vocabulary=vocabulary and vocabulary._handle)
-            size = lib.sotto_grammar_typical_memory(len(data))
-            limit = 512 * size
+            size = min(lib.sotto_grammar_typical_memory(len(data)), _COMPILE_LIMIT)
             while True:
                 memory = Block(size)
                 status = lib.sotto_grammar_compile(data, len(data), given, memory.address, size, handle, used, error)
-                if status != Status.GRAMMAR_TOO_LARGE or size >= limit:
+                if status != Status.GRAMMAR_TOO_LARGE or size == _COMPILE_LIMIT:
                     break
-                size *= 8
+                size = min(8 * size, _COMPILE_LIMIT)
         finally:
             if vocabulary:
                 vocabulary._release()
         check(status, error)
-        return cls(memory, handle, used.value)
+        # Reloads the grammar from its image, because a compiled grammar occupies the compiler's working memory.
+        image_size = ctypes.c_size_t()
+        lib.sotto_grammar_save(handle, None, 0, image_size)
+        image = Block(image_size.value)
+        check(lib.sotto_grammar_save(handle, image.address, image.size, image_size))
+        return cls(image)
 
     @classmethod
     def json_schema(cls, schema: Text | dict | bool, **changes: Unpack[GrammarFields]) -> Grammar:
@@ -146,18 +155,12 @@ class Grammar(Resource):
     @classmethod
     def load(cls, image: bytes) -> Grammar:
         """Loads an image that `save` returned. The image is verified, so it may come from an untrusted source."""
-        memory, handle, error = Block.of_bytes(image), ctypes.c_void_p(), abi.Error()
-        check(lib.sotto_grammar_load(memory.address, memory.size, handle, error), error)
-        return cls(memory, handle, memory.size)
+        return cls(Block.of_bytes(image))
 
     def save(self) -> bytes:
         """Returns the grammar as an image, with the same bytes on every platform."""
-        size = ctypes.c_size_t()
-        with Shared(self) as handle:
-            lib.sotto_grammar_save(handle, None, 0, size)
-            image = ctypes.create_string_buffer(size.value)
-            check(lib.sotto_grammar_save(handle, image, size.value, size))
-        return image.raw
+        with Shared(self):
+            return bytes(self._memory.view(self._memory.address, self.size, "B"))
 
     def _free(self) -> None:
         self._memory = self._handle = None

@@ -174,6 +174,14 @@ class LifetimeTest(unittest.TestCase):
         gc.collect()
         self.assertLess(memory_in_use() - before, 6 << 20)  # one model alone takes more
 
+    def test_a_grammar_keeps_only_its_image(self):
+        schema = {"type": "array", "items": {"enum": list(range(100))}, "uniqueItems": True, "minItems": 2,
+                  "maxItems": 99}
+        before = memory_in_use()
+        grammar = sotto.Grammar.json_schema(schema)
+        self.assertLess(memory_in_use() - before, 16 << 20)  # the compilation needs more
+        self.assertEqual(grammar.size, len(grammar.save()))
+
     @unittest.skipUnless(pathlib.Path("/sys/kernel/mm/transparent_hugepage").exists(), "no huge pages here")
     def test_large_blocks_ask_for_huge_pages(self):
         small, large = Block((2 << 20) - 1), Block(4 << 20)

@@ -182,7 +182,7 @@ impl Grammar {
         memory_limit: usize,
     ) -> Result<Grammar> {
         // SAFETY: the function computes a number.
-        let mut size = unsafe { sys::sotto_grammar_typical_memory(source.len()) };
+        let mut size = unsafe { sys::sotto_grammar_typical_memory(source.len()) }.min(memory_limit);
         loop {
             let memory = Block::new(size)?;
             let mut report = Report::new();

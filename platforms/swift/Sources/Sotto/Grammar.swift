@@ -72,8 +72,11 @@ private func makeVocabulary(_ given: inout sotto_vocabulary_params) throws -> (O
   return (made!, memory)
 }
 
-/// Compiles with increasing amounts of memory, up to a limit.
-private func compile(_ source: String, _ parameters: GrammarParameters) throws -> (OpaquePointer, Block) {
+/// The maximum number of bytes for the compilation of a grammar.
+private let compileLimit = 1 << 30
+
+/// Compiles with increasing amounts of memory, up to the limit, and returns the image of the grammar.
+private func compile(_ source: String, _ parameters: GrammarParameters) throws -> Block {
   let arena = Arena()
   let callbacks = Callbacks()
   callbacks.log = parameters.log
@@ -87,21 +90,26 @@ private func compile(_ source: String, _ parameters: GrammarParameters) throws -
   defer { vocabulary?.release() }
   given.vocabulary = vocabulary?.handle
   let text = arena.text(source)
-  var capacity = sotto_grammar_typical_memory(text.size)
-  let limit = 512 * capacity
+  let typical = UInt(bitPattern: sotto_grammar_typical_memory(text.size))
+  var capacity = Int(min(typical, UInt(compileLimit)))
   while true {
     let memory = Block(size: capacity)
     var made: OpaquePointer?
     var used = 0
     var details = newError()
     let status = sotto_grammar_compile(text.text, text.size, &given, memory.address, capacity, &made, &used, &details)
-    if status == Status.grammarTooLarge.rawValue && capacity < limit {
-      capacity *= 8
+    if status == Status.grammarTooLarge.rawValue && capacity < compileLimit {
+      capacity = 8 * min(capacity, compileLimit / 8)
       continue
     }
     try check(status, details)
-    withExtendedLifetime((arena, callbacks)) {}
-    return (made!, memory)
+    // The grammar is loaded from its image, because a compiled grammar occupies the working memory of the compiler.
+    var imageSize = 0
+    _ = sotto_grammar_save(made, nil, 0, &imageSize)
+    let image = Block(size: imageSize)
+    try check(sotto_grammar_save(made, image.address, image.size, &imageSize))
+    withExtendedLifetime((arena, callbacks, memory)) {}
+    return image
   }
 }
 
@@ -109,8 +117,12 @@ private func compile(_ source: String, _ parameters: GrammarParameters) throws -
 public final class Grammar: @unchecked Sendable {
   let resource: Resource
 
-  private init(_ handle: OpaquePointer, _ memory: Block) {
-    resource = Resource(handle, free: { _ in withExtendedLifetime(memory) {} })
+  /// Loads an image, which belongs to the grammar.
+  private init(_ image: Block) throws {
+    var made: OpaquePointer?
+    var details = newError()
+    try check(sotto_grammar_load(image.address, image.size, &made, &details), details)
+    resource = Resource(made!, free: { _ in withExtendedLifetime(image) {} })
   }
 
   deinit { resource.close() }
@@ -120,8 +132,7 @@ public final class Grammar: @unchecked Sendable {
 
   /// Compiles a source in the language of the parameters.
   public convenience init(_ source: String, _ parameters: GrammarParameters = GrammarParameters()) throws {
-    let (handle, memory) = try compile(source, parameters)
-    self.init(handle, memory)
+    try self.init(compile(source, parameters))
   }
 
   private convenience init(_ language: GrammarLanguage, _ source: String) throws {
@@ -141,11 +152,7 @@ public final class Grammar: @unchecked Sendable {
 
   /// Loads an image that save returned. The image is verified, so it may come from an untrusted source.
   public convenience init(image: [UInt8]) throws {
-    let memory = Block(copying: image)
-    var made: OpaquePointer?
-    var details = newError()
-    try check(sotto_grammar_load(memory.address, memory.size, &made, &details), details)
-    self.init(made!, memory)
+    try self.init(Block(copying: image))
   }
 
   /// Returns the grammar as an image, with the same bytes on every platform.
