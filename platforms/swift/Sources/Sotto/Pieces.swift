@@ -32,7 +32,7 @@ public struct Pieces: AsyncSequence, Sendable {
         }
       }
       let used = session
-      return try await session.cancellable { () -> Piece? in try used.next() }
+      return try await session.cancellable { () -> Piece? in try used.stopReason() == .ok ? used.next() : nil }
     }
   }
 

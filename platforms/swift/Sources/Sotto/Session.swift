@@ -88,6 +88,7 @@ public final class Session: @unchecked Sendable {
       var given = parameters.filled(arena)
       var details = newError()
       try check(sotto_session_set_stops(session, &given, &details), details)
+      state.stopReason = .ok
     }
     withExtendedLifetime(arena) {}
   }
@@ -121,6 +122,7 @@ public final class Session: @unchecked Sendable {
     try use("matcher", matcher?.resource) { session, used in
       var details = newError()
       try check(sotto_session_set_matcher(session, used, &details), details)
+      state.stopReason = .ok
     }
   }
 
@@ -169,11 +171,7 @@ public final class Session: @unchecked Sendable {
   /// Appends a prompt to the stream and evaluates it. Returns ok or stopCancelled.
   @discardableResult
   public func prefill(_ prompt: [Token]) throws -> Status {
-    try run { session in
-      let status = try check(sotto_session_prefill(session, prompt, prompt.count), of: session)
-      state.stopReason = .ok
-      return status
-    }
+    try evaluate { sotto_session_prefill($0, prompt, prompt.count) }
   }
 
   /// Begins an empty stream with rows of embeddingSize floats instead of tokens.
@@ -182,18 +180,23 @@ public final class Session: @unchecked Sendable {
       throw SottoError(
         .invalidArgument, "embeddings has \(embeddings.count) floats; it must have \(embeddingSize) per row")
     }
-    return try run { session in
-      let status = try check(
-        sotto_session_prefill_embeddings(session, embeddings, embeddings.count / embeddingSize), of: session)
+    return try evaluate { sotto_session_prefill_embeddings($0, embeddings, embeddings.count / embeddingSize) }
+  }
+
+  /// Runs a call that evaluates tokens; the next text begins after them.
+  func evaluate(_ call: (OpaquePointer) -> Int32) throws -> Status {
+    try run { session in
+      let status = try check(call(session), of: session)
       state.stopReason = .ok
       return status
     }
   }
 
-  /// Generates one token. Returns nil at a stop; if text was withheld, a piece without a token comes first.
+  /// Generates one token. Returns nil at a stop; if text was withheld, a piece without a token comes first. After a
+  /// cancellation, the next call continues the text; after another stop it does not.
   public func next() throws -> Piece? {
     try run { session in
-      if state.stopReason != .ok { return nil }
+      if state.stopReason != .ok && state.stopReason != .stopCancelled { return nil }
       var made: UnsafePointer<sotto_piece>?
       state.stopReason = try check(sotto_session_next(session, &made), of: session)
       let piece = Piece(made!.pointee)
@@ -242,11 +245,14 @@ public final class Session: @unchecked Sendable {
       defer { callbacks.piece = nil }
       var callback: sotto_piece_fn?
       if receive != nil { callback = onPiece }
-      state.stopReason = try check(
+      state.stopReason = .ok
+      let status = try check(
         sotto_session_generate(
           session, prompt, prompt.count, limit, callback,
           callbacks.pointer), of: session)
-      return state.stopReason
+      try callbacks.rethrow()
+      state.stopReason = status
+      return status
     }
   }
 

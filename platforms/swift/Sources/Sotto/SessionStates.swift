@@ -15,30 +15,25 @@ extension Session {
     try run { session in
       var values: UnsafePointer<Float>?
       var count = 0
-      try checkWhole(function(session, &values, &count), of: session)
+      try checkWhole(check(function(session, &values, &count), of: session))
       return Array(UnsafeBufferPointer(start: values, count: count))
     }
   }
 
   /// Evaluates tokens and returns their total score and ln p of each.
   public func score(_ tokens: [Token]) throws -> (score: Score, logProbabilities: [Float]) {
-    try run { session in
-      var score = sotto_score()
-      score.struct_size = UInt32(MemoryLayout<sotto_score>.stride)
-      var each = [Float](repeating: .nan, count: tokens.count)
-      try checkWhole(sotto_session_score(session, tokens, tokens.count, &each, &score), of: session)
-      return (Score(score), each)
-    }
+    var score = sotto_score()
+    score.struct_size = UInt32(MemoryLayout<sotto_score>.stride)
+    var each = [Float](repeating: .nan, count: tokens.count)
+    try checkWhole(evaluate { sotto_session_score($0, tokens, tokens.count, &each, &score) })
+    return (Score(score), each)
   }
 
   /// Evaluates tokens and returns their pooled hidden states.
   public func embed(_ tokens: [Token], pooling: Pooling = .mean) throws -> [Float] {
-    try run { session in
-      var embedding = [Float](repeating: 0, count: embeddingSize)
-      try checkWhole(
-        sotto_session_embed(session, tokens, tokens.count, pooling.rawValue, &embedding), of: session)
-      return embedding
-    }
+    var embedding = [Float](repeating: 0, count: embeddingSize)
+    try checkWhole(evaluate { sotto_session_embed($0, tokens, tokens.count, pooling.rawValue, &embedding) })
+    return embedding
   }
 
   /// Searches for several continuations of the stream, best first; the stream itself does not change.
@@ -67,9 +62,8 @@ extension Session {
       var sequences: UnsafePointer<sotto_sequence>?
       var count = 0
       var details = newError()
-      let status = sotto_session_search(session, &given, &sequences, &count, &details)
-      try check(status, details)
-      if count == 0 { try checkWhole(status, of: session) }
+      let status = try check(sotto_session_search(session, &given, &sequences, &count, &details), details)
+      if count == 0 { try checkWhole(status) }
       return withExtendedLifetime(arena) {
         UnsafeBufferPointer(start: sequences, count: count).map { FoundSequence($0) }
       }

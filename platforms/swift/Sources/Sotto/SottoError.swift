@@ -61,9 +61,8 @@ func check(_ status: Int32, of session: OpaquePointer) throws -> Status {
 }
 
 /// Also throws for a stop, for calls whose outputs a stop leaves unwritten.
-func checkWhole(_ status: Int32, of session: OpaquePointer) throws {
-  let stop = try check(status, of: session)
-  if stop != .ok { throw SottoError(stop, "") }
+func checkWhole(_ status: Status) throws {
+  if status != .ok { throw SottoError(status, "") }
 }
 
 /// The version of the linked library.

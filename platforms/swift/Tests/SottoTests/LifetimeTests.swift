@@ -68,6 +68,34 @@ final class LifetimeTests: XCTestCase {
     XCTAssertEqual(status, .stopCancelled)
   }
 
+  func testWhatLetsATextGoOn() throws {
+    struct Mine: Error {}
+    let model = try Model(path: modelPath)
+    let session = try Session(model, shape())
+    var sampler = SamplerParameters()
+    sampler.ignoreEnd = true
+    try session.setSampler(sampler)
+    let prompt = try model.tokenize("It was")
+    let ways: [() throws -> Void] = [
+      { _ = try session.score([11]) }, { _ = try session.embed([11]) }, { try session.setStops(StopParameters()) },
+      { try session.setMatcher(nil) }, { try session.setLimit(5) },
+      { XCTAssertThrowsError(try session.generate([], maxTokens: 3) { _ in throw Mine() }) },
+    ]
+    for goOn in ways {
+      XCTAssertEqual(try session.generate(prompt, maxTokens: 3), .stopMaxTokens)
+      XCTAssertNil(try session.next())
+      try goOn()
+      XCTAssertEqual(try session.stopReason(), .ok)
+      XCTAssertNotNil(try session.next())
+    }
+    try session.prefill(prompt)
+    session.cancel()
+    XCTAssertNil(try session.next())
+    XCTAssertEqual(try session.stopReason(), .stopCancelled)
+    XCTAssertNotNil(try session.next())
+    XCTAssertEqual(try session.stopReason(), .ok)
+  }
+
   func testTasksCancel() async throws {
     var parameters = shape()
     parameters.overflow = .ring
