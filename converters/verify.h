@@ -22,8 +22,8 @@ struct Verification {
 };
 
 // Evaluates both models in float32 on the same window of random tokens, which is equal in every run, and compares the
-// logits. Comparing weights would not do, because a converter may move factors from one weight to another. Needs memory
-// for both models.
+// logits. Comparing weights is not sufficient, because a converter may move factors from one weight to another. Needs
+// memory for both models.
 Verification verify(const ModelFile& model, const Checkpoint& checkpoint, unsigned thread_count);
 
 // Returns lines of text that end with a newline.

@@ -1,7 +1,7 @@
-// A pool for loops of some 10 to 100 microseconds. parallel_for() gives every thread an equal range of indices, because
-// a thread that reads weights in order can prefetch them. A thread with no indices left takes some from the ends of the
-// other ranges. A suspended thread therefore delays the loop by one index at most, and a helper that never starts does
-// not delay it. Helpers spin for some microseconds before they sleep.
+// A pool for loops that take 10 to 100 microseconds. parallel_for() gives every thread an equal range of indices,
+// because a thread that reads weights in order can prefetch them. A thread with no indices left takes some from the
+// ends of the other ranges. A suspended thread therefore delays the loop by one index at most, and a helper that never
+// starts does not delay it. Helpers spin for some microseconds before they sleep.
 #include "kernels/thread_pool.h"
 
 #if SOTTO_THREADS
@@ -22,8 +22,8 @@ bool threads_available() { return SOTTO_THREADS != 0; }
 
 namespace {
 
-// A pause of x86 takes some 20 to 60 nanoseconds, a yield of ARM about one. Together they last as long as it takes to
-// wake a thread.
+// The `pause` of x86 takes 20 to 60 nanoseconds, and the `yield` of ARM about one. All spins together last about as
+// long as waking a thread.
 #  if defined(__x86_64__) || defined(__i386__)
 constexpr int kSpins = 1000;
 void relax() { __builtin_ia32_pause(); }

@@ -81,7 +81,7 @@ and the development files of FlatBuffers (with flatc), nlohmann-json and GoogleT
   log=$root/build/apt.log
   say "Installing $missing"
   export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=a
-  # shellcheck disable=SC2086  # one word a package
+  # shellcheck disable=SC2086  # word splitting is intended: one word per package
   if ! { as_root apt-get update && as_root apt-get install -y --no-install-recommends $missing; } \
       >"$log" 2>&1 </dev/null; then
     cat "$log" >&2
@@ -157,7 +157,7 @@ build() {
   if [ "$1" = style ]; then return 0; fi
   if [ ! -f "$directory/build.ninja" ] || [ -n "$configure" ]; then
     say "Configuring $directory"
-    # shellcheck disable=SC2086  # one word an option
+    # shellcheck disable=SC2086  # word splitting is intended: one word per option
     cmake --preset "$configuration" ${SOTTO_CMAKE_OPTIONS:-} >&2
   fi
   say "Building ${2:-everything} in $directory"

@@ -33,8 +33,8 @@
 #define SOTTO_SESSION_MEMORY_BYTES(...) SOTTO_PLAIN_SESSION_BYTES_(__VA_ARGS__)
 
 /* The same with four more arguments: sequence_count, sequence_tokens (128 for the default), features
- * and list_bytes. For b sequences of n tokens, a session needs the keys and values of b n tokens and
- * b - 1 rows of logits more, and about 1.5 KB + 32 n bytes per sequence. */
+ * and list_bytes. For b sequences of n tokens, a session needs additional memory for the keys and
+ * values of b n tokens, b - 1 rows of logits, and about 1.5 KB + 32 n bytes per sequence. */
 #define SOTTO_SEARCH_SESSION_MEMORY_BYTES(...) SOTTO_SEARCH_SESSION_BYTES_(__VA_ARGS__)
 
 /* The same with draft_tokens as one more argument. Each draft token needs a row of logits and one

@@ -251,9 +251,9 @@ SOTTO_API sotto_status sotto_session_logits(sotto_session* session, const float*
  * slots that the ring has since overwritten, or the ring has been re-anchored). */
 SOTTO_API sotto_status sotto_session_rewind(sotto_session* session, uint64_t token_count);
 
-/* Writes the reason of the last failure to *error, for functions of the session that have no
- * `error` parameter. The message gives details, for example how many tokens do not fit. The status
- * is SOTTO_OK if the last call did not fail. */
+/* Describes in *error why the last call of a session function without an `error` parameter failed.
+ * The message gives details, for example how many tokens do not fit. The status is SOTTO_OK if that
+ * call did not fail. */
 SOTTO_API sotto_status sotto_session_get_error(const sotto_session* session, sotto_error* error);
 
 /* Makes the running call, or the next one if none is running, stop with SOTTO_STOP_CANCELLED. It

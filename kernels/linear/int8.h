@@ -14,8 +14,9 @@ namespace sotto {
 // The sums of the columns are negated int32. A depth (XNNPACK's kr) contains the weights of `depth` inputs,
 // zero-padded, for each column in turn. Scales and biases are floats, one per column.
 //
-// With `rotations` (XNNPACK's sr) above 1, that many depths form a group, and in it column c begins with depth c %
-// rotations. A kernel then rotates the activations instead of broadcasting each depth to all columns.
+// With `rotations` (XNNPACK's sr) r > 1, r consecutive depths form a group, in which column c stores its depths rotated
+// by c % r: depth c % r comes first. A kernel then rotates the activations to match, instead of broadcasting each depth
+// to all columns.
 struct TileLayout {
   uint32_t columns;
   uint32_t depth;
@@ -70,9 +71,9 @@ struct Int8Batch {
   size_t passes = 1;  // number of passes over the tiles; each processes some of the rows
 };
 
-// The kernels of an instruction set for small and for large batches. Decoding has one row per step, and beam search a
-// few: reading the weights then takes all the time, and the multiplications are hidden in it. A prefill has many rows:
-// multiplying takes the time.
+// The kernels of an instruction set for small and for large batches. Decoding multiplies one row per step, and beam
+// search a few; memory bandwidth then limits the speed. A prefill multiplies many rows; arithmetic then limits the
+// speed.
 struct Int8Kernels {
   const TileLayout* layout;
   Int8Batch small;  // for at most kSmallBatchRows rows

@@ -1,5 +1,5 @@
 // The optional parts that this build contains (platforms/cmake/SottoFeatures.cmake). The functions of a missing part
-// stay and fail with kUnsupported; the linker drops what they would have called.
+// remain and fail with kUnsupported; the code that they would have called is not linked.
 #pragma once
 
 namespace sotto {

@@ -1,5 +1,5 @@
-// Sorting of numbers. With libc++, std::sort of numbers calls a function of the library, with which libsotto is not
-// linked. A custom comparison makes the compiler instantiate the template here instead.
+// Sorting of numbers. libc++ compiles std::sort of numbers into its library, with which libsotto is not linked. A
+// lambda as the comparison makes the compiler instantiate std::sort here.
 #pragma once
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 // tokens are evaluated again from position 0.
 //
 // A KvSequence also evaluates drafts, which are tokens that may follow the last one. The result of a row does not
-// depend on the other rows of its batch, and the slots after the end of the stream belong to no token. Accepting a
-// correct draft therefore costs nothing, and a wrong one is simply forgotten.
+// depend on the other rows of its batch, so the row of a correct draft is final. The rows of a wrong draft occupy slots
+// after the end of the stream, which nothing reads and later tokens overwrite.
 #pragma once
 
 #include <cstddef>

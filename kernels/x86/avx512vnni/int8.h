@@ -54,7 +54,7 @@ class TileFrame {
   TileFrame(const uint8_t* tile, const uint8_t* end)
       : scales_(_mm512_load_ps(reinterpret_cast<const float*>(end))),
         biases_(_mm512_load_ps(reinterpret_cast<const float*>(end) + kTileColumns)) {
-    // Minus the sum is split into two int16: the lowest 7 bits, and the bits above them.
+    // The negated sum becomes two int16: its lowest 7 bits, and the bits above them.
     const __m512i minus_sums = _mm512_load_si512(tile);
     const __m512i above = _mm512_slli_epi32(_mm512_srai_epi32(minus_sums, 7), 16);
     minus_sums_ = _mm512_or_si512(above, _mm512_and_si512(minus_sums, _mm512_set1_epi32(127)));
