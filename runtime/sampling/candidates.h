@@ -175,7 +175,7 @@ void Candidates::keep_if(Stays stays) {
   for (size_t i = 0; i < count_; ++i) {
     const bool kept_too = stays(i);
     const float logit = logits_[i];
-    // Every token is written, but counted only if it stays: a branch would be mispredicted too often.
+    // Writes every token, and advances only past those that stay: a branch would be mispredicted too often.
     own_ids_[kept] = id(i);
     own_logits_[kept] = logit;
     kept += kept_too ? 1 : 0;

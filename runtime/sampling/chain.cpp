@@ -76,7 +76,7 @@ void run_xtc(Candidates& candidates, const StageInput& input) {
   xtc(candidates, input.params.xtc_threshold, input.params.min_keep);
 }
 
-// Effects of a stage, in addition to dropping unlikely tokens.
+// Effects of a stage, in addition to scaling logits and dropping unlikely tokens. kTruncates means no other effect.
 enum Effect : uint8_t {
   kTruncates = 0,
   kReorders = 1,                  // may change which token is the most likely one

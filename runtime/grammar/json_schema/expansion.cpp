@@ -258,8 +258,8 @@ Status Expansion::apply_values(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Makes an atom of every required name. A negation forks one branch per name, in which that name is absent. This branch
-// is left to the negation of "properties" if "properties" next to it has a schema for the name.
+// Makes an atom of every required name. A negation forks one branch per name, in which that name is absent. No branch
+// is forked for a name that "properties" next to "required" restricts: the negation of "properties" covers it.
 Status Expansion::apply_required(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kArray)
     return schema_.reject(literal.node, "must be an array of names");

@@ -314,9 +314,10 @@ void ObjectBuilder::add_violations(uint32_t violated) {
   }
 }
 
-// Returns the rule of a pair whose name the schema does not mention and that causes `violated`, after other such pairs
-// have caused `before`, or kNoIndex if there is none. A name could occur twice, and its last value counts. So a pair
-// after a violation that depends on a value must not have a name that could undo it.
+// Returns the rule of a pair that causes the violations `violated` and whose name the schema does not mention, after
+// earlier such pairs have caused `before`. Returns kNoIndex if there is no such pair. The last of several members with
+// equal names counts. A later name must therefore differ from the name of a pair whose value caused a violation, unless
+// the later pair causes this violation too.
 uint32_t ObjectBuilder::others(uint32_t before, uint32_t violated) {
   uint32_t avoided = 0;
   for (uint32_t i = 0; i < violations_.size(); ++i) {

@@ -6,10 +6,10 @@
 // members. Such costs of a context-free grammar are found in ascending order by Knuth's generalization of Dijkstra's
 // algorithm ("A Generalization of Dijkstra's Algorithm", 1977).
 //
-// The search first finds the shortest path in bytes. Then as few tokens of the vocabulary as possible read the
-// consecutive moves along it. The result is the length of an actual completion, hence an upper bound of the shortest
-// one. From a state with completion n, some token leads to a state with completion at most n - 1, so a text within its
-// budget never gets stuck.
+// The search finds the shortest path in bytes, and then covers the path with as few tokens of the vocabulary as
+// possible. The result is the length of a real completion, so it is an upper bound of the shortest one. From a state
+// with completion n, some token leads to a state with completion at most n - 1, so a text within its budget never gets
+// stuck.
 //
 // The stack store (stack_store.h) adds up the completions of the states on a stack.
 #pragma once

@@ -14,9 +14,10 @@
 // If the walk pops a rule below the cut, the set was truncated too early. The draft of the mask is correct up to that
 // node of the trie, so the search continues from there with stacks of twice the depth.
 //
-// If the rest of the text has a budget of tokens (finish_within), a token must also leave enough of it for the shortest
-// completion after the token. The finder remembers per set how many tokens may be needed after any token. While more
-// remain, masks are the usual ones; otherwise the walk compares the completion at every node.
+// If the rest of the text has a budget of tokens (finish_within), a token must also leave enough of the budget for the
+// shortest completion after the token. For each set, the finder stores the largest number of tokens that are needed
+// after any token. While more remain, the budget is ignored; otherwise the walk compares the completion with the budget
+// at every node.
 #pragma once
 
 #include <cstdint>

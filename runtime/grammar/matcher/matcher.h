@@ -118,8 +118,9 @@ class Matcher {
 
  private:
   bool layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given);
+  // Pins for the sets of one call.
   enum ScratchPin : uint32_t { kByBytes, kByLiteral, kNext, kScratchPinCount };
-  // Pins for the sets of one call. The first of them serve masks.
+  // The matcher's pins by purpose, without those of the mask finder.
   struct Pins {
     Pin* sequences = nullptr;  // (sequence)
     Pin* start = nullptr;      // the set to which restart() returns

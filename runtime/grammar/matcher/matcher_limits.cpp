@@ -63,8 +63,8 @@ constexpr uint32_t kMaxFrameGrowth = 2;  // in addition
 constexpr uint32_t kLoopEighths = 3;
 constexpr uint32_t kLoopVisits = 2048;
 
-// Members in any order: each is a node of its own at every place where it may come, and the sets of all places that can
-// be rolled back contain each of them.
+// Members in any order: at every position, each member that may come has a stack node of its own, and every set that
+// can be rolled back contains all of them.
 constexpr uint32_t kVisitsPerMember = 6;
 constexpr uint32_t kMaxMembers = 512;
 

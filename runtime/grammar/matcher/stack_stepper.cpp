@@ -84,9 +84,8 @@ void StackStepper::advance(std::span<const StackTop> states, uint32_t symbol_cla
   if (!is_complete) reach();
 }
 
-// Follows the moves of all states. Returns true if none of them leads to a state in which a rule ends or calls another
-// one, as is usual: states_ then contains all states that were reached. Otherwise the entries contain the targets of
-// the moves.
+// Follows the moves of all states. Usually no target ends its rule or calls another one. Then the result is true, and
+// states_ contains the targets. Otherwise the result is false, and the entries contain the targets.
 bool StackStepper::take_moves(std::span<const StackTop> states, uint32_t symbol_class) {
   bool is_plain = true;
   bool is_first = true;
