@@ -123,6 +123,9 @@ TEST(Grammar, ErrorsNamePlaceAndReason) {
       {SOTTO_GRAMMAR_REGEX, "a(", SOTTO_GRAMMAR_SYNTAX, 1, "1:2: missing closing )"},
       {SOTTO_GRAMMAR_REGEX, "a(?=b)", SOTTO_GRAMMAR_UNSUPPORTED, 1, "1:2: unsupported look-ahead"},
       {SOTTO_GRAMMAR_REGEX, "(a)\\1", SOTTO_GRAMMAR_UNSUPPORTED, 3, "1:4: unsupported back-reference"},
+      {SOTTO_GRAMMAR_STRUCTURAL_TAG,
+       "{\"type\":\"structural_tag\",\"format\":{\"type\":\"regex\",\"pattern\":\"(abc\"}}", SOTTO_GRAMMAR_SYNTAX, 60,
+       "#/format/pattern: 1:1: missing closing )"},
       {SOTTO_GRAMMAR_JSON, "x", SOTTO_INVALID_ARGUMENT, UINT64_MAX, "source must be empty"},
       {SOTTO_GRAMMAR_CHOICES, "[]", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: expected an array of at least one string"},
       {SOTTO_GRAMMAR_CHOICES, "[\"a\", 1]", SOTTO_GRAMMAR_SYNTAX, 6, "1:7: expected a string"},
@@ -158,6 +161,19 @@ TEST(Grammar, WarnsOfUnreachableRules) {
   ASSERT_EQ(grammar.status, SOTTO_OK);
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0].rfind("2:3: unreachable rule: other", 0), 0u) << warnings[0];
+  // The rules of a pattern in a structural tag have no names that a warning could contain.
+  const std::string alternatives = R"({"type":"structural_tag","format":{"type":"or","elements":[
+      {"type":"const_string","value":"a"},{"type":"regex","pattern":"[^\\s\\S]"}]}})";
+  warnings.clear();
+  const OpenGrammar tag(alternatives, [&](auto& p) {
+    p.language = SOTTO_GRAMMAR_STRUCTURAL_TAG;
+    p.log_user_data = &warnings;
+    p.log = [](void* self, sotto_log_level, const char* message) {
+      static_cast<std::vector<std::string>*>(self)->push_back(message);
+    };
+  });
+  ASSERT_EQ(tag.status, SOTTO_OK) << tag.message();
+  EXPECT_TRUE(warnings.empty()) << warnings[0];
 }
 
 TEST(Matcher, MasksContainExactlyTheAcceptedTokens) {

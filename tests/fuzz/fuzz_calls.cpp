@@ -29,6 +29,11 @@ constexpr Source kSources[] = {
     {SOTTO_GRAMMAR_JSON, ""},
     {SOTTO_GRAMMAR_CHOICES, R"(["yes", "no", "maybe"])"},
     {SOTTO_GRAMMAR_REGEX, "(a|th|[^x])*e"},
+    {SOTTO_GRAMMAR_STRUCTURAL_TAG, R"({"type": "structural_tag", "format": {"type": "tag", "begin": "", "end": "</e",
+       "content": {"type": "triggered_tags", "triggers": ["<", "th"], "tags": [
+         {"type": "tag", "begin": "<a", "content": {"type": "any_text"}, "end": "e"},
+         {"type": "tag", "begin": "th", "content": {"type": "or", "elements": [{"type": "regex", "pattern": "[a-e]+"},
+           {"type": "json_schema", "json_schema": {"enum": ["a", 1]}}]}, "end": " "}]}}})"},
 };
 constexpr std::string_view kTexts[] = {"", "e", "th", "{a", " \xC3\xA9", "\xC3", "the end", R"({"e": "a"})"};
 

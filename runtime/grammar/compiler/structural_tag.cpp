@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string_view>
 
 #include "runtime/grammar/compiler/triggers.h"
@@ -12,6 +11,10 @@
 
 namespace sotto {
 namespace {
+
+// The first `size` bytes of a text, and the text after them.
+std::string_view first(std::string_view text, size_t size) { return {text.data(), size}; }
+std::string_view after(std::string_view text, size_t size) { return {text.data() + size, text.size() - size}; }
 
 // Builds one rule per format. Formats inside other formats wait in a list, so the builder does not recurse.
 class StructuralTags {
@@ -58,9 +61,10 @@ class StructuralTags {
     Status (StructuralTags::*append)(GrammarBuilder::List& list, uint32_t format, uint32_t end);
   };
   static const FormatType kTypes[];
+  static constexpr uint64_t kMaxSteps = 8000000;  // limits the time of comparing triggers
 
-  Status reject(uint32_t node, std::string_view what) {
-    return fail_in_source(error_, source_, document_[node].offset, what);
+  Status reject(uint32_t node, std::string_view what, Status status = Status::kGrammarSyntax) {
+    return fail_in_source(error_, source_, document_[node].offset, what, status);
   }
 
   // Checks that a node is an object with all of the needed members and no others.
@@ -86,11 +90,11 @@ class StructuralTags {
   Status check_text(uint32_t node, bool may_be_empty) {
     if (document_.kind(node) != JsonKind::kString) return reject(node, "expected a string");
     return may_be_empty || !document_.text(node).empty() ? Status::kOk
-                                                         : reject(node, "expected a string of one or more");
+                                                         : reject(node, "expected a string that is not empty");
   }
   Status check_list(uint32_t node) {
     const bool is_list = document_.kind(node) == JsonKind::kArray && document_[node].count > 0;
-    return is_list ? Status::kOk : reject(node, "expected a list of one or more");
+    return is_list ? Status::kOk : reject(node, "expected a list that is not empty");
   }
   // Reads a member that is true or false, or false if it is absent.
   Status read_flag(uint32_t format, std::string_view name, bool* flag) {
@@ -145,12 +149,11 @@ class StructuralTags {
   Status append_regex(GrammarBuilder::List& list, uint32_t format, uint32_t end) {
     const uint32_t pattern = document_.member(format, "pattern");
     SOTTO_TRY(check_text(pattern, true));
-    // The index of the node makes the name of the rule unique.
-    char name[16] = "regex ";
-    std::memcpy(name + 6, &pattern, sizeof pattern);
-    const std::span<const char> rule(name, 6 + sizeof pattern);
-    SOTTO_TRY(build_regex_grammar(document_.text(pattern), rule, builder_, error_));
-    builder_.append(list, builder_.reference(builder_.rule(rule, 0)));
+    uint32_t expression = kNoIndex;
+    Error inner;
+    const Status status = build_regex(document_.text(pattern), builder_, &expression, &inner);
+    if (status != Status::kOk) return document_.fail(pattern, status, inner.message, error_);
+    builder_.append(list, expression);
     append_end(list, end);
     return Status::kOk;
   }
@@ -230,11 +233,12 @@ class StructuralTags {
     GrowingArray<uint32_t> rests(builder_.workspace());
     SOTTO_TRY(read_tags(tags, rests));
     SOTTO_TRY(check_list(triggers));
+    SOTTO_TRY(count_steps(format, uint64_t{document_[triggers].count} * document_[tags].count));
+    for (const uint32_t trigger : document_.children(triggers)) SOTTO_TRY(check_trigger(trigger, end));
     for (const uint32_t tag : document_.children(tags)) {
       const std::string_view begin = document_.text(document_.member(tag, "begin"));
       bool is_triggered = false;
       for (const uint32_t trigger : document_.children(triggers)) {
-        SOTTO_TRY(check_text(trigger, false));
         is_triggered = is_triggered || begin.starts_with(document_.text(trigger));
       }
       if (!is_triggered) return reject(tag, "no trigger begins the tag");
@@ -259,18 +263,82 @@ class StructuralTags {
       stops.push({document_.text(trigger), builder_.anonymous_rule(builder_.choice(choices))});
     }
     // The text before the first tag contains no end, and may end there only if no tag is needed.
-    const uint32_t trigger_count = stops.size();
-    if (end != kNoIndex) stops.push({document_.text(end), needs_one ? never() : empty_rule()});
-    SOTTO_TRY(append_free_text(list, stops.span(), end == kNoIndex && !needs_one));
+    SOTTO_TRY(append_text_before_tag(list, stops.span(), end, !needs_one));
     GrammarBuilder::List after;
     if (stops_after_one) {
       append_end(after, end);
     } else {
-      if (end != kNoIndex) stops[trigger_count].rule = empty_rule();
-      SOTTO_TRY(append_free_text(after, stops.span(), end == kNoIndex));
+      SOTTO_TRY(append_text_before_tag(after, stops.span(), end, true));
     }
     builder_.define(next, builder_.sequence(after), 0);
     return Status::kOk;
+  }
+
+  Status count_steps(uint32_t format, uint64_t steps) {
+    steps_ += steps;
+    if (steps_ <= kMaxSteps) return Status::kOk;
+    return reject(format, "comparing the triggers with the tags and the end takes more than 8000000 steps",
+                  Status::kGrammarTooLarge);
+  }
+
+  // Checks that a trigger is a string that can occur: the text stops at the end of the tag around it.
+  Status check_trigger(uint32_t trigger, uint32_t end) {
+    SOTTO_TRY(check_text(trigger, false));
+    if (end == kNoIndex) return Status::kOk;
+    const std::string_view text = document_.text(trigger);
+    const std::string_view tag_end = document_.text(end);
+    SOTTO_TRY(count_steps(trigger, uint64_t{text.size()} * tag_end.size()));
+    const size_t at = text.find(tag_end);
+    const bool is_hidden = at != std::string_view::npos && (at == 0 || at + tag_end.size() < text.size());
+    return is_hidden ? reject(trigger, "the trigger contains the end of the tag around it") : Status::kOk;
+  }
+
+  // Appends free text up to a trigger and a string of its rule or, with `may_end`, up to the end. A trigger and the end
+  // may overlap, as < and </a> do; then the text goes on after the trigger with a tag or with the rest of the end.
+  Status append_text_before_tag(GrammarBuilder::List& list, std::span<const Stop> triggers, uint32_t end,
+                                bool may_end) {
+    GrowingArray<Stop> stops(builder_.workspace());
+    if (end == kNoIndex || !may_end) {
+      for (const Stop& trigger : triggers) stops.push(trigger);
+      if (end != kNoIndex) stops.push({document_.text(end), never()});
+      return append_free_text(list, stops.span(), may_end);
+    }
+    const std::string_view text = document_.text(end);
+    // The shortest beginning of the end that contains a trigger is a stop of its own, and the longest trigger counts.
+    Stop inner = {text, kNoIndex};
+    size_t inner_trigger = 0;
+    for (const Stop& trigger : triggers) {
+      stops.push({trigger.text, tag_or_end(trigger, text)});
+      const size_t at = text.find(trigger.text);
+      if (at == std::string_view::npos) continue;
+      const size_t size = at + trigger.text.size();
+      if (size > inner.text.size() || (size == inner.text.size() && trigger.text.size() <= inner_trigger)) continue;
+      inner = {first(text, size), trigger.rule};
+      inner_trigger = trigger.text.size();
+    }
+    const bool is_longer = inner.text.size() > inner_trigger && inner.text.size() < text.size();
+    if (is_longer) stops.push({inner.text, tag_or_end(inner, text)});
+    stops.push({text, empty_rule()});
+    return append_free_text(list, stops.span(), false);
+  }
+
+  // Returns the rule of what follows a stop: a string of its rule, or the rest of an end that begins in the stop.
+  uint32_t tag_or_end(const Stop& stop, std::string_view end) {
+    GrammarBuilder::List choices;
+    builder_.append(choices, builder_.reference(stop.rule));
+    const auto begins_in_stop = [&](size_t size) { return stop.text.ends_with(first(end, size)); };
+    const size_t most = std::min(stop.text.size(), end.size() - 1);
+    for (size_t size = most; size > 0; --size) {
+      if (!begins_in_stop(size)) continue;
+      // No other end may be complete earlier.
+      const std::string_view rest = after(end, size);
+      bool ends_earlier = false;
+      for (size_t longer = size + 1; longer <= most && !ends_earlier; ++longer) {
+        ends_earlier = begins_in_stop(longer) && rest.starts_with(after(end, longer));
+      }
+      if (!ends_earlier) append_text(choices, rest);
+    }
+    return builder_.anonymous_rule(builder_.choice(choices));
   }
 
   // Returns a rule without texts.
@@ -314,6 +382,7 @@ class StructuralTags {
   Error* error_;
   JsonDocument document_;
   GrowingArray<Due> due_;
+  uint64_t steps_ = 0;
 };
 
 constexpr StructuralTags::FormatType StructuralTags::kTypes[] = {

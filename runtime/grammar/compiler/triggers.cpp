@@ -23,18 +23,22 @@ class FreeTextRules {
         rules_(workspace_),
         letters_(workspace_) {}
 
-  bool build(std::span<const Stop> stops, uint32_t* start) {
-    if (!build_automaton(stops)) return false;
+  Status build(std::span<const Stop> stops, uint32_t* start, Error* error) {
+    if (!build_automaton(stops)) return fail_too_large(error);
     set_rules(stops);
     sort_numbers(letters_.begin(), letters_.end());
     letters_.truncate(static_cast<size_t>(std::unique(letters_.begin(), letters_.end()) - letters_.begin()));
     const auto count = static_cast<uint32_t>(automaton_.state_count());
-    if (uint64_t{count} * letters_.size() > kMaxSteps || workspace_.exhausted()) return false;
+    if (workspace_.exhausted()) return fail_too_large(error);
+    if (uint64_t{count} * letters_.size() > kMaxSteps) {
+      return fail(error, Status::kGrammarTooLarge, "the triggers and the end of a tag have ", count, " prefixes and ",
+                  letters_.size(), " different characters; the product must be at most ", kMaxSteps);
+    }
     for (uint32_t state = 0; state < count; ++state) {
       if (automaton_.matched(state) == 0) builder_.define(rules_[state], body(state), 0);
     }
     *start = rules_[0];
-    return !workspace_.exhausted();
+    return workspace_.exhausted() ? fail_too_large(error) : Status::kOk;
   }
 
  private:
@@ -174,13 +178,6 @@ uint32_t build_free_tokens(const Triggers& triggers, const Vocabulary& vocabular
   return builder.anonymous_rule(builder.sequence(list));
 }
 
-Status build_rules(std::span<const Stop> stops, bool may_end, uint32_t active, GrammarBuilder& builder, uint32_t* start,
-                   Error* error) {
-  if (FreeTextRules(may_end, active, builder).build(stops, start)) return Status::kOk;
-  return builder.workspace().exhausted() ? fail_too_large(error)
-                                         : fail(error, Status::kGrammarTooLarge, "the triggers together are too large");
-}
-
 }  // namespace
 
 Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, uint32_t root, GrammarBuilder& builder,
@@ -204,12 +201,12 @@ Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, ui
   }
   GrowingArray<Stop> stops(builder.workspace());
   for (const TextView& text : triggers.texts) stops.push({{text.text, text.size}, root});
-  return build_rules(stops.span(), true, active, builder, start, error);
+  return FreeTextRules(true, active, builder).build(stops.span(), start, error);
 }
 
 Status build_free_text(std::span<const Stop> stops, bool may_end, GrammarBuilder& builder, uint32_t* start,
                        Error* error) {
-  return build_rules(stops, may_end, kNoIndex, builder, start, error);
+  return FreeTextRules(may_end, kNoIndex, builder).build(stops, start, error);
 }
 
 }  // namespace sotto

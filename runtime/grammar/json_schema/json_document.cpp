@@ -332,4 +332,10 @@ size_t JsonDocument::pointer(uint32_t node, char* out, size_t capacity) const {
   return size;
 }
 
+Status JsonDocument::fail(uint32_t node, Status status, const char* what, Error* error) const {
+  char text[120];
+  const size_t size = pointer(node, text, sizeof text);
+  return fail_at(error, status, nodes_[node].offset, std::span<const char>(text, size), ": ", what);
+}
+
 }  // namespace sotto

@@ -89,6 +89,8 @@ class JsonDocument {
   uint32_t element(uint32_t array, uint32_t index) const;
   // Writes the JSON pointer of `node` as a fragment ("#/a/0"), truncated to `capacity`, and returns its size.
   size_t pointer(uint32_t node, char* out, size_t capacity) const;
+  // Fails with the message "POINTER: what" and the offset of `node`.
+  Status fail(uint32_t node, Status status, const char* what, Error* error) const;
 
  private:
   friend class JsonReader;

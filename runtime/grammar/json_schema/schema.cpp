@@ -230,9 +230,7 @@ Keyword Schema::keyword(uint32_t member) const {
 }
 
 Status Schema::fail_at_node(Status status, uint32_t node, const char* what) const {
-  char pointer[120];
-  const size_t size = document_.pointer(node, pointer, sizeof pointer);
-  return fail_at(error_, status, document_[node].offset, std::span<const char>(pointer, size), ": ", what);
+  return document_.fail(node, status, what, error_);
 }
 
 Status Schema::fail_at_value(Status status, uint32_t node, const char* subject, const char* what, Error* error) const {

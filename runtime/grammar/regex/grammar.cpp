@@ -362,20 +362,25 @@ uint32_t RegexGrammar::characters_between(const CharacterAutomaton& automaton, u
   return intervals_.empty() ? kNoIndex : characters(intervals_.span());
 }
 
-Status build_regex_grammar(std::span<const char> pattern, std::span<const char> name, GrammarBuilder& builder,
-                           Error* error) {
+Status build_regex(std::span<const char> pattern, GrammarBuilder& builder, uint32_t* expression, Error* error) {
   RegexTree tree(builder.workspace());
   SOTTO_TRY(parse_regex(pattern, tree, builder.workspace(), error));
   RegexGrammar grammar(builder, CharacterForm::kRaw);
-  uint32_t expression = grammar.regex(tree, false);
-  if (expression == kNoIndex) {
-    CharacterAutomaton automaton;
-    if (!automaton_of_regex(tree, false, builder.workspace(), &automaton)) {
-      if (builder.workspace().exhausted()) return fail_too_large(error);
-      return fail(error, Status::kGrammarUnsupported, "the regular expression is too large for anchors or look-ahead");
-    }
-    expression = grammar.automaton(automaton);
+  *expression = grammar.regex(tree, false);
+  if (*expression != kNoIndex) return Status::kOk;
+  CharacterAutomaton automaton;
+  if (!automaton_of_regex(tree, false, builder.workspace(), &automaton)) {
+    if (builder.workspace().exhausted()) return fail_too_large(error);
+    return fail(error, Status::kGrammarUnsupported, "the regular expression is too large for anchors or look-ahead");
   }
+  *expression = grammar.automaton(automaton);
+  return Status::kOk;
+}
+
+Status build_regex_grammar(std::span<const char> pattern, std::span<const char> name, GrammarBuilder& builder,
+                           Error* error) {
+  uint32_t expression = kNoIndex;
+  SOTTO_TRY(build_regex(pattern, builder, &expression, error));
   builder.define(builder.rule(name, 0), expression, 0);
   return Status::kOk;
 }

@@ -32,6 +32,15 @@ TEST(StructuralTags, ConstrainedParts) {
   expect_format(R"({"type":"any_text"})", {"", "any text <a> é"}, {"\xFF"});
 }
 
+TEST(StructuralTags, TwoSchemasAndTwoPatterns) {
+  expect_format(R"({"type":"sequence","elements":[
+      {"type":"json_schema","json_schema":{"$ref":"#/$defs/a","$defs":{"a":{"type":"integer"}}}},
+      {"type":"const_string","value":" "},
+      {"type":"json_schema","json_schema":{"$ref":"#/$defs/a","$defs":{"a":{"type":"string"}}}},
+      {"type":"regex","pattern":"[x]"},{"type":"regex","pattern":"[x]"}]})",
+                {R"(1 "s"xx)"}, {R"(1 2xx)", R"("s" "s"xx)", R"(1 "s"x)"});
+}
+
 TEST(StructuralTags, SequencesAndAlternatives) {
   expect_format(
       R"({"type":"sequence","elements":[{"type":"const_string","value":"x"},{"type":"regex","pattern":"[0-9]+"},
@@ -96,6 +105,88 @@ TEST(StructuralTags, SeveralTriggersAndOverlaps) {
                 {"<a1x>", "<<a1>", "<ab2y>", "< a <b"}, {"<a2>", "<ab1>", "<a1x", "<a"});
 }
 
+// Free text up to one of the triggers, each of which begins a tag, in a tag with the end.
+std::string tag_around(const std::string& end, const std::string& triggers, const std::string& flags = "") {
+  std::string tags;
+  for (const Json& trigger : Json::parse(triggers)) {
+    const Json tag = {{"type", "tag"},
+                      {"begin", trigger.get<std::string>() + "1"},
+                      {"content", {{"type", "any_text"}}},
+                      {"end", ";"}};
+    tags += (tags.empty() ? "" : ",") + tag.dump();
+  }
+  return R"({"type":"tag","begin":"","content":{"type":"triggered_tags","triggers":)" + triggers + R"(,"tags":[)" +
+         tags + "]" + flags + R"(},"end":)" + Json(end).dump() + "}";
+}
+
+TEST(StructuralTags, ATriggerAndTheEndOfTheTagAroundItMayOverlap) {
+  // The trigger begins the end.
+  expect_format(tag_around("</r>", R"(["<"])"), {"</r>", "x</r>", "<1a;</r>", "x<1a;y<1;</r>"},
+                {"", "</r", "<1;", "</r>x", "</r></r>", "<<1;</r>", "</<1;</r>"});
+  expect_format(tag_around("</r>", R"(["<"])", R"(,"at_least_one":true)"), {"<1;</r>", "x<1;y<1;z</r>"},
+                {"</r>", "x</r>", "</r><1;</r>"});
+  expect_format(tag_around("</r>", R"(["<"])", R"(,"stop_after_first":true)"), {"x</r>", "x<1;</r>"},
+                {"x<1;y</r>", "x<1;<1;</r>"});
+  expect_format(tag_around("</r>", R"(["<"])", R"(,"at_least_one":true,"stop_after_first":true)"), {"x<1;</r>"},
+                {"x</r>", "</r>", "x<1;<1;</r>"});
+  // The trigger is in the middle of the end.
+  expect_format(tag_around("a<b", R"(["<"])"), {"a<b", "aa<b", "x<1;a<b", "a<1;a<b"}, {"a<", "x<b", "a<ba<b", "a<1;"});
+  expect_format(tag_around("ab<cd", R"(["<c","b<c"])"), {"ab<cd", "xab<cd", "b<c1;ab<cd", "ab<c1;ab<cd", "<c1;ab<cd"},
+                {"b<cd", "ab<c"});
+  // The trigger ends with a part of the end, or with several.
+  expect_format(tag_around("<b", R"(["a<"])"), {"<b", "a<b", "aa<b", "a<1;<b"}, {"a<", "a<<b", "a<1;"});
+  expect_format(tag_around("aab", R"(["aa"])"), {"aab", "aaab", "aa1;aab"}, {"aaaab", "aa"});
+  expect_format(tag_around("aaa", R"(["aa"])"), {"aaa", "aa1;aaa"}, {"aaaa", "aa", "a"});
+  // The trigger and the end complete at the same place: the longer one counts.
+  expect_format(tag_around("a<", R"(["<"])"), {"a<", "<1;a<"}, {"a<1;a<", "<"});
+  expect_format(tag_around("<", R"(["a<"])"), {"<", "a<1;<", "x<"}, {"a<", "a<1;"});
+  expect_format(tag_around("\u00E9<\u00E9", R"(["<"])"), {"\u00E9<\u00E9", "\u00E9<1;\u00E9<\u00E9"}, {"<\u00E9"});
+}
+
+TEST(StructuralTags, ATriggerThatTheEndWouldHideIsAnError) {
+  for (const char* trigger : {R"(["</r>"])", R"(["</r>x"])", R"(["x</r>y"])"}) {
+    const BuiltGrammar grammar =
+        structural_tag(R"({"type":"structural_tag","format":)" + tag_around("</r>", trigger) + "}");
+    EXPECT_EQ(grammar.status(), Status::kGrammarSyntax);
+    EXPECT_NE(grammar.message().find("the trigger contains the end of the tag around it at '\""), std::string::npos)
+        << grammar.message();
+  }
+}
+
+TEST(StructuralTags, TooManyOrTooLongTriggersAreAnError) {
+  Json format = {{"type", "triggered_tags"}, {"triggers", Json::array()}, {"tags", Json::array()}};
+  for (int i = 0; i < 2900; ++i) {
+    format["triggers"].push_back(std::to_string(i) + "<");
+    format["tags"].push_back({{"type", "tag"},
+                              {"begin", std::to_string(i) + "<"},
+                              {"content", {{"type", "const_string"}, {"value", ""}}},
+                              {"end", ""}});
+  }
+  const auto build = [](const Json& json) {
+    return structural_tag(Json({{"type", "structural_tag"}, {"format", json}}).dump());
+  };
+  const BuiltGrammar many = build(format);
+  EXPECT_EQ(many.status(), Status::kGrammarTooLarge);
+  EXPECT_EQ(many.message().find("1:35: comparing the triggers with the tags and the end takes more than 8000000 steps"),
+            0u)
+      << many.message();
+  const BuiltGrammar wide =
+      structural_tag(R"({"type":"structural_tag","format":)" +
+                     tag_around(std::string(3000, 'a'), Json({std::string(2900, 'a')}).dump()) + "}");
+  EXPECT_EQ(wide.status(), Status::kGrammarTooLarge);
+  EXPECT_NE(wide.message().find("takes more than 8000000 steps"), std::string::npos) << wide.message();
+  // The free text before the end of a tag.
+  std::string end;
+  for (int i = 0; i < 3000; ++i)
+    end += std::string{char(0xE4 + i / 4096), char(0x80 + i / 64 % 64), char(0x80 + i % 64)};
+  const BuiltGrammar ends = build({{"type", "tag"}, {"begin", ""}, {"content", {{"type", "any_text"}}}, {"end", end}});
+  EXPECT_EQ(ends.status(), Status::kGrammarTooLarge);
+  EXPECT_EQ(
+      ends.message(),
+      "the triggers and the end of a tag have 3001 prefixes and 3000 different characters; the product must be at "
+      "most 8000000");
+}
+
 TEST(StructuralTags, TagsWithASeparator) {
   const std::string tags = R"({"type":"tags_with_separator","separator":",","tags":[
       {"type":"tag","begin":"<","content":{"type":"regex","pattern":"[0-9]+"},"end":">"},
@@ -116,11 +207,16 @@ TEST(StructuralTags, MistakesAreErrorsWithTheirPlace) {
   EXPECT_NE(format(R"({"type":"any_text","x":1})").find("unknown key: x"), std::string::npos);
   EXPECT_NE(format(R"({"type":"const_string","value":1})").find("expected a string"), std::string::npos);
   EXPECT_NE(format(R"({"type":"sequence","elements":[]})").find("expected a list"), std::string::npos);
-  EXPECT_NE(format(R"({"type":"regex","pattern":"("})"), "");
+  EXPECT_NE(format(R"({"type":"const_string","value":"","x":1})").find("unknown key: x"), std::string::npos);
+  EXPECT_EQ(format(R"({"type":"regex","pattern":"ab(c"})").find("#/format/pattern: 1:3: missing closing ) at '(c'"), 0u)
+      << format(R"({"type":"regex","pattern":"ab(c"})");
   const std::string tag = R"({"type":"tag","begin":"<a","content":{"type":"any_text"},"end":">"})";
   EXPECT_NE(format(R"({"type":"triggered_tags","triggers":["x"],"tags":[)" + tag + "]}").find("no trigger begins"),
             std::string::npos);
   EXPECT_NE(format(R"({"type":"triggered_tags","triggers":["<","<b"],"tags":[)" + tag + "]}").find("no tag begins"),
+            std::string::npos);
+  EXPECT_NE(format(R"({"type":"triggered_tags","triggers":[""],"tags":[)" + tag + "]}")
+                .find("1:72: expected a string that is not empty at '\"\"]"),
             std::string::npos);
 }
 
