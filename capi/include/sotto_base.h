@@ -58,7 +58,8 @@ enum {
   SOTTO_STOP_MAX_TOKENS = 2,
   /* The KV ring is full, and the session uses SOTTO_OVERFLOW_STOP. */
   SOTTO_STOP_CONTEXT_FULL = 3,
-  /* The text is complete: the grammar allows nothing after it. */
+  /* The text is complete: the grammar allows nothing after it, or the matcher's finish_within
+   * tokens are used up. */
   SOTTO_STOP_GRAMMAR = 4,
   /* The callback returned a non-zero value. */
   SOTTO_STOP_CALLBACK = 5,

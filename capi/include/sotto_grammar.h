@@ -89,8 +89,8 @@ enum {
    * "function": {...}}. */
   SOTTO_GRAMMAR_TOOLS = 7,
   /* Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type":
-   * "structural_tag", "format": {...}}. runtime/grammar/compiler/structural_tag.h lists the
-   * formats. */
+   * "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex, any_text,
+   * sequence, or, tag, triggered_tags and tags_with_separator; capi/README.md describes them. */
   SOTTO_GRAMMAR_STRUCTURAL_TAG = 8
 };
 
@@ -164,8 +164,9 @@ typedef struct sotto_grammar_params {
   uint32_t assume_distinct_names;
   /* If true, the members of an object come in the order in which the schema first lists them, and
    * all others after them. If false, they come in any order, and those that the schema does not
-   * list come after the required ones. Objects with more than 64 listed names, and those whose
-   * members are counted, always keep the order of the schema. Default: 0. */
+   * list come after the required ones. Objects with more than 64 listed names, those whose members
+   * are counted, and those in which some member must violate a condition (such as propertyNames
+   * under "not") always keep the order of the schema. Default: 0. */
   uint32_t schema_order;
   /* If true, the text is an array of one or more calls instead of a single call. Default: 0. */
   uint32_t parallel_tool_calls;

@@ -15,7 +15,7 @@ const (
 	StopMaxTokens Status = 2
 	// The KV ring is full, and the session uses SOTTO_OVERFLOW_STOP.
 	StopContextFull Status = 3
-	// The text is complete: the grammar allows nothing after it.
+	// The text is complete: the grammar allows nothing after it, or the matcher's finish_within tokens are used up.
 	StopGrammar Status = 4
 	// The callback returned a non-zero value.
 	StopCallback Status = 5
@@ -113,7 +113,8 @@ const (
 	// "parameters"}, each of which may be wrapped as {"type": "function", "function": {...}}.
 	LanguageTools GrammarLanguage = 7
 	// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type": "structural_tag",
-	// "format": {...}}. runtime/grammar/compiler/structural_tag.h lists the formats.
+	// "format": {...}}. The formats are const_string, json_schema, regex, any_text, sequence, or, tag, triggered_tags
+	// and tags_with_separator; capi/README.md describes them.
 	LanguageStructuralTag GrammarLanguage = 8
 )
 

@@ -35,7 +35,7 @@ class Status(_Named):
     STOP_CONTEXT_FULL = 3
     """The KV ring is full, and the session uses SOTTO_OVERFLOW_STOP."""
     STOP_GRAMMAR = 4
-    """The text is complete: the grammar allows nothing after it."""
+    """The text is complete: the grammar allows nothing after it, or the matcher's finish_within tokens are used up."""
     STOP_CALLBACK = 5
     """The callback returned a non-zero value."""
     STOP_CANCELLED = 6
@@ -130,7 +130,8 @@ class GrammarLanguage(_Named):
     "parameters"}, each of which may be wrapped as {"type": "function", "function": {...}}."""
     STRUCTURAL_TAG = 8
     """Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type": "structural_tag",
-    "format": {...}}. runtime/grammar/compiler/structural_tag.h lists the formats."""
+    "format": {...}}. The formats are const_string, json_schema, regex, any_text, sequence, or, tag, triggered_tags and
+    tags_with_separator; capi/README.md describes them."""
 
 
 class JsonSpace(_Named):

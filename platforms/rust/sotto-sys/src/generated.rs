@@ -23,7 +23,8 @@ pub const SOTTO_STOP_END_OF_TEXT: i32 = 1;
 pub const SOTTO_STOP_MAX_TOKENS: i32 = 2;
 /// The KV ring is full, and the session uses SOTTO_OVERFLOW_STOP.
 pub const SOTTO_STOP_CONTEXT_FULL: i32 = 3;
-/// The text is complete: the grammar allows nothing after it.
+/// The text is complete: the grammar allows nothing after it, or the matcher's finish_within tokens
+/// are used up.
 pub const SOTTO_STOP_GRAMMAR: i32 = 4;
 /// The callback returned a non-zero value.
 pub const SOTTO_STOP_CALLBACK: i32 = 5;
@@ -117,7 +118,8 @@ pub const SOTTO_GRAMMAR_NUMBER: i32 = 6;
 /// {...}}.
 pub const SOTTO_GRAMMAR_TOOLS: i32 = 7;
 /// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type":
-/// "structural_tag", "format": {...}}. runtime/grammar/compiler/structural_tag.h lists the formats.
+/// "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex, any_text,
+/// sequence, or, tag, triggered_tags and tags_with_separator; capi/README.md describes them.
 pub const SOTTO_GRAMMAR_STRUCTURAL_TAG: i32 = 8;
 
 /// White space in generated JSON.
@@ -553,8 +555,9 @@ pub struct sotto_grammar_params {
     pub assume_distinct_names: u32,
     /// If true, the members of an object come in the order in which the schema first lists them,
     /// and all others after them. If false, they come in any order, and those that the schema does
-    /// not list come after the required ones. Objects with more than 64 listed names, and those
-    /// whose members are counted, always keep the order of the schema. Default: 0.
+    /// not list come after the required ones. Objects with more than 64 listed names, those whose
+    /// members are counted, and those in which some member must violate a condition (such as
+    /// propertyNames under "not") always keep the order of the schema. Default: 0.
     pub schema_order: u32,
     /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
     pub parallel_tool_calls: u32,

@@ -45,8 +45,9 @@ pub enum GrammarLanguage {
     /// "function": {...}}.
     Tools = sys::SOTTO_GRAMMAR_TOOLS,
     /// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type":
-    /// "structural_tag", "format": {...}}. runtime/grammar/compiler/structural_tag.h lists the
-    /// formats.
+    /// "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex,
+    /// any_text, sequence, or, tag, triggered_tags and tags_with_separator; capi/README.md
+    /// describes them.
     StructuralTag = sys::SOTTO_GRAMMAR_STRUCTURAL_TAG,
 }
 
@@ -709,7 +710,8 @@ pub enum Stop {
     MaxTokens,
     /// The KV ring is full, and the session uses SOTTO_OVERFLOW_STOP.
     ContextFull,
-    /// The text is complete: the grammar allows nothing after it.
+    /// The text is complete: the grammar allows nothing after it, or the matcher's finish_within
+    /// tokens are used up.
     Grammar,
     /// The callback returned a non-zero value.
     Callback,
@@ -811,7 +813,8 @@ impl GrammarParams {
         /// If true, the members of an object come in the order in which the schema first lists
         /// them, and all others after them. If false, they come in any order, and those that the
         /// schema does not list come after the required ones. Objects with more than 64 listed
-        /// names, and those whose members are counted, always keep the order of the schema.
+        /// names, those whose members are counted, and those in which some member must violate a
+        /// condition (such as propertyNames under "not") always keep the order of the schema.
         /// Default: 0.
         schema_order: bool,
         /// If true, the text is an array of one or more calls instead of a single call. Default: 0.

@@ -14,7 +14,7 @@ public struct Status: RawRepresentable, Hashable, Sendable {
   public static let stopMaxTokens = Status(rawValue: 2)
   /// The KV ring is full, and the session uses SOTTO_OVERFLOW_STOP.
   public static let stopContextFull = Status(rawValue: 3)
-  /// The text is complete: the grammar allows nothing after it.
+  /// The text is complete: the grammar allows nothing after it, or the matcher's finish_within tokens are used up.
   public static let stopGrammar = Status(rawValue: 4)
   /// The callback returned a non-zero value.
   public static let stopCallback = Status(rawValue: 5)
@@ -108,7 +108,8 @@ public enum GrammarLanguage: Int32, Sendable {
   /// "parameters"}, each of which may be wrapped as {"type": "function", "function": {...}}.
   case tools = 7
   /// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type": "structural_tag",
-  /// "format": {...}}. runtime/grammar/compiler/structural_tag.h lists the formats.
+  /// "format": {...}}. The formats are const_string, json_schema, regex, any_text, sequence, or, tag, triggered_tags
+  /// and tags_with_separator; capi/README.md describes them.
   case structuralTag = 8
 }
 

@@ -61,8 +61,8 @@ public final class GrammarParams {
     /**
      * If true, the members of an object come in the order in which the schema first lists them, and all others after
      * them. If false, they come in any order, and those that the schema does not list come after the required ones.
-     * Objects with more than 64 listed names, and those whose members are counted, always keep the order of the schema.
-     * Default: 0.
+     * Objects with more than 64 listed names, those whose members are counted, and those in which some member must
+     * violate a condition (such as propertyNames under "not") always keep the order of the schema. Default: 0.
      */
     public boolean schemaOrder;
     /** If true, the text is an array of one or more calls instead of a single call. Default: 0. */
