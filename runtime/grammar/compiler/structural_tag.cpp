@@ -12,8 +12,7 @@
 namespace sotto {
 namespace {
 
-// The first `size` bytes of a text, and the text after them.
-std::string_view first(std::string_view text, size_t size) { return {text.data(), size}; }
+// Returns the text after its first `size` bytes.
 std::string_view after(std::string_view text, size_t size) { return {text.data() + size, text.size() - size}; }
 
 // Builds one rule per format. Formats inside other formats wait in a list, so the builder does not recurse.
@@ -313,7 +312,7 @@ class StructuralTags {
       if (at == std::string_view::npos) continue;
       const size_t size = at + trigger.text.size();
       if (size > inner.text.size() || (size == inner.text.size() && trigger.text.size() <= inner_trigger)) continue;
-      inner = {first(text, size), trigger.rule};
+      inner = {std::string_view(text.data(), size), trigger.rule};
       inner_trigger = trigger.text.size();
     }
     const bool is_longer = inner.text.size() > inner_trigger && inner.text.size() < text.size();
@@ -326,7 +325,7 @@ class StructuralTags {
   uint32_t tag_or_end(const Stop& stop, std::string_view end) {
     GrammarBuilder::List choices;
     builder_.append(choices, builder_.reference(stop.rule));
-    const auto begins_in_stop = [&](size_t size) { return stop.text.ends_with(first(end, size)); };
+    const auto begins_in_stop = [&](size_t size) { return stop.text.ends_with(std::string_view(end.data(), size)); };
     const size_t most = std::min(stop.text.size(), end.size() - 1);
     for (size_t size = most; size > 0; --size) {
       if (!begins_in_stop(size)) continue;
