@@ -33,6 +33,7 @@ OFFENCES = [
     ("core_subset", "runtime/base/a.h", "#include <immintrin.h>\n"),
     ("core_subset", "kernels/xnnpack/a.cpp", "#include <xnnpack.h>\n"),
     ("core_subset", "runtime/base/a.cpp", "int* a = new int[3];\n"),
+    ("core_subset", "runtime/base/a.cpp", "auto a = text.substr(1);\n"),
     ("core_subset", "runtime/base/a.cpp", "void f(int* a) { delete a; }\n"),
     ("core_subset", "kernels/a.cpp", "void* a = malloc(3);\n"),
     ("core_subset", "capi/a.cpp", "void f() { try { g(); } catch (...) {} }\n"),

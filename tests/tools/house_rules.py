@@ -58,6 +58,7 @@ FORBIDDEN_IN_CORE = [
                 r"optional|any|cout|cerr|[io]?[f]?stream|mutex|thread|stable_sort|inplace_merge)\b"),
      "a part of the standard library that may allocate or throw"),
     (re.compile(r"\b(f|sn?|vsn?)?printf\s*\("), "printf"),
+    (re.compile(r"\.(substr|starts_with|ends_with)\("), "a function of std::string_view that may refer to exceptions"),
 ]
 
 MACHINE_PATH = re.compile(r"(^|[^A-Za-z0-9_.~-])/(work|root|home|Users|tmp)/")

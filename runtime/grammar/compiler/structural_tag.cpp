@@ -12,6 +12,11 @@
 namespace sotto {
 namespace {
 
+// std::string_view::starts_with refers to a function that throws, unless it is optimized.
+bool has_prefix(std::string_view text, std::string_view prefix) {
+  return text.size() >= prefix.size() && std::string_view(text.data(), prefix.size()) == prefix;
+}
+
 // Returns the text after its first `size` bytes.
 std::string_view after(std::string_view text, size_t size) { return {text.data() + size, text.size() - size}; }
 
@@ -238,7 +243,7 @@ class StructuralTags {
       const std::string_view begin = document_.text(document_.member(tag, "begin"));
       bool is_triggered = false;
       for (const uint32_t trigger : document_.children(triggers)) {
-        is_triggered = is_triggered || begin.starts_with(document_.text(trigger));
+        is_triggered = is_triggered || has_prefix(begin, document_.text(trigger));
       }
       if (!is_triggered) return reject(tag, "no trigger begins the tag");
     }
@@ -250,7 +255,7 @@ class StructuralTags {
       for (const uint32_t tag : document_.children(tags)) {
         std::string_view begin = document_.text(document_.member(tag, "begin"));
         const std::string_view text = document_.text(trigger);
-        if (!begin.starts_with(text)) continue;
+        if (!has_prefix(begin, text)) continue;
         begin.remove_prefix(text.size());
         GrammarBuilder::List parts;
         append_text(parts, begin);
@@ -325,7 +330,9 @@ class StructuralTags {
   uint32_t tag_or_end(const Stop& stop, std::string_view end) {
     GrammarBuilder::List choices;
     builder_.append(choices, builder_.reference(stop.rule));
-    const auto begins_in_stop = [&](size_t size) { return stop.text.ends_with(std::string_view(end.data(), size)); };
+    const auto begins_in_stop = [&](size_t size) {
+      return after(stop.text, stop.text.size() - size) == std::string_view(end.data(), size);
+    };
     const size_t most = std::min(stop.text.size(), end.size() - 1);
     for (size_t size = most; size > 0; --size) {
       if (!begins_in_stop(size)) continue;
@@ -333,7 +340,7 @@ class StructuralTags {
       const std::string_view rest = after(end, size);
       bool ends_earlier = false;
       for (size_t longer = size + 1; longer <= most && !ends_earlier; ++longer) {
-        ends_earlier = begins_in_stop(longer) && rest.starts_with(after(end, longer));
+        ends_earlier = begins_in_stop(longer) && has_prefix(rest, after(end, longer));
       }
       if (!ends_earlier) append_text(choices, rest);
     }
