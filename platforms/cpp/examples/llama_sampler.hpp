@@ -25,7 +25,7 @@ namespace llama_sotto {
 // Prepares the tokens of a model of llama.cpp. Samplers of the same model can share the result.
 inline std::shared_ptr<const sotto::Vocabulary> vocabulary_of(const llama_vocab* vocab) {
   sotto::VocabularyTokens tokens;
-  std::string piece(256, '\0');
+  std::string piece(255, '\0');  // longer tokens, which a vocabulary does not hold, are never allowed
   for (llama_token token = 0; token < llama_vocab_n_tokens(vocab); ++token) {
     const int32_t size =
         llama_token_to_piece(vocab, token, piece.data(), static_cast<int32_t>(piece.size()), 0, /*special=*/true);

@@ -6,15 +6,16 @@
 #include <cstring>
 
 struct llama_vocab {
-  std::vector<std::string> pieces = {"<s>", "{", "}", "\"a\"", ":", " ", "1", "23", "</s>", "x"};
+  std::vector<std::string> pieces = {"<s>", "{", "}", "\"a\"", ":", " ", "1", "23", "</s>", "x", std::string(300, 'y')};
 };
 
 llama_sampler* llama_sampler_init(llama_sampler_i* iface, void* ctx) { return new llama_sampler{iface, ctx}; }
 int32_t llama_vocab_n_tokens(const llama_vocab* vocab) { return static_cast<int32_t>(vocab->pieces.size()); }
 bool llama_vocab_is_eog(const llama_vocab*, llama_token token) { return token == 8; }
 bool llama_vocab_is_control(const llama_vocab*, llama_token token) { return token == 0 || token == 8; }
-int32_t llama_token_to_piece(const llama_vocab* vocab, llama_token token, char* buf, int32_t, int32_t, bool) {
+int32_t llama_token_to_piece(const llama_vocab* vocab, llama_token token, char* buf, int32_t length, int32_t, bool) {
   const std::string& piece = vocab->pieces[static_cast<size_t>(token)];
+  if (static_cast<size_t>(length) < piece.size()) return -static_cast<int32_t>(piece.size());
   std::memcpy(buf, piece.data(), piece.size());
   return static_cast<int32_t>(piece.size());
 }
@@ -24,7 +25,7 @@ namespace {
 // Returns the tokens that the sampler allows, among all and one that the vocabulary does not have.
 std::vector<llama_token> allowed(llama_sampler* sampler) {
   std::vector<llama_token_data> data;
-  for (llama_token token = 0; token < 11; ++token) data.push_back({token, 1, 0});
+  for (llama_token token = 0; token < 12; ++token) data.push_back({token, 1, 0});
   llama_token_data_array candidates{data.data(), data.size(), -1, false};
   sampler->iface->apply(sampler, &candidates);
   std::vector<llama_token> result;
@@ -62,6 +63,14 @@ TEST(LlamaSampler, AllowsTheTokensOfTheGrammar) {
   sampler->iface->reset(sampler);
   EXPECT_EQ(allowed(sampler), Tokens{1});
   release(copy);
+  release(sampler);
+}
+
+TEST(LlamaSampler, TokensOfMoreThan255BytesAreNeverAllowed) {
+  const llama_vocab vocab;
+  llama_sampler* sampler =
+      llama_sotto::new_sampler(sotto::Grammar::compile("root ::= [xy]{1,300}"), llama_sotto::vocabulary_of(&vocab));
+  EXPECT_EQ(allowed(sampler), std::vector<llama_token>{9});
   release(sampler);
 }
 
