@@ -94,7 +94,7 @@ Json parameters_json(Parameters table, const void* params);
 // Sets a parameter. Throws a Failure that begins with `name` if the value has the wrong type.
 void read_parameter(const Parameter& parameter, const Json& value, const std::string& name, void* params);
 
-// Returns the value with the name that `value` holds. Throws a Failure if it is none of `names`.
+// Returns the value whose name is the string `value`. Throws a Failure if `names` does not contain it.
 int32_t read_name(const Json& value, const std::string& name, Names names);
 
 }  // namespace sotto::cli

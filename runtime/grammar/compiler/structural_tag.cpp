@@ -29,7 +29,7 @@ class StructuralTags {
         builder_(builder),
         error_(error),
         document_(builder.workspace()),
-        due_(builder.workspace()) {
+        pending_(builder.workspace()) {
     options_.allow_surrounding_whitespace = false;
   }
 
@@ -40,12 +40,12 @@ class StructuralTags {
       return reject(document_.member(0, "type"), "expected \"structural_tag\"");
     }
     const uint32_t root = builder_.rule(name, 0);
-    due_.push({document_.member(0, "format"), kNoIndex, root});
-    for (uint32_t i = 0; i < due_.size(); ++i) {
-      const Due due = due_[i];
+    pending_.push({document_.member(0, "format"), kNoIndex, root});
+    for (uint32_t i = 0; i < pending_.size(); ++i) {
+      const PendingRule pending = pending_[i];
       GrammarBuilder::List list;
-      SOTTO_TRY(append_format(list, due.format, due.end));
-      builder_.define(due.rule, builder_.sequence(list), 0);
+      SOTTO_TRY(append_format(list, pending.format, pending.end));
+      builder_.define(pending.rule, builder_.sequence(list), 0);
       if (builder_.workspace().exhausted()) return fail_too_large(error_);
     }
     return Status::kOk;
@@ -53,7 +53,7 @@ class StructuralTags {
 
  private:
   // A format whose rule has no body yet, and the string that ends the tag around it, or kNoIndex if there is none.
-  struct Due {
+  struct PendingRule {
     uint32_t format;
     uint32_t end;
     uint32_t rule;
@@ -118,7 +118,7 @@ class StructuralTags {
   // Returns a rule for the format and the end after it.
   uint32_t later(uint32_t format, uint32_t end) {
     const uint32_t rule = builder_.anonymous_rule(kNoIndex);
-    due_.push({format, end, rule});
+    pending_.push({format, end, rule});
     return rule;
   }
 
@@ -347,7 +347,7 @@ class StructuralTags {
     return builder_.anonymous_rule(builder_.choice(choices));
   }
 
-  // Returns a rule without texts.
+  // Returns a rule that matches nothing.
   uint32_t never() {
     RegexGrammar characters(builder_, CharacterForm::kRaw);
     return builder_.anonymous_rule(characters.never());
@@ -387,7 +387,7 @@ class StructuralTags {
   GrammarBuilder& builder_;
   Error* error_;
   JsonDocument document_;
-  GrowingArray<Due> due_;
+  GrowingArray<PendingRule> pending_;
   uint64_t steps_ = 0;
 };
 

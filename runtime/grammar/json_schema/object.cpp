@@ -25,7 +25,7 @@ class ObjectBuilder {
         mentioned_(schema_.workspace()),
         literals_(schema_.workspace()),
         violations_(schema_.workspace()),
-        due_(schema_.workspace()) {}
+        pending_(schema_.workspace()) {}
 
   // Builds the objects that satisfy all atoms, or returns kNoIndex if there are none.
   Status build(uint32_t* expression);
@@ -45,7 +45,7 @@ class ObjectBuilder {
   };
   // A state of the chain of pairs: the next name, the number of pairs so far, and the violations so far. Violations are
   // `safe` if no later pair can undo them, because a name that the schema mentions has caused them.
-  struct Due {
+  struct PendingState {
     uint32_t position;
     uint32_t count;
     uint32_t violated;
@@ -73,8 +73,8 @@ class ObjectBuilder {
   uint32_t named_pair(const Name& name, uint32_t violated);
   uint32_t tail(uint32_t count);
   uint32_t violating_tail(uint32_t count, uint32_t violated, uint32_t safe);
-  uint32_t& rule(const Due& due);
-  uint32_t reference(const Due& due);
+  uint32_t& rule(const PendingState& pending);
+  uint32_t reference(const PendingState& pending);
   uint32_t pair(uint32_t rule, uint32_t count);
 
   SchemaCompiler& compiler_;
@@ -88,8 +88,8 @@ class ObjectBuilder {
   GrowingArray<std::string_view> mentioned_;  // all names that the schema mentions
   GrowingArray<Literal> literals_;
   GrowingArray<Violation> violations_;
-  GrowingArray<Due> due_;      // states whose rules have not been written yet
-  uint32_t* rules_ = nullptr;  // (position, count, violated) and, after all names, (count, safe, violated)
+  GrowingArray<PendingState> pending_;  // states whose rules have not been written yet
+  uint32_t* rules_ = nullptr;           // (position, count, violated) and, after all names, (count, safe, violated)
   uint32_t last_count_ = 1;
   uint32_t required_ = 0;
   uint32_t minimum_ = 0;
@@ -455,11 +455,11 @@ Status ObjectBuilder::build_content(uint32_t* content) {
   if (rules_ == nullptr) return schema_.check_limits();
   std::fill_n(rules_, states, kNoIndex);
   *content = state(0, 0, 0, 0);
-  for (uint32_t i = 0; i < due_.size(); ++i) {
+  for (uint32_t i = 0; i < pending_.size(); ++i) {
     SOTTO_TRY(schema_.check_limits());
-    const Due due = due_[i];
+    const PendingState pending = pending_[i];
     SOTTO_TRY(status_);
-    builder_.define(rule(due), state(due.position, due.count, due.violated, due.safe), 0);
+    builder_.define(rule(pending), state(pending.position, pending.count, pending.violated, pending.safe), 0);
   }
   return status_;
 }
@@ -483,18 +483,18 @@ uint32_t ObjectBuilder::set() {
   return required_ == 0 && minimum_ == 0 ? builder_.repeat(pairs, 0, 1) : pairs;
 }
 
-uint32_t& ObjectBuilder::rule(const Due& due) {
+uint32_t& ObjectBuilder::rule(const PendingState& pending) {
   const uint32_t bits = violations_.size();
-  const uint32_t row = due.position * (last_count_ + 1);
-  if (due.position < names_.size()) return rules_[(row + due.count) << bits | due.violated];
-  return rules_[(row << bits) + (((due.count << bits) + due.safe) << bits | due.violated)];
+  const uint32_t row = pending.position * (last_count_ + 1);
+  if (pending.position < names_.size()) return rules_[(row + pending.count) << bits | pending.violated];
+  return rules_[(row << bits) + (((pending.count << bits) + pending.safe) << bits | pending.violated)];
 }
 
-uint32_t ObjectBuilder::reference(const Due& due) {
-  uint32_t& rule = this->rule(due);
+uint32_t ObjectBuilder::reference(const PendingState& pending) {
+  uint32_t& rule = this->rule(pending);
   if (rule == kNoIndex) {
     rule = builder_.anonymous_rule(kNoIndex);
-    due_.push(due);
+    pending_.push(pending);
   }
   return builder_.reference(rule);
 }
@@ -568,7 +568,7 @@ uint32_t ObjectBuilder::violating_tail(uint32_t count, uint32_t violated, uint32
     const uint32_t rule = others(violated & ~safe, subset);
     if (rule == kNoIndex) continue;
     const uint32_t own = pair(rule, count);
-    const Due next{end, std::min(count + 1, last_count_), violated | subset, safe};
+    const PendingState next{end, std::min(count + 1, last_count_), violated | subset, safe};
     builder_.append(choices, json_.sequence(own, reference(next)));
   }
   return builder_.choice(choices);
