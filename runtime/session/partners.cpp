@@ -94,7 +94,7 @@ void Partners::release_drafter() {
 void Partners::leave() {
   if (is_guide()) client_->release_guide();
   if (is_drafter()) client_->release_drafter();
-  if (guide_ != nullptr) guide_->client_ = nullptr;
+  release_guide();
   release_drafter();
 }
 
