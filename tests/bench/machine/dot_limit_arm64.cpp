@@ -10,43 +10,33 @@ namespace {
 // Enough independent sums to hide the instructions' latency.
 constexpr size_t kSums = 16;
 
-void run_neon_i8mm(size_t iterations) {
+// Adds products of a and b, which the compiler must take for unknown, to each sum.
+template <typename Vector, typename Add>
+void run(size_t iterations, Vector a, Vector b, Add add) {
   int32x4_t sums[kSums];
   for (auto& sum : sums) sum = vdupq_n_s32(0);
-  int8x16_t a = vdupq_n_s8(3), b = vdupq_n_s8(5);
   for (size_t i = 0; i < iterations; ++i) {
     for (auto& sum : sums) {
       asm volatile("" : "+w"(a), "+w"(b));
-      sum = vmmlaq_s32(sum, a, b);
+      sum = add(sum, a, b);
     }
   }
   for (auto& sum : sums) asm volatile("" : : "w"(sum));
+}
+
+void run_neon_i8mm(size_t iterations) {
+  run(iterations, vdupq_n_s8(3), vdupq_n_s8(5),
+      [](int32x4_t sum, int8x16_t a, int8x16_t b) { return vmmlaq_s32(sum, a, b); });
 }
 
 void run_neon_dotprod(size_t iterations) {
-  int32x4_t sums[kSums];
-  for (auto& sum : sums) sum = vdupq_n_s32(0);
-  int8x16_t a = vdupq_n_s8(3), b = vdupq_n_s8(5);
-  for (size_t i = 0; i < iterations; ++i) {
-    for (auto& sum : sums) {
-      asm volatile("" : "+w"(a), "+w"(b));
-      sum = vdotq_s32(sum, a, b);
-    }
-  }
-  for (auto& sum : sums) asm volatile("" : : "w"(sum));
+  run(iterations, vdupq_n_s8(3), vdupq_n_s8(5),
+      [](int32x4_t sum, int8x16_t a, int8x16_t b) { return vdotq_s32(sum, a, b); });
 }
 
 void run_neon(size_t iterations) {
-  int32x4_t sums[kSums];
-  for (auto& sum : sums) sum = vdupq_n_s32(0);
-  int8x8_t a = vdup_n_s8(3), b = vdup_n_s8(5);
-  for (size_t i = 0; i < iterations; ++i) {
-    for (auto& sum : sums) {
-      asm volatile("" : "+w"(a), "+w"(b));
-      sum = vpadalq_s16(sum, vmlal_s8(vmull_s8(a, b), a, b));
-    }
-  }
-  for (auto& sum : sums) asm volatile("" : : "w"(sum));
+  run(iterations, vdup_n_s8(3), vdup_n_s8(5),
+      [](int32x4_t sum, int8x8_t a, int8x8_t b) { return vpadalq_s16(sum, vmlal_s8(vmull_s8(a, b), a, b)); });
 }
 
 }  // namespace

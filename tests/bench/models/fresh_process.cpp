@@ -85,7 +85,6 @@ void add_fresh_process(const LoadedModel& model, uint32_t thread_count, Plan* pl
   const std::string isa = std::to_string(model.info().isa);
   const std::string threads = std::to_string(thread_count);
   const uint32_t prompt = std::min(kFirstTokenPrompt, model.info().max_context_tokens - 1);
-  const double macs = prompt_macs(model.info(), prompt);
   for (const Opening& opening : kOpenings) {
     const std::string suffix = std::string("/") + opening.name;
     plan->probes.push_back(
@@ -102,14 +101,9 @@ void add_fresh_process(const LoadedModel& model, uint32_t thread_count, Plan* pl
            recorder.record("process_peak_memory" + suffix, result.at("peak_bytes").get<double>() / kMiB);
          }});
 
-    FigureSpec first{"process_first_token" + suffix, "process_first_token"};
-    first.parameters = {{"prompt_tokens", prompt}, {"threads", thread_count}, {"opening", opening.name}};
-    first.unit = "ms";
-    first.higher_is_better = false;
-    const MacLimit limit = mac_limit(model, thread_count);
-    first.limit_name = limit.name;
-    first.limit_series = limit.series;
-    first.limit = [macs](double macs_per_second) { return macs / macs_per_second * 1e3; };
+    FigureSpec first =
+        first_token_figure(model, prompt, thread_count, "process_first_token" + suffix, "process_first_token");
+    first.parameters["opening"] = opening.name;
     plan->figures.push_back(first);
 
     FigureSpec ready{"model_ready" + suffix, "model_ready"};

@@ -26,9 +26,23 @@ uint32_t context_for(const LoadedModel& model, uint32_t tokens) {
 
 std::string read_series(size_t thread_count) { return "memory_read" + threads_suffix(thread_count); }
 
-MacLimit mac_limit(const LoadedModel& model, size_t thread_count) {
-  const std::string name = tile_loop(model.info().isa).run == nullptr ? "int8_dot" : "int8_tiles";
-  return {name, name + threads_suffix(thread_count)};
+void set_mac_limit(const LoadedModel& model, size_t thread_count, std::function<double(double)> figure_at,
+                   FigureSpec* figure) {
+  figure->limit_name = tile_loop(model.info().isa).run == nullptr ? "int8_dot" : "int8_tiles";
+  figure->limit_series = figure->limit_name + threads_suffix(thread_count);
+  figure->limit = std::move(figure_at);
+}
+
+FigureSpec first_token_figure(const LoadedModel& model, uint32_t prompt_length, size_t thread_count,
+                              const std::string& series, const std::string& name) {
+  const double macs = prompt_macs(model.info(), prompt_length);
+  FigureSpec figure{series, name};
+  figure.parameters = {{"prompt_tokens", prompt_length}, {"threads", thread_count}};
+  figure.unit = "ms";
+  figure.higher_is_better = false;
+  set_mac_limit(
+      model, thread_count, [macs](double macs_per_second) { return macs / macs_per_second * 1e3; }, &figure);
+  return figure;
 }
 
 double prompt_macs(const sotto_model_info& info, uint32_t token_count) {
@@ -124,10 +138,8 @@ void add_prefill(const LoadedModel& model, uint32_t prompt_length, uint32_t thre
   FigureSpec figure{series, "prefill"};
   figure.parameters = {{"prompt_tokens", prompt_length}, {"threads", thread_count}};
   figure.unit = "tok/s";
-  const MacLimit limit = mac_limit(model, thread_count);
-  figure.limit_name = limit.name;
-  figure.limit_series = limit.series;
-  figure.limit = [macs](double macs_per_second) { return macs_per_second / macs; };
+  set_mac_limit(
+      model, thread_count, [macs](double macs_per_second) { return macs_per_second / macs; }, &figure);
   plan->figures.push_back(figure);
 }
 
@@ -143,16 +155,7 @@ void add_first_token(const LoadedModel& model, uint32_t thread_count, Plan* plan
                             });
                             recorder.record("first_token", seconds * 1e3);
                           }});
-  const double macs = prompt_macs(model.info(), prompt);
-  FigureSpec figure{"first_token", "first_token"};
-  figure.parameters = {{"prompt_tokens", prompt}, {"threads", thread_count}};
-  figure.unit = "ms";
-  figure.higher_is_better = false;
-  const MacLimit limit = mac_limit(model, thread_count);
-  figure.limit_name = limit.name;
-  figure.limit_series = limit.series;
-  figure.limit = [macs](double macs_per_second) { return macs / macs_per_second * 1e3; };
-  plan->figures.push_back(figure);
+  plan->figures.push_back(first_token_figure(model, prompt, thread_count, "first_token", "first_token"));
 }
 
 }  // namespace sotto::bench

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,12 +30,13 @@ double prompt_macs(const sotto_model_info& info, uint32_t token_count);
 
 // Returns the names of the series that hold the limits for a number of threads.
 std::string read_series(size_t thread_count);  // bytes per second
-// A limit in multiply-adds per second: of tiles if the model's instruction set has them.
-struct MacLimit {
-  std::string name;
-  std::string series;
-};
-MacLimit mac_limit(const LoadedModel& model, size_t thread_count);
+// Sets the limit of a figure to multiply-adds per second, of tiles if the model's instruction set has them. `figure_at`
+// returns the figure at such a rate.
+void set_mac_limit(const LoadedModel& model, size_t thread_count, std::function<double(double)> figure_at,
+                   FigureSpec* figure);
+// Returns the specification of a time to the first token after `prompt_length` tokens, limited by its multiply-adds.
+FigureSpec first_token_figure(const LoadedModel& model, uint32_t prompt_length, size_t thread_count,
+                              const std::string& series, const std::string& name);
 
 // Each of these adds its probes and figures to `plan`. The probes refer to `model`.
 void add_limits(const LoadedModel& model, uint32_t thread_count, Plan* plan);
