@@ -54,10 +54,9 @@ class Digest {
     static_assert(std::is_arithmetic_v<Value>);
     add(&value, sizeof value);
   }
-  sotto_status add_status(sotto_status status) {
+  void add_status(sotto_status status) {
     REQUIRE(status <= 0 ? std::string_view(sotto_status_text(status)) != sotto_status_text(-99) : status < 16);
     add(status);
-    return status;
   }
 
   uint64_t value() const { return hash_; }
@@ -359,22 +358,9 @@ class Calls {
   }
 
   void set_stops() {
-    const sotto_text texts[] = {{"e", 1}, {"th", 2}, {" a", 2}, {"\xC3\xA9", 2}};
-    const sotto_token stop = token();
-    sotto_stop_params params;
-    sotto_stop_params_init(&params, sizeof params);
-    params.include_stop_text = bytes_.below(2);
-    params.max_tokens = bytes_.below(20);
-    params.repetition_limit = static_cast<float>(bytes_.below(12)) / 10;
-    params.repetition_window = 8 + bytes_.below(17);
-    params.stop_tokens = &stop;
-    params.stop_token_count = bytes_.below(2);
-    params.stop_strings = texts + bytes_.below(3);
-    params.stop_string_count = bytes_.below(2);
-    params.banned_strings = texts + bytes_.below(3);
-    params.banned_string_count = bytes_.below(2);
+    const sotto::FuzzedStops stops(bytes_, token());
     Error error;
-    add(sotto_session_set_stops(session(), &params, &error), error);
+    add(sotto_session_set_stops(session(), &stops.get(), &error), error);
   }
 
   void set_matcher() {

@@ -33,21 +33,9 @@ class Fuzzed {
 };
 
 void set_stops(sotto_session* session, sotto::FuzzBytes& bytes) {
-  const sotto_text texts[] = {{"e", 1}, {"th", 2}, {" a", 2}, {"\xC3\xA9", 2}};
-  const sotto_token token = static_cast<sotto_token>(bytes.byte());
-  sotto_stop_params params;
-  sotto_stop_params_init(&params, sizeof params);
-  params.include_stop_text = bytes.below(2);
-  params.max_tokens = bytes.below(20);
-  params.repetition_limit = static_cast<float>(bytes.below(12)) / 10;
-  params.repetition_window = 8 + bytes.below(20);
-  params.stop_tokens = &token;
-  params.stop_token_count = bytes.below(2);
-  params.stop_strings = texts + bytes.below(3);
-  params.stop_string_count = bytes.below(2);
-  params.banned_strings = texts + bytes.below(3);
-  params.banned_string_count = bytes.below(2);
-  const sotto_status status = sotto_session_set_stops(session, &params, nullptr);
+  const sotto_token stop_token = static_cast<sotto_token>(bytes.byte());
+  const sotto::FuzzedStops stops(bytes, stop_token);
+  const sotto_status status = sotto_session_set_stops(session, &stops.get(), nullptr);
   REQUIRE(status == SOTTO_OK || status == SOTTO_INVALID_ARGUMENT);
 }
 

@@ -136,4 +136,19 @@ void FuzzedParams::add_list(FuzzBytes& bytes) {
   }
 }
 
+FuzzedStops::FuzzedStops(FuzzBytes& bytes, sotto_token stop_token) : stop_token_(stop_token) {
+  static constexpr sotto_text kTexts[] = {{"e", 1}, {"th", 2}, {" a", 2}, {"\xC3\xA9", 2}};
+  sotto_stop_params_init(&params_, sizeof params_);
+  params_.include_stop_text = bytes.below(2);
+  params_.max_tokens = bytes.below(20);
+  params_.repetition_limit = static_cast<float>(bytes.below(12)) / 10;
+  params_.repetition_window = 8 + bytes.below(20);
+  params_.stop_tokens = &stop_token_;
+  params_.stop_token_count = bytes.below(2);
+  params_.stop_strings = kTexts + bytes.below(3);
+  params_.stop_string_count = bytes.below(2);
+  params_.banned_strings = kTexts + bytes.below(3);
+  params_.banned_string_count = bytes.below(2);
+}
+
 }  // namespace sotto

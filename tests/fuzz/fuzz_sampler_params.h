@@ -1,4 +1,4 @@
-// Valid and invalid sampler parameters from a fuzzer's input.
+// Valid and invalid parameters of samplers and stops from a fuzzer's input.
 #pragma once
 
 #include "capi/include/sotto.h"
@@ -27,6 +27,20 @@ class FuzzedParams {
   sotto_sequence_bias sequences_[2];
   sotto_token_list words_[2];
   sotto_stage stages_[8];
+};
+
+// Owns the token to which its parameters point.
+class FuzzedStops {
+ public:
+  FuzzedStops(FuzzBytes& bytes, sotto_token stop_token);
+  FuzzedStops(const FuzzedStops&) = delete;
+  FuzzedStops& operator=(const FuzzedStops&) = delete;
+
+  const sotto_stop_params& get() const { return params_; }
+
+ private:
+  sotto_stop_params params_;
+  sotto_token stop_token_;
 };
 
 }  // namespace sotto
