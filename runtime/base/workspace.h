@@ -10,6 +10,8 @@
 #include <span>
 #include <type_traits>
 
+#include "runtime/base/arena.h"
+
 namespace sotto {
 
 inline constexpr uint32_t kNoIndex = UINT32_MAX;    // means that there is no index
@@ -26,7 +28,7 @@ class Workspace {
   template <typename T>
   T* take(size_t count) {
     static_assert(alignof(T) <= kAlignment);
-    const size_t offset = (size_ + kAlignment - 1) / kAlignment * kAlignment;
+    const size_t offset = align_up(size_, kAlignment);
     if (offset > capacity_ || count > (capacity_ - offset) / sizeof(T)) {
       exhausted_ = true;
       return nullptr;

@@ -11,18 +11,18 @@ namespace sotto {
 
 namespace {
 
-float without_nan(float logit) { return logit == logit ? logit : Candidates::kLowest; }
+float without_nan(float logit) { return logit == logit ? logit : kMinusInfinity; }
 
 }  // namespace
 
 void TokenWeights::layout(Arena& arena, size_t vocabulary_size) {
   weights_ = arena.take<float>(vocabulary_size);
-  chunk_totals_ = arena.take<uint64_t>((vocabulary_size + kChunk - 1) / kChunk);
+  chunk_totals_ = arena.take<uint64_t>(divide_up(vocabulary_size, kChunk));
 }
 
 void TokenWeights::compute(const Kernels& kernels, std::span<const float> logits, float max,
                            float inverse_temperature) {
-  assert(max > Candidates::kLowest);
+  assert(max > kMinusInfinity);
   count_ = logits.size();
   values_ = nullptr;
   total_ = 0;
@@ -149,16 +149,16 @@ void Candidates::call_logits_callback(LogitsFunction function, void* user_data) 
   const std::span<float> own = mutable_logits();
   if (ids_ == nullptr) {
     function(user_data, own.data(), own.size());
-    for (float& logit : own) logit = logit == logit ? logit : kLowest;
+    for (float& logit : own) logit = logit == logit ? logit : kMinusInfinity;
     return;
   }
   auto* whole = reinterpret_cast<float*>(ranking_.scratch().data());
-  std::fill_n(whole, vocabulary_size_, kLowest);
+  std::fill_n(whole, vocabulary_size_, kMinusInfinity);
   for (size_t i = 0; i < count_; ++i) whole[ids_[i]] = own[i];
   function(user_data, whole, vocabulary_size_);
   for (size_t i = 0; i < count_; ++i) {
     const float logit = whole[ids_[i]];
-    own[i] = logit == logit ? logit : kLowest;
+    own[i] = logit == logit ? logit : kMinusInfinity;
   }
 }
 
@@ -212,7 +212,7 @@ float* Candidates::overwritable_weights() {
 }
 
 double Candidates::log_probability(size_t index) {
-  if (!(logits_[index] > kLowest)) return static_cast<double>(kLowest);
+  if (!(logits_[index] > kMinusInfinity)) return static_cast<double>(kMinusInfinity);
   const double sum = total();
   if (logits_[index] == max()) return -ln(sum);
   const double difference = static_cast<double>(logits_[index]) - static_cast<double>(max());
@@ -249,7 +249,7 @@ bool Candidates::can_restrict_draw(float min_weight) {
 void Candidates::keep_up_to(uint64_t key) {
   const size_t last = key_index(key);
   const float floor = logits_[last];
-  if (!(floor > kLowest)) return keep_if([&](size_t i) { return logits_[i] > kLowest || i <= last; });
+  if (!(floor > kMinusInfinity)) return keep_if([&](size_t i) { return logits_[i] > kMinusInfinity || i <= last; });
   if (can_restrict_draw(has_weights_ ? weights_.data()[last] : 0)) {
     return weights_.restrict_to(*kernels_, logits_, floor, last + 1);
   }

@@ -65,8 +65,6 @@ class TokenWeights {
 
 class Candidates {
  public:
-  static constexpr float kLowest = -std::numeric_limits<float>::infinity();
-
   // Lays out the working memory.
   void layout(Arena& arena, size_t vocabulary_size);
 
@@ -95,7 +93,7 @@ class Candidates {
   void divide_by(float temperature);
   float inverse_temperature() const { return inverse_temperature_; }
 
-  // The members from here to draw() require max() > kLowest.
+  // The members from here to draw() require max() > kMinusInfinity.
   //
   // Returns the weights, indexed like the tokens. They are valid until the set or the temperature changes.
   const float* weights();
@@ -147,7 +145,7 @@ class Candidates {
   float inverse_temperature_ = 1.0f;
   bool may_restrict_draw_ = false;
   // Values computed from the set on demand.
-  float max_ = kLowest;
+  float max_ = kMinusInfinity;
   bool has_max_ = false;
   bool has_weights_ = false;
   Ranking ranking_;
@@ -157,7 +155,7 @@ class Candidates {
   int32_t* own_ids_ = nullptr;   // (vocabulary)
 };
 
-// Returns the entropy H = -sum p ln p, computed as ln total + sum p gap. Requires max() > kLowest.
+// Returns the entropy H = -sum p ln p, computed as ln total + sum p gap. Requires max() > kMinusInfinity.
 double entropy(Candidates& candidates);
 
 template <typename Change>

@@ -57,8 +57,7 @@ void LogProbabilities::apply(std::span<float> logits) const {
     return;
   }
   // The same as of_logit(), in two loops that compilers vectorize.
-  constexpr float kLowest = -std::numeric_limits<float>::infinity();
-  for (float& logit : logits) logit = logit >= kLowest ? logit : kLowest;
+  for (float& logit : logits) logit = logit >= kMinusInfinity ? logit : kMinusInfinity;
   for (float& logit : logits) logit = static_cast<float>((static_cast<double>(logit) - max_) - ln_sum_);
 }
 

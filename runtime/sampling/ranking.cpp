@@ -14,13 +14,10 @@ namespace {
 
 constexpr size_t kSampleSize = 2048;
 constexpr size_t kStep = 1024;  // number of tokens for one call of a vectorized operation
-constexpr float kLowest = -std::numeric_limits<float>::infinity();
 constexpr float kNoCeiling = std::numeric_limits<float>::quiet_NaN();
 
 // The largest number of tokens from which select() chooses while another pass over the logits could make them fewer.
 constexpr size_t kMaxSelected = 8192;
-
-size_t divide_up(size_t value, size_t divisor) { return (value + divisor - 1) / divisor; }
 
 }  // namespace
 
@@ -47,7 +44,7 @@ float Ranking::max() {
 
 size_t Ranking::argmax() const {
   const size_t best = kernels_->argmax(logits_, count_);
-  return logits_[best] > kLowest ? best : 0;
+  return logits_[best] > kMinusInfinity ? best : 0;
 }
 
 const float* Ranking::block_maxima() {
@@ -64,7 +61,7 @@ const float* Ranking::block_maxima() {
 float Ranking::lower_bound_of_rank(size_t k) {
   assert(k > 0);
   const size_t blocks = divide_up(count_, kBlock);
-  if (k > blocks) return kLowest;
+  if (k > blocks) return kMinusInfinity;
   float* order = block_maxima_ + divide_up(capacity_, kBlock);
   std::memcpy(order, block_maxima(), blocks * sizeof *order);
   std::nth_element(order, order + (k - 1), order + blocks, std::greater<float>());
@@ -99,7 +96,7 @@ std::span<uint64_t> Ranking::keys_of_indices(size_t count) {
 }
 
 std::span<uint64_t> Ranking::keys_from(float floor) {
-  if (floor > kLowest) return keys_of_indices(sum_and_collect({floor, kNoCeiling}, nullptr).collected);
+  if (floor > kMinusInfinity) return keys_of_indices(sum_and_collect({floor, kNoCeiling}, nullptr).collected);
   for (size_t i = 0; i < count_; ++i) keys_[i] = sort_key(logits_[i], i);
   return {keys_, count_};
 }
@@ -125,7 +122,7 @@ std::span<uint64_t> Ranking::keys_from(float floor) {
     lowest = std::min(lowest, l);
     highest = std::max(highest, l);
   }
-  LogitRange range = {kLowest, kNoCeiling};
+  LogitRange range = {kMinusInfinity, kNoCeiling};
   const float width = (highest - lowest) / kBucketCount;
   const float inverse_width = 1 / width;
   if (!(width > 0 && std::max(width, inverse_width) <= kLargest)) return range;
@@ -171,7 +168,7 @@ std::span<uint64_t> Ranking::keys_from(float floor) {
 // Returns the border's key if the border has this logit. Otherwise removes this logit, and all logits on the other side
 // of it, from the range that contains the border, and returns kNoKey.
 uint64_t Ranking::find_among_equals(float logit, const float* weights, uint64_t target, LogitRange* range) {
-  if (!(logit > kLowest && logit < std::numeric_limits<float>::infinity())) return kNoKey;
+  if (!(logit > kMinusInfinity && logit < std::numeric_limits<float>::infinity())) return kNoKey;
   const CollectedSum equal = sum_and_collect({logit, next_above(logit)}, weights);
   if (equal.collected == 0) return kNoKey;
   const uint64_t each = to_fixed(weights == nullptr ? 1.0f : weights[indices()[0]]);
@@ -206,7 +203,7 @@ uint64_t Ranking::find_border(const float* weights, uint64_t total, uint64_t tar
   constexpr int kRounds = 8;
   if (count_ >= 2 * kSampleSize) {
     LogitRange range = estimate_border(weights, total, target);
-    if (range.floor > kLowest) {
+    if (range.floor > kMinusInfinity) {
       CollectedSum found = sum_and_collect(range, weights);
       if (found.sum >= target) {  // the estimate was too low
         range = {range.ceiling, kNoCeiling};
@@ -225,7 +222,7 @@ uint64_t Ranking::find_border(const float* weights, uint64_t total, uint64_t tar
     const uint64_t key = find_among_equals(logits_[0], weights, target, &range);
     if (key != kNoKey) return key;
   }
-  return select(keys_from(kLowest), weights, target);
+  return select(keys_from(kMinusInfinity), weights, target);
 }
 
 uint64_t Ranking::key_of_rank(size_t rank) {
@@ -236,7 +233,7 @@ uint64_t Ranking::key_of_rank(size_t rank) {
   }
   const uint64_t target = uint64_t{rank} << kFixedBits;
   const float reached = lower_bound_of_rank(rank);
-  if (reached > kLowest) {
+  if (reached > kMinusInfinity) {
     const size_t reaching = sum_and_collect({reached, kNoCeiling}, nullptr).collected;
     if (reaching <= kMaxSelected) return select(keys_of_indices(reaching), nullptr, target);
     // Many tokens reach the floor because their logits are equal.
@@ -251,8 +248,8 @@ uint64_t Ranking::find_prefix(const float* weights, uint64_t total, uint64_t tar
   constexpr size_t kSmallSet = 1024, kLikeliest = 128;
   constexpr uint64_t kPeaked = uint64_t{100} << kFixedBits;  // the largest probability is above 1%
   // In a peaked distribution, the border is usually among the most likely tokens.
-  const float floor = count_ > kSmallSet && total < kPeaked ? lower_bound_of_rank(kLikeliest) : kLowest;
-  if (count_ <= kSmallSet || floor > kLowest) {
+  const float floor = count_ > kSmallSet && total < kPeaked ? lower_bound_of_rank(kLikeliest) : kMinusInfinity;
+  if (count_ <= kSmallSet || floor > kMinusInfinity) {
     const uint64_t key = select(keys_from(floor), weights, target);
     if (key != kNoKey) return key;
   }

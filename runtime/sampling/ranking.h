@@ -15,6 +15,7 @@
 
 #include "kernels/kernels.h"
 #include "runtime/base/arena.h"
+#include "runtime/base/scalar_math.h"
 #include "runtime/base/sort.h"
 
 namespace sotto {
@@ -26,7 +27,7 @@ inline constexpr uint64_t kNoKey = UINT64_MAX;
 // Returns the sort key of a token: ascending keys give the sorted order. The low half is the index. NaN counts as
 // -infinity, and -0 as 0.
 inline uint64_t sort_key(float logit, size_t index) {
-  const float value = logit != logit ? -std::numeric_limits<float>::infinity() : logit + 0.0f;
+  const float value = logit != logit ? kMinusInfinity : logit + 0.0f;
   const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t positive = (bits >> 31) - 1;  // all bits set if the logit is not negative
   const uint32_t descending = bits ^ (positive & 0x7fffffff);

@@ -82,7 +82,7 @@ void Sampler::run(std::span<const float> logits, const TokenMask& mask, const St
   const auto leaves_tokens = [&] {
     candidates_.begin(*kernels_, logits, mask);
     chain_.run(candidates_, input, skip, only_draws);
-    return !chain_.can_ban() || candidates_.max() > Candidates::kLowest;
+    return !chain_.can_ban() || candidates_.max() > kMinusInfinity;
   };
   if (leaves_tokens()) return;
   skip.bans = true;
@@ -170,7 +170,7 @@ Candidates& StandaloneSampler::apply(std::span<const float> logits, const TokenM
 
 void write_probabilities(Candidates& candidates, float* probabilities) {
   const size_t count = candidates.count();
-  if (candidates.max() == Candidates::kLowest) {
+  if (candidates.max() == kMinusInfinity) {
     std::fill_n(probabilities, count, 0.0f);
     probabilities[0] = 1;
     return;

@@ -12,8 +12,6 @@
 namespace sotto {
 namespace {
 
-constexpr double kImpossible = -std::numeric_limits<double>::infinity();
-
 // Returns the Gumbel noise of one token. The k tokens with the largest ln p + noise are a sample of k tokens without
 // replacement (Kool et al. 2019, "Stochastic Beams and Where to Find Them: The Gumbel-Top-k Trick").
 double gumbel(uint64_t seed, uint64_t draw, uint32_t beam, int32_t token) {
@@ -204,7 +202,7 @@ void BeamSearch::scan_likeliest(uint32_t beam, Candidates& candidates) {
 
 void BeamSearch::scan_drawn(uint32_t beam, Candidates& candidates) {
   const double max = candidates.max();
-  if (max == kImpossible) return;
+  if (max == double{kMinusInfinity}) return;
   const double scale = candidates.inverse_temperature();
   const double log_sum = ln(candidates.total());
   const uint64_t draw = run_.input.token_count + depth_;
@@ -226,7 +224,7 @@ void BeamSearch::scan_phrases(uint32_t beam, Candidates& candidates) {
     if (index == candidates.count()) return;
     const int32_t token = candidates.id(index);
     const double log_probability = candidates.logit(index);
-    if (!(log_probability > kImpossible) || run_.stop_of(token) != Status::kOk) return;
+    if (!(log_probability > double{kMinusInfinity}) || run_.stop_of(token) != Status::kOk) return;
     const double score = running.score + log_probability;
     const BeamCandidate candidate = {score, score, running.log_probability + log_probability, token, beam, 0};
     const auto same = [&](const BeamCandidate& other) { return other.token == token && other.beam == beam; };
@@ -237,7 +235,7 @@ void BeamSearch::scan_phrases(uint32_t beam, Candidates& candidates) {
 }
 
 void BeamSearch::offer(uint32_t beam, int32_t token, double log_probability, double noise) {
-  if (!(log_probability > kImpossible)) return;
+  if (!(log_probability > double{kMinusInfinity})) return;
   const RunningSequence& running = run_.memory.running[generation_][beam];
   const double score = running.score + log_probability;
   const double key = score + noise;

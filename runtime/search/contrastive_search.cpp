@@ -79,7 +79,7 @@ Status ContrastiveSearch::step() {
 
 // Stores the k most likely candidates in memory.best, in the order of token ids, with p as their key.
 size_t ContrastiveSearch::find_likeliest(Candidates& candidates) {
-  if (candidates.max() == Candidates::kLowest) return 0;
+  if (candidates.max() == kMinusInfinity) return 0;
   const size_t wanted = std::min(size_t{run_.params.contrastive_k}, candidates.count());
   Ranking& ranking = candidates.ranking();
   std::span<uint64_t> keys = ranking.keys_from(ranking.lower_bound_of_rank(wanted));
@@ -89,7 +89,7 @@ size_t ContrastiveSearch::find_likeliest(Candidates& candidates) {
   size_t count = 0;
   for (const uint64_t key : keys) {
     const size_t index = key_index(key);
-    if (!(candidates.logit(index) > Candidates::kLowest)) continue;
+    if (!(candidates.logit(index) > kMinusInfinity)) continue;
     BeamCandidate& candidate = run_.memory.best[count++];
     candidate = {};
     candidate.token = candidates.id(index);

@@ -27,8 +27,7 @@ void mix_contrast(const Kernels& kernels, const GuideParams& params, std::span<c
   const double floor = max + ln(static_cast<double>(params.alpha));
   for (size_t i = 0; i < logits.size(); ++i) {
     const bool plausible = static_cast<double>(logits[i]) >= floor;
-    mixed[i] =
-        plausible ? (1 + params.beta) * logits[i] - params.beta * guide[i] : -std::numeric_limits<float>::infinity();
+    mixed[i] = plausible ? (1 + params.beta) * logits[i] - params.beta * guide[i] : kMinusInfinity;
   }
 }
 
@@ -119,7 +118,7 @@ void contrast_layers(KvSequence* sequence, const Model& model, const SamplerPara
   const LogProbabilities p(kernels, logits);
   const double own_entropy = entropy(kernels, logits, p);
   size_t best = 0;
-  double largest = -std::numeric_limits<double>::infinity();
+  double largest = double{kMinusInfinity};
   for (size_t i = 0; i < layers.count; ++i) {
     const std::span<const float> premature = sequence->forward().premature_logits(i);
     const LogProbabilities q(kernels, premature);
@@ -135,8 +134,7 @@ void contrast_layers(KvSequence* sequence, const Model& model, const SamplerPara
   const double floor = p.of_logit(p.max_logit()) + ln(static_cast<double>(params.dola_relative_top));
   for (size_t i = 0; i < logits.size(); ++i) {
     const double late = p.of_logit(logits[i]);
-    mixed[i] =
-        late >= floor ? static_cast<float>(late - q.of_logit(premature[i])) : -std::numeric_limits<float>::infinity();
+    mixed[i] = late >= floor ? static_cast<float>(late - q.of_logit(premature[i])) : kMinusInfinity;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kernels/math.h"
+#include "runtime/base/scalar_math.h"
 
 namespace sotto {
 namespace {
@@ -121,15 +122,14 @@ void HiddenHistory::store(uint32_t slot, const float* x) {
 }
 
 float HiddenHistory::max_similarity(uint32_t slot, std::span<const SlotSpan> window) const {
-  constexpr float kNone = -std::numeric_limits<float>::infinity();
-  float largest = kNone;
+  float largest = kMinusInfinity;
   for (const SlotSpan span : window) {
     for (uint32_t other = span.first; other < span.first + span.count; ++other) {
       if (other == slot) continue;
       largest = std::max(largest, dot(state(slot), state(other), width_));
     }
   }
-  return largest == kNone ? 0.0f : largest;
+  return largest == kMinusInfinity ? 0.0f : largest;
 }
 
 }  // namespace sotto

@@ -4,13 +4,14 @@
 #include <bit>
 #include <cstring>
 
+#include "runtime/base/token_mask.h"
 #include "runtime/base/xxhash64.h"
 
 namespace sotto {
 
 bool MaskCache::layout(Arena& arena, uint32_t token_count, uint32_t mask_bytes) {
   constexpr uint32_t kBytesPerEntry = 256;  // an estimate
-  word_count_ = (token_count + 63) / 64;
+  word_count_ = static_cast<uint32_t>(TokenMask::word_count(token_count));
   has_narrow_tokens_ = token_count <= UINT16_MAX + 1u;
   pool_capacity_ = mask_bytes;
   entry_capacity_ = kFirstMask + std::max(16u, mask_bytes / kBytesPerEntry);
@@ -89,7 +90,7 @@ MaskCache::Entry MaskCache::choose_form(uint32_t hash) const {
 }
 
 bool MaskCache::take(uint32_t alignment, size_t size, uint32_t* offset) {
-  *offset = (pool_size_ + alignment - 1) / alignment * alignment;
+  *offset = align_up(pool_size_, alignment);
   if (*offset > pool_capacity_ || pool_capacity_ - *offset < size) return false;
   pool_size_ = *offset + static_cast<uint32_t>(size);
   return true;

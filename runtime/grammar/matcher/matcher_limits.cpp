@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/token_mask.h"
 #include "runtime/grammar/matcher/stack_store.h"
 
 namespace sotto {
@@ -205,7 +206,7 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
     limits.node_count += kNodesPerSequence * (sequences - 1);
     limits.frame_count += kFramesPerSequence * (sequences - 1);
   }
-  const uint32_t words_size = (token_count + 63) / 64 * static_cast<uint32_t>(sizeof(uint64_t));
+  const auto words_size = static_cast<uint32_t>(TokenMask::word_count(token_count) * sizeof(uint64_t));
   // Grammars such as JSON use all of their masks after a short time.
   const bool is_dense = states <= kMaxDenseStates && calls >= states / kDenseStatesPerCall && calls > 0;
   const uint32_t mask_bytes =

@@ -13,6 +13,7 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/base/status.h"
+#include "runtime/base/token_mask.h"
 #include "runtime/grammar/vocabulary/token_prefilter.h"
 
 namespace sotto {
@@ -77,7 +78,7 @@ struct VocabularyArrays {
 };
 VocabularyArrays layout_vocabulary(Arena& arena, uint32_t token_count, size_t text_count, size_t node_count);
 // Returns the size of token_summaries, which has an element for each bit in the words of a mask.
-constexpr size_t token_summary_count(uint32_t token_count) { return (size_t{token_count} + 63) / 64 * 64; }
+constexpr size_t token_summary_count(uint32_t token_count) { return align_up(token_count, 64); }
 
 // A vocabulary: its arrays, its source and its end tokens.
 struct Vocabulary {
@@ -91,7 +92,7 @@ struct Vocabulary {
 
   // Returns the bytes of a token, or none if it is special.
   std::span<const char> token_bytes(uint32_t token) const { return source.text(token); }
-  size_t word_count() const { return (size_t{token_count} + 63) / 64; }
+  size_t word_count() const { return TokenMask::word_count(token_count); }
 };
 
 // Validates the source and stores the number of tokens that have text in `*text_count`.

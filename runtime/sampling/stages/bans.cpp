@@ -9,7 +9,7 @@ namespace sotto {
 void allow_only(Candidates& candidates, std::span<const int32_t> tokens) { candidates.keep_tokens(tokens); }
 
 void ban(Candidates& candidates, int32_t token) {
-  candidates.change_logit(token, [](float) { return Candidates::kLowest; });
+  candidates.change_logit(token, [](float) { return kMinusInfinity; });
 }
 
 void ban(Candidates& candidates, std::span<const int32_t> tokens) {

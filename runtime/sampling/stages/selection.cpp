@@ -58,7 +58,7 @@ size_t run_mirostat(Candidates& candidates, const StageInput& input, SamplerStat
 }
 
 size_t run_adaptive(Candidates& candidates, const StageInput& input, SamplerState* state) {
-  if (candidates.max() == Candidates::kLowest) return 0;
+  if (candidates.max() == kMinusInfinity) return 0;
   const SamplerParams& p = input.params;
   const AdaptiveP adaptive = {p.adaptive_target, p.adaptive_decay};
   const std::span<const float> before = adaptive.apply(candidates, *state);
@@ -102,12 +102,12 @@ bool is_plain_draw(const SamplerParams& params) {
 size_t select_greedy(Candidates& candidates) { return candidates.ranking().argmax(); }
 
 size_t select_multinomial(Candidates& candidates, uint64_t random) {
-  if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
+  if (candidates.count() == 1 || candidates.max() == kMinusInfinity) return 0;
   return candidates.draw(random);
 }
 
 size_t select_gumbel(Candidates& candidates, uint64_t seed) {
-  if (candidates.max() == Candidates::kLowest) return 0;
+  if (candidates.max() == kMinusInfinity) return 0;
   const float* weights = candidates.weights();
   // Four tokens share one hash, which has the first 16 bits of 1 - u for each of them. The other 48 bits are computed
   // only for tokens that can still win, because -ln u >= 1 - u.
@@ -129,7 +129,7 @@ size_t select_gumbel(Candidates& candidates, uint64_t seed) {
 
 void truncate_mirostat(Candidates& candidates, uint32_t m, float mu) {
   const size_t count = candidates.count();
-  if (count < 2 || candidates.max() == Candidates::kLowest) return;
+  if (count < 2 || candidates.max() == kMinusInfinity) return;
   const std::span<const uint64_t> keys = candidates.ranking().sorted_prefix(std::min<size_t>(m, count));
   const double s = zipf_exponent(candidates, keys);
   if (!(s < std::numeric_limits<double>::infinity())) return top_k(candidates, 1);
@@ -143,7 +143,7 @@ void truncate_mirostat_v2(Candidates& candidates, float mu) {
 }
 
 float next_mu(Candidates& candidates, size_t picked, const MirostatParams& params, float mu) {
-  if (candidates.max() == Candidates::kLowest) return mu;
+  if (candidates.max() == kMinusInfinity) return mu;
   const double surprise = -candidates.log_probability(picked) / kLn2;
   const double step = static_cast<double>(params.eta) * (surprise - static_cast<double>(params.tau));
   return static_cast<float>(static_cast<double>(mu) - step);
@@ -164,7 +164,7 @@ std::span<const float> AdaptiveP::apply(Candidates& candidates, const SamplerSta
   for (size_t i = 0; i < logits.size(); ++i) {
     before[i] = weights[i] * scale;
     const float d = std::fabs(before[i] - goal) * (1 / 0.3f);
-    logits[i] = logits[i] > Candidates::kLowest ? 5 - 10 * (d * d) / (1 + d) : Candidates::kLowest;
+    logits[i] = logits[i] > kMinusInfinity ? 5 - 10 * (d * d) / (1 + d) : kMinusInfinity;
   }
   return {before, logits.size()};
 }

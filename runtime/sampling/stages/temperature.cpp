@@ -15,7 +15,7 @@ void temperature(Candidates& candidates, float t) {
 
 float dynamic_temperature(Candidates& candidates, float t, float range, float exponent) {
   const std::span<const float> logits = {candidates.logits(), candidates.count()};
-  const auto drawable = std::count_if(logits.begin(), logits.end(), [](float l) { return l > Candidates::kLowest; });
+  const auto drawable = std::count_if(logits.begin(), logits.end(), [](float l) { return l > kMinusInfinity; });
   if (drawable < 2) return t;
   const double minimum = std::max(0.0, static_cast<double>(t) - static_cast<double>(range));
   const double maximum = static_cast<double>(t) + static_cast<double>(range);
@@ -30,13 +30,13 @@ void smooth(Candidates& candidates, float factor, float curve) {
   if (!(factor > 0)) return;
   const std::span<float> logits = candidates.mutable_logits();
   const float max = candidates.max();
-  if (!(max > Candidates::kLowest) || max > std::numeric_limits<float>::max()) return;
+  if (!(max > kMinusInfinity) || max > std::numeric_limits<float>::max()) return;
   const double f = static_cast<double>(factor), c = static_cast<double>(curve);
   const double square = -f * (3 - c) / 2, cube = f * (c - 1) / 2;
   for (float& l : logits) {
     const double d = static_cast<double>(l) - static_cast<double>(max);
     const double smoothed = static_cast<double>(max) + d * d * (square + cube * d);
-    l = l > Candidates::kLowest ? static_cast<float>(smoothed) : Candidates::kLowest;
+    l = l > kMinusInfinity ? static_cast<float>(smoothed) : kMinusInfinity;
   }
   candidates.mutable_logits();
 }

@@ -12,7 +12,7 @@ namespace sotto {
 
 namespace {
 
-bool is_empty(Candidates& candidates) { return candidates.max() == Candidates::kLowest; }
+bool is_empty(Candidates& candidates) { return candidates.max() == kMinusInfinity; }
 
 // Keeps the prefix of the sorted order that ends at `border`, but at least `min_keep` tokens.
 void keep_prefix(Candidates& candidates, uint64_t border, size_t min_keep) {

@@ -322,13 +322,13 @@ bool watermark_seed(const WatermarkParams& params, PastTokens& past, uint64_t* s
 }
 
 size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers, uint64_t random) {
-  if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
+  if (candidates.count() == 1 || candidates.max() == kMinusInfinity) return 0;
   const Tournament tournament(candidates, seed, layers);
   return tournament.draw(uniform(random));
 }
 
 size_t select_gumbel_watermark(Candidates& candidates, uint64_t seed) {
-  if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
+  if (candidates.count() == 1 || candidates.max() == kMinusInfinity) return 0;
   // -ln(r) / p is smallest where r^(1/p) is largest, and (1 - r) / p is a lower bound of it.
   const float* weights = candidates.weights();
   ComplementStream complements(seed);

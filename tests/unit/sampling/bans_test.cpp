@@ -32,7 +32,7 @@ TEST(Bans, AllowedTokensAreSortedAndIntersectedWithTheMask) {
   ASSERT_EQ(bench.set(p, {K::kAllowed}), Status::kOk);
   const auto copy = bench->params().allowed_tokens;
   EXPECT_EQ(Tokens(copy.begin(), copy.end()), (Tokens{2, 4, 6}));
-  const float n = kNegativeInfinity;
+  const float n = kMinusInfinity;
   EXPECT_EQ(bench.logits(kRising, {}), (std::vector<float>{n, n, 2, n, 4, n, 6, n}));
   uint64_t words = 0b00110101;
   EXPECT_EQ(bench.logits(kRising, {}, mask_of(&words, 8)), (std::vector<float>{n, n, 2, n, 4, n, n, n}));
@@ -59,7 +59,7 @@ TEST(Bans, ManyAllowedTokensUnderManyMasks) {
     for (const int32_t token : set) any = any || mask.allows(static_cast<size_t>(token));
     for (size_t t = 0; t < kCount; ++t) {
       const bool stays = mask.allows(t) && (!any || set.count(static_cast<int32_t>(t)) > 0);
-      ASSERT_EQ(left[t], stays ? logits[t] : kNegativeInfinity);
+      ASSERT_EQ(left[t], stays ? logits[t] : kMinusInfinity);
     }
   }
 }
@@ -69,12 +69,12 @@ TEST(Bans, SuppressedEndOfTextNeverEndsTheText) {
   SamplerParams p = ProcessFixture::off();
   p.min_new_tokens = 3;
   ASSERT_EQ(bench.set(p, {K::kMinTokens}), Status::kOk);
-  EXPECT_EQ(bench.logits(kRising, generated(2))[7], kNegativeInfinity);
+  EXPECT_EQ(bench.logits(kRising, generated(2))[7], kMinusInfinity);
   EXPECT_EQ(bench.logits(kRising, generated(3))[7], 7);
   p = ProcessFixture::off();
   p.ignore_end = true;
   ASSERT_EQ(bench.set(p, {K::kSuppress}), Status::kOk);
-  EXPECT_EQ(bench.logits(kRising, generated(100))[7], kNegativeInfinity);
+  EXPECT_EQ(bench.logits(kRising, generated(100))[7], kMinusInfinity);
   // A complete grammar allows nothing else.
   uint64_t words = 0b10000000;
   EXPECT_EQ(bench.sample(kRising, generated(100), mask_of(&words, 8)).token, 7);
@@ -92,7 +92,7 @@ TEST(Bans, EndDecayIsAPowerOfTheTokensBeyondTheStart) {
   std::vector<float> logits = kRising;
   logits[7] = -2;
   EXPECT_FLOAT_EQ(bench.logits(logits, generated(12))[7], -2 + 2 * (1.5f * 1.5f - 1));
-  for (const float special : {0.0f, kNegativeInfinity, INFINITY}) {
+  for (const float special : {0.0f, kMinusInfinity, INFINITY}) {
     logits[7] = special;
     EXPECT_EQ(bench.logits(logits, generated(100000))[7], special);
   }
@@ -116,14 +116,14 @@ TEST(Forcing, ForcesThePrefixAndTheLastTokenOnly) {
   EXPECT_EQ(bench.sample(kRising, generated(0, 6), mask_of(&words, 8)).token, 6);
   // Even a token of -infinity is forced.
   std::vector<float> logits = kRising;
-  logits[2] = kNegativeInfinity;
+  logits[2] = kMinusInfinity;
   EXPECT_EQ(bench.sample(logits, generated(0, 6)).token, 2);
 }
 
 TEST(Forcing, WinsOverBansBeforeAndAfterIt) {
   ProcessFixture bench(8, 7);
   const Tokens prefix = {2}, banned = {2, 3};
-  const TokenBias bias[] = {{2, kNegativeInfinity}};
+  const TokenBias bias[] = {{2, kMinusInfinity}};
   SamplerParams p = ProcessFixture::off();
   p.forced_prefix = prefix;
   p.suppressed_tokens = banned;
@@ -138,7 +138,7 @@ TEST(Forcing, WinsOverBansBeforeAndAfterIt) {
 
 TEST(Bias, AddsUpAndBans) {
   ProcessFixture bench(8);
-  const TokenBias bias[] = {{1, 0.5f}, {1, 0.25f}, {3, kNegativeInfinity}, {3, 100}};
+  const TokenBias bias[] = {{1, 0.5f}, {1, 0.25f}, {3, kMinusInfinity}, {3, 100}};
   SamplerParams p = ProcessFixture::off();
   p.logit_bias = bias;
   ASSERT_EQ(bench.set(p, {K::kBias}), Status::kOk);
@@ -168,7 +168,7 @@ struct Written {
 
 TEST(Callback, SeesTheVocabularyAndMayWriteAnything) {
   ProcessFixture bench(8);
-  const float n = kNegativeInfinity;
+  const float n = kMinusInfinity;
   Written written;
   written.written = {NAN, 9, 8, n, 6, 5, NAN, 3};
   SamplerParams p = ProcessFixture::off();
@@ -245,7 +245,7 @@ std::set<int32_t> survivors(const SamplerParams& p, const std::vector<float>& lo
                             const Tokens& history, uint64_t generated_count, int32_t end) {
   std::set<int32_t> left;
   for (size_t t = 0; t < logits.size(); ++t) {
-    if (mask.allows(t) && logits[t] > kNegativeInfinity) left.insert(static_cast<int32_t>(t));
+    if (mask.allows(t) && logits[t] > kMinusInfinity) left.insert(static_cast<int32_t>(t));
   }
   const auto allows = [&](int32_t t) { return mask.allows(static_cast<size_t>(t)); };
   if (std::any_of(p.allowed_tokens.begin(), p.allowed_tokens.end(), allows)) {
@@ -290,7 +290,7 @@ TEST(Bans, StayInTheMaskAndLeaveAtLeastOneToken) {
     const Tokens suppressed = list(2 * count), begin = list(4), allowed = list(random() % 2 * 9);
     const Tokens prefix = list(random() % 2 * 3), word = {token(), token()};
     const TokenList words[] = {{word.data(), 2}, {suppressed.data(), suppressed.size()}};
-    const TokenBias bias[] = {{token(), kNegativeInfinity}, {token(), 5}};
+    const TokenBias bias[] = {{token(), kMinusInfinity}, {token(), 5}};
     SamplerParams p = ProcessFixture::off();
     p.suppressed_tokens = suppressed;
     p.begin_suppressed_tokens = begin;

@@ -272,10 +272,10 @@ TEST(Truncation, TiesAtTheBorderKeepTheLowestIds) {
 }
 
 TEST(Hostile, NothingFiniteGivesTheLowestAllowedToken) {
-  for (const float worthless : {NAN, kNegativeInfinity}) {
+  for (const float worthless : {NAN, kMinusInfinity}) {
     for (const size_t count : {1, 5, 129, 3000}) {
       std::vector<float> logits(count, worthless);
-      if (count > 2) logits[count / 2] = kNegativeInfinity;
+      if (count > 2) logits[count / 2] = kMinusInfinity;
       std::vector<uint64_t> words(TokenMask::word_count(count), 0);
       const size_t lowest = count * 2 / 3;
       for (size_t i = lowest; i < count; ++i) words[i / 64] |= uint64_t{1} << (i % 64);
@@ -285,7 +285,7 @@ TEST(Hostile, NothingFiniteGivesTheLowestAllowedToken) {
         ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
         const SampledToken any = sampler.sample(logits, {}, {}, 0);
         EXPECT_EQ(any.token, 0);
-        EXPECT_EQ(raw_log_probability(logits, any.token), kNegativeInfinity);
+        EXPECT_EQ(raw_log_probability(logits, any.token), kMinusInfinity);
         EXPECT_EQ(sampler.sample(logits, {words.data(), count}, {}, 0).token, lowest);
       }
     }

@@ -78,7 +78,7 @@ TEST(Mirostat, FindsTheExponentOfZipfsLaw) {
 TEST(Mirostat, HandlesOneTokenTiesAndNoFiniteLogit) {
   for (const std::vector<float>& logits :
        {std::vector<float>{2}, std::vector<float>(50, 1.0f), std::vector<float>(50, NAN),
-        std::vector<float>{1, kNegativeInfinity, NAN}, std::vector<float>{INFINITY, 1, INFINITY}}) {
+        std::vector<float>{1, kMinusInfinity, NAN}, std::vector<float>{INFINITY, 1, INFINITY}}) {
     TestSampler sampler(logits.size());
     for (const Selection selection : {Selection::kMirostat, Selection::kMirostatV2}) {
       ASSERT_EQ(sampler->set_params(select_by(selection), nullptr), Status::kOk);
@@ -137,7 +137,7 @@ TEST(Mirostat, HoldsTheSurpriseAtTau) {
 }
 
 TEST(AdaptiveP, FollowsTheFormula) {
-  const std::vector<float> logits = {2, 1, 0.5f, -3, kNegativeInfinity, NAN};
+  const std::vector<float> logits = {2, 1, 0.5f, -3, kMinusInfinity, NAN};
   TestCandidates bench(6);
   Candidates& candidates = bench.begin(logits);
   SamplerState state;
@@ -155,8 +155,8 @@ TEST(AdaptiveP, FollowsTheFormula) {
     const double x = std::fabs(static_cast<double>(p[i]) - 0.35) / 0.3;
     EXPECT_NEAR(candidates.logit(i), 5 - 10 * x * x / (1 + x), 1e-4);
   }
-  EXPECT_EQ(candidates.logit(4), kNegativeInfinity);
-  EXPECT_EQ(candidates.logit(5), kNegativeInfinity);
+  EXPECT_EQ(candidates.logit(4), kMinusInfinity);
+  EXPECT_EQ(candidates.logit(5), kMinusInfinity);
 }
 
 TEST(AdaptiveP, DrawsFromTheTransformedDistribution) {

@@ -92,7 +92,7 @@ void expect_near(const std::vector<float>& actual, const std::vector<float>& exp
 std::vector<float> random_logits(size_t count, std::mt19937_64& random) {
   std::normal_distribution<float> normal;
   std::vector<float> logits(count);
-  for (float& l : logits) l = random() % 10 == 0 ? kNegativeInfinity : 4 * normal(random);
+  for (float& l : logits) l = random() % 10 == 0 ? kMinusInfinity : 4 * normal(random);
   logits[0] = 1;
   return logits;
 }
@@ -153,7 +153,7 @@ TEST(Ngrams, AreBannedAfterTheirFirstOccurrence) {
     const size_t n = p.no_repeat_ngram;
     for (size_t start = 0; start + n <= seen.size(); ++start) {
       if (std::equal(seen.end() - static_cast<long>(n - 1), seen.end(), seen.begin() + static_cast<long>(start))) {
-        expected[static_cast<size_t>(seen[start + n - 1])] = kNegativeInfinity;
+        expected[static_cast<size_t>(seen[start + n - 1])] = kMinusInfinity;
       }
     }
     if (std::count(expected.begin(), expected.end(), 0.0f) == 0) expected.assign(30, 0.0f);

@@ -139,15 +139,15 @@ void check(const Json& json, const std::string& family, bool is_llama) {
   input.token_limit = c.token_limit;
   std::vector<float> expected = c.logits;
   for (const auto& [id, value] : json["changed"].items()) {
-    expected[std::stoul(id)] = value.is_null() ? kNegativeInfinity : value.get<float>();
+    expected[std::stoul(id)] = value.is_null() ? kMinusInfinity : value.get<float>();
   }
   // If nothing would be left, nothing is banned.
-  if (*std::max_element(expected.begin(), expected.end()) == kNegativeInfinity) {
+  if (*std::max_element(expected.begin(), expected.end()) == kMinusInfinity) {
     expected = c.logits;
   }
   const std::vector<float> logits = bench.logits(c.logits, input);
   for (size_t i = 0; i < logits.size(); ++i) {
-    if (expected[i] == kNegativeInfinity) {
+    if (expected[i] == kMinusInfinity) {
       ASSERT_EQ(logits[i], expected[i]) << "token " << i;
     } else {
       // A few units in the last place of what was added.

@@ -107,7 +107,7 @@ void expect(const Json& expected, double tolerance, const std::vector<float>& lo
   if (expected.contains("banned_ids")) {
     Tokens banned;
     for (size_t i = 0; i < logits.size(); ++i) {
-      if (logits[i] == kNegativeInfinity) banned.push_back(static_cast<int32_t>(i));
+      if (logits[i] == kMinusInfinity) banned.push_back(static_cast<int32_t>(i));
     }
     EXPECT_EQ(banned, expected["banned_ids"].get<Tokens>());
   } else if (expected.contains("logits")) {

@@ -16,8 +16,6 @@
 
 namespace sotto {
 
-inline constexpr float kNegativeInfinity = -std::numeric_limits<float>::infinity();
-
 // Aligned memory of exactly the requested size, so that sanitizers detect an overrun.
 class Memory {
  public:
@@ -158,7 +156,7 @@ inline std::vector<float> make_logits(LogitKind kind, size_t count, std::mt19937
         logits[i] = static_cast<float>(static_cast<int>(2 * x));
         break;
       case LogitKind::kManyInfinite:
-        logits[i] = dice < 14 ? kNegativeInfinity : 3 * x;
+        logits[i] = dice < 14 ? kMinusInfinity : 3 * x;
         break;
       case LogitKind::kWithNan:
         logits[i] = dice < 3 ? NAN : 3 * x;
@@ -167,7 +165,7 @@ inline std::vector<float> make_logits(LogitKind kind, size_t count, std::mt19937
         logits[i] = 1e38f * std::clamp(x, -3.0f, 3.0f);
         break;
       default:  // kHostile
-        logits[i] = dice < 5 ? NAN : dice < 10 ? kNegativeInfinity : dice < 12 ? INFINITY : x;
+        logits[i] = dice < 5 ? NAN : dice < 10 ? kMinusInfinity : dice < 12 ? INFINITY : x;
     }
   }
   return logits;

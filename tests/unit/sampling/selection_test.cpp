@@ -75,7 +75,7 @@ TEST(ScalarMath, ExponentialAndPowerAreAccurate) {
   EXPECT_EQ(e_to(710), INFINITY);
   EXPECT_TRUE(std::isnan(e_to(NAN)));
   EXPECT_NEAR(power_of(1.7, 3.3), std::pow(1.7, 3.3), 1e-14);
-  for (const float x : {-1.0f, -0.0f, 0.0f, 1.0f, 1e38f, -1e-45f, kNegativeInfinity}) {
+  for (const float x : {-1.0f, -0.0f, 0.0f, 1.0f, 1e38f, -1e-45f, kMinusInfinity}) {
     EXPECT_EQ(next_above(x), std::nextafter(x, INFINITY)) << x;
   }
 }
@@ -91,7 +91,7 @@ TEST(Gumbel, FollowsTheDistribution) {
   std::vector<uint64_t> words(TokenMask::word_count(150), 0x123456789abcdef0);
   const TokenMask mask = {words.data(), 150};
   std::vector<float> masked = logits;
-  for (size_t i = 0; i < 150; ++i) masked[i] = mask.allows(i) ? logits[i] : kNegativeInfinity;
+  for (size_t i = 0; i < 150; ++i) masked[i] = mask.allows(i) ? logits[i] : kMinusInfinity;
   expect_distribution(softmax(masked, 0.8), draw(sampler, logits, kDraws, mask));
 }
 
@@ -215,7 +215,7 @@ TEST(Smoothing, FollowsTheFormula) {
           const double d = 2 * (logits[i] - max), k = (3 - c) / 2, s = (c - 1) / 2;
           const double expected = std::isinf(d) ? -INFINITY : 2 * max - k * f * d * d + s * f * d * d * d;
           if (std::isinf(d)) {
-            EXPECT_EQ(candidates.logit(i), kNegativeInfinity);
+            EXPECT_EQ(candidates.logit(i), kMinusInfinity);
           } else {
             EXPECT_NEAR(candidates.logit(i), expected, 1e-6 * (1 + std::fabs(expected)));
           }

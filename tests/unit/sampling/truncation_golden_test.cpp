@@ -32,7 +32,7 @@ std::vector<float> golden_logits(int kind, size_t count) {
         logits[i] = std::floor(4 * x) / 2;
         break;
       default:
-        logits[i] = bits >> 60 < 13 ? kNegativeInfinity : 4 * x;
+        logits[i] = bits >> 60 < 13 ? kMinusInfinity : 4 * x;
     }
   }
   return logits;

@@ -93,7 +93,7 @@ TEST(GreenList, FollowsItsSpecification) {
             const bool green = scheme == WatermarkScheme::kLeftHash
                                    ? described::is_green_left(seed, gamma, t)
                                    : described::is_green_self(p.watermark.key, gamma, context, static_cast<int32_t>(t));
-            ASSERT_EQ(logits[t], !mask.allows(t) ? kNegativeInfinity : green ? 2.0f : 0.0f);
+            ASSERT_EQ(logits[t], !mask.allows(t) ? kMinusInfinity : green ? 2.0f : 0.0f);
           }
         }
       }

@@ -157,7 +157,7 @@ TEST(Watermark, TournamentAndGumbelKeepTheDistribution) {
   for (int trial = 0; trial < 3; ++trial) {
     std::vector<float> logits(kCount);
     for (float& l : logits) l = normal(random);
-    logits[5] = kNegativeInfinity;
+    logits[5] = kMinusInfinity;
     double total = 0;
     for (const float l : logits) total += std::exp(static_cast<double>(l));
     TestCandidates bench(kCount);
@@ -305,7 +305,7 @@ TEST(Watermark, NeverSelectsForbiddenOrImpossibleTokens) {
     input.draw = random();
     const auto token = static_cast<size_t>(bench.sample(logits, input, mask).token);
     ASSERT_TRUE(token < count && mask.allows(token));
-    const auto possible = [&](size_t t) { return mask.allows(t) && logits[t] > kNegativeInfinity; };
+    const auto possible = [&](size_t t) { return mask.allows(t) && logits[t] > kMinusInfinity; };
     bool any = false;
     for (size_t t = 0; t < count; ++t) any = any || possible(t);
     ASSERT_TRUE(!any || possible(token));
