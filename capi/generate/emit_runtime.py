@@ -384,9 +384,22 @@ def sampler_lists_header(tables: t.Tables) -> str:
 {macro("#define SOTTO_SAMPLER_LISTS(X)", rows)}"""
 
 
+def stages_header(tables: t.Tables) -> str:
+    rows = []
+    for stage in tables.enum("sotto_stage").values:
+        effect = "k" + t.snake_to_camel(stage.columns.get("effect", "no_effect"))
+        is_built = "kHas" + t.snake_to_camel(stage.columns["part"]) if "part" in stage.columns else "true"
+        rows.append(f"  X({stage.snake}, {effect}, {is_built})")
+    return f"""{HEADER}#pragma once
+
+// X(function, effect, whether this build contains the stage) for each stage, in the order of StageKind.
+{macro("#define SOTTO_STAGES(X)", rows)}"""
+
+
 def emit(tables: t.Tables) -> dict[str, str]:
     return {"kernels/generated/isa.h": isa_header(tables), MODEL_SCHEMA: model_schema(tables),
             "runtime/generated/recommended.h": recommended_header(tables),
             "runtime/generated/sampler_lists.h": sampler_lists_header(tables),
+            "runtime/generated/stages.h": stages_header(tables),
             "runtime/generated/params.h": params_header(tables), "runtime/generated/params.cpp": params_source(tables),
             "runtime/generated/status.h": status_header(tables), "runtime/generated/status.cpp": status_source(tables)}

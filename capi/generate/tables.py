@@ -512,10 +512,13 @@ def check_struct(struct: Struct) -> None:
 
 
 def check_stages(tables: Tables) -> None:
-    """Checks that every order contains every stage once, and that stages refer to parameters of the sampler."""
+    """Checks that stages are numbered from 1, that every order contains every stage once, and that stages refer to
+    parameters of the sampler."""
     sampler = tables.struct("sotto_sampler_params")
     stages = tables.enum("sotto_stage")
-    for stage in stages.values:
+    for number, stage in enumerate(stages.values, 1):
+        if stage.value != number:
+            raise TableError(f"stage {stage.name} has the number {stage.value}, not {number}")
         for term in " and ".join(stage.columns["on"]).split(" and "):
             field = sampler.find(term.split()[0])
             if " " not in term and field.kind in {"number", "token"} and field.off is None:

@@ -1,6 +1,7 @@
 // Transcendental functions that return the same bits on every platform. The functions of the C library do not.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +57,17 @@ inline double e_to(double x) {
 
 // Returns x^y for x > 0.
 inline double power_of(double x, double y) { return e_to(y * ln(x)); }
+
+// Returns base^exponent, computed by squaring and limited to the largest float.
+inline double bounded_power(double base, uint64_t exponent) {
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  double power = 1;
+  for (double square = base; exponent > 0; exponent >>= 1) {
+    if ((exponent & 1) != 0) power = std::min(power * square, kLargest);
+    square = std::min(square * square, kLargest);
+  }
+  return power;
+}
 
 // Returns x if the condition holds and 0 otherwise, in a form that compilers vectorize.
 inline float zero_unless(bool condition, float x) {

@@ -70,13 +70,13 @@ size_t TokenWeights::find(uint64_t target) const {
   }
 }
 
-void Candidates::layout(Arena& arena, size_t vocabulary_size) {
+void Candidates::layout(Arena& arena, size_t vocabulary_size, const SamplerScratch& scratch) {
   assert(vocabulary_size <= kMaxVocabularySize);
   vocabulary_size_ = vocabulary_size;
   own_logits_ = arena.take<float>(vocabulary_size);
   own_ids_ = arena.take<int32_t>(vocabulary_size);
   weights_.layout(arena, vocabulary_size);
-  ranking_.layout(arena, vocabulary_size);
+  ranking_.layout(arena, vocabulary_size, scratch);
 }
 
 void Candidates::begin(const Kernels& kernels, std::span<const float> logits, const TokenMask& mask) {
@@ -143,23 +143,6 @@ std::span<float> Candidates::mutable_logits() {
   own_logits();
   changed();
   return {own_logits_, count_};
-}
-
-void Candidates::call_logits_callback(LogitsFunction function, void* user_data) {
-  const std::span<float> own = mutable_logits();
-  if (ids_ == nullptr) {
-    function(user_data, own.data(), own.size());
-    for (float& logit : own) logit = logit == logit ? logit : kMinusInfinity;
-    return;
-  }
-  auto* whole = reinterpret_cast<float*>(ranking_.scratch().data());
-  std::fill_n(whole, vocabulary_size_, kMinusInfinity);
-  for (size_t i = 0; i < count_; ++i) whole[ids_[i]] = own[i];
-  function(user_data, whole, vocabulary_size_);
-  for (size_t i = 0; i < count_; ++i) {
-    const float logit = whole[ids_[i]];
-    own[i] = logit == logit ? logit : kMinusInfinity;
-  }
 }
 
 // Moves the logits into the sampler's memory and carries out the pending division by the temperature. Limits the factor
@@ -260,6 +243,10 @@ void Candidates::keep_up_to(uint64_t key) {
   }
   use_own(kept);
   has_max_ = has_max;
+}
+
+void Candidates::keep_top(size_t count) {
+  if (count < count_) keep_up_to(ranking_.key_of_rank(count));
 }
 
 void Candidates::keep_from_logit(float floor) {

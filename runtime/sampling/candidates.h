@@ -65,8 +65,8 @@ class TokenWeights {
 
 class Candidates {
  public:
-  // Lays out the working memory.
-  void layout(Arena& arena, size_t vocabulary_size);
+  // Lays out the working memory. Members whose results come from ranking() use `scratch`.
+  void layout(Arena& arena, size_t vocabulary_size, const SamplerScratch& scratch);
 
   // Starts with all tokens that the mask allows, at temperature 1.
   void begin(const Kernels& kernels, std::span<const float> logits, const TokenMask& mask);
@@ -86,9 +86,6 @@ class Candidates {
   void change_logit(int32_t token, Change change);
   // Returns the logits for writing. Pending divisions by a temperature have been carried out.
   std::span<float> mutable_logits();
-  // Lets `function` change the logits of the whole vocabulary. Tokens that are not in the set have -infinity and stay
-  // out of it. NaN becomes -infinity.
-  void call_logits_callback(LogitsFunction function, void* user_data);
   // Divides the logits by T > 0. The division is lazy: it is carried out when a stage changes logits.
   void divide_by(float temperature);
   float inverse_temperature() const { return inverse_temperature_; }
@@ -99,7 +96,7 @@ class Candidates {
   const float* weights();
   uint64_t total_fixed();
   double total() { return static_cast<double>(total_fixed()) * 0x1p-40; }
-  // Returns the array of weights() as scratch memory. The next call of weights() computes the weights again.
+  // Returns the array of weights() for writing. The next call of weights() computes the weights again.
   float* overwritable_weights();
   // Returns (max - l) / T = -ln weight, or NaN if the logit is NaN.
   float gap(size_t index) {
@@ -113,6 +110,7 @@ class Candidates {
 
   // Truncations, which must leave at least one token:
   void keep_up_to(uint64_t key);  // keeps a prefix of the sorted order
+  void keep_top(size_t count);    // keeps the first `count` tokens of the sorted order, or all if there are fewer
   void keep_from_logit(float floor);
   void keep_from_weight(float floor);
   template <typename Stays>
@@ -124,8 +122,7 @@ class Candidates {
   // index. The truncation may then restrict the draw instead of moving tokens.
   void allow_restricted_draw() { may_restrict_draw_ = true; }
 
-  // Returns the ranking of the logits, which is valid until the logits or the set change. Stages may also use its
-  // scratch memory.
+  // Returns the ranking of the logits, which is valid until the logits or the set change.
   Ranking& ranking() { return ranking_; }
 
  private:

@@ -127,7 +127,7 @@ std::span<const PastToken> PastTokens::weigh(uint32_t window, float slope) {
   return table_.entries();
 }
 
-float repetition_severity(const TokenHistory& history, size_t window) {
+float repetitiveness(const TokenHistory& history, size_t window) {
   constexpr size_t kFewest = 8;  // fewer tokens say nothing about repetition
   const TokenHistory newest = history.last(std::min<size_t>(window, SamplerParams::kMaxGuardWindow));
   const size_t n = newest.size();

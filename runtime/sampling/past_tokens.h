@@ -97,6 +97,6 @@ class PastTokens {
 //   1 - b / (n - 1) for b distinct bigrams;
 //   min(1, 2 s / n) for the length s of the longest suffix that also occurs earlier.
 // The result is 0 for n < 8. Uses only the stack.
-float repetition_severity(const TokenHistory& history, size_t window);
+float repetitiveness(const TokenHistory& history, size_t window);
 
 }  // namespace sotto

@@ -21,13 +21,12 @@ constexpr size_t kMaxSelected = 8192;
 
 }  // namespace
 
-void Ranking::layout(Arena& arena, size_t vocabulary_size) {
+void Ranking::layout(Arena& arena, size_t vocabulary_size, const SamplerScratch& scratch) {
   capacity_ = vocabulary_size;
-  keys_ = arena.take<uint64_t>(vocabulary_size);
+  scratch_ = scratch;
   block_maxima_ = arena.take<float>(2 * divide_up(vocabulary_size, kBlock));
   ones_ = arena.take<float>(kStep);
   if (ones_ != nullptr) std::fill_n(ones_, kStep, 1.0f);
-  bucket_sums_ = arena.take<uint64_t>(kBucketCount);
 }
 
 void Ranking::set(const Kernels& kernels, std::span<const float> logits) {
@@ -90,15 +89,15 @@ std::span<uint64_t> Ranking::keys_of_indices(size_t count) {
   const int32_t* all = indices();
   for (size_t i = 0; i < count; ++i) {
     const auto index = static_cast<size_t>(all[i]);
-    keys_[i] = sort_key(logits_[index], index);
+    scratch_.keys[i] = sort_key(logits_[index], index);
   }
-  return {keys_, count};
+  return {scratch_.keys, count};
 }
 
 std::span<uint64_t> Ranking::keys_from(float floor) {
   if (floor > kMinusInfinity) return keys_of_indices(sum_and_collect({floor, kNoCeiling}, nullptr).collected);
-  for (size_t i = 0; i < count_; ++i) keys_[i] = sort_key(logits_[i], i);
-  return {keys_, count_};
+  for (size_t i = 0; i < count_; ++i) scratch_.keys[i] = sort_key(logits_[i], i);
+  return {scratch_.keys, count_};
 }
 
 // Estimates an interval of logits that contains the border: the logit at which the weights, summed from the largest
@@ -187,7 +186,7 @@ uint64_t Ranking::find_among_equals(float logit, const float* weights, uint64_t 
 uint64_t Ranking::select(std::span<uint64_t> keys, const float* weights, uint64_t target) {
   if (weights != nullptr) {
     return select_by_sum(
-        keys, [=](size_t i) { return to_fixed(weights[i]); }, target, bucket_sums_);
+        keys, [=](size_t i) { return to_fixed(weights[i]); }, target, scratch_.bucket_sums);
   }
   const uint64_t rank = target >> kFixedBits;
   if (rank > keys.size()) return kNoKey;

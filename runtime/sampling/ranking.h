@@ -17,11 +17,10 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/scalar_math.h"
 #include "runtime/base/sort.h"
+#include "runtime/sampling/scratch.h"
 
 namespace sotto {
 
-inline constexpr int kBucketBits = 10;
-inline constexpr size_t kBucketCount = size_t{1} << kBucketBits;
 inline constexpr uint64_t kNoKey = UINT64_MAX;
 
 // Returns the sort key of a token: ascending keys give the sorted order. The low half is the index. NaN counts as
@@ -67,7 +66,7 @@ inline KeyRange range_of(std::span<const uint64_t> keys) {
 //
 // Returns the key at which the sum of measure(key_index(key)), over the keys in ascending order, reaches `target` >= 1,
 // or kNoKey if it never does. Only the high half of a key determines the order, so keys with equal high halves must
-// already be in ascending order. Permutes the keys. `sums` is scratch memory for kBucketCount sums.
+// already be in ascending order. Permutes the keys. `sums` is working memory for kBucketCount sums.
 template <typename Measure>
 uint64_t select_by_sum(std::span<uint64_t> keys, Measure measure, uint64_t target, uint64_t* sums) {
   constexpr size_t kSorted = 128;
@@ -103,8 +102,8 @@ uint64_t select_by_sum(std::span<uint64_t> keys, Measure measure, uint64_t targe
 // set().
 class Ranking {
  public:
-  // Lays out the working memory.
-  void layout(Arena& arena, size_t vocabulary_size);
+  // Lays out the working memory. Every member uses `scratch`.
+  void layout(Arena& arena, size_t vocabulary_size, const SamplerScratch& scratch);
 
   // Sets the logits, which must not change between the first call of another member and the next set().
   void set(const Kernels& kernels, std::span<const float> logits);
@@ -121,13 +120,9 @@ class Ranking {
   // are fewer than k blocks.
   float lower_bound_of_rank(size_t k);
 
-  // Return keys in scratch(), valid until the next call of a member that returns keys.
+  // Return keys in the scratch memory.
   std::span<uint64_t> keys_from(float floor);      // of the tokens that reach `floor`, in order of the index
   std::span<uint64_t> sorted_prefix(size_t size);  // of the first `size` tokens, sorted
-
-  // Returns scratch memory for other algorithms, with one element per logit.
-  std::span<uint64_t> scratch() { return {keys_, count_}; }
-  uint64_t* bucket_sums() { return bucket_sums_; }  // (kBucketCount)
 
  private:
   static constexpr size_t kBlock = 128;  // number of tokens that share a maximum
@@ -145,7 +140,8 @@ class Ranking {
   LogitRange estimate_border(const float* weights, uint64_t total, uint64_t target) const;
   uint64_t find_among_equals(float logit, const float* weights, uint64_t target, LogitRange* range);
   uint64_t find_border(const float* weights, uint64_t total, uint64_t target);
-  int32_t* indices() { return reinterpret_cast<int32_t*>(keys_) + capacity_; }
+  // Returns the upper half of the memory of scratch_.keys, so that keys can replace indices from the first to the last.
+  int32_t* indices() { return reinterpret_cast<int32_t*>(scratch_.words) + capacity_; }
 
   const Kernels* kernels_ = nullptr;
   size_t capacity_ = 0;
@@ -153,10 +149,9 @@ class Ranking {
   size_t count_ = 0;
   bool has_block_maxima_ = false;
   // Working memory.
-  uint64_t* keys_ = nullptr;         // (vocabulary); the upper half also stores indices
-  float* block_maxima_ = nullptr;    // (block) twice; the second half is used by selection
-  float* ones_ = nullptr;            // (kStep), all 1: weights that count tokens
-  uint64_t* bucket_sums_ = nullptr;  // (kBucketCount)
+  SamplerScratch scratch_;
+  float* block_maxima_ = nullptr;  // (block) twice; the second half is used by selection
+  float* ones_ = nullptr;          // (kStep), all 1: weights that count tokens
 };
 
 }  // namespace sotto

@@ -12,7 +12,6 @@
 #include "runtime/sampling/chain.h"
 #include "runtime/sampling/sampler_params.h"
 #include "runtime/sampling/stages/selection.h"
-#include "runtime/sampling/stages/temperature.h"
 
 namespace sotto {
 namespace {
@@ -25,7 +24,9 @@ static_assert(sizeof(StandaloneSampler) <= kObjectBytes);
 
 size_t Sampler::memory_size(size_t vocabulary_size, size_t list_bytes, size_t history_capacity) {
   Arena measure;
-  Candidates().layout(measure, vocabulary_size);
+  SamplerScratch scratch;
+  scratch.layout(measure, vocabulary_size);
+  Candidates().layout(measure, vocabulary_size, scratch);
   ListMemory().layout(measure, list_bytes);
   PastTokens().layout(measure, history_capacity);
   BreakerSet().layout(measure, vocabulary_size);
@@ -38,7 +39,8 @@ void Sampler::init(const Kernels& kernels, const SamplerContext& context, void* 
   params_ = SamplerParams();
   chain_ = Chain::make(params_);
   Arena arena(memory);
-  candidates_.layout(arena, context.vocabulary_size);
+  scratch_.layout(arena, context.vocabulary_size);
+  candidates_.layout(arena, context.vocabulary_size, scratch_);
   lists_.layout(arena, context.list_bytes);
   past_.layout(arena, context.history_capacity);
   breakers_.layout(arena, context.vocabulary_size);
@@ -115,7 +117,7 @@ Candidates& Sampler::reweigh(std::span<const float> logits, const TokenMask& mas
 Candidates& Sampler::apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                            const SamplerState& state) {
   run(logits, mask, stage_input(input, state), {}, false);
-  if (is_greedy(params_)) temperature(candidates_, 0);
+  if (is_greedy(params_)) candidates_.keep_top(1);
   return candidates_;
 }
 

@@ -16,7 +16,8 @@
 #include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/sample_input.h"
 #include "runtime/sampling/sampler_params.h"
-#include "runtime/sampling/stages/penalties.h"
+#include "runtime/sampling/scratch.h"
+#include "runtime/sampling/stages/dry.h"
 
 namespace sotto {
 
@@ -68,7 +69,7 @@ class Sampler {
 
  private:
   StageInput stage_input(const SampleInput& input, const SamplerState& state) {
-    return {params_, context_, input, state, past_, breakers_};
+    return {params_, context_, input, state, past_, breakers_, scratch_};
   }
   void run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Skip skip,
            bool only_draws);
@@ -79,6 +80,7 @@ class Sampler {
   SamplerParams params_;
   ListMemory lists_;
   Chain chain_;
+  SamplerScratch scratch_;
   Candidates candidates_;
   PastTokens past_;
   BreakerSet breakers_;

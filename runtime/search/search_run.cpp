@@ -102,7 +102,7 @@ bool SearchRun::repeats_itself(std::span<const int32_t> tokens) const {
   const SearchStops& stops = input.stops;
   if (stops.repetition_limit == 0) return false;
   const TokenHistory history = sample_input(tokens, 0).history.last(stops.repetition_window);
-  return repetition_severity(history, stops.repetition_window) > stops.repetition_limit;
+  return repetitiveness(history, stops.repetition_window) > stops.repetition_limit;
 }
 
 }  // namespace sotto

@@ -77,7 +77,7 @@ Status Decoder::check_limits() const {
   if (stops_->max_time_ns() != 0 && stream_->answer_ns() >= stops_->max_time_ns()) return Status::kStopTime;
   if (stops_->repetition_limit() > 0 && generated > 0) {
     const TokenHistory history = stream_->history(stops_->repetition_window());
-    if (repetition_severity(history, stops_->repetition_window()) > stops_->repetition_limit()) {
+    if (repetitiveness(history, stops_->repetition_window()) > stops_->repetition_limit()) {
       return Status::kStopRepetition;
     }
   }

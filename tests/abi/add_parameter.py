@@ -38,7 +38,7 @@ default = 3
 range = "[1, 7]"
 doc = """Number of probes."""
 '''
-STAGE = 'PROBE = { value = 29, on = ["probe_scale"], doc = "Multiplies by probe_scale." }\n'
+STAGE = 'PROBE = { value = 29, effect = "reweighs", on = ["probe_scale"], doc = "Multiplies by probe_scale." }\n'
 
 PROGRAM = r'''
 #include <cstdio>
@@ -137,9 +137,9 @@ def main():
         edit(table, r"(WATERMARK = \{ value = 28[^\n]*\n)", lambda match: match.group(1) + STAGE)
         edit(table, r'"WATERMARK"\]', '"WATERMARK", "PROBE"]')
         table.write_text(table.read_text(encoding="utf-8") + FIELD + LIST, encoding="utf-8")
-        edit(tree / "runtime/sampling/chain.cpp", r"(    \{kWatermark, [^\n]*\n)",
-             r"\1    {kProbe, kReweighs,\n     [](Candidates& c, const StageInput& in) "
-             r"{ temperature(c, 1 / in.params.probe_scale); }},\n")
+        edit(tree / "runtime/sampling/stages/temperature.cpp", r"(\n\}  // namespace sotto::stages)",
+             r"\nvoid probe(Candidates& candidates, const StageInput& input) {\n"
+             r"  candidates.divide_by(1 / input.params.probe_scale);\n}\n\1")
         session_table = tree / "capi/params/session.toml"
         session_table.write_text(session_table.read_text(encoding="utf-8") + SESSION_FIELD, encoding="utf-8")
 
@@ -162,7 +162,8 @@ def main():
 
         options = ["-std=c++20", "-O0", "-DSOTTO_HAS_GRAMMAR=1", "-DSOTTO_HAS_SEARCH=1", "-DSOTTO_HAS_SPECULATION=1", "-DSOTTO_HAS_ALL_SAMPLERS=1",
                    "-DSOTTO_HAS_WATERMARK=1", f"-I{tree}", f"-I{tree / 'capi/include'}"]
-        subprocess.run([compiler, *options, "-fsyntax-only", tree / "runtime/sampling/chain.cpp"], check=True)
+        for source in ("chain.cpp", "stages/temperature.cpp"):
+            subprocess.run([compiler, *options, "-fsyntax-only", tree / "runtime/sampling" / source], check=True)
         (tree / "probe.cpp").write_text(PROGRAM, encoding="utf-8")
         (tree / "binding.cpp").write_text(BINDING, encoding="utf-8")
         sources = ["probe.cpp", "binding.cpp", "runtime/sampling/sampler_params.cpp", "capi/generated/params.cpp", "runtime/generated/params.cpp", "runtime/base/range_check.cpp",

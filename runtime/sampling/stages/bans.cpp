@@ -1,12 +1,14 @@
-#include "runtime/sampling/stages/bans.h"
-
+// Stages that ban tokens, force a token, or add to the logits of given tokens. The sum of infinities of opposite signs
+// is NaN, which counts as -infinity.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace sotto {
+#include "runtime/base/scalar_math.h"
+#include "runtime/sampling/stages/stage.h"
 
-void allow_only(Candidates& candidates, std::span<const int32_t> tokens) { candidates.keep_tokens(tokens); }
+namespace sotto {
+namespace {
 
 void ban(Candidates& candidates, int32_t token) {
   candidates.change_logit(token, [](float) { return kMinusInfinity; });
@@ -16,6 +18,7 @@ void ban(Candidates& candidates, std::span<const int32_t> tokens) {
   for (const int32_t token : tokens) ban(candidates, token);
 }
 
+// Returns whether the text ends with `tokens` without their last one.
 bool completes(const TokenHistory& history, std::span<const int32_t> tokens) {
   const size_t before = tokens.size() - 1;
   if (before > history.size()) return false;
@@ -25,63 +28,91 @@ bool completes(const TokenHistory& history, std::span<const int32_t> tokens) {
   return true;
 }
 
-void ban_bad_words(Candidates& candidates, std::span<const TokenList> words, const TokenHistory& history,
-                   std::span<const int32_t> end_tokens) {
-  for (const TokenList& word : words) {
+}  // namespace
+
+namespace stages {
+
+// Lets the callback change the logits of the whole vocabulary. Tokens that are not candidates have -infinity and stay
+// out. NaN becomes -infinity.
+void logits_callback(Candidates& candidates, const StageInput& input) {
+  const auto call = [&](float* logits, size_t count) {
+    input.params.logits_callback(input.params.logits_user_data, logits, count);
+  };
+  const auto without_nan = [](float logit) { return logit == logit ? logit : kMinusInfinity; };
+  const std::span<float> own = candidates.mutable_logits();
+  if (candidates.ids() == nullptr) {
+    call(own.data(), own.size());
+    for (float& logit : own) logit = without_nan(logit);
+    return;
+  }
+  float* whole = input.scratch.floats;
+  std::fill_n(whole, input.context.vocabulary_size, kMinusInfinity);
+  for (size_t i = 0; i < own.size(); ++i) whole[candidates.id(i)] = own[i];
+  call(whole, input.context.vocabulary_size);
+  for (size_t i = 0; i < own.size(); ++i) own[i] = without_nan(whole[candidates.id(i)]);
+}
+
+void bias(Candidates& candidates, const StageInput& input) {
+  for (const TokenBias& entry : input.params.logit_bias) {
+    candidates.change_logit(entry.token, [&](float l) { return l + entry.bias; });
+  }
+}
+
+// Adds the bias of each sequence to its last token if the text ends with the other tokens of the sequence.
+void sequence_bias(Candidates& candidates, const StageInput& input) {
+  for (const SequenceBias& entry : input.params.sequence_bias) {
+    const std::span<const int32_t> tokens(entry.tokens, entry.count);
+    if (!completes(input.input.history, tokens)) continue;
+    candidates.change_logit(tokens.back(), [&](float l) { return l + entry.bias; });
+  }
+}
+
+// Keeps only the allowed tokens. If none of them is a candidate, does nothing.
+void allowed(Candidates& candidates, const StageInput& input) { candidates.keep_tokens(input.params.allowed_tokens); }
+
+void suppress(Candidates& candidates, const StageInput& input) {
+  ban(candidates, input.params.suppressed_tokens);
+  if (input.input.generated_count == 0) ban(candidates, input.params.begin_suppressed_tokens);
+  if (input.params.ignore_end) ban(candidates, input.context.end_tokens);
+}
+
+// Bans the last token of each list if the text ends with the other tokens of the list. A list of one token is always
+// banned, unless that is an end-of-text token (as in NoBadWordsLogitsProcessor of transformers).
+void bad_words(Candidates& candidates, const StageInput& input) {
+  const std::span<const int32_t> ends = input.context.end_tokens;
+  for (const TokenList& word : input.params.bad_words) {
     const std::span<const int32_t> tokens(word.tokens, word.count);
-    if (tokens.size() == 1 && std::find(end_tokens.begin(), end_tokens.end(), tokens[0]) != end_tokens.end()) continue;
-    if (completes(history, tokens)) ban(candidates, tokens.back());
+    if (tokens.size() == 1 && std::find(ends.begin(), ends.end(), tokens[0]) != ends.end()) continue;
+    if (completes(input.input.history, tokens)) ban(candidates, tokens.back());
   }
 }
 
-void ban_repeated_ngrams(Candidates& candidates, PastTokens& past, uint32_t n) {
-  const size_t reach = past.reach(kWholeWindow);
-  if (reach < n) return;
-  const std::span<const int32_t> reversed = past.reversed();
-  if (n == 1) return ban(candidates, reversed.first(reach));
-  const std::span<const uint32_t> repeats = past.repeats();
-  for (size_t k = 1; k + n <= reach + 1; ++k) {
-    if (repeats[k] + 1 >= n) ban(candidates, reversed[k - 1]);
-  }
+void min_tokens(Candidates& candidates, const StageInput& input) {
+  if (input.input.generated_count < input.params.min_new_tokens) ban(candidates, input.context.end_tokens);
 }
 
-void force(Candidates& candidates, const SampleInput& input, std::span<const int32_t> prefix, int32_t last_token) {
+// Forces a token if this position of the answer has one: the next token of the prefix, or the last token at the token
+// limit. Keeps only this token, with l = 0. Does nothing if the token is not a candidate.
+void forced(Candidates& candidates, const StageInput& input) {
+  const uint64_t generated = input.input.generated_count, limit = input.input.token_limit;
+  const std::span<const int32_t> prefix = input.params.forced_prefix;
   int32_t token = kNoTokenId;
-  if (input.generated_count < prefix.size()) {
-    token = prefix[static_cast<size_t>(input.generated_count)];
-  } else if (input.token_limit > 0 && input.generated_count + 1 == input.token_limit) {
-    token = last_token;
+  if (generated < prefix.size()) {
+    token = prefix[static_cast<size_t>(generated)];
+  } else if (limit > 0 && generated + 1 == limit) {
+    token = input.params.forced_last_token;
   }
   if (token == kNoTokenId || !candidates.keep_tokens({&token, 1})) return;
   candidates.change_logit(token, [](float) { return 0.0f; });
 }
 
-double bounded_power(double base, uint64_t exponent) {
-  constexpr double kLargest = std::numeric_limits<float>::max();
-  double power = 1;
-  for (double square = base; exponent > 0; exponent >>= 1) {
-    if ((exponent & 1) != 0) power = std::min(power * square, kLargest);
-    square = std::min(square * square, kLargest);
-  }
-  return power;
-}
-
-void add_bias(Candidates& candidates, std::span<const TokenBias> biases) {
-  for (const TokenBias& entry : biases) {
-    candidates.change_logit(entry.token, [bias = entry.bias](float l) { return l + bias; });
-  }
-}
-
-void add_sequence_bias(Candidates& candidates, std::span<const SequenceBias> biases, const TokenHistory& history) {
-  for (const SequenceBias& entry : biases) {
-    const std::span<const int32_t> tokens(entry.tokens, entry.count);
-    if (!completes(history, tokens)) continue;
-    candidates.change_logit(tokens.back(), [bias = entry.bias](float l) { return l + bias; });
-  }
-}
-
-void raise_end(Candidates& candidates, std::span<const int32_t> end_tokens, float factor, uint64_t tokens) {
-  const double power = bounded_power(static_cast<double>(factor), tokens);
+// Adds |l_end| (factor^tokens - 1), limited to finite values, to the logit of each end-of-text token. The end becomes
+// more likely, exponentially in the number of tokens since the start of the decay (ExponentialDecayLengthPenalty of
+// transformers).
+void end_decay(Candidates& candidates, const StageInput& input) {
+  const uint64_t count = input.input.generated_count, start = input.params.end_decay_start;
+  if (count <= start) return;
+  const double power = bounded_power(static_cast<double>(input.params.end_decay_factor), count - start);
   const auto raise = [power](float l) {
     constexpr double kLargest = std::numeric_limits<float>::max();
     if (!(std::fabs(l) <= std::numeric_limits<float>::max())) return l;
@@ -89,7 +120,22 @@ void raise_end(Candidates& candidates, std::span<const int32_t> end_tokens, floa
     const double raised = logit + std::fabs(logit) * (power - 1);
     return static_cast<float>(std::min(std::max(raised, -kLargest), kLargest));
   };
-  for (const int32_t token : end_tokens) candidates.change_logit(token, raise);
+  for (const int32_t token : input.context.end_tokens) candidates.change_logit(token, raise);
 }
 
+// Bans each token that would complete an n-gram of the history (Paulus et al. 2018). With n = 1 this is each token of
+// the history.
+void no_repeat_ngram(Candidates& candidates, const StageInput& input) {
+  const uint32_t n = input.params.no_repeat_ngram;
+  const size_t reach = input.past.reach(kWholeWindow);
+  if (reach < n) return;
+  const std::span<const int32_t> reversed = input.past.reversed();
+  if (n == 1) return ban(candidates, reversed.first(reach));
+  const std::span<const uint32_t> repeats = input.past.repeats();
+  for (size_t k = 1; k + n <= reach + 1; ++k) {
+    if (repeats[k] + 1 >= n) ban(candidates, reversed[k - 1]);
+  }
+}
+
+}  // namespace stages
 }  // namespace sotto

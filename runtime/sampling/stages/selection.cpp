@@ -61,9 +61,9 @@ size_t run_adaptive(Candidates& candidates, const StageInput& input, SamplerStat
   if (candidates.max() == kMinusInfinity) return 0;
   const SamplerParams& p = input.params;
   const AdaptiveP adaptive = {p.adaptive_target, p.adaptive_decay};
-  const std::span<const float> before = adaptive.apply(candidates, *state);
+  adaptive.apply(candidates, *state, input.scratch.floats);
   const size_t picked = draw(candidates, input);
-  adaptive.record(before[picked], state);
+  adaptive.record(input.scratch.floats[picked], state);
   return picked;
 }
 
@@ -79,7 +79,8 @@ size_t select(Candidates& candidates, const StageInput& input, SamplerState* sta
   if (uint64_t seed;
       kHasWatermark && replaces_selection(watermark.scheme) && watermark_seed(watermark, input.past, &seed)) {
     if (watermark.scheme == WatermarkScheme::kGumbel) return select_gumbel_watermark(candidates, seed);
-    return select_tournament(candidates, seed, watermark.tournament_layers, draw_bits(input, DrawLane::kSelection));
+    return select_tournament(candidates, input.scratch, seed, watermark.tournament_layers,
+                             draw_bits(input, DrawLane::kSelection));
   }
   switch (kHasAllSamplers ? input.params.selection : Selection::kMultinomial) {
     case Selection::kGumbel:
@@ -132,10 +133,10 @@ void truncate_mirostat(Candidates& candidates, uint32_t m, float mu) {
   if (count < 2 || candidates.max() == kMinusInfinity) return;
   const std::span<const uint64_t> keys = candidates.ranking().sorted_prefix(std::min<size_t>(m, count));
   const double s = zipf_exponent(candidates, keys);
-  if (!(s < std::numeric_limits<double>::infinity())) return top_k(candidates, 1);
+  if (!(s < std::numeric_limits<double>::infinity())) return candidates.keep_top(1);
   if (!(s > 0)) return;  // all logits are equal, so the law removes nothing
   const double k = token_count(s, static_cast<double>(mu), static_cast<double>(count));
-  if (k < static_cast<double>(count)) top_k(candidates, k >= 1 ? static_cast<size_t>(k) : 1);
+  if (k < static_cast<double>(count)) candidates.keep_top(k >= 1 ? static_cast<size_t>(k) : 1);
 }
 
 void truncate_mirostat_v2(Candidates& candidates, float mu) {
@@ -154,19 +155,17 @@ void AdaptiveP::begin(SamplerState* state) const {
   state->adaptive_sum = target * state->adaptive_weight;
 }
 
-std::span<const float> AdaptiveP::apply(Candidates& candidates, const SamplerState& state) const {
+void AdaptiveP::apply(Candidates& candidates, const SamplerState& state, float* before) const {
   const float mean = state.adaptive_weight > 0 ? state.adaptive_sum / state.adaptive_weight : target;
   const float goal = std::clamp(2 * target - mean, 0.0f, 1.0f);
   const auto scale = static_cast<float>(1 / candidates.total());
   const float* weights = candidates.weights();
-  auto* before = reinterpret_cast<float*>(candidates.ranking().scratch().data());
   const std::span<float> logits = candidates.mutable_logits();
   for (size_t i = 0; i < logits.size(); ++i) {
     before[i] = weights[i] * scale;
     const float d = std::fabs(before[i] - goal) * (1 / 0.3f);
     logits[i] = logits[i] > kMinusInfinity ? 5 - 10 * (d * d) / (1 + d) : kMinusInfinity;
   }
-  return {before, logits.size()};
 }
 
 void AdaptiveP::record(float probability, SamplerState* state) const {

@@ -64,8 +64,8 @@ struct AdaptiveP {
   // Initializes the mean to the target.
   void begin(SamplerState* state) const;
   // Replaces l by 5 - 10 x^2 / (1 + x) with x = |p - goal| / 0.3, where the goal is 2 target - mean, limited to 0
-  // ... 1. Logits of -infinity stay. Returns the previous p, in the scratch memory of the candidates.
-  std::span<const float> apply(Candidates& candidates, const SamplerState& state) const;
+  // ... 1. Logits of -infinity stay. Writes the previous p of each candidate to `before`.
+  void apply(Candidates& candidates, const SamplerState& state, float* before) const;
   // Adds to the mean the probability that the selected token had before apply().
   void record(float probability, SamplerState* state) const;
 };

@@ -1,18 +1,15 @@
-#include "runtime/sampling/stages/temperature.h"
-
+// Stages that sharpen or flatten the distribution.
 #include <algorithm>
 #include <limits>
 
 #include "runtime/base/scalar_math.h"
+#include "runtime/sampling/stages/stage.h"
 
-namespace sotto {
+namespace sotto::stages {
+namespace {
 
-void temperature(Candidates& candidates, float t) {
-  if (t > 0) return candidates.divide_by(t);
-  const size_t best = candidates.ranking().argmax();
-  candidates.keep_if([best](size_t i) { return i == best; });
-}
-
+// Dynamic temperature (kalomaze 2023): returns lowest + (highest - lowest) (H / ln N)^exponent, where
+// lowest = max(0, t - range), highest = t + range, and H is the entropy of the N candidates.
 float dynamic_temperature(Candidates& candidates, float t, float range, float exponent) {
   const std::span<const float> logits = {candidates.logits(), candidates.count()};
   const auto drawable = std::count_if(logits.begin(), logits.end(), [](float l) { return l > kMinusInfinity; });
@@ -26,12 +23,25 @@ float dynamic_temperature(Candidates& candidates, float t, float range, float ex
   return static_cast<float>(minimum + (maximum - minimum) * power);
 }
 
-void smooth(Candidates& candidates, float factor, float curve) {
-  if (!(factor > 0)) return;
+}  // namespace
+
+// Divides l by T. If T <= 0, keeps only the most likely token.
+void temperature(Candidates& candidates, const StageInput& input) {
+  const SamplerParams& p = input.params;
+  float t = p.temperature;
+  if (p.temperature_range > 0) t = dynamic_temperature(candidates, t, p.temperature_range, p.temperature_exponent);
+  if (!(t > 0)) return candidates.keep_top(1);
+  candidates.divide_by(t);
+}
+
+// Quadratic smoothing (kalomaze 2024): replaces l by max - k f d^2 + s f d^3, where d = l - max, k = (3 - c) / 2 and s
+// = (c - 1) / 2.
+void smoothing(Candidates& candidates, const StageInput& input) {
   const std::span<float> logits = candidates.mutable_logits();
   const float max = candidates.max();
   if (!(max > kMinusInfinity) || max > std::numeric_limits<float>::max()) return;
-  const double f = static_cast<double>(factor), c = static_cast<double>(curve);
+  const auto f = static_cast<double>(input.params.smoothing_factor);
+  const auto c = static_cast<double>(input.params.smoothing_curve);
   const double square = -f * (3 - c) / 2, cube = f * (c - 1) / 2;
   for (float& l : logits) {
     const double d = static_cast<double>(l) - static_cast<double>(max);
@@ -41,4 +51,4 @@ void smooth(Candidates& candidates, float factor, float curve) {
   candidates.mutable_logits();
 }
 
-}  // namespace sotto
+}  // namespace sotto::stages

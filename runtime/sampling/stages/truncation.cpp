@@ -6,7 +6,9 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/base/random.h"
 #include "runtime/base/scalar_math.h"
+#include "runtime/sampling/stages/selection.h"
 
 namespace sotto {
 
@@ -59,15 +61,14 @@ double standard_deviation(const float* logits, size_t count) {
   return std::sqrt(squares.fold() / n);
 }
 
-// Sorts the weights in descending order, in the scratch memory of the candidates. This is a radix sort on their
-// distance from 1, ten bits at a time, least significant digit first.
-std::span<const float> sort_weights(Candidates& candidates) {
+// Sorts the weights in descending order, in the scratch memory. This is a radix sort on their distance from 1, ten bits
+// at a time, least significant digit first.
+std::span<const float> sort_weights(Candidates& candidates, const SamplerScratch& scratch) {
   constexpr uint32_t kOne = std::bit_cast<uint32_t>(1.0f);  // a number of 30 bits
-  const std::span<uint64_t> scratch = candidates.ranking().scratch();
-  const size_t count = scratch.size();
-  auto* from = reinterpret_cast<uint32_t*>(scratch.data());
+  const size_t count = candidates.count();
+  uint32_t* from = scratch.words;
   uint32_t* to = from + count;
-  uint64_t* places = candidates.ranking().bucket_sums();
+  uint64_t* places = scratch.bucket_sums;
   const float* weights = candidates.weights();
   for (size_t i = 0; i < count; ++i) from[i] = kOne - std::bit_cast<uint32_t>(weights[i]);
   for (int shift = 0; shift < 30; shift += kBucketBits) {
@@ -88,68 +89,73 @@ double bend(const float* p) { return static_cast<double>(std::fabs((p[0] - p[1])
 
 }  // namespace
 
-void top_k(Candidates& candidates, size_t k, size_t min_keep) {
-  if (k == 0) return;
-  k = std::max(k, min_keep);
-  if (k < candidates.count()) candidates.keep_up_to(candidates.ranking().key_of_rank(k));
-}
-
-void top_p(Candidates& candidates, float p, size_t min_keep) {
-  if (!(p < 1) || is_empty(candidates)) return;
-  const uint64_t total = candidates.total_fixed();
-  const uint64_t border = candidates.ranking().find_prefix(candidates.weights(), total, fixed_mass(candidates, p));
-  keep_prefix(candidates, border, min_keep);
-}
-
-float decayed_top_p(float p, float decay, float min_p, uint32_t step) {
-  double power = 1;
-  for (double square = static_cast<double>(decay); step > 0; step /= 2, square *= square) {
-    if (step % 2 == 1) power *= square;
-  }
-  return std::max(min_p, static_cast<float>(static_cast<double>(p) * power));
-}
-
-void min_p(Candidates& candidates, float ratio, size_t min_keep) {
-  constexpr size_t kSmallSet = 1024;
-  if (!(ratio > 0) || is_empty(candidates)) return;
-  if (candidates.count() > kSmallSet && min_keep <= 1) {
-    // Logits well below the border are dropped before any weight is computed.
-    const double max = static_cast<double>(candidates.max());
-    const double margin = 1e-6 * std::fabs(max);
-    const double floor =
-        max - margin + (ln(static_cast<double>(ratio)) - 1e-3) / static_cast<double>(candidates.inverse_temperature());
-    if (std::fabs(floor) <= static_cast<double>(std::numeric_limits<float>::max())) {
-      candidates.keep_from_logit(static_cast<float>(floor));
-    }
-  }
-  keep_weights(candidates, static_cast<double>(ratio), min_keep);
-}
-
-void top_a(Candidates& candidates, float a, size_t min_keep) {
-  if (!(a > 0) || is_empty(candidates)) return;
-  keep_weights(candidates, static_cast<double>(a) / candidates.total(), min_keep);
-}
-
 void keep_probable(Candidates& candidates, double min_p, size_t min_keep) {
   if (is_empty(candidates)) return;
   keep_weights(candidates, min_p * candidates.total(), min_keep);
 }
 
-void epsilon_cutoff(Candidates& candidates, float epsilon, size_t min_keep) {
-  if (epsilon > 0) keep_probable(candidates, static_cast<double>(epsilon), min_keep);
+namespace stages {
+
+// Top-k (Fan et al. 2018): keeps the k most likely tokens.
+void top_k(Candidates& candidates, const StageInput& input) {
+  candidates.keep_top(std::max(input.params.top_k, input.params.min_keep));
 }
 
-void eta_cutoff(Candidates& candidates, float eta, size_t min_keep) {
-  if (!(eta > 0) || is_empty(candidates)) return;
-  const double e = static_cast<double>(eta);
-  keep_probable(candidates, std::min(e, std::sqrt(e) * e_to(-entropy(candidates))), min_keep);
+// Top-p or nucleus sampling (Holtzman et al. 2020): keeps the shortest prefix of the sorted tokens whose probabilities
+// sum to at least p. After t tokens, p is top_p decay^t, but no less than top_p_min (Lee et al. 2022).
+void top_p(Candidates& candidates, const StageInput& input) {
+  const SamplerParams& params = input.params;
+  const double decay = bounded_power(static_cast<double>(params.top_p_decay), input.state.top_p_step);
+  const float p = std::max(params.top_p_min, static_cast<float>(static_cast<double>(params.top_p) * decay));
+  if (!(p < 1) || is_empty(candidates)) return;
+  const uint64_t total = candidates.total_fixed();
+  const uint64_t border = candidates.ranking().find_prefix(candidates.weights(), total, fixed_mass(candidates, p));
+  keep_prefix(candidates, border, params.min_keep);
 }
 
-void top_n_sigma(Candidates& candidates, float n, size_t min_keep) {
-  if (!(n > 0) || is_empty(candidates) || min_keep >= candidates.count()) return;
+// Min-p (Nguyen et al. 2024): keeps tokens with p >= ratio * max p.
+void min_p(Candidates& candidates, const StageInput& input) {
+  constexpr size_t kSmallSet = 1024;
+  const auto ratio = static_cast<double>(input.params.min_p);
+  if (is_empty(candidates)) return;
+  if (candidates.count() > kSmallSet && input.params.min_keep <= 1) {
+    // Logits well below the border are dropped before any weight is computed.
+    const double max = static_cast<double>(candidates.max());
+    const double margin = 1e-6 * std::fabs(max);
+    const double floor = max - margin + (ln(ratio) - 1e-3) / static_cast<double>(candidates.inverse_temperature());
+    if (std::fabs(floor) <= static_cast<double>(std::numeric_limits<float>::max())) {
+      candidates.keep_from_logit(static_cast<float>(floor));
+    }
+  }
+  keep_weights(candidates, ratio, input.params.min_keep);
+}
+
+// Top-a (BlinkDL 2021): keeps tokens with p >= a * (max p)^2.
+void top_a(Candidates& candidates, const StageInput& input) {
+  if (is_empty(candidates)) return;
+  keep_weights(candidates, static_cast<double>(input.params.top_a) / candidates.total(), input.params.min_keep);
+}
+
+// Epsilon sampling (Hewitt et al. 2022): keeps tokens with p >= epsilon.
+void epsilon(Candidates& candidates, const StageInput& input) {
+  keep_probable(candidates, static_cast<double>(input.params.epsilon), input.params.min_keep);
+}
+
+// Eta sampling (Hewitt et al. 2022): keeps tokens with p >= min(eta, sqrt(eta) e^-H).
+void eta(Candidates& candidates, const StageInput& input) {
+  if (is_empty(candidates)) return;
+  const auto e = static_cast<double>(input.params.eta);
+  keep_probable(candidates, std::min(e, std::sqrt(e) * e_to(-entropy(candidates))), input.params.min_keep);
+}
+
+// Top-n-sigma (Tang et al. 2024): keeps tokens with l / T >= max - n sigma, where sigma is the standard deviation of
+// all finite l / T.
+void top_n_sigma(Candidates& candidates, const StageInput& input) {
+  const size_t min_keep = input.params.min_keep;
+  if (is_empty(candidates) || min_keep >= candidates.count()) return;
   // A temperature scales both sides of the comparison by the same factor.
   const double sigma = standard_deviation(candidates.logits(), candidates.count());
-  const double floor = static_cast<double>(candidates.max()) - static_cast<double>(n) * sigma;
+  const double floor = static_cast<double>(candidates.max()) - static_cast<double>(input.params.top_n_sigma) * sigma;
   const auto min_logit = static_cast<float>(std::max(floor, -static_cast<double>(std::numeric_limits<float>::max())));
   if (min_keep > 1) {
     const uint64_t key = candidates.ranking().key_of_rank(min_keep);
@@ -158,8 +164,10 @@ void top_n_sigma(Candidates& candidates, float n, size_t min_keep) {
   candidates.keep_from_logit(min_logit);
 }
 
-void top_h(Candidates& candidates, float h, size_t min_keep) {
-  if (!(h < 1) || is_empty(candidates) || min_keep >= candidates.count()) return;
+// Top-h (Potraghloo et al. 2025): keeps the longest prefix of the sorted tokens whose -sum p ln p is at most h H.
+void top_h(Candidates& candidates, const StageInput& input) {
+  const size_t min_keep = input.params.min_keep;
+  if (is_empty(candidates) || min_keep >= candidates.count()) return;
   const float* weights = candidates.weights();
   const auto log_total = static_cast<float>(ln(candidates.total()));
   // Computes -p ln p = weight (gap + ln total) / total, without the division, as an integer number of 2^-36, which is
@@ -169,7 +177,7 @@ void top_h(Candidates& candidates, float h, size_t min_keep) {
     const float s = zero_unless(weights[i] > 0, weights[i] * (candidates.gap(i) + log_total));
     return std::bit_cast<uint64_t>(static_cast<double>(s) + kBase) - std::bit_cast<uint64_t>(kBase);
   };
-  const std::span<uint64_t> keys = candidates.ranking().scratch();
+  const std::span<uint64_t> keys(input.scratch.keys, candidates.count());
   uint64_t total = 0;
   for (size_t i = 0; i < keys.size(); ++i) {
     keys[i] = sort_key(candidates.logit(i), i);
@@ -177,17 +185,20 @@ void top_h(Candidates& candidates, float h, size_t min_keep) {
   }
   uint64_t border = 0;  // the first token beyond the limit
   if (total > 0) {
-    const double limit = std::floor(static_cast<double>(h) * static_cast<double>(total));
+    const double limit = std::floor(static_cast<double>(input.params.top_h) * static_cast<double>(total));
     const uint64_t target = std::min(static_cast<uint64_t>(limit) + 1, total);
-    border = select_by_sum(keys, surprise, target, candidates.ranking().bucket_sums());
+    border = select_by_sum(keys, surprise, target, input.scratch.bucket_sums);
   }
   const uint64_t min_border = candidates.ranking().key_of_rank(min_keep);
   if (border <= min_border) return candidates.keep_up_to(min_border);
   candidates.keep_if([&](size_t i) { return sort_key(candidates.logit(i), i) < border; });
 }
 
-void typical(Candidates& candidates, float mass, size_t min_keep) {
-  if (!(mass < 1) || is_empty(candidates) || min_keep >= candidates.count()) return;
+// Locally typical sampling (Meister et al. 2023): keeps the tokens whose -ln p is closest to H, as many as are needed
+// to reach the probability typical_p. `min_keep` counts in this order.
+void typical(Candidates& candidates, const StageInput& input) {
+  const size_t min_keep = input.params.min_keep;
+  if (is_empty(candidates) || min_keep >= candidates.count()) return;
   const float* weights = candidates.weights();
   const auto center = static_cast<float>(entropy(candidates) - ln(candidates.total()));
   // The tokens are ordered by |-ln p - H| = |gap - center|, with NaN last.
@@ -196,20 +207,24 @@ void typical(Candidates& candidates, float mass, size_t min_keep) {
     const float distance = std::fabs(candidates.gap(i) - center);
     return uint64_t{std::bit_cast<uint32_t>(distance < kFarthest ? distance : kFarthest)} << 32 | i;
   };
-  const std::span<uint64_t> keys = candidates.ranking().scratch();
+  const std::span<uint64_t> keys(input.scratch.keys, candidates.count());
   const auto select = [&](auto measure, uint64_t target) {
     for (size_t i = 0; i < keys.size(); ++i) keys[i] = key_of(i);
-    return select_by_sum(keys, measure, target, candidates.ranking().bucket_sums());
+    return select_by_sum(keys, measure, target, input.scratch.bucket_sums);
   };
-  uint64_t border = select([=](size_t i) { return to_fixed(weights[i]); }, fixed_mass(candidates, mass));
+  uint64_t border =
+      select([=](size_t i) { return to_fixed(weights[i]); }, fixed_mass(candidates, input.params.typical_p));
   if (min_keep > 1) border = std::max(border, select([](size_t) { return uint64_t{1}; }, min_keep));
   candidates.keep_if([&](size_t i) { return key_of(i) <= border; });
 }
 
-void tail_free(Candidates& candidates, float z, size_t min_keep) {
+// Tail-free sampling (Phan 2019): for the sorted p, let d_i = |(p_i - p_i+1) - (p_i+1 - p_i+2)|. Keeps the longest
+// prefix whose sum of d is at most z times the total, or all tokens if the total is 0.
+void tail_free(Candidates& candidates, const StageInput& input) {
   constexpr size_t kBlock = 256;  // number of second differences per partial sum
-  if (!(z < 1) || candidates.count() <= 2 || min_keep >= candidates.count() || is_empty(candidates)) return;
-  const std::span<const float> sorted = sort_weights(candidates);
+  const size_t min_keep = input.params.min_keep;
+  if (candidates.count() <= 2 || min_keep >= candidates.count() || is_empty(candidates)) return;
+  const std::span<const float> sorted = sort_weights(candidates, input.scratch);
   const size_t bend_count = sorted.size() - 2;
   const auto sum_block = [&](size_t first) {
     FoldedSum sum;
@@ -219,7 +234,7 @@ void tail_free(Candidates& candidates, float z, size_t min_keep) {
   double total = 0;
   for (size_t first = 0; first < bend_count; first += kBlock) total += sum_block(first);
   if (total == 0) return;
-  const double limit = static_cast<double>(z) * total;
+  const double limit = static_cast<double>(input.params.tail_free) * total;
   double sum = 0;
   size_t kept = 0;
   while (kept + kBlock < bend_count) {
@@ -232,12 +247,15 @@ void tail_free(Candidates& candidates, float z, size_t min_keep) {
     sum += bend(&sorted[kept]);
     if (!(sum <= limit)) break;
   }
-  candidates.keep_up_to(candidates.ranking().key_of_rank(std::max({kept, min_keep, size_t{1}})));
+  candidates.keep_top(std::max({kept, min_keep, size_t{1}}));
 }
 
-void xtc(Candidates& candidates, float threshold, size_t min_keep) {
+// XTC, "exclude top choices" (p-e-w 2024): at random steps, keeps only the least likely of the tokens with
+// p >= threshold, provided that at least min_keep tokens remain.
+void xtc(Candidates& candidates, const StageInput& input) {
+  if (uniform(draw_bits(input, DrawLane::kXtc)) >= static_cast<double>(input.params.xtc_probability)) return;
   if (is_empty(candidates)) return;
-  const double min_weight = static_cast<double>(threshold) * candidates.total();
+  const double min_weight = static_cast<double>(input.params.xtc_threshold) * candidates.total();
   if (!(min_weight <= 1)) return;
   const auto floor = static_cast<float>(min_weight);
   const float* weights = candidates.weights();
@@ -248,8 +266,9 @@ void xtc(Candidates& candidates, float threshold, size_t min_keep) {
     ++likely;
     last = std::max(last, sort_key(candidates.logit(i), i));
   }
-  if (likely < 2 || candidates.count() - (likely - 1) < min_keep) return;
+  if (likely < 2 || candidates.count() - (likely - 1) < input.params.min_keep) return;
   candidates.keep_if([&](size_t i) { return !(weights[i] >= floor) || i == key_index(last); });
 }
 
+}  // namespace stages
 }  // namespace sotto

@@ -8,6 +8,7 @@
 
 #include "runtime/base/random.h"
 #include "runtime/base/scalar_math.h"
+#include "runtime/sampling/stages/stage.h"
 #include "runtime/sampling/watermark/gumbel_max.h"
 
 namespace sotto {
@@ -131,19 +132,16 @@ Factors play_rounds(const double* sums, uint32_t bits, double* scratch) {
 // pattern.
 class Tournament {
  public:
-  // Uses the candidates' weights and scratch memory.
-  Tournament(Candidates& candidates, uint64_t seed, uint32_t layers)
-      : candidates_(candidates),
-        p_(candidates.overwritable_weights()),
-        words_(reinterpret_cast<uint32_t*>(candidates.ranking().scratch().data())) {
-    auto* scratch = reinterpret_cast<double*>(candidates.ranking().bucket_sums());
+  // Overwrites the candidates' weights.
+  Tournament(Candidates& candidates, const SamplerScratch& scratch, uint64_t seed, uint32_t layers)
+      : candidates_(candidates), p_(candidates.overwritable_weights()), words_(scratch.words) {
     for (uint32_t layer = 0;;) {
       shift_ = layer % kWordBits;
       if (shift_ == 0) hash_words(seed, layer > 0);
       bits_ = bits_from(layer, layers);
       sum_by_pattern();
-      factors_ = play_rounds(sums_, bits_, scratch);
-      total_ = scratch[0];
+      factors_ = play_rounds(sums_, bits_, scratch.bucket_totals);
+      total_ = scratch.bucket_totals[0];
       layer += bits_;
       if (layer == layers) return;
       scale();
@@ -287,7 +285,12 @@ size_t SelfHash::anchor(int32_t token) const {
   return nearest;
 }
 
-void add_green_bias(Candidates& candidates, const WatermarkParams& params, const TokenHistory& history) {
+// Adds delta to the logits of the green tokens (Kirchenbauer et al. 2023, "A Watermark for Large Language Models"; for
+// self hash and anchors: 2024, "On the Reliability of Watermarks for Large Language Models"). Does nothing if the
+// history is shorter than the context, or if the scheme has no green list.
+void stages::watermark(Candidates& candidates, const StageInput& input) {
+  const WatermarkParams& params = input.params.watermark;
+  const TokenHistory& history = input.input.history;
   const size_t size = context_size(params);
   if (replaces_selection(params.scheme) || history.size() < size) return;
   int32_t tokens[kMaxContextWidth];
@@ -321,9 +324,10 @@ bool watermark_seed(const WatermarkParams& params, PastTokens& past, uint64_t* s
   return true;
 }
 
-size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers, uint64_t random) {
+size_t select_tournament(Candidates& candidates, const SamplerScratch& scratch, uint64_t seed, uint32_t layers,
+                         uint64_t random) {
   if (candidates.count() == 1 || candidates.max() == kMinusInfinity) return 0;
-  const Tournament tournament(candidates, seed, layers);
+  const Tournament tournament(candidates, scratch, seed, layers);
   return tournament.draw(uniform(random));
 }
 

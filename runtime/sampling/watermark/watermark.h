@@ -101,11 +101,6 @@ inline double uniform_of(uint64_t seed, int32_t token) { return 1 - ComplementSt
 // Fails with the message that watermarks are not part of this build.
 Status fail_without_watermark(Error* error);
 
-// Adds delta to the logits of the green tokens (Kirchenbauer et al. 2023, "A Watermark for Large Language Models"; for
-// self hash and anchors: 2024, "On the Reliability of Watermarks for Large Language Models"). Does nothing if the
-// history is shorter than the context, or if the scheme has no green list.
-void add_green_bias(Candidates& candidates, const WatermarkParams& params, const TokenHistory& history);
-
 // Returns whether the scheme replaces the selection.
 bool replaces_selection(WatermarkScheme scheme);
 
@@ -118,7 +113,8 @@ bool watermark_seed(const WatermarkParams& params, PastTokens& past, uint64_t* s
 // with two tokens per match. Returns the index of the token that wins `layers` rounds if the whole distribution takes
 // part: each round replaces p by p (1 + g - q), where q is the probability of g = 1. `random` selects from the p after
 // the last round.
-size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers, uint64_t random);
+size_t select_tournament(Candidates& candidates, const SamplerScratch& scratch, uint64_t seed, uint32_t layers,
+                         uint64_t random);
 
 // Returns the index of the token with the largest r^(1/p) (Aaronson 2022), and the lowest id among equals.
 size_t select_gumbel_watermark(Candidates& candidates, uint64_t seed);

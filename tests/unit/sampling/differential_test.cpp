@@ -2,9 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/random.h"
-#include "runtime/sampling/stages/penalties.h"
 #include "runtime/sampling/stages/selection.h"
-#include "runtime/sampling/stages/truncation.h"
 #include "tests/unit/sampling/oracle.h"
 #include "tests/unit/sampling/sampling_fixture.h"
 
@@ -59,24 +57,29 @@ Case make_case(size_t count, std::mt19937_64& random) {
 
 // Runs the stages one by one, compares each with the oracle on the same input, and returns the token.
 void check(const Case& c, uint64_t draw, TestCandidates& bench, TestSampler& sampler) {
-  TestPast past;
   const SamplerParams& params = c.params;
   Candidates& candidates = bench.begin(c.logits, c.mask);
   oracle::Set set = oracle::begin(c.logits, c.allowed());
   ASSERT_EQ(ids_of(candidates), set.ids);
 
-  repetition_penalty(candidates, past.weigh(c.token_history(), params.repetition_window), params.repetition_penalty);
+  SamplerParams one = plain();
+  one.repetition_window = params.repetition_window;
+  one.repetition_penalty = params.repetition_penalty;
+  bench.run(one, {}, c.token_history());
   set = oracle::penalize(set, c.history, params.repetition_window, params.repetition_penalty);
   const size_t greedy = oracle::sorted(set)[0];
   ASSERT_EQ(candidates.id(select_greedy(candidates)), set.ids[greedy]);
 
-  top_k(candidates, params.top_k);
+  (one = plain()).top_k = params.top_k;
+  bench.run(one);
   ASSERT_TRUE(oracle::accepts_top_k(set, params.top_k, ids_of(candidates)));
   set = oracle::restrict_to(set, ids_of(candidates));
-  top_p(candidates, params.top_p);
+  (one = plain()).top_p = params.top_p;
+  bench.run(one);
   ASSERT_TRUE(oracle::accepts_top_p(set, params.top_p, ids_of(candidates)));
   set = oracle::restrict_to(set, ids_of(candidates));
-  min_p(candidates, params.min_p);
+  (one = plain()).min_p = params.min_p;
+  bench.run(one);
   ASSERT_TRUE(oracle::accepts_min_p(set, params.min_p, ids_of(candidates)));
   set = oracle::restrict_to(set, ids_of(candidates));
 

@@ -3,9 +3,9 @@
 
 #include "runtime/base/random.h"
 #include "runtime/base/xxhash64.h"
-#include "runtime/sampling/stages/truncation.h"
 #include "tests/unit/sampling/oracle.h"
 #include "tests/unit/sampling/sampling_fixture.h"
+#include "tests/unit/sampling/truncation_oracle.h"
 
 namespace sotto {
 namespace {
@@ -118,18 +118,10 @@ TEST(Draw, BordersBetweenTokensAreExact) {
 // The draw does not depend on whether a truncation is performed or left to the draw.
 TEST(Draw, ConsidersOnlyTokensThatATruncationWouldKeep) {
   constexpr size_t kCount = 12 * TokenWeights::kChunk + 100;
-  void (*const truncations[])(Candidates&) = {
-      [](Candidates& c) { top_p(c, 0.95f); },
-      [](Candidates& c) { top_p(c, 0.3f); },
-      [](Candidates& c) { top_h(c, 0.6f); },
-      [](Candidates& c) { top_a(c, 40.0f); },
-      [](Candidates& c) { tail_free(c, 0.9f); },
-      [](Candidates& c) { typical(c, 0.5f); },
-      [](Candidates& c) {
-        c.weights();
-        top_k(c, 5000);
-      },
-  };
+  using oracle::Mode;
+  const std::pair<Mode, double> truncations[] = {{Mode::kTopP, 0.95}, {Mode::kTopP, 0.3},     {Mode::kTopH, 0.6},
+                                                 {Mode::kTopA, 40},   {Mode::kTailFree, 0.9}, {Mode::kTypical, 0.5},
+                                                 {Mode::kTopK, 5000}};
   std::mt19937_64 random(7);
   std::normal_distribution<float> normal;
   TestCandidates eager_bench(kCount), lazy_bench(kCount);
@@ -137,15 +129,18 @@ TEST(Draw, ConsidersOnlyTokensThatATruncationWouldKeep) {
   for (const float step : {0.0f, 0.01f, 1.0f, 100.0f}) {  // steps of the logits; above 1 all are equal
     std::vector<float> logits(kCount);
     for (float& l : logits) l = step > 0 ? std::round(normal(random) / step) * step : normal(random);
-    for (const auto truncate : truncations) {
+    for (const auto& [mode, setting] : truncations) {
+      const SamplerParams params = oracle::params_of(mode, setting);
       for (int i = 0; i < 20; ++i) {
         const uint64_t bits = i == 0 ? 0 : i == 1 ? UINT64_MAX : random();
         Candidates& eager = eager_bench.begin(logits);
-        truncate(eager);
+        if (mode == Mode::kTopK) eager.weights();
+        eager_bench.run(params);
         const size_t expected = eager.draw(bits);
         Candidates& lazy = lazy_bench.begin(logits);
         lazy.allow_restricted_draw();
-        truncate(lazy);
+        if (mode == Mode::kTopK) lazy.weights();
+        lazy_bench.run(params);
         left += lazy.count() != eager.count() ? 1 : 0;
         const size_t drawn = lazy.draw(bits);
         ASSERT_EQ(lazy.id(drawn), eager.id(expected));

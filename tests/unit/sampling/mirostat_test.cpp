@@ -148,7 +148,8 @@ TEST(AdaptiveP, FollowsTheFormula) {
   adaptive.record(0.9f, &state);
   EXPECT_NEAR(state.adaptive_weight, 10, 1e-4);
   EXPECT_NEAR(state.adaptive_sum, 4.5, 1e-4);
-  const auto before = adaptive.apply(candidates, state);
+  float before[6];
+  adaptive.apply(candidates, state, before);
   const auto p = oracle::probabilities(oracle::begin(logits, {}));
   for (size_t i = 0; i < 4; ++i) {
     EXPECT_NEAR(before[i], static_cast<double>(p[i]), 1e-6);

@@ -241,9 +241,7 @@ TEST(Dry, StaysFiniteInALongLoop) {
   EXPECT_NE(bench.sample(ones, input_of({loop, {}})).token, 3);
 }
 
-float severity_of(const Tokens& tokens, size_t window) {
-  return repetition_severity(split_history(tokens, 5, 11), window);
-}
+float severity_of(const Tokens& tokens, size_t window) { return repetitiveness(split_history(tokens, 5, 11), window); }
 
 TEST(Severity, GrowsFromVariedTextToALoop) {
   Tokens varied(64), phrases, loop(64, 7);

@@ -6,8 +6,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "runtime/sampling/stages/temperature.h"
-#include "runtime/sampling/stages/truncation.h"
 #include "runtime/session/contrast.h"
 #include "tests/unit/sampling/published_process.h"
 #include "tests/unit/sampling/sampling_fixture.h"
@@ -35,31 +33,40 @@ std::vector<float> logits_of(const Json& input) {
   return logits;
 }
 
-using Setting = std::function<void(const Json& params, size_t min_keep, Candidates&)>;
+using Setting = std::function<void(const Json& given, SamplerParams& params)>;
 
-// Returns the stages by the names of the cases.
-const std::map<std::string, Setting>& stages() {
+// Returns the settings of the stages by the names of the cases.
+const std::map<std::string, Setting>& settings() {
   static const std::map<std::string, Setting> all = {
-      {"temperature", [](const Json& p, size_t, Candidates& c) { temperature(c, p["temp"].get<float>()); }},
+      {"temperature", [](const Json& p, SamplerParams& params) { params.temperature = p["temp"]; }},
       {"dynamic_temperature",
-       [](const Json& p, size_t, Candidates& c) {
-         temperature(c, dynamic_temperature(c, p["temp"], p["delta"], p["exponent"]));
+       [](const Json& p, SamplerParams& params) {
+         params.temperature = p["temp"];
+         params.temperature_range = p["delta"];
+         params.temperature_exponent = p["exponent"];
        }},
-      {"top_k", [](const Json& p, size_t least, Candidates& c) { top_k(c, p["k"], least); }},
-      {"top_p", [](const Json& p, size_t least, Candidates& c) { top_p(c, p["p"], least); }},
-      {"min_p", [](const Json& p, size_t least, Candidates& c) { min_p(c, p["p"], least); }},
-      {"typical_p", [](const Json& p, size_t least, Candidates& c) { typical(c, p["p"], least); }},
-      {"epsilon_cutoff", [](const Json& p, size_t least, Candidates& c) { epsilon_cutoff(c, p["epsilon"], least); }},
-      {"eta_cutoff", [](const Json& p, size_t least, Candidates& c) { eta_cutoff(c, p["epsilon"], least); }},
-      {"top_n_sigma", [](const Json& p, size_t least, Candidates& c) { top_n_sigma(c, p["n"], least); }},
-      {"top_h", [](const Json& p, size_t least, Candidates& c) { top_h(c, p["top_h"], least); }},
-      {"xtc", [](const Json& p, size_t least, Candidates& c) { xtc(c, p["threshold"], least); }},
-      {"log_softmax", [](const Json&, size_t, Candidates&) {}}};
+      {"top_k", [](const Json& p, SamplerParams& params) { params.top_k = p["k"]; }},
+      {"top_p", [](const Json& p, SamplerParams& params) { params.top_p = p["p"]; }},
+      {"min_p", [](const Json& p, SamplerParams& params) { params.min_p = p["p"]; }},
+      {"typical_p", [](const Json& p, SamplerParams& params) { params.typical_p = p["p"]; }},
+      {"epsilon_cutoff", [](const Json& p, SamplerParams& params) { params.epsilon = p["epsilon"]; }},
+      {"eta_cutoff", [](const Json& p, SamplerParams& params) { params.eta = p["epsilon"]; }},
+      {"top_n_sigma", [](const Json& p, SamplerParams& params) { params.top_n_sigma = p["n"]; }},
+      {"top_h", [](const Json& p, SamplerParams& params) { params.top_h = p["top_h"]; }},
+      {"xtc",
+       [](const Json& p, SamplerParams& params) {
+         params.xtc_threshold = p["threshold"];
+         params.xtc_probability = 1;
+       }},
+      {"log_softmax", [](const Json&, SamplerParams&) {}}};
   return all;
 }
 
-void apply(const std::string& stage, const Json& params, Candidates& candidates) {
-  stages().at(stage)(params, params.value("min_keep", size_t{1}), candidates);
+void apply(const std::string& stage, const Json& given, TestCandidates& bench) {
+  SamplerParams params = plain();
+  params.min_keep = given.value("min_keep", 1u);
+  settings().at(stage)(given, params);
+  bench.run(params);
 }
 
 std::map<int32_t, double> probabilities_of(Candidates& candidates) {
@@ -113,13 +120,13 @@ void expect(const Json& expected, double tolerance, std::map<int32_t, double> be
 
 // Runs each stage of a chain. Its survivors must be within one token of those published, because at a border of float32
 // the case allows either.
-void expect_chain(const Json& c, Candidates& candidates) {
+void expect_chain(const Json& c, TestCandidates& bench, const Candidates& candidates) {
   const std::map<char, std::pair<const char*, Json>> stages = {{'k', {"top_k", {{"k", c["params"]["top_k"]}}}},
                                                                {'p', {"top_p", {{"p", c["params"]["top_p"]}}}},
                                                                {'m', {"min_p", {{"p", c["params"]["min_p"]}}}}};
   for (const Json& step : c["expected"]["steps"]) {
     const auto& [stage, params] = stages.at(step["step"].get<std::string>()[0]);
-    apply(stage, params, candidates);
+    apply(stage, params, bench);
     EXPECT_NEAR(static_cast<double>(candidates.count()), step["size"].get<double>(), 1);
     EXPECT_EQ(candidates.id(candidates.count() - 1), step["max_id"].get<int32_t>());
     EXPECT_NEAR(candidates.id(0), step["min_id"].get<int32_t>(), 1);
@@ -151,7 +158,7 @@ void expect_monotone_temperature(const Json& c) {
 bool check_case(const Json& c) {
   const std::string sampler = c["sampler"];
   const bool is_chain = sampler == "chain";
-  if (!is_chain && stages().count(sampler) == 0) return false;
+  if (!is_chain && settings().count(sampler) == 0) return false;
   if (c["expected"].contains("property")) {
     expect_monotone_temperature(c);
     return true;
@@ -160,11 +167,11 @@ bool check_case(const Json& c) {
   TestCandidates bench(logits.size());
   Candidates& candidates = bench.begin(logits);
   if (is_chain) {
-    expect_chain(c, candidates);
+    expect_chain(c, bench, candidates);
     return true;
   }
   const std::map<int32_t, double> before = probabilities_of(candidates);
-  apply(sampler, c["params"], candidates);
+  apply(sampler, c["params"], bench);
   expect(c["expected"], c["tol"], before, candidates);
   return true;
 }

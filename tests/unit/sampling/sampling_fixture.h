@@ -56,13 +56,27 @@ class TestSampler {
   Sampler sampler_;
 };
 
+// Parameters that change and truncate nothing.
+inline SamplerParams plain() {
+  SamplerParams params;
+  params.temperature = 1;
+  params.top_k = 0;
+  params.top_p = 1;
+  params.min_p = 0;
+  return params;
+}
+
 // Candidates without a sampler, to inspect the result of a stage.
 class TestCandidates {
  public:
   explicit TestCandidates(size_t vocabulary_size, const Kernels* kernels = find_kernels(Isa::kAuto))
       : kernels_(kernels), memory_(Sampler::memory_size(vocabulary_size, 0)) {
     Arena arena(memory_.get());
-    candidates_.layout(arena, vocabulary_size);
+    scratch_.layout(arena, vocabulary_size);
+    candidates_.layout(arena, vocabulary_size, scratch_);
+    past_.layout(arena, kDefaultHistoryCapacity);
+    breakers_.layout(arena, vocabulary_size);
+    context_.vocabulary_size = vocabulary_size;
   }
   // The logits must outlive the candidates.
   Candidates& begin(const std::vector<float>& logits, const TokenMask& mask = {}) {
@@ -71,10 +85,26 @@ class TestCandidates {
   }
   Candidates& begin(std::vector<float>&&, const TokenMask& = {}) = delete;
 
+  // Runs the stages that `params` turn on.
+  void run(const SamplerParams& params, const SamplerState& state = {}, const TokenHistory& history = {}) {
+    SampleInput input;
+    input.history = history;
+    past_.begin(input, params.penalize_prompt);
+    const StageInput stage_input = {params, context_, input, state, past_, breakers_, scratch_};
+    Chain::make(params).run(candidates_, stage_input, {}, false);
+    if (is_greedy(params)) candidates_.keep_top(1);
+  }
+  Candidates& candidates() { return candidates_; }
+  const SamplerScratch& scratch() const { return scratch_; }
+
  private:
   const Kernels* kernels_;
   Memory memory_;
+  SamplerScratch scratch_;
   Candidates candidates_;
+  PastTokens past_;
+  BreakerSet breakers_;
+  SamplerContext context_;
 };
 
 // ln p of a token under the raw logits.
@@ -84,45 +114,10 @@ inline float raw_log_probability(const std::vector<float>& logits, int32_t token
   return static_cast<float>(candidates.begin(logits).log_probability(static_cast<size_t>(token)));
 }
 
-// The history in the form that the penalties use.
-class TestPast {
- public:
-  TestPast() : memory_(size()) {
-    Arena arena(memory_.get());
-    past_.layout(arena, kDefaultHistoryCapacity);
-  }
-  std::span<const PastToken> weigh(const TokenHistory& history, uint32_t window) {
-    SampleInput input;
-    input.history = history;
-    past_.begin(input, true);
-    return past_.weigh(window, 0);
-  }
-
- private:
-  static size_t size() {
-    Arena measure;
-    PastTokens().layout(measure, kDefaultHistoryCapacity);
-    return measure.size();
-  }
-
-  Memory memory_;
-  PastTokens past_;
-};
-
 inline std::vector<int32_t> ids_of(const Candidates& candidates) {
   std::vector<int32_t> ids(candidates.count());
   for (size_t i = 0; i < ids.size(); ++i) ids[i] = candidates.id(i);
   return ids;
-}
-
-// Parameters that change and truncate nothing.
-inline SamplerParams plain() {
-  SamplerParams params;
-  params.temperature = 1;
-  params.top_k = 0;
-  params.top_p = 1;
-  params.min_p = 0;
-  return params;
 }
 
 // Returns an upper bound of chi-square that is exceeded once in a million (Wilson and Hilferty 1931).

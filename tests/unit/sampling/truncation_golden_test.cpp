@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/random.h"
-#include "runtime/sampling/stages/truncation.h"
 #include "tests/unit/sampling/sampling_fixture.h"
 #include "tests/unit/sampling/truncation_goldens.h"
 
@@ -38,34 +37,6 @@ std::vector<float> golden_logits(int kind, size_t count) {
   return logits;
 }
 
-void apply(Mode mode, double setting, Candidates& candidates) {
-  const auto value = static_cast<float>(setting);
-  switch (mode) {
-    case Mode::kTopK:
-      return top_k(candidates, static_cast<size_t>(setting));
-    case Mode::kTopP:
-      return top_p(candidates, value);
-    case Mode::kMinP:
-      return min_p(candidates, value);
-    case Mode::kTopA:
-      return top_a(candidates, value);
-    case Mode::kTailFree:
-      return tail_free(candidates, value);
-    case Mode::kTypical:
-      return typical(candidates, value);
-    case Mode::kEpsilon:
-      return epsilon_cutoff(candidates, value);
-    case Mode::kEta:
-      return eta_cutoff(candidates, value);
-    case Mode::kTopNSigma:
-      return top_n_sigma(candidates, value);
-    case Mode::kTopH:
-      return top_h(candidates, value);
-    default:
-      FAIL() << "not in the goldens";
-  }
-}
-
 uint64_t digest(const std::vector<int32_t>& ids) {
   uint64_t h = 0xcbf29ce484222325;
   for (const int32_t id : ids) h = (h ^ static_cast<uint32_t>(id)) * 0x100000001b3;
@@ -79,7 +50,7 @@ TEST(TruncationGoldens, EqualNumpyAndTransformers) {
     const std::vector<float> logits = golden_logits(golden.kind, golden.count);
     TestCandidates bench(golden.count);
     Candidates& candidates = bench.begin(logits);
-    apply(golden.mode, golden.setting, candidates);
+    bench.run(oracle::params_of(golden.mode, golden.setting));
     EXPECT_EQ(candidates.count(), golden.kept);
     EXPECT_EQ(digest(ids_of(candidates)), golden.digest);
     if (golden.count > 3000) continue;

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <set>
 
+#include "tests/unit/sampling/sampling_fixture.h"
+
 namespace sotto::oracle {
 
 namespace {
@@ -194,6 +196,48 @@ long double entropy(const Numbers& p) {
   long double sum = 0;
   for (const long double x : p) sum += surprise(x);
   return sum;
+}
+
+SamplerParams params_of(Mode mode, double setting, uint32_t min_keep) {
+  const auto value = static_cast<float>(setting);
+  SamplerParams params = plain();
+  params.min_keep = min_keep;
+  switch (mode) {
+    case Mode::kTopK:
+      params.top_k = static_cast<uint32_t>(setting);
+      break;
+    case Mode::kTopP:
+      params.top_p = value;
+      break;
+    case Mode::kMinP:
+      params.min_p = value;
+      break;
+    case Mode::kTopA:
+      params.top_a = value;
+      break;
+    case Mode::kTailFree:
+      params.tail_free = value;
+      break;
+    case Mode::kTypical:
+      params.typical_p = value;
+      break;
+    case Mode::kEpsilon:
+      params.epsilon = value;
+      break;
+    case Mode::kEta:
+      params.eta = value;
+      break;
+    case Mode::kTopNSigma:
+      params.top_n_sigma = value;
+      break;
+    case Mode::kTopH:
+      params.top_h = value;
+      break;
+    default:
+      params.xtc_threshold = value;
+      params.xtc_probability = 1;
+  }
+  return params;
 }
 
 std::string judge(Mode mode, const Set& set, float temperature, double setting, size_t min_keep,

@@ -7,12 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "runtime/generated/params.h"
 #include "tests/unit/sampling/oracle.h"
 
 namespace sotto::oracle {
 
 enum class Mode { kTopK, kTopP, kMinP, kTopA, kTailFree, kTypical, kEpsilon, kEta, kTopNSigma, kTopH, kXtc, kCount };
 const char* mode_name(Mode mode);
+
+// Returns parameters with which only the truncation of this mode is on.
+SamplerParams params_of(Mode mode, double setting, uint32_t min_keep = 1);
 
 // Returns why `kept` (ascending ids) cannot be the result of the mode for `set` at temperature T, or an empty string if
 // it can.

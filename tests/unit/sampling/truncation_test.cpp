@@ -1,6 +1,4 @@
 // Compares every truncation with its oracle, over many kinds of logits, sizes, settings and masks.
-#include "runtime/sampling/stages/truncation.h"
-
 #include <gtest/gtest.h>
 
 #include "tests/unit/sampling/sampling_fixture.h"
@@ -10,34 +8,6 @@ namespace sotto {
 namespace {
 
 using oracle::Mode;
-
-void apply(Mode mode, double setting, size_t min_keep, Candidates& candidates) {
-  const auto value = static_cast<float>(setting);
-  switch (mode) {
-    case Mode::kTopK:
-      return top_k(candidates, static_cast<size_t>(setting), min_keep);
-    case Mode::kTopP:
-      return top_p(candidates, value, min_keep);
-    case Mode::kMinP:
-      return min_p(candidates, value, min_keep);
-    case Mode::kTopA:
-      return top_a(candidates, value, min_keep);
-    case Mode::kTailFree:
-      return tail_free(candidates, value, min_keep);
-    case Mode::kTypical:
-      return typical(candidates, value, min_keep);
-    case Mode::kEpsilon:
-      return epsilon_cutoff(candidates, value, min_keep);
-    case Mode::kEta:
-      return eta_cutoff(candidates, value, min_keep);
-    case Mode::kTopNSigma:
-      return top_n_sigma(candidates, value, min_keep);
-    case Mode::kTopH:
-      return top_h(candidates, value, min_keep);
-    default:
-      return xtc(candidates, value, min_keep);
-  }
-}
 
 double make_setting(Mode mode, size_t count, std::mt19937_64& random) {
   constexpr double kShares[] = {1e-6, 0.01, 0.3, 0.5, 0.9, 0.95, 0.999};
@@ -80,11 +50,11 @@ TEST_P(Truncations, AgreeWithTheOracle) {
     std::vector<bool> allowed(count);
     for (size_t token = 0; token < count; ++token) allowed[token] = mask.allows(token);
     const double setting = make_setting(mode, count, random);
-    const size_t min_keep = random() % 3 == 0 ? 1 + random() % 40 : 1;
+    const uint32_t min_keep = random() % 3 == 0 ? 1 + static_cast<uint32_t>(random() % 40) : 1;
     const float t = kTemperatures[random() % std::size(kTemperatures)];
     Candidates& candidates = bench.begin(logits, mask);
     if (t != 1) candidates.divide_by(t);
-    apply(mode, setting, min_keep, candidates);
+    bench.run(oracle::params_of(mode, setting, min_keep));
     EXPECT_EQ(oracle::judge(mode, oracle::begin(logits, allowed), t, setting, min_keep, ids_of(candidates)), "")
         << "case " << i << ", kind " << static_cast<int>(kind) << ", setting " << setting << ", min_keep " << min_keep
         << ", T " << t << ", kept " << candidates.count();
@@ -116,7 +86,7 @@ TEST(Border, IsFoundWhereASampleMisleads) {
       for (size_t i = 0; i < kCount; ++i) logits[i] = normal(random) + (i % 4 == phase ? 3 : 0);
       for (const double setting : {0.3, 0.5, 0.75, 0.95}) {
         Candidates& candidates = bench.begin(logits);
-        apply(mode, setting, 1, candidates);
+        bench.run(oracle::params_of(mode, setting));
         EXPECT_EQ(oracle::judge(mode, oracle::begin(logits, std::vector<bool>(kCount, true)), 1,
                                 static_cast<float>(setting), 1, ids_of(candidates)),
                   "")
@@ -126,13 +96,25 @@ TEST(Border, IsFoundWhereASampleMisleads) {
   }
 }
 
+// With 1,000 equal logits, the number of tokens that remain shows p.
 TEST(TopP, DecaysToItsLeast) {
-  EXPECT_EQ(decayed_top_p(0.9f, 1, 0, 1000), 0.9f);
-  EXPECT_EQ(decayed_top_p(0.9f, 0.5f, 0, 0), 0.9f);
-  EXPECT_FLOAT_EQ(decayed_top_p(0.9f, 0.5f, 0, 3), 0.9f / 8);
-  EXPECT_EQ(decayed_top_p(0.9f, 0.5f, 0.3f, 3), 0.3f);
-  EXPECT_NEAR(decayed_top_p(1, 0.999f, 0, 777), std::pow(0.999, 777), 1e-5);
-  EXPECT_EQ(decayed_top_p(1, 0.5f, 0, UINT32_MAX), 0.0f);
+  const std::vector<float> logits(1000, 1.0f);
+  TestCandidates bench(1000);
+  const auto kept = [&](float top_p, float decay, float min_p, uint32_t step) {
+    SamplerParams params = plain();
+    params.top_p = top_p;
+    params.top_p_decay = decay;
+    params.top_p_min = min_p;
+    const Candidates& candidates = bench.begin(logits);
+    bench.run(params, {.top_p_step = step});
+    return candidates.count();
+  };
+  EXPECT_EQ(kept(0.9f, 1, 0, 1000), 900u);
+  EXPECT_EQ(kept(0.9f, 0.5f, 0, 0), 900u);
+  EXPECT_EQ(kept(0.9f, 0.5f, 0, 3), 113u);     // 0.9 / 8 = 0.1125
+  EXPECT_EQ(kept(0.9f, 0.5f, 0.3f, 3), 301u);  // 0.3f is greater than 0.3
+  EXPECT_EQ(kept(1, 0.999f, 0, 777), static_cast<size_t>(std::ceil(1000 * std::pow(0.999, 777))));
+  EXPECT_EQ(kept(1, 0.5f, 0, UINT32_MAX), 1u);
 }
 
 // The sampler counts the tokens and starts again after the reset token.

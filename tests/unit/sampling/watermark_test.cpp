@@ -164,7 +164,7 @@ TEST(Watermark, TournamentAndGumbelKeepTheDistribution) {
     std::vector<double> counts[2] = {std::vector<double>(kCount), std::vector<double>(kCount)};
     for (int draw = 0; draw < kDraws; ++draw) {
       const uint64_t seed = random(), bits = random();
-      ++counts[0][select_tournament(bench.begin(logits), seed, 30, bits)];
+      ++counts[0][select_tournament(bench.begin(logits), bench.scratch(), seed, 30, bits)];
       ++counts[1][select_gumbel_watermark(bench.begin(logits), seed)];
     }
     for (const auto& count : counts) {
@@ -228,7 +228,7 @@ TEST(Watermark, TournamentByPatternsEqualsTheTournament) {
     const auto logits = make_logits(LogitKind::kNarrow, count, random);
     const uint64_t seed = random(), bits = random();
     TestCandidates bench(count);
-    const size_t picked = select_tournament(bench.begin(logits), seed, layers, bits);
+    const size_t picked = select_tournament(bench.begin(logits), bench.scratch(), seed, layers, bits);
     same += picked == tournament_oracle(logits, seed, layers, bits) ? 1 : 0;
   }
   EXPECT_GE(same, all - 2);  // a draw may be at a border

@@ -155,7 +155,7 @@ TEST(SearchStops, RepetitionEndsASequence) {
     const Tokens tokens = tokens_of(found[0]);
     for (size_t n = 1; n <= tokens.size(); ++n) {
       const TokenHistory history({}, {}, std::span(tokens).first(n));
-      EXPECT_EQ(repetition_severity(history.last(32), 32) > 0.6f, n == tokens.size());
+      EXPECT_EQ(repetitiveness(history.last(32), 32) > 0.6f, n == tokens.size());
     }
   }
 }

@@ -1,0 +1,61 @@
+#include "runtime/sampling/stages/dry.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "runtime/base/scalar_math.h"
+
+namespace sotto {
+
+void BreakerSet::layout(Arena& arena, size_t vocabulary_size) {
+  vocabulary_size_ = vocabulary_size;
+  words_ = arena.take<uint64_t>(TokenMask::word_count(vocabulary_size));
+  if (words_ != nullptr) std::fill_n(words_, TokenMask::word_count(vocabulary_size), 0);
+}
+
+void BreakerSet::set(std::span<const TextView> texts, std::span<const int32_t> tokens, const TokenBytes& bytes) {
+  std::fill_n(words_, TokenMask::word_count(vocabulary_size_), 0);
+  const auto add = [this](size_t token) { words_[token / 64] |= uint64_t{1} << (token % 64); };
+  for (const int32_t token : tokens) add(static_cast<size_t>(token));
+  if (bytes.of == nullptr || texts.empty()) return;
+  for (size_t token = 0; token < vocabulary_size_; ++token) {
+    const std::span<const char> text = bytes.of(bytes.self, static_cast<int32_t>(token));
+    const bool breaks = std::any_of(texts.begin(), texts.end(), [text](const TextView& breaker) {
+      const char* end = breaker.text + breaker.size;
+      return std::search(text.begin(), text.end(), breaker.text, end) != text.end();
+    });
+    if (breaks) add(token);
+  }
+}
+
+// DRY, "don't repeat yourself" (p-e-w 2024, text-generation-webui pull request 5677), as in llama.cpp. Suppose that the
+// n newest tokens, none of which is a breaker, also occur earlier, where some token follows them. For the largest such
+// n >= allowed_length, the logit of that token is reduced by multiplier * base^(n - allowed_length).
+void stages::dry(Candidates& candidates, const StageInput& input) {
+  const SamplerParams& p = input.params;
+  const size_t reach = input.past.reach(p.dry_window);
+  const size_t allowed_length = p.dry_allowed_length;
+  if (reach <= allowed_length) return;
+  const std::span<const int32_t> reversed = input.past.reversed().first(reach);
+  const auto breaker =
+      std::find_if(reversed.begin(), reversed.end(), [&](int32_t token) { return input.breakers.contains(token); });
+  const auto limit = static_cast<size_t>(breaker - reversed.begin());
+  if (limit < allowed_length) return;
+  const std::span<const uint32_t> repeats = input.past.repeats();
+  TokenTable& table = input.past.table();
+  table.clear(reach);
+  for (size_t k = 1; k < reach; ++k) {
+    const size_t length = std::min({size_t{repeats[k]}, reach - k, limit});
+    if (length < allowed_length || input.breakers.contains(reversed[k - 1])) continue;
+    PastToken& followed = table.at(reversed[k - 1]);
+    followed.longest = std::max(followed.longest, static_cast<uint32_t>(length));
+  }
+  for (const PastToken& followed : table.entries()) {
+    const double power = bounded_power(static_cast<double>(p.dry_base), followed.longest - allowed_length);
+    const auto penalty = static_cast<float>(std::min(static_cast<double>(p.dry_multiplier) * power,
+                                                     static_cast<double>(std::numeric_limits<float>::max())));
+    candidates.change_logit(followed.token, [penalty](float l) { return l - penalty; });
+  }
+}
+
+}  // namespace sotto

@@ -1,0 +1,31 @@
+// The tokens that DRY neither penalizes nor matches across. The stage itself is in dry.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/arena.h"
+#include "runtime/sampling/stages/stage.h"
+
+namespace sotto {
+
+class BreakerSet {
+ public:
+  // Takes memory for one bit per token.
+  void layout(Arena& arena, size_t vocabulary_size);
+
+  // Sets the members: `tokens`, and all tokens whose bytes contain one of `texts`.
+  void set(std::span<const TextView> texts, std::span<const int32_t> tokens, const TokenBytes& bytes);
+
+  bool contains(int32_t token) const {
+    const auto id = static_cast<uint32_t>(token);
+    return id < vocabulary_size_ && (words_[id / 64] >> (id % 64) & 1) != 0;
+  }
+
+ private:
+  size_t vocabulary_size_ = 0;
+  uint64_t* words_ = nullptr;  // one bit per token
+};
+
+}  // namespace sotto
