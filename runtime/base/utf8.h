@@ -44,6 +44,8 @@ class Utf8Stream {
   // Ends the stream. An incomplete character becomes U+FFFD. Writes at most output_bound(0) bytes.
   size_t flush(char* output);
   void clear() { pending_size_ = 0; }
+  // Returns whether the stream ends inside a character.
+  bool has_incomplete() const { return pending_size_ > 0; }
   // Continues a text that ends with `tail`. An incomplete character at its end is withheld.
   void resume(std::span<const char> tail);
 

@@ -45,6 +45,14 @@ size_t Healing::count_unfinished(const TokenizerView& tokenizer, std::span<const
   return unfinished;
 }
 
+int32_t Healing::find_longest(const TokenizerView& tokenizer, std::span<const char> text) {
+  for (size_t size = std::min<size_t>(text.size(), tokenizer.max_token_bytes); size > 0; --size) {
+    const auto found = find_prefix(tokenizer, text.first(size));
+    if (!found.empty() && tokenizer.bytes_of(found.front()).size() == size) return static_cast<int32_t>(found.front());
+  }
+  return -1;
+}
+
 void Healing::begin(const TokenizerView& tokenizer, std::span<const int32_t> tokens, uint64_t place) {
   clear();
   place_ = place;

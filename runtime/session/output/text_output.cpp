@@ -97,11 +97,12 @@ Status TextOutput::emit(Piece* piece) {
   const BufferedToken& oldest = buffer_.pop();
   const uint64_t end = std::min(oldest.mark.end, text_.end());
   const auto text = text_.take(std::min(end, text_.withheld_from()));
-  // A rewind to this token withholds the same number of bytes again.
-  stream_->states()[index].withheld = static_cast<uint16_t>(end - std::min(end, text_.taken()));
+  // A rewind to this token withholds the same number of bytes again, also those that a stop string hides now.
+  stream_->states()[index].withheld = static_cast<uint16_t>(oldest.mark.end - std::min(oldest.mark.end, text_.taken()));
   emitted_mark_ = oldest.mark;
   rejected_.discard_before(index + 1);
   reject_newest_ = false;
+  if (buffer_.empty() && end_ == Status::kStopString && text_.hidden() > 0) drop_hidden();
   const auto bytes = stream_->bytes_of(oldest.token);
   *piece = {.text = text.data(),
             .text_size = text.size(),
@@ -114,6 +115,88 @@ Status TextOutput::emit(Piece* piece) {
             .byte_count = bytes.size(),
             .elapsed_ns = oldest.elapsed_ns};
   return Status::kOk;
+}
+
+// Returns the place after the first bytes of the tokens from `start` on whose text has `size` bytes, and sets `*length`
+// to the size of their text before that place. The place is the end of the stream if their text is shorter.
+TextOutput::Place TextOutput::find_place(uint64_t start, uint64_t size, uint64_t* length) {
+  constexpr size_t kReplacementBytes = 3;  // of U+FFFD
+  const uint64_t count = stream_->token_count();
+  rebuild_healing(start);
+  Utf8Stream characters;
+  *length = 0;
+  for (uint64_t i = start; i < count; ++i) {
+    const auto bytes = stream_->bytes_of(stream_->token_at(i));
+    const size_t healed = healing_.healed(bytes.size());
+    healing_.advance(bytes.size());
+    for (size_t b = 0; b < bytes.size(); ++b) {
+      if (b >= healed && *length >= size) return {i, b};
+      char text[Utf8Stream::output_bound(1)];
+      const bool is_inside = characters.has_incomplete();
+      const size_t grown = characters.append(bytes.subspan(b, 1), text);
+      if (b < healed) continue;  // the prompt contains this text
+      // With this byte, which belongs to another character, an incomplete one has become U+FFFD.
+      const bool replaces = is_inside && (grown > kReplacementBytes || characters.has_incomplete()) && grown > 0;
+      if (replaces && *length + kReplacementBytes == size) return {i, b};
+      *length += grown;
+    }
+  }
+  return {count, 0};
+}
+
+// Returns whether the vocabulary spells `bytes`, and the context holds `count` tokens and this spelling.
+bool TextOutput::can_spell(std::span<const char> bytes, uint64_t count) const {
+  while (!bytes.empty()) {
+    const int32_t token = Healing::find_longest(*stream_->model().tokenizer(), bytes);
+    if (token < 0) return false;
+    bytes = bytes.subspan(stream_->bytes_of(token).size());
+    ++count;
+  }
+  const SessionParams& params = stream_->params();
+  return params.overflow != Overflow::kStop || count <= uint64_t{params.context_tokens} + 1;
+}
+
+// Appends the longest tokens that spell `bytes`, as if they had been generated.
+Status TextOutput::append_spelling(std::span<const char> bytes) {
+  Cancellation never;
+  while (!bytes.empty()) {
+    const int32_t token = Healing::find_longest(*stream_->model().tokenizer(), bytes);
+    const size_t size = stream_->bytes_of(token).size();
+    TokenState state;
+    state.sampler = stream_->states()[stream_->token_count() - 1].sampler;
+    SOTTO_TRY(stream_->evaluate(&never));
+    if (TokenStream* guide = stream_->guide(); guide != nullptr) SOTTO_TRY(guide->evaluate(&never));
+    SOTTO_TRY(stream_->push(token, healing_.healed(size), state));
+    healing_.advance(size);
+    bytes = bytes.subspan(size);
+  }
+  return Status::kOk;
+}
+
+// Ends the stream where the text before a stop string ends. If that is inside a token, other tokens spell the part of
+// the token that belongs to the text. Tokens stay if the stream cannot be rewound to the place of the first of them.
+void TextOutput::drop_hidden() {
+  const uint64_t count = stream_->token_count();
+  const uint64_t start = find_text_start(count);
+  uint64_t length;
+  find_place(start, UINT64_MAX, &length);
+  const uint64_t shown = length - std::min<uint64_t>(length, text_.hidden());
+  Place cut = find_place(start, shown, &length);
+  std::span<const char> rest;
+  if (cut.byte_count > 0) {
+    rest = stream_->bytes_of(stream_->token_at(cut.token)).first(cut.byte_count);
+    if (!can_spell(rest, cut.token)) {
+      rest = {};
+      ++cut.token;
+    }
+  }
+  if (cut.token < count && stream_->rewind(cut.token) == Status::kOk) {
+    stream_->find_answer_start();
+    rejected_.drop_from(cut.token);
+    rebuild_healing(cut.token);
+    (void)append_spelling(rest);
+  }
+  rebuild_healing(stream_->token_count());
 }
 
 Status TextOutput::flush(Status stop, Piece* piece) {

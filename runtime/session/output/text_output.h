@@ -40,6 +40,7 @@ class TextOutput {
   // Returns whether emit() can be called before the next token is decoded.
   bool is_ready() const;
   // Emits the oldest buffered token, with the text that is certain by now. If no token is buffered, flushes the text.
+  // With the last token before a stop string, the stream loses what the string hides.
   Status emit(Piece* piece);
   // Emits the withheld text at a stop. Every stop except kStopCancelled ends the text.
   Status flush(Status stop, Piece* piece);
@@ -68,6 +69,16 @@ class TextOutput {
  private:
   friend class SavedState;
 
+  // A place in the stream: the first `byte_count` bytes of a token, after all tokens before it.
+  struct Place {
+    uint64_t token;
+    size_t byte_count;
+  };
+
+  Place find_place(uint64_t start, uint64_t size, uint64_t* length);
+  bool can_spell(std::span<const char> bytes, uint64_t count) const;
+  Status append_spelling(std::span<const char> bytes);
+  void drop_hidden();
   void reject(size_t index);
   size_t find_ban_start() const;
   uint64_t find_text_start(uint64_t count) const;

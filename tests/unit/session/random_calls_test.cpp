@@ -84,9 +84,12 @@ class RandomCalls {
     for (OpenedSession* each : {&session_, &copy_}) {
       ASSERT_EQ((*each)->set_stops(params, nullptr), Status::kOk);
     }
-    // Tokens that a ring cannot roll back would be emitted even if they are banned now.
+    // Tokens that a ring cannot roll back, and text withheld until a rewind, would be emitted even if banned now.
     const int32_t token = 1;
-    if (session_->stream().params().overflow != Overflow::kStop) (void)session_->prefill({&token, 1});
+    if (session_->stream().params().overflow != Overflow::kStop) {
+      (void)session_->prefill({&token, 1});
+      oldest_rewind_ = session_->token_count();
+    }
     text_.clear();
   }
 
@@ -95,7 +98,10 @@ class RandomCalls {
     for (int32_t& token : tokens) token = static_cast<int32_t>(random_() % vocabulary().size());
     const Status status = session_->prefill(tokens);
     ASSERT_TRUE(status == Status::kOk || status == Status::kPromptTooLong || status == Status::kStopCancelled);
-    if (status == Status::kPromptTooLong) session_->reset();
+    if (status == Status::kPromptTooLong) {
+      session_->reset();
+      oldest_rewind_ = 0;
+    }
     text_.clear();
   }
 
@@ -124,7 +130,7 @@ class RandomCalls {
 
   void rewind() {
     const uint64_t count = session_->token_count();
-    const uint64_t to = count - std::min<uint64_t>(count, random_() % 6);
+    const uint64_t to = std::max(std::min(count, oldest_rewind_), count - std::min<uint64_t>(count, random_() % 6));
     const Status status = session_->rewind(to);
     ASSERT_TRUE(status == Status::kOk || status == Status::kInvalidState);
     ASSERT_EQ(session_->token_count(), status == Status::kOk ? to : count);
@@ -188,6 +194,7 @@ class RandomCalls {
   Automaton automaton_{{{{1, 1}, {2, 0}, {9, 1}}, {{3, 0}, {4, 1}, {12, 0}}}, {0}};
   std::vector<std::string> bans_;
   std::string text_;
+  uint64_t oldest_rewind_ = 0;  // the text before this token was generated with other stops
 };
 
 TEST(RandomCalls, KeepEveryInvariant) {

@@ -6,6 +6,17 @@ namespace {
 
 const std::vector<int32_t> kPrompt = {1, 2, 3};
 
+// Returns the text of the tokens from `start` on.
+std::string text_from(const Session& session, uint64_t start) {
+  std::string bytes;
+  for (uint64_t i = start; i < session.token_count(); ++i) bytes += bytes_of({session.stream().token_at(i)});
+  std::string text(Utf8Stream::output_bound(bytes.size()), '\0');
+  Utf8Stream characters;
+  size_t size = characters.append(bytes, text.data());
+  size += characters.flush(text.data() + size);
+  return text.substr(0, size);
+}
+
 TEST(StopStrings, EndTheUnstoppedText) {
   std::mt19937 random(1);
   OpenedSession free(text_model()), stopped(text_model());
@@ -37,28 +48,55 @@ TEST(StopStrings, EndTheUnstoppedText) {
     ++stops;
     EXPECT_EQ(some.end, Status::kStopString);
     EXPECT_EQ(some.text, all.text.substr(0, include ? end : start));
-    EXPECT_EQ(stopped->token_count(), kPrompt.size() + some.tokens.size());  // its tokens stay in the stream
+    EXPECT_EQ(text_from(*stopped.get(), kPrompt.size()), some.text);
   }
   EXPECT_GT(stops, 50u);
 }
 
-TEST(StopStrings, TextContinuesAfterAStop) {
-  OpenedSession session(text_model()), free(text_model());
-  session.sample(3, [](SamplerParams& params) { params.ignore_end = true; });
-  free.sample(3, [](SamplerParams& params) { params.ignore_end = true; });
-  session.stop_at({"ab"});
-  session.prefill(kPrompt);
-  free.prefill(kPrompt);
-  std::vector<int32_t> tokens;
-  size_t ends = 0;
-  while (tokens.size() < 40) {
-    const Generated some = session.generate(40 - tokens.size());
-    tokens.insert(tokens.end(), some.tokens.begin(), some.tokens.end());
-    EXPECT_EQ(some.text.find("ab"), std::string::npos);
-    ends += some.end == Status::kStopString;
+// A conversation whose answers end with stop strings continues with the same bits as one whose stream was prefilled
+// with the text as shown, also after the session has been saved and restored, and with banned strings and drafts.
+TEST(StopStrings, TheStreamEndsWhereTheTextEnds) {
+  size_t stops = 0, spelled = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const auto adjust = [](SessionParams& params) { params.draft_tokens = 4; };
+    OpenedSession session(text_model(), adjust), restored(text_model(), adjust);
+    for (OpenedSession* each : {&session, &restored}) {
+      each->sample(seed, [](SamplerParams& params) { params.ignore_end = true; });
+      const auto strings = views({"ab", "\xC3\xA9", "cb"}), bans = views({"bb"});
+      StopParams params;
+      params.stop_strings = strings;
+      params.include_stop_text = seed % 4 == 3;
+      if (seed % 2 == 1) params.banned_strings = bans;
+      ASSERT_EQ(each->get()->set_stops(params, nullptr), Status::kOk);
+      SpeculationParams speculation;
+      speculation.sources = seed % 3 == 0 ? kDraftLookup : 0;
+      ASSERT_EQ(each->get()->set_speculation(speculation, nullptr), Status::kOk);
+    }
+    for (int turn = 0; turn < 5; ++turn) {
+      session.prefill({static_cast<int32_t>(1 + seed % 7), 2});
+      const uint64_t start = session->token_count();
+      const Generated answer = session.generate(8);
+      if (answer.end != Status::kStopString) continue;
+      ++stops;
+      EXPECT_EQ(text_from(*session.get(), start), answer.text);
+      std::vector<int32_t> tokens;
+      for (uint64_t i = 0; i < session->token_count(); ++i) tokens.push_back(session->stream().token_at(i));
+      const size_t kept = tokens.size() - static_cast<size_t>(start);
+      spelled += kept > 0 && tokens.back() != answer.tokens[kept - 1];
+      OpenedSession by_hand(text_model());
+      by_hand.prefill(tokens);
+      ASSERT_EQ(session.logits(), by_hand.logits());
+      std::vector<uint8_t> bytes(SavedState::size(*session));
+      SavedState::save(*session, bytes.data());
+      Error error;
+      ASSERT_EQ(SavedState::restore(bytes, restored.get(), &error), Status::kOk) << error.message;
+      restored.prefill({3});
+      session.prefill({3});
+      EXPECT_EQ(restored.generate(4).tokens, session.generate(4).tokens);
+    }
   }
-  EXPECT_GT(ends, 2u);
-  EXPECT_EQ(tokens, free.generate(40).tokens);
+  EXPECT_GT(stops, 50u);
+  EXPECT_GT(spelled, 5u);
 }
 
 TEST(StopStrings, WithheldTextIsFlushedAtOtherStops) {

@@ -398,8 +398,12 @@ class StopParams:
     """Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token, they do not become part of the
     stream."""
     stop_strings: Sequence[Text] | None = None
-    """Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span several tokens. Their
-    tokens stay in the stream."""
+    """Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span several tokens. The
+    stream then ends where the emitted text ends, so that continuing it continues this text: the stream is rewound, and
+    if the text ends inside a token, that token is replaced by the longest tokens, one after the other, that spell its
+    part of the text. The hidden tokens stay if the stream cannot be rewound that far (see sotto_session_rewind), and
+    the token in which the text ends stays if the vocabulary cannot spell its part of the text, or the context cannot
+    hold it."""
     banned_strings: Sequence[Text] | None = None
     """Strings that must not be generated. When the text contains one, the stream is rolled back to the token in which
     the string begins, and another token is drawn instead. A token is therefore emitted only when it can no longer

@@ -1515,7 +1515,12 @@ impl StopParams {
     }
 
     /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span
-    /// several tokens. Their tokens stay in the stream.
+    /// several tokens. The stream then ends where the emitted text ends, so that continuing it
+    /// continues this text: the stream is rewound, and if the text ends inside a token, that token
+    /// is replaced by the longest tokens, one after the other, that spell its part of the text. The
+    /// hidden tokens stay if the stream cannot be rewound that far (see sotto_session_rewind), and
+    /// the token in which the text ends stays if the vocabulary cannot spell its part of the text,
+    /// or the context cannot hold it.
     #[must_use]
     pub fn stop_strings(mut self, stop_strings: impl Into<Vec<String>>) -> Self {
         self.stop_strings = Some(stop_strings.into());
