@@ -76,7 +76,7 @@ sotto_status find_size(const sotto_grammar* grammar, const sotto_vocabulary* voc
   *size = Matcher::memory_size(*unwrap(grammar), unwrap(vocabulary), params);
   if (*size == 0 || *size > SIZE_MAX - kMatcherBytes) {
     return wrap(
-        fail(out->get(), Status::kInvalidArgument, "params: the matcher needs more memory than the address space has"));
+        fail(out->get(), Status::kInvalidArgument, "params: the matcher needs more memory than can be addressed"));
   }
   *size += kMatcherBytes;
   return SOTTO_OK;

@@ -113,9 +113,9 @@ Evaluation evaluate(const FloatModel& model, std::span<const QuantizedFile> quan
     sessions.push_back(Session::create(other));
   }
   const std::span<const sotto_token> tokens = all_tokens;
-  if (tokens.size() < 2) throw std::runtime_error("the text has nothing to predict");
+  if (tokens.size() < 2) throw std::runtime_error("the text must have at least 2 tokens");
   if (model.shape.position_count < 2) {
-    throw std::runtime_error("a context of one position has nothing to predict");
+    throw std::runtime_error("the model must have at least 2 positions");
   }
   Evaluation result;
   result.window_tokens = std::min<size_t>(model.shape.position_count, tokens.size());

@@ -54,8 +54,8 @@ std::unique_ptr<Checkpoint> open_nanogpt(const std::filesystem::path& path, cons
   info.activation = options.activation.value_or(Activation::kGeluErf);
   if (!options.activation) {
     notes.push_back(
-        "a nanoGPT checkpoint does not name its activation: gelu is assumed; models trained with nanoGPT of before "
-        "17 May 2023 need --activation gelu_new");
+        "a nanoGPT checkpoint does not name its activation: gelu is assumed; models trained before 17 May 2023 "
+        "need --activation gelu_new");
   }
   return std::make_unique<NamedCheckpoint>(std::move(info), std::move(notes), std::move(tensors), std::move(mapping));
 }

@@ -116,7 +116,7 @@ void Model::layout(Arena& arena, const Plan& plan, Model** model, LayerView** la
 
 static Status check_address_space(const Arena& measure, Error* error) {
   if (!measure.overflowed()) return Status::kOk;
-  return fail(error, Status::kModelUnsupported, "the weights need more memory than the address space");
+  return fail(error, Status::kModelUnsupported, "the weights need more memory than can be addressed");
 }
 
 Status Model::memory_size(const void* file, size_t file_size, const ModelParams& params, size_t* memory_size,

@@ -106,8 +106,8 @@ Status check_dola(const SamplerParams& params, const Model& model, uint32_t feat
     return fail(error, Status::kInvalidArgument, "dola: the session was created without SOTTO_FEATURE_DOLA");
   }
   if (candidate_layers(model, params.dola).count > 0) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, "dola needs more layers than the model has, ",
-              model.config().layer_count);
+  return fail(error, Status::kInvalidArgument, "dola is LOW; the model has ", model.config().layer_count,
+              " layers and must have at least ", model.view().has_tied_head() ? 6u : 2u);
 }
 
 void contrast_layers(KvSequence* sequence, const Model& model, const SamplerParams& params, float* mixed) {

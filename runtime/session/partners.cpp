@@ -22,7 +22,7 @@ Status Partners::check_guide(const Partners& guide, Error* error) const {
   SOTTO_TRY(check(guide, "guide", error));
   const char* reason = nullptr;
   if (guide.guide_ != nullptr || is_guide()) {
-    reason = "guide: a guide cannot be guided itself";
+    reason = "guide has a guide itself, or the session is a guide";
   } else if (guide.is_guide() && guide.client_ != this) {
     reason = "guide already guides another session";
   } else if (guide.is_drafter()) {
@@ -37,9 +37,9 @@ Status Partners::check_drafter(const Partners& drafter, Error* error) const {
   if (drafter.guide_ != nullptr || drafter.is_guide() || drafter.drafter_ != nullptr) {
     reason = "draft_session has a guide or a draft session, or is a guide";
   } else if (drafter.is_drafter() && drafter.client_ != this) {
-    reason = "draft_session drafts for another session";
+    reason = "draft_session already drafts for another session";
   } else if (is_drafter()) {
-    reason = "draft_session: the session drafts for another";
+    reason = "draft_session is set, but the session is a draft session itself";
   }
   return reason == nullptr ? Status::kOk : fail(error, Status::kInvalidArgument, reason);
 }

@@ -263,7 +263,7 @@ Status SavedState::restore(std::span<const uint8_t> bytes, Session* session, Err
   const auto body = bytes.subspan(kHeaderSize).first(bytes.size() - kHeaderSize - Header::kChecksumSize);
   ByteReader verifier(body);
   if (!verify(*session, &verifier) || verifier.failed() || verifier.rest() != 0) {
-    return fail(error, Status::kStateCorrupt, "the saved state contradicts itself");
+    return fail(error, Status::kStateCorrupt, "the saved state is inconsistent");
   }
   session->reset();
   ByteReader reader(body);

@@ -89,7 +89,7 @@ Status Session::memory_size(const Model& model, const SessionParams& given, size
   layout(measure, model, params, stream, stops, decoder, drafting, beams, search);
   *size = measure.overflowed() ? 0 : measure.size();
   if (*size != 0) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, "params: the session needs more memory than the address space has");
+  return fail(error, Status::kInvalidArgument, "params: the session needs more memory than can be addressed");
 }
 
 Status Session::init(const Model& model, const SessionParams& given, void* memory, size_t memory_size, Session** out,

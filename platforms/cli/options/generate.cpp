@@ -311,7 +311,8 @@ void read_search_texts(SearchOptions& options, const LoadedModel& model) {
       if (value->list().empty()) throw Failure("--force-phrase: " + word + " contains no text", kExitUsage);
       texts.clear();
       for (const Json& text : value->list()) {
-        if (!text.is_string()) throw Failure("--force-phrase: " + word + " contains more than texts", kExitUsage);
+        if (!text.is_string())
+          throw Failure("--force-phrase: all elements of " + word + " must be strings", kExitUsage);
         texts.push_back(text.text());
       }
     }

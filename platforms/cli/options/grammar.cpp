@@ -99,7 +99,7 @@ std::string number_range_source(const std::string& text, bool whole_numbers) {
 // Converts "a,b,c" to the source of a choices grammar. A JSON list already is one.
 std::string choices_source(const std::string& text) {
   if (text.starts_with('[')) return text;
-  if (text.empty()) throw Failure("--choices: names no text", kExitUsage);
+  if (text.empty()) throw Failure("--choices: empty; give at least one text", kExitUsage);
   if (!is_utf8(text)) throw Failure("--choices: not UTF-8", kExitUsage);
   Json list = Json::array();
   for (size_t begin = 0; begin <= text.size();) {

@@ -90,7 +90,7 @@ void set_stages(const std::string& list, std::vector<sotto_stage>& stages) {
   for (const std::string& name : split_names(list)) {
     if (!append_stages(name, stages)) reject("--stages", '"' + name + "\" is not one of " + listed(kStageNames));
   }
-  if (stages.empty()) reject("--stages", "names no stage");
+  if (stages.empty()) reject("--stages", "is empty; it must contain at least one stage");
 }
 
 void add_selection(Command& command, SamplerOptions& options) {

@@ -42,7 +42,7 @@ void score_windows(const ScoreOptions& options, Session& session, Scores& scores
   const size_t count = scores.tokens.size();
   const size_t context = session.info().context_tokens;
   const size_t stride = options.stride != 0 ? options.stride : context / 2;
-  if (stride == 0) throw Failure(options.input.name() + ": a context of 1 token can score none");
+  if (stride == 0) throw Failure(options.input.name() + ": a context of 1 token cannot score any token");
   Progress progress("score", count);
   size_t begin = 0;
   size_t done = 0;  // number of tokens with scores

@@ -130,7 +130,7 @@ class StructuralTags {
       SOTTO_TRY(check_members(format, row->members, row->needed));
       return (this->*row->append)(list, format, end);
     }
-    return reject(type, "unknown type of format");
+    return reject(type, "unknown format type");
   }
 
   Status append_const_string(GrammarBuilder::List& list, uint32_t format, uint32_t end) {
@@ -245,7 +245,7 @@ class StructuralTags {
       for (const uint32_t trigger : document_.children(triggers)) {
         is_triggered = is_triggered || has_prefix(begin, document_.text(trigger));
       }
-      if (!is_triggered) return reject(tag, "no trigger begins the tag");
+      if (!is_triggered) return reject(tag, "the tag does not begin with any trigger");
     }
     // After a tag comes the end, or free text and more tags.
     const uint32_t next = builder_.anonymous_rule(kNoIndex);

@@ -215,7 +215,7 @@ TEST_F(ProgramTest, RejectsEvaluationsWithoutPredictions) {
   positions.shape[0] = 1;
   positions.bytes.resize(positions.bytes.size() / 6);
   tiny.save(directory_.path());
-  expect_failure(". --evaluate text", 1, "one position has nothing to predict");
+  expect_failure(". --evaluate text", 1, "must have at least 2 positions");
 }
 
 TEST_F(ProgramTest, ComparesWidthsAndCalibrations) {

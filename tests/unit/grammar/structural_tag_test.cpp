@@ -203,7 +203,7 @@ TEST(StructuralTags, MistakesAreErrorsWithTheirPlace) {
   const auto format = [&](const std::string& text) {
     return message(R"({"type":"structural_tag","format":)" + text + "}");
   };
-  EXPECT_NE(format(R"({"type":"any_texts"})").find("unknown type of format"), std::string::npos);
+  EXPECT_NE(format(R"({"type":"any_texts"})").find("unknown format type"), std::string::npos);
   EXPECT_NE(format(R"({"type":"any_text","x":1})").find("unknown key: x"), std::string::npos);
   EXPECT_NE(format(R"({"type":"const_string","value":1})").find("expected a string"), std::string::npos);
   EXPECT_NE(format(R"({"type":"sequence","elements":[]})").find("expected a list"), std::string::npos);
@@ -211,7 +211,8 @@ TEST(StructuralTags, MistakesAreErrorsWithTheirPlace) {
   EXPECT_EQ(format(R"({"type":"regex","pattern":"ab(c"})").find("#/format/pattern: 1:3: missing closing ) at '(c'"), 0u)
       << format(R"({"type":"regex","pattern":"ab(c"})");
   const std::string tag = R"({"type":"tag","begin":"<a","content":{"type":"any_text"},"end":">"})";
-  EXPECT_NE(format(R"({"type":"triggered_tags","triggers":["x"],"tags":[)" + tag + "]}").find("no trigger begins"),
+  EXPECT_NE(format(R"({"type":"triggered_tags","triggers":["x"],"tags":[)" + tag + "]}")
+                .find("does not begin with any trigger"),
             std::string::npos);
   EXPECT_NE(format(R"({"type":"triggered_tags","triggers":["<","<b"],"tags":[)" + tag + "]}").find("no tag begins"),
             std::string::npos);
