@@ -74,7 +74,7 @@ inline sotto_error to_c(const Error& error) {
   return c_error;
 }
 
-// Collects the details of a failure during a call. Its destructor copies them to the caller's sotto_error.
+// Collects the details of a failure during a call. The destructor copies the details to the caller's sotto_error.
 class ErrorOut {
  public:
   explicit ErrorOut(sotto_error* out) : out_(out) {}

@@ -18,18 +18,18 @@ extern "C" {
 
 /* ---- Vocabulary ------------------------------------------------------------ */
 
-/* The tokens of a tokenizer, prepared for computing masks. It never changes, so any number of
- * threads may use it at the same time. */
+/* The tokens of a tokenizer, prepared for computing masks. A vocabulary never changes, so any
+ * number of threads may use it at the same time. */
 typedef struct sotto_vocabulary sotto_vocabulary;
 
-/* Tokens of a vocabulary. They come either from `model` or from the caller's arrays, which must
- * outlive the vocabulary. */
+/* The source of a vocabulary's tokens: either `model` or arrays of the caller, which must outlive
+ * the vocabulary. */
 typedef struct sotto_vocabulary_params {
   uint32_t struct_size;
   /* Number of tokens. Default: 0 (with a model). Range: 1 to 16777215. */
   uint32_t token_count;
-  /* The model that defines the tokens. It must outlive the vocabulary, and its end-of-text tokens
-   * are the end tokens. If NULL, the fields below define the tokens. */
+  /* The model that defines the tokens. The model must outlive the vocabulary, and its end-of-text
+   * tokens are the end tokens. If NULL, the fields below define the tokens. */
   const sotto_model* model;
   /* The bytes of all tokens, one after the other, with at most 255 bytes per token. A token may
    * begin or end inside a character. */
@@ -39,7 +39,7 @@ typedef struct sotto_vocabulary_params {
   /* One flag per token, or NULL if no token is special. A special token has no text, so only a
    * token literal in a grammar can match it. End tokens are special. */
   const uint8_t* special;
-  /* Tokens that end a text. They are allowed only where the grammar allows the text to end. */
+  /* Tokens that end a text, allowed only where the grammar allows the text to end. */
   const sotto_token* end_tokens;
   size_t end_token_count;
 } sotto_vocabulary_params;
@@ -58,7 +58,7 @@ SOTTO_API sotto_status sotto_vocabulary_init(const sotto_vocabulary_params* para
 
 /* ---- Grammar --------------------------------------------------------------- */
 
-/* A compiled grammar. It never changes, so any number of threads may use it at the same time. */
+/* A compiled grammar, which never changes, so any number of threads may use it at the same time. */
 typedef struct sotto_grammar sotto_grammar;
 
 /* Languages in which a grammar can be written. */
@@ -193,7 +193,7 @@ SOTTO_API sotto_status sotto_grammar_compile(const char* source, size_t source_s
 SOTTO_API sotto_status sotto_grammar_save(const sotto_grammar* grammar, void* image, size_t capacity, size_t* size);
 
 /* Verifies the image of a grammar and uses it in place. The image may come from an untrusted
- * source. It must be aligned to SOTTO_MEMORY_ALIGNMENT and must outlive the grammar. Errors:
+ * source. The bytes must be aligned to SOTTO_MEMORY_ALIGNMENT and must outlive the grammar. Errors:
  * GRAMMAR_CORRUPT, MEMORY_MISALIGNED. */
 SOTTO_API sotto_status sotto_grammar_load(const void* image, size_t image_size, const sotto_grammar** grammar,
                                           sotto_error* error);
@@ -219,8 +219,8 @@ typedef struct sotto_matcher_params {
    * the sequence, without the end token. Text that is appended counts as one token. The grammar
    * alone decides: bans and filters of a sampler may leave no token. Default: 0 (no limit). */
   uint32_t finish_within;
-  /* Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time
-   * of a call. Default: 20000000. Range: at least 1. */
+  /* Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE, which bounds the
+   * time of the call. Default: 20000000. Range: at least 1. */
   uint64_t step_budget;
 
   /* ---- Capacities. The automatic values suffice for all but very ambiguous grammars ---- */
@@ -286,7 +286,7 @@ SOTTO_API sotto_status sotto_matcher_borrow_mask(sotto_matcher* matcher, uint32_
 /* Appends a token to a sequence. Errors, after which the sequence is unchanged: INVALID_ARGUMENT
  * (the mask does not allow the token), GRAMMAR_TOO_LARGE. */
 SOTTO_API sotto_status sotto_matcher_accept_token(sotto_matcher* matcher, uint32_t sequence, sotto_token token);
-/* Appends text to a sequence. It may begin and end inside a token or a character. Errors, after
+/* Appends text, which may begin and end inside a token or a character, to a sequence. Errors, after
  * which the sequence is unchanged: INVALID_ARGUMENT (the grammar rejects the text),
  * GRAMMAR_TOO_LARGE. */
 SOTTO_API sotto_status sotto_matcher_accept_text(sotto_matcher* matcher, uint32_t sequence, const char* text,

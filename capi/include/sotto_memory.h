@@ -1,5 +1,5 @@
 /* sotto_memory.h - memory sizes as constant expressions of C and C++, so that memory can be static.
- * They equal the results of sotto_model_memory_size and sotto_session_memory_size:
+ * The values equal the results of sotto_model_memory_size and sotto_session_memory_size:
  *
  *   #define SHAPE 4096, 256, 4, 6, 1024   // vocabulary, embedding, heads, layers, feed-forward
  *   static _Alignas(SOTTO_MEMORY_ALIGNMENT) unsigned char

@@ -12,7 +12,7 @@ extern "C" {
 
 /* ---- Model ---------------------------------------------------------------- */
 
-/* A loaded model. It never changes, so any number of threads may use it at the same time. */
+/* A loaded model, which never changes, so any number of threads may use it at the same time. */
 typedef struct sotto_model sotto_model;
 
 /* Instruction sets. All of them compute the same bits. AUTO and AVX512AMX may request the AMX tile
@@ -135,7 +135,7 @@ typedef struct sotto_model_info {
 SOTTO_API void sotto_model_params_init(sotto_model_params* params, size_t params_size);
 
 /* Returns the number of bytes of memory that sotto_model_init needs for this file and these
- * parameters. It also verifies the structure of the file, which must be aligned to
+ * parameters. The function also verifies the structure of the file, which must be aligned to
  * SOTTO_MEMORY_ALIGNMENT. Errors: MODEL_CORRUPT, MODEL_UNSUPPORTED, MEMORY_MISALIGNED,
  * CPU_UNSUPPORTED, INVALID_ARGUMENT, INVALID_STATE (isa). */
 SOTTO_API sotto_status sotto_model_memory_size(const void* file, size_t file_size, const sotto_model_params* params,
@@ -167,9 +167,9 @@ enum {
   SOTTO_MODEL_TEXT_CHAT_TEMPLATE = 3
 };
 
-/* Returns a text that the file contains about the model, with a size of 0 if there is none. It is
- * followed by a NUL and belongs to the file. The licence and the chat template are UTF-8. Errors:
- * INVALID_ARGUMENT (no such kind). */
+/* Returns a text that the file contains about the model, with a size of 0 if there is none. The
+ * text belongs to the file and is followed by a NUL. The licence and the chat template are UTF-8.
+ * Errors: INVALID_ARGUMENT (no such kind). */
 SOTTO_API sotto_status sotto_model_text(const sotto_model* model, sotto_model_text_kind kind, const char** text,
                                         size_t* size);
 
@@ -183,9 +183,9 @@ enum {
 
 /* Flags of sotto_token_flags. */
 enum {
-  /* An added token. Its text is found before the rest of a text is tokenized. */
+  /* An added token, whose text is found before the rest of a text is tokenized. */
   SOTTO_TOKEN_ADDED = 1,
-  /* A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL. */
+  /* A control token, whose text becomes the token only with SOTTO_TOKENIZE_SPECIAL. */
   SOTTO_TOKEN_SPECIAL = 2,
   /* An id without text. */
   SOTTO_TOKEN_UNUSED = 4,
@@ -205,7 +205,7 @@ enum {
 SOTTO_API sotto_status sotto_tokenize(const sotto_model* model, const char* text, size_t text_size, uint32_t flags,
                                       sotto_token* tokens, size_t capacity, size_t* count, sotto_error* error);
 
-/* Returns the bytes of one token. They belong to the model. They may begin or end inside a
+/* Returns the bytes of one token, which belong to the model and may begin or end inside a
  * character. Errors: INVALID_ARGUMENT (no such token), TOKENIZER_MISSING. */
 SOTTO_API sotto_status sotto_token_bytes(const sotto_model* model, sotto_token token, const char** bytes, size_t* size);
 

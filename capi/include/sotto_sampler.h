@@ -131,7 +131,7 @@ typedef struct sotto_token_bias {
   float bias;
 } sotto_token_bias;
 
-/* Bias of the last token of a sequence. It applies when the text ends with the other tokens of the
+/* Bias of the last token of a sequence, added when the text ends with the other tokens of the
  * sequence. */
 typedef struct sotto_sequence_bias {
   /* The sequence, which has at least one token. */
@@ -151,7 +151,7 @@ typedef void (*sotto_logits_fn)(void* user_data, float* logits, size_t count);
 /* Kinds of watermarks. A watermark is a statistical pattern in generated text that
  * sotto_watermark_detect recognizes. LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and
  * GUMBEL replace the selection and, averaged over all keys, leave the distribution of a token
- * unchanged. They require the selection MULTINOMIAL and a temperature above 0, and
+ * unchanged. Both require the selection MULTINOMIAL and a temperature above 0, and
  * SOTTO_SEARCH_SAMPLE is the only search that supports them. */
 typedef int32_t sotto_watermark_scheme;
 enum {
@@ -311,8 +311,8 @@ typedef struct sotto_sampler_params {
   /* ---- Temperature ---- */
 
   /* Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N is
-   * the number of tokens that can be drawn. It applies even if T is 0. Default: 0 (off). Range: 0
-   * to 100. */
+   * the number of tokens that can be drawn. A range above 0 applies even if T is 0. Default:
+   * 0 (off). Range: 0 to 100. */
   float temperature_range;
   /* Exponent e of the dynamic temperature. Default: 1. Range: 0 to 10. */
   float temperature_exponent;
@@ -353,7 +353,7 @@ typedef struct sotto_sampler_params {
   /* Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al.
    * 2025). Default: 1 (off). Range: greater than 0 and at most 1. */
   float top_h;
-  /* Probability with which XTC (p-e-w 2024) acts on a token. It then removes all tokens with p >=
+  /* Probability with which XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p >=
    * xtc_threshold except the least likely of them. Default: 0 (off). Range: 0 to 1. */
   float xtc_probability;
   /* Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1. */

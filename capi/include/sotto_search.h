@@ -35,8 +35,8 @@ enum {
   SOTTO_SEARCH_SAMPLE = 2,
   /* Contrastive search of one sequence (Su et al. 2022): among the contrastive_k most likely
    * tokens, it selects the one with the largest (1-alpha) p - alpha max cos(h, h_j) over all
-   * earlier hidden states h_j. It needs SOTTO_FEATURE_HIDDEN_HISTORY, and contrastive_k must not
-   * exceed the session's sequence_count. */
+   * earlier hidden states h_j. This search needs SOTTO_FEATURE_HIDDEN_HISTORY, and contrastive_k
+   * must not exceed the session's sequence_count. */
   SOTTO_SEARCH_CONTRASTIVE = 3
 };
 
@@ -44,12 +44,12 @@ enum {
  * (early_stopping in transformers). */
 typedef int32_t sotto_early_stopping;
 enum {
-  /* It ends when the best running sequence, at its current length, is no better than the worst
-   * finished one. */
+  /* The search ends when the best running sequence, at its current length, is no better than the
+   * worst finished one. */
   SOTTO_EARLY_STOPPING_HEURISTIC = 0,
-  /* It ends immediately. */
+  /* The search ends immediately. */
   SOTTO_EARLY_STOPPING_AT_ONCE = 1,
-  /* It ends only when no better sequence is possible. */
+  /* The search ends only when no better sequence is possible. */
   SOTTO_EARLY_STOPPING_NEVER = 2
 };
 
@@ -128,7 +128,7 @@ typedef struct sotto_search_params {
   sotto_length_norm length_norm;
   /* Condition under which a beam search ends. Default: HEURISTIC. */
   sotto_early_stopping early_stopping;
-  /* Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off).
+  /* Number of groups in a diverse beam search, a divisor of sequence_count. Default: 1 (off).
    * Range: 1 to 64. */
   uint32_t group_count;
   /* Penalty of a token for each earlier group that has chosen it in the same step. Default:
@@ -143,8 +143,8 @@ typedef struct sotto_search_params {
   uint32_t reserved;
   /* Token sequences that the results of BEAM must contain. At most 32 elements. */
   const sotto_token_list* phrases;
-  /* One number per phrase. Phrases with the same number are alternatives: a result must contain one
-   * of them. If NULL, a result must contain every phrase. */
+  /* A number for each phrase. Phrases with the same number are alternatives: a result must contain
+   * one of them. If NULL, a result must contain every phrase. */
   const uint32_t* phrase_groups;
   size_t phrase_count;
   /* Similarity function for SOTTO_RERANK_CALLBACK. */

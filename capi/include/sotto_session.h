@@ -57,7 +57,7 @@ enum {
   SOTTO_FEATURE_GUIDE = 4
 };
 
-/* Parameters of a session. They determine how much memory it needs. */
+/* Parameters of a session, which determine how much memory it needs. */
 typedef struct sotto_session_params {
   uint32_t struct_size;
   /* Number of slots in the KV ring. A model with fewer than 16 positions uses all of its positions.
@@ -130,7 +130,7 @@ typedef struct sotto_session_timings {
   uint64_t prefill_ns;
   /* Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time. */
   uint64_t decode_tokens;
-  /* Time spent evaluating them. */
+  /* Time spent evaluating these decode_tokens. */
   uint64_t decode_ns;
   /* Number of tokens that were sampled. */
   uint64_t sample_count;
@@ -138,7 +138,7 @@ typedef struct sotto_session_timings {
   uint64_t sample_ns;
   /* Number of tokens that were evaluated again when the KV ring was re-anchored. */
   uint64_t reanchor_tokens;
-  /* Time spent evaluating them. It is also included in prefill_ns or decode_ns. */
+  /* Time spent evaluating these reanchor_tokens, which prefill_ns or decode_ns includes. */
   uint64_t reanchor_ns;
 } sotto_session_timings;
 
@@ -146,7 +146,7 @@ typedef struct sotto_session_timings {
 typedef struct sotto_alternative {
   /* The token. */
   sotto_token token;
-  /* Its log probability under the model, ln p. */
+  /* The log probability of the token under the model, ln p. */
   float log_probability;
 } sotto_alternative;
 
@@ -232,9 +232,9 @@ SOTTO_API sotto_status sotto_session_set_limit(sotto_session* session, size_t ma
 
 /* Prefills the prompt unless it is empty, then generates tokens and calls `on_piece` for each of
  * them, until a stop applies or max_tokens tokens have been generated (0: none; SIZE_MAX: no
- * limit). It is equivalent to sotto_session_prefill followed by a loop over sotto_session_next.
- * Returns the SOTTO_STOP_ value that says why generation ended, or an error of these two functions.
- * `prompt` may be NULL when `prompt_count` is 0. `on_piece` may be NULL. */
+ * limit). The call is equivalent to sotto_session_prefill followed by a loop over
+ * sotto_session_next. Returns the SOTTO_STOP_ value that says why generation ended, or an error of
+ * these two functions. `prompt` may be NULL when `prompt_count` is 0. `on_piece` may be NULL. */
 SOTTO_API sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
                                               size_t max_tokens, sotto_piece_fn on_piece, void* user_data);
 
@@ -256,8 +256,8 @@ SOTTO_API sotto_status sotto_session_rewind(sotto_session* session, uint64_t tok
  * call did not fail. */
 SOTTO_API sotto_status sotto_session_get_error(const sotto_session* session, sotto_error* error);
 
-/* Makes the running call, or the next one if none is running, stop with SOTTO_STOP_CANCELLED. It
- * may be called from any thread and from a signal handler. */
+/* Makes the running call, or the next one if none is running, stop with SOTTO_STOP_CANCELLED. This
+ * function may be called from any thread and from a signal handler. */
 SOTTO_API void sotto_session_cancel(sotto_session* session);
 
 /* Writes the state of the session to *info. */
@@ -318,11 +318,12 @@ SOTTO_API sotto_status sotto_session_set_stops(sotto_session* session, const sot
 
 /* ---- Prompts that end inside a word ------------------------------------------ */
 
-/* Token healing, for a prompt that ends inside a word. It removes the last tokens of the prompt and
+/* Token healing, for a prompt that ends inside a word: removes the last tokens of the prompt and
  * restricts the next ones to tokens that spell the removed bytes and may continue beyond them. The
- * emitted text omits these bytes, because they are already part of the prompt. Call it after the
- * prefill. It changes nothing if the end of the prompt is not the beginning of a longer token.
- * Errors: INVALID_STATE (nothing was prefilled since the last generated token), TOKENIZER_MISSING. */
+ * emitted text omits these bytes, because they are already part of the prompt. Call this function
+ * after the prefill. Nothing changes if the end of the prompt is not the beginning of a longer
+ * token. Errors: INVALID_STATE (nothing was prefilled since the last generated token),
+ * TOKENIZER_MISSING. */
 SOTTO_API sotto_status sotto_session_heal(sotto_session* session);
 
 /* ---- Scores and hidden states ------------------------------------------------ */
@@ -340,9 +341,9 @@ typedef struct sotto_score {
 } sotto_score;
 
 /* Evaluates tokens as sotto_session_prefill does and computes the probability of each of them,
- * given the tokens before it. `log_probabilities` is NULL or has `count` elements. It receives ln p
- * of each token, or NaN for the first token of the stream. On SOTTO_STOP_CANCELLED, only the
- * elements of evaluated tokens are set. */
+ * given the tokens before it. `log_probabilities` is NULL, or an array of `count` elements that
+ * receives ln p of each token, or NaN for the first token of the stream. On SOTTO_STOP_CANCELLED,
+ * only the elements of evaluated tokens are set. */
 SOTTO_API sotto_status sotto_session_score(sotto_session* session, const sotto_token* tokens, size_t count,
                                            float* log_probabilities, sotto_score* score);
 

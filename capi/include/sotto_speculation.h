@@ -1,14 +1,14 @@
 /* sotto_speculation.h - speculative decoding: several tokens per evaluation with unchanged output.
  *
  * A session that was created with draft_tokens guesses the tokens that may come next (the draft)
- * and evaluates them in one batch together with the newest token. It then draws tokens from the
- * rows of logits of this batch, exactly as it would without a draft. As long as the tokens drawn
- * equal the draft, each of them has saved an evaluation. At the first difference, the rest of the
- * draft is discarded. Tokens, text, probabilities and saved states are bit-identical to those
+ * and evaluates them in one batch together with the newest token. The session then draws tokens
+ * from the rows of logits of this batch, exactly as it would without a draft. As long as the tokens
+ * drawn equal the draft, each of them has saved an evaluation. At the first difference, the rest of
+ * the draft is discarded. Tokens, text, probabilities and saved states are bit-identical to those
  * without speculation, in every mode of sampling and with grammars, guides, stops and banned
  * strings. Only the time and sotto_speculation_info differ.
  *
- * A drafted token d is accepted with the probability p(d) that the sampler gives it. This is the
+ * A drafted token d is accepted with the probability p(d) that the sampler gives it, which is the
  * min(1, p/q) of speculative sampling (Leviathan et al. 2023) for a proposal with q(d) = 1.
  */
 /* The enums and structs below are generated from capi/params/speculation.toml: edit that file. */
@@ -27,8 +27,8 @@ extern "C" {
 enum {
   /* Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens. */
   SOTTO_DRAFT_LOOKUP = 1,
-  /* A session with a smaller model that has the same vocabulary. It draws with the sampler and the
-   * random numbers of this session. */
+  /* A session with a smaller model that has the same vocabulary. The draft session draws with the
+   * sampler and the random numbers of this session. */
   SOTTO_DRAFT_SESSION = 2,
   /* The first layers of the model itself. */
   SOTTO_DRAFT_EARLY_EXIT = 4,
@@ -66,9 +66,9 @@ typedef struct sotto_speculation_params {
    * 0 (off). Range: 0 to 1. */
   float draft_threshold;
   uint32_t reserved;
-  /* The session that SESSION uses. It must outlive this use, must run on the same thread, and must
-   * not be used for anything else until it is replaced. It is reset when it is set and when it is
-   * replaced. */
+  /* The session that SESSION uses. Until it is replaced, the draft session must exist, run on the
+   * same thread, and have no other use. The library resets the draft session when it is set and
+   * when it is replaced. */
   sotto_session* draft_session;
   /* The function that CALLBACK uses. */
   sotto_draft_fn draft;

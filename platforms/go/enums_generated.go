@@ -173,9 +173,9 @@ const (
 type TokenFlag uint32
 
 const (
-	// An added token. Its text is found before the rest of a text is tokenized.
+	// An added token, whose text is found before the rest of a text is tokenized.
 	TokenAdded TokenFlag = 1
-	// A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL.
+	// A control token, whose text becomes the token only with SOTTO_TOKENIZE_SPECIAL.
 	TokenSpecial TokenFlag = 2
 	// An id without text.
 	TokenUnused TokenFlag = 4
@@ -285,7 +285,7 @@ const (
 
 // WatermarkScheme: kinds of watermarks. A watermark is a statistical pattern in generated text that
 // sotto_watermark_detect recognizes. LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and GUMBEL replace the
-// selection and, averaged over all keys, leave the distribution of a token unchanged. They require the selection
+// selection and, averaged over all keys, leave the distribution of a token unchanged. Both require the selection
 // MULTINOMIAL and a temperature above 0, and SOTTO_SEARCH_SAMPLE is the only search that supports them.
 type WatermarkScheme int32
 
@@ -334,7 +334,7 @@ const (
 	// Independent samples, each with its own stream of random numbers. `rerank` determines their order.
 	SearchSample SearchMode = 2
 	// Contrastive search of one sequence (Su et al. 2022): among the contrastive_k most likely tokens, it selects the
-	// one with the largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j. It needs
+	// one with the largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j. This search needs
 	// SOTTO_FEATURE_HIDDEN_HISTORY, and contrastive_k must not exceed the session's sequence_count.
 	SearchContrastive SearchMode = 3
 )
@@ -344,11 +344,11 @@ const (
 type EarlyStopping int32
 
 const (
-	// It ends when the best running sequence, at its current length, is no better than the worst finished one.
+	// The search ends when the best running sequence, at its current length, is no better than the worst finished one.
 	EarlyStoppingHeuristic EarlyStopping = 0
-	// It ends immediately.
+	// The search ends immediately.
 	EarlyStoppingAtOnce EarlyStopping = 1
-	// It ends only when no better sequence is possible.
+	// The search ends only when no better sequence is possible.
 	EarlyStoppingNever EarlyStopping = 2
 )
 
@@ -441,8 +441,8 @@ type DraftSource uint32
 const (
 	// Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens.
 	DraftLookup DraftSource = 1
-	// A session with a smaller model that has the same vocabulary. It draws with the sampler and the random numbers of
-	// this session.
+	// A session with a smaller model that has the same vocabulary. The draft session draws with the sampler and the
+	// random numbers of this session.
 	DraftSession DraftSource = 2
 	// The first layers of the model itself.
 	DraftEarlyExit DraftSource = 4

@@ -183,7 +183,7 @@ type SessionTimings struct {
 	PrefillNS uint64
 	// Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time.
 	DecodeTokens uint64
-	// Time spent evaluating them.
+	// Time spent evaluating these decode_tokens.
 	DecodeNS uint64
 	// Number of tokens that were sampled.
 	SampleCount uint64
@@ -191,7 +191,7 @@ type SessionTimings struct {
 	SampleNS uint64
 	// Number of tokens that were evaluated again when the KV ring was re-anchored.
 	ReanchorTokens uint64
-	// Time spent evaluating them. It is also included in prefill_ns or decode_ns.
+	// Time spent evaluating these reanchor_tokens, which prefill_ns or decode_ns includes.
 	ReanchorNS uint64
 }
 

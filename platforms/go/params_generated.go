@@ -115,7 +115,7 @@ type MatcherParams struct {
 	// Text that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no
 	// token. Default: 0 (no limit).
 	FinishWithin uint32
-	// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
+	// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE, which bounds the time of the call.
 	// Default: 20000000. Range: at least 1.
 	StepBudget uint64
 	// Number of stack nodes. A stack node records where rules have called other rules. Default: 0 (automatic). Range:
@@ -315,7 +315,7 @@ type SamplerParams struct {
 	// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to 100.
 	GuardPenalty float32
 	// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N is the number of
-	// tokens that can be drawn. It applies even if T is 0. Default: 0 (off). Range: 0 to 100.
+	// tokens that can be drawn. A range above 0 applies even if T is 0. Default: 0 (off). Range: 0 to 100.
 	TemperatureRange float32
 	// Exponent e of the dynamic temperature. Default: 1. Range: 0 to 10.
 	TemperatureExponent float32
@@ -350,7 +350,7 @@ type SamplerParams struct {
 	// Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al. 2025). Default:
 	// 1 (off). Range: greater than 0 and at most 1.
 	TopH float32
-	// Probability with which XTC (p-e-w 2024) acts on a token. It then removes all tokens with p >= xtc_threshold
+	// Probability with which XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p >= xtc_threshold
 	// except the least likely of them. Default: 0 (off). Range: 0 to 1.
 	XTCProbability float32
 	// Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1.
@@ -553,7 +553,7 @@ type SearchParams struct {
 	LengthNorm LengthNorm
 	// Condition under which a beam search ends. Default: HEURISTIC.
 	EarlyStopping EarlyStopping
-	// Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off). Range: 1 to 64.
+	// Number of groups in a diverse beam search, a divisor of sequence_count. Default: 1 (off). Range: 1 to 64.
 	GroupCount uint32
 	// Penalty of a token for each earlier group that has chosen it in the same step. Default: 0 (off). Range: 0 to 100.
 	DiversityPenalty float32
@@ -565,8 +565,8 @@ type SearchParams struct {
 	ContrastiveAlpha float32
 	// Token sequences that the results of BEAM must contain. At most 32 elements.
 	Phrases [][]Token
-	// One number per phrase. Phrases with the same number are alternatives: a result must contain one of them. If nil,
-	// a result must contain every phrase.
+	// A number for each phrase. Phrases with the same number are alternatives: a result must contain one of them. If
+	// nil, a result must contain every phrase.
 	PhraseGroups []uint32
 	// Similarity function for SOTTO_RERANK_CALLBACK.
 	Similarity func(a, b []Token) float64
@@ -615,7 +615,7 @@ func (p *SearchParams) fill(c *C.sotto_search_params, a *arena) {
 	c.phrases, c.phrase_count = a.tokenLists(p.Phrases)
 }
 
-// SessionParams: parameters of a session. They determine how much memory it needs.
+// SessionParams: parameters of a session, which determine how much memory it needs.
 type SessionParams struct {
 	// Number of slots in the KV ring. A model with fewer than 16 positions uses all of its positions. Default: 0 (the
 	// model's maximum). Range: 16 to max_context_tokens.
@@ -799,8 +799,8 @@ type SpeculationParams struct {
 	ExitLayer uint32
 	// SESSION and EARLY_EXIT end a draft before a token that is less likely than this. Default: 0 (off). Range: 0 to 1.
 	DraftThreshold float32
-	// The session that SESSION uses. It must outlive this use, must run on the same thread, and must not be used for
-	// anything else until it is replaced. It is reset when it is set and when it is replaced.
+	// The session that SESSION uses. Until it is replaced, the draft session must exist, run on the same thread, and
+	// have no other use. The library resets the draft session when it is set and when it is replaced.
 	DraftSession *Session
 	// The function that CALLBACK uses.
 	Draft func(tokens []Token, hidden []float32, drafts []Token) (count int)

@@ -390,7 +390,7 @@ struct SearchParams {
   void* step_user_data = nullptr;
 };
 
-// Parameters of a session. They determine how much memory it needs.
+// Parameters of a session, which determine how much memory it needs.
 struct SessionParams {
   static constexpr uint32_t kMaxBatchTokens = 4096;
   static constexpr uint32_t kMaxThreadCount = 64;

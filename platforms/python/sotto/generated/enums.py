@@ -186,9 +186,9 @@ class TokenFlag(_NamedFlag):
     """Flags of sotto_token_flags."""
 
     ADDED = 1
-    """An added token. Its text is found before the rest of a text is tokenized."""
+    """An added token, whose text is found before the rest of a text is tokenized."""
     SPECIAL = 2
-    """A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL."""
+    """A control token, whose text becomes the token only with SOTTO_TOKENIZE_SPECIAL."""
     UNUSED = 4
     """An id without text."""
     END_OF_TEXT = 8
@@ -295,7 +295,7 @@ class Selection(_Named):
 class WatermarkScheme(_Named):
     """Kinds of watermarks. A watermark is a statistical pattern in generated text that sotto_watermark_detect
     recognizes. LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and GUMBEL replace the selection and, averaged
-    over all keys, leave the distribution of a token unchanged. They require the selection MULTINOMIAL and a temperature
+    over all keys, leave the distribution of a token unchanged. Both require the selection MULTINOMIAL and a temperature
     above 0, and SOTTO_SEARCH_SAMPLE is the only search that supports them."""
 
     NONE = 0
@@ -341,7 +341,7 @@ class SearchMode(_Named):
     """Independent samples, each with its own stream of random numbers. `rerank` determines their order."""
     CONTRASTIVE = 3
     """Contrastive search of one sequence (Su et al. 2022): among the contrastive_k most likely tokens, it selects the
-    one with the largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j. It needs
+    one with the largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j. This search needs
     SOTTO_FEATURE_HIDDEN_HISTORY, and contrastive_k must not exceed the session's sequence_count."""
 
 
@@ -350,11 +350,12 @@ class EarlyStopping(_Named):
     transformers)."""
 
     HEURISTIC = 0
-    """It ends when the best running sequence, at its current length, is no better than the worst finished one."""
+    """The search ends when the best running sequence, at its current length, is no better than the worst finished
+    one."""
     AT_ONCE = 1
-    """It ends immediately."""
+    """The search ends immediately."""
     NEVER = 2
-    """It ends only when no better sequence is possible."""
+    """The search ends only when no better sequence is possible."""
 
 
 class LengthNorm(_Named):
@@ -439,8 +440,8 @@ class DraftSource(_NamedFlag):
     LOOKUP = 1
     """Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens."""
     SESSION = 2
-    """A session with a smaller model that has the same vocabulary. It draws with the sampler and the random numbers of
-    this session."""
+    """A session with a smaller model that has the same vocabulary. The draft session draws with the sampler and the
+    random numbers of this session."""
     EARLY_EXIT = 4
     """The first layers of the model itself."""
     LOOKAHEAD = 8

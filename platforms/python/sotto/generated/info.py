@@ -136,7 +136,7 @@ class SessionTimings:
     decode_tokens: int
     """Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time."""
     decode_ns: int
-    """Time spent evaluating them."""
+    """Time spent evaluating these decode_tokens."""
     sample_count: int
     """Number of tokens that were sampled."""
     sample_ns: int
@@ -144,7 +144,7 @@ class SessionTimings:
     reanchor_tokens: int
     """Number of tokens that were evaluated again when the KV ring was re-anchored."""
     reanchor_ns: int
-    """Time spent evaluating them. It is also included in prefill_ns or decode_ns."""
+    """Time spent evaluating these reanchor_tokens, which prefill_ns or decode_ns includes."""
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class MatcherParams:
     that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no token.
     Default: 0 (no limit)."""
     step_budget: int | None = None
-    """Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
+    """Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE, which bounds the time of the call.
     Default: 20000000. Range: at least 1."""
     node_count: int | None = None
     """Number of stack nodes. A stack node records where rules have called other rules. Default: 0 (automatic). Range:
@@ -210,7 +210,7 @@ class SamplerParams:
     """Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to 100."""
     temperature_range: float | None = None
     """Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N is the number of
-    tokens that can be drawn. It applies even if T is 0. Default: 0 (off). Range: 0 to 100."""
+    tokens that can be drawn. A range above 0 applies even if T is 0. Default: 0 (off). Range: 0 to 100."""
     temperature_exponent: float | None = None
     """Exponent e of the dynamic temperature. Default: 1. Range: 0 to 10."""
     smoothing_factor: float | None = None
@@ -245,7 +245,7 @@ class SamplerParams:
     """Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al. 2025). Default:
     1 (off). Range: greater than 0 and at most 1."""
     xtc_probability: float | None = None
-    """Probability with which XTC (p-e-w 2024) acts on a token. It then removes all tokens with p >= xtc_threshold
+    """Probability with which XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p >= xtc_threshold
     except the least likely of them. Default: 0 (off). Range: 0 to 1."""
     xtc_threshold: float | None = None
     """Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1."""
@@ -320,7 +320,7 @@ class SearchParams:
     early_stopping: EarlyStopping | None = None
     """Condition under which a beam search ends. Default: HEURISTIC."""
     group_count: int | None = None
-    """Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off). Range: 1 to 64."""
+    """Number of groups in a diverse beam search, a divisor of sequence_count. Default: 1 (off). Range: 1 to 64."""
     diversity_penalty: float | None = None
     """Penalty of a token for each earlier group that has chosen it in the same step. Default: 0 (off). Range: 0
     to 100."""
@@ -333,8 +333,8 @@ class SearchParams:
     phrases: Sequence[Sequence[int]] | None = None
     """Token sequences that the results of BEAM must contain. At most 32 elements."""
     phrase_groups: Sequence[int] | None = None
-    """One number per phrase. Phrases with the same number are alternatives: a result must contain one of them. If None,
-    a result must contain every phrase."""
+    """A number for each phrase. Phrases with the same number are alternatives: a result must contain one of them. If
+    None, a result must contain every phrase."""
     similarity: Callable[[list[int], list[int]], float] | None = None
     """Similarity function for SOTTO_RERANK_CALLBACK."""
     on_step: Callable[[int, int], object] | None = None
@@ -343,7 +343,7 @@ class SearchParams:
 
 @dataclass(frozen=True)
 class SessionParams:
-    """Parameters of a session. They determine how much memory it needs."""
+    """Parameters of a session, which determine how much memory it needs."""
 
     context_tokens: int | None = None
     """Number of slots in the KV ring. A model with fewer than 16 positions uses all of its positions. Default: 0 (the
@@ -444,7 +444,7 @@ class SpeculationParams:
     """SESSION and EARLY_EXIT end a draft before a token that is less likely than this. Default: 0 (off). Range: 0
     to 1."""
     draft_session: Session | None = None
-    """The session that SESSION uses. It must outlive this use, must run on the same thread, and must not be used for
-    anything else until it is replaced. It is reset when it is set and when it is replaced."""
+    """The session that SESSION uses. Until it is replaced, the draft session must exist, run on the same thread, and
+    have no other use. The library resets the draft session when it is set and when it is replaced."""
     draft: Callable[[list[int], memoryview | None, int], Sequence[int]] | None = None
     """The function that CALLBACK uses."""

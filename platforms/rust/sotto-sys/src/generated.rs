@@ -164,9 +164,9 @@ pub const SOTTO_MODEL_TEXT_LICENSE: i32 = 2;
 /// The Jinja template that makes a prompt of a conversation.
 pub const SOTTO_MODEL_TEXT_CHAT_TEMPLATE: i32 = 3;
 
-/// An added token. Its text is found before the rest of a text is tokenized.
+/// An added token, whose text is found before the rest of a text is tokenized.
 pub const SOTTO_TOKEN_ADDED: u32 = 1;
-/// A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL.
+/// A control token, whose text becomes the token only with SOTTO_TOKENIZE_SPECIAL.
 pub const SOTTO_TOKEN_SPECIAL: u32 = 2;
 /// An id without text.
 pub const SOTTO_TOKEN_UNUSED: u32 = 4;
@@ -274,7 +274,7 @@ pub const SOTTO_SELECT_ADAPTIVE_P: i32 = 5;
 /// Kinds of watermarks. A watermark is a statistical pattern in generated text that
 /// sotto_watermark_detect recognizes. LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and
 /// GUMBEL replace the selection and, averaged over all keys, leave the distribution of a token
-/// unchanged. They require the selection MULTINOMIAL and a temperature above 0, and
+/// unchanged. Both require the selection MULTINOMIAL and a temperature above 0, and
 /// SOTTO_SEARCH_SAMPLE is the only search that supports them.
 pub type sotto_watermark_scheme = i32;
 /// No watermark.
@@ -319,19 +319,19 @@ pub const SOTTO_SEARCH_BEAM_SAMPLE: i32 = 1;
 pub const SOTTO_SEARCH_SAMPLE: i32 = 2;
 /// Contrastive search of one sequence (Su et al. 2022): among the contrastive_k most likely tokens,
 /// it selects the one with the largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden
-/// states h_j. It needs SOTTO_FEATURE_HIDDEN_HISTORY, and contrastive_k must not exceed the
-/// session's sequence_count.
+/// states h_j. This search needs SOTTO_FEATURE_HIDDEN_HISTORY, and contrastive_k must not exceed
+/// the session's sequence_count.
 pub const SOTTO_SEARCH_CONTRASTIVE: i32 = 3;
 
 /// Condition under which a beam search ends after sequence_count sequences have finished
 /// (early_stopping in transformers).
 pub type sotto_early_stopping = i32;
-/// It ends when the best running sequence, at its current length, is no better than the worst
-/// finished one.
+/// The search ends when the best running sequence, at its current length, is no better than the
+/// worst finished one.
 pub const SOTTO_EARLY_STOPPING_HEURISTIC: i32 = 0;
-/// It ends immediately.
+/// The search ends immediately.
 pub const SOTTO_EARLY_STOPPING_AT_ONCE: i32 = 1;
-/// It ends only when no better sequence is possible.
+/// The search ends only when no better sequence is possible.
 pub const SOTTO_EARLY_STOPPING_NEVER: i32 = 2;
 
 /// Divisor of a sequence's log probability, which makes scores of different lengths comparable.
@@ -399,8 +399,8 @@ pub const SOTTO_GUIDE_CONTRAST: i32 = 2;
 
 /// Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens.
 pub const SOTTO_DRAFT_LOOKUP: u32 = 1;
-/// A session with a smaller model that has the same vocabulary. It draws with the sampler and the
-/// random numbers of this session.
+/// A session with a smaller model that has the same vocabulary. The draft session draws with the
+/// sampler and the random numbers of this session.
 pub const SOTTO_DRAFT_SESSION: u32 = 2;
 /// The first layers of the model itself.
 pub const SOTTO_DRAFT_EARLY_EXIT: u32 = 4;
@@ -480,16 +480,16 @@ pub struct sotto_text {
     pub size: usize,
 }
 
-/// Tokens of a vocabulary. They come either from `model` or from the caller's arrays, which must
-/// outlive the vocabulary.
+/// The source of a vocabulary's tokens: either `model` or arrays of the caller, which must outlive
+/// the vocabulary.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_vocabulary_params {
     pub struct_size: u32,
     /// Number of tokens. Default: 0 (with a model). Range: 1 to 16777215.
     pub token_count: u32,
-    /// The model that defines the tokens. It must outlive the vocabulary, and its end-of-text
-    /// tokens are the end tokens. If none, the fields below define the tokens.
+    /// The model that defines the tokens. The model must outlive the vocabulary, and its
+    /// end-of-text tokens are the end tokens. If none, the fields below define the tokens.
     pub model: *const sotto_model,
     /// The bytes of all tokens, one after the other, with at most 255 bytes per token. A token may
     /// begin or end inside a character.
@@ -499,7 +499,7 @@ pub struct sotto_vocabulary_params {
     /// One flag per token, or none if no token is special. A special token has no text, so only a
     /// token literal in a grammar can match it. End tokens are special.
     pub special: *const u8,
-    /// Tokens that end a text. They are allowed only where the grammar allows the text to end.
+    /// Tokens that end a text, allowed only where the grammar allows the text to end.
     pub end_tokens: *const sotto_token,
     pub end_token_count: usize,
 }
@@ -581,8 +581,8 @@ pub struct sotto_matcher_params {
     /// grammar alone decides: bans and filters of a sampler may leave no token. Default: 0
     /// (no limit).
     pub finish_within: u32,
-    /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the
-    /// time of a call. Default: 20000000. Range: at least 1.
+    /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE, which bounds the
+    /// time of the call. Default: 20000000. Range: at least 1.
     pub step_budget: u64,
     /// Number of stack nodes. A stack node records where rules have called other rules. Default:
     /// 0 (automatic). Range: 16 to 268435456.
@@ -709,7 +709,7 @@ pub struct sotto_token_bias {
     pub bias: f32,
 }
 
-/// Bias of the last token of a sequence. It applies when the text ends with the other tokens of the
+/// Bias of the last token of a sequence, added when the text ends with the other tokens of the
 /// sequence.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -840,8 +840,8 @@ pub struct sotto_sampler_params {
     /// to 100.
     pub guard_penalty: f32,
     /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N
-    /// is the number of tokens that can be drawn. It applies even if T is 0. Default: 0 (off).
-    /// Range: 0 to 100.
+    /// is the number of tokens that can be drawn. A range above 0 applies even if T is 0. Default:
+    /// 0 (off). Range: 0 to 100.
     pub temperature_range: f32,
     /// Exponent e of the dynamic temperature. Default: 1. Range: 0 to 10.
     pub temperature_exponent: f32,
@@ -879,7 +879,7 @@ pub struct sotto_sampler_params {
     /// Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al.
     /// 2025). Default: 1 (off). Range: greater than 0 and at most 1.
     pub top_h: f32,
-    /// Probability with which XTC (p-e-w 2024) acts on a token. It then removes all tokens with p
+    /// Probability with which XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p
     /// >= xtc_threshold except the least likely of them. Default: 0 (off). Range: 0 to 1.
     pub xtc_probability: f32,
     /// Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1.
@@ -1012,7 +1012,7 @@ pub struct sotto_search_params {
     pub length_norm: sotto_length_norm,
     /// Condition under which a beam search ends. Default: HEURISTIC.
     pub early_stopping: sotto_early_stopping,
-    /// Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off).
+    /// Number of groups in a diverse beam search, a divisor of sequence_count. Default: 1 (off).
     /// Range: 1 to 64.
     pub group_count: u32,
     /// Penalty of a token for each earlier group that has chosen it in the same step. Default:
@@ -1027,8 +1027,8 @@ pub struct sotto_search_params {
     pub reserved: u32,
     /// Token sequences that the results of BEAM must contain. At most 32 elements.
     pub phrases: *const sotto_token_list,
-    /// One number per phrase. Phrases with the same number are alternatives: a result must contain
-    /// one of them. If none, a result must contain every phrase.
+    /// A number for each phrase. Phrases with the same number are alternatives: a result must
+    /// contain one of them. If none, a result must contain every phrase.
     pub phrase_groups: *const u32,
     pub phrase_count: usize,
     /// Similarity function for SOTTO_RERANK_CALLBACK.
@@ -1062,7 +1062,7 @@ pub struct sotto_executor {
     pub executor_context: *mut c_void,
 }
 
-/// Parameters of a session. They determine how much memory it needs.
+/// Parameters of a session, which determine how much memory it needs.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_session_params {
@@ -1141,7 +1141,7 @@ pub struct sotto_session_timings {
     pub prefill_ns: u64,
     /// Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time.
     pub decode_tokens: u64,
-    /// Time spent evaluating them.
+    /// Time spent evaluating these decode_tokens.
     pub decode_ns: u64,
     /// Number of tokens that were sampled.
     pub sample_count: u64,
@@ -1149,7 +1149,7 @@ pub struct sotto_session_timings {
     pub sample_ns: u64,
     /// Number of tokens that were evaluated again when the KV ring was re-anchored.
     pub reanchor_tokens: u64,
-    /// Time spent evaluating them. It is also included in prefill_ns or decode_ns.
+    /// Time spent evaluating these reanchor_tokens, which prefill_ns or decode_ns includes.
     pub reanchor_ns: u64,
 }
 
@@ -1159,7 +1159,7 @@ pub struct sotto_session_timings {
 pub struct sotto_alternative {
     /// The token.
     pub token: sotto_token,
-    /// Its log probability under the model, ln p.
+    /// The log probability of the token under the model, ln p.
     pub log_probability: f32,
 }
 
@@ -1285,9 +1285,9 @@ pub struct sotto_speculation_params {
     /// 0 (off). Range: 0 to 1.
     pub draft_threshold: f32,
     pub reserved: u32,
-    /// The session that SESSION uses. It must outlive this use, must run on the same thread, and
-    /// must not be used for anything else until it is replaced. It is reset when it is set and when
-    /// it is replaced.
+    /// The session that SESSION uses. Until it is replaced, the draft session must exist, run on
+    /// the same thread, and have no other use. The library resets the draft session when it is set
+    /// and when it is replaced.
     pub draft_session: *mut sotto_session,
     /// The function that CALLBACK uses.
     pub draft: sotto_draft_fn,

@@ -346,7 +346,7 @@ impl Selection {
 /// Kinds of watermarks. A watermark is a statistical pattern in generated text that
 /// sotto_watermark_detect recognizes. LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and
 /// GUMBEL replace the selection and, averaged over all keys, leave the distribution of a token
-/// unchanged. They require the selection MULTINOMIAL and a temperature above 0, and
+/// unchanged. Both require the selection MULTINOMIAL and a temperature above 0, and
 /// SOTTO_SEARCH_SAMPLE is the only search that supports them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -432,8 +432,8 @@ pub enum SearchMode {
     Sample = sys::SOTTO_SEARCH_SAMPLE,
     /// Contrastive search of one sequence (Su et al. 2022): among the contrastive_k most likely
     /// tokens, it selects the one with the largest (1-alpha) p - alpha max cos(h, h_j) over all
-    /// earlier hidden states h_j. It needs SOTTO_FEATURE_HIDDEN_HISTORY, and contrastive_k must not
-    /// exceed the session's sequence_count.
+    /// earlier hidden states h_j. This search needs SOTTO_FEATURE_HIDDEN_HISTORY, and contrastive_k
+    /// must not exceed the session's sequence_count.
     Contrastive = sys::SOTTO_SEARCH_CONTRASTIVE,
 }
 
@@ -457,12 +457,12 @@ impl SearchMode {
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum EarlyStopping {
-    /// It ends when the best running sequence, at its current length, is no better than the worst
-    /// finished one.
+    /// The search ends when the best running sequence, at its current length, is no better than the
+    /// worst finished one.
     Heuristic = sys::SOTTO_EARLY_STOPPING_HEURISTIC,
-    /// It ends immediately.
+    /// The search ends immediately.
     AtOnce = sys::SOTTO_EARLY_STOPPING_AT_ONCE,
-    /// It ends only when no better sequence is possible.
+    /// The search ends only when no better sequence is possible.
     Never = sys::SOTTO_EARLY_STOPPING_NEVER,
 }
 
@@ -904,8 +904,8 @@ impl MatcherParams {
         /// token. The grammar alone decides: bans and filters of a sampler may leave no token.
         /// Default: 0 (no limit).
         finish_within: u32,
-        /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds
-        /// the time of a call. Default: 20000000. Range: at least 1.
+        /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE, which bounds
+        /// the time of the call. Default: 20000000. Range: at least 1.
         step_budget: u64,
         /// Number of stack nodes. A stack node records where rules have called other rules.
         /// Default: 0 (automatic). Range: 16 to 268435456.
@@ -1101,8 +1101,8 @@ impl SamplerParams {
         /// 1 to 100.
         guard_penalty: f32,
         /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where
-        /// N is the number of tokens that can be drawn. It applies even if T is 0. Default:
-        /// 0 (off). Range: 0 to 100.
+        /// N is the number of tokens that can be drawn. A range above 0 applies even if T is 0.
+        /// Default: 0 (off). Range: 0 to 100.
         temperature_range: f32,
         /// Exponent e of the dynamic temperature. Default: 1. Range: 0 to 10.
         temperature_exponent: f32,
@@ -1141,8 +1141,9 @@ impl SamplerParams {
         /// Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et
         /// al. 2025). Default: 1 (off). Range: greater than 0 and at most 1.
         top_h: f32,
-        /// Probability with which XTC (p-e-w 2024) acts on a token. It then removes all tokens with
-        /// p >= xtc_threshold except the least likely of them. Default: 0 (off). Range: 0 to 1.
+        /// Probability with which XTC (p-e-w 2024) acts on a token. XTC then removes all tokens
+        /// with p >= xtc_threshold except the least likely of them. Default: 0 (off). Range: 0
+        /// to 1.
         xtc_probability: f32,
         /// Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1.
         xtc_threshold: f32,
@@ -1355,7 +1356,7 @@ impl<'f> SearchParams<'f> {
         length_norm: LengthNorm,
         /// Condition under which a beam search ends. Default: HEURISTIC.
         early_stopping: EarlyStopping,
-        /// Number of groups in a diverse beam search. It must divide sequence_count. Default:
+        /// Number of groups in a diverse beam search, a divisor of sequence_count. Default:
         /// 1 (off). Range: 1 to 64.
         group_count: u32,
         /// Penalty of a token for each earlier group that has chosen it in the same step. Default:
@@ -1376,8 +1377,8 @@ impl<'f> SearchParams<'f> {
         self
     }
 
-    /// One number per phrase. Phrases with the same number are alternatives: a result must contain
-    /// one of them. If none, a result must contain every phrase.
+    /// A number for each phrase. Phrases with the same number are alternatives: a result must
+    /// contain one of them. If none, a result must contain every phrase.
     #[must_use]
     pub fn phrase_groups(mut self, phrase_groups: impl Into<Vec<u32>>) -> Self {
         self.phrase_groups = Some(phrase_groups.into());
@@ -1411,7 +1412,7 @@ impl<'f> SearchParams<'f> {
     }
 }
 
-/// Parameters of a session. They determine how much memory it needs.
+/// Parameters of a session, which determine how much memory it needs.
 #[derive(Clone)]
 pub struct SessionParams {
     pub(crate) raw: sys::sotto_session_params,
@@ -1620,9 +1621,9 @@ impl SpeculationParams {
         draft_threshold: f32,
     }
 
-    /// The session that SESSION uses. It must outlive this use, must run on the same thread, and
-    /// must not be used for anything else until it is replaced. It is reset when it is set and when
-    /// it is replaced.
+    /// The session that SESSION uses. Until it is replaced, the draft session must exist, run on
+    /// the same thread, and have no other use. The library resets the draft session when it is set
+    /// and when it is replaced.
     #[must_use]
     pub fn draft_session(mut self, draft_session: Session) -> Self {
         self.draft_session = Some(draft_session);
@@ -1847,7 +1848,7 @@ pub struct SessionTimings {
     pub prefill_ns: u64,
     /// Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time.
     pub decode_tokens: u64,
-    /// Time spent evaluating them.
+    /// Time spent evaluating these decode_tokens.
     pub decode_ns: u64,
     /// Number of tokens that were sampled.
     pub sample_count: u64,
@@ -1855,7 +1856,7 @@ pub struct SessionTimings {
     pub sample_ns: u64,
     /// Number of tokens that were evaluated again when the KV ring was re-anchored.
     pub reanchor_tokens: u64,
-    /// Time spent evaluating them. It is also included in prefill_ns or decode_ns.
+    /// Time spent evaluating these reanchor_tokens, which prefill_ns or decode_ns includes.
     pub reanchor_ns: u64,
 }
 

@@ -163,9 +163,9 @@ public struct TokenFlag: OptionSet, Sendable {
   public let rawValue: UInt32
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// An added token. Its text is found before the rest of a text is tokenized.
+  /// An added token, whose text is found before the rest of a text is tokenized.
   public static let added = TokenFlag(rawValue: 1)
-  /// A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL.
+  /// A control token, whose text becomes the token only with SOTTO_TOKENIZE_SPECIAL.
   public static let special = TokenFlag(rawValue: 2)
   /// An id without text.
   public static let unused = TokenFlag(rawValue: 4)
@@ -269,7 +269,7 @@ public enum Selection: Int32, Sendable {
 
 /// Kinds of watermarks. A watermark is a statistical pattern in generated text that sotto_watermark_detect recognizes.
 /// LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and GUMBEL replace the selection and, averaged over all keys,
-/// leave the distribution of a token unchanged. They require the selection MULTINOMIAL and a temperature above 0, and
+/// leave the distribution of a token unchanged. Both require the selection MULTINOMIAL and a temperature above 0, and
 /// SOTTO_SEARCH_SAMPLE is the only search that supports them.
 public enum WatermarkScheme: Int32, Sendable {
   /// No watermark.
@@ -311,7 +311,7 @@ public enum SearchMode: Int32, Sendable {
   /// Independent samples, each with its own stream of random numbers. `rerank` determines their order.
   case sample = 2
   /// Contrastive search of one sequence (Su et al. 2022): among the contrastive_k most likely tokens, it selects the
-  /// one with the largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j. It needs
+  /// one with the largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j. This search needs
   /// SOTTO_FEATURE_HIDDEN_HISTORY, and contrastive_k must not exceed the session's sequence_count.
   case contrastive = 3
 }
@@ -319,11 +319,11 @@ public enum SearchMode: Int32, Sendable {
 /// Condition under which a beam search ends after sequence_count sequences have finished (early_stopping in
 /// transformers).
 public enum EarlyStopping: Int32, Sendable {
-  /// It ends when the best running sequence, at its current length, is no better than the worst finished one.
+  /// The search ends when the best running sequence, at its current length, is no better than the worst finished one.
   case heuristic = 0
-  /// It ends immediately.
+  /// The search ends immediately.
   case atOnce = 1
-  /// It ends only when no better sequence is possible.
+  /// The search ends only when no better sequence is possible.
   case never = 2
 }
 
@@ -407,8 +407,8 @@ public struct DraftSource: OptionSet, Sendable {
 
   /// Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens.
   public static let lookup = DraftSource(rawValue: 1)
-  /// A session with a smaller model that has the same vocabulary. It draws with the sampler and the random numbers of
-  /// this session.
+  /// A session with a smaller model that has the same vocabulary. The draft session draws with the sampler and the
+  /// random numbers of this session.
   public static let session = DraftSource(rawValue: 2)
   /// The first layers of the model itself.
   public static let earlyExit = DraftSource(rawValue: 4)

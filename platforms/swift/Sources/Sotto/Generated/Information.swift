@@ -170,7 +170,7 @@ public struct SessionTimings: Sendable {
   public let prefillNs: UInt64
   /// Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time.
   public let decodeTokens: UInt64
-  /// Time spent evaluating them.
+  /// Time spent evaluating these decode_tokens.
   public let decodeNs: UInt64
   /// Number of tokens that were sampled.
   public let sampleCount: UInt64
@@ -178,7 +178,7 @@ public struct SessionTimings: Sendable {
   public let sampleNs: UInt64
   /// Number of tokens that were evaluated again when the KV ring was re-anchored.
   public let reanchorTokens: UInt64
-  /// Time spent evaluating them. It is also included in prefill_ns or decode_ns.
+  /// Time spent evaluating these reanchor_tokens, which prefill_ns or decode_ns includes.
   public let reanchorNs: UInt64
 
   init(_ c: sotto_session_timings) {

@@ -107,7 +107,7 @@ public struct MatcherParameters {
   /// Text that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no
   /// token. Default: 0 (no limit).
   public var finishWithin: UInt32
-  /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
+  /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE, which bounds the time of the call.
   /// Default: 20000000. Range: at least 1.
   public var stepBudget: UInt64
   /// Number of stack nodes. A stack node records where rules have called other rules. Default: 0 (automatic). Range: 16
@@ -295,7 +295,7 @@ public struct SamplerParameters {
   /// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to 100.
   public var guardPenalty: Float
   /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N is the number of tokens
-  /// that can be drawn. It applies even if T is 0. Default: 0 (off). Range: 0 to 100.
+  /// that can be drawn. A range above 0 applies even if T is 0. Default: 0 (off). Range: 0 to 100.
   public var temperatureRange: Float
   /// Exponent e of the dynamic temperature. Default: 1. Range: 0 to 10.
   public var temperatureExponent: Float
@@ -330,8 +330,8 @@ public struct SamplerParameters {
   /// Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al. 2025). Default:
   /// 1 (off). Range: greater than 0 and at most 1.
   public var topH: Float
-  /// Probability with which XTC (p-e-w 2024) acts on a token. It then removes all tokens with p >= xtc_threshold except
-  /// the least likely of them. Default: 0 (off). Range: 0 to 1.
+  /// Probability with which XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p >= xtc_threshold
+  /// except the least likely of them. Default: 0 (off). Range: 0 to 1.
   public var xtcProbability: Float
   /// Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1.
   public var xtcThreshold: Float
@@ -539,7 +539,7 @@ public struct SearchParameters {
   public var lengthNorm: LengthNorm
   /// Condition under which a beam search ends. Default: HEURISTIC.
   public var earlyStopping: EarlyStopping
-  /// Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off). Range: 1 to 64.
+  /// Number of groups in a diverse beam search, a divisor of sequence_count. Default: 1 (off). Range: 1 to 64.
   public var groupCount: UInt32
   /// Penalty of a token for each earlier group that has chosen it in the same step. Default: 0 (off). Range: 0 to 100.
   public var diversityPenalty: Float
@@ -551,8 +551,8 @@ public struct SearchParameters {
   public var contrastiveAlpha: Float
   /// Token sequences that the results of BEAM must contain. At most 32 elements.
   public var phrases: [[Token]] = []
-  /// One number per phrase. Phrases with the same number are alternatives: a result must contain one of them. If nil, a
-  /// result must contain every phrase.
+  /// A number for each phrase. Phrases with the same number are alternatives: a result must contain one of them. If
+  /// nil, a result must contain every phrase.
   public var phraseGroups: [UInt32]?
   /// Similarity function for SOTTO_RERANK_CALLBACK.
   public var similarity: (([Token], [Token]) throws -> Double)?
@@ -598,7 +598,7 @@ public struct SearchParameters {
   }
 }
 
-/// Parameters of a session. They determine how much memory it needs.
+/// Parameters of a session, which determine how much memory it needs.
 public struct SessionParameters {
   /// Number of slots in the KV ring. A model with fewer than 16 positions uses all of its positions. Default: 0 (the
   /// model's maximum). Range: 16 to max_context_tokens.
@@ -772,8 +772,8 @@ public struct SpeculationParameters {
   public var exitLayer: UInt32
   /// SESSION and EARLY_EXIT end a draft before a token that is less likely than this. Default: 0 (off). Range: 0 to 1.
   public var draftThreshold: Float
-  /// The session that SESSION uses. It must outlive this use, must run on the same thread, and must not be used for
-  /// anything else until it is replaced. It is reset when it is set and when it is replaced.
+  /// The session that SESSION uses. Until it is replaced, the draft session must exist, run on the same thread, and
+  /// have no other use. The library resets the draft session when it is set and when it is replaced.
   public var draftSession: Session?
   /// The function that CALLBACK uses.
   public var draft: (([Token], [Float]?, Int) throws -> [Token])?

@@ -10,8 +10,8 @@ public final class DraftSource {
     /** Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens. */
     public static final int LOOKUP = 1;
     /**
-     * A session with a smaller model that has the same vocabulary. It draws with the sampler and the random numbers of
-     * this session.
+     * A session with a smaller model that has the same vocabulary. The draft session draws with the sampler and the
+     * random numbers of this session.
      */
     public static final int SESSION = 2;
     /** The first layers of the model itself. */

@@ -6,11 +6,13 @@ package io.github.sotto;
  * transformers).
  */
 public enum EarlyStopping implements Constant {
-    /** It ends when the best running sequence, at its current length, is no better than the worst finished one. */
+    /**
+     * The search ends when the best running sequence, at its current length, is no better than the worst finished one.
+     */
     HEURISTIC(0),
-    /** It ends immediately. */
+    /** The search ends immediately. */
     AT_ONCE(1),
-    /** It ends only when no better sequence is possible. */
+    /** The search ends only when no better sequence is possible. */
     NEVER(2);
 
     private final int value;

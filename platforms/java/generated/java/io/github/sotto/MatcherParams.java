@@ -21,7 +21,7 @@ public final class MatcherParams {
      */
     public int finishWithin;
     /**
-     * Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE. It bounds the time of a call.
+     * Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE, which bounds the time of the call.
      * Default: 20000000. Range: at least 1.
      */
     public long stepBudget;

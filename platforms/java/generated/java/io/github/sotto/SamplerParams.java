@@ -85,7 +85,7 @@ public final class SamplerParams {
     public float guardPenalty;
     /**
      * Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, where N is the number of
-     * tokens that can be drawn. It applies even if T is 0. Default: 0 (off). Range: 0 to 100.
+     * tokens that can be drawn. A range above 0 applies even if T is 0. Default: 0 (off). Range: 0 to 100.
      */
     public float temperatureRange;
     /** Exponent e of the dynamic temperature. Default: 1. Range: 0 to 10. */
@@ -136,7 +136,7 @@ public final class SamplerParams {
      */
     public float topH;
     /**
-     * Probability with which XTC (p-e-w 2024) acts on a token. It then removes all tokens with p &gt;= xtc_threshold
+     * Probability with which XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p &gt;= xtc_threshold
      * except the least likely of them. Default: 0 (off). Range: 0 to 1.
      */
     public float xtcProbability;

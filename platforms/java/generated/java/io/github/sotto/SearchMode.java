@@ -17,7 +17,7 @@ public enum SearchMode implements Constant {
     SAMPLE(2),
     /**
      * Contrastive search of one sequence (Su et al. 2022): among the contrastive_k most likely tokens, it selects the
-     * one with the largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j. It needs
+     * one with the largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j. This search needs
      * SOTTO_FEATURE_HIDDEN_HISTORY, and contrastive_k must not exceed the session's sequence_count.
      */
     CONTRASTIVE(3);

@@ -19,7 +19,7 @@ public final class SearchParams {
     public LengthNorm lengthNorm;
     /** Condition under which a beam search ends. Default: HEURISTIC. */
     public EarlyStopping earlyStopping;
-    /** Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off). Range: 1 to 64. */
+    /** Number of groups in a diverse beam search, a divisor of sequence_count. Default: 1 (off). Range: 1 to 64. */
     public int groupCount;
     /**
      * Penalty of a token for each earlier group that has chosen it in the same step. Default: 0 (off). Range: 0 to 100.
@@ -34,8 +34,8 @@ public final class SearchParams {
     /** Token sequences that the results of BEAM must contain. At most 32 elements. */
     public int[][] phrases;
     /**
-     * One number per phrase. Phrases with the same number are alternatives: a result must contain one of them. If null,
-     * a result must contain every phrase.
+     * A number for each phrase. Phrases with the same number are alternatives: a result must contain one of them. If
+     * null, a result must contain every phrase.
      */
     public int[] phraseGroups;
     /** Similarity function for SOTTO_RERANK_CALLBACK. */

@@ -9,7 +9,7 @@ public final class SessionTimings {
     public long prefillNs;
     /** Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time. */
     public long decodeTokens;
-    /** Time spent evaluating them. */
+    /** Time spent evaluating these decode_tokens. */
     public long decodeNs;
     /** Number of tokens that were sampled. */
     public long sampleCount;
@@ -17,7 +17,7 @@ public final class SessionTimings {
     public long sampleNs;
     /** Number of tokens that were evaluated again when the KV ring was re-anchored. */
     public long reanchorTokens;
-    /** Time spent evaluating them. It is also included in prefill_ns or decode_ns. */
+    /** Time spent evaluating these reanchor_tokens, which prefill_ns or decode_ns includes. */
     public long reanchorNs;
 
     SessionTimings() {}

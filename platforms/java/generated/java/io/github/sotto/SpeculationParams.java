@@ -21,8 +21,8 @@ public final class SpeculationParams {
      */
     public float draftThreshold;
     /**
-     * The session that SESSION uses. It must outlive this use, must run on the same thread, and must not be used for
-     * anything else until it is replaced. It is reset when it is set and when it is replaced.
+     * The session that SESSION uses. Until it is replaced, the draft session must exist, run on the same thread, and
+     * have no other use. The library resets the draft session when it is set and when it is replaced.
      */
     public Session draftSession;
     /** The function that CALLBACK uses. */

@@ -4,7 +4,7 @@ package io.github.sotto;
 /**
  * Kinds of watermarks. A watermark is a statistical pattern in generated text that sotto_watermark_detect recognizes.
  * LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and GUMBEL replace the selection and, averaged over all keys,
- * leave the distribution of a token unchanged. They require the selection MULTINOMIAL and a temperature above 0, and
+ * leave the distribution of a token unchanged. Both require the selection MULTINOMIAL and a temperature above 0, and
  * SOTTO_SEARCH_SAMPLE is the only search that supports them.
  */
 public enum WatermarkScheme implements Constant {
