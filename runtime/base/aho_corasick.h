@@ -1,6 +1,6 @@
-// The Aho-Corasick automaton ("Efficient String Matching: An Aid to Bibliographic Search", CACM 1975). It finds any of
-// a list of strings in a text that arrives letter by letter. The time is O(length of the text * children per node),
-// because the children of a node are a linked list.
+// The Aho-Corasick automaton ("Efficient String Matching: An Aid to Bibliographic Search", CACM 1975). The automaton
+// finds any of a list of strings in a text that arrives letter by letter. The time is O(length of the text * children
+// per node), because the children of a node are a linked list.
 //
 // A state is the longest prefix of a string that the text so far ends with: a node of the trie of all strings. If a
 // node has no child for the next letter, the failure link leads to the next shorter prefix. Letters may be bytes or

@@ -8,7 +8,7 @@
 
 namespace sotto {
 
-// A request to stop the call in progress or the next one. It may come from another thread.
+// A request, possibly from another thread, to stop the call in progress or the next one.
 class Cancellation {
  public:
   void request() { flag_.store(1, std::memory_order_relaxed); }

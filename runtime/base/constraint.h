@@ -1,5 +1,5 @@
-// The interface through which an object such as a grammar's matcher limits the next token of a session or search. It is
-// a struct of plain functions over numbered sequences, so that neither side has to include the other.
+// The interface through which an object such as a grammar's matcher limits the next token of a session or search. The
+// interface is a struct of plain functions over numbered sequences, so that neither side has to include the other.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // A hash index maps the hash of a key to the number of its entry in an array of the owner.
 //
-// The owner compares keys itself, so the index depends on neither keys nor entries. It is an open-addressing table with
-// linear probing (Knuth, The Art of Computer Programming, volume 3, section 6.4, algorithm L). A slot contains the
-// number plus one, or zero if it is free. The index never allocates: its slots come from an arena (layout), or from any
-// array of the owner (use, rehash).
+// The owner compares keys itself, so the index depends on neither keys nor entries. The index is an open-addressing
+// table with linear probing (Knuth, The Art of Computer Programming, volume 3, section 6.4, algorithm L). A slot
+// contains the number plus one, or zero if it is free. The index never allocates: its slots come from an arena
+// (layout), or from any array of the owner (use, rehash).
 //
 //   uint32_t number = index.find(hash, [&](uint32_t known) { return entries[known].key == key; });
 //   if (number == HashIndex::kAbsent) {
@@ -42,8 +42,8 @@ class HashIndex {
  public:
   static constexpr uint32_t kAbsent = UINT32_MAX;
 
-  // Takes slots for `capacity` entries from the arena. They have 16 bits if the numbers fit, and 32 otherwise. clear()
-  // must be called before the first use.
+  // Takes slots for `capacity` entries from the arena: of 16 bits if the numbers of the entries fit, and otherwise of
+  // 32. clear() must be called before the first use.
   void layout(Arena& arena, uint32_t capacity) {
     const uint32_t slot_count = std::bit_ceil(std::max(capacity + capacity / 2 + 1, 16u));
     mask_ = slot_count - 1;
@@ -96,8 +96,8 @@ class HashIndex {
     set(slot, 0);
   }
 
-  // Returns the number of slots that the index should have before one more entry is inserted, or 0 if it need not grow.
-  // This serves an index that starts without slots and grows through use() and rehash().
+  // Returns the number of slots that the index should have before one more entry is inserted, or 0 if it need not grow,
+  // for an index that starts without slots and grows through use() and rehash().
   uint32_t wanted_slots(uint32_t entry_count) const {
     if (slots_ == nullptr) return std::max(kMinSlots, 2 * std::bit_ceil(entry_count + 1));
     return entry_count >= (mask_ + 1) / 2 ? 2 * (mask_ + 1) : 0;

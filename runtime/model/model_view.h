@@ -67,7 +67,7 @@ struct ByteRange {
   uint64_t checksum = 0;
 };
 
-// The vocabulary section as the file describes it. Its bytes are verified by the code that uses it.
+// The vocabulary section as the file describes it. The code that uses the section verifies its bytes.
 struct VocabularySection {
   uint32_t version = 0;
   uint32_t text_count = 0;
@@ -93,7 +93,7 @@ class ModelView {
   std::span<const int32_t> end_of_text_tokens() const;
   const SamplingDefaults& sampling_defaults() const { return sampling_defaults_; }
 
-  // Returns a hash of the shapes and values of all tensors. It does not depend on packed sections.
+  // Returns a hash of the shapes and values of all tensors, which does not depend on packed sections.
   uint64_t fingerprint() const;
 
   ByteRange metadata() const;

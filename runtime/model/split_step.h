@@ -1,4 +1,4 @@
-// One step of a pre-tokenizer as a model file stores it: the automaton that runtime/text/splitter.h runs.
+// A step of a pre-tokenizer as a model file stores it: the automaton that runtime/text/splitter.h runs.
 #pragma once
 
 #include <cstddef>

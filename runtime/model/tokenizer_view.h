@@ -26,7 +26,7 @@ enum class PrefixSpace : uint8_t { kNever = 0, kIfMissing = 1, kIfMissingAtStart
 // The side on which a word carries its space when the pre-tokenizer strips white space.
 enum class WordSpace : uint8_t { kNone = 0, kBefore = 1, kAfter = 2 };
 
-// A BPE merge of two tokens. Its rank is its index in the list of merges.
+// A BPE merge of two tokens, whose rank is its index in the list of merges.
 struct TokenMerge {
   uint32_t left;
   uint32_t right;
@@ -100,7 +100,7 @@ struct TokenizerView {
   std::span<const uint32_t> token_offsets;  // token_count + 1 offsets into token_bytes
   std::span<const char> token_bytes;
   std::span<const TokenKind> token_kinds;  // one per token
-  // One per byte value, or kNoToken. Models other than kByteBpe use them for the bytes of unknown characters.
+  // The token of each byte value, or kNoToken. Models other than kByteBpe use them for the bytes of unknown characters.
   std::span<const uint32_t> byte_tokens;
   std::span<const TokenMerge> merges;  // in rank order
   // A hash table with a power of two of slots. Each contains rank + 1, or 0 if it is empty.
@@ -122,7 +122,7 @@ struct TokenizerView {
   PrefixSpace prefix_space = PrefixSpace::kNever;
   WordSpace word_space = WordSpace::kNone;
 
-  // These fields are not in the file. verify_tokenizer() computes them.
+  // Fields that are not in the file. verify_tokenizer() computes them.
   uint32_t max_token_bytes = 0;
   bool merges_ascend = false;  // true if every merge has a higher rank than the merges that produce its parts
 

@@ -92,7 +92,7 @@ class Candidates {
 
   // The members from here to draw() require max() > kMinusInfinity.
   //
-  // Returns the weights, indexed like the tokens. They are valid until the set or the temperature changes.
+  // Returns the weights, indexed like the tokens and valid until the set or the temperature changes.
   const float* weights();
   uint64_t total_fixed();
   double total() { return static_cast<double>(total_fixed()) * 0x1p-40; }

@@ -62,7 +62,7 @@ inline KeyRange range_of(std::span<const uint64_t> keys) {
 
 // Finds where the running sum over a sorted sequence reaches a target, without sorting the sequence (weighted
 // selection). Each round divides the range of the keys into buckets, sums the measure over each bucket, and continues
-// in the bucket in which the target is reached. This is a radix selection, or a quickselect with 1,024 pivots.
+// in the bucket in which the target is reached: a radix selection, or a quickselect with 1,024 pivots.
 //
 // Returns the key at which the sum of measure(key_index(key)), over the keys in ascending order, reaches `target` >= 1,
 // or kNoKey if it never does. Only the high half of a key determines the order, so keys with equal high halves must

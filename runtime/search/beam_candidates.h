@@ -34,8 +34,8 @@ inline bool is_better(const BeamCandidate& a, const BeamCandidate& b) {
   return a.beam < b.beam;
 }
 
-// Returns the capacity for candidates that do not end their sequence. These are twice the number of beams and, for
-// phrases, the most likely token of each beam and the next token of each phrase.
+// Returns the capacity for candidates that do not end their sequence: twice the number of beams and, for phrases, the
+// most likely token of each beam and the next token of each phrase.
 constexpr size_t continuing_capacity(size_t sequence_count) {
   return sequence_count * (2 + 1 + SearchParams::kMaxPhraseCount);
 }
@@ -92,7 +92,7 @@ class Phrases {
   // Returns the state after `token` follows `tokens`.
   PhraseState advance(const PhraseState& state, std::span<const int32_t> tokens, int32_t token) const;
 
-  // Finds the next tokens of the incomplete phrases and returns their number. They may contain duplicates.
+  // Finds the next tokens of the incomplete phrases and returns their number, duplicates included.
   size_t next_tokens(const PhraseState& state, std::array<int32_t, SearchParams::kMaxPhraseCount>* tokens) const;
 
  private:

@@ -1,6 +1,6 @@
 // Speculative decoding (Leviathan et al. 2023, "Fast Inference from Transformers via Speculative Decoding"; Chen et al.
-// 2023). Drafts are tokens that may come next. They are evaluated in one batch with the pending token, which costs
-// little more than evaluating that token alone.
+// 2023). Drafts are tokens that may come next, evaluated in one batch with the pending token, which costs little more
+// than evaluating that token alone.
 //
 // The output is exactly the same as without drafts, in every mode, for two reasons: the result of a row does not depend
 // on the other rows of its batch, and random numbers depend only on the place in the stream. So the session draws each
@@ -145,7 +145,7 @@ class Drafting {
   // Kinds of drafts, each with its own DraftPace. Prompt lookup has three, by the length of the match.
   enum Kind { kShortMatch, kMatch, kLongMatch, kSession, kEarlyExit, kLookahead, kCallback, kKindCount };
 
-  // An evaluated batch of drafts. Its first `forced` drafts were forced by the constraint.
+  // An evaluated batch of drafts, of which the constraint forced the first `forced`.
   struct Batch {
     size_t count = 0;  // 0 if no batch is open
     size_t forced = 0;

@@ -1,4 +1,5 @@
-// A session generates text after a prompt. It resides in memory of the caller and connects the parts of this directory:
+// A session generates text after a prompt. The object resides in memory of the caller and connects the parts of this
+// directory:
 //   TokenStream   the tokens of prompt and answer, evaluation, rewind;
 //   Decoder       the next token: mask, logits, sample;
 //   TextOutput    text, stop strings, banned strings, token healing;
@@ -36,7 +37,7 @@ class Session {
                      Error* error);
   void deinit();
 
-  // Replaces the sampler's parameters. Its state starts again at the end of the stream.
+  // Replaces the sampler's parameters and starts its state again at the end of the stream.
   Status set_sampler(const SamplerParams& params, Error* error);
   // Replaces the stops. A stop string or banned string may begin in text that has already been emitted.
   Status set_stops(const StopParams& params, Error* error);

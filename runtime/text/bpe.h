@@ -1,11 +1,11 @@
 // Byte pair encoding (Sennrich et al. 2016) of one word: merge the adjacent pair with the lowest rank, the leftmost one
-// among equals, until no pair can be merged. It starts from units, which are bytes or characters.
+// among equals, until no pair can be merged, starting from units, which are bytes or characters.
 //
-// There are two implementations with the same result. merge_tokens() follows the definition. It takes quadratic time,
-// but is faster for short words. search_word() takes linear time. It relies on a property of the result: a sequence of
-// tokens is the encoding of its bytes if and only if every two neighbours are compatible, which means that encoding
-// their joined bytes gives these two tokens again. It searches for the sequence of compatible tokens that spells the
-// word, trying the longest token first (as in van Antwerpen and Neubeck's bpe, 2023).
+// There are two implementations with the same result. merge_tokens() follows the definition, in quadratic time, and is
+// faster for short words. search_word() takes linear time because of a property of the result: a sequence of tokens is
+// the encoding of its bytes if and only if every two neighbours are compatible, which means that encoding their joined
+// bytes gives these two tokens again. The function searches for the sequence of compatible tokens that spells the word,
+// trying the longest token first (as in van Antwerpen and Neubeck's bpe, 2023).
 #pragma once
 
 #include <cstddef>

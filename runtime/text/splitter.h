@@ -2,9 +2,9 @@
 // matches, the gaps between them, or both as smaller pieces.
 //
 // The converter compiles an expression (converters/tokenizers/pattern.h) to a deterministic automaton over classes of
-// characters. It finds the match that a backtracking engine prefers, not the longest one, because its states are lists
-// of positions in the order of preference (as in RE2). A transition records whether a match ends before the character,
-// so that an automaton can look one character ahead, as \s+(?!\S) does.
+// characters. The automaton finds the match that a backtracking engine prefers, not the longest one, because its states
+// are lists of positions in the order of preference (as in RE2). A transition records whether a match ends before the
+// character, so that an automaton can look one character ahead, as \s+(?!\S) does.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A piece of text that is to be tokenized. It may have a space before or after it that is not in the text, because
+// A piece of text that is to be tokenized, perhaps with a space before or after it that is not in the text, because
 // tokenizers put spaces there; all functions treat these spaces as ordinary bytes.
 #pragma once
 

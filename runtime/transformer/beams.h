@@ -86,9 +86,9 @@ class Beams {
   // number of tokens that a beam can have before the model's positions are exhausted. The stream must not be empty.
   Status begin(const Cancellation& cancellation, uint32_t* capacity);
 
-  // Evaluates 1 to sequence_count steps in one batch. They become the live beams, and logits(i), which the caller may
-  // overwrite, are the logits after step i. On failure the old beams stay live but lose their logits. The logits of the
-  // stream are lost in either case.
+  // Evaluates 1 to sequence_count steps in one batch. The steps become the live beams, and logits(i), which the caller
+  // may overwrite, are the logits after step i. On failure the old beams stay live but lose their logits. The logits of
+  // the stream are lost in either case.
   Status grow(std::span<const BeamStep> steps, const Cancellation& cancellation);
   std::span<float> logits(uint32_t beam) { return sequence_->forward().logits(beam); }
 

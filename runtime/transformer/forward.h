@@ -25,7 +25,7 @@ namespace sotto {
 // Returns the maximum number of layers that DoLa compares with the last one (Chuang et al. 2023).
 constexpr uint32_t premature_layer_count(uint32_t layer_count) { return std::min((layer_count + 3) / 4, uint32_t{10}); }
 
-// A token of a beam: its position, its slot, and the slots that it attends to. Its own slot is the last of them.
+// A token of a beam: its position, its slot, and the slots that it attends to, the last of which is its own.
 struct BeamRow {
   int32_t token = 0;
   uint32_t position = 0;
@@ -61,13 +61,13 @@ class Forward {
   size_t logit_row_count() const { return logit_row_count_; }
   std::span<float> logits(size_t index) const { return {logits_ + index * vocabulary_size_, vocabulary_size_}; }
 
-  // Computes only the logits of a row that `mask` allows. The others in logits(0) are undefined. This is much faster
+  // Computes only the logits of a row that `mask` allows. The others in logits(0) are undefined. Takes much less time
   // than computing all logits if should_restrict_logits(mask).
   void compute_allowed_logits(size_t row, const TokenMask& mask);
   bool should_restrict_logits(const TokenMask& mask) const;
 
-  // Returns the hidden states of rows of the last batch after the final norm, as (row, embedding). They are valid until
-  // the next call.
+  // Returns the hidden states of rows of the last batch after the final norm, as (row, embedding), valid until the next
+  // call.
   std::span<const float> final_states(size_t first_row, size_t count);
 
   // Applies the final norm and the head to the hidden state with which a row entered each of `layers`. The logits of

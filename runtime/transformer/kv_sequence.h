@@ -37,16 +37,16 @@ class KvSequence {
   void clear();
 
   // Evaluates tokens and appends them to the stream. Afterwards logits() are the logits after the last token; if
-  // `want_logits` is false, they may be undefined. With a single token, `drafts` may follow. They are evaluated in the
-  // same batch, and appending exactly these tokens next, one at a time, evaluates nothing.
+  // `want_logits` is false, they may be undefined. With a single token, `drafts` may follow, which are evaluated in the
+  // same batch. Appending exactly these tokens next, one at a time, evaluates nothing.
   //
   // With Overflow::kStop, returns kStopContextFull if not all tokens fit, and nothing has changed. After
   // kStopCancelled, token_count() includes the tokens that were evaluated.
   Status append(std::span<const int32_t> tokens, const Cancellation& cancellation, std::span<const int32_t> drafts = {},
                 bool want_logits = true);
 
-  // Appends the longest prefix of `tokens` that fits in one batch, and sets `*count` to its length (0 on failure). Its
-  // tokens are rows 0 to count - 1 of the batch for the functions below.
+  // Appends the longest prefix of `tokens` that fits in one batch, and sets `*count` to its length (0 on failure).
+  // These tokens are rows 0 to count - 1 of the batch for the functions below.
   Status append_batch(std::span<const int32_t> tokens, bool want_logits, size_t* count,
                       const Cancellation& cancellation);
 
@@ -79,8 +79,9 @@ class KvSequence {
   // Returns the number of rows of the last batch, the last of which is the last token of the stream. Returns 0 if
   // something else has been evaluated since.
   size_t batch_row_count() const { return batch_row_count_; }
-  // Computes the logits after at most forward().logit_row_count() rows of the last batch. They are forward().logits(0),
-  // logits(1), ... until the next call. logits() are lost unless the first row is the last row of the batch.
+  // Computes the logits after at most forward().logit_row_count() rows of the last batch, which are
+  // forward().logits(0), logits(1), ... until the next call. logits() are lost unless the first row is the last row of
+  // the batch.
   void compute_row_logits(size_t first_row, size_t count);
   // Evaluates the last token again if it is not the last row of the last batch.
   Status ensure_last_row(const Cancellation& cancellation);
@@ -92,7 +93,8 @@ class KvSequence {
   void rewind(uint64_t count);
 
   uint64_t token_count() const { return token_count_; }
-  // Returns a token of the stream, or 0 for a row of embeddings. It must be one of the newest 2 * context_tokens.
+  // Returns a token of the stream, or 0 for a row of embeddings. The token must be one of the newest 2 *
+  // context_tokens.
   int32_t token_at(uint64_t index) const { return history_[index % history_size_]; }
   // Returns the newest `count` tokens in up to two pieces, but no more than context_tokens.
   void newest(uint64_t count, std::span<const int32_t>* older, std::span<const int32_t>* newer) const;

@@ -1,9 +1,9 @@
 // Deterministic automata over code points, stored as tables.
 //
-// They combine several conditions on one string: "pattern" and "maxLength" of a JSON string, the bounds and multiples
-// of a number, or the names that "patternProperties" leaves to "additionalProperties". The product of the automata
-// accepts exactly the strings that all of them accept. Code points that no automaton distinguishes share a class, so a
-// table needs only one column per class.
+// Such automata combine several conditions on one string: "pattern" and "maxLength" of a JSON string, the bounds and
+// multiples of a number, or the names that "patternProperties" leaves to "additionalProperties". The product of the
+// automata accepts exactly the strings that all of them accept. Code points that no automaton distinguishes share a
+// class, so a table needs only one column per class.
 #pragma once
 
 #include <cstdint>

@@ -43,8 +43,8 @@ struct Dfa {
 };
 
 // Builds DFAs. The class Alphabet must have a member `template <typename Visit> void each_symbols(const NfaEdge& edge,
-// Visit visit) const` that calls visit(Interval) for each interval of symbols of an edge. One object can build several
-// automata, one after the other, and reuses its memory.
+// Visit visit) const` that calls visit(Interval) for each interval of symbols of an edge. A builder can build several
+// automata, one after the other, in the same memory.
 template <typename Alphabet>
 class SubsetConstruction {
  public:
@@ -83,8 +83,8 @@ class SubsetConstruction {
     return true;
   }
 
-  // Builds the same automaton without epsilon edges. It is not deterministic: a state may have several edges with the
-  // same symbol.
+  // Builds the same automaton without epsilon edges. The result is not deterministic: a state may have several edges
+  // with the same symbol.
   void remove_epsilons(uint32_t start, uint32_t exit, Dfa* dfa) {
     begin(start, exit, dfa);
     for (uint32_t state = 0; state < sets_.count() && !workspace_.exhausted(); ++state) {

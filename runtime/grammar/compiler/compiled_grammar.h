@@ -181,9 +181,9 @@ class CompiledGrammar {
 };
 static_assert(sizeof(CompiledGrammar) == 320);  // images have the same size on all platforms
 
-// Version of images. An image is a FlatBuffer (grammar.fbs) that contains the block. It is written without additional
-// memory and used in place. Increase the version with every change to CompiledGrammar or to the meaning of its parts,
-// which include the character classes.
+// Version of images. An image is a FlatBuffer (grammar.fbs) that contains the block, is written without additional
+// memory, and is used in place. Increase the version with every change to CompiledGrammar or to the meaning of its
+// parts, which include the character classes.
 inline constexpr uint32_t kGrammarVersion = 4;
 
 size_t grammar_image_size(const CompiledGrammar& grammar);

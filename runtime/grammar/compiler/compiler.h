@@ -1,4 +1,4 @@
-// The grammar compiler. It turns the rules that a front end has built into a CompiledGrammar.
+// The grammar compiler turns the rules that a front end has built into a CompiledGrammar.
 //
 // The rules become nondeterministic automata (rule_nfa.h), which are analyzed so that every path can be completed. The
 // automaton of each reachable rule is then made deterministic and minimal (automata/dfa.h), unless it would become too

@@ -1,6 +1,6 @@
 // A grammar as rules over expressions. Every front end (GBNF, JSON Schema, regular expressions) builds one, and the
-// compiler reads it. It is stored in a workspace. After the workspace is exhausted, calls do no harm, and the compiler
-// reports the failure.
+// compiler reads it. The memory of the builder is a workspace. After the workspace is exhausted, calls do no harm, and
+// the compiler reports the failure.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ enum class ExpressionKind : uint8_t {
   kAnyOrder,  // members of a set
 };
 
-// An expression. Its children, if any, are a linked list.
+// An expression. The children of an expression are a linked list, which may be empty.
 struct Expression {
   ExpressionKind kind;
   // Offset of a string, first interval of characters or tokens, rule of a reference, first member of a set, or first
@@ -42,7 +42,7 @@ struct Expression {
   uint32_t size;  // number of states with all repetitions written out, saturated
 };
 
-// A member of a set. It does not match the empty string.
+// A member of a set, which does not match the empty string.
 struct SetMember {
   uint32_t rule;     // rule of the member as the first one of a text
   uint32_t more;     // rule of the member after another one, for example with a comma

@@ -1,4 +1,4 @@
-// Lookahead: a lower bound of the strings that are allowed after each state of a grammar. It is computed once, when the
+// Lookahead: a lower bound of the strings that are allowed after each state of a grammar, computed once, when the
 // grammar is compiled.
 //
 // Inside a JSON string, nearly every token of the vocabulary is possible. A mask can then start with a prepared set of
@@ -52,7 +52,7 @@ class EnteredPlaces {
 };
 
 // The transitions inside the UTF-8 forms of characters that have a class, from one state inside a character to the
-// next, as a grammar reads them. They are grouped by symbol classes of bytes.
+// next, as a grammar reads them, grouped by symbol classes of bytes.
 class Utf8Transitions {
  public:
   static uint32_t count(const CompiledGrammar& grammar);

@@ -1,5 +1,5 @@
-// The parser of GBNF, the grammar notation of llama.cpp, including its extensions in use. It does not recurse: open
-// parentheses are on an explicit stack.
+// The parser of GBNF, the grammar notation of llama.cpp, including the extensions in use. The parser does not recurse:
+// open parentheses are on an explicit stack.
 #pragma once
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 // negation of one. For one JSON type, the expansion replaces schemas by their keywords, and keywords that combine
 // schemas (allOf, anyOf, oneOf, not, if, dependencies) by their meaning. What remains are atoms, the literals that the
 // builder of the type understands. The result is a disjunctive normal form: a list of alternatives, each of which is a
-// list of atoms. It is built branch by branch with an explicit list of pending literals, as in the tableau method of
-// logic. A branch that requires a literal and its negation is dead.
+// list of atoms. The disjunction is built branch by branch with an explicit list of pending literals, as in the tableau
+// method of logic. A branch that requires a literal and its negation is dead.
 #pragma once
 
 #include <cstdint>

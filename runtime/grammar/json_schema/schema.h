@@ -80,7 +80,7 @@ class Schema {
         resources_(workspace),
         named_(workspace) {}
 
-  // Makes a node the root. Its $schema may name the draft.
+  // Makes a node, whose $schema may name the draft, the root.
   void set_root(uint32_t node);
 
   const JsonDocument& document() const { return document_; }

@@ -1,10 +1,10 @@
 // The shortest completions of a grammar, in tokens. With finish_within, the matcher allows only tokens after which the
 // text can still be completed in the tokens that remain.
 //
-// The completion of a state is the number of tokens that complete its rule. It is a sum along the shortest path: a move
-// costs a token, a call costs the completion of the called rule, and a loop or set costs its missing repetitions or
-// members. Such costs of a context-free grammar are found in ascending order by Knuth's generalization of Dijkstra's
-// algorithm ("A Generalization of Dijkstra's Algorithm", 1977).
+// The completion of a state is the number of tokens that complete its rule: a sum along the shortest path. A move costs
+// a token, a call costs the completion of the called rule, and a loop or set costs its missing repetitions or members.
+// Such costs of a context-free grammar are found in ascending order by Knuth's generalization of Dijkstra's algorithm
+// ("A Generalization of Dijkstra's Algorithm", 1977).
 //
 // The search finds the shortest path in bytes, and then covers the path with as few tokens of the vocabulary as
 // possible. The result is the length of a real completion, so it is an upper bound of the shortest one. From a state

@@ -1,7 +1,7 @@
-// A deterministic automaton over state sets. It computes transitions when they are first needed and then remembers
-// them, as RE2's lazy DFA does (Cox, "Regular Expression Matching in the Wild", 2010). Its states are sets of grammar
-// states on stacks instead of sets of NFA states, so there may be infinitely many. The store keeps as many as fit, and
-// a garbage collection makes space when it is full.
+// A deterministic automaton over state sets. A transition is computed when it is first needed and then remembered, as
+// RE2's lazy DFA does (Cox, "Regular Expression Matching in the Wild", 2010). The states of the automaton are sets of
+// grammar states on stacks instead of sets of NFA states, so there may be infinitely many. The store keeps as many as
+// fit, and a garbage collection makes space when it is full.
 //
 // A pin is a slot that contains the id of a set in use. A collection renumbers the sets and updates the pins, so
 // functions take pointers to pins instead of ids. The last pins form the trail: pin n of the trail contains the set
@@ -63,7 +63,7 @@ class LazyAutomaton {
   }
   // Steps by several bytes. Overwrites the trail.
   StepResult step_bytes(std::span<const char> bytes, Pin* set);
-  // Computes the set after an end token. It accepts, and nothing may follow.
+  // Computes the set after an end token, which accepts and has no successors.
   StepResult make_end(Pin* to);
   StepResult unite(const Pin* a, const Pin* b, Pin* to);
   StepResult truncate(const Pin* from, uint32_t depth, Pin* to);

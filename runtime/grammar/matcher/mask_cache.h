@@ -22,7 +22,7 @@ class MaskCache {
   // first use.
   bool layout(Arena& arena, uint32_t token_count, uint32_t mask_bytes);
 
-  // Returns zeroed words in which the caller composes a new mask. They are valid until the next call.
+  // Returns zeroed words in which the caller composes a new mask, valid until the next call.
   uint64_t* begin_draft();
   // Stores the draft and returns its number. If it does not fit, returns kNoMask and keeps the draft.
   uint32_t store_draft();

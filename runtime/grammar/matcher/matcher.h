@@ -1,7 +1,7 @@
 // Follows a text through a compiled grammar, byte by byte or token by token, and computes which tokens may come next.
 //
-// It stands on four layers, from bottom to top: the stack store (stack_store.h) contains the stacks of open rules and
-// the sets of states on them; the stepper (stack_stepper.h) computes the set after a byte; the lazy automaton
+// The matcher stands on four layers, from bottom to top: the stack store (stack_store.h) contains the stacks of open
+// rules and the sets of states on them; the stepper (stack_stepper.h) computes the set after a byte; the lazy automaton
 // (lazy_automaton.h) remembers these transitions; the mask finder (mask_finder.h) finds the mask of a set. The matcher
 // adds sequences. A sequence is a pin that contains its set, so copying a sequence means copying a number, and a ring
 // of earlier pins allows sequence 0 to be rolled back. All sequences share everything that has been computed.
@@ -154,7 +154,7 @@ class Matcher {
   uint8_t class_bytes_[256] = {};  // for each class, its last byte
 };
 
-// Bytes reserved for the object itself. They are the same on every platform, because memory sizes are part of the API.
+// Bytes reserved for the object itself, the same on every platform, because memory sizes are part of the API.
 inline constexpr size_t kMatcherBytes = 1920;
 static_assert(sizeof(Matcher) <= kMatcherBytes);
 

@@ -5,8 +5,8 @@
 // order: a rule that calls itself first (left recursion) is its own parent. For these reasons nodes are collected while
 // the step runs, and store() stores them together when it is complete:
 //   1. Usually every pending node refers only to earlier ones. Then they are stored one by one.
-//   2. Otherwise, nodes that inherit frames from each other in a cycle, by tail calls, have the same frames. They
-//      become one group: a strongly connected component of the tail links.
+//   2. Otherwise, nodes that inherit frames from each other in a cycle, by tail calls, have the same frames. Such
+//      nodes become one group: a strongly connected component of the tail links.
 //   3. Groups that are each other's parents become one component of the stack store: a strongly connected component of
 //      the parent links. If an equivalent component is already stored below it, that one is used instead, so that
 //      repeated left and right recursion of a rule does not add a node with every repetition.

@@ -1,6 +1,6 @@
 // One step of the matcher: from a set of states and a byte (or token) to the set of states after it.
 //
-// This is one step of a generalized LL recognizer (Scott and Johnstone, GLL Parsing, 2010) over rules that are
+// The algorithm is a step of a generalized LL recognizer (Scott and Johnstone, GLL Parsing, 2010) over rules that are
 // deterministic automata. Each state on top of a stack moves by the class of the byte. Then the step adds every state
 // that can be reached without another byte. A state that calls a rule pushes a node for the rule and continues in the
 // rule's start state. A state in which its rule may end pops its node: every frame of the node continues in its return
@@ -11,8 +11,8 @@
 // - A call in the last position of its rule is a tail call: the callee returns to the caller's frames, so right
 //   recursion takes constant memory.
 // - A rule that is popped in the same step that pushed it would have read nothing. The compiler adds an edge around
-//   each call of a rule that can be empty, so such pops are skipped here. This is the epsilon problem of Earley's
-//   algorithm, solved as by Aycock and Horspool (2002).
+//   each call of a rule that can be empty, so such pops are skipped here: the solution of Aycock and Horspool (2002) to
+//   the epsilon problem of Earley's algorithm.
 //
 // A loop ({m,n} with more than a few repetitions) is a call whose frames contain a count. When its rule ends, the frame
 // returns if the count has reached the minimum, and calls the rule again if the count is less than the maximum.
@@ -32,13 +32,13 @@ namespace sotto {
 
 class StackStepper {
  public:
-  // `index` must have slots for limits.visit_count entries. It is empty whenever no step is in progress.
+  // `index` must have slots for limits.visit_count entries and is empty whenever no step is in progress.
   void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits, const HashIndex& index);
   void init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget);
 
   // Computes the set before the first byte.
   StepResult start(uint32_t* set);
-  // Computes the set after a byte or token of the class. It is kDeadSet if the grammar does not allow one.
+  // Computes the set after a byte or token of the class, kDeadSet if the grammar does not allow one.
   StepResult step(uint32_t set, uint32_t symbol_class, uint32_t* next);
   // Computes the set after the first `*taken` >= 1 bytes of a text, without storing the sets in between.
   StepResult step_text(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);

@@ -176,7 +176,7 @@ struct StateSet {
   uint8_t repeated_classes;  // every string over these leads back to this set
 };
 
-// Ids of sets. Those below kFirstSet do not refer to a stored set.
+// Ids of sets. Ids below kFirstSet do not refer to a stored set.
 inline constexpr uint32_t kNotComputed = 0;
 inline constexpr uint32_t kDeadSet = 1;     // the grammar does not allow the text
 inline constexpr uint32_t kUnknownSet = 2;  // the set depends on the part of a stack that was truncated
@@ -279,7 +279,7 @@ class StackStore {
   FrameArray frames_;
   StateSet* sets_ = nullptr;  // all sets, followed by one that marks the end
   StackTop* states_ = nullptr;
-  // Transitions by set and class. They are stored in bytes if all numbers of sets fit.
+  // Transitions by set and class, stored in bytes if all numbers of sets fit.
   bool has_narrow_rows_ = false;
   uint8_t* narrow_rows_ = nullptr;
   uint16_t* wide_rows_ = nullptr;

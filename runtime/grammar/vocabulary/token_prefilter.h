@@ -14,7 +14,7 @@
 
 namespace sotto {
 
-// Version of the summaries. It increases when they change, because prepared vocabularies contain them. Compiled
+// Version of the summaries, which increases when summaries change, because prepared vocabularies contain them. Compiled
 // grammars contain character classes; their version is kGrammarVersion.
 inline constexpr uint32_t kPrefilterVersion = 2;
 
@@ -34,7 +34,7 @@ inline constexpr uint32_t kUtf8States = 8;
 inline constexpr uint8_t kUtf8Reject = 0xFF;
 uint8_t utf8_step(uint32_t state, uint8_t byte);
 
-// Length classes, given by their maximum number of characters. One more class is for strings that no prefilter
+// Length classes, given by their maximum number of characters. An additional class is for strings that no prefilter
 // contains.
 inline constexpr uint32_t kLengthCount = 7;
 inline constexpr uint32_t kLengthCharacters[kLengthCount] = {2, 4, 6, 8, 11, 16, UINT32_MAX};

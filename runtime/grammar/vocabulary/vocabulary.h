@@ -18,7 +18,7 @@
 
 namespace sotto {
 
-// The source of a vocabulary. Special and empty tokens never match text. They are allowed only at the end of the text,
+// The source of a vocabulary. Special and empty tokens never match text, and are allowed only at the end of the text,
 // or where the grammar names them.
 struct VocabularySource {
   std::span<const char> bytes;
@@ -111,7 +111,7 @@ void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> 
 
 // The functions below handle a vocabulary and its object together, in one block of the caller's memory.
 
-// Bytes reserved for the object itself. They are the same on every platform, because memory sizes are part of the API.
+// Bytes reserved for the object itself, the same on every platform, because memory sizes are part of the API.
 inline constexpr size_t kVocabularyBytes = 256;
 static_assert(sizeof(Vocabulary) <= kVocabularyBytes);
 
@@ -119,8 +119,8 @@ static_assert(sizeof(Vocabulary) <= kVocabularyBytes);
 // upper bound otherwise.
 Status measure_vocabulary(const VocabularySource& source, size_t* size, Error* error);
 
-// Builds a vocabulary in `memory`, which must be aligned to 64. It refers to the source, as build_vocabulary()
-// describes.
+// Builds a vocabulary in `memory`, which must be aligned to 64. The vocabulary refers to the source, as
+// build_vocabulary() describes.
 Status place_vocabulary(const VocabularySource& source, void* memory, size_t memory_size, Vocabulary** vocabulary,
                         Error* error);
 

@@ -16,7 +16,7 @@ enum class DrawLane : uint32_t { kSelection = 0, kXtc = 1, kGumbel = 2 };
 // Returns 64 uniform random bits for this draw.
 uint64_t draw_bits(const StageInput& input, DrawLane lane);
 
-// Returns the index of the token that `params.selection` selects. It may drop candidates.
+// Returns the index of the token that `params.selection` selects. The selection may drop candidates.
 size_t select(Candidates& candidates, const StageInput& input, SamplerState* state);
 
 // Returns whether select() is a plain multinomial draw.
@@ -35,8 +35,8 @@ size_t select_gumbel(Candidates& candidates, uint64_t seed);
 // If every logit is -infinity, returns the lowest id.
 size_t select_multinomial(Candidates& candidates, uint64_t random);
 
-// Parameters of Mirostat (Basu et al. 2021). It keeps the surprise of the selected tokens near tau bits by truncating
-// the distribution at the threshold mu, which is part of the state.
+// Parameters of Mirostat (Basu et al. 2021), which keeps the surprise of the selected tokens near tau bits by
+// truncating the distribution at the threshold mu, which is part of the state.
 struct MirostatParams {
   float tau;
   float eta;
@@ -55,7 +55,7 @@ void truncate_mirostat_v2(Candidates& candidates, float mu);
 // Returns mu - eta (S - tau), where S is the surprise of the selected token in the distribution after the cut.
 float next_mu(Candidates& candidates, size_t picked, const MirostatParams& params, float mu);
 
-// Adaptive-p (MrJackSpade 2025, as in llama.cpp) prefers tokens whose probability is near a goal. It moves the goal so
+// Adaptive-p (MrJackSpade 2025, as in llama.cpp) prefers tokens whose probability is near a goal, and moves the goal so
 // that the mean probability of the selected tokens stays at the target.
 struct AdaptiveP {
   float target;

@@ -14,7 +14,7 @@ namespace sotto {
 // NaN.
 double normal_tail(double z);
 
-// The result of a detection. It has the layout of sotto_watermark_result.
+// The result of a detection, with the layout of sotto_watermark_result.
 struct WatermarkResult {
   uint64_t token_count = 0;
   double score = 0;

@@ -13,7 +13,7 @@ class SearchText {
  public:
   SearchText(const Stops& stops, const TokenStream& stream) : stops_(&stops), stream_(&stream) {}
 
-  // Returns the stops of sequences that continue a text with the state `mark`. They refer to this object. Banned
+  // Returns the stops of sequences that continue a text with the state `mark`. The result refers to this object. Banned
   // strings are not among them, because sequences that share KV slots cannot be rewound.
   SearchStops stops_after(const TextMark& mark) const;
 

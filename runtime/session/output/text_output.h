@@ -1,8 +1,9 @@
 // The text of an answer between the decoder and the caller.
 //
 // TextOutput buffers tokens whose text may belong to a banned string. When a banned string is complete, it rewinds the
-// stream to the token in which the string begins, rejects that token at its place, and lets another one be drawn. It
-// also applies token healing. emit() returns the next token to the caller, and flush() the rest of the text at a stop.
+// stream to the token in which the string begins, rejects that token at its place, and lets another one be drawn.
+// TextOutput also applies token healing. emit() returns the next token to the caller, and flush() the rest of the text
+// at a stop.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +51,7 @@ class TextOutput {
   Status roll_back(Error* error = nullptr);
   // As roll_back(), but buffered tokens that cannot be rolled back stay and are emitted as they were drawn.
   void try_roll_back() { (void)roll_back(); }
-  // Prepares for a prompt: rolls back the buffered tokens. Those that cannot be rolled back stay in the stream but are
+  // Prepares for a prompt: rolls back the buffered tokens. Tokens that cannot be rolled back stay in the stream but are
   // not emitted.
   void drop_buffered();
   Status rewind(uint64_t count);

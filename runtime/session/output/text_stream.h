@@ -50,7 +50,7 @@ class TextStream {
   uint64_t withheld_from() const { return end() - stops_->stop_strings().held(mark_.stop); }
   uint64_t bannable_from() const { return end() - stops_->banned_strings().held(mark_.ban); }
 
-  // Returns the text before `end` that has not been taken yet. It is valid until the next append().
+  // Returns the text before `end` that has not been taken yet, valid until the next append().
   std::span<const char> take(uint64_t end);
   // Ends the text. An incomplete character becomes U+FFFD, and matching starts again.
   void finish();
