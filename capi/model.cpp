@@ -109,6 +109,7 @@ sotto_status sotto_model_get_info(const sotto_model* handle, sotto_model_info* i
   filled.weight_bytes = count_weight_bytes(model);
   filled.layer_weight_bits = max_layer_weight_bits(model);
   filled.head_weight_bits = bits_of(model.head());
+  filled.reward_count = config.reward_count;
   filled.end_of_text_count = static_cast<uint32_t>(model.view().end_of_text_tokens().size());
   const sotto::SamplingDefaults& defaults = model.view().sampling_defaults();
 #define FILL(type, name, ...) filled.default_##name = defaults.name;

@@ -89,8 +89,9 @@ std::string text_of(const TokenizerView& tokenizer, uint32_t token) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Throws if the head has a bias, because other programs would ignore it.
+// Throws if the head has a bias or rewards, because other programs would ignore them.
 void check_head(const CheckpointInfo& info) {
+  if (info.reward_count != 0) throw std::runtime_error("reward models cannot be exported");
   if (info.head_kind != HeadKind::kBiased) return;
   throw std::runtime_error(
       "the head has a bias, which transformers and llama.cpp ignore; if it comes from --calibrate, convert the "

@@ -231,6 +231,7 @@ std::vector<uint8_t> build_metadata(const CheckpointInfo& info, const TokenizerD
   model.add_license(license);
   model.add_chat_template(chat_template);
   model.add_sampling_defaults(sampling_defaults);
+  model.add_reward_count(info.reward_count);
   format::FinishModelBuffer(builder, model.Finish());
   return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }

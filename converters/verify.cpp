@@ -29,6 +29,7 @@ std::vector<std::string> find_differences(const CheckpointInfo& model, const Che
     differences.push_back(std::string(name) + " is " + text(a) + " in the file, " + text(b) + " in the checkpoint");
   };
   compare("the vocabulary size", model.shape.vocabulary_size, checkpoint.shape.vocabulary_size);
+  compare("the number of rewards", model.reward_count, checkpoint.reward_count);
   compare("the number of positions", model.shape.position_count, checkpoint.shape.position_count);
   compare("the embedding size", model.shape.embedding_size, checkpoint.shape.embedding_size);
   compare("the number of heads", model.shape.head_count, checkpoint.shape.head_count);

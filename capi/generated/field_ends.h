@@ -126,7 +126,8 @@ struct FieldEnds<sotto_model_info> {
       offsetof(sotto_model_info, default_typical_p) + sizeof(sotto_model_info::default_typical_p),
       offsetof(sotto_model_info, default_repetition_penalty) + sizeof(sotto_model_info::default_repetition_penalty),
       offsetof(sotto_model_info, default_repetition_window) + sizeof(sotto_model_info::default_repetition_window),
-      offsetof(sotto_model_info, default_no_repeat_ngram) + sizeof(sotto_model_info::default_no_repeat_ngram)};
+      offsetof(sotto_model_info, default_no_repeat_ngram) + sizeof(sotto_model_info::default_no_repeat_ngram),
+      offsetof(sotto_model_info, reward_count) + sizeof(sotto_model_info::reward_count)};
 };
 
 template <>

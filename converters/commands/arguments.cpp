@@ -161,6 +161,8 @@ void add_options(cli::Command& command, Arguments& arguments) {
           [&arguments](const std::string& text) { arguments.reading.adapters.push_back(parse_adapter(text)); },
           "merge a LoRA adapter of PEFT, scaled by SCALE; repeatable", cli::Values::kRepeated)
       .metavar("DIR[:SCALE]");
+  command.add_flag("--keep-score", arguments.reading.keeps_score,
+                   "keep the head of a reward or classification model, for sotto score --reward");
   add_kind("--weights", arguments.weights, "weights of the layers: int8 (default), or int4 (smaller and faster)");
   add_kind("--head", arguments.head, "weights of the head and the token embeddings: int8 (default) or int4");
   cli::add_value(
@@ -175,7 +177,7 @@ void add_options(cli::Command& command, Arguments& arguments) {
   command.add_option("--synthetic", arguments.synthetic, "random weights instead of a checkpoint: " + listed(shapes))
       .metavar("SHAPE")
       .check(cli::one_of(shapes))
-      .excludes("CHECKPOINT,--activation,--lora,--calibrate");
+      .excludes("CHECKPOINT,--activation,--lora,--keep-score,--calibrate");
   cli::add_value(command, "--seed", arguments.seed, "seed of the random weights", "N").needs("--synthetic");
   command.add_flag("--dry-run", arguments.dry_run, "quantize and print the summary, but write no file")
       .excludes("--output,--evaluate,--compare,--export,--verify");

@@ -132,8 +132,9 @@ std::string checkpoint_formats(std::string_view separator) {
 std::unique_ptr<Checkpoint> open_checkpoint(const std::filesystem::path& path, const ReadOptions& options) {
   for (const CheckpointFormat* format : kFormats) {
     if (!format->recognizes(path)) continue;
-    if (!format->accepts_adapters && !options.adapters.empty()) {
-      throw std::runtime_error(path.string() + ": is a checkpoint of " + format->name + ", which takes no adapters");
+    if (!format->accepts_all_options && (options.keeps_score || !options.adapters.empty())) {
+      throw std::runtime_error(path.string() + ": is a checkpoint of " + format->name +
+                               ", which takes no adapters and has no reward head");
     }
     return format->open(path, options);
   }

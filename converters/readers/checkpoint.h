@@ -82,6 +82,8 @@ struct CheckpointInfo {
   std::string license;
   std::string chat_template;  // in Jinja
   RecommendedSampling sampling;
+  // Of a reward model: the last rows of the vocabulary, whose logits are rewards. Its head is tied.
+  uint32_t reward_count = 0;
 
   std::vector<int32_t> end_of_text_tokens() const;
   // Adds an end-of-text token unless it is one already.
@@ -127,7 +129,8 @@ struct Adapter {
 // Options of the user that change a checkpoint.
 struct ReadOptions {
   std::optional<Activation> activation;  // nullopt: the checkpoint's own, or else the default of its format
-  std::vector<Adapter> adapters = {};    // in the order of merging; only for formats that accept them
+  std::vector<Adapter> adapters = {};    // in the order of merging; only for transformers
+  bool keeps_score = false;              // of a reward model; only for transformers
 };
 
 // A format of checkpoints. To add one, write its reader, declare its format below and add it to kFormats in
@@ -137,7 +140,7 @@ struct CheckpointFormat {
   const char* files;                                      // for help texts and messages
   bool (*recognizes)(const std::filesystem::path& path);  // looks at the contents, not at the name
   std::unique_ptr<Checkpoint> (*open)(const std::filesystem::path& path, const ReadOptions& options);
-  bool accepts_adapters = false;
+  bool accepts_all_options = false;  // not only `activation`
 };
 
 // Each format is defined in the source file of its reader.

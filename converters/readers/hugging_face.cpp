@@ -183,6 +183,20 @@ void merge_adapters(const std::vector<Adapter>& adapters, Description& model, Te
   model.notes.push_back("the adapter's vocabulary of " + std::to_string(tokens) + " tokens replaces the model's");
 }
 
+// Appends the rows of a reward model's head to the vocabulary.
+void keep_score(Description& model, const Tensors& tensors) {
+  const std::string name = "score.weight";
+  const std::vector<uint64_t>& shape = tensors.entry(name).shape;
+  uint32_t& vocabulary = model.info.shape.vocabulary_size;
+  if (shape.empty() || shape[0] == 0 || shape[0] > std::numeric_limits<uint32_t>::max() - vocabulary) {
+    throw std::runtime_error(tensors.where(name) + ": its shape is " + shape_text(shape));
+  }
+  model.mapping.score = name;
+  model.info.reward_count = static_cast<uint32_t>(shape[0]);
+  vocabulary += model.info.reward_count;
+  model.notes.push_back("this is a reward model: sotto score --reward reads it, and it writes no text");
+}
+
 // Returns the file or the index of the weights, or an empty path if there is none. `path` is the directory of the
 // checkpoint or this file.
 std::filesystem::path find_weights(const std::filesystem::path& path) {
@@ -208,6 +222,7 @@ std::unique_ptr<Checkpoint> open_hugging_face(const std::filesystem::path& path,
   if (options.activation) model.info.activation = *options.activation;
   model.mapping.configuration = configuration;
   if (!options.adapters.empty()) merge_adapters(options.adapters, model, tensors);
+  if (options.keeps_score) keep_score(model, tensors);
   return std::make_unique<NamedCheckpoint>(std::move(model.info), std::move(model.notes), std::move(tensors),
                                            std::move(model.mapping));
 }

@@ -15,9 +15,6 @@ constexpr struct {
 } kOtherModels[] = {
     {"crossattention", "cross attention is not supported"},
     {"ln_cross_attn", "cross attention is not supported"},
-    {"score.weight",
-     "this is the head of a reward or classification model, which has no head for tokens; such models are not "
-     "supported"},
 };
 
 // Returns the rows of a fused layer in the order of QkvOrder::kWhole. A row has `width` values.
@@ -113,6 +110,10 @@ NamedCheckpoint::NamedCheckpoint(CheckpointInfo info, std::vector<std::string> n
   reject_other_models();
   check_tensors();
   info_.head_kind = find_head_kind();
+  if (info_.reward_count != 0 && info_.head_kind != HeadKind::kTied) {
+    throw std::runtime_error(tensors_.where(mapping_.score) +
+                             ": a reward model with another head or with scaled embeddings is not supported");
+  }
   note_unknown_tensors();
 }
 
@@ -160,6 +161,7 @@ void NamedCheckpoint::check_tensors() {
     check_linear(layer_name(mapping_.feed_forward_down, i), shape.feed_forward_size, embedding);
   }
   check_norm(mapping_.final_norm);
+  if (!mapping_.score.empty()) check_tensor(mapping_.score, {info_.reward_count, embedding});
 }
 
 // Determines the kind of the head from its tensors. Some fine-tuned models have a bias in the head, unlike GPT-2.
@@ -205,6 +207,11 @@ void NamedCheckpoint::reject_other_models() const {
   for (const std::string& name : tensors_.names()) {
     for (const auto& [part, reason] : kOtherModels) {
       if (name.find(part) != std::string::npos) throw std::runtime_error(tensors_.where(name) + ": " + reason);
+    }
+    if (mapping_.score.empty() && name.ends_with("score.weight")) {
+      throw std::runtime_error(tensors_.where(name) +
+                               ": this is the head of a reward or classification model, which has no head for tokens; "
+                               "--keep-score converts it for sotto score --reward");
     }
   }
 }
@@ -294,9 +301,12 @@ std::vector<float> NamedCheckpoint::positions() const {
 }
 
 std::vector<float> NamedCheckpoint::token_embedding() const {
-  const ModelShape& shape = info_.shape;
-  return read(mapping_.token_embedding, 0, uint64_t{shape.vocabulary_size} * shape.embedding_size,
-              mapping_.embedding_scale);
+  const uint64_t width = info_.shape.embedding_size;
+  std::vector<float> rows = read(mapping_.token_embedding, 0, token_count() * width, mapping_.embedding_scale);
+  if (mapping_.score.empty()) return rows;
+  const std::vector<float> score = read(mapping_.score, 0, info_.reward_count * width);
+  rows.insert(rows.end(), score.begin(), score.end());
+  return rows;
 }
 
 FloatLayer NamedCheckpoint::layer(uint32_t index) const {

@@ -33,6 +33,7 @@ struct TensorMapping {
   std::string feed_forward_down;
   std::string final_norm;
   std::string head;
+  std::string score;                 // the tensor of a reward model's head, (rewards, embedding); empty if it has none
   std::vector<std::string> ignored;  // name suffixes of tensors that are not weights
 
   std::filesystem::path configuration;  // the file that gives the shape, for messages
@@ -82,7 +83,8 @@ class NamedCheckpoint final : public Checkpoint {
  private:
   using Shape = std::vector<uint64_t>;
 
-  uint64_t embedding_rows() const { return uint64_t{info_.shape.vocabulary_size} + mapping_.vocabulary_padding; }
+  uint32_t token_count() const { return info_.shape.vocabulary_size - info_.reward_count; }
+  uint64_t embedding_rows() const { return uint64_t{token_count()} + mapping_.vocabulary_padding; }
   void check_tensor(const std::string& name, const Shape& shape);
   void check_bias(const std::string& name, uint64_t size);
   void check_linear(const std::string& name, uint64_t inputs, uint64_t outputs);

@@ -77,6 +77,9 @@ type ModelInfo struct {
 	DefaultRepetitionWindow uint32
 	// Value of no_repeat_ngram that model_defaults selects.
 	DefaultNoRepeatNGram uint32
+	// Number of rewards of a reward model, or 0. They are the logits of the last reward_count ids of the vocabulary,
+	// which are no tokens, after the last token of a text.
+	RewardCount uint32
 }
 
 func newModelInfo(c *C.sotto_model_info) ModelInfo {
@@ -106,6 +109,7 @@ func newModelInfo(c *C.sotto_model_info) ModelInfo {
 	info.DefaultRepetitionPenalty = float32(c.default_repetition_penalty)
 	info.DefaultRepetitionWindow = uint32(c.default_repetition_window)
 	info.DefaultNoRepeatNGram = uint32(c.default_no_repeat_ngram)
+	info.RewardCount = uint32(c.reward_count)
 	return info
 }
 

@@ -92,6 +92,7 @@ Status read_config(const format::Model& model, ModelConfig* config, Error* error
     return fail(error, Status::kModelCorrupt, "end_of_text_token is ", model.end_of_text_token(),
                 "; it must be -1 or a token id from 0 to ", model.vocabulary_size() - 1);
   }
+  SOTTO_TRY(check_field("reward_count", model.reward_count(), 0, model.vocabulary_size() - 1, error));
   *config = {model.vocabulary_size(),
              model.position_count(),
              model.embedding_size(),
@@ -101,7 +102,8 @@ Status read_config(const format::Model& model, ModelConfig* config, Error* error
              model.layers()->size(),
              static_cast<Activation>(model.activation()),
              model.norm_epsilon(),
-             model.end_of_text_token()};
+             model.end_of_text_token(),
+             model.reward_count()};
   return Status::kOk;
 }
 

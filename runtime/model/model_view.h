@@ -42,6 +42,7 @@ struct ModelConfig {
   Activation activation = Activation::kGeluTanh;
   float norm_epsilon = 0;
   int32_t end_of_text_token = -1;
+  uint32_t reward_count = 0;  // the last ids of the vocabulary whose logits are rewards
 };
 
 // The parameters of a layer normalization.

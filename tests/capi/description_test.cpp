@@ -78,6 +78,13 @@ TEST(Description, TextsAreThoseOfTheFile) {
   EXPECT_EQ(text_of(plain.get(), SOTTO_MODEL_TEXT_CHAT_TEMPLATE), "");
 }
 
+TEST(Description, RewardsAreCountedAndLeaveOneToken) {
+  EXPECT_EQ(info_of(load([](CheckpointInfo&) {}).get()).reward_count, 0u);
+  EXPECT_EQ(info_of(load([](CheckpointInfo& info) { info.reward_count = 299; }).get()).reward_count, 299u);
+  const std::string message = error_of([](CheckpointInfo& info) { info.reward_count = 300; });
+  EXPECT_NE(message.find("reward_count is 300; it must be from 0 to 299"), std::string::npos) << message;
+}
+
 TEST(Description, EveryEndOfTextTokenEndsTheText) {
   LoadedModel model = load(add_ends);
   EXPECT_EQ(info_of(model.get()).end_of_text_token, kEnd);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/capi/open_session.h"
 #include "tests/cli/generate_support.h"
 #include "tests/memory/support.h"
 
@@ -44,6 +45,32 @@ TEST(OtherModels, WithoutATokenizerGiveEmptyTexts) {
     }
   }
   expect_refused(run_sotto({"tokenize", "-m", path, "--decode", "1"}), 1, "no tokenizer");
+}
+
+TEST(OtherModels, RewardModelsGiveTheirLastLogitsAndWriteNoText) {
+  const TemporaryFolder folder;
+  const ModelShape shape = {300, 32, 16, 1, 16, 1};
+  const std::string plain = write_other_model(folder, shape, false);
+  const std::vector<uint8_t> bytes = make_described_file(shape, [](CheckpointInfo& info) { info.reward_count = 2; });
+  const std::string path = folder.file("reward.sotto");
+  write_file(path, {bytes.begin(), bytes.end()});
+  const json rewards = json_of(run_sotto({"score", "-m", path, "--reward", "--ids", "5", "6", "7"}));
+  const json object = json_of(run_sotto({"score", "-m", path, "--reward", "--json", "--ids", "5", "6", "7"}));
+  EXPECT_EQ(object["rewards"], rewards);
+  EXPECT_EQ(object["tokens"], json({5, 6, 7}));
+  LoadedModel model(bytes);
+  OpenSession session(model.get());
+  const sotto_token tokens[] = {5, 6, 7};
+  const float* logits = nullptr;
+  size_t count = 0;
+  ASSERT_EQ(sotto_session_prefill(session.get(), tokens, 3), SOTTO_OK);
+  ASSERT_EQ(sotto_session_logits(session.get(), &logits, &count), SOTTO_OK);
+  ASSERT_EQ(rewards.size(), 2u);
+  EXPECT_EQ(rewards[0].get<float>(), logits[count - 2]);
+  EXPECT_EQ(rewards[1].get<float>(), logits[count - 1]);
+  expect_refused(run_sotto({"generate", "-m", path, "--ids", "5"}), 1, "is a reward model");
+  expect_refused(run_sotto({"score", "-m", path, "--ids", "5", "6"}), 1, "is a reward model");
+  expect_refused(run_sotto({"score", "-m", plain, "--reward", "--ids", "5"}), 1, "is no reward model");
 }
 
 TEST(OtherModels, WithoutATokenizerReadAndWriteIds) {

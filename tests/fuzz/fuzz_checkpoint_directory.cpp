@@ -1,5 +1,5 @@
 // Fuzzes checkpoints that are several files: shards with an index, transformers' directories with their tokenizers and
-// descriptions, LoRA adapters, TensorFlow's index and data. Input: files one after the other, each with
+// descriptions, LoRA adapters, reward models, TensorFlow's index and data. Input: files one after the other, each with
 //   byte 0: its name in kNames, bytes 1-4: its size, then its bytes.
 // A directory named "adapter" is merged. The only exception is std::runtime_error.
 #include <algorithm>
@@ -102,6 +102,7 @@ void check_sizes(const FloatModel& model) {
     check(layer.attention_qkv.weights.size() == 3 * width * width);
     check(layer.feed_forward_down.weights.size() == shape.feed_forward_size * width);
   }
+  check(model.reward_count < shape.vocabulary_size);
   for (const int32_t token : model.end_of_text_tokens()) {
     check(token >= 0 && static_cast<uint32_t>(token) < shape.vocabulary_size);
   }
@@ -125,10 +126,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ReadOptions options;
   const std::filesystem::path adapter = directory.path() / "adapter";
   if (!std::filesystem::is_empty(adapter)) options.adapters.push_back({adapter});
-  try {
-    convert(directory.path(), options);
-  } catch (const std::runtime_error&) {
-    // The checkpoint was rejected with a message.
+  for (const bool keeps_score : {false, true}) {
+    options.keeps_score = keeps_score;
+    try {
+      convert(directory.path(), options);
+    } catch (const std::runtime_error&) {
+      // The checkpoint was rejected with a message.
+    }
   }
   return 0;
 }

@@ -273,6 +273,28 @@ def compare_adapters(root):
     check("IA3 is rejected", isinstance(message, str) and "IA3" in message, message)
 
 
+def compare_rewards(root):
+    """The rewards of a text must be those of transformers, as far as int8 allows."""
+    torch.manual_seed(7)
+    base = tiny_gpt2(num_labels=3, pad_token_id=96)
+    model = transformers.GPT2ForSequenceClassification(base.config).eval()
+    model.transformer.load_state_dict(base.transformer.state_dict())
+    with torch.no_grad():
+        model.score.weight.normal_()
+    model.save_pretrained(root / "reward")
+    message = convert(root / "reward")
+    check("a reward model is rejected by default", isinstance(message, str) and "--keep-score" in message, message)
+    tokens = torch.randint(0, 96, (1, 30))
+    with torch.no_grad():
+        expected = model(tokens).logits[0]
+    file = root / "reward.sotto"
+    subprocess.run([CONVERT, root / "reward", "--keep-score", "-o", file, "--quiet"], check=True)
+    run = subprocess.run([CONVERT.parent / "sotto", "score", "-m", file, "--reward", "--ids",
+                          *map(str, tokens[0].tolist())], capture_output=True, text=True, check=True)
+    error = ((torch.tensor(json.loads(run.stdout)) - expected).norm() / expected.norm()).item()
+    check("rewards", error < 0.03, f"they differ by {error:.3f} of their size")
+
+
 def compare_embeddings(root):
     """Compares a backbone with Chatterbox's names with PyTorch's float32: first embeddings of the host, then tokens of
     speech. Uses the Python binding of the same build."""
@@ -321,6 +343,7 @@ def main():
         compare_activations(root)
         compare_description(root)
         compare_adapters(root)
+        compare_rewards(root)
         compare_embeddings(root)
     sys.exit(f"{len(failures)} failed" if failures else 0)
 

@@ -243,6 +243,8 @@ def directories(spiece):
         "adapter": directory(model | {
             "adapter/adapter_config.json": adapter,
             "adapter/adapter_model.safetensors": safetensors({lora + "A.weight": [2, 4], lora + "B.weight": [12, 2]})}),
+        "reward": directory({"config.json": config,
+                             "model.safetensors": safetensors(shapes | {"score.weight": [2, 4]})}),
         "opt": directory({"config.json": {"model_type": "opt", "vocab_size": 5, "max_position_embeddings": 3,
                                           "hidden_size": 4, "num_attention_heads": 2, "num_hidden_layers": 1,
                                           "ffn_dim": 16}, "model.safetensors": safetensors(opt_shapes())}),

@@ -424,6 +424,9 @@ int run_generate(GenerateOptions options) {
 
   const Clock::time_point load_start = Clock::now();
   const LoadedModel model(options.model);
+  if (model.info().reward_count != 0) {
+    throw Failure(model.path() + ": is a reward model, which writes no text; sotto score --reward reads it");
+  }
   read_generate_texts(options, model);
   generation.prints_ids = !options.ids.empty() || model.info().has_tokenizer == 0;
   if (options.has_prompt) generation.prompt_tokens = prompt_tokens(options, model, generation.prompt);

@@ -105,7 +105,8 @@ void print_text(const LoadedModel& model) {
   print_row("heads", std::to_string(info.head_count) + " of " + std::to_string(info.embedding_size / info.head_count));
   print_row("embedding", with_thousands(info.embedding_size));
   print_row("feed-forward", with_thousands(info.feed_forward_size));
-  print_row("vocabulary", with_thousands(info.vocabulary_size) + " tokens");
+  print_row("vocabulary", with_thousands(info.vocabulary_size - info.reward_count) + " tokens");
+  if (info.reward_count != 0) print_row("rewards", std::to_string(info.reward_count));
   print_row("context", with_thousands(info.max_context_tokens) + " tokens");
   print_row("tokenizer",
             info.has_tokenizer != 0 ? "tokens of up to " + std::to_string(info.max_token_bytes) + " bytes" : "none");
@@ -157,6 +158,7 @@ void print_json(const LoadedModel& model) {
                        {"embedding_size", info.embedding_size},
                        {"feed_forward_size", info.feed_forward_size},
                        {"vocabulary_size", info.vocabulary_size},
+                       {"reward_count", info.reward_count},
                        {"max_context_tokens", info.max_context_tokens},
                        {"has_tokenizer", has_tokenizer},
                        {"max_token_bytes", optional(has_tokenizer, info.max_token_bytes)},

@@ -1,4 +1,4 @@
-// `sotto score` computes the probability that a model assigns to a text.
+// `sotto score` computes the probability that a model assigns to a text, or the rewards that a reward model gives it.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -22,6 +22,7 @@ struct ScoreOptions {
   bool starts = false;
   bool special = false;
   bool per_token = false;
+  bool rewards = false;
   bool json = false;
 };
 
@@ -123,8 +124,34 @@ Json scores_json(const ScoreOptions& options, const LoadedModel& model, const Sc
           {"start", options.starts}};
 }
 
+// The rewards are the last logits after the whole text (reward_count of sotto_model_info).
+int run_rewards(const ScoreOptions& options, const LoadedModel& model) {
+  const uint32_t count = model.info().reward_count;
+  if (count == 0) {
+    throw Failure(model.path() + ": is no reward model; sotto-convert --keep-score makes a file with rewards");
+  }
+  Session session = model.new_session(options.session);
+  const TokenList tokens = options.input.tokens(model, options.special);
+  if (tokens.empty()) throw Failure(options.input.name() + ": empty");
+  if (tokens.size() > session.info().context_tokens) {
+    throw Failure(options.input.name() + ": " + std::to_string(tokens.size()) + " tokens do not fit a context of " +
+                  std::to_string(session.info().context_tokens));
+  }
+  call(options.input.name(), [&] { return session.prefill(tokens); });
+  Json rewards = Json::array();
+  const auto logits = session.logits();
+  for (size_t i = logits.size() - count; i < logits.size(); ++i) rewards.push_back(number_json(logits[i]));
+  const Json answer = options.json
+                          ? Json{{"model", to_utf8(model.path())}, {"tokens", tokens}, {"rewards", std::move(rewards)}}
+                          : std::move(rewards);
+  OutputWriter().write(answer.dump() + '\n');
+  return kExitOk;
+}
+
 int run_score(const ScoreOptions& options) {
   const LoadedModel model(options.model);
+  if (options.rewards) return run_rewards(options, model);
+  if (model.info().reward_count != 0) throw Failure(model.path() + ": is a reward model; --reward gives its rewards");
   Session session = model.new_session(options.session);
   // The first token of a window has no context, so the previous window must score it.
   const uint32_t context = session.info().context_tokens;
@@ -156,6 +183,10 @@ void add_score(Command& app, Run& run) {
   add_value(command, "--stride", options->stride,
             "For texts longer than the context: number of tokens from one window to the next", "N")
       .shown_default("half the context");
+  command
+      .add_flag("--reward", options->rewards,
+                "The rewards of a reward model (sotto-convert --keep-score), as a list of numbers")
+      .excludes("--start,--tokens,--stride");
   add_thread_and_context_options(command, options->session);
   add_weight_options(command, options->model);
   command.add_flag("--json", options->json, "Print one JSON object");
@@ -163,7 +194,8 @@ void add_score(Command& app, Run& run) {
       "Examples:\n"
       "  sotto score -m demo.sotto \"Once upon a time there was\"\n"
       "  sotto score -m demo.sotto -f chapter.txt --json\n"
-      "  sotto score -m demo.sotto --tokens --start < chapter.txt");
+      "  sotto score -m demo.sotto --tokens --start < chapter.txt\n"
+      "  sotto score -m reward.sotto --reward \"How are you? Fine, thanks.\"");
   command.on_parsed([&run, options, &command] {
     validate_text_input(command, options->input);
     run = [options] { return run_score(*options); };

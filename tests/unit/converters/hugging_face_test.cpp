@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "converters/quantize/float_forward.h"
 #include "tests/unit/converters/checkpoint_support.h"
 
 namespace sotto {
@@ -454,6 +455,38 @@ TEST_F(HuggingFaceTest, IgnoresTensorsThatAreNotWeights) {
   tiny_ = make_tiny_checkpoint();
   tiny_.tensors["score.weight"] = make_tensor("F32", {1}, {1});
   EXPECT_ERROR(open(), "\"score.weight\": this is the head of a reward or classification model");
+}
+
+// The logits of the ids after the vocabulary are the products of the head's rows and the last hidden state.
+TEST_F(HuggingFaceTest, TheScoreOfARewardModelIsKeptOnRequest) {
+  const std::vector<uint64_t> shape = {2, 8};
+  std::vector<float> rows(16);
+  std::iota(rows.begin(), rows.end(), -7.0f);
+  for (float& value : rows) value /= 32;
+  tiny_.tensors["score.weight"] = make_tensor("F32", shape, rows);
+  tiny_.save(directory_.path());
+  ReadOptions options;
+  options.keeps_score = true;
+  const FloatModel model = load_float_model(*open_checkpoint(directory_.path(), options));
+  EXPECT_EQ(model.reward_count, 2u);
+  EXPECT_EQ(model.shape.vocabulary_size, 13u);
+  EXPECT_EQ(model.head_kind, HeadKind::kTied);
+  EXPECT_EQ(std::vector<float>(model.token_embedding.end() - 16, model.token_embedding.end()), rows);
+  FloatActivations activations;
+  const std::vector<float> logits = float_forward(model, std::vector<int32_t>{3, 1, 4}, 1, &activations);
+  const std::vector<float>& hidden = activations.final_norm;
+  EXPECT_NEAR(logits.back(), std::inner_product(rows.end() - 8, rows.end(), hidden.end() - 8, 0.0f), 1e-5f);
+
+  tiny_.tensors["score.weight"] = make_tensor("F32", {2, 7}, std::vector<float>(14));
+  tiny_.save(directory_.path());
+  EXPECT_ERROR(open_checkpoint(directory_.path(), options), "its shape is (2, 7), by config.json it should be (2, 8)");
+  tiny_.tensors["score.weight"] = make_tensor("F32", shape, rows);
+  tiny_.tensors["lm_head.weight"] = make_tensor("F32", {11, 8}, std::vector<float>(88, 1));
+  tiny_.save(directory_.path());
+  EXPECT_ERROR(open_checkpoint(directory_.path(), options), "a reward model with another head");
+  tiny_ = make_tiny_checkpoint();
+  tiny_.save(directory_.path());
+  EXPECT_ERROR(open_checkpoint(directory_.path(), options), "\"score.weight\": is missing");
 }
 
 TEST_F(HuggingFaceTest, OtherDirectoriesAreRejected) {

@@ -211,6 +211,7 @@ constexpr Field kModelInfo[] = {
     FIELD(sotto_model_info, default_repetition_penalty, "defaultRepetitionPenalty", "F"),
     FIELD(sotto_model_info, default_repetition_window, "defaultRepetitionWindow", "I"),
     FIELD(sotto_model_info, default_no_repeat_ngram, "defaultNoRepeatNgram", "I"),
+    FIELD(sotto_model_info, reward_count, "rewardCount", "I"),
 };
 
 constexpr Field kWatermarkResult[] = {

@@ -89,7 +89,7 @@ class ModelInfo(Struct):
         ("parameter_count", u64), ("weight_bytes", u64), ("vocabulary_bytes", u64), ("layer_weight_bits", u32),
         ("head_weight_bits", u32), ("packed_in_place", u32), ("default_temperature", f32), ("default_top_k", u32),
         ("default_top_p", f32), ("default_min_p", f32), ("default_typical_p", f32), ("default_repetition_penalty", f32),
-        ("default_repetition_window", u32), ("default_no_repeat_ngram", u32)]
+        ("default_repetition_window", u32), ("default_no_repeat_ngram", u32), ("reward_count", u32)]
 
 
 class TokenBias(Struct):

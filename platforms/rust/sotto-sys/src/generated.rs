@@ -697,6 +697,9 @@ pub struct sotto_model_info {
     pub default_repetition_window: u32,
     /// Value of no_repeat_ngram that model_defaults selects.
     pub default_no_repeat_ngram: u32,
+    /// Number of rewards of a reward model, or 0. They are the logits of the last reward_count ids
+    /// of the vocabulary, which are no tokens, after the last token of a text.
+    pub reward_count: u32,
 }
 
 /// Bias of one token.

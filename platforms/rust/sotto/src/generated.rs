@@ -1724,6 +1724,9 @@ pub struct ModelInfo {
     pub default_repetition_window: u32,
     /// Value of no_repeat_ngram that model_defaults selects.
     pub default_no_repeat_ngram: u32,
+    /// Number of rewards of a reward model, or 0. They are the logits of the last reward_count ids
+    /// of the vocabulary, which are no tokens, after the last token of a text.
+    pub reward_count: u32,
 }
 
 impl From<sys::sotto_model_info> for ModelInfo {
@@ -1754,6 +1757,7 @@ impl From<sys::sotto_model_info> for ModelInfo {
             default_repetition_penalty: info.default_repetition_penalty,
             default_repetition_window: info.default_repetition_window,
             default_no_repeat_ngram: info.default_no_repeat_ngram,
+            reward_count: info.reward_count,
         }
     }
 }

@@ -29,7 +29,7 @@ macro_rules! each_field {
                 isa parameter_count weight_bytes vocabulary_bytes layer_weight_bits head_weight_bits
                 packed_in_place default_temperature default_top_k default_top_p default_min_p
                 default_typical_p default_repetition_penalty default_repetition_window
-                default_no_repeat_ngram }
+                default_no_repeat_ngram reward_count }
             sotto_token_bias {
                 token bias }
             sotto_sequence_bias {

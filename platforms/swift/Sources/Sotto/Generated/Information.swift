@@ -71,6 +71,9 @@ public struct ModelInfo: Sendable {
   public let defaultRepetitionWindow: UInt32
   /// Value of no_repeat_ngram that model_defaults selects.
   public let defaultNoRepeatNgram: UInt32
+  /// Number of rewards of a reward model, or 0. They are the logits of the last reward_count ids of the vocabulary,
+  /// which are no tokens, after the last token of a text.
+  public let rewardCount: UInt32
 
   init(_ c: sotto_model_info) {
     vocabularySize = c.vocabulary_size
@@ -98,6 +101,7 @@ public struct ModelInfo: Sendable {
     defaultRepetitionPenalty = c.default_repetition_penalty
     defaultRepetitionWindow = c.default_repetition_window
     defaultNoRepeatNgram = c.default_no_repeat_ngram
+    rewardCount = c.reward_count
   }
 }
 

@@ -59,6 +59,11 @@ public final class ModelInfo {
     public int defaultRepetitionWindow;
     /** Value of no_repeat_ngram that model_defaults selects. */
     public int defaultNoRepeatNgram;
+    /**
+     * Number of rewards of a reward model, or 0. They are the logits of the last reward_count ids of the vocabulary,
+     * which are no tokens, after the last token of a text.
+     */
+    public int rewardCount;
 
     ModelInfo() {}
 
@@ -90,6 +95,7 @@ public final class ModelInfo {
                 + ", defaultRepetitionPenalty=" + defaultRepetitionPenalty
                 + ", defaultRepetitionWindow=" + defaultRepetitionWindow
                 + ", defaultNoRepeatNgram=" + defaultNoRepeatNgram
+                + ", rewardCount=" + rewardCount
                 + "}";
     }
 }
