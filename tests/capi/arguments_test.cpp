@@ -144,7 +144,7 @@ TEST_F(Arguments, NullsAreRejectedBySessions) {
   expect_error(sotto_session_memory_size(nullptr, nullptr, &size_, &error_), "model");
 }
 
-TEST_F(Arguments, Tokens) {
+TEST_F(Arguments, TokenizeRejectsInvalidTextAndFlags) {
   size_t count;
   sotto_token tokens[8];
   const char text[] = "ab\xC3(";

@@ -93,7 +93,7 @@ TEST(Generate, JsonHasTextTokensTimingsAndParameters) {
   EXPECT_EQ(run_on_demo("tokenize", ids).out, object["text"].get<std::string>());
 }
 
-TEST(Generate, LogProbabilities) {
+TEST(Generate, LogProbabilitiesAreReportedPerToken) {
   const json object = generate_json({"-p", kPrompt, "-n", "12", "--logprobs", "--greedy"});
   ASSERT_EQ(object["log_probabilities"].size(), 12u);
   for (const json& value : object["log_probabilities"]) {
@@ -104,7 +104,7 @@ TEST(Generate, LogProbabilities) {
   EXPECT_EQ(std::count(lines.out.begin(), lines.out.end(), '\n'), 12);
 }
 
-TEST(Generate, NoTokens) {
+TEST(Generate, NoTokensGiveAnEmptyText) {
   const json object = generate_json({"-p", kPrompt, "-n", "0"});
   EXPECT_EQ(object["text"], "");
   EXPECT_EQ(object["tokens"], json::array());

@@ -199,7 +199,7 @@ TEST(GrammarCheck, TheEmptyExpression) {
   EXPECT_EQ(run_grammar("check", {"--regex", "", "--test", "x"}).exit_code, 1);
 }
 
-TEST(GrammarCheck, WrongUse) {
+TEST(GrammarCheck, WrongUseNamesTheOption) {
   const auto expect_usage = [](const Words& words, const std::string& part) {
     SCOPED_TRACE(joined(words));
     expect_refused(run_grammar("check", words), 2, part);

@@ -191,7 +191,7 @@ TEST(GrammarGenerate, HealedTokensBelongToThePrompt) {
   EXPECT_TRUE(std::regex_match(text, std::regex("[a-z]{1,8}"))) << text;
 }
 
-TEST(GrammarGenerate, WrongUse) {
+TEST(GrammarGenerate, WrongUseNamesTheOption) {
   expect_usage_error({"--regex", "a", "--any-json"}, "--any-json: cannot be combined with --regex");
   expect_usage_error({"--grammar", "x", "--json-schema", "y"}, "cannot be combined with");
   expect_usage_error({"--json-space", "one"}, "--json-space");

@@ -57,7 +57,7 @@ TEST(GrammarMask, TokensOfAModel) {
   EXPECT_EQ(end["tokens"][0]["id"], model["end_of_text_token"]);
 }
 
-TEST(GrammarMask, ForPeople) {
+TEST(GrammarMask, ListsAllowedTokensForPeople) {
   const Words words = {"--regex", "[a-z]x*", "--top", "3"};
   const Result result = run_grammar("mask", words);
   EXPECT_EQ(result.exit_code, 0);

@@ -76,7 +76,7 @@ TEST(Program, HelpNamesCommandsOptionsAndExamples) {
   }
 }
 
-TEST(Program, Version) {
+TEST(Program, PrintsItsVersion) {
   const std::string version = "sotto " + std::to_string(SOTTO_VERSION_MAJOR) + '.' +
                               std::to_string(SOTTO_VERSION_MINOR) + '.' + std::to_string(SOTTO_VERSION_PATCH) +
                               "\nBuilt with " + sotto_build_text() + '\n';

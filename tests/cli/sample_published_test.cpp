@@ -214,7 +214,7 @@ void expect_answer(const Question& question, const Distribution& kept) {
 
 json published_cases() { return json::parse(read_file(cases_path()))["cases"]; }
 
-TEST(SamplePublished, Cases) {
+TEST(SamplePublished, PublishedCasesHold) {
   if (!std::filesystem::exists(cases_path())) {
     GTEST_SKIP() << cases_path() << " is missing; set SOTTO_TEST_DATA";
   }

@@ -138,7 +138,7 @@ TEST(Searches, SamplesBestOfAndVotes) {
   EXPECT_EQ(search({"--best-of", "4", "--n", "2", "--vote", "ngram"})["sequences"].size(), 2u);
 }
 
-TEST(Searches, Contrastive) {
+TEST(Searches, ContrastiveSearchFollowsItsAlpha) {
   const json object = search({"--penalty_alpha", "0.6", "--top_k", "5"});
   EXPECT_EQ(object["parameters"]["search"]["mode"], "contrastive");
   EXPECT_EQ(object["parameters"]["search"]["contrastive_k"], 5);

@@ -18,7 +18,7 @@ std::string text_of(const json& object) { return object["text"]; }
 
 bool has(const json& object, const std::string& part) { return text_of(object).find(part) != std::string::npos; }
 
-TEST(Stops, Strings) {
+TEST(Stops, AStopStringEndsTheTextInsideTokens) {
   const json plain = generated({"-n", "40", "--greedy"});
   const std::string text = text_of(plain);
   // The prompt ends inside a word, where no token ends.
@@ -114,7 +114,7 @@ TEST(Guides, NegativePromptAndScale) {
   EXPECT_NE(generated({"-n", "16", "--greedy", "--guidance-scale", "2.5"})["tokens"], plain["tokens"]);
 }
 
-TEST(Guides, ContrastiveModel) {
+TEST(Guides, AContrastiveModelChangesTheText) {
   const json plain = generated({"-n", "16", "--greedy"});
   const auto with = [](const Words& more) {
     Words words = {"-n", "16", "--greedy", "--contrastive-model", SOTTO_DEMO_MODEL};

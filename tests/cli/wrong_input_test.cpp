@@ -104,7 +104,7 @@ TEST(WrongModel, InspectVerifiesTheVocabularyOnRequest) {
   expect_refused(run_sotto({"inspect", "--verify", path}), kFailure, path + ": vocabulary section: ");
 }
 
-TEST(WrongModel, OtherFiles) {
+TEST(WrongModel, OtherFilesAreRejectedByName) {
   const TemporaryFolder folder;
   const std::string path = folder.file("other.sotto");
   write_file(path, std::string(100000, '\0'));
@@ -114,7 +114,7 @@ TEST(WrongModel, OtherFiles) {
   expect_refused(generate_from(SOTTO_CLI), kFailure, SOTTO_CLI);
 }
 
-TEST(WrongModel, Headers) {
+TEST(WrongModel, HostileHeadersAreRejected) {
   const TemporaryFolder folder;
   const std::string bytes = demo_bytes();
   const std::string path = folder.file("hostile.sotto");
@@ -162,7 +162,7 @@ TEST(WrongModel, MetadataWithRightChecksums) {
   EXPECT_GT(refused, kFiles / 4);
 }
 
-TEST(WrongText, NotUtf8) {
+TEST(WrongText, InvalidUtf8IsRejectedWithItsPlace) {
   const std::string text = "It was \xff late";
   expect_refused(run_on_demo("generate", {"-p", text}), kFailure, "byte 7");
   expect_refused(run_on_demo("generate", {"-p", "-"}, text), kFailure, "standard input");
@@ -181,7 +181,7 @@ TEST(WrongText, MissingOrTooLong) {
                  "do not fit a context of 32");
 }
 
-TEST(WrongText, TokenIds) {
+TEST(WrongText, WrongTokenIdsAreRejected) {
   expect_refused(run_on_demo("tokenize", {"--decode", "12", "x3"}), kFailure, "x3");
   expect_refused(run_on_demo("tokenize", {"--decode", "99999999999"}), kFailure, "99999999999");
   expect_refused(run_on_demo("tokenize", {"--decode", "1000000"}), kFailure, "1000000");
@@ -235,7 +235,7 @@ TEST(WrongParameters, OutOfRangeAreRejected) {
   }
 }
 
-TEST(WrongParameters, Usage) {
+TEST(WrongParameters, WrongUseNamesTheOption) {
   EXPECT_EQ(run_sotto({}).exit_code, kUsage);
   expect_refused(run_sotto({"sing"}), kUsage, "sing");
   expect_refused(run_sotto({"generate", "-p", "x"}), kUsage, "--model");

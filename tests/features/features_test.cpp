@@ -108,7 +108,7 @@ TEST_F(Features, BasicSamplingHasTheSameBitsInEveryBuild) {
 
 TEST_F(Features, SaysWhatItHas) { EXPECT_NE(has("full-samplers"), has("basic-samplers")) << sotto_build_text(); }
 
-TEST_F(Features, Grammars) {
+TEST_F(Features, GrammarsAreRejectedWithoutTheFeature) {
   const std::string option = "SOTTO_WITH_GRAMMAR=OFF";
   sotto_grammar_params params;
   sotto_grammar_params_init(&params, sizeof params);
@@ -130,7 +130,7 @@ TEST_F(Features, Grammars) {
   EXPECT_EQ(sotto_session_set_matcher(session_, nullptr, &error), SOTTO_OK);
 }
 
-TEST_F(Features, Searches) {
+TEST_F(Features, SearchesAreRejectedWithoutTheFeature) {
   const int32_t prompt[] = {886, 309};
   ASSERT_EQ(sotto_session_prefill(session_, prompt, 2), SOTTO_OK);
   sotto_search_params params;
@@ -143,7 +143,7 @@ TEST_F(Features, Searches) {
                          sotto_session_search(session_, &params, &sequences, &count, &error), error);
 }
 
-TEST_F(Features, Speculation) {
+TEST_F(Features, SpeculationIsRejectedWithoutTheFeature) {
   sotto_error error = new_error();
   EXPECT_EQ(sotto_session_set_speculation(session_, nullptr, &error), SOTTO_OK);
   sotto_speculation_params params;
@@ -152,7 +152,7 @@ TEST_F(Features, Speculation) {
                          sotto_session_set_speculation(session_, &params, &error), error);
 }
 
-TEST_F(Features, Watermarks) {
+TEST_F(Features, WatermarksAreRejectedWithoutTheFeature) {
   const std::string option = "SOTTO_WITH_WATERMARK=OFF";
   sotto_sampler_params params;
   sotto_sampler_params_init(&params, sizeof params);
@@ -170,7 +170,7 @@ TEST_F(Features, Watermarks) {
                          error);
 }
 
-TEST_F(Features, Samplers) {
+TEST_F(Features, SamplersAreRejectedWithoutTheFeature) {
   const std::string option = "SOTTO_WITH_SAMPLERS=basic";
   const auto expect = [&](auto change) {
     sotto_sampler_params params;

@@ -53,7 +53,7 @@ TEST(Accuracy, ExpEndsWhereResultsWouldBeDenormal) {
   for (size_t i = 2; i < std::size(x); ++i) EXPECT_EQ(y[i], 0.0f) << x[i];
 }
 
-TEST(Accuracy, GeluTanh) {
+TEST(Accuracy, GeluTanhIsNearDoublePrecision) {
   const std::vector<float> x = sweep(40.0f, 4999);
   std::vector<float> y = x;
   reference().activate(Activation::kGeluTanh, y.data(), y.size());
@@ -67,7 +67,7 @@ TEST(Accuracy, GeluTanh) {
   }
 }
 
-TEST(Accuracy, GeluErf) {
+TEST(Accuracy, GeluErfIsNearDoublePrecision) {
   const std::vector<float> x = sweep(40.0f, 4999);
   std::vector<float> y = x;
   reference().activate(Activation::kGeluErf, y.data(), y.size());
@@ -117,7 +117,7 @@ TEST(Accuracy, SiluIsWithinTwoUlps) {
   EXPECT_LT(worst_error(Activation::kSilu, -kExpMax, kLargest, silu, [](float) { return 2.0; }), 1.0);
 }
 
-TEST(Accuracy, QuickGelu) {
+TEST(Accuracy, QuickGeluIsNearDoublePrecision) {
   const auto quick_gelu = [](double x) { return x / (1.0 + std::exp(-1.702 * x)); };
   // The argument of exp and the factor 1.702 are rounded, so the error grows with |x| in the left tail.
   const auto allowed = [](float x) { return 2.0 + 2.0 * std::max(0.0f, -x); };
@@ -155,7 +155,7 @@ TEST(Accuracy, ActivationsOfNanAreNan) {
   }
 }
 
-TEST(Accuracy, LayerNorm) {
+TEST(Accuracy, LayerNormIsNearDoublePrecision) {
   Random random(1);
   for (const size_t n : {1, 5, 16, 33, 768, 3072}) {
     const std::vector<float> x = make_floats(Numbers::kActivations, n, random);
@@ -231,7 +231,7 @@ TEST(Accuracy, QuantizedHeadsAreWithinHalfAStep) {
   EXPECT_EQ(q, std::vector<int8_t>(64, 0));
 }
 
-TEST(Accuracy, Attention) {
+TEST(Accuracy, AttentionIsNearDoublePrecision) {
   Random random(4);
   constexpr size_t kHead = 64;
   constexpr size_t kSlots = 300;

@@ -60,7 +60,7 @@ uint64_t hash_of(Body&& body) {
 
 using Golden = IsaTest;
 
-TEST_P(Golden, LayerNorm) {
+TEST_P(Golden, LayerNormKeepsItsBits) {
   const uint64_t hash = hash_of([&](Inputs& inputs, size_t n, Hash& sink) {
     const std::vector<float> x = inputs.floats(n), gain = inputs.floats(n), bias = inputs.floats(n);
     std::vector<float> y(n);
@@ -70,7 +70,7 @@ TEST_P(Golden, LayerNorm) {
   EXPECT_EQ(hash, 0xa11bd79b0025314bu);
 }
 
-TEST_P(Golden, Quantize) {
+TEST_P(Golden, QuantizationKeepsItsBits) {
   const uint64_t hash = hash_of([&](Inputs& inputs, size_t n, Hash& sink) {
     const std::vector<float> x = inputs.floats(n);
     std::vector<int8_t> q(n);
@@ -86,7 +86,7 @@ TEST_P(Golden, Quantize) {
   EXPECT_EQ(hash, 0x8d9fe15fe676c003u);
 }
 
-TEST_P(Golden, Gelu) {
+TEST_P(Golden, GeluKeepsItsBits) {
   const uint64_t hash = hash_of([&](Inputs& inputs, size_t n, Hash& sink) {
     std::vector<float> x = inputs.floats(n);
     std::vector<float> y = x;
@@ -98,7 +98,7 @@ TEST_P(Golden, Gelu) {
   EXPECT_EQ(hash, 0xf032ff0f4d992857u);
 }
 
-TEST_P(Golden, OtherActivations) {
+TEST_P(Golden, OtherActivationsKeepTheirBits) {
   const uint64_t hash = hash_of([&](Inputs& inputs, size_t n, Hash& sink) {
     const std::vector<float> x = inputs.floats(n);
     for (const Activation activation : kActivations) {
@@ -123,7 +123,7 @@ TEST_P(Golden, AddAndEmbed) {
   EXPECT_EQ(hash, 0xb5e636b40deb02dcu);
 }
 
-TEST_P(Golden, Softmax) {
+TEST_P(Golden, SoftmaxKeepsItsBits) {
   const uint64_t hash = hash_of([&](Inputs& inputs, size_t n, Hash& sink) {
     const std::vector<float> x = inputs.floats(n);
     std::vector<float> y(n);
@@ -138,7 +138,7 @@ TEST_P(Golden, Softmax) {
   EXPECT_EQ(hash, 0x959244f32a0d3249u);
 }
 
-TEST_P(Golden, Attention) {
+TEST_P(Golden, AttentionKeepsItsBits) {
   const uint64_t hash = hash_of([&](Inputs& inputs, size_t n, Hash& sink) {
     constexpr uint32_t kSlots = 77;
     const size_t head_size = n < 256 ? n : 256;

@@ -10,7 +10,7 @@ namespace {
 
 class Ops : public OpsTest {};
 
-TEST_P(Ops, LayerNorm) {
+TEST_P(Ops, LayerNormEqualsReference) {
   for_each_case([&](Numbers numbers, size_t n, Placement placement) {
     const GuardedArray<float> gain(make_floats(Numbers::kActivations, n, random_), placement);
     const GuardedArray<float> bias(make_floats(Numbers::kActivations, n, random_), placement);
@@ -26,7 +26,7 @@ TEST_P(Ops, LayerNorm) {
   });
 }
 
-TEST_P(Ops, QuantizeRow) {
+TEST_P(Ops, QuantizeRowEqualsReference) {
   for_each_case([&](Numbers numbers, size_t n, Placement placement) {
     for (const Numbers kind : {numbers, Numbers::kHostile}) {
       const GuardedArray<float> x(make_floats(kind, n, random_), placement);
@@ -44,7 +44,7 @@ TEST_P(Ops, QuantizeRow) {
   });
 }
 
-TEST_P(Ops, QuantizeSymmetric) {
+TEST_P(Ops, QuantizeSymmetricEqualsReference) {
   for_each_case([&](Numbers numbers, size_t n, Placement placement) {
     const GuardedArray<float> x(make_floats(numbers, n, random_), placement);
     std::vector<int8_t> expected(n);
@@ -57,7 +57,7 @@ TEST_P(Ops, QuantizeSymmetric) {
   });
 }
 
-TEST_P(Ops, Activations) {
+TEST_P(Ops, ActivationsEqualReference) {
   for (const Activation activation : kActivations) {
     SCOPED_TRACE(testing::Message() << "activation " << static_cast<int>(activation));
     const auto compare = [&](const std::vector<float>& x, Placement placement) {
@@ -70,7 +70,7 @@ TEST_P(Ops, Activations) {
   }
 }
 
-TEST_P(Ops, Add) {
+TEST_P(Ops, AddEqualsReference) {
   for_each_case([&](Numbers numbers, size_t n, Placement placement) {
     const GuardedArray<float> x(make_floats(numbers, n, random_), placement);
     expect_same_in_place(make_floats(numbers, n, random_), placement,
@@ -78,7 +78,7 @@ TEST_P(Ops, Add) {
   });
 }
 
-TEST_P(Ops, Embed) {
+TEST_P(Ops, EmbedEqualsReference) {
   for_each_case([&](Numbers numbers, size_t n, Placement placement) {
     const GuardedArray<int8_t> q(make_int8(n, random_), placement);
     const GuardedArray<float> position(make_floats(numbers, n, random_), placement);
@@ -130,7 +130,7 @@ TEST_P(Ops, MaxAndArgmaxWithoutNumbers) {
   }
 }
 
-TEST_P(Ops, ExpShifted) {
+TEST_P(Ops, ExpShiftedEqualsReference) {
   for_each_case([&](Numbers numbers, size_t n, Placement placement) {
     std::vector<float> values = make_floats(numbers, n, random_);
     for (float& x : values) {

@@ -22,7 +22,7 @@ std::vector<float> hostile_logits(Numbers numbers, size_t n, std::mt19937_64& ra
   return values;
 }
 
-TEST_P(SamplingOps, ExpWeights) {
+TEST_P(SamplingOps, ExpWeightsEqualReference) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for_each_case([&](Numbers numbers, size_t n, Placement placement) {
     std::vector<float> values = hostile_logits(numbers, n, random_);
@@ -55,7 +55,7 @@ TEST_P(SamplingOps, SumsOfWeightsAreExact) {
   EXPECT_EQ(to_fixed(0x1p-42f), 0u);
 }
 
-TEST_P(SamplingOps, KeepFrom) {
+TEST_P(SamplingOps, KeepFromEqualsReference) {
   for_each_case([&](Numbers numbers, size_t n, Placement placement) {
     const std::vector<float> keys = hostile_logits(numbers, n, random_);
     const std::vector<float> values = make_floats(numbers, n, random_);

@@ -24,7 +24,7 @@ std::array<uint8_t, 222> sanity_buffer() {
   return bytes;
 }
 
-TEST(Xxhash64, PublishedVectors) {
+TEST(Xxhash64, PublishedVectorsHold) {
   const auto bytes = sanity_buffer();
   struct Vector {
     size_t size;
@@ -41,7 +41,7 @@ TEST(Xxhash64, PublishedVectors) {
   }
 }
 
-TEST(Xxhash64, PublishedTexts) {
+TEST(Xxhash64, PublishedTextsHold) {
   EXPECT_EQ(xxhash64("a", 1), 0xD24EC4F1A98C6E5Bu);
   EXPECT_EQ(xxhash64("abc", 3), 0x44BC2CF5AD770999u);
   constexpr std::string_view kText = "Nobody inspects the spammish repetition";

@@ -314,7 +314,7 @@ TEST(SyntheticTest, DrawsFromTheNormalDistribution) {
 
 class RealCheckpointTest : public testing::TestWithParam<const char*> {};
 
-TEST_P(RealCheckpointTest, Converts) {
+TEST_P(RealCheckpointTest, ConvertsToAModelThatOpens) {
   const std::filesystem::path directory = shared_test_data() / GetParam();
   if (!std::filesystem::exists(directory)) {
     GTEST_SKIP() << directory.string() << " is missing; set SOTTO_TEST_DATA";

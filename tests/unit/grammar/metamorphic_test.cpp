@@ -287,7 +287,7 @@ TEST(Metamorphic, ForcedBytesAreTheOnlyOnes) {
   EXPECT_TRUE(matcher->must_end(0));
 }
 
-TEST(Metamorphic, TokenLiterals) {
+TEST(Metamorphic, TokenLiteralsAllowOnlyTheirTokens) {
   TestVocabulary vocabulary({std::nullopt, std::nullopt, "a", "b", "ab", "<", std::nullopt}, 0);
   vocabulary.set_name(1, "<think>");
   vocabulary.set_name(6, "</think>");

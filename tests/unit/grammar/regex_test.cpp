@@ -24,7 +24,7 @@ bool bit(const std::string& mask, size_t i) {
   return (digit >> i % 4 & 1) != 0;
 }
 
-TEST(Regex, Goldens) {
+TEST(Regex, MatchesTheTextsThatPythonMatches) {
   const char* other = std::getenv("SOTTO_REGEX_GOLDENS");
   std::ifstream file(other != nullptr ? other : SOTTO_SOURCE_DIR "/tests/unit/grammar/data/regex_goldens.jsonl");
   std::string line;
@@ -66,7 +66,7 @@ void expect_matches(const std::string& pattern, std::vector<std::string> accepte
   for (const auto& text : rejected) EXPECT_FALSE(grammar.matches(text)) << pattern << " " << text;
 }
 
-TEST(Regex, Characters) {
+TEST(Regex, EscapesAndPropertiesMatchTheirCharacters) {
   expect_matches("\\p{Lu}\\p{L}*", {"A", "Éa", "Ωδ", "Ж"}, {"a", "é", "1", ""});
   expect_matches("\\p{Script=Greek}+", {"αβγ"}, {"abc", "а"});
   expect_matches("\\p{gc=Nd}\\P{Nd}", {"1a", "٣x"}, {"12", "a1"});

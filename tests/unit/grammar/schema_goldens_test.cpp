@@ -10,7 +10,7 @@
 namespace sotto::test {
 namespace {
 
-TEST(SchemaGoldens, RandomSchemas) {
+TEST(SchemaGoldens, RandomSchemasMatchWhatJsonschemaAccepts) {
   const char* other = std::getenv("SOTTO_SCHEMA_GOLDENS");
   std::ifstream file(other != nullptr ? other : SOTTO_SOURCE_DIR "/tests/unit/grammar/data/schema_goldens.jsonl");
   size_t schemas = 0;

@@ -101,7 +101,7 @@ TEST(SchemaKeywords, StringsHaveOneForm) {
          {R"({"a":2})", R"({"\u0061":2})", R"({"b":2,"a":2})"});
 }
 
-TEST(SchemaKeywords, WhiteSpace) {
+TEST(SchemaKeywords, JsonSpaceDeterminesTheWhiteSpace) {
   GrammarParams options = BuiltGrammar::compact();
   const char* const schema =
       R"({"type":"object","properties":{"a":{"items":{"type":"integer"}}},"additionalProperties":false})";
@@ -150,7 +150,7 @@ TEST(SchemaKeywords, WhiteSpaceIsBoundedPerPlace) {
   }
 }
 
-TEST(SchemaKeywords, Recursion) {
+TEST(SchemaKeywords, RecursiveSchemasMatchNestedValues) {
   expect(
       R"({"$ref":"#/$defs/tree","$defs":{"tree":{"type":"object","properties":{"v":{"type":"integer"},
              "l":{"$ref":"#/$defs/tree"},"r":{"anyOf":[{"$ref":"#/$defs/tree"},{"type":"null"}]}},
@@ -235,7 +235,7 @@ TEST(SchemaKeywords, ErrorsNameThePointer) {
   }
 }
 
-TEST(SchemaKeywords, Formats) {
+TEST(SchemaKeywords, FormatsMatchTheirStringsOnly) {
   const auto expect_format = [](const std::string& format, std::vector<std::string> good,
                                 std::vector<std::string> bad) {
     for (auto* list : {&good, &bad}) {
@@ -261,7 +261,7 @@ TEST(SchemaKeywords, Formats) {
 }
 
 // At every minute of a day, a leap second is valid if it is 23:59 in UTC, and nowhere else.
-TEST(SchemaKeywords, LeapSeconds) {
+TEST(SchemaKeywords, LeapSecondsAreValidAtMidnightUtcOnly) {
   BuiltGrammar grammar = BuiltGrammar::schema(R"({"type":"string","format":"time"})");
   const auto clock = [](int minutes) {
     const auto two = [](int value) { return std::to_string(100 + value).substr(1); };
@@ -287,7 +287,7 @@ BuiltGrammar built(Build build) {
       [&](GrammarBuilder& builder, Error* error) { return build(builder, as_span("root"), error); });
 }
 
-TEST(SchemaKeywords, Shortcuts) {
+TEST(SchemaKeywords, ChoicesAndNumberRangesMatchTheirValues) {
   const std::string_view words[] = {"yes", "no", "\"q\""};
   BuiltGrammar choices =
       built([&](auto& builder, auto name, auto* error) { return build_choices(words, name, builder, error); });
@@ -344,7 +344,7 @@ TEST(SchemaKeywords, EveryWorkspaceSizeFailsCleanly) {
 }
 
 // Any size of the workspace, and any text, returns a status.
-TEST(SchemaKeywords, SmallWorkspaces) {
+TEST(SchemaKeywords, SmallWorkspacesGiveAStatus) {
   const std::string schema =
       R"({"type":"object","properties":{"a":{"type":"string","pattern":"^[a-z]{2,5}x|y$","maxLength":9},
       "n":{"type":"number","minimum":-2.5,"multipleOf":0.25},"o":{"oneOf":[{"const":[1,{}]},{"enum":["x",2]}]}},

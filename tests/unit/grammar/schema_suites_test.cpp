@@ -101,17 +101,17 @@ void run_suite(const std::string& folder) {
   counts.check(folder);
 }
 
-TEST(SchemaSuites, Draft7) {
+TEST(SchemaSuites, Draft7SuiteHolds) {
   if (!shared_data("grammars/json-schema-test-suite")) GTEST_SKIP() << "test data is missing";
   run_suite("draft7");
 }
 
-TEST(SchemaSuites, Draft202012) {
+TEST(SchemaSuites, Draft202012SuiteHolds) {
   if (!shared_data("grammars/json-schema-test-suite")) GTEST_SKIP() << "test data is missing";
   run_suite("draft2020-12");
 }
 
-TEST(SchemaSuites, Bench) {
+TEST(SchemaSuites, JsonSchemaBenchHolds) {
   const auto folder = shared_data("grammars/jsonschemabench");
   if (!folder) GTEST_SKIP() << "test data is missing";
   Counts counts;

@@ -22,7 +22,7 @@ void expect_format(const std::string& format, const std::vector<std::string>& ac
   for (const std::string& text : rejected) EXPECT_FALSE(grammar.matches(text)) << format << text;
 }
 
-TEST(StructuralTags, ConstrainedParts) {
+TEST(StructuralTags, ConstrainedPartsMatchTheirFormat) {
   expect_format(R"({"type":"const_string","value":"a\"b"})", {"a\"b"}, {"", "a", "a\"bc"});
   expect_format(R"({"type":"const_string","value":""})", {""}, {"a"});
   expect_format(R"({"type":"regex","pattern":"[a-c]+"})", {"a", "cab"}, {"", "d", "abd"});

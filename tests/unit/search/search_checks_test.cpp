@@ -31,7 +31,7 @@ class SearchChecks : public testing::Test {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-TEST_F(SearchChecks, Ranges) {
+TEST_F(SearchChecks, RejectsParametersOutOfRange) {
   refuses("mode", [](auto& p) { p.mode = static_cast<SearchMode>(4); });
   refuses("mode", [](auto& p) { p.mode = static_cast<SearchMode>(-1); });
   refuses("sequence_count", [](auto& p) { p.sequence_count = 7; });
@@ -58,7 +58,7 @@ TEST_F(SearchChecks, Ranges) {
   }
 }
 
-TEST_F(SearchChecks, Combinations) {
+TEST_F(SearchChecks, RejectsParametersThatExcludeEachOther) {
   refuses("diversity_penalty", [](auto& p) { p.diversity_penalty = 1; });
   for (const SearchMode mode : {SearchMode::kBeamSample, SearchMode::kSample}) {
     refuses("group_count", [&](auto& p) { p.mode = mode, p.group_count = 2; });
@@ -91,7 +91,7 @@ TEST_F(SearchChecks, Combinations) {
   }
 }
 
-TEST_F(SearchChecks, Phrases) {
+TEST_F(SearchChecks, RejectsInvalidPhrases) {
   const std::vector<int32_t> good = {1, 2}, out = {3, 10}, negative = {-1}, end = {4, 0}, stop = {9}, long_one(9, 1);
   const auto with = [](const std::vector<int32_t>& tokens, SearchParams& p) {
     static TokenList list;
@@ -110,7 +110,7 @@ TEST_F(SearchChecks, Phrases) {
   refuses("phrase_count", [&](auto& p) { p.phrases = many; });
 }
 
-TEST_F(SearchChecks, States) {
+TEST_F(SearchChecks, RejectsSessionsWithoutTokensOrSequences) {
   bench_.input().token_count = 0;
   EXPECT_NE(bench_.refusal(model_.view(), {}, Status::kInvalidState).find("no tokens"), std::string::npos);
   SearchFixture none(10, {0, 0});

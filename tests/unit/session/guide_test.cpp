@@ -64,7 +64,7 @@ TEST(Guide, ClassifierFreeGuidance) {
   }
 }
 
-TEST(Guide, Contrast) {
+TEST(Guide, ContrastiveChoicesEqualTheFormula) {
   for (const float alpha : {0.01f, 0.1f, 0.9f}) {
     for (const float beta : {0.0f, 0.5f, 4.0f}) {
       GuideParams params;

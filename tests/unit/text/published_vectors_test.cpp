@@ -129,7 +129,7 @@ void expect_golden(std::istream& line, const TokenizerView& tokenizer, const std
   EXPECT_TRUE(decode_all(tokenizer, tokens) == text) << name;
 }
 
-TEST(Gpt2Tokenizer, PublishedVectors) {
+TEST(Gpt2Tokenizer, PublishedVectorsHold) {
   const auto path = shared_data("tokenizer/gpt2_encode_vectors.json");
   SOTTO_REQUIRE_DATA(path);
   const auto data = read_gpt2();

@@ -126,7 +126,7 @@ TEST(TokenizerReader, TokensOfBytesStayText) {
   EXPECT_TRUE(read({{"tokenizer.json", whole_tokenizer().dump()}})->notes.empty());
 }
 
-TEST(TokenizerReader, DamagedVocabularies) {
+TEST(TokenizerReader, DamagedVocabulariesAreErrorsWithTheirFile) {
   const auto files = [](const std::string& vocabulary, const std::string& merges) {
     return Files{{"vocab.json", vocabulary}, {"merges.txt", merges}};
   };
@@ -170,7 +170,7 @@ TEST(TokenizerReader, DamagedSpecialTokens) {
                "tokenizer_config.json");
 }
 
-TEST(TokenizerReader, WholeTokenizer) {
+TEST(TokenizerReader, TokenizerJsonIsPreferredToVocabJson) {
   json tokenizer = whole_tokenizer();
   const auto data = read({{"tokenizer.json", tokenizer.dump()}, {"vocab.json", "ignored"}});
   ASSERT_TRUE(data);
