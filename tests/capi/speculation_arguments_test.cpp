@@ -55,7 +55,7 @@ TEST_F(SpeculationArguments, NeedsMemoryForDrafts) {
   EXPECT_EQ(sotto_session_set_speculation(session_.get(), nullptr, &error_), SOTTO_OK);
 }
 
-TEST_F(SpeculationArguments, NullAndUnsizedStructs) {
+TEST_F(SpeculationArguments, NullAndUnsizedStructsAreRejected) {
   const Params params = defaults();
   Params unsized = params;
   unsized.struct_size = 0;

@@ -120,7 +120,7 @@ TEST(Generate, AnEmptyPromptIsRejectedWithTheWayToStartANewText) {
   EXPECT_EQ(special["prompt_tokens"], json::array({model["end_of_text_token"]}));
 }
 
-TEST(Generate, SpellingsOfOtherPrograms) {
+TEST(Generate, SpellingsOfOtherProgramsAreAccepted) {
   const Words ours = {"-p",      kPrompt, "-n",         "9",    "--temp",           "1.1", "--top-k",         "9",
                       "--top-p", "0.9",   "--min-p",    "0.01", "--repeat-penalty", "1.3", "--repeat-last-n", "-1",
                       "--ctx",   "64",    "--overflow", "ring", "--sink-tokens",    "2"};

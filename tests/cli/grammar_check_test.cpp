@@ -52,7 +52,7 @@ TEST(GrammarCheck, ReportsWhichTextsMatch) {
   EXPECT_EQ(object["tests"][4]["file"], folder.file("good.txt"));
 }
 
-TEST(GrammarCheck, EveryKindOfGrammar) {
+TEST(GrammarCheck, EveryKindOfGrammarIsChecked) {
   const TemporaryFolder folder;
   write_file(folder.file("person.json"), kPersonSchema);
   write_file(folder.file("tools.json"),
@@ -184,7 +184,7 @@ TEST(GrammarCheck, MemoryGrowsWithTheGrammarAndTheText) {
   EXPECT_EQ(object["tests"][0]["verdict"], "accepted");
 }
 
-TEST(GrammarCheck, TokensOfAModel) {
+TEST(GrammarCheck, ChecksTheTokensOfAModel) {
   const json ids = ids_of(" the");
   ASSERT_EQ(ids.size(), 1u);
   const std::string grammar = "root ::= <[" + ids[0].dump() + "]>";
@@ -194,7 +194,7 @@ TEST(GrammarCheck, TokensOfAModel) {
                  "token number is not in the vocabulary");
 }
 
-TEST(GrammarCheck, TheEmptyExpression) {
+TEST(GrammarCheck, TheEmptyExpressionMatchesTheEmptyText) {
   EXPECT_EQ(run_grammar("check", {"--regex", "", "--test", ""}).exit_code, 0);
   EXPECT_EQ(run_grammar("check", {"--regex", "", "--test", "x"}).exit_code, 1);
 }

@@ -75,7 +75,7 @@ TEST(GrammarGenerate, EveryModeFollowsARegex) {
   }
 }
 
-TEST(GrammarGenerate, EveryKindOfGrammar) {
+TEST(GrammarGenerate, EveryKindOfGrammarConstrainsTheText) {
   const TemporaryFolder folder;
   write_file(folder.file("list.gbnf"), "start ::= (\"- \" [a-z]{1,5} \"\\n\"){2}\n");
   const Words words = {"--temp", "1.5", "--seed", "9", "-n", "120"};

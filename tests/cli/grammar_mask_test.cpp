@@ -17,7 +17,7 @@ json mask(const Words& words) {
   return json_of(run_grammar("mask", all));
 }
 
-TEST(GrammarMask, BytesWithoutAModel) {
+TEST(GrammarMask, BytesAreTheTokensWithoutAModel) {
   json object = mask({"--choices", "yes,yet,no"});
   EXPECT_EQ(object["count"], 2);
   EXPECT_EQ(object["vocabulary_size"], 257);
@@ -38,7 +38,7 @@ TEST(GrammarMask, BytesWithoutAModel) {
   EXPECT_EQ(object["tokens"][0]["bytes_hex"], "c3");
 }
 
-TEST(GrammarMask, TokensOfAModel) {
+TEST(GrammarMask, ListsTheTokensOfAModel) {
   const Words words = {"--regex", "(the|then) cat", "-m", SOTTO_DEMO_MODEL};
   const json object = mask(words);
   Words texts;

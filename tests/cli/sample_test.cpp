@@ -224,7 +224,7 @@ TEST(Sample, BadLinesAreReportedAndTheRestIsAnswered) {
   EXPECT_EQ(lines.back(), "{\"kept\":{\"0\":1.0}}");
 }
 
-TEST(Sample, FilesAndModels) {
+TEST(Sample, ReadsFilesAndTheTokensOfModels) {
   const TemporaryFolder folder;
   write_file(folder.file("lines"), "{\"probs\":" + kFour + "}\n");
   const json object = json_of(run_sotto({"sample", "--jsonl", folder.file("lines")}));

@@ -48,7 +48,7 @@ TEST(Searches, BeamsFindMoreLikelyTextsThanGreedySearch) {
   }
 }
 
-TEST(Searches, LengthPenaltyAndNorm) {
+TEST(Searches, LengthPenaltyAndNormDivideTheScore) {
   const json power = search({"--num-beams", "3", "--length-penalty", "2"})["sequences"][0];
   EXPECT_NEAR(power["score"].get<double>(), power["log_probability"].get<double>() / 144.0, 1e-5);
   const json gnmt = search({"--num-beams", "3", "--length_norm", "gnmt", "--length_penalty", "0.5"});
@@ -92,7 +92,7 @@ TEST(Searches, EndAtStopStrings) {
   EXPECT_EQ(search({"--num-beams", "4", "--max-time", "1e-9"})["stop"], "max_time");
 }
 
-TEST(Searches, SampledAndDiverseBeams) {
+TEST(Searches, SampledAndDiverseBeamsDifferFromPlainBeams) {
   const json plain = search({"--num-beams", "4", "--n", "4"});
   const json sampled = search({"--num-beams", "4", "--n", "4", "--do-sample", "--temp", "1.5"});
   EXPECT_EQ(sampled["parameters"]["search"]["mode"], "beam_sample");
@@ -115,7 +115,7 @@ TEST(Searches, PhrasesAppear) {
   EXPECT_NE(std::min(text.find("river"), text.find("moon")), std::string::npos) << text;
 }
 
-TEST(Searches, SamplesBestOfAndVotes) {
+TEST(Searches, SamplesAreRankedByBestOfAndByVotes) {
   const json drawn = search({"--n", "4", "--seed", "3"});
   EXPECT_EQ(drawn["parameters"]["search"]["mode"], "sample");
   EXPECT_EQ(distinct(drawn["sequences"]).size(), 4u);

@@ -38,7 +38,7 @@ TEST(Stops, AStopStringEndsTheTextInsideTokens) {
   EXPECT_EQ(generated({"-n", "4", "--stop", "[END]"})["parameters"]["stop"], json::array({"[END]"}));
 }
 
-TEST(Stops, TokensTimeAndRepetition) {
+TEST(Stops, TokensTimeAndRepetitionEndTheText) {
   const json plain = generated({"-n", "40", "--greedy"});
   const json token = plain["tokens"][5];
   for (const char* name : {"--stop-token", "--stop-token-ids", "--eos_token_id"}) {
@@ -99,7 +99,7 @@ TEST(Outputs, AlternativesAndPromptScores) {
   EXPECT_EQ(std::count(lines.out.begin(), lines.out.end(), '\n'), 6 * 3);
 }
 
-TEST(Guides, NegativePromptAndScale) {
+TEST(Guides, ANegativePromptActsByItsScale) {
   const json plain = generated({"-n", "16", "--greedy"});
   const json none =
       generated({"-n", "16", "--greedy", "--guidance-scale", "1", "--negative-prompt", "The sea was rough"});

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-TEST(Score, SumsPerplexityAndBits) {
+TEST(Score, PerplexityAndBitsFollowFromTheSum) {
   const std::string text = "It was a dark night, and the sea was rough.";
   const json object = json_of(run_on_demo("score", {text, "--json"}));
   const json& values = object["log_probabilities"];
@@ -48,7 +48,7 @@ TEST(Score, StartsFilesAndLines) {
   expect_refused(run_on_demo("score", {"x", "-f", "y"}), 2, "--file");
 }
 
-TEST(Score, LongTextsInWindows) {
+TEST(Score, LongTextsAreScoredInWindows) {
   std::string text;
   for (int i = 0; i < 60; ++i) text += "It was a dark night, and the sea was rough. ";
   const json whole = json_of(run_on_demo("score", {text, "--json", "--ctx", "512"}));

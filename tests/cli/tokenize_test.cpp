@@ -56,7 +56,7 @@ TEST(Tokenize, PiecesJoinToTheText) {
   EXPECT_EQ(text, "Once upon");
 }
 
-TEST(Tokenize, SpecialTokensOnRequestOnly) {
+TEST(Tokenize, SpecialTokensAreReadOnRequestOnly) {
   const json model = json_of(run_sotto({"inspect", "--json", SOTTO_DEMO_MODEL}));
   const json special = json_of(run_on_demo("tokenize", {"--json", "--parse-special", "<|endoftext|>"}));
   EXPECT_EQ(special["ids"], json::array({model["end_of_text_token"]}));
@@ -64,7 +64,7 @@ TEST(Tokenize, SpecialTokensOnRequestOnly) {
   EXPECT_GT(plain["ids"].size(), 1u);
 }
 
-TEST(Tokenize, JsonLinesBothWays) {
+TEST(Tokenize, JsonLinesEncodeAndDecode) {
   const std::vector<std::string> texts = {kText, "", "a", "two words", std::string("\0nul", 4)};
   std::string input;
   for (const std::string& text : texts) input += json{{"text", text}}.dump() + '\n';

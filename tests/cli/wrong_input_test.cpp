@@ -36,7 +36,7 @@ std::string with_checksums(std::string bytes) {
   return bytes;
 }
 
-TEST(WrongModel, NoSuchUsableFile) {
+TEST(WrongModel, MissingAndUnreadableFilesAreRejectedByName) {
   const TemporaryFolder folder;
   const std::string missing = folder.file("missing.sotto");
   expect_refused(generate_from(missing), kFailure, missing + ": No such file");
@@ -137,7 +137,7 @@ TEST(WrongModel, HostileHeadersAreRejected) {
 }
 
 // Any metadata may be rejected or, if it is valid, run. It must not crash.
-TEST(WrongModel, MetadataWithRightChecksums) {
+TEST(WrongModel, WrongMetadataWithRightChecksumsIsRejected) {
   const TemporaryFolder folder;
   const std::string bytes = demo_bytes();
   FileHeader header;
@@ -173,7 +173,7 @@ TEST(WrongText, InvalidUtf8IsRejectedWithItsPlace) {
   expect_refused(run_on_demo("generate", {"-f", folder.file("prompt.txt")}), kFailure, folder.file("prompt.txt"));
 }
 
-TEST(WrongText, MissingOrTooLong) {
+TEST(WrongText, MissingAndTooLongTextsAreRejected) {
   expect_refused(run_on_demo("generate", {"-f", "/nowhere/prompt.txt"}), kFailure, "/nowhere/prompt.txt: No such file");
   std::string text;
   for (int i = 0; i < 100; ++i) text += "again and again ";

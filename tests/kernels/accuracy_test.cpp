@@ -200,7 +200,7 @@ TEST(Accuracy, QuantizedRowsAreWithinHalfAStep) {
   }
 }
 
-TEST(Accuracy, QuantizedRowsOfOneSign) {
+TEST(Accuracy, QuantizedRowsOfOneSignUseTheWholeRange) {
   const float x[] = {0.0f, 1.0f, 2.0f, 255.0f};
   int8_t q[4];
   RowQuantization quantization{};

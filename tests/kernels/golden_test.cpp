@@ -111,7 +111,7 @@ TEST_P(Golden, OtherActivationsKeepTheirBits) {
   EXPECT_EQ(hash, 0x74d8e6e87fcde3e7u);
 }
 
-TEST_P(Golden, AddAndEmbed) {
+TEST_P(Golden, AddAndEmbedKeepTheirBits) {
   const uint64_t hash = hash_of([&](Inputs& inputs, size_t n, Hash& sink) {
     const std::vector<float> x = inputs.floats(n);
     const std::vector<int8_t> q = inputs.bytes(n);

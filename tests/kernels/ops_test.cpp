@@ -90,7 +90,7 @@ TEST_P(Ops, EmbedEqualsReference) {
   });
 }
 
-TEST_P(Ops, MaxAndArgmax) {
+TEST_P(Ops, MaxAndArgmaxEqualReference) {
   for_each_case([&](Numbers numbers, size_t n, Placement placement) {
     for (const Numbers kind : {numbers, Numbers::kHostile}) {
       const GuardedArray<float> x(make_floats(kind, n, random_), placement);
@@ -115,7 +115,7 @@ TEST_P(Ops, ArgmaxOfAWholeVocabularyIsTheFirstOfTies) {
   }
 }
 
-TEST_P(Ops, MaxAndArgmaxWithoutNumbers) {
+TEST_P(Ops, MaxAndArgmaxIgnoreNan) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const size_t n : {1, 15, 16, 17, 64, 100, 5000}) {
@@ -164,7 +164,7 @@ TEST_P(Ops, ExpAtTheEndsOfItsRange) {
 }
 
 // The range -8.4 ... -12 crosses the point where the exponential in GELU becomes infinite.
-TEST_P(Ops, GeluWhereItsExpOverflows) {
+TEST_P(Ops, GeluEqualsReferenceWhereItsExpOverflows) {
   std::vector<float> x;
   for (float v = -8.0f; v > -12.0f; v = std::nextafter(v * 1.00001f, -13.0f)) x.push_back(v);
   std::vector<float> expected = x;

@@ -92,7 +92,7 @@ TEST_P(SamplingOps, KeepFromEqualsReference) {
   });
 }
 
-TEST_P(SamplingOps, SumAndCollect) {
+TEST_P(SamplingOps, SumAndCollectEqualsReference) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for_each_case([&](Numbers numbers, size_t n, Placement placement) {
     const std::vector<float> keys = hostile_logits(numbers, n, random_);
@@ -117,7 +117,7 @@ TEST_P(SamplingOps, SumAndCollect) {
   });
 }
 
-TEST_P(SamplingOps, SumAndCollectAFew) {
+TEST_P(SamplingOps, SumAndCollectOfAFewEqualsReference) {
   const std::vector<float> x = {3, 1, 2, -1, 2, 0};
   const std::vector<float> values = {1, 0.5f, 0.25f, 1, 1, 0};
   int32_t between[6];

@@ -64,7 +64,7 @@ class GoldenTest : public ::testing::Test {
   const std::map<std::string, golden::Case> cases_ = golden::read();
 };
 
-TEST_F(GoldenTest, Tokenizes) {
+TEST_F(GoldenTest, TokenizesToTheGoldenTokens) {
   const std::string text = golden::text(expected("tokenize"), "text");
   const std::vector<sotto::Token> tokens = model_.tokenize(text);
   EXPECT_EQ(tokens, golden::tokens(expected("tokenize"), "tokens"));
@@ -101,7 +101,7 @@ TEST_F(GoldenTest, FollowsAGrammar) {
   expect_stream(session, from);
 }
 
-TEST_F(GoldenTest, Searches) {
+TEST_F(GoldenTest, SearchesGiveTheGoldenTokens) {
   const golden::Case& from = expected("search");
   sotto::Session session = new_session(static_cast<uint32_t>(golden::number(from, "sequence_count")));
   EXPECT_EQ(session.prefill(golden::text(from, "prompt")), sotto::Status::ok);
@@ -115,7 +115,7 @@ TEST_F(GoldenTest, Searches) {
   }
 }
 
-TEST_F(GoldenTest, Embeds) {
+TEST_F(GoldenTest, EmbedsToTheGoldenVector) {
   const golden::Case& from = expected("embedding");
   sotto::Session session = new_session();
   const std::vector<float> embedding = session.embed(model_.tokenize(golden::text(from, "prompt")),

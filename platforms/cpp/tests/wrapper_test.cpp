@@ -422,7 +422,7 @@ TEST(SessionTest, Guides) {
   EXPECT_THROW(other.set_guide(guide), sotto::Error);  // it was created without the feature
 }
 
-TEST(SearchTest, CallbacksAndPhrases) {
+TEST(SearchTest, CallbacksAndPhrasesReachTheSearch) {
   auto model = demo();
   sotto::SessionParams session_params;
   session_params.sequence_count = 4;
@@ -448,7 +448,7 @@ TEST(SearchTest, CallbacksAndPhrases) {
   EXPECT_THROW(static_cast<void>(session.search(params)), std::runtime_error);
 }
 
-TEST(GrammarTest, WithoutAModel) {
+TEST(GrammarTest, ConstrainsTokensWithoutAModel) {
   const auto vocabulary = sotto::Vocabulary::create({{"a", "b", "ab", "c", ""}, {}, {4}});
   const auto compiled = sotto::Grammar::compile("start ::= \"ab\"+ \"c\"", [] {
     sotto::GrammarParams params;

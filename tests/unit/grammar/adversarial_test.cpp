@@ -20,7 +20,7 @@ struct Case {
   std::vector<std::string> refused;
 };
 
-TEST(Adversarial, RecursionOfEveryKind) {
+TEST(Adversarial, RecursionOfEveryKindIsMatched) {
   const std::vector<Case> cases = {
       {"root ::= root \"a\" | \"a\"", {"a", "aaa", repeated("a", 5000)}, {"", "b", "ab"}},
       {"root ::= x root \"c\" | \"y\"\nx ::= b\nb ::= \"\"", {"y", "yc", "yccc"}, {"", "c", "yy"}},
@@ -224,7 +224,7 @@ TEST(Adversarial, UnreachableRulesAreWarnings) {
   EXPECT_EQ(grammar.warnings(), (std::vector<std::string>{"b", "c"}));
 }
 
-TEST(Adversarial, FortyThousandRules) {
+TEST(Adversarial, FortyThousandRulesAreMatched) {
   std::string text = "root ::= r0\n";
   for (int i = 0; i < 40000; ++i) {
     text += "r" + std::to_string(i) + " ::= \"a\" r" + std::to_string(i + 1) + " | \"b\"\n";

@@ -83,7 +83,7 @@ const std::map<std::string, std::string> kRefused = {
     {"meta-introspector__question_grammar.gbnf", "4:23: invalid escape sequence at '\\)"},
 };
 
-TEST(Published, GrammarsFromTheWild) {
+TEST(Published, GrammarsFromTheWildCompile) {
   SKIP_WITHOUT(grammars);
   const TestVocabulary vocabulary = small_vocabulary();
   size_t compiled = 0;

@@ -466,7 +466,7 @@ TEST(SchemaKeywords, UniqueItemsMayBeASubsequenceOfTheListedValues) {
   EXPECT_FALSE(grammar.matches(R"(["value7","value7"])"));
 }
 
-TEST(SchemaKeywords, NegatedArraysAndObjects) {
+TEST(SchemaKeywords, NegatedArraysAndObjectsMatchAllOtherValues) {
   const Verdicts cases[] = {
       {R"({"type":"array","not":{"const":[1,[2]]}})", {"[]", "[1]", "[1,[2],3]", "[1,[3]]", "[2,[2]]"}, {"[1,[2]]"}},
       {R"({"type":"array","not":{"enum":[[],[null]]}})", {"[1]", "[null,null]"}, {"[]", "[null]"}},

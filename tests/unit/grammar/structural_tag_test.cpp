@@ -32,7 +32,7 @@ TEST(StructuralTags, ConstrainedPartsMatchTheirFormat) {
   expect_format(R"({"type":"any_text"})", {"", "any text <a> é"}, {"\xFF"});
 }
 
-TEST(StructuralTags, TwoSchemasAndTwoPatterns) {
+TEST(StructuralTags, EachSchemaHasReferencesOfItsOwn) {
   expect_format(R"({"type":"sequence","elements":[
       {"type":"json_schema","json_schema":{"$ref":"#/$defs/a","$defs":{"a":{"type":"integer"}}}},
       {"type":"const_string","value":" "},
@@ -41,7 +41,7 @@ TEST(StructuralTags, TwoSchemasAndTwoPatterns) {
                 {R"(1 "s"xx)"}, {R"(1 2xx)", R"("s" "s"xx)", R"(1 "s"x)"});
 }
 
-TEST(StructuralTags, SequencesAndAlternatives) {
+TEST(StructuralTags, SequencesAndAlternativesMatchTheirElements) {
   expect_format(
       R"({"type":"sequence","elements":[{"type":"const_string","value":"x"},{"type":"regex","pattern":"[0-9]+"},
                   {"type":"regex","pattern":"[a-z]"}]})",

@@ -134,14 +134,14 @@ void expect_false_positives(const char* what, const Tokens& words, size_t vocabu
   }
 }
 
-TEST(Watermark, FalsePositivesInACorpus) {
+TEST(Watermark, FalsePositivesInACorpusAreRare) {
   size_t vocabulary = 0;
   const Tokens words = corpus(&vocabulary);
   if (words.size() < 100000) GTEST_SKIP() << "no corpora in the test data";
   expect_false_positives("corpus", words, vocabulary);
 }
 
-TEST(Watermark, FalsePositivesInRandomText) {
+TEST(Watermark, FalsePositivesInRandomTextAreRare) {
   std::mt19937_64 random(9);
   Tokens words(400000);
   for (int32_t& token : words) token = static_cast<int32_t>(random() % 50257);

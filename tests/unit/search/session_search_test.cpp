@@ -106,7 +106,7 @@ TEST_F(SessionSearch, CancellationIsConsumedOnce) {
   EXPECT_EQ(search({}).at(0), undisturbed);
 }
 
-TEST_F(SessionSearch, RejectionEvaluatesNothing) {
+TEST_F(SessionSearch, ARejectedSearchEvaluatesNothing) {
   set_sampler(1);
   next(1);
   SearchParams params;

@@ -127,7 +127,7 @@ TEST(BannedStrings, EndTheTextIfNothingIsLeft) {
   EXPECT_EQ(alternating.text.find("bb"), std::string::npos);
 }
 
-TEST(BannedStrings, ReplayAfterRewindingAndResetting) {
+TEST(BannedStrings, ATextIsTheSameAfterRewindingAndResetting) {
   std::mt19937 random(8);
   for (uint64_t seed = 0; seed < 60; ++seed) {
     OpenedSession session(text_model());

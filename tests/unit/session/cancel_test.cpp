@@ -63,7 +63,7 @@ TEST(Cancelling, InTheMiddleOfADraw) {
   }
 }
 
-TEST(Cancelling, BetweenAnyTwoTokens) {
+TEST(Cancelling, StopsBetweenAnyTwoTokens) {
   for (const Overflow overflow : {Overflow::kStop, Overflow::kRing, Overflow::kShift}) {
     const auto shape = [&](SessionParams& params) {
       params.overflow = overflow;

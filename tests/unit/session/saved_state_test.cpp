@@ -16,7 +16,7 @@ std::vector<uint8_t> save(const Session& session) {
   return bytes;
 }
 
-void go_on_as(OpenedSession& one, OpenedSession& other, size_t count) {
+void continues_like(OpenedSession& one, OpenedSession& other, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const Status status = one->next();
     ASSERT_EQ(other->next(), status) << i;
@@ -92,13 +92,13 @@ TEST_P(SavedStates, ContinueWhereTheyWereSaved) {
       OpenedSession original(text_model(), shape);
       prepare(original, seed);
       ASSERT_EQ(SavedState::restore(bytes, original.get(), nullptr), Status::kOk);
-      go_on_as(original, restored, 30);
+      continues_like(original, restored, 30);
       ASSERT_EQ(SavedState::restore(bytes, original.get(), nullptr), Status::kOk);
-      go_on_as(original, forked, 30);
+      continues_like(original, forked, 30);
       ASSERT_EQ(SavedState::restore(bytes, original.get(), nullptr), Status::kOk);
       const uint64_t back = std::min<uint64_t>(session->token_count() - 1, random() % 5);
       ASSERT_EQ(original->rewind(original->token_count() - back), session->rewind(session->token_count() - back));
-      go_on_as(session, original, 8);
+      continues_like(session, original, 8);
       std::span<const float> ours, theirs;
       const Status status = session->logits(&ours);
       ASSERT_EQ(original->logits(&theirs), status);

@@ -164,7 +164,7 @@ TEST(StopLimits, CountFromTheLastPrefill) {
   EXPECT_EQ(session.generate(100).tokens.size(), 2u);
 }
 
-TEST(StopLimits, TimeAndRepetition) {
+TEST(StopLimits, TimeAndRepetitionEndTheText) {
   OpenedSession session(text_model());
   StopParams params;
   params.max_time_ns = 1;

@@ -212,7 +212,7 @@ TEST(Gpt2Tokenizer, MegabyteOfTextThatAlmostMatchesAddedTokens) {
   }
 }
 
-TEST(Gpt2Tokenizer, TheSameFromEitherVocabularyFile) {
+TEST(Gpt2Tokenizer, BothVocabularyFilesGiveTheSameTokenizer) {
   const auto gpt2 = read_gpt2();
   SOTTO_REQUIRE_DATA(gpt2);
   const auto root = shared_data("tokenizer/vocab");

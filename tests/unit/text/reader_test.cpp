@@ -145,7 +145,7 @@ TEST(TokenizerReader, DamagedVocabulariesAreErrorsWithTheirFile) {
   EXPECT_ERROR((Files{{"vocab.bpe", kMerges}}), "encoder.json: missing");
 }
 
-TEST(TokenizerReader, DamagedSpecialTokens) {
+TEST(TokenizerReader, DamagedSpecialTokensAreErrorsWithTheirFile) {
   const auto files = [](const char* name, const char* text) {
     return Files{{"vocab.json", kVocabulary}, {"merges.txt", kMerges}, {name, text}};
   };
@@ -231,7 +231,7 @@ TEST(TokenizerReader, RejectsAddedTokensWhoseOverlapDependsOnTheirOrder) {
   }
 }
 
-TEST(TokenizerReader, DamagedWholeTokenizers) {
+TEST(TokenizerReader, DamagedTokenizerJsonIsAnErrorWithItsFile) {
   EXPECT_ERROR((Files{{"tokenizer.json", "{}"}}), "tokenizer.json: ", "model");
   EXPECT_ERROR(with("/model/vocab", json::array()), "not a JSON object");
   EXPECT_ERROR(with("/model/merges", "a b"), "not an array");

@@ -151,7 +151,7 @@ TEST(Encode, AnAddedTokenEndsTheTextBeforeIt) {
   EXPECT_EQ(encode_all(data.view(), "b  a"), (Tokens{'b', ' ', 257}));
 }
 
-TEST(Encode, PrefixSpaceBeforeEveryPieceThatLacksOne) {
+TEST(Encode, APrefixSpaceComesBeforeEveryPieceThatLacksOne) {
   auto description = small_description();
   const auto bar = static_cast<int32_t>(add_token(&description, "|", TokenKind::kAdded));
   description.prefix_space = PrefixSpace::kIfMissing;
