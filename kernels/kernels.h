@@ -34,7 +34,7 @@ struct SlotSpan {
   uint32_t count;
 };
 
-// One query of one head, and the slots to which it attends.
+// A query of one head, and the slots to which the query attends.
 struct AttentionArgs {
   const float* query;         // (head_size)
   const int8_t* keys;         // (slot, row_stride), zero beyond head_size
@@ -167,7 +167,7 @@ struct Kernels {
 
   // Keeps the elements with key_i >= floor (so no NaN), in order: writes x_i to kept_x, and ids_i to kept_ids, or
   // first_id + i if ids is null. Returns their number. kept_x and kept_ids must have capacity for n elements, and those
-  // after the kept ones may be overwritten. They may be the same arrays as x and ids, or as key.
+  // after the kept ones may be overwritten. kept_x and kept_ids may be the same arrays as x and ids, or as key.
   size_t (*keep_from)(const float* key, float floor, const float* x, const int32_t* ids, int32_t first_id, size_t n,
                       float* kept_x, int32_t* kept_ids);
 

@@ -137,7 +137,7 @@ class ThreadPool {
     IndexRange range;
   };
 
-  // Returns whether fork() has made this process. It then has only the thread that called fork().
+  // Returns whether fork() has made this process, which then has only the thread that called fork().
   bool is_child() const { return getpid() != process_; }
 
   void call_helpers() {

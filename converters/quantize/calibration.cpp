@@ -12,8 +12,8 @@
 namespace sotto {
 namespace {
 
-// Damping of the error feedback (error_feedback.h). It is larger for tied heads, because their weights are also the
-// embeddings, to which compensation only adds errors.
+// Damping of the error feedback (error_feedback.h). The damping is larger for tied heads, because their weights are
+// also the embeddings, to which compensation only adds errors.
 constexpr float kDamping = 0.01f;
 constexpr float kTiedDamping = 0.1f;
 
@@ -70,7 +70,7 @@ std::vector<float> importance_of_qkv(const std::vector<float>& qkv, const ModelS
   return importance;
 }
 
-// Returns at most kRows rows at equal distances. They suffice for optimize_channels(), which would take long on all
+// Returns at most kRows rows at equal distances, which suffice for optimize_channels(), which would take long on all
 // rows.
 std::vector<float> some_rows(const std::vector<float>& x, size_t width) {
   constexpr size_t kRows = 1024;

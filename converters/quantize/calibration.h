@@ -38,7 +38,7 @@ struct CalibratedHead {
 };
 
 // Returns a short window of random tokens for CalibrationEffort::kOutliers, which needs no text: outliers are channels
-// that are large for nearly all tokens. It begins with the end-of-text token if the model has one.
+// that are large for nearly all tokens. The window begins with the end-of-text token if the model has one.
 TokenWindow random_tokens(const CheckpointInfo& info);
 
 class Calibration {

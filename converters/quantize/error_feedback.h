@@ -3,10 +3,11 @@
 //
 // With the inputs x of a layer, the squared error of an output is d H d^T for errors d of its weights and the
 // covariance H of x; the bias compensates d E[x]. The factorization H = (I + A) D (I + A)^T, with A strictly upper
-// triangular, makes it sum_j D_j (d_j + sum_{k<j} d_k A_kj)^2. This is least if weight j is rounded to the number
-// nearest to w_j + sum_{k<j} d_k A_kj. This is GPTQ (Frantar et al. 2022, "GPTQ: Accurate Post-Training Quantization
-// for Generative Pre-trained Transformers") in the form of LDLQ (Chee et al. 2023, "QuIP"), which needs no inverse of
-// H. Inputs with the largest moments come first: their errors can still be compensated by many other weights.
+// triangular, makes it sum_j D_j (d_j + sum_{k<j} d_k A_kj)^2. The error is least if weight j is rounded to the number
+// nearest to w_j + sum_{k<j} d_k A_kj. The method is GPTQ (Frantar et al. 2022, "GPTQ: Accurate Post-Training
+// Quantization for Generative Pre-trained Transformers") in the form of LDLQ (Chee et al. 2023, "QuIP"), which needs no
+// inverse of H. Inputs with the largest moments come first: their errors can still be compensated by many other
+// weights.
 #pragma once
 
 #include <cstddef>

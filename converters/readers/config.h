@@ -28,7 +28,7 @@ class Config {
   // Returns a member that is an object. Throws if it is anything else.
   Config object(const char* key) const;
 
-  // These return `otherwise` if the member is absent, and throw if it is of another type.
+  // The next functions return `otherwise` if the member is absent, and throw if it is of another type.
   uint32_t count(const char* key, const char* alias, uint32_t otherwise) const;
   bool flag(const char* key, bool otherwise) const;
   std::string text(const char* key, const char* otherwise) const;

@@ -28,8 +28,7 @@ uint32_t row_count(const Tensors& tensors, const std::string& name) {
   return static_cast<uint32_t>(entry.shape[0]);
 }
 
-// Rejects models that are not GPT-2 although their architecture is "gpt2". They can be recognized by additional
-// tensors.
+// Rejects models that are not GPT-2 although their architecture is "gpt2", by their additional tensors.
 void reject_unknown_tensors(const Tensors& tensors) {
   constexpr std::string_view kKnown[] = {kTokenEmbedding, kPositions, "output_norm.weight", "output_norm.bias",
                                          "output.weight"};
@@ -73,7 +72,7 @@ std::unique_ptr<Checkpoint> open_gguf(const std::filesystem::path& path, const R
   shape.layer_count = config.count("gpt2.block_count", nullptr, 0);
   shape.head_count = config.count("gpt2.attention.head_count", nullptr, 0);
   shape.embedding_size = config.count("gpt2.embedding_length", nullptr, 0);
-  // These come from the tensors, because in some files the keys are wrong, for example for an unusual feed-forward
+  // The sizes come from the tensors, because in some files the keys are wrong, for example for an unusual feed-forward
   // width.
   shape.vocabulary_size = row_count(tensors, kTokenEmbedding);
   shape.position_count = row_count(tensors, kPositions);

@@ -71,7 +71,7 @@ std::vector<Part> parts_of(const ModelShape& shape, uint64_t embedding_rows) {
           {"ln_f.bias", {width}, false}};
 }
 
-// A file of llm.c. Its tensors get the names of nanoGPT, from which llm.c exports them.
+// A file of llm.c, whose tensors get the names of nanoGPT, from which llm.c exports them.
 class LlmCFile final : public TensorFile {
  public:
   explicit LlmCFile(const std::filesystem::path& path) : TensorFile(path) {

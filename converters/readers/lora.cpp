@@ -49,7 +49,8 @@ void check_config(const Config& config) {
 }
 
 // Returns the alpha of a module: that of the first matching pattern, or else the default. PEFT's patterns are regular
-// expressions for the end of a module's name. They are supported if they contain no special character except the dot.
+// expressions for the end of a module's name. A pattern is supported if it contains no special character except the
+// dot.
 double alpha_of(const Config& config, const std::string& module) {
   const double otherwise = config.number("lora_alpha", 8);
   const nlohmann::json* patterns = config.find("alpha_pattern");

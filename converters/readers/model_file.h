@@ -1,4 +1,4 @@
-// Reads a .sotto file as a checkpoint, for export and verification. Its weights are the dequantized values with which
+// Reads a .sotto file as a checkpoint, for export and verification. The weights are the dequantized values with which
 // the runtime computes.
 #pragma once
 

@@ -109,7 +109,7 @@ void dequantize_q5_k(const uint8_t* block, float* values) {
 }
 
 // Q6_K: sixteen groups of 16 elements. 128 bytes hold the low four bits and 64 bytes the high two bits, in runs of 32
-// elements. They are followed by 8-bit scales of the groups and a half, the scale of these scales.
+// elements. The 8-bit scales of the groups follow, and a half, the scale of these scales.
 void dequantize_q6_k(const uint8_t* block, float* values) {
   const uint8_t* const low = block;
   const uint8_t* const high = block + 128;
@@ -135,7 +135,7 @@ constexpr GgmlType kTypes[] = {{kGgmlF32, "F32", 1, 4, dequantize_f32},
                                {13, "Q5_K", kSuperBlock, 176, dequantize_q5_k},
                                {14, "Q6_K", kSuperBlock, 210, dequantize_q6_k},
                                {30, "BF16", 1, 2, dequantize_bf16},
-                               // These are only named in messages.
+                               // Types that are only named in messages.
                                {10, "Q2_K"},
                                {11, "Q3_K"},
                                {16, "IQ2_XXS"},

@@ -16,7 +16,7 @@ struct GgmlType {
   void (*dequantize)(const uint8_t* block, float* values) = nullptr;  // converts one block
 };
 
-// These return null if there is no such type.
+// Both functions return null if there is no such type.
 const GgmlType* find_ggml_type(uint32_t id);
 const GgmlType* find_ggml_type(std::string_view name);
 

@@ -29,7 +29,7 @@ class Tensors {
 
   bool contains(const std::string& name) const { return places_.count(name) != 0; }
   std::vector<std::string> names() const;
-  // These throw std::runtime_error if the tensor is missing.
+  // The next functions throw std::runtime_error if the tensor is missing.
   const TensorEntry& entry(const std::string& name) const;
   std::vector<float> read(const std::string& name, uint64_t first, uint64_t count) const;
   // Returns the name of the file and of the tensor in the file, for messages.

@@ -49,7 +49,7 @@ class Bytes {
   std::string where_;
 };
 
-// Calls `field(number, value, bytes)` for each field of a Protocol Buffers message. `number` identifies the field. Its
+// Calls `field(number, value, bytes)` for each field of a Protocol Buffers message. `number` identifies the field. The
 // content is `value` for a numeric field, and `bytes` for a string or a nested message.
 template <typename Field>
 void read_message(Bytes message, Field field) {

@@ -38,7 +38,7 @@ class TokenizerNames {
   explicit TokenizerNames(uint32_t vocabulary_size, NameStyle style = {});
 
   void add_token(const std::string& name, int64_t id);
-  // Adds the next merge in rank order. Its parts and its result must be in the vocabulary.
+  // Adds the next merge in rank order. The parts and the result must be in the vocabulary.
   void add_merge(const std::string& left, const std::string& right);
   // Adds a token whose text is matched before BPE. Without `id`, the text must be the name of an existing token. The
   // token of a single byte does not become special, because grammars need every byte.

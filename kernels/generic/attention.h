@@ -1,8 +1,8 @@
 // Attention of one query over the int8 KV ring (Vaswani et al. 2017, equation 1).
 //
-// `Dots` multiplies one int8 query with rows of keys on an instruction set. It is constructed from the row stride and
-// the query, zero-padded to 256 bytes. dots(keys, count, scores) writes the dot products as floats. It reads whole
-// blocks of kHeadAlignment bytes within each row.
+// `Dots` multiplies one int8 query with rows of keys on an instruction set. The arguments of the constructor are the
+// row stride and the query, zero-padded to 256 bytes. dots(keys, count, scores) writes the dot products as floats, and
+// reads whole blocks of kHeadAlignment bytes within each row.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ inline void for_row_groups(size_t count, Multiply multiply) {
 
 // Prefetches the data of attention, kPrefetchDistance ahead of the reads and in their order: the keys of all spans, the
 // scales of the keys and of the values, the values, and the first keys of the next head. Rows outside the spans are not
-// prefetched. This is a template so that instruction sets do not share an instance (see vector.h).
+// prefetched. The function is a template, so that instruction sets do not share an instance (see vector.h).
 template <class V>
 class Prefetcher {
  public:

@@ -129,7 +129,8 @@ inline void tanh(float* x, size_t n) {
 
 template <class V>
 inline void quantize_row(const float* x, size_t n, int8_t* q, RowQuantization* quantization) {
-  // Two chains per bound hide latency. Their order affects only the sign of zero, which does not affect the mapping.
+  // Two chains per bound hide latency. The order of the chains affects only the sign of zero, which does not affect the
+  // mapping.
   V lo[2] = {V::zero(), V::zero()};
   V hi[2] = {V::zero(), V::zero()};
   size_t begin = 0;

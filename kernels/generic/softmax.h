@@ -9,8 +9,8 @@
 
 namespace sotto::SOTTO_ISA::generic {
 
-// Returns the maximum of each lane, computed in four chains that hide latency. Their order affects only the sign of
-// zero.
+// Returns the maximum of each lane, computed in four chains that hide latency. The order of the chains affects only the
+// sign of zero.
 template <class V>
 inline V max_lanes(const float* x, size_t n) {
   V a = V::broadcast(-__builtin_inff());

@@ -46,7 +46,7 @@ constexpr size_t int4_tile_size(size_t inputs) {
   return int4_nibbles_offset(inputs) + int4_block_count(inputs) * kInt4BlockBytes;
 }
 
-// Returns the size of all tiles. It has 64 bits, so that 32-bit machines can reject shapes that are too large for them.
+// Returns the size of all tiles, in 64 bits, so that 32-bit machines can reject shapes that are too large for them.
 constexpr uint64_t int4_size(size_t inputs, size_t outputs) {
   return uint64_t{int4_tile_count(outputs)} * int4_tile_size(inputs);
 }

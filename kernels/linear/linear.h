@@ -38,8 +38,8 @@ inline constexpr size_t kWeightPadding = 8;
 // Number of bytes after the activations that an engine may read.
 inline constexpr size_t kActivationPadding = 128;
 
-// Returns an upper bound of packed_size() over all instruction sets, so that memory sizes do not depend on the CPU. It
-// is a multiple of 64:
+// Returns an upper bound of packed_size() over all instruction sets, so that memory sizes do not depend on the CPU. The
+// bound is a multiple of 64:
 //   round_up(outputs, 64) * (round_up(inputs, 32) + 16),
 // or the largest value of `Size` if that overflows.
 template <std::unsigned_integral Size = size_t>
@@ -86,7 +86,7 @@ void run_linear(const LinearKernels& kernels, const LinearWeights& weights, size
                 const RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool);
 
 // Computes the outputs whose bits are set in `wanted` (outputs bits), for one row of activations and with the same bits
-// as run_linear(). The rest of y (outputs) may be overwritten. This is faster than run_linear() for up to about one
+// as run_linear(). The rest of y (outputs) may be overwritten. The call is faster than run_linear() for up to about one
 // percent of the outputs. `scratch` must have inputs bytes plus linear_scratch_size() of one row, and be aligned to 64.
 void run_linear_outputs(const LinearKernels& kernels, const LinearWeights& weights, const uint64_t* wanted,
                         const int8_t* q, const RowQuantization& quantization, float* y, void* scratch);

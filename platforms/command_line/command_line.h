@@ -1,4 +1,4 @@
-// Declares the commands and options of a program, and parses and validates its command line. It follows the GNU
+// Declares the commands and options of a program, and parses and validates its command line, which follows the GNU
 // conventions: "--name VALUE", "--name=VALUE", "-n VALUE", "-nVALUE", several flags in one word, and "--" before
 // arguments that begin with "-". Names may be written with "_" instead of "-".
 #pragma once

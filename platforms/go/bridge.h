@@ -11,7 +11,7 @@ void sotto_go_free(void* memory);
 /* Returns the number of allocated blocks, for leak tests. */
 int64_t sotto_go_blocks(void);
 
-/* These set callbacks with a handle as user_data, which Go itself could not convert to a pointer. */
+/* The next functions set callbacks with a handle as user_data, which Go itself could not convert to a pointer. */
 void sotto_go_set_log(sotto_model_params* params, uintptr_t handle);
 void sotto_go_set_release(sotto_model_params* params);
 void sotto_go_set_grammar_log(sotto_grammar_params* params, uintptr_t handle);

@@ -1,5 +1,5 @@
 /* sotto_posix.h - memory for the runtime on Linux, macOS and other POSIX systems: model files mapped read-only, and
- * blocks on huge pages. It is a separate library, because the core never allocates. Link with sotto_posix, or copy its
+ * blocks on huge pages. The library is separate, because the core never allocates. Link with sotto_posix, or copy its
  * two files.
  *
  * The functions return 0 or an errno value. On failure they write the reason and the path to
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* A mapped file. It is page-aligned, which satisfies SOTTO_MEMORY_ALIGNMENT. */
+/* A mapped file, page-aligned, which satisfies SOTTO_MEMORY_ALIGNMENT. */
 typedef struct sotto_posix_mapping {
   const void* bytes;
   size_t size;

@@ -10,8 +10,7 @@
 
 namespace sotto {
 
-// Bytes reserved for a Model and its layers. They are the same on every platform, because memory sizes are part of the
-// API.
+// Bytes reserved for a Model and its layers, the same on every platform, because memory sizes are part of the API.
 constexpr size_t kModelBytes = 1024;
 constexpr size_t kLayerBytes = 256;
 static_assert(sizeof(Model) <= kModelBytes);
@@ -68,7 +67,7 @@ static ByteRange stored_linear(const ModelView& view, int packed_section, size_t
   return is_packed ? view.packed_linear(packed_section, index) : view.linear_bytes(index);
 }
 
-// The decisions of init(). They are made before any memory is written.
+// The decisions of init(), made before any memory is written.
 struct Model::Plan {
   ModelView view;
   const Kernels* kernels = nullptr;

@@ -219,7 +219,7 @@ size_t Candidates::keep_part(const float* values, float floor, size_t first, siz
                                     static_cast<int32_t>(first), count, own_logits_ + kept, own_ids_ + kept);
 }
 
-// Returns whether a truncation should restrict the draw instead of moving the remaining tokens together. That is
+// Returns whether a truncation should restrict the draw instead of moving the remaining tokens together, which is
 // cheaper if many tokens remain, because their weights need not be computed again. `min_weight` is the smallest weight
 // that remains.
 bool Candidates::can_restrict_draw(float min_weight) {

@@ -25,7 +25,7 @@ size_t distinct_count(std::span<uint64_t> values) {
 }
 
 // Returns the largest value of the prefix function (Knuth, Morris and Pratt 1977) for tokens that are given newest
-// first. This is the length of the longest suffix of the text that also occurs earlier.
+// first: the length of the longest suffix of the text that also occurs earlier.
 size_t longest_repeat(std::span<const int32_t> tokens) {
   uint16_t border[SamplerParams::kMaxGuardWindow];
   border[0] = 0;

@@ -16,7 +16,7 @@
 namespace sotto {
 namespace {
 
-// Bytes reserved for the object itself. They are the same on every platform, because memory sizes are part of the API.
+// Bytes reserved for the object itself, the same on every platform, because memory sizes are part of the API.
 constexpr size_t kObjectBytes = 4096;
 static_assert(sizeof(StandaloneSampler) <= kObjectBytes);
 

@@ -15,7 +15,7 @@
 namespace sotto {
 namespace {
 
-// Bytes reserved for the object itself. They are the same on every platform, because memory sizes are part of the API.
+// Bytes reserved for the object itself, the same on every platform, because memory sizes are part of the API.
 constexpr size_t kSessionBytes = 40960;
 static_assert(sizeof(Session) <= kSessionBytes);
 

@@ -35,7 +35,7 @@ bool compatible_by_merging(const TokenizerView& tokenizer, uint32_t left, uint32
 
 // Returns whether two adjacent tokens are compatible: encoding their joined bytes gives the same two tokens.
 //
-// As long as nothing merges across their boundary, each side merges as it would alone. It is therefore enough to undo
+// As long as nothing merges across their boundary, each side merges as it would alone. Therefore it suffices to undo
 // the later of the two merges at the boundary, repeatedly, and to check whether the pair that then meets at the
 // boundary would have merged before either of its parts did. Among merges of equal rank the leftmost comes first: the
 // one inside the left token, then the one across the boundary, then the one inside the right token.

@@ -25,8 +25,8 @@ std::span<const char> replace_character(const CharacterMap& map, uint32_t code_p
   return map.replacement_of(static_cast<size_t>(key - map.replaced.begin()));
 }
 
-// The rule that applies at the beginning of a text. It replaces `size` bytes with `text`; a size of 0 means that there
-// is none.
+// The rule that applies at the beginning of a text. The rule replaces `size` bytes with `text`; a size of 0 means that
+// there is none.
 struct NormalizerRule {
   size_t size = 0;
   std::span<const char> text;

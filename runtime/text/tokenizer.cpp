@@ -146,8 +146,8 @@ Status Encoder::encode_segment(size_t start, size_t end) {
   return normalized.is_changed ? normalize_segment(segment, normalized) : encode_text(segment);
 }
 
-// Normalizes and encodes a segment. A long normalized text is stored at the end of the token buffer. Its tokens, and
-// the working memory of a long word (one token per byte), must not reach it.
+// Normalizes and encodes a segment. A long normalized text is stored at the end of the token buffer. The tokens of the
+// text, and the working memory of a long word (one token per byte), must not reach it.
 Status Encoder::normalize_segment(std::span<const char> segment, const NormalizedSize& normalized) {
   constexpr size_t kLocalSize = 1024;
   const uint64_t size = normalized.size;
@@ -251,7 +251,7 @@ Status Encoder::encode_bytes(const Word& word) {
   return merge_units(word, tokens, unit_tokens(tokenizer_, word, tokens));
 }
 
-// Encodes a word from its characters. Those without a token are unknown, and the text between them is merged.
+// Encodes a word from its characters. Characters without a token are unknown, and the text between them is merged.
 Status Encoder::encode_characters(const Word& word) {
   uint32_t tokens[kShortWordUnits];
   size_t count = 0;  // number of known units before `at`

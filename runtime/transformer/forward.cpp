@@ -246,7 +246,7 @@ void Forward::store_row(uint32_t layer, uint32_t head, const Batch& batch, size_
   ring_.store(model_->kernels(), layer, head, batch.slot(row, ring_), key, key + width);
 }
 
-// Returns how many rows one attention call processes. Their scores must fit into block_scores_.
+// Returns how many rows one attention call processes. The scores of these rows must fit into block_scores_.
 size_t Forward::attention_block(const Batch& batch) const {
   const size_t end = batch.first_position + batch.row_count();
   if (batch.row_count() == 1 || !batch.beams.empty() || end > context_tokens_) return 1;

@@ -15,8 +15,8 @@ namespace {
 // Number of slots that are prefetched ahead of the one being filled, because a prefill fills them next.
 constexpr size_t kSlotsAhead = 3;
 
-// Returns a dot product. It sums in 16 lanes that are folded in halves, as kernels/kernels.h specifies, so that the
-// bits are the same everywhere.
+// Returns a dot product, summed in 16 lanes that are folded in halves, as kernels/kernels.h specifies, so that the bits
+// are the same everywhere.
 float dot(const float* a, const float* b, size_t n) {
   float lanes[kLanes] = {};
   size_t i = 0;

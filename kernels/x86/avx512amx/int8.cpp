@@ -105,8 +105,8 @@ class WeightOrder {
   size_t prefetch_step_;
 };
 
-// Converts the sums of one or two tiles of rows and of columns to outputs, a few rows at a time. It does so between the
-// tile instructions that compute the next sums.
+// Converts the sums of one or two tiles of rows and of columns to outputs, a few rows at a time, between the tile
+// instructions that compute the next sums.
 class Finish {
  public:
   void begin(const Int8Args& args, size_t tile, size_t columns, size_t row_tile, size_t row_tiles, const Sums* sums) {

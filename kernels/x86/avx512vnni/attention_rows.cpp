@@ -114,8 +114,8 @@ void find_excess(const AttentionRowsArgs& args, const Queries& queries, __m512i*
   }
 }
 
-// Broadcasts four dimensions of a key. They are treated as a float, because GCC 12 would broadcast an integer through a
-// general register.
+// Broadcasts four dimensions of a key, treated as a float, because GCC 12 would broadcast an integer through a general
+// register.
 inline __m512i broadcast(const uint8_t* key) {
   float four;
   std::memcpy(&four, key, sizeof four);

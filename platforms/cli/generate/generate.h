@@ -16,7 +16,7 @@ struct TokenScore {
   std::vector<sotto_alternative> alternatives;
 };
 
-// One of several continuations, which a search returned.
+// A continuation that a search returned.
 struct Continuation {
   Sequence sequence;
   std::string text;

@@ -22,7 +22,7 @@ Option& add_isa_option(Command& command, ModelOptions& options);
 // Adds --isa, and --no-mmap, which copies the weights, to commands that run the model.
 void add_weight_options(Command& command, ModelOptions& options);
 
-// These add the options for threads and context, and all other options of a session.
+// The next functions add the options for threads and context, and all other options of a session.
 void add_thread_and_context_options(Command& command, SessionParams& params);
 void add_session_options(Command& command, SessionParams& params);
 

@@ -58,13 +58,13 @@ class Json {
   bool is_object() const;
   bool operator==(const Json& other) const;
 
-  // These return the value, which must be of this type.
+  // The next functions return the value, which must be of this type.
   bool boolean() const;
   double number() const;
   const std::string& text() const;
   const List& list() const;
   const Members& members() const;
-  // These return an integer, or no value if it does not fit the type.
+  // The next functions return an integer, or no value if it does not fit the type.
   std::optional<int64_t> signed_integer() const;
   std::optional<uint64_t> unsigned_integer() const;
 
@@ -106,7 +106,8 @@ std::optional<Json> try_parse_json(std::string_view text);
 // to_float() accepts.
 Json parse_python_json(const std::string& text);
 
-// These convert a value and throw a Failure that begins with `name` if it has another type or is out of range.
+// The next functions convert a value and throw a Failure that begins with `name` if it has another type or is out of
+// range.
 float to_float(const Json& value, const std::string& name);  // also accepts "-inf", "nan", and null for -inf
 uint32_t to_count(const Json& value, const std::string& name);
 int64_t to_integer(const Json& value, const std::string& name);

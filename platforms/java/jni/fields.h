@@ -46,7 +46,8 @@ class Arena {
   Block* blocks_ = nullptr;
 };
 
-// These copy Java arrays into an arena; null is an empty array. They return false with a pending exception.
+// The next functions copy Java arrays into an arena; null is an empty array. They return false with a pending
+// exception.
 bool read_tokens(JNIEnv* env, jintArray from, Arena* arena, const sotto_token** tokens, size_t* count);
 bool read_text(JNIEnv* env, jstring from, Arena* arena, sotto_text* text);
 bool read_bytes(JNIEnv* env, jbyteArray from, Arena* arena, const char** bytes, size_t* size);
@@ -57,7 +58,7 @@ bool read_fields(JNIEnv* env, jobject from, const Fields& fields, Arena* arena, 
 // Sets the fields of an object from a struct.
 void write_fields(JNIEnv* env, const void* from, const Fields& fields, jobject to);
 
-// These return new Java objects, or nullptr with a pending exception.
+// The next functions return new Java objects, or nullptr with a pending exception.
 jintArray new_ints(JNIEnv* env, const int32_t* values, size_t count);
 jfloatArray new_floats(JNIEnv* env, const float* values, size_t count);
 jbyteArray new_bytes(JNIEnv* env, const void* bytes, size_t size);

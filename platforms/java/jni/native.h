@@ -51,8 +51,8 @@ struct Sampler {
   jobject callbacks;
 };
 
-// These call io.github.sotto.Callbacks, whose global reference is the user_data. While an exception is pending they do
-// nothing and end generation.
+// The next functions call io.github.sotto.Callbacks, whose global reference is the user_data. While an exception is
+// pending they do nothing and end generation.
 void on_log(void* callbacks, sotto_log_level level, const char* message);
 int32_t on_piece(void* callbacks, const sotto_piece* piece);
 void on_logits(void* callbacks, float* logits, size_t count);

@@ -165,7 +165,7 @@ Status GrammarVerifier::verify_states() const {
   return Status::kOk;
 }
 
-// Verifies a state. One without moves and calls must be final, with the flags kFinal and kLast.
+// Verifies a state. A state without moves and calls must be final, with the flags kFinal and kLast.
 Status GrammarVerifier::verify_state(uint32_t state) const {
   constexpr uint32_t kEndOfRule = GrammarState::kFinal | GrammarState::kLast;
   constexpr uint32_t kOthers =
@@ -208,9 +208,9 @@ Status GrammarVerifier::verify_calls(uint32_t state) const {
 
 namespace {
 
-// Verifies a compiled grammar that may come from an untrusted source, in time linear in the size of its block. It
-// checks everything on which the matcher's safety depends, but not the data that only determines the language. Fails
-// with kGrammarCorrupt.
+// Verifies a compiled grammar that may come from an untrusted source, in time linear in the size of its block. Checks
+// everything on which the matcher's safety depends, but not the data that only determines the language. Fails with
+// kGrammarCorrupt.
 Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** grammar, Error* error) {
   if (block.size() < sizeof(CompiledGrammar) ||
       reinterpret_cast<uintptr_t>(block.data()) % alignof(CompiledGrammar) != 0) {

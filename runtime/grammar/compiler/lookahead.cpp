@@ -5,8 +5,8 @@
 namespace sotto {
 namespace {
 
-// The sets of classes that are tried, from the largest to the smallest. They are nested, so the sets of any two states
-// can be compared by inclusion.
+// The sets of classes that are tried, from the largest to the smallest. These sets are nested, so the sets of any two
+// states can be compared by inclusion.
 constexpr uint8_t kClassChain[] = {kAllClasses, kAllClasses & ~kOtherClass, kLowerClass | kUpperClass | kDigitClass,
                                    kLowerClass | kDigitClass, kLowerClass};
 constexpr uint32_t kMaxSweeps = 32;
@@ -281,7 +281,7 @@ uint32_t Lookahead::longest_count(uint32_t state, uint32_t known) const {
   return low;
 }
 
-// Finds the counts of all states. They increase from 0, because each follows from smaller counts of other states.
+// Finds the counts of all states. The counts increase from 0, because each follows from smaller counts of other states.
 void Lookahead::find_counts(GrammarState* states) const {
   sweep_states(grammar_.counts().states, [&](uint32_t s) {
     if (states[s].endless_classes == kAllClasses || (states[s].flags & kMayTake) == 0) return false;

@@ -279,7 +279,7 @@ class ArrayBuilder {
   Status counted(uint32_t* content) {
     const bool bounded = maximum_ != kUnbounded;
     const uint32_t last = bounded ? maximum_ : std::max(tuple_, minimum_);
-    // One more row, so that only the first element has no comma before it.
+    // An additional row, so that only the first element has no comma before it.
     const uint32_t rows = bounded || last > 0 ? last + 1 : 2;
     uint64_t codes = 1;
     for (const Wanted& wanted : wanted_.span()) {

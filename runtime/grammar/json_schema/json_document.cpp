@@ -10,7 +10,7 @@
 
 namespace sotto {
 
-// The parser. It is one loop without recursion: the open containers are a chain of nodes.
+// The parser is one loop without recursion: the open containers are a chain of nodes.
 class JsonReader {
  public:
   JsonReader(std::span<const char> text, JsonDocument& document, Error* error)

@@ -365,8 +365,9 @@ bool Schema::is_seen_through(uint32_t schema) const {
   return false;
 }
 
-// Collects the identifiers and anchors of the root schema and of the schemas in it. It descends only by keywords that
-// contain schemas: the values of enum, const and unknown keywords are not schemas, even if they look like it.
+// Collects the identifiers and anchors of the root schema and of the schemas in it. The search descends only by
+// keywords that contain schemas: the values of enum, const and unknown keywords are not schemas, even if they look like
+// it.
 void Schema::read_names() {
   uint32_t end = root_ + 1;
   while (end < document_.count() && document_[end].parent != kNoIndex && document_[end].parent >= root_) ++end;

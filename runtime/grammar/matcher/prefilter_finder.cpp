@@ -38,7 +38,7 @@ void PrefilterFinder::init(LazyAutomaton& automaton, const Vocabulary& vocabular
   transitions_.init(automaton.grammar(), transition_memory_);
 }
 
-// Returns the prefilter of strings of at most `characters` characters. It has no limit if no token is longer.
+// Returns the prefilter of strings of at most `characters` characters, without a limit if no token is longer.
 TokenPrefilter PrefilterFinder::prefilter_of_length(uint8_t classes, uint32_t characters) const {
   if (characters >= vocabulary_->longest) return {classes, kLengthCount - 1};
   uint32_t length = kLengthCount;

@@ -203,7 +203,7 @@ void StackStore::measure(uint32_t first) {
   }
 }
 
-// Computes the completions of a component. Its nodes may refer to each other, so the values decrease until they agree
+// Computes the completions of a component, whose nodes may refer to each other, so the values decrease until they agree
 // (Bellman 1958).
 void StackStore::complete_nodes(uint32_t first) {
   const uint32_t end = first + nodes_[first].component_size;

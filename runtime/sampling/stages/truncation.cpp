@@ -61,8 +61,8 @@ double standard_deviation(const float* logits, size_t count) {
   return std::sqrt(squares.fold() / n);
 }
 
-// Sorts the weights in descending order, in the scratch memory. This is a radix sort on their distance from 1, ten bits
-// at a time, least significant digit first.
+// Sorts the weights in descending order, in the scratch memory: a radix sort on their distance from 1, ten bits at a
+// time, least significant digit first.
 std::span<const float> sort_weights(Candidates& candidates, const SamplerScratch& scratch) {
   constexpr uint32_t kOne = std::bit_cast<uint32_t>(1.0f);  // a number of 30 bits
   const size_t count = candidates.count();

@@ -76,8 +76,8 @@ constexpr uint32_t kWordBits = 32;
 constexpr float kMinPart = 0x1p-64f;
 constexpr double kMinFactor = 0x1p-60;
 
-// The factor by which several rounds multiply the probability of a token. It depends only on the pattern of the token's
-// g in these rounds, first round in the lowest bit: low[pattern % 32] * high[pattern / 32].
+// The factor by which several rounds multiply the probability of a token. The factor depends only on the pattern of the
+// token's g in these rounds, first round in the lowest bit: low[pattern % 32] * high[pattern / 32].
 struct Factors {
   static constexpr uint32_t kLowBits = 5;
   float low[1 << kLowBits];

@@ -24,7 +24,7 @@ double exp_negative(double x) {
   return sum * std::bit_cast<double>(static_cast<uint64_t>(1023 + static_cast<int64_t>(n)) << 52);
 }
 
-// A Bloom filter with one hash function. It proves that most new hashes are new, which saves a search.
+// A Bloom filter with one hash function. The filter proves that most new hashes are new, which saves a search.
 class SeenFilter {
  public:
   // Adds the hash. Returns false if it has certainly not been added before.
@@ -102,8 +102,8 @@ class Detector {
     ++count_;
   }
 
-  // Returns whether the `count` tokens before `end` also occur earlier. They are the context of a scored place, or its
-  // context followed by its token.
+  // Returns whether the `count` tokens before `end` also occur earlier. These tokens are the context of a scored place,
+  // or its context followed by its token.
   bool stands_earlier(size_t end, size_t count) const {
     for (size_t other = end - 1; other >= size_ + (count > size_ ? 1 : 0); --other) {
       size_t same = 0;

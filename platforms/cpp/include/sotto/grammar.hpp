@@ -99,7 +99,7 @@ class Vocabulary {
   std::shared_ptr<const State> state_;
 };
 
-// Parameters of a grammar. These fields replace the pointers of the C struct.
+// Parameters of a grammar. The fields below replace the pointers of the C struct.
 struct GrammarParams : detail::GrammarParamsLists {
   GrammarParams() { sotto_grammar_params_init(this, sizeof(sotto_grammar_params)); }
   explicit GrammarParams(sotto_grammar_language which) : GrammarParams() { language = which; }
@@ -143,7 +143,7 @@ class Grammar {
     }
   }
 
-  // Loads an image that save() returned. It is verified, so it may come from an untrusted source.
+  // Loads an image that save() returned. The image is verified, so it may come from an untrusted source.
   static Result<Grammar> load(Bytes image) {
     Memory memory;
     SOTTO_HPP_TRY_PLAIN_(detail::allocate(image.size(), memory));
@@ -258,7 +258,7 @@ class Matcher {
     SOTTO_HPP_TRY_PLAIN_(sotto_matcher_mask(c_matcher(), sequence, words.data(), words.size()));
     return words;
   }
-  // Returns the mask without copying it. It is valid until the next call with this matcher.
+  // Returns the mask without copying it. The mask is valid until the next call with this matcher.
   Result<const uint64_t*> borrow_mask(uint32_t sequence = 0) {
     const uint64_t* words = nullptr;
     SOTTO_HPP_TRY_PLAIN_(sotto_matcher_borrow_mask(c_matcher(), sequence, &words));

@@ -74,8 +74,8 @@ class Model {
   }
 
   // Opens a model in place, for example from a mapped file or from constant data of the program. `file` must be aligned
-  // to SOTTO_MEMORY_ALIGNMENT and must outlive the model and the objects that use it. They keep `owner`, if given,
-  // alive.
+  // to SOTTO_MEMORY_ALIGNMENT and must outlive the model and the objects that use it. These objects keep `owner`, if
+  // given, alive.
   static Result<Model> from_bytes(Bytes file, const ModelParams& params = {},
                                   std::shared_ptr<const void> owner = nullptr) {
     return create(file, Memory(), std::move(owner), params);
@@ -122,7 +122,7 @@ class Model {
     return text;
   }
 
-  // Returns the bytes of a token. They belong to the model, and may begin or end inside a character.
+  // Returns the bytes of a token, which belong to the model, and may begin or end inside a character.
   Result<std::string_view> token_bytes(Token token) const {
     const char* bytes = nullptr;
     size_t size = 0;

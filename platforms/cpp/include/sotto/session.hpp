@@ -17,7 +17,7 @@ using SessionInfo = sotto_session_info;
 using SessionTimings = sotto_session_timings;
 using SpeculationInfo = sotto_speculation_info;
 
-// A generated token and its text. It is valid until the next call with the session.
+// A generated token and its text, valid until the next call with the session.
 class Piece {
  public:
   explicit Piece(const sotto_piece* piece = nullptr) : piece_(piece) {}
@@ -55,8 +55,8 @@ struct SessionState {
 
 }  // namespace detail
 
-// Cancels the running call of a session or its next one. It may be used from any thread, even after the session is
-// destroyed.
+// Cancels the running call of a session or its next one. A canceller may be used from any thread, even after the
+// session is destroyed.
 class Canceller {
  public:
   explicit Canceller(std::shared_ptr<const detail::SessionState> state) : state_(std::move(state)) {}
@@ -68,7 +68,7 @@ class Canceller {
 
 class Stream;
 
-// A stream of text that a model continues. It is used by one thread at a time.
+// A stream of text that a model continues, used by one thread at a time.
 class Session {
  public:
   static Result<Session> create(const Model& model, const SessionParams& params = {}) {
