@@ -34,6 +34,7 @@ StepResult PendingNodes::store(std::span<StackTop> states) {
   if (count_ == 0) return StepResult::kDone;
   frame_count_ = 0;
   if (first_new_ > 0) drop_unreachable(states);
+  if (!is_in_order() && merge_tail_calls(states)) drop_unreachable(states);
   if (is_in_order()) {
     SOTTO_TRY_STEP(store_in_order());
   } else {
@@ -84,6 +85,26 @@ void PendingNodes::drop_unreachable(std::span<StackTop> states) {
   }
 }
 
+// Replaces the nodes that one tail call has made by the node of their caller, which is equal and was made before them.
+// Returns whether there were any.
+bool PendingNodes::merge_tail_calls(std::span<StackTop> states) {
+  bool any = false;
+  const auto replace = [&](uint32_t& node) {
+    if (is_pending(node)) node = nodes_[node - kPending].equal;
+  };
+  for (uint32_t p = 0; p < count_; ++p) {
+    const Link& first = links_[nodes_[p].first_link];
+    const bool is_equal = first.next == kNone && first.is_tail();
+    nodes_[p].equal = is_equal ? first.frame.parent : kPending | p;
+    if (is_equal) replace(nodes_[p].equal);
+    any |= is_equal;
+  }
+  if (!any) return false;
+  for (StackTop& top : states) replace(top.node);
+  for (uint32_t l = 0; l < link_count_; ++l) replace(links_[l].frame.parent);
+  return true;
+}
+
 // Returns whether every node refers only to stored nodes and to pending nodes before it.
 bool PendingNodes::is_in_order() const {
   for (uint32_t p = 0; p < count_; ++p) {
@@ -113,7 +134,7 @@ uint32_t PendingNodes::stored_parent(const Link& link) const {
 StepResult PendingNodes::store_node(const Pending& pending, uint32_t* node) {
   const Link& first = links_[pending.first_link];
   const bool is_single = first.next == kNone;
-  if (is_single && first.is_tail() && !store_->node(stored_parent(first)).is_cyclic) {
+  if (is_single && first.is_tail()) {
     *node = stored_parent(first);
     return StepResult::kDone;
   }
@@ -126,7 +147,7 @@ StepResult PendingNodes::store_node(const Pending& pending, uint32_t* node) {
   for (uint32_t l = pending.first_link; l != kNone; l = links_[l].next) {
     StackFrame frame = frame_of(l);
     frame.parent = stored_parent(links_[l]);
-    const bool fits = links_[l].is_tail() ? add_frames(store_->frames(frame.parent)) : add_frame(frame);
+    const bool fits = links_[l].is_tail() ? inherit(frame, store_->frames(frame.parent)) : add_frame(frame);
     if (!fits) return StepResult::kTooComplex;
   }
   const FrameSpan frames = frames_.span(0, normalize(0, frame_count_));
@@ -181,6 +202,13 @@ bool PendingNodes::add_frames(FrameSpan frames) {
   return true;
 }
 
+// Adds the frames that a tail call inherits: copies of them if they are few, and otherwise the tail call itself. Copies
+// make equal stacks equal nodes, and keep right recursion in constant memory.
+bool PendingNodes::inherit(const StackFrame& tail, FrameSpan frames) {
+  constexpr uint32_t kFewFrames = 24;
+  return frames.size() <= kFewFrames ? add_frames(frames) : add_frame(tail);
+}
+
 // Collects the frames of a group. The groups that it inherits frames from have lower numbers.
 bool PendingNodes::collect_group(uint32_t group) {
   Group& g = groups_[group];
@@ -196,9 +224,9 @@ bool PendingNodes::collect_group(uint32_t group) {
       if (!links_[l].is_tail()) {
         fits = add_frame(frame);
       } else if (!is_pending(frame.parent)) {
-        fits = add_frames(store_->frames(frame.parent));
+        fits = inherit(frame, store_->frames(frame.parent));
       } else if (const uint32_t other = nodes_[frame.parent - kPending].group; other != group) {
-        fits = add_frames(frames_.span(groups_[other].first_frame, groups_[other].frame_count));
+        fits = inherit(frame, frames_.span(groups_[other].first_frame, groups_[other].frame_count));
       }
       if (!fits) return false;
     }

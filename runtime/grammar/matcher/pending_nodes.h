@@ -46,7 +46,7 @@ class PendingNodes {
   // Creates a node without frames for a rule. Returns its index, or kNone if there is not enough memory.
   uint32_t add(uint32_t rule_start) {
     if (count_ == capacity_) return kNone;
-    nodes_[count_] = {rule_start, kNone, 0};
+    nodes_[count_] = {rule_start, kNone, 0, 0};
     return count_++;
   }
   // Adds a frame to a pending node. Returns false if there is not enough memory.
@@ -61,7 +61,7 @@ class PendingNodes {
     return true;
   }
   // Adds all frames of a pending or stored node. A tail call returns to where its caller would return.
-  bool link_tail(uint32_t index, uint32_t node) { return link(index, {kTailState, node}); }
+  bool link_tail(uint32_t index, uint32_t node) { return link(index, {StackFrame::kTail, node}); }
 
   // The frames of a pending node are a list of links that ends with kNone. The frame of a tail link has only a parent,
   // the node whose frames are inherited.
@@ -84,20 +84,19 @@ class PendingNodes {
   StepResult store(std::span<StackTop> states);
 
  private:
-  static constexpr uint32_t kTailState = UINT32_MAX;
-
   // A frame of a pending node, in its list of frames.
   struct Link {
     PlainFrame frame;
     uint32_t next;
 
-    bool is_tail() const { return frame.state == kTailState; }
+    bool is_tail() const { return frame.state == StackFrame::kTail; }
   };
   // A pending node.
   struct Pending {
     uint32_t rule_start;
     uint32_t first_link;
     uint32_t group;
+    uint32_t equal;  // an equal node, which may be stored
   };
   // Pending nodes with the same frames.
   struct Group {
@@ -109,6 +108,7 @@ class PendingNodes {
   };
 
   void drop_unreachable(std::span<StackTop> states);
+  bool merge_tail_calls(std::span<StackTop> states);
   bool is_in_order() const;
   StepResult store_in_order();
   StepResult store_node(const Pending& pending, uint32_t* node);
@@ -117,6 +117,7 @@ class PendingNodes {
   bool collect_group(uint32_t group);
   bool add_frames(FrameSpan frames);
   bool add_frame(const StackFrame& frame);
+  bool inherit(const StackFrame& tail, FrameSpan frames);
   uint32_t normalize(uint32_t first, uint32_t count);
   uint32_t drop_dominated(uint32_t first, uint32_t count);
   StepResult store_groups();

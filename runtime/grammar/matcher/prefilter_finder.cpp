@@ -6,7 +6,8 @@
 namespace sotto {
 namespace {
 
-constexpr uint64_t kMaxSteps = 20'000;  // a walk without a prefilter takes less than ten times as many
+// The steps of all searches for one mask. A walk without a prefilter takes less than ten times as many.
+constexpr uint64_t kMaxSteps = 20'000;
 constexpr uint32_t kAnyCharacters = UINT32_MAX;
 // A prefilter with none of these classes has so few tokens that a walk is equally fast.
 constexpr uint8_t kUsefulClasses = kLowerClass | kUpperClass | kOtherClass;
@@ -75,6 +76,7 @@ TokenPrefilter PrefilterFinder::known_prefilter(const StackTop& top) const {
   if (state.single_classes == 0) return prefilter;
   const auto frames = automaton_->store().frames(top.node);
   for (size_t i = 0; i < frames.size() && i < kMaxFrames; ++i) {
+    if (frames[i].is_tail()) continue;
     prefilter = larger(prefilter, prefilter_after(top.state, frames[i], state.single_classes));
   }
   return prefilter;
@@ -90,7 +92,7 @@ bool PrefilterFinder::leads_to_endless(const StackTop& top, const Utf8Transition
     if (is_endless(target)) return true;
     if ((grammar.flags(target) & GrammarState::kFinal) == 0) return false;
     for (const StackFrame frame : frames) {
-      if (frame.loop == kNoLoop && is_endless(frame.state)) return true;
+      if (!frame.is_tail() && frame.loop == kNoLoop && is_endless(frame.state)) return true;
     }
     return false;
   });
@@ -128,6 +130,7 @@ uint32_t PrefilterFinder::exact_count(const StackTop& top) const {
   uint32_t max_count = 0;
   const auto frames = automaton_->store().frames(top.node);
   for (const StackFrame frame : frames) {
+    if (frame.is_tail()) return kUnknownCount;
     const GrammarState& after = grammar.state(frame.state);
     const uint32_t repetitions = repetitions_left(top.state, frame);
     const bool is_exact = (after.flags & GrammarState::kExact) != 0;
@@ -154,10 +157,12 @@ void PrefilterFinder::limit_search(uint32_t held_trail, Search search) {
   automaton_->hold_trail(held_trail);
   StepBudget& budget = automaton_->budget();
   const uint64_t remaining = budget.remaining();
-  const uint64_t allowance = std::min(remaining, kMaxSteps);
+  const uint64_t allowance = std::min(remaining, search_steps_);
   budget.set(allowance);
   search();
-  budget.set(remaining - (allowance - budget.remaining()));
+  const uint64_t spent = allowance - budget.remaining();
+  search_steps_ -= spent;
+  budget.set(remaining - spent);
   automaton_->hold_trail(0);
   std::fill_n(boundaries_, kPinCount, Pin{kNotComputed});
 }
@@ -184,6 +189,7 @@ uint8_t PrefilterFinder::endless_classes(const Pin* pin) {
 
 TokenPrefilter PrefilterFinder::find() {
   const Pin* pin = automaton_->trail();
+  search_steps_ = kMaxSteps;
   TokenPrefilter prefilter = known_prefilter(pin->set);
   if (prefilter.classes != 0) return prefilter;
   prefilter = {endless_classes(pin), kLengthCount - 1};

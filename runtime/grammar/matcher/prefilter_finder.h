@@ -63,6 +63,7 @@ class PrefilterFinder {
   const Vocabulary* vocabulary_ = nullptr;
   Utf8Transition* transition_memory_ = nullptr;
   Utf8Transitions transitions_;
+  uint64_t search_steps_ = 0;  // that remain for the current mask
   Pin* boundaries_ = nullptr;  // pins of the sets between characters, then of those inside a character
   // A cache of boundaries: seen_[n % kSeenCount] is the last set n that was found to be one. A collection invalidates
   // it.

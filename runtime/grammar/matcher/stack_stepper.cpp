@@ -220,7 +220,13 @@ void StackStepper::pop(uint32_t node) {
   if (!PendingNodes::is_pending(node)) {
     const auto frames = store_->frames(node);
     if (!budget_->spend(frames.size())) return fail(StepResult::kTooComplex);
-    for (const StackFrame frame : frames) return_to(frame);
+    for (const StackFrame frame : frames) {
+      if (frame.is_tail()) {
+        add_popped(frame.parent);
+      } else {
+        return_to(frame);
+      }
+    }
     return;
   }
   for (uint32_t l = pending_.first_link(node); l != PendingNodes::kNone; l = pending_.next_link(l)) {

@@ -39,9 +39,9 @@ void FrameArray::copy(FrameSpan from, uint32_t to) {
   for (const StackFrame frame : from) set(to++, frame);
 }
 
-// Sorts by Shellsort (Shell 1959) with Knuth's gaps 1, 4, 13, 40, ... Most lists are very short, and a list of n frames
-// takes at most O(n^1.5) steps.
-uint32_t FrameArray::sort(uint32_t first, uint32_t count) {
+// Sorts frames with counts by Shellsort (Shell 1959) with Knuth's gaps 1, 4, 13, 40, ... Most lists are very short, and
+// a list of n frames takes at most O(n^1.5) steps.
+void FrameArray::sort_columns(uint32_t first, uint32_t count) {
   uint32_t distance = 1;
   while (distance < count / 3) distance = 3 * distance + 1;
   for (; distance > 0; distance /= 3) {
@@ -53,6 +53,18 @@ uint32_t FrameArray::sort(uint32_t first, uint32_t count) {
       }
       set(to, frame);
     }
+  }
+}
+
+uint32_t FrameArray::sort(uint32_t first, uint32_t count) {
+  if (columns_.counts != nullptr) {
+    sort_columns(first, count);
+  } else {
+    const auto less = [](const PlainFrame& a, const PlainFrame& b) {
+      return a.parent != b.parent ? a.parent < b.parent : a.state < b.state;
+    };
+    PlainFrame* begin = columns_.plain + first;
+    if (!std::is_sorted(begin, begin + count, less)) std::sort(begin, begin + count, less);
   }
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; ++i) {
@@ -212,8 +224,8 @@ void StackStore::complete_nodes(uint32_t first) {
     changed = false;
     for (uint32_t node = first; node < end; ++node) {
       for (const StackFrame frame : frames(node)) {
-        const uint32_t tokens = add_completions(completions_->after_call(frame.state, frame.loop, frame.count),
-                                                node_completions_[frame.parent]);
+        const uint32_t after = frame.is_tail() ? 0 : completions_->after_call(frame.state, frame.loop, frame.count);
+        const uint32_t tokens = add_completions(after, node_completions_[frame.parent]);
         if (tokens >= node_completions_[node]) continue;
         node_completions_[node] = tokens;
         changed = end - first > 1;

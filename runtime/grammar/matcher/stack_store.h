@@ -28,13 +28,17 @@
 
 namespace sotto {
 
-// The return address of a rule: the state in which the caller continues.
+// The return address of a rule: the state in which the caller continues. The frame of a tail call has the state kTail:
+// the rule returns to the frames of the parent.
 struct StackFrame {
+  static constexpr uint32_t kTail = UINT32_MAX;
+
   uint32_t state;
   uint32_t parent;  // node below that state
   uint32_t loop = kNoLoop;
   uint64_t count = 0;  // number of repetitions of the loop before the current one, or set of members (GrammarLoop)
 
+  bool is_tail() const { return state == kTail; }
   bool operator==(const StackFrame&) const = default;
 };
 
@@ -130,6 +134,8 @@ class FrameArray {
   uint32_t sort(uint32_t first, uint32_t count);
 
  private:
+  void sort_columns(uint32_t first, uint32_t count);
+
   FrameColumns columns_;
 };
 
@@ -275,13 +281,12 @@ class StackStore {
   const Completions* completions_ = nullptr;
   MatcherParams limits_;
   uint32_t class_count_ = 0;
-  StackNode* nodes_ = nullptr;  // all nodes, followed by one whose first frame is the end of all frames
+  bool has_narrow_rows_ = false;  // true if all numbers of sets fit in bytes
+  StackNode* nodes_ = nullptr;    // all nodes, followed by one whose first frame is the end of all frames
   FrameArray frames_;
   StateSet* sets_ = nullptr;  // all sets, followed by one that marks the end
   StackTop* states_ = nullptr;
-  // Transitions by set and class, stored in bytes if all numbers of sets fit.
-  bool has_narrow_rows_ = false;
-  uint8_t* narrow_rows_ = nullptr;
+  uint8_t* narrow_rows_ = nullptr;  // transitions by set and class, in bytes or in wide_rows_
   uint16_t* wide_rows_ = nullptr;
   HashIndex node_index_;  // index of the components, by their first nodes
   HashIndex set_index_;
