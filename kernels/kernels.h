@@ -183,8 +183,8 @@ struct Kernels {
 // this build or this CPU does not have it. kReference always exists.
 const Kernels* find_kernels(Isa isa);
 
-// Returns the same as find_kernels(Isa::kAuto), for work without linear layers. The result is never kAvx512amx, which
-// would need permission from the operating system and has the same operations as kAvx512vnni.
+// Returns the same as find_kernels(Isa::kAuto), for work without linear layers. The result is never an instruction set
+// that needs permission from the operating system: kAvx512amx has the same operations as kAvx512vnni.
 const Kernels* find_vector_kernels();
 
 }  // namespace sotto

@@ -338,6 +338,10 @@ namespace sotto {{
 
 def isa_header(tables: t.Tables) -> str:
     enum = tables.enum("sotto_isa")
+    by_number = sorted(enum.values, key=lambda value: value.value)
+    if [value.value for value in by_number] != list(range(len(by_number))):
+        raise t.TableError("the numbers of sotto_isa have gaps")
+    names = "".join(f"    {t.c_string(value.snake)},\n" for value in by_number)
     return f"""{HEADER}#pragma once
 
 #include <cstdint>
@@ -345,6 +349,10 @@ def isa_header(tables: t.Tables) -> str:
 namespace sotto {{
 
 {comment(enum.doc)}{enum_text("Isa", enum.values)}
+// The names of the instruction sets, by number.
+inline constexpr const char* kIsaNames[] = {{
+{names}}};
+
 }}  // namespace sotto
 """
 

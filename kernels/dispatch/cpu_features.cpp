@@ -32,21 +32,6 @@ constexpr uint32_t kYmmState = 0x06;      // xmm and ymm
 constexpr uint32_t kZmmState = 0xe6;      // the same, mask registers, upper halves of zmm, zmm16-31
 constexpr uint32_t kTileState = 0x60000;  // the configuration and data of AMX tiles
 
-#  if defined(__linux__)
-constexpr long kArchPrctl = 158;
-constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
-constexpr long kTileData = 18;
-
-// Requests permission to use tile registers. Since version 5.16, Linux saves them only for processes that have it.
-bool request_tiles() {
-  long result = kArchPrctl;
-  __asm__ volatile("syscall" : "+a"(result) : "D"(kRequestPermission), "S"(kTileData) : "rcx", "r11", "memory");
-  return result == 0;
-}
-#  else
-bool request_tiles() { return false; }
-#  endif
-
 }  // namespace
 
 uint32_t supported_isas() {
@@ -89,15 +74,30 @@ bool has_avx_vnni() {
   return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && has(eax, 4);
 }
 
-bool enable_isa(Isa isa) { return isa != Isa::kAvx512amx || request_tiles(); }
+#  if defined(__linux__)
+bool request_tiles() {
+  constexpr long kArchPrctl = 158;
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;
+  long result = kArchPrctl;
+  __asm__ volatile("syscall" : "+a"(result) : "D"(kRequestPermission), "S"(kTileData) : "rcx", "r11", "memory");
+  return result == 0;
+}
+#  else
+bool request_tiles() { return false; }
+#  endif
 
 #elif SOTTO_ARM64 && defined(__APPLE__)
 
-static bool has(const char* name) {
+namespace {
+
+bool has(const char* name) {
   int value = 0;
   size_t size = sizeof value;
   return sysctlbyname(name, &value, &size, nullptr, 0) == 0 && value != 0;
 }
+
+}  // namespace
 
 uint32_t supported_isas() {
   uint32_t isas = isa_bit(Isa::kReference) | isa_bit(Isa::kNeon);
@@ -128,7 +128,6 @@ uint32_t supported_isas() { return isa_bit(Isa::kReference); }
 
 #if !SOTTO_X86_64
 bool has_avx_vnni() { return false; }
-bool enable_isa(Isa) { return true; }
 #endif
 
 }  // namespace sotto

@@ -16,9 +16,8 @@ uint32_t supported_isas();
 // Returns whether the CPU has AVX-VNNI, the 256-bit form of vpdpbusd.
 bool has_avx_vnni();
 
-// Prepares this process for `isa`, which must be one of supported_isas(). Returns false if the operating system
-// refuses. Only kAvx512amx needs preparation: the permission to use tile registers, which is valid for the rest of the
-// process.
-bool enable_isa(Isa isa);
+// Requests permission for this process to use the tile registers of AMX. Since version 5.16, Linux saves them only for
+// processes that have it.
+bool request_tiles();
 
 }  // namespace sotto

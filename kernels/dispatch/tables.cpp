@@ -1,58 +1,44 @@
 // The rows of the kernel table, and the selection of the best row that the build contains and the CPU can run.
 #include "kernels/dispatch/tables.h"
 
+#include <span>
+
 #include "kernels/dispatch/cpu_features.h"
 #include "kernels/reference/reference.h"
-
-#if SOTTO_X86_64
-#  define SOTTO_ROW_X86(...) __VA_ARGS__
-#else
-#  define SOTTO_ROW_X86(...) nullptr, nullptr, nullptr
-#endif
-#if SOTTO_ARM64
-#  define SOTTO_ROW_ARM(...) __VA_ARGS__
-#else
-#  define SOTTO_ROW_ARM(...) nullptr, nullptr, nullptr
-#endif
-#if SOTTO_HAS_INT4
-#  define SOTTO_ROW_INT4(kernels) kernels
-#else
-#  define SOTTO_ROW_INT4(kernels) nullptr
-#endif
 
 namespace sotto {
 namespace {
 
 // Returns whether kAvx2 may use AVX-VNNI. On a CPU with AVX-512 it does not, as in XNNPACK.
-bool has_only_avx_vnni() { return has_avx_vnni() && (supported_isas() & isa_bit(Isa::kAvx512)) == 0; }
+[[maybe_unused]] bool has_only_avx_vnni() { return has_avx_vnni() && (supported_isas() & isa_bit(Isa::kAvx512)) == 0; }
 
-// The rows, from the best to the reference. Every build contains the names of all rows.
+constexpr const Int4Kernels* int4(const Int4Kernels* kernels) { return SOTTO_HAS_INT4 ? kernels : nullptr; }
+
+// The rows of this build, from the best to the reference.
 constexpr InstructionSet kInstructionSets[] = {
-    {Isa::kAvx512amx, "avx512amx",
-     SOTTO_ROW_X86(&avx512::kAmxTable, &avx512amx::kInt8, SOTTO_ROW_INT4(&avx512vnni::kInt4))},
-    {Isa::kAvx512vnni, "avx512vnni",
-     SOTTO_ROW_X86(&avx512::kVnniTable, &avx512vnni::kInt8, SOTTO_ROW_INT4(&avx512vnni::kInt4))},
-    {Isa::kAvx512, "avx512", SOTTO_ROW_X86(&avx512::kTable, &avx512::kInt8, SOTTO_ROW_INT4(&avx512::kInt4))},
-    {Isa::kAvx2, "avx2", SOTTO_ROW_X86(&avx2::kTable, &avxvnni::kInt8, SOTTO_ROW_INT4(&avx2::kInt4)),
-     has_only_avx_vnni},
-    {Isa::kAvx2, "avx2", SOTTO_ROW_X86(&avx2::kTable, &avx2::kInt8, SOTTO_ROW_INT4(&avx2::kInt4))},
+#if SOTTO_X86_64
+    {&avx512::kAmxOps, &avx512amx::kInt8, int4(&avx512vnni::kInt4), nullptr, request_tiles},
+    {&avx512::kVnniOps, &avx512vnni::kInt8, int4(&avx512vnni::kInt4)},
+    {&avx512::kOps, &avx512::kInt8, int4(&avx512::kInt4)},
+    {&avx2::kOps, &avxvnni::kInt8, int4(&avx2::kInt4), has_only_avx_vnni},
+    {&avx2::kOps, &avx2::kInt8, int4(&avx2::kInt4)},
+#elif SOTTO_ARM64
     // Only int8 linear layers use the matrix instructions of i8mm.
-    {Isa::kNeonI8mm, "neon_i8mm",
-     SOTTO_ROW_ARM(&neon::kI8mmTable, &neon_i8mm::kInt8, SOTTO_ROW_INT4(&neon_dotprod::kInt4))},
-    {Isa::kNeonDotprod, "neon_dotprod",
-     SOTTO_ROW_ARM(&neon::kDotprodTable, &neon_dotprod::kInt8, SOTTO_ROW_INT4(&neon_dotprod::kInt4))},
-    {Isa::kNeon, "neon", SOTTO_ROW_ARM(&neon::kTable, &neon::kInt8, SOTTO_ROW_INT4(&neon::kInt4))},
-    {Isa::kReference, "reference", &reference::kTable, nullptr, SOTTO_ROW_INT4(&reference::kInt4)},
+    {&neon::kI8mmOps, &neon_i8mm::kInt8, int4(&neon_dotprod::kInt4)},
+    {&neon::kDotprodOps, &neon_dotprod::kInt8, int4(&neon_dotprod::kInt4)},
+    {&neon::kOps, &neon::kInt8, int4(&neon::kInt4)},
+#endif
+    {&reference::kOps, nullptr, int4(&reference::kInt4)},
 };
 
-// Enables the first set that this build and this CPU have and that `is_wanted` accepts. Returns its operations, or null
-// if there is no such set.
+// Enables the first row that this CPU supports and that `is_wanted` accepts. Returns its operations, or null if there
+// is no such row.
 template <typename F>
 const Kernels* enable_first(F is_wanted) {
   const uint32_t supported = supported_isas();
   for (const InstructionSet& set : kInstructionSets) {
-    const bool is_available = set.ops != nullptr && (supported & isa_bit(set.isa)) != 0;
-    if (is_wanted(set.isa) && is_available && enable_isa(set.isa)) return set.ops;
+    const bool is_supported = (supported & isa_bit(set.ops->isa)) != 0;
+    if (is_supported && is_wanted(set) && (set.enable == nullptr || set.enable())) return set.ops;
   }
   return nullptr;
 }
@@ -60,26 +46,23 @@ const Kernels* enable_first(F is_wanted) {
 }  // namespace
 
 const char* isa_name(Isa isa) {
-  if (isa == Isa::kAuto) return "auto";
-  for (const InstructionSet& set : kInstructionSets) {
-    if (set.isa == isa) return set.name;
-  }
-  return "unknown";
+  const auto number = static_cast<size_t>(isa);
+  return number < std::size(kIsaNames) ? kIsaNames[number] : "unknown";
 }
 
 const InstructionSet* find_instruction_set(Isa isa) {
   for (const InstructionSet& set : kInstructionSets) {
-    if (set.isa == isa && set.ops != nullptr && (set.condition == nullptr || set.condition())) return &set;
+    if (set.ops->isa == isa && (set.condition == nullptr || set.condition())) return &set;
   }
   return nullptr;
 }
 
 const Kernels* find_kernels(Isa isa) {
-  return enable_first([isa](Isa set) { return isa == Isa::kAuto || isa == set; });
+  return enable_first([isa](const InstructionSet& set) { return isa == Isa::kAuto || isa == set.ops->isa; });
 }
 
 const Kernels* find_vector_kernels() {
-  return enable_first([](Isa set) { return set != Isa::kAvx512amx; });
+  return enable_first([](const InstructionSet& set) { return set.enable == nullptr; });
 }
 
 }  // namespace sotto

@@ -11,12 +11,13 @@ namespace sotto {
 
 // A row of the kernel table.
 struct InstructionSet {
-  Isa isa;
-  const char* name;
-  const Kernels* ops;             // null if this build does not contain the instruction set
+  const Kernels* ops;
   const Int8Kernels* int8;        // null for kReference, where scalar code multiplies
   const Int4Kernels* int4;        // null if this build has no 4-bit layers
   bool (*condition)() = nullptr;  // if set, the row is used only if this returns true
+  // If set, prepares the process for the row, and returns false if the operating system refuses. This lasts for the
+  // rest of the process.
+  bool (*enable)() = nullptr;
 };
 
 // Returns the row of an instruction set, whether or not the CPU supports it, or null if the build does not contain it.
@@ -28,7 +29,7 @@ extern const Int4Kernels kInt4;
 }  // namespace reference
 
 namespace avx2 {
-extern const Kernels kTable;
+extern const Kernels kOps;
 extern const Int8Kernels kInt8;
 extern const Int4Kernels kInt4;
 void attention(const AttentionArgs& args);
@@ -39,9 +40,9 @@ extern const Int8Kernels kInt8;
 }  // namespace avxvnni
 
 namespace avx512 {
-extern const Kernels kTable;
-extern const Kernels kVnniTable;
-extern const Kernels kAmxTable;
+extern const Kernels kOps;
+extern const Kernels kVnniOps;
+extern const Kernels kAmxOps;
 extern const Int8Kernels kInt8;
 extern const Int4Kernels kInt4;
 void attention(const AttentionArgs& args);
@@ -60,9 +61,9 @@ void attention_rows(const AttentionRowsArgs& args);
 }  // namespace avx512amx
 
 namespace neon {
-extern const Kernels kTable;
-extern const Kernels kDotprodTable;
-extern const Kernels kI8mmTable;
+extern const Kernels kOps;
+extern const Kernels kDotprodOps;
+extern const Kernels kI8mmOps;
 extern const Int8Kernels kInt8;
 extern const Int4Kernels kInt4;
 void attention(const AttentionArgs& args);

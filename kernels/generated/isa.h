@@ -19,4 +19,17 @@ enum class Isa : int32_t {
   kAvx512amx = 8,
 };
 
+// The names of the instruction sets, by number.
+inline constexpr const char* kIsaNames[] = {
+    "auto",
+    "reference",
+    "avx2",
+    "avx512",
+    "avx512vnni",
+    "neon",
+    "neon_dotprod",
+    "neon_i8mm",
+    "avx512amx",
+};
+
 }  // namespace sotto

@@ -37,7 +37,7 @@ void run_linear(const LinearWeights& weights, size_t rows, const int8_t* q, cons
 float run_linear_output(const LinearWeights& weights, size_t output, const int8_t* row, const int8_t* q,
                         RowQuantization quantization);
 
-inline constexpr Kernels kTable = {
+inline constexpr Kernels kOps = {
     .isa = Isa::kReference,
     .layer_norm = layer_norm,
     .quantize_row = quantize_row,

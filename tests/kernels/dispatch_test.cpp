@@ -31,8 +31,9 @@ TEST(Dispatch, AutoIsTheHighestThatCanRun) {
 
 TEST(Dispatch, FindsKernelsExactlyIfBuildAndCpuAllow) {
   for (const Isa isa : named_isas()) {
+    const InstructionSet* row = find_instruction_set(isa);
     const bool available =
-        find_instruction_set(isa) != nullptr && (supported_isas() & isa_bit(isa)) != 0 && enable_isa(isa);
+        row != nullptr && (supported_isas() & isa_bit(isa)) != 0 && (row->enable == nullptr || row->enable());
     const Kernels* kernels = find_kernels(isa);
     ASSERT_EQ(kernels != nullptr, available) << isa_name(isa);
     if (available) {
@@ -70,9 +71,7 @@ TEST(Dispatch, CMakeListsTheInstructionSetsOfThisBuild) {
 TEST(Dispatch, EveryRowBelongsToItsInstructionSet) {
   for (const Isa isa : built_isas()) {
     const InstructionSet& row = *find_instruction_set(isa);
-    EXPECT_EQ(row.isa, isa);
     EXPECT_EQ(row.ops->isa, isa);
-    EXPECT_STREQ(row.name, isa_name(isa));
     EXPECT_EQ(row.int4 != nullptr, int4_available());
   }
 }

@@ -84,11 +84,11 @@ class Dots {
 
 void attention(const AttentionArgs& args) { generic::attention<Vector, Dots>(args); }
 
-constinit const Kernels kTable =
+constinit const Kernels kOps =
     generic::make_table<Vector>(Isa::kAvx512, attention, reference::attention_rows<attention>);
-constinit const Kernels kVnniTable =
+constinit const Kernels kVnniOps =
     generic::make_table<Vector>(Isa::kAvx512vnni, avx512vnni::attention, avx512vnni::attention_rows);
-constinit const Kernels kAmxTable =
+constinit const Kernels kAmxOps =
     generic::make_table<Vector>(Isa::kAvx512amx, avx512vnni::attention, avx512amx::attention_rows);
 
 }  // namespace sotto::avx512
