@@ -10,9 +10,67 @@
 #include "kernels/reference/reference.h"
 
 namespace sotto {
+namespace {
 
 // True if this build has 4-bit layers. Otherwise their code is compiled, but the linker drops it.
-static constexpr bool kHasInt4 = SOTTO_HAS_INT4 != 0;
+constexpr bool kHasInt4 = SOTTO_HAS_INT4 != 0;
+
+void run_pass(const Int8Batch& batch, size_t columns, const Int8Args& args, ThreadPool* pool) {
+  if (batch.prepare != nullptr) batch.prepare(args);
+  const size_t tile_count = (args.outputs + columns - 1) / columns;
+  const size_t tiles_per_task = pool == nullptr ? tile_count : batch.task_tiles;
+  parallel_for(pool, (tile_count + tiles_per_task - 1) / tiles_per_task, [&](size_t task) {
+    const size_t first = task * tiles_per_task;
+    batch.multiply(args, first, std::min(tiles_per_task, tile_count - first));
+  });
+}
+
+// Multiplies the rows in batch.passes parts, so that the activations of each part fit the scratch memory.
+void run_int8(const Int8Kernels& kernels, const Int8Args& args, ThreadPool* pool) {
+  const Int8Batch& batch = args.rows <= kSmallBatchRows ? kernels.small : kernels.large;
+  for (const RowBlock block : RowBlocks(args.rows, (args.rows + batch.passes - 1) / batch.passes)) {
+    Int8Args part = args;
+    part.rows = block.count;
+    part.q += block.first * args.inputs;
+    part.quantization += block.first;
+    part.y += block.first * args.outputs;
+    run_pass(batch, kernels.layout->columns, part, pool);
+  }
+}
+
+Int4Args int4_args(const LinearWeights& weights, size_t rows, const int8_t* q, const RowQuantization* quantization,
+                   float* y, void* scratch) {
+  auto* grouped = static_cast<int8_t*>(scratch);
+  auto* starts = reinterpret_cast<int32_t*>(grouped + rows * int4_block_count(weights.inputs) * kInt4Block);
+  return {weights.tiles, weights.inputs, weights.outputs, rows, q, quantization, y, grouped, starts};
+}
+
+void run_int8_outputs(const LinearWeights& weights, const uint64_t* wanted, const int8_t* q,
+                      const RowQuantization& quantization, float* y, int8_t* row) {
+  for (size_t first = 0; first < weights.outputs; first += 64) {
+    for (uint64_t rest = wanted[first / 64]; rest != 0; rest &= rest - 1) {
+      const size_t output = first + static_cast<size_t>(std::countr_zero(rest));
+      const int8_t* from = weights.rows + output * weights.inputs;
+      if (weights.packed != nullptr) {
+        read_packed_row(weights, output, row);
+        from = row;
+      }
+      y[output] = reference::run_linear_output(weights, output, from, q, quantization);
+    }
+  }
+}
+
+void run_int4_outputs(const Int4Kernels& kernels, const Int4Args& args, const uint64_t* wanted) {
+  static_assert(64 % kInt4Columns == 0);
+  constexpr uint64_t kTile = (uint64_t{1} << kInt4Columns) - 1;
+  if (kernels.prepare != nullptr) kernels.prepare(args, 0);
+  for (size_t output = 0; output < args.outputs; output += kInt4Columns) {
+    if ((wanted[output / 64] >> (output % 64) & kTile) == 0) continue;
+    kernels.multiply(args, output / kInt4Columns, 1);
+  }
+}
+
+}  // namespace
 
 bool int4_available() { return kHasInt4; }
 
@@ -41,29 +99,6 @@ LinearKernels linear_kernels(Isa isa) {
   return {set.int8, set.int4};
 }
 
-static void run_pass(const Int8Batch& batch, size_t columns, const Int8Args& args, ThreadPool* pool) {
-  if (batch.prepare != nullptr) batch.prepare(args);
-  const size_t tile_count = (args.outputs + columns - 1) / columns;
-  const size_t tiles_per_task = pool == nullptr ? tile_count : batch.task_tiles;
-  parallel_for(pool, (tile_count + tiles_per_task - 1) / tiles_per_task, [&](size_t task) {
-    const size_t first = task * tiles_per_task;
-    batch.multiply(args, first, std::min(tiles_per_task, tile_count - first));
-  });
-}
-
-// Multiplies the rows in batch.passes parts, so that the activations of each part fit the scratch memory.
-static void run_int8(const Int8Kernels& kernels, const Int8Args& args, ThreadPool* pool) {
-  const Int8Batch& batch = args.rows <= kSmallBatchRows ? kernels.small : kernels.large;
-  for (const RowBlock block : RowBlocks(args.rows, (args.rows + batch.passes - 1) / batch.passes)) {
-    Int8Args part = args;
-    part.rows = block.count;
-    part.q += block.first * args.inputs;
-    part.quantization += block.first;
-    part.y += block.first * args.outputs;
-    run_pass(batch, kernels.layout->columns, part, pool);
-  }
-}
-
 void run_int4_linear(const Int4Kernels& kernels, const Int4Args& args, ThreadPool* pool) {
   constexpr size_t kTilesPerTask = 4;
   if (kernels.prepare != nullptr) {
@@ -75,13 +110,6 @@ void run_int4_linear(const Int4Kernels& kernels, const Int4Args& args, ThreadPoo
     const size_t first = task * kTilesPerTask;
     kernels.multiply(args, first, std::min(kTilesPerTask, tile_count - first));
   });
-}
-
-static Int4Args int4_args(const LinearWeights& weights, size_t rows, const int8_t* q,
-                          const RowQuantization* quantization, float* y, void* scratch) {
-  auto* grouped = static_cast<int8_t*>(scratch);
-  auto* starts = reinterpret_cast<int32_t*>(grouped + rows * int4_block_count(weights.inputs) * kInt4Block);
-  return {weights.tiles, weights.inputs, weights.outputs, rows, q, quantization, y, grouped, starts};
 }
 
 void run_linear(const LinearKernels& kernels, const LinearWeights& weights, size_t rows, const int8_t* q,
@@ -101,31 +129,6 @@ void run_linear(const LinearKernels& kernels, const LinearWeights& weights, size
     plain.rows = static_cast<const int8_t*>(weights.packed);
   }
   reference::run_linear(plain, rows, q, quantization, y, pool);
-}
-
-static void run_int8_outputs(const LinearWeights& weights, const uint64_t* wanted, const int8_t* q,
-                             const RowQuantization& quantization, float* y, int8_t* row) {
-  for (size_t first = 0; first < weights.outputs; first += 64) {
-    for (uint64_t rest = wanted[first / 64]; rest != 0; rest &= rest - 1) {
-      const size_t output = first + static_cast<size_t>(std::countr_zero(rest));
-      const int8_t* from = weights.rows + output * weights.inputs;
-      if (weights.packed != nullptr) {
-        read_packed_row(weights, output, row);
-        from = row;
-      }
-      y[output] = reference::run_linear_output(weights, output, from, q, quantization);
-    }
-  }
-}
-
-static void run_int4_outputs(const Int4Kernels& kernels, const Int4Args& args, const uint64_t* wanted) {
-  static_assert(64 % kInt4Columns == 0);
-  constexpr uint64_t kTile = (uint64_t{1} << kInt4Columns) - 1;
-  if (kernels.prepare != nullptr) kernels.prepare(args, 0);
-  for (size_t output = 0; output < args.outputs; output += kInt4Columns) {
-    if ((wanted[output / 64] >> (output % 64) & kTile) == 0) continue;
-    kernels.multiply(args, output / kInt4Columns, 1);
-  }
 }
 
 void run_linear_outputs(const LinearKernels& kernels, const LinearWeights& weights, const uint64_t* wanted,

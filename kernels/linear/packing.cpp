@@ -10,33 +10,18 @@
 #include "kernels/linear/linear.h"
 
 namespace sotto {
+namespace {
 
 // The layout of packed weights in this process, or null if it has not been selected yet. This is the only mutable
 // global of the library.
-static constinit std::atomic<const TileLayout*> selected_layout = nullptr;
+constinit std::atomic<const TileLayout*> selected_layout = nullptr;
 
-bool select_linear_isa(Isa isa) {
-  if (!linear_needs_packing(isa)) return true;
-  const InstructionSet* set = find_instruction_set(isa);
-  if (set == nullptr) return false;
-  const TileLayout* selected = nullptr;
-  return selected_layout.compare_exchange_strong(selected, set->int8->layout) || selected == set->int8->layout;
-}
-
-static const TileLayout& selected_tiles() { return *selected_layout.load(std::memory_order_relaxed); }
-
-size_t packed_size(uint32_t inputs, uint32_t outputs) {
-  const TileLayout& tiles = selected_tiles();
-  const size_t size = tiles.has_tiles(inputs)
-                          ? (size_t{outputs} + tiles.columns - 1) / tiles.columns * tiles.tile_size(inputs)
-                          : size_t{inputs} * outputs;
-  return (size + 63) / 64 * 64;
-}
+const TileLayout& selected_tiles() { return *selected_layout.load(std::memory_order_relaxed); }
 
 // Calls copy(input, offset, count) for every depth of a column: the weights of inputs input ... input + count - 1 are
 // at `offset` from the start of the tile. `count` is a constant, except at the end of the inputs.
 template <size_t kDepth, size_t kRotations, typename F>
-static void for_each_depth(size_t columns, size_t column, size_t inputs, F copy) {
+void for_each_depth(size_t columns, size_t column, size_t inputs, F copy) {
   constexpr size_t kGroup = kDepth * kRotations;
   size_t offset = columns * sizeof(int32_t) + column * kDepth;
   size_t group = 0;
@@ -52,7 +37,7 @@ static void for_each_depth(size_t columns, size_t column, size_t inputs, F copy)
 }
 
 template <typename F>
-static void for_each_depth(const TileLayout& tiles, size_t column, size_t inputs, F copy) {
+void for_each_depth(const TileLayout& tiles, size_t column, size_t inputs, F copy) {
   assert(tiles.rotations == (tiles.depth == 2 ? 4 : 1));
   if (tiles.depth == 2) return for_each_depth<2, 4>(tiles.columns, column, inputs, copy);
   if (tiles.depth == 4) return for_each_depth<4, 1>(tiles.columns, column, inputs, copy);
@@ -60,14 +45,14 @@ static void for_each_depth(const TileLayout& tiles, size_t column, size_t inputs
   for_each_depth<8, 1>(tiles.columns, column, inputs, copy);
 }
 
-static int32_t sum_of(const int8_t* row, size_t count) {
+int32_t sum_of(const int8_t* row, size_t count) {
   int32_t sum = 0;
   for (size_t i = 0; i < count; ++i) sum += row[i];
   return sum;
 }
 
 // Packs the outputs of a tile, starting with `first`. The layer has only `count` of them.
-static void pack_tile(const LinearWeights& weights, size_t first, size_t count, uint8_t* tile) {
+void pack_tile(const LinearWeights& weights, size_t first, size_t count, uint8_t* tile) {
   const TileLayout& tiles = selected_tiles();
   const size_t size = tiles.tile_size(weights.inputs);
   std::memset(tile, 0, size);
@@ -83,6 +68,24 @@ static void pack_tile(const LinearWeights& weights, size_t first, size_t count, 
   uint8_t* scales = biases - tiles.columns * sizeof(float);
   std::memcpy(scales, weights.scales + first, count * sizeof(float));
   if (weights.bias != nullptr) std::memcpy(biases, weights.bias + first, count * sizeof(float));
+}
+
+}  // namespace
+
+bool select_linear_isa(Isa isa) {
+  if (!linear_needs_packing(isa)) return true;
+  const InstructionSet* set = find_instruction_set(isa);
+  if (set == nullptr) return false;
+  const TileLayout* selected = nullptr;
+  return selected_layout.compare_exchange_strong(selected, set->int8->layout) || selected == set->int8->layout;
+}
+
+size_t packed_size(uint32_t inputs, uint32_t outputs) {
+  const TileLayout& tiles = selected_tiles();
+  const size_t size = tiles.has_tiles(inputs)
+                          ? (size_t{outputs} + tiles.columns - 1) / tiles.columns * tiles.tile_size(inputs)
+                          : size_t{inputs} * outputs;
+  return (size + 63) / 64 * 64;
 }
 
 size_t pack_linear(const LinearWeights& weights, void* packed) {

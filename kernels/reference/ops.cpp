@@ -189,9 +189,10 @@ CollectedSum sum_and_collect(const float* x, float floor, float ceiling, const f
 }
 
 // Attention of one query over the int8 KV ring (Vaswani et al. 2017, equation 1).
+namespace {
 
 // Computes the scores of all slots in order and returns their number.
-static size_t score_slots(const AttentionArgs& args) {
+size_t score_slots(const AttentionArgs& args) {
   int8_t query[kMaxHeadSize];
   const float s = quantize_symmetric(args.query, args.head_size, query);
   const float query_scale = s * args.score_scale;
@@ -207,6 +208,8 @@ static size_t score_slots(const AttentionArgs& args) {
   }
   return t;
 }
+
+}  // namespace
 
 void attention(const AttentionArgs& args) {
   assert(args.head_size <= kMaxHeadSize);

@@ -9,6 +9,7 @@
 #include "runtime/base/range_check.h"
 
 namespace sotto {
+namespace {
 
 // Bytes reserved for a Model and its layers, the same on every platform, because memory sizes are part of the API.
 constexpr size_t kModelBytes = 1024;
@@ -16,14 +17,14 @@ constexpr size_t kLayerBytes = 256;
 static_assert(sizeof(Model) <= kModelBytes);
 static_assert(sizeof(LayerView) <= kLayerBytes);
 
-static void release(const ModelParams& params, const ByteRange& range) {
+void release(const ModelParams& params, const ByteRange& range) {
   if (params.release == nullptr || range.size == 0) return;
   params.release(params.release_user_data, range.bytes, range.size);
 }
 
 // Returns the range of the scales and biases if they are contiguous in the file, else an empty range. Packed weights
 // contain copies of them. The scales of a tied head are not part of the range, because the embedding uses them.
-static ByteRange scales_and_biases(const ModelView& view) {
+ByteRange scales_and_biases(const ModelView& view) {
   uintptr_t begin = UINTPTR_MAX, end = 0;
   size_t total = 0;
   const auto add = [&](const float* floats, size_t count) {
@@ -44,7 +45,7 @@ static ByteRange scales_and_biases(const ModelView& view) {
 }
 
 // Copies a range in pieces, so that only a few pages of a mapped file are in memory at the same time as their copy.
-static void copy_range(const ModelParams& params, const ByteRange& range, uint8_t* to) {
+void copy_range(const ModelParams& params, const ByteRange& range, uint8_t* to) {
   constexpr size_t kPieceBytes = size_t{4} << 20;
   for (size_t done = 0; done < range.size; done += kPieceBytes) {
     const size_t size = std::min(kPieceBytes, range.size - done);
@@ -53,7 +54,7 @@ static void copy_range(const ModelParams& params, const ByteRange& range, uint8_
   }
 }
 
-static bool has_int4_weights(const ModelView& view) {
+bool has_int4_weights(const ModelView& view) {
   for (size_t i = 0; i < view.linear_count(); ++i) {
     if (view.linear(i).tiles != nullptr) return true;
   }
@@ -62,10 +63,17 @@ static bool has_int4_weights(const ModelView& view) {
 
 // Returns the bytes of a linear layer that the kernels read: the form packed for this CPU if the file has one, else the
 // plain form.
-static ByteRange stored_linear(const ModelView& view, int packed_section, size_t index) {
+ByteRange stored_linear(const ModelView& view, int packed_section, size_t index) {
   const bool is_packed = packed_section >= 0 && view.linear(index).tiles == nullptr;
   return is_packed ? view.packed_linear(packed_section, index) : view.linear_bytes(index);
 }
+
+Status check_address_space(const Arena& measure, Error* error) {
+  if (!measure.overflowed()) return Status::kOk;
+  return fail(error, Status::kModelUnsupported, "the weights need more memory than can be addressed");
+}
+
+}  // namespace
 
 // The decisions of init(), made before any memory is written.
 struct Model::Plan {
@@ -111,11 +119,6 @@ void Model::layout(Arena& arena, const Plan& plan, Model** model, LayerView** la
   *layers = reinterpret_cast<LayerView*>(arena.take<uint8_t>(kLayerBytes * plan.view.config().layer_count));
   *weights = arena.take<uint8_t>(0);
   for (size_t i = 0; i < plan.view.linear_count(); ++i) arena.take<uint8_t>(plan.memory_of_linear(i));
-}
-
-static Status check_address_space(const Arena& measure, Error* error) {
-  if (!measure.overflowed()) return Status::kOk;
-  return fail(error, Status::kModelUnsupported, "the weights need more memory than can be addressed");
 }
 
 Status Model::memory_size(const void* file, size_t file_size, const ModelParams& params, size_t* memory_size,

@@ -134,6 +134,13 @@ size_t bound_nodes(const VocabularySource& source) {
   return count;
 }
 
+size_t memory_size_of(const VocabularySource& source, size_t text_count, size_t node_count) {
+  Arena arena;
+  layout_vocabulary(arena, source.token_count(), text_count, node_count);
+  arena.take<int32_t>(source.end_tokens.size());
+  return arena.size();
+}
+
 }  // namespace
 
 Status check_vocabulary(const VocabularySource& source, uint32_t* text_count, Error* error) {
@@ -170,13 +177,6 @@ Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* or
 VocabularyArrays layout_vocabulary(Arena& arena, uint32_t token_count, size_t text_count, size_t node_count) {
   return {arena.take<uint32_t>(text_count), arena.take<TrieNode>(node_count + 1), arena.take<TextSummary>(node_count),
           arena.take<TextSummary>(token_summary_count(token_count))};
-}
-
-static size_t memory_size_of(const VocabularySource& source, size_t text_count, size_t node_count) {
-  Arena arena;
-  layout_vocabulary(arena, source.token_count(), text_count, node_count);
-  arena.take<int32_t>(source.end_tokens.size());
-  return arena.size();
 }
 
 size_t vocabulary_memory_size(const VocabularySource& source, std::span<const uint32_t> order) {
