@@ -121,11 +121,9 @@ Status Beams::begin(const Cancellation& cancellation, uint32_t* capacity) {
   KvSequence& stream = *sequence_;
   SOTTO_TRY(stream.ensure_logits(cancellation));
   assert(stream.token_count_ > 0 && !stream.reanchor_due_);
-  if (stream.logit_row_ != 0) {
-    std::copy_n(stream.logits().data(), stream.logits().size(), logits(0).data());
-  }
-  stream.has_logits_ = false;
-  stream.logit_row_ = stream.draft_rows_ = 0;
+  const std::span<float> first = logits(0);
+  if (stream.logits().data() != first.data()) std::copy_n(stream.logits().data(), first.size(), first.data());
+  stream.forget_logits();
   slots_.begin(stream.params_.context_tokens, stream.forward_.ring().window_of(stream.position_ - 1));
   *capacity = stream.position_count_ - stream.position_;
   return Status::kOk;
@@ -137,7 +135,8 @@ Status Beams::grow(std::span<const BeamStep> steps, const Cancellation& cancella
   if (cancellation.is_requested()) return Status::kStopCancelled;
   slots_.grow(steps);
   for (size_t i = 0; i < steps.size(); ++i) {
-    rows_[i] = {steps[i].token, stream.position_ + slots_.grown_depth(i), slots_.grown_slot(i), slots_.grown_window(i)};
+    rows_[i] = {{steps[i].token, stream.position_ + slots_.grown_depth(i), slots_.grown_slot(i)},
+                slots_.grown_window(i)};
     assert(rows_[i].position < stream.position_count_);
   }
   const Status status = stream.forward_.evaluate_beams({rows_, steps.size()}, cancellation);

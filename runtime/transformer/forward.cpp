@@ -8,6 +8,7 @@ namespace sotto {
 
 // The rows of one evaluation: tokens of the stream, or of beams.
 struct Forward::Batch {
+  const KvRing& ring;
   std::span<const int32_t> tokens;  // tokens of the stream; empty for the rows of beams
   uint32_t first_position = 0;
   std::span<const BeamRow> beams;
@@ -15,12 +16,10 @@ struct Forward::Batch {
   const float* embeddings = nullptr;  // (row, embedding): used in place of the token embeddings; null to use these
 
   size_t row_count() const { return beams.empty() ? tokens.size() : beams.size(); }
-  int32_t token(size_t row) const { return beams.empty() ? tokens[row] : beams[row].token; }
-  uint32_t position(size_t row) const {
-    return beams.empty() ? first_position + static_cast<uint32_t>(row) : beams[row].position;
-  }
-  uint32_t slot(size_t row, const KvRing& ring) const {
-    return beams.empty() ? ring.slot_of(position(row)) : beams[row].slot;
+  TokenRow row(size_t index) const {
+    if (!beams.empty()) return beams[index];
+    const uint32_t position = first_position + static_cast<uint32_t>(index);
+    return {tokens[index], position, ring.slot_of(position)};
   }
 };
 
@@ -63,7 +62,8 @@ void Forward::init(const Model& model, ThreadPool* pool) {
 Status Forward::evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
                          const Cancellation& cancellation, const float* embeddings) {
   const bool overwrites = first_position + tokens.size() > context_tokens_;
-  const Batch batch = {.tokens = tokens, .first_position = first_position, .beams = {}, .embeddings = embeddings};
+  const Batch batch = {
+      .ring = ring_, .tokens = tokens, .first_position = first_position, .beams = {}, .embeddings = embeddings};
   SOTTO_TRY(evaluate_layers(batch, overwrites, cancellation));
   if (want_logits) compute_logits(tokens.size() - 1, 1);
   return Status::kOk;
@@ -71,14 +71,14 @@ Status Forward::evaluate(std::span<const int32_t> tokens, uint32_t first_positio
 
 Status Forward::evaluate_first_layers(int32_t token, uint32_t position, uint32_t layer_count,
                                       const Cancellation& cancellation) {
-  SOTTO_TRY(evaluate_layers({{&token, 1}, position, {}, layer_count}, /*overwrites=*/false, cancellation));
+  SOTTO_TRY(evaluate_layers({ring_, {&token, 1}, position, {}, layer_count}, /*overwrites=*/false, cancellation));
   compute_logits(0, 1);
   return Status::kOk;
 }
 
 Status Forward::evaluate_beams(std::span<const BeamRow> rows, const Cancellation& cancellation) {
   assert(!rows.empty() && rows.size() <= logit_row_count_);
-  SOTTO_TRY(evaluate_layers({{}, 0, rows}, /*overwrites=*/false, cancellation));
+  SOTTO_TRY(evaluate_layers({ring_, {}, 0, rows}, /*overwrites=*/false, cancellation));
   compute_logits(0, rows.size());
   return Status::kOk;
 }
@@ -103,7 +103,7 @@ Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const Cance
   if ((features_ & kFeatureHiddenHistory) == 0 || !is_whole) return Status::kOk;
   final_norm(hidden_, batch.row_count());
   for (size_t row = 0; row < batch.row_count(); ++row) {
-    hidden_history_.store(batch.slot(row, ring_), sublayer_output_ + row * width);
+    hidden_history_.store(batch.row(row).slot, sublayer_output_ + row * width);
   }
   return Status::kOk;
 }
@@ -114,15 +114,15 @@ void Forward::evaluate_layer(uint32_t index, bool is_last, const Batch& batch) {
   const LayerView& layer = model_->layer(index);
   const size_t rows = batch.row_count();
 
-  multiply(layer.attention_qkv, rows, scratch_);
+  multiply(layer.attention_qkv, rows, scratch_, sublayer_output_);
   attend(index, batch);
   quantize(sublayer_output_, model_->config().embedding_size, rows);
-  multiply(layer.attention_output, rows, sublayer_output_);
+  multiply(layer.attention_output, rows, sublayer_output_, scratch_);
   normalize(layer.feed_forward_norm, rows, sublayer_output_);
 
-  multiply(layer.feed_forward_up, rows, scratch_);
+  multiply(layer.feed_forward_up, rows, scratch_, sublayer_output_);
   activate(rows);
-  multiply(layer.feed_forward_down, rows, sublayer_output_);
+  multiply(layer.feed_forward_down, rows, sublayer_output_, scratch_);
   if (is_last) {
     add_sublayer_output(rows);
   } else {
@@ -174,7 +174,7 @@ void Forward::compute_premature_logits(size_t row, std::span<const uint32_t> lay
 void Forward::multiply_head(const float* x, size_t rows, float* logits) {
   final_norm(x, rows);
   quantize(sublayer_output_, model_->config().embedding_size, rows);
-  multiply(model_->head(), rows, logits);
+  multiply(model_->head(), rows, logits, scratch_);
 }
 
 // Computes sublayer_output = norm(x).
@@ -192,14 +192,14 @@ void Forward::embed(const Batch& batch) {
   const size_t width = model_->config().embedding_size;
   const LinearWeights& table = model_->token_embedding();
   parallel_for(pool_, batch.row_count(), [&](size_t row) {
-    const float* const position = model_->positions() + batch.position(row) * width;
+    const TokenRow in = batch.row(row);
+    const float* const position = model_->positions() + in.position * width;
     float* const hidden = hidden_ + row * width;
     if (batch.embeddings != nullptr) {
       std::copy_n(batch.embeddings + row * width, width, hidden);
       return model_->kernels().add(position, width, hidden);
     }
-    const auto token = static_cast<size_t>(batch.token(row));
-    embed_row(model_->kernels(), table, token, position, quantized_ + row * width, hidden);
+    embed_row(model_->kernels(), table, static_cast<size_t>(in.token), position, quantized_ + row * width, hidden);
   });
 }
 
@@ -243,7 +243,7 @@ void Forward::store_row(uint32_t layer, uint32_t head, const Batch& batch, size_
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
   const float* key = scratch_ + (row * 3 + 1) * width + head * config.head_size;
-  ring_.store(model_->kernels(), layer, head, batch.slot(row, ring_), key, key + width);
+  ring_.store(model_->kernels(), layer, head, batch.row(row).slot, key, key + width);
 }
 
 // Returns how many rows one attention call processes. The scores of these rows must fit into block_scores_.
@@ -271,7 +271,7 @@ void Forward::attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch
     rows.scores = scores;
     rows.outputs = sublayer_output_ + row * width + head * config.head_size;
     rows.output_stride = width;
-    ring_.attend_rows(model_->kernels(), layer, head, batch.position(row), rows);
+    ring_.attend_rows(model_->kernels(), layer, head, batch.row(row).position, rows);
   }
 }
 
@@ -279,7 +279,7 @@ void Forward::attend_row(uint32_t layer, uint32_t head, const Batch& batch, size
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
   SlotWindow window;
-  if (batch.beams.empty()) window = ring_.window_of(batch.position(row));
+  if (batch.beams.empty()) window = ring_.window_of(batch.row(row).position);
   // With one thread, all heads share one array of scores, which then stays in the cache.
   float* scores = pool_ == nullptr ? scores_ : scores_ + head * visible_count_;
   ring_.attend(model_->kernels(), layer, head, batch.beams.empty() ? window.view() : batch.beams[row].window,
@@ -313,9 +313,9 @@ void Forward::quantize(const float* x, size_t width, size_t rows) {
   });
 }
 
-void Forward::multiply(const LinearWeights& weights, size_t rows, float* y) {
-  // The other buffer is free: its contents have already been quantized or stored in the ring.
-  float* workspace = y == scratch_ ? sublayer_output_ : scratch_;
+// Computes y = weights * quantized. `workspace` is a buffer whose contents are no longer needed, because they have been
+// quantized or stored in the ring.
+void Forward::multiply(const LinearWeights& weights, size_t rows, float* y, float* workspace) {
   assert(linear_scratch_size(weights, rows) <= rows * weights.inputs * sizeof(float));
   run_linear(linear_kernels_, weights, rows, quantized_, quantization_, y, workspace, pool_);
 }

@@ -25,11 +25,15 @@ namespace sotto {
 // Returns the maximum number of layers that DoLa compares with the last one (Chuang et al. 2023).
 constexpr uint32_t premature_layer_count(uint32_t layer_count) { return std::min((layer_count + 3) / 4, uint32_t{10}); }
 
-// A token of a beam: its position, its slot, and the slots that it attends to, the last of which is its own.
-struct BeamRow {
+// A token to evaluate, its position, and the slot for its keys and values.
+struct TokenRow {
   int32_t token = 0;
   uint32_t position = 0;
   uint32_t slot = 0;
+};
+
+// A token of a beam, and the slots that it attends to, the last of which is its own.
+struct BeamRow : TokenRow {
   std::span<const SlotSpan> window;
 };
 
@@ -98,7 +102,7 @@ class Forward {
   void multiply_head(const float* x, size_t rows, float* logits);
   void final_norm(const float* x, size_t rows);
   void quantize(const float* x, size_t width, size_t rows);
-  void multiply(const LinearWeights& weights, size_t rows, float* y);
+  void multiply(const LinearWeights& weights, size_t rows, float* y, float* workspace);
 
   const Model* model_ = nullptr;
   ThreadPool* pool_ = nullptr;

@@ -29,9 +29,14 @@ void KvSequence::clear() {
   forget_rows();
 }
 
+void KvSequence::forget_logits() {
+  logits_ = {};
+  draft_rows_ = 0;
+}
+
 void KvSequence::forget_rows() {
-  has_logits_ = false;
-  batch_row_count_ = logit_row_ = draft_rows_ = 0;
+  forget_logits();
+  batch_row_count_ = 0;
 }
 
 // Returns whether `count` more tokens fit, or may replace the oldest tokens.
@@ -77,7 +82,7 @@ Status KvSequence::append_batch(std::span<const int32_t> tokens, bool want_logit
   const bool wanted = want_logits && taken == tokens.size();
   SOTTO_TRY(evaluate_batch(tokens.first(taken), wanted, cancellation));
   for (const int32_t token : tokens.first(taken)) remember(token);
-  has_logits_ = wanted;
+  if (wanted) logits_ = forward_.logits(0);
   *count = taken;
   return Status::kOk;
 }
@@ -100,7 +105,7 @@ Status KvSequence::append_embeddings(const float* embeddings, size_t count, cons
     count -= taken;
     std::copy_n(embeddings - embedding_size_, embedding_size_, newest_embedding_);
   }
-  has_logits_ = true;
+  logits_ = forward_.logits(0);
   return Status::kOk;
 }
 
@@ -115,7 +120,7 @@ Status KvSequence::evaluate_batch(std::span<const int32_t> tokens, bool want_log
 }
 
 Status KvSequence::ensure_logits(const Cancellation& cancellation) {
-  if (has_logits_) return Status::kOk;
+  if (has_logits()) return Status::kOk;
   SOTTO_TRY(ensure_last_row(cancellation));
   compute_row_logits(batch_row_count_ - 1, 1);
   return Status::kOk;
@@ -124,8 +129,7 @@ Status KvSequence::ensure_logits(const Cancellation& cancellation) {
 Status KvSequence::compute_allowed_logits(const TokenMask& mask, const Cancellation& cancellation,
                                           std::span<const float>* logits) {
   SOTTO_TRY(ensure_last_row(cancellation));
-  has_logits_ = false;
-  logit_row_ = draft_rows_ = 0;
+  forget_logits();
   forward_.compute_allowed_logits(batch_row_count_ - 1, mask);
   *logits = forward_.logits(0);
   return Status::kOk;
@@ -145,10 +149,9 @@ Status KvSequence::ensure_last_row(const Cancellation& cancellation) {
 
 void KvSequence::compute_row_logits(size_t first_row, size_t count) {
   assert(count > 0 && first_row + count <= batch_row_count_);
-  has_logits_ = false;
-  logit_row_ = draft_rows_ = 0;
+  forget_logits();
   forward_.compute_logits(first_row, count);
-  has_logits_ = first_row + 1 == batch_row_count_;
+  if (first_row + 1 == batch_row_count_) logits_ = forward_.logits(0);
 }
 
 // Returns 0 once slots have been overwritten, because a draft would take a slot that tokens of the stream still attend
@@ -183,8 +186,7 @@ void KvSequence::accept_draft(size_t row) {
   remember(draft_batch_[row]);
   ++position_;
   batch_row_count_ = row + 1;
-  logit_row_ = row;
-  has_logits_ = true;
+  logits_ = forward_.logits(row);
 }
 
 Status KvSequence::draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t layer_count,

@@ -69,8 +69,8 @@ class KvSequence {
 
   // Computes the logits after the last token if they are missing. The stream must not be empty.
   Status ensure_logits(const Cancellation& cancellation);
-  bool has_logits() const { return has_logits_; }
-  std::span<const float> logits() const { return forward_.logits(logit_row_); }
+  bool has_logits() const { return !logits_.empty(); }
+  std::span<const float> logits() const { return logits_; }
   // Computes only the logits that `mask` allows, which requires Forward::should_restrict_logits(). `*logits` has one
   // value per token, undefined for tokens that are not allowed, and is valid until the next call. logits() are lost.
   Status compute_allowed_logits(const TokenMask& mask, const Cancellation& cancellation,
@@ -111,6 +111,7 @@ class KvSequence {
 
   bool fits(size_t count) const;
   void remember(int32_t token);
+  void forget_logits();
   void forget_rows();
   void accept_draft(size_t row);
   Status evaluate_batch(std::span<const int32_t> tokens, bool want_logits, const Cancellation& cancellation,
@@ -133,12 +134,11 @@ class KvSequence {
 
   uint64_t token_count_ = 0;  // number of tokens in the stream
   uint64_t embedded_count_ = 0;
-  uint32_t position_ = 0;      // position of the next token
-  uint64_t anchor_ = 0;        // token_count_ at the last re-anchoring
-  bool reanchor_due_ = false;  // true if a re-anchoring was cancelled before it was complete
-  bool has_logits_ = false;
+  uint32_t position_ = 0;          // position of the next token
+  uint64_t anchor_ = 0;            // token_count_ at the last re-anchoring
+  bool reanchor_due_ = false;      // true if a re-anchoring was cancelled before it was complete
+  std::span<const float> logits_;  // logits after the last token, in the memory of forward_; empty if they are lost
   size_t batch_row_count_ = 0;
-  size_t logit_row_ = 0;   // index of the current logits in forward_
   size_t draft_rows_ = 0;  // number of rows of the last batch that contained drafts; all of them have logits
   int32_t draft_batch_[1 + kMaxDraftTokens] = {};
   uint64_t reanchor_count_ = 0;

@@ -198,10 +198,9 @@ void KvSequenceImage::copy(const KvSequence& from, const ModelConfig& config, Kv
     const HiddenHistory& history = from.forward_.hidden_history_;
     std::copy_n(history.states_, slots * history.width_, to->forward_.hidden_history_.states_);
   }
-  if (!from.has_logits_) return;
-  const std::span<const float> logits = from.logits();
-  std::copy(logits.begin(), logits.end(), to->forward_.logits(0).begin());
-  to->has_logits_ = true;
+  if (!from.has_logits()) return;
+  std::copy(from.logits_.begin(), from.logits_.end(), to->forward_.logits(0).begin());
+  to->logits_ = to->forward_.logits(0);
 }
 
 }  // namespace sotto
