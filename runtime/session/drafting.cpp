@@ -33,21 +33,6 @@ Status check_source(const SpeculationParams& params, uint32_t source, bool is_gi
 
 }  // namespace
 
-LookupMatch find_latest_match(std::span<const int32_t> text, size_t min_match, size_t max_match) {
-  LookupMatch best;
-  if (text.size() < 2) return best;
-  const size_t end = text.size() - 1;
-  const int32_t last = text[end];
-  for (size_t i = end; i-- > 0 && best.size < max_match;) {
-    if (text[i] != last) continue;
-    const size_t max_size = std::min(i + 1, max_match);
-    size_t size = 1;
-    while (size < max_size && text[i - size] == text[end - size]) ++size;
-    if (size >= min_match && size > best.size) best = {size, i + 1};
-  }
-  return best;
-}
-
 void DraftPace::restart() {
   rate_ = kFirstRate;
   pause_ = kFirstPause;
@@ -79,48 +64,12 @@ void DraftPace::report(size_t accepted, bool rejected) {
   if ((rejected && accepted == 0) || is_too_costly_) pause_ = std::min(2 * pause_, kLongestPause);
 }
 
-void DraftPool::layout(Arena& arena, bool used) { entries_ = arena.take<Entry>(used ? kEntryCount : 0); }
-
-void DraftPool::clear() { std::fill_n(entries_, kEntryCount, Entry{-1, 0, {}}); }
-
-void DraftPool::add(std::span<const int32_t> tokens) {
-  if (tokens.size() < 2) return;
-  Entry& entry = entries_[index_of(tokens[0])];
-  entry.key = tokens[0];
-  entry.count = static_cast<uint32_t>(std::min(tokens.size() - 1, kMaxTokens));
-  std::copy_n(tokens.data() + 1, entry.count, entry.tokens);
-}
-
-std::span<const int32_t> DraftPool::find(int32_t token) const {
-  const Entry& entry = entries_[index_of(token)];
-  if (entry.key != token) return {};
-  return {entry.tokens, entry.count};
-}
-
-void DraftText::layout(Arena& arena, uint32_t context_tokens, bool used) {
-  // An additional element holds the pending token.
-  tokens_ = arena.take<int32_t>(used ? size_t{context_tokens} + KvSequence::kMaxDraftTokens + 1 : 0);
-}
-
-void DraftText::begin(const TokenHistory& text) {
-  count_ = 0;
-  for (const auto piece : text.pieces()) {
-    std::copy(piece.begin(), piece.end(), tokens_ + count_);
-    count_ += piece.size();
-  }
-  known_count_ = count_;
-}
-
 void Drafting::layout(Arena& arena, uint32_t context_tokens, uint32_t draft_tokens) {
   text_.layout(arena, context_tokens, draft_tokens > 0);
   pool_.layout(arena, draft_tokens > 0);
 }
 
-void Drafting::init(Decoder* decoder, TokenStream* stream, TextOutput* output, Cancellation* cancellation) {
-  decoder_ = decoder;
-  stream_ = stream;
-  output_ = output;
-  cancellation_ = cancellation;
+void Drafting::init() {
   SpeculationParams none;
   none.sources = 0;
   set_params(none, nullptr);
@@ -216,6 +165,15 @@ size_t Drafting::capacity() const {
   return static_cast<size_t>(std::min<uint64_t>(max_drafts, wanted - std::min<uint64_t>(wanted, 1)));
 }
 
+// By precedence: the first source that finds any drafts provides them.
+constexpr Drafting::Source Drafting::kSources[] = {
+    {kDraftCallback, kCallback, &Drafting::draft_by_callback},
+    {kDraftLookup, kShortMatch, &Drafting::draft_by_lookup},
+    {kDraftSession, kSession, &Drafting::draft_by_session},
+    {kDraftEarlyExit, kEarlyExit, &Drafting::draft_by_early_exit},
+    {kDraftLookahead, kLookahead, &Drafting::draft_by_lookahead},
+};
+
 // Drafts the text that the constraint forces, then continues it with the first source that finds any drafts.
 Status Drafting::propose(Batch* batch) {
   const size_t max_drafts = capacity();
@@ -225,25 +183,10 @@ Status Drafting::propose(Batch* batch) {
   draft_forced(max_drafts);
   batch->forced = text_.drafts().size();
   const size_t remaining = max_drafts - batch->forced;
-  const auto is_open = [&](uint32_t source) {
-    return (params_.sources & source) != 0 && remaining > 0 && text_.drafts().size() == batch->forced;
-  };
-  if (is_open(kDraftCallback)) {
-    batch->kind = kCallback;
-    draft_by_callback(remaining);
-  }
-  if (is_open(kDraftLookup)) draft_by_lookup(remaining, &batch->kind);
-  if (is_open(kDraftSession)) {
-    batch->kind = kSession;
-    SOTTO_TRY(draft_by_session(remaining));
-  }
-  if (is_open(kDraftEarlyExit)) {
-    batch->kind = kEarlyExit;
-    SOTTO_TRY(draft_by_early_exit(remaining));
-  }
-  if (is_open(kDraftLookahead)) {
-    batch->kind = kLookahead;
-    draft_by_lookahead(remaining);
+  for (const Source& source : kSources) {
+    if ((params_.sources & source.bit) == 0 || remaining == 0 || text_.drafts().size() > batch->forced) continue;
+    batch->kind = source.kind;
+    SOTTO_TRY((this->*source.draft)(remaining, &batch->kind));
   }
   if (text_.drafts().size() > batch->forced) drop_disallowed(batch->forced);
   batch->count = text_.drafts().size();
@@ -269,9 +212,9 @@ void Drafting::draft_forced(size_t max_drafts) {
   for (size_t i = 0; i < std::min(count, max_drafts); ++i) text_.add(tokens[i]);
 }
 
-void Drafting::draft_by_callback(size_t remaining) {
-  const size_t max_drafts = paces_[kCallback].length(kRowCost, remaining);
-  if (max_drafts == 0) return;
+Status Drafting::draft_by_callback(size_t remaining, Kind* kind) {
+  const size_t max_drafts = paces_[*kind].length(kRowCost, remaining);
+  if (max_drafts == 0) return Status::kOk;
   KvSequence& kv = stream_->kv();
   const auto text = text_.text();
   const size_t before = text_.drafts().size();
@@ -281,28 +224,30 @@ void Drafting::draft_by_callback(size_t remaining) {
   const auto drafts = text_.space().first(max_drafts);
   const size_t given = params_.draft(params_.user_data, text.data(), text.size(), hidden.data(), hidden.size(),
                                      drafts.data(), max_drafts);
-  if (given > max_drafts) return;
+  if (given > max_drafts) return Status::kOk;
   const uint32_t vocabulary = stream_->model().config().vocabulary_size;
   const auto end = std::find_if(drafts.begin(), drafts.begin() + static_cast<ptrdiff_t>(given),
                                 [&](int32_t token) { return static_cast<uint32_t>(token) >= vocabulary; });
   text_.truncate(before + static_cast<size_t>(end - drafts.begin()));
+  return Status::kOk;
 }
 
-void Drafting::draft_by_lookup(size_t remaining, Kind* kind) {
+Status Drafting::draft_by_lookup(size_t remaining, Kind* kind) {
   const LookupMatch match = find_latest_match(text_.text(), params_.min_match, params_.max_match);
-  if (match.size == 0) return;
+  if (match.size == 0) return Status::kOk;
   *kind = match.size <= 2 ? kShortMatch : match.size <= 4 ? kMatch : kLongMatch;
   const size_t count = paces_[*kind].length(kRowCost, remaining);
   // If the match is close to the end of the text, this reads drafts that the loop itself has just added, and so
   // continues a repetition.
   for (size_t i = 0; i < count; ++i) text_.add(text_.text()[match.next + i]);
+  return Status::kOk;
 }
 
-Status Drafting::draft_by_session(size_t remaining) {
+Status Drafting::draft_by_session(size_t remaining, Kind* kind) {
   const ModelConfig& config = stream_->model().config();
   const ModelConfig& other = drafter_->model().config();
   const float cost = kRowCost + weight_count(other, other.layer_count) / weight_count(config, config.layer_count);
-  const size_t count = paces_[kSession].length(cost, remaining);
+  const size_t count = paces_[*kind].length(cost, remaining);
   for (size_t i = 0; i < count; ++i) {
     const auto text = text_.text();
     const uint64_t end = stream_->token_count() + text_.drafts().size();
@@ -313,10 +258,10 @@ Status Drafting::draft_by_session(size_t remaining) {
 }
 
 // Drafts by early exit (self-speculative decoding): applies the head to the output of the first exit_layer layers.
-Status Drafting::draft_by_early_exit(size_t remaining) {
+Status Drafting::draft_by_early_exit(size_t remaining, Kind* kind) {
   const ModelConfig& config = stream_->model().config();
   const float cost = kRowCost + weight_count(config, params_.exit_layer) / weight_count(config, config.layer_count);
-  const size_t count = paces_[kEarlyExit].length(cost, remaining);
+  const size_t count = paces_[*kind].length(cost, remaining);
   if (count == 0) return Status::kOk;
   const size_t pending = text_.text().size() - text_.drafts().size() - 1;
   const size_t end = text_.drafts().size() + count;
@@ -378,9 +323,9 @@ void Drafting::learn_guesses() {
 
 // Drafts an n-gram from the pool, then the guesses for the next places, and then arbitrary tokens. The model's
 // predictions after these drafts are the next n-grams and guesses (Jacobi iteration).
-void Drafting::draft_by_lookahead(size_t remaining) {
+Status Drafting::draft_by_lookahead(size_t remaining, Kind* kind) {
   const size_t before = text_.drafts().size();
-  const size_t end = before + paces_[kLookahead].length(kRowCost, remaining);
+  const size_t end = before + paces_[*kind].length(kRowCost, remaining);
   while (text_.drafts().size() < end) {
     const auto found = pool_.find(text_.text().back());
     if (found.empty()) break;
@@ -390,6 +335,7 @@ void Drafting::draft_by_lookahead(size_t remaining) {
     const bool guessed = before == 0 && i < guess_count_;
     text_.add(guessed ? guesses_[i] : text_.text().back());
   }
+  return Status::kOk;
 }
 
 // Drops the first draft that the constraint rejects, and all drafts after it.

@@ -20,27 +20,16 @@
 #include <span>
 
 #include "runtime/base/arena.h"
-#include "runtime/base/hash_index.h"
 #include "runtime/base/status.h"
 #include "runtime/generated/params.h"
 #include "runtime/sampling/sample_input.h"
 #include "runtime/session/decoder.h"
+#include "runtime/session/draft_sources.h"
 #include "runtime/session/output/text_output.h"
 #include "runtime/session/token_stream.h"
 #include "runtime/transformer/kv_sequence.h"
 
 namespace sotto {
-
-// An earlier occurrence of the last tokens.
-struct LookupMatch {
-  size_t size = 0;  // number of tokens that match, or 0
-  size_t next = 0;  // index of the token after them
-};
-
-// Prompt lookup (Saxena 2023; Yang et al. 2023, "Inference with Reference"): finds an earlier occurrence of the last
-// tokens of the text, because what followed them then is likely to follow again. Returns the latest of the longest
-// matches that have min_match to max_match tokens.
-LookupMatch find_latest_match(std::span<const int32_t> text, size_t min_match, size_t max_match);
 
 // Adapts the number of drafts per batch to the rate at which they are accepted. A batch contains the drafts whose
 // estimated probability of being accepted exceeds their cost. If no draft is worth its cost, a single draft is tried at
@@ -66,65 +55,15 @@ class DraftPace {
   bool is_too_costly_ = false;
 };
 
-// The n-gram pool of lookahead decoding (Fu et al. 2024, "Break the Sequential Dependency of LLM Inference Using
-// Lookahead Decoding"): what the model predicted after rejected drafts. An n-gram is drafted when the text reaches its
-// first token. The pool is a hash table of fixed size that keeps the newest n-gram per first token.
-class DraftPool {
- public:
-  static constexpr size_t kMaxTokens = 6;
-
-  // Reserves nothing if `used` is false.
-  void layout(Arena& arena, bool used);
-  void clear();
-  // Adds a token and the tokens that follow it.
-  void add(std::span<const int32_t> tokens);
-  std::span<const int32_t> find(int32_t token) const;
-
- private:
-  static constexpr int kIndexBits = 9;
-  static constexpr size_t kEntryCount = size_t{1} << kIndexBits;
-  // The n-gram that is stored for a first token.
-  struct Entry {
-    int32_t key;
-    uint32_t count;
-    int32_t tokens[kMaxTokens];
-  };
-  static_assert(sizeof(Entry) == 32);
-
-  static size_t index_of(int32_t token) { return fibonacci_hash(static_cast<uint32_t>(token), kIndexBits); }
-
-  Entry* entries_ = nullptr;
-};
-
-// A copy of the stream's text, followed by the drafts.
-class DraftText {
- public:
-  // Reserves nothing if `used` is false.
-  void layout(Arena& arena, uint32_t context_tokens, bool used);
-  // Starts with a text of at most context_tokens tokens and no drafts.
-  void begin(const TokenHistory& text);
-
-  std::span<const int32_t> text() const { return {tokens_, count_}; }
-  std::span<const int32_t> drafts() const { return text().subspan(known_count_); }
-  void add(int32_t draft) { tokens_[count_++] = draft; }
-  void truncate(size_t draft_count) { count_ = known_count_ + draft_count; }
-  // Returns the free memory after the drafts. The caller writes drafts to it and then calls truncate() with their
-  // number.
-  std::span<int32_t> space() { return {tokens_ + count_, known_count_ + KvSequence::kMaxDraftTokens - count_}; }
-
- private:
-  int32_t* tokens_ = nullptr;
-  size_t known_count_ = 0;
-  size_t count_ = 0;
-};
-
 // Proposes drafts, evaluates them in one batch with the pending token, and learns from each batch how many to propose.
 class Drafting {
  public:
+  Drafting(Decoder& decoder, TokenStream& stream, TextOutput& output, Cancellation& cancellation)
+      : decoder_(&decoder), stream_(&stream), output_(&output), cancellation_(&cancellation) {}
+
   void layout(Arena& arena, uint32_t context_tokens, uint32_t draft_tokens);
-  // Requires layout() over real memory. The other objects must outlive this one. Nothing is drafted until set_params()
-  // is called.
-  void init(Decoder* decoder, TokenStream* stream, TextOutput* output, Cancellation* cancellation);
+  // Requires layout() over real memory. Nothing is drafted until set_params() is called.
+  void init();
 
   // Validates all parameters except the drafting session itself.
   Status check(const SpeculationParams& params, Error* error) const;
@@ -153,24 +92,32 @@ class Drafting {
     Kind kind = kShortMatch;
   };
 
+  // A source of drafts. `draft` adds up to `remaining` drafts. It may replace `*kind`, which is the source's.
+  struct Source {
+    uint32_t bit;
+    Kind kind;
+    Status (Drafting::*draft)(size_t remaining, Kind* kind);
+  };
+  static const Source kSources[];
+
   size_t capacity() const;
   Status propose(Batch* batch);
   void draft_forced(size_t max_drafts);
-  void draft_by_callback(size_t remaining);
-  void draft_by_lookup(size_t remaining, Kind* kind);
-  Status draft_by_session(size_t remaining);
-  Status draft_by_early_exit(size_t remaining);
-  void draft_by_lookahead(size_t remaining);
+  Status draft_by_callback(size_t remaining, Kind* kind);
+  Status draft_by_lookup(size_t remaining, Kind* kind);
+  Status draft_by_session(size_t remaining, Kind* kind);
+  Status draft_by_early_exit(size_t remaining, Kind* kind);
+  Status draft_by_lookahead(size_t remaining, Kind* kind);
   bool draft_from(std::span<const float> logits);
   void learn_guesses();
   void drop_disallowed(size_t first);
   void accept_draft();
   void close_batch(bool rejected);
 
-  Decoder* decoder_ = nullptr;
-  TokenStream* stream_ = nullptr;
-  TextOutput* output_ = nullptr;
-  Cancellation* cancellation_ = nullptr;
+  Decoder* decoder_;
+  TokenStream* stream_;
+  TextOutput* output_;
+  Cancellation* cancellation_;
   TokenStream* drafter_ = nullptr;
   SpeculationParams params_;
   std::array<DraftPace, kKindCount> paces_;

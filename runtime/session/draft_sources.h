@@ -1,0 +1,79 @@
+// Sources of drafts that need no model: earlier text (prompt lookup), n-grams that the model has predicted before
+// (lookahead decoding), and the text that both continue.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/arena.h"
+#include "runtime/base/hash_index.h"
+#include "runtime/sampling/sample_input.h"
+#include "runtime/transformer/kv_sequence.h"
+
+namespace sotto {
+
+// An earlier occurrence of the last tokens.
+struct LookupMatch {
+  size_t size = 0;  // number of tokens that match, or 0
+  size_t next = 0;  // index of the token after them
+};
+
+// Prompt lookup (Saxena 2023; Yang et al. 2023, "Inference with Reference"): finds an earlier occurrence of the last
+// tokens of the text, because what followed them then is likely to follow again. Returns the latest of the longest
+// matches that have min_match to max_match tokens.
+LookupMatch find_latest_match(std::span<const int32_t> text, size_t min_match, size_t max_match);
+
+// The n-gram pool of lookahead decoding (Fu et al. 2024, "Break the Sequential Dependency of LLM Inference Using
+// Lookahead Decoding"): what the model predicted after rejected drafts. An n-gram is drafted when the text reaches its
+// first token. The pool is a hash table of fixed size that keeps the newest n-gram per first token.
+class DraftPool {
+ public:
+  static constexpr size_t kMaxTokens = 6;
+
+  // Reserves nothing if `used` is false.
+  void layout(Arena& arena, bool used);
+  void clear();
+  // Adds a token and the tokens that follow it.
+  void add(std::span<const int32_t> tokens);
+  std::span<const int32_t> find(int32_t token) const;
+
+ private:
+  static constexpr int kIndexBits = 9;
+  static constexpr size_t kEntryCount = size_t{1} << kIndexBits;
+  // The n-gram that is stored for a first token.
+  struct Entry {
+    int32_t key;
+    uint32_t count;
+    int32_t tokens[kMaxTokens];
+  };
+  static_assert(sizeof(Entry) == 32);
+
+  static size_t index_of(int32_t token) { return fibonacci_hash(static_cast<uint32_t>(token), kIndexBits); }
+
+  Entry* entries_ = nullptr;
+};
+
+// A copy of the stream's text, followed by the drafts.
+class DraftText {
+ public:
+  // Reserves nothing if `used` is false.
+  void layout(Arena& arena, uint32_t context_tokens, bool used);
+  // Starts with a text of at most context_tokens tokens and no drafts.
+  void begin(const TokenHistory& text);
+
+  std::span<const int32_t> text() const { return {tokens_, count_}; }
+  std::span<const int32_t> drafts() const { return text().subspan(known_count_); }
+  void add(int32_t draft) { tokens_[count_++] = draft; }
+  void truncate(size_t draft_count) { count_ = known_count_ + draft_count; }
+  // Returns the free memory after the drafts. The caller writes drafts to it and then calls truncate() with their
+  // number.
+  std::span<int32_t> space() { return {tokens_ + count_, known_count_ + KvSequence::kMaxDraftTokens - count_}; }
+
+ private:
+  int32_t* tokens_ = nullptr;
+  size_t known_count_ = 0;
+  size_t count_ = 0;
+};
+
+}  // namespace sotto
