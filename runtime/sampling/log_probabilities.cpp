@@ -14,19 +14,15 @@ LogProbabilities::LogProbabilities(const Kernels& kernels, std::span<const float
     const auto count = max_ > 0 ? std::count(logits.begin(), logits.end(), max_logit()) : std::ssize(logits);
     sum_ = static_cast<double>(count);
   } else {
-    constexpr size_t kChunk = 1024;
     constexpr size_t kLanes = 4;  // independent sums, because one would wait for each addition
-    float powers[kChunk];
     double lanes[kLanes] = {};
-    for (size_t first = 0; first < logits.size(); first += kChunk) {
-      const size_t count = std::min(kChunk, logits.size() - first);
-      kernels.exp_shifted(logits.data() + first, count, max_logit(), powers);
+    for_each_power_chunk(kernels, logits, max_logit(), [&](float* powers, size_t, size_t count) {
       const size_t padded = align_up(count, kLanes);
       std::fill(powers + count, powers + padded, 0.0f);
       for (size_t i = 0; i < padded; i += kLanes) {
         for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(powers[i + lane]);
       }
-    }
+    });
     sum_ = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
   }
   ln_sum_ = ln(sum_);

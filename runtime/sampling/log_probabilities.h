@@ -1,6 +1,7 @@
 // Log probabilities of tokens under the model itself, before the sampler changes the logits.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,19 @@
 #include "runtime/generated/params.h"
 
 namespace sotto {
+
+// Calls function(powers, first, count) for consecutive parts of the logits, where powers[i] is exp(l - max) of logit
+// first + i. `powers` has kPowerCount elements.
+inline constexpr size_t kPowerCount = 1024;
+template <typename F>
+void for_each_power_chunk(const Kernels& kernels, std::span<const float> logits, float max, F function) {
+  float powers[kPowerCount];
+  for (size_t first = 0; first < logits.size(); first += kPowerCount) {
+    const size_t count = std::min(kPowerCount, logits.size() - first);
+    kernels.exp_shifted(logits.data() + first, count, max, powers);
+    function(powers, first, count);
+  }
+}
 
 // The log softmax of a row of logits: ln p = l - max - ln sum exp(l - max), summed up in double precision. NaN counts
 // as -infinity. If the largest logit is +infinity, the tokens that have it are equally likely; if it is -infinity, all

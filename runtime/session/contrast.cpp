@@ -58,34 +58,25 @@ Layers candidate_layers(const Model& model, DolaLayers which) {
 // Returns H((p + q) / 2), the entropy of the mean of two distributions.
 double mean_entropy(const Kernels& kernels, std::span<const float> a, const LogProbabilities& p,
                     std::span<const float> b, const LogProbabilities& q) {
-  constexpr size_t kChunk = 1024;
-  float p_powers[kChunk], q_powers[kChunk];
   double entropy = 0;
-  for (size_t first = 0; first < a.size(); first += kChunk) {
-    const size_t count = std::min(kChunk, a.size() - first);
-    kernels.exp_shifted(a.data() + first, count, p.max_logit(), p_powers);
+  for_each_power_chunk(kernels, a, p.max_logit(), [&](const float* p_powers, size_t first, size_t count) {
+    float q_powers[kPowerCount];
     kernels.exp_shifted(b.data() + first, count, q.max_logit(), q_powers);
     for (size_t i = 0; i < count; ++i) {
       const double mean = (static_cast<double>(p_powers[i]) / p.sum() + static_cast<double>(q_powers[i]) / q.sum()) / 2;
       if (mean > 0) entropy -= mean * ln(mean);
     }
-  }
+  });
   return entropy;
 }
 
 double entropy(const Kernels& kernels, std::span<const float> logits, const LogProbabilities& p) {
-  constexpr size_t kChunk = 1024;
-  float powers[kChunk];
   double entropy = 0;
-  for (size_t first = 0; first < logits.size(); first += kChunk) {
-    const size_t count = std::min(kChunk, logits.size() - first);
-    kernels.exp_shifted(logits.data() + first, count, p.max_logit(), powers);
+  for_each_power_chunk(kernels, logits, p.max_logit(), [&](const float* powers, size_t first, size_t count) {
     for (size_t i = 0; i < count; ++i) {
-      if (powers[i] > 0) {
-        entropy -= static_cast<double>(powers[i]) / p.sum() * p.of_logit(logits[first + i]);
-      }
+      if (powers[i] > 0) entropy -= static_cast<double>(powers[i]) / p.sum() * p.of_logit(logits[first + i]);
     }
-  }
+  });
   return entropy;
 }
 
