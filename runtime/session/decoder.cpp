@@ -47,13 +47,7 @@ void Decoder::layout(Arena& arena, const Model& model, const SessionParams& para
   mixed_logits_ = arena.take<float>(mixes ? vocabulary : 0);
 }
 
-void Decoder::init(const Stops* stops, TokenStream* stream, TextOutput* output, Cancellation* cancellation) {
-  stops_ = stops;
-  stream_ = stream;
-  output_ = output;
-  cancellation_ = cancellation;
-  sampler_.init(model_->kernels(), sampler_context(*model_, stream->params()), sampler_memory_);
-}
+void Decoder::init() { sampler_.init(model_->kernels(), sampler_context(*model_, stream_->params()), sampler_memory_); }
 
 Status Decoder::set_sampler(const SamplerParams& params, Error* error) {
   SOTTO_TRY(check_dola(params, *model_, stream_->params().features, error));

@@ -20,9 +20,12 @@ namespace sotto {
 
 class Decoder {
  public:
+  Decoder(const Stops& stops, TokenStream& stream, TextOutput& output, Cancellation& cancellation)
+      : stops_(&stops), stream_(&stream), output_(&output), cancellation_(&cancellation) {}
+
   void layout(Arena& arena, const Model& model, const SessionParams& params);
-  // Requires layout() over real memory. The other objects must outlive this one.
-  void init(const Stops* stops, TokenStream* stream, TextOutput* output, Cancellation* cancellation);
+  // Requires layout() over real memory.
+  void init();
 
   Status set_sampler(const SamplerParams& params, Error* error);
   Sampler& sampler() { return sampler_; }
@@ -57,11 +60,11 @@ class Decoder {
   Status find_logits(const TokenMask& mask, std::span<const float>* logits);
   Status mix_logits(std::span<const float>* logits);
 
+  const Stops* stops_;
+  TokenStream* stream_;
+  TextOutput* output_;
+  Cancellation* cancellation_;
   const Model* model_ = nullptr;
-  const Stops* stops_ = nullptr;
-  TokenStream* stream_ = nullptr;
-  TextOutput* output_ = nullptr;
-  Cancellation* cancellation_ = nullptr;
   uint8_t* sampler_memory_ = nullptr;
   uint64_t* mask_words_ = nullptr;  // one bit per token
   float* mixed_logits_ = nullptr;   // one value per token, with kFeatureGuide or kFeatureDola

@@ -5,50 +5,43 @@
 
 #include "runtime/base/status.h"
 #include "runtime/generated/params.h"
-#include "runtime/session/decoder.h"
-#include "runtime/session/drafting.h"
-#include "runtime/session/output/text_output.h"
-#include "runtime/session/token_stream.h"
 
 namespace sotto {
 
+struct SessionParts;
+
 class Partners {
  public:
-  // Connects the parts of `session`, which must outlive this object.
-  Partners(Session* session, TokenStream* stream, TextOutput* output, Decoder* decoder, Drafting* drafting)
-      : session_(session), stream_(stream), output_(output), decoder_(decoder), drafting_(drafting) {}
+  // `own` are the parts of the session, which contain this object.
+  explicit Partners(SessionParts& own) : own_(own) {}
 
   // Sets the guide, or removes it if `guide` is null.
-  Status set_guide(Partners* guide, const GuideParams& params, Error* error);
+  Status set_guide(SessionParts* guide, const GuideParams& params, Error* error);
   // Sets how drafts are made. `drafter` is null unless another session makes them. A drafter is reset when it is set
   // and when it is released, because its text repeats this session's.
-  Status set_speculation(const SpeculationParams& params, Partners* drafter, Error* error);
+  Status set_speculation(const SpeculationParams& params, SessionParts* drafter, Error* error);
   // Ends all links, before the session is destroyed.
-  void leave();
+  void unlink();
 
   bool has_guide() const { return guide_ != nullptr; }
   // Returns whether the guide has no tokens from which it could continue.
-  bool has_empty_guide() const { return guide_ != nullptr && guide_->stream_->token_count() == 0; }
+  bool has_empty_guide() const;
   // Returns the session that this one guides or drafts for, or null.
-  const Session* client() const { return client_ == nullptr ? nullptr : client_->session_; }
+  const SessionParts* client() const { return client_; }
 
  private:
-  Status check(const Partners& partner, const char* name, Error* error) const;
-  Status check_guide(const Partners& guide, Error* error) const;
-  Status check_drafter(const Partners& drafter, Error* error) const;
-  bool is_guide() const { return client_ != nullptr && client_->guide_ == this; }
-  bool is_drafter() const { return client_ != nullptr && client_->drafter_ == this; }
+  Status check(const SessionParts& partner, const char* name, Error* error) const;
+  Status check_guide(const SessionParts& guide, Error* error) const;
+  Status check_drafter(const SessionParts& drafter, Error* error) const;
+  bool is_guide() const;
+  bool is_drafter() const;
   void release_guide();
   void release_drafter();
 
-  Session* session_;
-  TokenStream* stream_;
-  TextOutput* output_;
-  Decoder* decoder_;
-  Drafting* drafting_;
-  Partners* guide_ = nullptr;
-  Partners* drafter_ = nullptr;
-  Partners* client_ = nullptr;  // the session that this one guides or drafts for
+  SessionParts& own_;
+  SessionParts* guide_ = nullptr;
+  SessionParts* drafter_ = nullptr;
+  SessionParts* client_ = nullptr;  // the session that this one guides or drafts for
 };
 
 }  // namespace sotto

@@ -155,9 +155,9 @@ struct SavedState::Counts {
 };
 
 SavedState::Header SavedState::make_header(const Session& session) {
-  const SessionParams& params = session.stream_.params();
+  const SessionParams& params = session.parts().stream.params();
   Header header;
-  header.fingerprint = session.stream_.model().view().fingerprint();
+  header.fingerprint = session.parts().stream.model().view().fingerprint();
   header.context_tokens = params.context_tokens;
   header.sink_tokens = params.sink_tokens;
   header.overflow = static_cast<uint32_t>(params.overflow);
@@ -214,8 +214,8 @@ Status SavedState::check_header(std::span<const uint8_t> bytes, const Header& ex
 }
 
 void SavedState::write(const Session& session, ByteWriter* writer) {
-  const TokenStream& stream = session.stream_;
-  const TextOutput& output = session.output_;
+  const TokenStream& stream = session.parts().stream;
+  const TextOutput& output = session.parts().output;
   const TokenStates& states = stream.states();
   KvSequenceImage::write(stream.kv(), stream.model().config(), writer);
   Counts counts;
@@ -273,7 +273,7 @@ Status SavedState::restore(std::span<const uint8_t> bytes, Session* session, Err
 
 // Verifies the values that read() restores, without changing the session.
 bool SavedState::verify(const Session& session, ByteReader* reader) {
-  const TokenStream& stream = session.stream_;
+  const TokenStream& stream = session.parts().stream;
   const uint32_t vocabulary = stream.model().config().vocabulary_size;
   KvSequencePosition position;
   Counts saved;
@@ -303,8 +303,8 @@ bool SavedState::verify(const Session& session, ByteReader* reader) {
 
 // Restores the state of a session that has just been reset.
 void SavedState::read(ByteReader* reader, Session* session) {
-  TokenStream& stream = session->stream_;
-  TextOutput& output = session->output_;
+  TokenStream& stream = session->parts().stream;
+  TextOutput& output = session->parts().output;
   const ModelConfig& config = stream.model().config();
   KvSequenceImage::read(&stream.kv(), config, reader);
   Counts saved;
@@ -348,8 +348,8 @@ Status SavedState::fork(const Session& from, Session* to, Error* error) {
     return fail(error, Status::kInvalidArgument, "context_tokens, sink_tokens, overflow or features of the two differ");
   }
   to->reset();
-  const TokenStream& source = from.stream_;
-  TokenStream& stream = to->stream_;
+  const TokenStream& source = from.parts().stream;
+  TokenStream& stream = to->parts().stream;
   KvSequenceImage::copy(source.kv(), source.model().config(), &stream.kv());
   stream.has_pending_ = source.has_pending_;
   stream.pending_ = source.pending_;
@@ -362,12 +362,12 @@ Status SavedState::fork(const Session& from, Session* to, Error* error) {
   // The copy has no constraint and no guide.
   stream.states().clear_flag(TokenState::kConstrained, stream.token_count());
   stream.states().clear_flag(TokenState::kGuided, stream.token_count());
-  TextOutput& output = to->output_;
-  output.healing_ = from.output_.healing_;
-  output.buffer_ = from.output_.buffer_;
-  output.rejected_ = from.output_.rejected_;
-  output.reject_newest_ = from.output_.reject_newest_;
-  output.end_ = from.output_.end_;
+  TextOutput& output = to->parts().output;
+  output.healing_ = from.parts().output.healing_;
+  output.buffer_ = from.parts().output.buffer_;
+  output.rejected_ = from.parts().output.rejected_;
+  output.reject_newest_ = from.parts().output.reject_newest_;
+  output.end_ = from.parts().output.end_;
   output.rebuild();
   return Status::kOk;
 }

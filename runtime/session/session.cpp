@@ -60,17 +60,6 @@ Status resolve(const Model& model, const SessionParams& given, SessionParams* pa
   return resolve_overflow(params, error);
 }
 
-void layout(Arena& arena, const Model& model, const SessionParams& params, TokenStream& stream, Stops& stops,
-            Decoder& decoder, Drafting& drafting, Beams& beams, Search& search) {
-  stream.layout(arena, model, params);
-  decoder.layout(arena, model, params);
-  stops.layout(
-      arena, {model.config().vocabulary_size, params.context_tokens, model.tokenizer() != nullptr, params.list_bytes});
-  beams.layout(arena, params.sequence_count, params.sequence_tokens, &stream.kv());
-  search.layout(arena, {params.sequence_count, params.sequence_tokens});
-  drafting.layout(arena, params.context_tokens, params.draft_tokens);
-}
-
 bool is_failure(Status status) { return static_cast<int32_t>(status) < 0; }
 
 }  // namespace
@@ -78,15 +67,10 @@ bool is_failure(Status status) { return static_cast<int32_t>(status) < 0; }
 Status Session::memory_size(const Model& model, const SessionParams& given, size_t* size, Error* error) {
   SessionParams params;
   SOTTO_TRY(resolve(model, given, &params, error));
-  TokenStream stream;
-  Stops stops;
-  Decoder decoder;
-  Drafting drafting;
-  Beams beams;
-  Search search;
+  SessionParts parts;
   Arena measure;
   measure.take<uint8_t>(kSessionBytes);
-  layout(measure, model, params, stream, stops, decoder, drafting, beams, search);
+  parts.layout(measure, model, params);
   *size = measure.overflowed() ? 0 : measure.size();
   if (*size != 0) return Status::kOk;
   return fail(error, Status::kInvalidArgument, "params: the session needs more memory than can be addressed");
@@ -101,13 +85,10 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
   SOTTO_TRY(resolve(model, given, &params, error));
   Arena arena(memory);
   auto* session = new (arena.take<uint8_t>(kSessionBytes)) Session;
-  layout(arena, model, params, session->stream_, session->stops_, session->decoder_, session->drafting_,
-         session->beams_, session->search_);
+  session->parts_.layout(arena, model, params);
   SOTTO_TRY(session->start_threads(params, error));
-  session->stream_.init(session->pool_);
+  session->parts_.init(session->pool_);
   session->memory_bytes_ = needed;
-  session->decoder_.init(&session->stops_, &session->stream_, &session->output_, &session->cancellation_);
-  session->drafting_.init(&session->decoder_, &session->stream_, &session->output_, &session->cancellation_);
   *out = session;
   return Status::kOk;
 }
@@ -135,22 +116,22 @@ Status Session::start_threads(const SessionParams& params, Error* error) {
 void Session::deinit() {
   // A callback must not destroy the session that called it.
   if (is_in_callback() || generate_depth_ > 0) return;
-  partners_.leave();
+  parts_.partners.unlink();
   destroy_thread_pool(pool_);
   pool_ = nullptr;
 }
 
 SessionInfo Session::info() const {
-  const SessionParams& params = stream_.params();
-  const ModelConfig& config = stream_.model().config();
+  const SessionParams& params = parts_.stream.params();
+  const ModelConfig& config = parts_.stream.model().config();
   SessionInfo info = {};
   info.context_tokens = params.context_tokens;
   info.batch_tokens = params.batch_tokens;
   info.thread_count = params.thread_count;
   info.sink_tokens = params.sink_tokens;
-  info.cached_tokens = stream_.kv().cached_tokens();
+  info.cached_tokens = parts_.stream.kv().cached_tokens();
   info.token_count = token_count();
-  info.reanchor_count = stream_.kv().reanchor_count();
+  info.reanchor_count = parts_.stream.kv().reanchor_count();
   info.kv_bytes = KvRing::byte_size({config.layer_count, config.head_count, config.head_size, params.context_tokens,
                                      params.sink_tokens, params.sequence_count * params.sequence_tokens});
   info.memory_bytes = memory_bytes_;
@@ -159,81 +140,74 @@ SessionInfo Session::info() const {
 }
 
 SessionTimings Session::timings() const {
-  SessionTimings timings = stream_.timings();
-  timings.reanchor_tokens = stream_.kv().reanchor_timings().tokens;
-  timings.reanchor_ns = stream_.kv().reanchor_timings().ns;
+  SessionTimings timings = parts_.stream.timings();
+  timings.reanchor_tokens = parts_.stream.kv().reanchor_timings().tokens;
+  timings.reanchor_ns = parts_.stream.kv().reanchor_timings().ns;
   return timings;
 }
 
 void Session::reset_timings() {
   if (is_in_callback()) return;
-  *stream_.mutable_timings() = {};
-  stream_.kv().reset_timings();
-  drafting_.reset_info();
+  *parts_.stream.mutable_timings() = {};
+  parts_.stream.kv().reset_timings();
+  parts_.drafting.reset_info();
 }
 
 Status Session::set_sampler(const SamplerParams& params, Error* error) {
-  SOTTO_TRY(decoder_.set_sampler(params, error));
+  SOTTO_TRY(parts_.decoder.set_sampler(params, error));
   // Buffered tokens are drawn again with the new parameters, unless they cannot be rolled back.
-  output_.try_roll_back();
-  if (token_count() > 0) stream_.states()[token_count() - 1].sampler = decoder_.sampler().initial_state();
+  parts_.output.try_roll_back();
+  if (token_count() > 0) parts_.stream.states()[token_count() - 1].sampler = parts_.decoder.sampler().initial_state();
   return Status::kOk;
 }
 
 Status Session::set_stops(const StopParams& params, Error* error) {
-  SOTTO_TRY(stops_.set(params, error));
-  output_.try_roll_back();
-  output_.rebuild();
+  SOTTO_TRY(parts_.stops.set(params, error));
+  parts_.output.try_roll_back();
+  parts_.output.rebuild();
   return Status::kOk;
 }
 
 Status Session::set_constraint(const TokenConstraint* constraint) {
   // A constraint can always be removed: buffered tokens that cannot be rolled back have satisfied it.
-  const Status status = output_.roll_back();
+  const Status status = parts_.output.roll_back();
   if (status != Status::kOk && constraint != nullptr) return status;
-  stream_.set_constraint(constraint == nullptr ? TokenConstraint() : *constraint);
+  parts_.stream.set_constraint(constraint == nullptr ? TokenConstraint() : *constraint);
   return Status::kOk;
-}
-
-void Session::reset() {
-  if (is_in_callback()) return;
-  stream_.clear();
-  output_.clear();
-  decoder_.set_call_limit(UINT64_MAX);
 }
 
 // Begins an answer. `evaluate` must append `tokens` to the stream.
 template <typename Evaluate>
 Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate) {
-  SOTTO_TRY(check_tokens("tokens", tokens, stream_.model().config().vocabulary_size, &last_error_));
+  SOTTO_TRY(check_tokens("tokens", tokens, parts_.stream.model().config().vocabulary_size, &last_error_));
   if (!tokens.empty()) {
-    SOTTO_TRY(require_space(output_.emitted_count(), tokens.size()));
-    output_.drop_buffered();
+    SOTTO_TRY(require_space(parts_.output.emitted_count(), tokens.size()));
+    parts_.output.drop_buffered();
     // Buffered tokens that could not be rolled back occupy slots as well.
     SOTTO_TRY(require_space(token_count(), tokens.size()));
-    SOTTO_TRY(stream_.evaluate(&cancellation_));
-    output_.clear();
+    SOTTO_TRY(parts_.stream.evaluate(&parts_.cancellation));
+    parts_.output.clear();
     // The old text ends here, even if the evaluation is cancelled before its first token.
-    if (token_count() > 0) stream_.states()[token_count() - 1].flags |= TokenState::kTextEnd;
+    if (token_count() > 0) parts_.stream.states()[token_count() - 1].flags |= TokenState::kTextEnd;
   }
-  const uint64_t first = output_.emitted_count();
+  const uint64_t first = parts_.output.emitted_count();
   Status status;
   {
-    Stopwatch stopwatch(&stream_.mutable_timings()->prefill_ns);
+    Stopwatch stopwatch(&parts_.stream.mutable_timings()->prefill_ns);
     status = evaluate(first);
   }
-  stream_.begin_answer(first, output_.emitted_count(), decoder_.sampler().initial_state());
-  decoder_.set_call_limit(UINT64_MAX);
-  return cancellation_.consume(status);
+  parts_.stream.begin_answer(first, parts_.output.emitted_count(), parts_.decoder.sampler().initial_state());
+  parts_.decoder.set_call_limit(UINT64_MAX);
+  return parts_.cancellation.consume(status);
 }
 
 Status Session::prefill(std::span<const int32_t> tokens) {
-  return evaluate_prompt(tokens, [&](uint64_t) { return stream_.kv().append(tokens, cancellation_); });
+  return evaluate_prompt(tokens, [&](uint64_t) { return parts_.stream.kv().append(tokens, parts_.cancellation); });
 }
 
 Status Session::prefill_embeddings(const float* embeddings, size_t count) {
   if (count == 0) return fail(&last_error_, Status::kInvalidArgument, "embeddings is empty");
-  if (stream_.params().overflow != Overflow::kStop) {
+  if (parts_.stream.params().overflow != Overflow::kStop) {
     return fail(&last_error_, Status::kInvalidState,
                 "embeddings require the overflow mode stop, because other modes evaluate old tokens again");
   }
@@ -241,21 +215,22 @@ Status Session::prefill_embeddings(const float* embeddings, size_t count) {
     return fail(&last_error_, Status::kInvalidState, "embeddings must come before all tokens: reset the session first");
   }
   SOTTO_TRY(require_space(0, count));
-  const size_t width = stream_.model().config().embedding_size;
+  const size_t width = parts_.stream.model().config().embedding_size;
   for (size_t i = 0; i < count * width; ++i) {
     if (std::isfinite(embeddings[i])) continue;
     return fail(&last_error_, Status::kInvalidArgument, "embeddings[", i, "] is not a finite number");
   }
-  output_.clear();
-  return evaluate_prompt({},
-                         [&](uint64_t) { return stream_.kv().append_embeddings(embeddings, count, cancellation_); });
+  parts_.output.clear();
+  return evaluate_prompt(
+      {}, [&](uint64_t) { return parts_.stream.kv().append_embeddings(embeddings, count, parts_.cancellation); });
 }
 
 Status Session::score(std::span<const int32_t> tokens, float* log_probabilities, ScoreResult* score) {
   *score = {};
   score->perplexity = std::numeric_limits<double>::quiet_NaN();
   return evaluate_prompt(tokens, [&](uint64_t first) {
-    return score_tokens(tokens, /*has_context=*/first > 0, &stream_, &cancellation_, log_probabilities, score);
+    return score_tokens(tokens, /*has_context=*/first > 0, &parts_.stream, &parts_.cancellation, log_probabilities,
+                        score);
   });
 }
 
@@ -263,42 +238,42 @@ Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* e
   if (tokens.empty()) return fail(&last_error_, Status::kInvalidArgument, "tokens is empty");
   SOTTO_TRY(check_range("pooling", static_cast<int32_t>(pooling), static_cast<int32_t>(Pooling::kLast),
                         static_cast<int32_t>(Pooling::kMean), &last_error_));
-  return evaluate_prompt(tokens,
-                         [&](uint64_t) { return embed_tokens(tokens, pooling, &stream_, &cancellation_, embedding); });
+  return evaluate_prompt(
+      tokens, [&](uint64_t) { return embed_tokens(tokens, pooling, &parts_.stream, &parts_.cancellation, embedding); });
 }
 
 void Session::set_limit(uint64_t max_tokens) {
   // The limit did not apply when the buffered tokens were drawn.
-  output_.try_roll_back();
-  output_.forget_stop(Status::kStopMaxTokens);
-  const uint64_t generated = output_.emitted_count() - stream_.answer_start();
-  decoder_.set_call_limit(generated + std::min(max_tokens, UINT64_MAX - generated));
+  parts_.output.try_roll_back();
+  parts_.output.forget_stop(Status::kStopMaxTokens);
+  const uint64_t generated = parts_.output.emitted_count() - parts_.stream.answer_start();
+  parts_.decoder.set_call_limit(generated + std::min(max_tokens, UINT64_MAX - generated));
 }
 
 Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece,
                          void* user_data) {
   if (!prompt.empty()) SOTTO_TRY(prefill(prompt));
   set_limit(max_tokens);
-  const uint64_t limit = decoder_.call_limit();
+  const uint64_t limit = parts_.decoder.call_limit();
   ++generate_depth_;
   Status status = Status::kOk;
   while (status == Status::kOk) {
-    decoder_.set_call_limit(limit);  // on_piece may have changed it
+    parts_.decoder.set_call_limit(limit);  // on_piece may have changed it
     status = next();
     if (is_failure(status) || on_piece == nullptr) continue;
     if (status != Status::kOk && piece_.text_size == 0) continue;
     if (on_piece(user_data, &piece_) != 0 && status == Status::kOk) status = Status::kStopCallback;
   }
   --generate_depth_;
-  decoder_.set_call_limit(UINT64_MAX);
-  output_.forget_stop(Status::kStopMaxTokens);  // tokens that are still buffered may continue after this call
+  parts_.decoder.set_call_limit(UINT64_MAX);
+  parts_.output.forget_stop(Status::kStopMaxTokens);  // tokens that are still buffered may continue after this call
   return status;
 }
 
 Status Session::require_space(uint64_t used, size_t count) {
   constexpr const char* kAdvice = "; shorten the prompt, or set overflow to ring or shift";
-  const uint32_t context = stream_.params().context_tokens;
-  if (stream_.params().overflow != Overflow::kStop || used + count <= context) return Status::kOk;
+  const uint32_t context = parts_.stream.params().context_tokens;
+  if (parts_.stream.params().overflow != Overflow::kStop || used + count <= context) return Status::kOk;
   if (used == 0) {
     return fail(&last_error_, Status::kPromptTooLong, count, " tokens do not fit a context of ", context, kAdvice);
   }
@@ -312,7 +287,7 @@ Status Session::require_tokens() {
 }
 
 Status Session::heal() {
-  const Status status = output_.heal();
+  const Status status = parts_.output.heal();
   if (status != Status::kInvalidState) return status;
   return fail(&last_error_, status, "token healing must follow a prefill");
 }
@@ -322,7 +297,7 @@ Status Session::rewind(uint64_t count) {
     return fail(&last_error_, Status::kInvalidArgument, "token_count is ", count,
                 "; it must be at most the number of tokens in the stream, ", token_count());
   }
-  const Status status = output_.rewind(count);
+  const Status status = parts_.output.rewind(count);
   if (status != Status::kInvalidState) return status;
   return fail(&last_error_, status, "cannot rewind to token ", count,
               ": the KV ring, the constraint or the guide no longer holds that state");
@@ -341,92 +316,92 @@ Status Session::next() {
             .byte_count = 0,
             .elapsed_ns = 0};
   SOTTO_TRY(require_tokens());
-  if (const Status status = stream_.guide_status(); status != Status::kOk) {
+  if (const Status status = parts_.stream.guide_status(); status != Status::kOk) {
     return fail(&last_error_, status, "the guide could not be rolled back with the session: reset it and set it again");
   }
-  if (cancellation_.take()) return output_.flush(Status::kStopCancelled, &piece_);
-  const CallbackScope scope(&in_callback_);
+  if (parts_.cancellation.take()) return parts_.output.flush(Status::kStopCancelled, &piece_);
+  const CallbackScope scope(&parts_.in_callback);
   // With banned strings, several tokens may have to be decoded before the oldest one can be emitted.
-  while (!output_.is_ready()) {
+  while (!parts_.output.is_ready()) {
     const Status status = decode_token();
-    if (status == Status::kInvalidState && partners_.has_empty_guide()) {
+    if (status == Status::kInvalidState && parts_.partners.has_empty_guide()) {
       return fail(&last_error_, status, "the guide's stream is empty: prefill a prompt into it first");
     }
-    if (status == Status::kStopGrammar && stream_.generated_count() == 0 && stream_.is_constrained()) {
+    if (status == Status::kStopGrammar && parts_.stream.generated_count() == 0 && parts_.stream.is_constrained()) {
       return fail(
           &last_error_, Status::kInvalidState,
           "the text of the grammar is complete: before another text, set the grammar again or reset the session");
     }
     if (is_failure(status)) return status;
-    if (status == Status::kStopCancelled) return output_.flush(status, &piece_);
-    if (status != Status::kOk) output_.end_text(status);
+    if (status == Status::kStopCancelled) return parts_.output.flush(status, &piece_);
+    if (status != Status::kOk) parts_.output.end_text(status);
   }
-  return output_.emit(&piece_);
+  return parts_.output.emit(&piece_);
 }
 
 // Decodes one token and appends it to the stream and the output, or returns the stop that prevents it.
 Status Session::decode_token() {
   const uint64_t begin_ns = monotonic_ns();
-  SOTTO_TRY(decoder_.check_limits());
-  if constexpr (kHasSpeculation) SOTTO_TRY(drafting_.evaluate_ahead());
+  SOTTO_TRY(parts_.decoder.check_limits());
+  if constexpr (kHasSpeculation) SOTTO_TRY(parts_.drafting.evaluate_ahead());
   SampledToken sampled;
   TokenState state;
-  SOTTO_TRY(decoder_.decode(&sampled, &state.sampler));
-  SOTTO_TRY(stream_.push(sampled.token, output_.healed_bytes(sampled.token), state));
-  decoder_.describe(sampled, &output_.buffer(sampled.token));
-  output_.add_text(begin_ns);
+  SOTTO_TRY(parts_.decoder.decode(&sampled, &state.sampler));
+  SOTTO_TRY(parts_.stream.push(sampled.token, parts_.output.healed_bytes(sampled.token), state));
+  parts_.decoder.describe(sampled, &parts_.output.buffer(sampled.token));
+  parts_.output.add_text(begin_ns);
   return Status::kOk;
 }
 
 Status Session::logits(std::span<const float>* logits) {
   SOTTO_TRY(require_tokens());
-  SOTTO_TRY(stream_.evaluate_logits(&cancellation_));
-  *logits = stream_.kv().logits();
+  SOTTO_TRY(parts_.stream.evaluate_logits(&parts_.cancellation));
+  *logits = parts_.stream.kv().logits();
   return Status::kOk;
 }
 
 Status Session::hidden(std::span<const float>* hidden) {
   SOTTO_TRY(require_tokens());
-  SOTTO_TRY(stream_.evaluate(&cancellation_));
-  KvSequence& kv = stream_.kv();
-  SOTTO_TRY(cancellation_.consume(kv.ensure_last_row(cancellation_)));
+  SOTTO_TRY(parts_.stream.evaluate(&parts_.cancellation));
+  KvSequence& kv = parts_.stream.kv();
+  SOTTO_TRY(parts_.cancellation.consume(kv.ensure_last_row(parts_.cancellation)));
   *hidden = kv.forward().final_states(kv.batch_row_count() - 1, 1);
   return Status::kOk;
 }
 
 Status Session::search(const SearchParams& given, std::span<const SearchSequence>* sequences, Error* error) {
-  const Model& model = stream_.model();
-  if (partners_.has_guide()) {
+  const Model& model = parts_.stream.model();
+  if (parts_.partners.has_guide()) {
     return fail(error, Status::kInvalidState, "a search cannot use a guide: remove the session's guide first");
   }
-  if (!output_.healing().is_over()) {
+  if (!parts_.output.healing().is_over()) {
     return fail(error, Status::kInvalidState, "token healing of the prompt is not finished");
   }
-  if (!stops_.banned_strings().empty()) {
+  if (!parts_.stops.banned_strings().empty()) {
     return fail(error, Status::kInvalidArgument, "banned_strings is not supported in a search");
   }
-  const SearchText text(stops_, stream_);
+  const SearchText text(parts_.stops, parts_.stream);
   SearchInput input;
-  input.model = SequenceModel(&beams_, (stream_.params().features & kFeatureHiddenHistory) != 0);
+  input.model = SequenceModel(&parts_.beams, (parts_.stream.params().features & kFeatureHiddenHistory) != 0);
   input.kernels = &model.kernels();
-  input.sampler = &decoder_.sampler();
-  input.constraint = stream_.constraint().mask == nullptr ? nullptr : &stream_.constraint();
-  input.cancellation = &cancellation_;
+  input.sampler = &parts_.decoder.sampler();
+  input.constraint = parts_.stream.constraint().mask == nullptr ? nullptr : &parts_.stream.constraint();
+  input.cancellation = &parts_.cancellation;
   input.end_tokens = model.view().end_of_text_tokens();
-  input.stops = text.stops_after(output_.mark());
+  input.stops = text.stops_after(parts_.output.mark());
   input.token_count = token_count();
   SearchParams params;
-  SOTTO_TRY(search_.resolve(input, model.config().vocabulary_size, given, &params, error));
-  SOTTO_TRY(output_.roll_back(error));
-  SOTTO_TRY(stream_.evaluate_logits(&cancellation_));
-  const SampleInput next = decoder_.sample_input();
-  input.sampler_state = stream_.states()[token_count() - 1].sampler;
+  SOTTO_TRY(parts_.search.resolve(input, model.config().vocabulary_size, given, &params, error));
+  SOTTO_TRY(parts_.output.roll_back(error));
+  SOTTO_TRY(parts_.stream.evaluate_logits(&parts_.cancellation));
+  const SampleInput next = parts_.decoder.sample_input();
+  input.sampler_state = parts_.stream.states()[token_count() - 1].sampler;
   input.history = next.history;
   input.token_count = token_count();
   input.generated_count = next.generated_count;
-  input.stops = text.stops_after(output_.mark());
-  const CallbackScope scope(&in_callback_);
-  return cancellation_.consume(search_.run(input, params, sequences, error));
+  input.stops = text.stops_after(parts_.output.mark());
+  const CallbackScope scope(&parts_.in_callback);
+  return parts_.cancellation.consume(parts_.search.run(input, params, sequences, error));
 }
 
 }  // namespace sotto

@@ -1,12 +1,5 @@
-// A session generates text after a prompt. The object resides in memory of the caller and connects the parts of this
-// directory:
-//   TokenStream   the tokens of prompt and answer, evaluation, rewind;
-//   Decoder       the next token: mask, logits, sample;
-//   TextOutput    text, stop strings, banned strings, token healing;
-//   Drafting      speculative decoding;
-//   Partners      the guide and the drafter, which are other sessions;
-//   Search        beams and parallel continuations (runtime/search);
-//   SavedState    saving, restoring and forking (a friend, saved_state.h).
+// A session generates text after a prompt. The object resides in memory of the caller and connects its parts
+// (session_parts.h).
 // README.md follows one token through them.
 #pragma once
 
@@ -19,14 +12,8 @@
 #include "runtime/base/status.h"
 #include "runtime/generated/params.h"
 #include "runtime/model/model.h"
-#include "runtime/search/search.h"
-#include "runtime/session/decoder.h"
-#include "runtime/session/drafting.h"
-#include "runtime/session/output/stops.h"
-#include "runtime/session/output/text_output.h"
-#include "runtime/session/partners.h"
-#include "runtime/session/token_stream.h"
-#include "runtime/transformer/beams.h"
+#include "runtime/search/search_run.h"
+#include "runtime/session/session_parts.h"
 
 namespace sotto {
 
@@ -47,24 +34,24 @@ class Session {
   Status set_constraint(const TokenConstraint* constraint);
   // Sets the guide (see sotto_session_set_guide()). Null removes it.
   Status set_guide(Session* guide, const GuideParams& params, Error* error) {
-    return partners_.set_guide(guide == nullptr ? nullptr : &guide->partners_, params, error);
+    return parts_.partners.set_guide(guide == nullptr ? nullptr : &guide->parts_, params, error);
   }
   // Sets the sources of drafts (see sotto_session_set_speculation()). Without sources, only text that a constraint
   // forces is drafted.
   Status set_speculation(const SpeculationParams& params, Error* error) {
     Session* drafter = (params.sources & kDraftSession) != 0 ? params.draft_session : nullptr;
-    return partners_.set_speculation(params, drafter == nullptr ? nullptr : &drafter->partners_, error);
+    return parts_.partners.set_speculation(params, drafter == nullptr ? nullptr : &drafter->parts_, error);
   }
-  const SpeculationInfo& speculation_info() const { return drafting_.info(); }
+  const SpeculationInfo& speculation_info() const { return parts_.drafting.info(); }
 
-  void reset();
+  void reset() { parts_.reset(); }
   // Evaluates a prompt and starts an answer. First tries to roll back buffered tokens; tokens that cannot be rolled
   // back stay in the stream but are never emitted. Without tokens, continues the text and only restarts the counts of
   // the answer.
   Status prefill(std::span<const int32_t> tokens);
   // Begins an empty stream with `count` rows of embeddings.
   Status prefill_embeddings(const float* embeddings, size_t count);
-  bool has_embeddings() const { return stream_.kv().embedded_count() > 0; }
+  bool has_embeddings() const { return stream().kv().embedded_count() > 0; }
   Status heal();
   // Returns kOk and sets piece() to a token, or returns a stop and sets piece() to the withheld text.
   Status next();
@@ -74,7 +61,7 @@ class Session {
   // Calls prefill(), then next() until a stop, for at most max_tokens tokens.
   Status generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece, void* user_data);
   Status rewind(uint64_t token_count);
-  void cancel() { cancellation_.request(); }
+  void cancel() { parts_.cancellation.request(); }
 
   Status logits(std::span<const float>* logits);
   Status hidden(std::span<const float>* hidden);
@@ -85,18 +72,16 @@ class Session {
   // Searches for continuations of the stream, which does not change. `*sequences` are valid until the next call.
   Status search(const SearchParams& given, std::span<const SearchSequence>* sequences, Error* error);
 
-  const TokenStream& stream() const { return stream_; }
-  uint64_t token_count() const { return stream_.token_count(); }
+  const TokenStream& stream() const { return parts_.stream; }
+  uint64_t token_count() const { return stream().token_count(); }
   SessionInfo info() const;
   SessionTimings timings() const;
   void reset_timings();
 
-  // Returns whether a callback of the sampler or of a search is running, in this session or in the one that it guides
-  // or drafts for. No function may change the session then.
-  bool is_in_callback() const {
-    const Session* client = partners_.client();
-    return in_callback_ || (client != nullptr && client->in_callback_);
-  }
+  bool is_in_callback() const { return parts_.is_in_callback(); }
+  // Returns the parts, for saved states.
+  SessionParts& parts() { return parts_; }
+  const SessionParts& parts() const { return parts_; }
 
   // Runs a function of the session and remembers why it failed, or that it did not, for last_error().
   template <typename Function>
@@ -114,8 +99,6 @@ class Session {
   const Error& last_error() const { return last_error_; }
 
  private:
-  friend class SavedState;
-
   Status start_threads(const SessionParams& params, Error* error);
   Status decode_token();
   Status require_tokens();
@@ -126,16 +109,7 @@ class Session {
   alignas(kThreadPoolAlignment) uint8_t pool_memory_[kThreadPoolBytes];
   ThreadPool* pool_ = nullptr;
   size_t memory_bytes_ = 0;  // number of bytes of the caller's memory that are in use
-  Cancellation cancellation_;
-  Stops stops_;
-  TokenStream stream_;
-  TextOutput output_{stops_, stream_};
-  Decoder decoder_;
-  Drafting drafting_;
-  Partners partners_{this, &stream_, &output_, &decoder_, &drafting_};
-  Beams beams_;
-  Search search_;
-  bool in_callback_ = false;
+  SessionParts parts_;
   uint32_t generate_depth_ = 0;  // number of calls of generate() that are running
   Piece piece_ = {};
   Error last_error_;

@@ -1,0 +1,69 @@
+// The parts of a session. Each part refers only to parts above it, except Partners, which links the parts of several
+// sessions.
+#pragma once
+
+#include "runtime/base/arena.h"
+#include "runtime/base/cancellation.h"
+#include "runtime/generated/params.h"
+#include "runtime/model/model.h"
+#include "runtime/search/search.h"
+#include "runtime/session/decoder.h"
+#include "runtime/session/drafting.h"
+#include "runtime/session/output/stops.h"
+#include "runtime/session/output/text_output.h"
+#include "runtime/session/partners.h"
+#include "runtime/session/token_stream.h"
+#include "runtime/transformer/beams.h"
+
+namespace sotto {
+
+struct SessionParts {
+  SessionParts() = default;
+  SessionParts(const SessionParts&) = delete;
+  SessionParts& operator=(const SessionParts&) = delete;
+
+  // The defaults in `params` must have been replaced by actual values.
+  void layout(Arena& arena, const Model& model, const SessionParams& params) {
+    const ModelConfig& config = model.config();
+    stream.layout(arena, model, params);
+    decoder.layout(arena, model, params);
+    stops.layout(arena,
+                 {config.vocabulary_size, params.context_tokens, model.tokenizer() != nullptr, params.list_bytes});
+    beams.layout(arena, params.sequence_count, params.sequence_tokens, &stream.kv());
+    search.layout(arena, {params.sequence_count, params.sequence_tokens});
+    drafting.layout(arena, params.context_tokens, params.draft_tokens);
+  }
+  // Requires layout() over real memory. `pool` may be null.
+  void init(ThreadPool* pool) {
+    stream.init(pool);
+    decoder.init();
+    drafting.init();
+  }
+
+  // Returns whether a callback of the sampler or of a search is running, in this session or in the one that it guides
+  // or drafts for. No function may change the session then.
+  bool is_in_callback() const {
+    const SessionParts* client = partners.client();
+    return in_callback || (client != nullptr && client->in_callback);
+  }
+  // Removes all tokens. Does nothing in a callback.
+  void reset() {
+    if (is_in_callback()) return;
+    stream.clear();
+    output.clear();
+    decoder.set_call_limit(UINT64_MAX);
+  }
+
+  bool in_callback = false;
+  Cancellation cancellation;
+  Stops stops;
+  TokenStream stream;
+  TextOutput output{stops, stream};
+  Decoder decoder{stops, stream, output, cancellation};
+  Drafting drafting{decoder, stream, output, cancellation};
+  Beams beams;
+  Search search;
+  Partners partners{*this};
+};
+
+}  // namespace sotto
