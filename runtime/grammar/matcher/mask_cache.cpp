@@ -90,7 +90,7 @@ MaskCache::Entry MaskCache::choose_form(uint32_t hash) const {
 }
 
 bool MaskCache::take(uint32_t alignment, size_t size, uint32_t* offset) {
-  *offset = align_up(pool_size_, alignment);
+  *offset = static_cast<uint32_t>(align_up(pool_size_, alignment));
   if (*offset > pool_capacity_ || pool_capacity_ - *offset < size) return false;
   pool_size_ = *offset + static_cast<uint32_t>(size);
   return true;
