@@ -38,7 +38,7 @@ std::span<const int32_t> DraftPool::find(int32_t token) const {
 }
 
 void DraftText::layout(Arena& arena, uint32_t context_tokens, bool used) {
-  // One more element holds the pending token.
+  // An additional element holds the pending token.
   tokens_ = arena.take<int32_t>(used ? size_t{context_tokens} + KvSequence::kMaxDraftTokens + 1 : 0);
 }
 
