@@ -24,11 +24,10 @@ struct WideningStep {
 
 void attention(const AttentionArgs& args) { generic::attention<Vector, Dots<WideningStep>>(args); }
 
-constinit const Kernels kOps =
-    generic::make_table<Vector>(Isa::kNeon, attention, reference::attention_rows<attention>);
+constinit const Kernels kOps = generic::make_table<Vector>(Isa::kNeon, attention, reference::attention_rows<attention>);
 constinit const Kernels kDotprodOps = generic::make_table<Vector>(Isa::kNeonDotprod, neon_dotprod::attention,
-                                                                    reference::attention_rows<neon_dotprod::attention>);
+                                                                  reference::attention_rows<neon_dotprod::attention>);
 constinit const Kernels kI8mmOps = generic::make_table<Vector>(Isa::kNeonI8mm, neon_dotprod::attention,
-                                                                 reference::attention_rows<neon_dotprod::attention>);
+                                                               reference::attention_rows<neon_dotprod::attention>);
 
 }  // namespace sotto::neon

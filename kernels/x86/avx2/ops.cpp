@@ -74,7 +74,6 @@ class Dots {
 
 void attention(const AttentionArgs& args) { generic::attention<Vector, Dots>(args); }
 
-constinit const Kernels kOps =
-    generic::make_table<Vector>(Isa::kAvx2, attention, reference::attention_rows<attention>);
+constinit const Kernels kOps = generic::make_table<Vector>(Isa::kAvx2, attention, reference::attention_rows<attention>);
 
 }  // namespace sotto::avx2
