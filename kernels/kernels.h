@@ -21,7 +21,7 @@ namespace sotto {
 // Returns the public name of an instruction set. The values are consecutive from 0; any other value gives "unknown".
 const char* isa_name(Isa isa);
 
-// The affine quantization of a row: x ~ (q - zero_point) * scale. The layout is that of XNNPACK's
+// The affine quantization of a row: x ~ (q - zero_point) * scale. The layout equals XNNPACK's
 // xnn_qd8_quantization_params.
 struct RowQuantization {
   int32_t zero_point;

@@ -349,7 +349,7 @@ SOTTO_API sotto_status sotto_session_score(sotto_session* session, const sotto_t
 
 /* Returns the hidden state of the last token after the final LayerNorm: embedding_size floats,
  * which are valid until the next call with the session. The newest token is evaluated if necessary.
- * Stops and errors are those of sotto_session_logits. */
+ * Stops and errors: as sotto_session_logits. */
 SOTTO_API sotto_status sotto_session_hidden(sotto_session* session, const float** hidden, size_t* count);
 
 /* Combination of the hidden states of a text into one embedding. */

@@ -14,7 +14,7 @@ inline constexpr const char* kCategories[] = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn"
                                               "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Cn"};
 
 // Each entry begins a range of characters and is (first code point) << kPropertyBits | (properties of the characters).
-// Properties with Bert in their names are those of BertNormalizer.
+// Properties with Bert in their names belong to BertNormalizer.
 inline constexpr uint32_t kPropertyBits = 11;
 inline constexpr uint32_t kCategoryBits = 31;
 inline constexpr uint32_t kWordBit = 32;          // \w of the pre-tokenizer Whitespace

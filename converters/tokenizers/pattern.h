@@ -14,7 +14,7 @@ struct SplitRule {
   bool bare_matches = false;
 };
 
-// Compiles the pattern of a rule and appends the resulting step. The dialect is that of Oniguruma, the engine of the
+// Compiles the pattern of a rule and appends the resulting step. The dialect belongs to Oniguruma, the engine of the
 // `tokenizers` package: sequences, choices, groups, (?i:...) around ASCII letters, classes, properties, greedy, lazy
 // and possessive repetitions, and look-ahead at one character. Throws std::runtime_error, which names the construct, if
 // an automaton cannot find exactly the matches of that engine in linear time.

@@ -80,8 +80,8 @@ struct LinearKernels {
 LinearKernels linear_kernels(Isa isa);
 
 // Computes y (row, outputs) for at least one row. `q` (row, inputs) must be followed by kActivationPadding readable
-// bytes. `scratch` must have linear_scratch_size() bytes and be aligned to 64. Unless the kernels are those of
-// kReference, int8 weights must be packed.
+// bytes. `scratch` must have linear_scratch_size() bytes and be aligned to 64. Unless the kernels belong to kReference,
+// int8 weights must be packed.
 void run_linear(const LinearKernels& kernels, const LinearWeights& weights, size_t rows, const int8_t* q,
                 const RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool);
 

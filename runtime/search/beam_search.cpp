@@ -377,7 +377,7 @@ void BeamSearch::keep_finished(uint32_t group, std::span<const int32_t> tokens, 
   std::copy(tokens.begin(), tokens.end(), memory.finished_tokens_of(place));
 }
 
-// Returns whether a group is finished, so that no running sequence can become one of its best. The rules are those of
+// Returns whether a group is finished, so that no running sequence can become one of its best. The rules come from
 // early_stopping in transformers.
 bool BeamSearch::is_done(uint32_t group) const {
   const Group& state = groups_[group];

@@ -1,5 +1,5 @@
 // Tests every field of the structs of sotto_session.h and sotto_search.h with values out of range, and calls for which
-// a session has no memory. They must be rejected before anything happens, with a message that names the field.
+// a session has no memory. All of these must be rejected before anything happens, with a message that names the field.
 
 #include "tests/capi/decoding_arguments.h"
 

@@ -1,4 +1,4 @@
-// Tests every argument of sotto_grammar.h that is out of range, missing, too small or misaligned. It must be rejected
+// Tests every argument of sotto_grammar.h that is out of range, missing, too small or misaligned. Each must be rejected
 // by name, and nothing may be written.
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Tests every field of sotto_speculation_params with values out of range. They must be rejected before anything
+// Tests every field of sotto_speculation_params with values out of range. Such values must be rejected before anything
 // happens, with a message that names the field.
 
 #include "tests/capi/decoding_arguments.h"

@@ -177,7 +177,7 @@ TEST(WrongOptions, EmptyFileNamesAreRejected) {
   expect_refused(run_sotto({"inspect", ""}), 2, "MODEL");
 }
 
-// These values can be checked only by the library or with the model.
+// Values that can be checked only by the library or with the model.
 TEST(WrongOptions, ValuesOutOfRangeAreRejected) {
   const std::vector<std::pair<Words, std::string>> cases = {
       {{"--typical-p", "0"}, "typical_p"},

@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kMatcherCapacity = size_t{4} << 20;
 constexpr uint32_t kBitsPerStep = 12;
 
-// These tokens follow two special tokens and the bytes.
+// Tokens that follow two special tokens and the bytes.
 constexpr std::string_view kTexts[] = {
     "{\"",
     "\": ",

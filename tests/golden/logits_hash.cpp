@@ -1,5 +1,5 @@
-// Prints a hash of the logits along a fixed stream of tokens, or compares it with a committed hash. It must be the same
-// for every instruction set, number of threads and batch size.
+// Prints a hash of the logits along a fixed stream of tokens, or compares it with a committed hash. The hash must be
+// the same for every instruction set, number of threads and batch size.
 //
 //   logits_hash [--isa NAME] [--threads N] [--batch N] [--int4] [--expect FILE] HF_DIR...
 //

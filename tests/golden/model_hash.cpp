@@ -1,6 +1,6 @@
 // model_hash MODEL [HASH [ISA]] computes the same hash of a model's logits as logits_hash, but only through the C
-// interface, for systems without the converters or file streams. It fails if the result is not HASH, and returns 77 if
-// the instruction set with the name ISA is not available.
+// interface, for systems without the converters or file streams. The program fails if the result is not HASH, and
+// returns 77 if the instruction set with the name ISA is not available.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // An oracle for the KV ring that has no ring. Every token keeps its own keys and values, and overflow only changes the
-// list of tokens that are still attended to. The oracle is scalar and slow. It shares only the reference operations and
-// the model view with the runtime.
+// list of tokens that are still attended to. The oracle is scalar and slow, and shares only the reference operations
+// and the model view with the runtime.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Measures the stack depth of the grammar functions. They run on a thread with a small painted stack, with the sources
+// Measures the stack depth of the grammar functions, which run on a thread with a small painted stack, with the sources
 // and texts that have the deepest nesting.
 #include <gtest/gtest.h>
 #include <pthread.h>

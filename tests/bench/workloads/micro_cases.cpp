@@ -89,7 +89,7 @@ void run_logits_cases(const Kernels& kernels, const MicroShape& shape, Cases& ca
   });
 }
 
-// Times the attention of one query in one head. Its keys and values stay in the cache.
+// Times the attention of one query in one head, whose keys and values stay in the cache.
 void run_attention_cases(const Kernels& kernels, const MicroShape& shape, Cases& cases) {
   const size_t head_size = shape.embedding_size / shape.head_count;
   const size_t stride = (head_size + kHeadAlignment - 1) / kHeadAlignment * kHeadAlignment;

@@ -1,5 +1,5 @@
-// Tests the programs of capi/examples. They are compiled with a plain C compiler against the shared library, as a user
-// would compile them, and run on the demo model.
+// Tests the programs of capi/examples, compiled with a plain C compiler against the shared library, as a user would
+// compile them, and run on the demo model.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -19,7 +19,8 @@ Set begin(const std::vector<float>& logits, const std::vector<bool>& allowed);
 // Penalizes each distinct token among the last `window` of `history` once.
 Set penalize(Set set, const std::vector<int32_t>& history, size_t window, float penalty);
 
-// Returns softmax(l / T). It is uniform over the largest logits if they are infinite, and empty if all are -infinity.
+// Returns softmax(l / T). The result is uniform over the largest logits if they are infinite, and empty if all are
+// -infinity.
 std::vector<long double> probabilities(const Set& set, float temperature = 1);
 
 // Returns places in `set`, sorted by (descending logit, ascending id).

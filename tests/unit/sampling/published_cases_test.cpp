@@ -118,8 +118,8 @@ void expect(const Json& expected, double tolerance, std::map<int32_t, double> be
   }
 }
 
-// Runs each stage of a chain. Its survivors must be within one token of those published, because at a border of float32
-// the case allows either.
+// Runs each stage of a chain. The survivors of a stage must be within one token of those published, because at a border
+// of float32 the case allows either.
 void expect_chain(const Json& c, TestCandidates& bench, const Candidates& candidates) {
   const std::map<char, std::pair<const char*, Json>> stages = {{'k', {"top_k", {{"k", c["params"]["top_k"]}}}},
                                                                {'p', {"top_p", {{"p", c["params"]["top_p"]}}}},

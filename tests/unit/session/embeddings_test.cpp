@@ -41,7 +41,7 @@ TEST(Embeddings, GiveTheLogitsOfTheirTokens) {
   }
 }
 
-// The token 0 ends the text. It would hardly be drawn if the rows counted as such tokens.
+// The token 0 ends the text, and would hardly be drawn if the rows counted as such tokens.
 TEST(Embeddings, AreNotTokensOfTheHistory) {
   const std::vector<float> rows = embeddings_of(text_model(), kPrompt);
   OpenedSession session(text_model()), other(text_model());
