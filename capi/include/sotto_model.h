@@ -127,8 +127,8 @@ typedef struct sotto_model_info {
   uint32_t default_repetition_window;
   /* Value of no_repeat_ngram that model_defaults selects. */
   uint32_t default_no_repeat_ngram;
-  /* Number of rewards of a reward model, or 0. They are the logits of the last reward_count ids of
-   * the vocabulary, which are no tokens, after the last token of a text. */
+  /* Number of rewards of a reward model, or 0. The rewards are the logits of the last reward_count
+   * ids of the vocabulary, which are no tokens, after the last token of a text. */
   uint32_t reward_count;
 } sotto_model_info;
 

@@ -108,12 +108,12 @@ enum {
   SOTTO_SELECT_MULTINOMIAL = 0,
   /* Selects the most likely token, as temperature 0 does. */
   SOTTO_SELECT_GREEDY = 1,
-  /* Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). It has the
+  /* Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954), which has the
    * distribution of MULTINOMIAL. */
   SOTTO_SELECT_GUMBEL = 2,
-  /* Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It estimates
-   * the Zipf exponent from the mirostat_m most likely tokens and derives from it how many tokens to
-   * keep. */
+  /* Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. The method
+   * estimates the Zipf exponent from the mirostat_m most likely tokens and derives from it how many
+   * tokens to keep. */
   SOTTO_SELECT_MIROSTAT = 3,
   /* Mirostat 2 removes tokens whose surprise exceeds mu. In both versions, mu starts at 2 tau and
    * decreases by eta (surprise - tau) after each token. */
@@ -142,8 +142,8 @@ typedef struct sotto_sequence_bias {
   uint32_t reserved;
 } sotto_sequence_bias;
 
-/* Changes the `count` logits (vocabulary_size) in any way. NaN then counts as -infinity. It is
- * called on the session's thread, once per token and sequence. */
+/* Changes the `count` logits (vocabulary_size) in any way. NaN then counts as -infinity. The
+ * callback is called on the session's thread, once per token and sequence. */
 typedef void (*sotto_logits_fn)(void* user_data, float* logits, size_t count);
 
 /* ---- Watermarks ------------------------------------------------------------ */
@@ -453,7 +453,7 @@ typedef struct sotto_sampler_input {
   uint32_t struct_size;
   /* Index of the random number stream to draw from. */
   uint32_t sequence;
-  /* Logits of all tokens. They are not changed. */
+  /* Logits of all tokens, which are not changed. */
   const float* logits;
   /* Mask of the allowed tokens: bit i % 64 of word i / 64 stands for token i. At least one token
    * must be allowed. NULL allows all tokens. */

@@ -22,8 +22,8 @@ extern "C" {
 #endif
 
 /* Sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the
- * sources are. It is followed by a draft of the first chosen source that has one, in the order
- * CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD. */
+ * sources are. Then comes a draft of the first chosen source that has one, in the order CALLBACK,
+ * LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD. */
 enum {
   /* Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens. */
   SOTTO_DRAFT_LOOKUP = 1,

@@ -269,11 +269,11 @@ const (
 	SelectMultinomial Selection = 0
 	// Selects the most likely token, as temperature 0 does.
 	SelectGreedy Selection = 1
-	// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). It has the distribution of
+	// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954), which has the distribution of
 	// MULTINOMIAL.
 	SelectGumbel Selection = 2
-	// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It estimates the Zipf exponent
-	// from the mirostat_m most likely tokens and derives from it how many tokens to keep.
+	// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. The method estimates the Zipf
+	// exponent from the mirostat_m most likely tokens and derives from it how many tokens to keep.
 	SelectMirostat Selection = 3
 	// Mirostat 2 removes tokens whose surprise exceeds mu. In both versions, mu starts at 2 tau and decreases by eta
 	// (surprise - tau) after each token.
@@ -434,8 +434,8 @@ const (
 )
 
 // DraftSource: sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the sources
-// are. It is followed by a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION,
-// EARLY_EXIT, LOOKAHEAD.
+// are. Then comes a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT,
+// LOOKAHEAD.
 type DraftSource uint32
 
 const (

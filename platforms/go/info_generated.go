@@ -77,8 +77,8 @@ type ModelInfo struct {
 	DefaultRepetitionWindow uint32
 	// Value of no_repeat_ngram that model_defaults selects.
 	DefaultNoRepeatNGram uint32
-	// Number of rewards of a reward model, or 0. They are the logits of the last reward_count ids of the vocabulary,
-	// which are no tokens, after the last token of a text.
+	// Number of rewards of a reward model, or 0. The rewards are the logits of the last reward_count ids of the
+	// vocabulary, which are no tokens, after the last token of a text.
 	RewardCount uint32
 }
 

@@ -173,9 +173,8 @@ inline constexpr uint32_t kFeatureDola = 2;
 inline constexpr uint32_t kFeatureGuide = 4;
 inline constexpr uint32_t kFeatureAll = 7;
 
-// Sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the sources are. It is
-// followed by a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT,
-// LOOKAHEAD.
+// Sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the sources are. Then comes
+// a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
 inline constexpr uint32_t kDraftLookup = 1;
 inline constexpr uint32_t kDraftSession = 2;
 inline constexpr uint32_t kDraftEarlyExit = 4;

@@ -279,11 +279,11 @@ class Selection(_Named):
     GREEDY = 1
     """Selects the most likely token, as temperature 0 does."""
     GUMBEL = 2
-    """Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). It has the distribution of
+    """Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954), which has the distribution of
     MULTINOMIAL."""
     MIROSTAT = 3
-    """Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It estimates the Zipf exponent
-    from the mirostat_m most likely tokens and derives from it how many tokens to keep."""
+    """Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. The method estimates the Zipf
+    exponent from the mirostat_m most likely tokens and derives from it how many tokens to keep."""
     MIROSTAT_V2 = 4
     """Mirostat 2 removes tokens whose surprise exceeds mu. In both versions, mu starts at 2 tau and decreases by eta
     (surprise - tau) after each token."""
@@ -433,8 +433,8 @@ class GuideMode(_Named):
 
 
 class DraftSource(_NamedFlag):
-    """Sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the sources are. It is
-    followed by a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT,
+    """Sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the sources are. Then
+    comes a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT,
     LOOKAHEAD."""
 
     LOOKUP = 1

@@ -80,8 +80,8 @@ class ModelInfo:
     default_no_repeat_ngram: int
     """Value of no_repeat_ngram that model_defaults selects."""
     reward_count: int
-    """Number of rewards of a reward model, or 0. They are the logits of the last reward_count ids of the vocabulary,
-    which are no tokens, after the last token of a text."""
+    """Number of rewards of a reward model, or 0. The rewards are the logits of the last reward_count ids of the
+    vocabulary, which are no tokens, after the last token of a text."""
 
 
 @dataclass(frozen=True)

@@ -257,12 +257,12 @@ pub type sotto_selection = i32;
 pub const SOTTO_SELECT_MULTINOMIAL: i32 = 0;
 /// Selects the most likely token, as temperature 0 does.
 pub const SOTTO_SELECT_GREEDY: i32 = 1;
-/// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). It has the
+/// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954), which has the
 /// distribution of MULTINOMIAL.
 pub const SOTTO_SELECT_GUMBEL: i32 = 2;
-/// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It estimates
-/// the Zipf exponent from the mirostat_m most likely tokens and derives from it how many tokens to
-/// keep.
+/// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. The method
+/// estimates the Zipf exponent from the mirostat_m most likely tokens and derives from it how many
+/// tokens to keep.
 pub const SOTTO_SELECT_MIROSTAT: i32 = 3;
 /// Mirostat 2 removes tokens whose surprise exceeds mu. In both versions, mu starts at 2 tau and
 /// decreases by eta (surprise - tau) after each token.
@@ -697,8 +697,8 @@ pub struct sotto_model_info {
     pub default_repetition_window: u32,
     /// Value of no_repeat_ngram that model_defaults selects.
     pub default_no_repeat_ngram: u32,
-    /// Number of rewards of a reward model, or 0. They are the logits of the last reward_count ids
-    /// of the vocabulary, which are no tokens, after the last token of a text.
+    /// Number of rewards of a reward model, or 0. The rewards are the logits of the last
+    /// reward_count ids of the vocabulary, which are no tokens, after the last token of a text.
     pub reward_count: u32,
 }
 
@@ -958,7 +958,7 @@ pub struct sotto_sampler_input {
     pub struct_size: u32,
     /// Index of the random number stream to draw from.
     pub sequence: u32,
-    /// Logits of all tokens. They are not changed.
+    /// Logits of all tokens, which are not changed.
     pub logits: *const f32,
     /// Mask of the allowed tokens: bit i % 64 of word i / 64 stands for token i. At least one token
     /// must be allowed. none allows all tokens.

@@ -313,12 +313,12 @@ pub enum Selection {
     Multinomial = sys::SOTTO_SELECT_MULTINOMIAL,
     /// Selects the most likely token, as temperature 0 does.
     Greedy = sys::SOTTO_SELECT_GREEDY,
-    /// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). It has the
+    /// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954), which has the
     /// distribution of MULTINOMIAL.
     Gumbel = sys::SOTTO_SELECT_GUMBEL,
-    /// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It
-    /// estimates the Zipf exponent from the mirostat_m most likely tokens and derives from it how
-    /// many tokens to keep.
+    /// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. The
+    /// method estimates the Zipf exponent from the mirostat_m most likely tokens and derives from
+    /// it how many tokens to keep.
     Mirostat = sys::SOTTO_SELECT_MIROSTAT,
     /// Mirostat 2 removes tokens whose surprise exceeds mu. In both versions, mu starts at 2 tau
     /// and decreases by eta (surprise - tau) after each token.
@@ -1724,8 +1724,8 @@ pub struct ModelInfo {
     pub default_repetition_window: u32,
     /// Value of no_repeat_ngram that model_defaults selects.
     pub default_no_repeat_ngram: u32,
-    /// Number of rewards of a reward model, or 0. They are the logits of the last reward_count ids
-    /// of the vocabulary, which are no tokens, after the last token of a text.
+    /// Number of rewards of a reward model, or 0. The rewards are the logits of the last
+    /// reward_count ids of the vocabulary, which are no tokens, after the last token of a text.
     pub reward_count: u32,
 }
 

@@ -253,11 +253,11 @@ public enum Selection: Int32, Sendable {
   case multinomial = 0
   /// Selects the most likely token, as temperature 0 does.
   case greedy = 1
-  /// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). It has the distribution of
+  /// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954), which has the distribution of
   /// MULTINOMIAL.
   case gumbel = 2
-  /// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It estimates the Zipf exponent
-  /// from the mirostat_m most likely tokens and derives from it how many tokens to keep.
+  /// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. The method estimates the Zipf
+  /// exponent from the mirostat_m most likely tokens and derives from it how many tokens to keep.
   case mirostat = 3
   /// Mirostat 2 removes tokens whose surprise exceeds mu. In both versions, mu starts at 2 tau and decreases by eta
   /// (surprise - tau) after each token.
@@ -398,9 +398,8 @@ public enum GuideMode: Int32, Sendable {
   case contrast = 2
 }
 
-/// Sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the sources are. It is
-/// followed by a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT,
-/// LOOKAHEAD.
+/// Sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the sources are. Then comes
+/// a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
 public struct DraftSource: OptionSet, Sendable {
   public let rawValue: UInt32
   public init(rawValue: UInt32) { self.rawValue = rawValue }

@@ -71,8 +71,8 @@ public struct ModelInfo: Sendable {
   public let defaultRepetitionWindow: UInt32
   /// Value of no_repeat_ngram that model_defaults selects.
   public let defaultNoRepeatNgram: UInt32
-  /// Number of rewards of a reward model, or 0. They are the logits of the last reward_count ids of the vocabulary,
-  /// which are no tokens, after the last token of a text.
+  /// Number of rewards of a reward model, or 0. The rewards are the logits of the last reward_count ids of the
+  /// vocabulary, which are no tokens, after the last token of a text.
   public let rewardCount: UInt32
 
   init(_ c: sotto_model_info) {

@@ -2,9 +2,8 @@
 package io.github.sotto;
 
 /**
- * Sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the sources are. It is
- * followed by a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT,
- * LOOKAHEAD.
+ * Sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the sources are. Then comes
+ * a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
  */
 public final class DraftSource {
     /** Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens. */

@@ -60,8 +60,8 @@ public final class ModelInfo {
     /** Value of no_repeat_ngram that model_defaults selects. */
     public int defaultNoRepeatNgram;
     /**
-     * Number of rewards of a reward model, or 0. They are the logits of the last reward_count ids of the vocabulary,
-     * which are no tokens, after the last token of a text.
+     * Number of rewards of a reward model, or 0. The rewards are the logits of the last reward_count ids of the
+     * vocabulary, which are no tokens, after the last token of a text.
      */
     public int rewardCount;
 

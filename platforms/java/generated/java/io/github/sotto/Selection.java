@@ -8,13 +8,13 @@ public enum Selection implements Constant {
     /** Selects the most likely token, as temperature 0 does. */
     GREEDY(1),
     /**
-     * Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). It has the distribution of
+     * Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954), which has the distribution of
      * MULTINOMIAL.
      */
     GUMBEL(2),
     /**
-     * Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. It estimates the Zipf exponent
-     * from the mirostat_m most likely tokens and derives from it how many tokens to keep.
+     * Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. The method estimates the Zipf
+     * exponent from the mirostat_m most likely tokens and derives from it how many tokens to keep.
      */
     MIROSTAT(3),
     /**
