@@ -194,7 +194,7 @@ SOTTO_API sotto_status sotto_grammar_save(const sotto_grammar* grammar, void* im
 
 /* Verifies the image of a grammar and uses it in place. The image may come from an untrusted
  * source. The bytes must be aligned to SOTTO_MEMORY_ALIGNMENT and must outlive the grammar. Errors:
- * GRAMMAR_CORRUPT, MEMORY_MISALIGNED. */
+ * GRAMMAR_CORRUPT, GRAMMAR_TOO_LARGE (verifying takes more than about a second), MEMORY_MISALIGNED. */
 SOTTO_API sotto_status sotto_grammar_load(const void* image, size_t image_size, const sotto_grammar** grammar,
                                           sotto_error* error);
 

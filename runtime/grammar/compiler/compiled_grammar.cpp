@@ -27,6 +27,10 @@ class GrammarVerifier {
   Status verify(uint64_t size) const;
 
  private:
+  // Limits that bound the time of verifying an image to about a second.
+  static constexpr uint32_t kMaxElements = 10000000;  // states, moves and calls
+  static constexpr uint32_t kMaxLookaheadSteps = 100000000;
+
   Status verify_layout(uint64_t size) const;
   Status verify_byte_classes() const;
   Status verify_token_ranges() const;
@@ -72,6 +76,11 @@ Status GrammarVerifier::verify_layout(uint64_t size) const {
   expect(grammar_.loops_, counts_.loops, sizeof(GrammarLoop));
   expect(grammar_.token_ranges_, counts_.token_ranges, sizeof(TokenRange));
   if (!fits || end != size) return corrupt("its parts do not make up its size");
+  const uint64_t elements = uint64_t{counts_.states} + counts_.moves + counts_.calls;
+  if (elements > kMaxElements) {
+    return fail(error_, Status::kGrammarTooLarge, "grammar: it has ", elements,
+                " states, moves and calls; an image may have at most ", kMaxElements, ": compile it from its source");
+  }
   if (!is_inside(grammar_.root_start_)) return corrupt("no start state");
   return Status::kOk;
 }
@@ -158,9 +167,13 @@ Status GrammarVerifier::verify_states() const {
   if (!is_start(grammar_.root_start()) || rules != grammar_.rule_count()) {
     return corrupt("wrong number of rules");
   }
-  const Lookahead lookahead(grammar_);
+  Lookahead lookahead(grammar_);
+  lookahead.limit_steps(kMaxLookaheadSteps);
   for (uint32_t state = 0; state < counts_.states; ++state) {
-    if (!lookahead.holds(state)) return corrupt("wrong lookahead of state", state);
+    if (lookahead.holds(state)) continue;
+    if (!lookahead.is_exhausted()) return corrupt("wrong lookahead of state", state);
+    return fail(error_, Status::kGrammarTooLarge, "grammar: verifying its lookahead takes more than ",
+                kMaxLookaheadSteps, " steps; compile it from its source");
   }
   return Status::kOk;
 }
@@ -208,9 +221,8 @@ Status GrammarVerifier::verify_calls(uint32_t state) const {
 
 namespace {
 
-// Verifies a compiled grammar that may come from an untrusted source, in time linear in the size of its block. Checks
-// everything on which the matcher's safety depends, but not the data that only determines the language. Fails with
-// kGrammarCorrupt.
+// Verifies a compiled grammar that may come from an untrusted source. Checks everything on which the matcher's safety
+// depends, but not the data that only determines the language.
 Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** grammar, Error* error) {
   if (block.size() < sizeof(CompiledGrammar) ||
       reinterpret_cast<uintptr_t>(block.data()) % alignof(CompiledGrammar) != 0) {

@@ -191,7 +191,8 @@ size_t grammar_image_size(const CompiledGrammar& grammar);
 void write_grammar_image(const CompiledGrammar& grammar, uint8_t* image);
 
 // Verifies an image that may come from an untrusted source. `image` must be aligned to kMemoryAlignment and must
-// outlive `*grammar`, which points into it. Fails with kMemoryMisaligned or kGrammarCorrupt.
+// outlive `*grammar`, which points into it. Fails with kMemoryMisaligned or kGrammarCorrupt, or with kGrammarTooLarge
+// if verifying it would take more than about a second.
 Status open_grammar_image(std::span<const uint8_t> image, const CompiledGrammar** grammar, Error* error);
 
 }  // namespace sotto

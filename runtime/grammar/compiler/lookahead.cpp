@@ -111,6 +111,7 @@ bool Lookahead::takes(uint32_t state, uint8_t classes, Accepts accepts) const {
   for (const Utf8Transition& step : steps_.from(0)) {
     if ((step.classes & classes) == 0 || steps_.all_lead_to(grammar_, state, step, accepts)) continue;
     const auto calls = grammar_.calls(state);
+    if (!steps_.spend(calls.size())) return false;
     if (std::none_of(calls.begin(), calls.end(), [&](const GrammarCall& call) { return is_text(call, step); })) {
       return false;
     }

@@ -63,6 +63,17 @@ class Utf8Transitions {
     return {steps_ + ends_[state], steps_ + ends_[state + 1]};
   }
 
+  // Limits the steps of all further walks. When they are used up, walks return false.
+  void limit_steps(uint32_t steps) { remaining_ = steps; }
+  bool is_exhausted() const { return remaining_ == 0; }
+  // Uses steps up. Returns false if fewer remain.
+  bool spend(uint64_t steps) const {
+    if (remaining_ == kUnlimited) return true;
+    const bool fits = steps < remaining_;
+    remaining_ = fits ? remaining_ - static_cast<uint32_t>(steps) : 0;
+    return fits;
+  }
+
   // Returns whether some character that has a character class begins with a byte of the symbol class.
   bool begins_character(uint32_t symbol_class) const {
     return symbol_class < 256 && (first_classes_[symbol_class / 64] >> symbol_class % 64 & 1) != 0;
@@ -105,6 +116,8 @@ class Utf8Transitions {
 
   Utf8Transition* steps_ = nullptr;      // the transitions of state 0, then of state 1, and so on
   uint16_t ends_[kUtf8States + 1] = {};  // the end of the transitions of each state
+  static constexpr uint32_t kUnlimited = UINT32_MAX;
+  mutable uint32_t remaining_ = kUnlimited;  // number of steps
   uint64_t first_classes_[4] = {};
 };
 
@@ -115,6 +128,10 @@ class Lookahead {
 
   // Computes the lookahead of all states and writes it to the grammar.
   static void find(CompiledGrammar* grammar);
+  // Limits the steps of holds(), which otherwise may take time quadratic in the size of a grammar from an image. When
+  // they are used up, the result is false.
+  void limit_steps(uint32_t steps) { steps_.limit_steps(steps); }
+  bool is_exhausted() const { return steps_.is_exhausted(); }
   // Returns whether the lookahead of a state follows from the lookahead of its successors.
   bool holds(uint32_t state) const;
 
@@ -158,6 +175,7 @@ bool Utf8Transitions::walk(const CompiledGrammar& grammar, uint32_t state, const
     }
     const Utf8Transition& step = *top.step++;
     const auto moves = grammar.moves(top.state, step.symbol_class);
+    if (!spend(1 + moves.size())) return false;
     const WalkAction action = visit(moves, step);
     if (action == WalkAction::kReject) return false;
     if (action == WalkAction::kDone || !entered.enter(moves[0].target, step.next)) continue;

@@ -6,6 +6,7 @@
 #include "runtime/base/xxhash64.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
 #include "runtime/grammar/grammar_generated.h"
+#include "runtime/grammar/vocabulary/token_prefilter.h"
 #include "tests/unit/grammar/grammar_support.h"
 
 namespace sotto::test {
@@ -45,16 +46,19 @@ class Image {
     const CompiledGrammar* grammar = nullptr;
     Error error;
     const Status status = open_grammar_image(bytes_, &grammar, &error);
-    EXPECT_TRUE(status == Status::kOk || status == Status::kGrammarCorrupt);
+    EXPECT_TRUE(status == Status::kOk || status == Status::kGrammarCorrupt || status == Status::kGrammarTooLarge);
+    status_ = status;
     EXPECT_EQ(status == Status::kOk, error.message[0] == '\0');
     message_ = error.message;
     return grammar;
   }
   const std::string& message() const { return message_; }
+  Status status() const { return status_; }
 
  private:
   Memory memory_;
   std::span<uint8_t> bytes_;
+  Status status_ = Status::kOk;
   std::string message_;
 };
 
@@ -73,6 +77,63 @@ Image image_of_set() {
   const CompiledGrammar* grammar = nullptr;
   EXPECT_EQ(compile_grammar(builder, {}, root, {}, {}, &grammar, nullptr), Status::kOk);
   return Image(*grammar);
+}
+
+// Returns an image that is correct but built to be slow to verify: `callers` states claim that strings of any length
+// may follow, because a rule with `moves_per_letter` moves by each letter allows them. Only the last of these moves
+// leads to a state that allows them.
+Image slow_image(uint32_t callers, uint32_t moves_per_letter) {
+  constexpr uint8_t kLetters = kLowerClass | kUpperClass;
+  constexpr uint8_t kEnd = GrammarState::kFinal | GrammarState::kLast;
+  const uint32_t endless = 1 + moves_per_letter;  // after moves_per_letter - 1 states that end the rule
+  const uint32_t rule = endless + 1;
+  const uint32_t root = rule + 1;
+  std::vector<GrammarState> states;
+  std::vector<GrammarMove> moves;
+  std::vector<GrammarCall> calls;
+  const auto add_state = [&](uint8_t flags, uint8_t classes) {
+    states.push_back({static_cast<uint32_t>(moves.size()), static_cast<uint32_t>(calls.size()), flags, 0, classes, 0});
+  };
+  while (states.size() < endless) add_state(kEnd, 0);
+  add_state(0, kLetters);
+  for (uint32_t byte = 0; byte < 256; ++byte) moves.push_back({byte, endless});
+  add_state(GrammarState::kStart, kLetters);
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    const bool is_letter = (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
+    for (uint32_t target = 2; is_letter && target <= endless; ++target) moves.push_back({byte, target});
+  }
+  for (uint32_t caller = 0; caller < callers; ++caller) {
+    add_state(caller == 0 ? GrammarState::kStart : 0, kLetters);
+    calls.push_back({rule, kNoLoop, endless});
+  }
+  add_state(0, 0);
+  std::vector<uint8_t> block(sizeof(CompiledGrammar));
+  std::vector<uint32_t> offsets;
+  const auto append = [&](const auto& list) {
+    offsets.push_back(static_cast<uint32_t>(block.size()));
+    const auto* bytes = reinterpret_cast<const uint8_t*>(list.data());
+    block.insert(block.end(), bytes, bytes + list.size() * sizeof list[0]);
+  };
+  append(states);
+  append(moves);
+  append(calls);
+  append(std::vector<GrammarLoop>());
+  append(std::vector<TokenRange>());
+  size_t at = 0;
+  const auto put = [&](auto value) {
+    std::memcpy(block.data() + at, &value, sizeof value);
+    at += sizeof value;
+  };
+  put(uint64_t{block.size()});
+  put(CompiledGrammar::Counts{static_cast<uint32_t>(states.size() - 1), static_cast<uint32_t>(moves.size()),
+                              static_cast<uint32_t>(calls.size()), 0, 0, 256, 256});
+  put(root);
+  for (const uint32_t offset : offsets) put(offset);
+  for (uint32_t byte = 0; byte < 256; ++byte) put(static_cast<uint8_t>(byte));
+  put(uint32_t{2});  // number of rules
+  const Memory memory = aligned_memory(block.size());
+  std::memcpy(memory.get(), block.data(), block.size());
+  return Image(*static_cast<const CompiledGrammar*>(memory.get()));
 }
 
 std::vector<Image> images(const TestVocabulary& vocabulary) {
@@ -196,6 +257,17 @@ TEST(GrammarImage, ChangedBytesAreRejectedOrHarmless) {
     }
   }
   EXPECT_GT(harmless, 100u);  // the checks after the checksum were reached and passed
+}
+
+TEST(GrammarImage, ImagesThatAreSlowToVerifyAreRejected) {
+  Image quick = slow_image(100, 100);
+  EXPECT_NE(quick.open(), nullptr) << quick.message();
+  // Without a limit, this image of 3 MB takes 5 billion steps.
+  Image slow = slow_image(100000, 1000);
+  EXPECT_EQ(slow.open(), nullptr);
+  EXPECT_EQ(slow.status(), Status::kGrammarTooLarge);
+  EXPECT_EQ(slow.message(),
+            "grammar: verifying its lookahead takes more than 100000000 steps; compile it from its source");
 }
 
 TEST(GrammarImage, OtherVersionsAreRejectedByNumber) {
