@@ -131,7 +131,8 @@ void sotto_session_cancel(sotto_session* session) {
 
 sotto_status sotto_session_get_info(const sotto_session* handle, sotto_session_info* info) {
   if (handle == nullptr || info == nullptr || info->struct_size == 0) return SOTTO_INVALID_ARGUMENT;
-  sotto::capi::fill(info, unwrap(handle)->info());
+  const sotto::SessionInfo own = unwrap(handle)->info();
+  sotto::capi::fill(info, reinterpret_cast<const sotto_session_info&>(own));
   return SOTTO_OK;
 }
 
@@ -208,7 +209,7 @@ sotto_status sotto_session_saved_size(const sotto_session* session, size_t* size
 }
 
 sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_t capacity, size_t* size) {
-  if (session == nullptr || bytes == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
+  if (session == nullptr || size == nullptr || (bytes == nullptr && capacity != 0)) return SOTTO_INVALID_ARGUMENT;
   if (unwrap(session)->is_in_callback() || unwrap(session)->has_embeddings()) return SOTTO_INVALID_STATE;
   *size = SavedState::size(*unwrap(session));
   if (*size > capacity) return SOTTO_BUFFER_TOO_SMALL;

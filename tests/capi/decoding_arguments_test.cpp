@@ -206,7 +206,8 @@ TEST_F(DecodingArguments, NullsAreRejected) {
   const sotto_token token = 1;
   EXPECT_EQ(sotto_session_embed(session, &token, 1, 2, embedding), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_session_saved_size(session, nullptr), SOTTO_INVALID_ARGUMENT);
-  EXPECT_EQ(sotto_session_save(session, nullptr, 0, &count), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_session_save(session, nullptr, 0, &count), SOTTO_BUFFER_TOO_SMALL);
+  EXPECT_EQ(sotto_session_save(session, nullptr, 1, &count), SOTTO_INVALID_ARGUMENT);
   size_t saved_size = 0, needed = 0;
   ASSERT_EQ(sotto_session_saved_size(session, &saved_size), SOTTO_OK);
   char byte = 0;
