@@ -133,6 +133,8 @@ def layout_text(tables):
 def rust_type(field, is_info=False):
     if field.kind == "bool":
         return "bool"
+    if is_info and field.type == "sotto_status":  # of a text, which does not fail
+        return "Option<Stop>"
     if field.kind == "enum":
         return f"Option<{rust_name(field.type)}>" if is_info else rust_name(field.type)
     if field.kind == "flags":
@@ -289,6 +291,8 @@ def info_value(field):
     value = f"info.{field.name}"
     if field.kind == "bool":
         return f"{value} != 0"
+    if field.type == "sotto_status":
+        return f"Stop::from_status({value})"
     if field.kind == "enum":
         return f"{rust_name(field.type)}::from_value({value})"
     kind = rust_type(field, True)

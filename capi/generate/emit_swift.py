@@ -117,7 +117,8 @@ def info_lines(struct):
     fields = visible(struct)
     lines = [*doc(struct.doc), f"public struct {swift_name(struct.name)}: Sendable {{"]
     for field in fields:
-        optional = "?" if field.kind == "enum" else ""
+        # A later version may add values to every enum; a status is a struct, which can hold them.
+        optional = "?" if field.kind == "enum" and field.type != "sotto_status" else ""
         lines += [*doc(documentation(field, *WORDS_OF_C), "  "),
                   f"  public let {field.lower_camel}: {swift_type(field)}{optional}"]
     lines += ["", f"  init(_ c: {struct.name}) {{"]

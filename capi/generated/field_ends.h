@@ -314,7 +314,8 @@ struct FieldEnds<sotto_session_info> {
       offsetof(sotto_session_info, reanchor_count) + sizeof(sotto_session_info::reanchor_count),
       offsetof(sotto_session_info, kv_bytes) + sizeof(sotto_session_info::kv_bytes),
       offsetof(sotto_session_info, memory_bytes) + sizeof(sotto_session_info::memory_bytes),
-      offsetof(sotto_session_info, matcher_sequence_count) + sizeof(sotto_session_info::matcher_sequence_count)};
+      offsetof(sotto_session_info, matcher_sequence_count) + sizeof(sotto_session_info::matcher_sequence_count),
+      offsetof(sotto_session_info, stop) + sizeof(sotto_session_info::stop)};
 };
 
 template <>

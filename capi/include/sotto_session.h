@@ -117,6 +117,8 @@ typedef struct sotto_session_info {
   uint64_t memory_bytes;
   /* Number of sequences that a matcher needs to follow this session and its searches. */
   uint32_t matcher_sequence_count;
+  /* Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues. */
+  sotto_status stop;
 } sotto_session_info;
 
 /* Counts of tokens and wall-clock times in nanoseconds, since init or the last
@@ -192,10 +194,12 @@ SOTTO_API sotto_status sotto_session_memory_size(const sotto_model* model, const
 SOTTO_API sotto_status sotto_session_init(const sotto_model* model, const sotto_session_params* params, void* memory,
                                           size_t memory_size, sotto_session** session, sotto_error* error);
 
-/* Closes a session and ends its threads. `session` may be NULL. */
+/* Closes a session and ends its threads. `session` may be NULL. Does nothing in a callback of the
+ * session, which must stay open until the call that runs the callback has returned. */
 SOTTO_API void sotto_session_deinit(sotto_session* session);
 
-/* Removes all tokens and restarts the sampler from its seed. All parameters stay in effect. */
+/* Removes all tokens and restarts the sampler from its seed. All parameters stay in effect. Does
+ * nothing in a callback of the sampler or of a search. */
 SOTTO_API void sotto_session_reset(sotto_session* session);
 
 /* Appends prompt tokens to the stream and evaluates them. On SOTTO_STOP_CANCELLED, the tokens that
@@ -219,8 +223,11 @@ SOTTO_API sotto_status sotto_session_prefill_embeddings(sotto_session* session, 
 
 /* Generates one token, sets `*piece` and returns SOTTO_OK. When generation ends, it returns the
  * reason instead, and `*piece` has the token -1 and the text that was withheld. An end-of-text or
- * stop token does not become part of the stream. Errors: INVALID_STATE (nothing was prefilled, or
- * the grammar's text was already complete at the last prefill). */
+ * stop token does not become part of the stream. After SOTTO_STOP_CANCELLED and SOTTO_STOP_CALLBACK
+ * the next call continues the text. After any other reason it returns the same reason, without text,
+ * until a call changes the stream, the sampler, the stops, the limit, the matcher or the guide; a
+ * prefill of no tokens also continues the text. Errors: INVALID_STATE (nothing was prefilled, or the grammar's
+ * text was already complete at the last prefill). */
 SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece);
 
 /* Limits the number of tokens that sotto_session_next generates from now on (0: none; SIZE_MAX: no
@@ -264,7 +271,7 @@ SOTTO_API void sotto_session_cancel(sotto_session* session);
 SOTTO_API sotto_status sotto_session_get_info(const sotto_session* session, sotto_session_info* info);
 /* Writes the counts and times since init or the last sotto_session_reset_timings to *timings. */
 SOTTO_API sotto_status sotto_session_get_timings(const sotto_session* session, sotto_session_timings* timings);
-/* Sets all counts and times to zero. */
+/* Sets all counts and times to zero. Does nothing in a callback of the sampler or of a search. */
 SOTTO_API void sotto_session_reset_timings(sotto_session* session);
 
 /* ---- Stops ----------------------------------------------------------------- */
@@ -418,7 +425,7 @@ SOTTO_API sotto_status sotto_session_saved_size(const sotto_session* session, si
  * random numbers need no state, because they follow from the seed and the positions. Parameters are
  * not saved, so the sampler and the stops have to be set again after a restore. The bytes are the
  * same on every platform. `*size` receives the number of bytes needed, even with
- * SOTTO_BUFFER_TOO_SMALL. */
+ * SOTTO_BUFFER_TOO_SMALL. `bytes` may be NULL when `capacity` is 0. */
 SOTTO_API sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_t capacity, size_t* size);
 
 /* Restores a saved stream. The session must have the same model, context_tokens, sink_tokens,

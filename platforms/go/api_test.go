@@ -60,7 +60,7 @@ func TestErrorsOfFilesNameTheFile(t *testing.T) {
 func TestLimitsOfTokens(t *testing.T) {
 	session := openSession(t, openModel(t), nil)
 	equal(t, collect(t, session, "It was", 0), "")
-	equal(t, session.StopReason(), StopMaxTokens)
+	equal(t, stopOf(t, session), StopMaxTokens)
 	equal(t, must[Status](t)(session.Generate(nil, 0, nil)), StopMaxTokens)
 	for _, err := range session.Stream(context.Background(), "", -1) {
 		isError(t, err, InvalidArgument)
@@ -83,7 +83,7 @@ func TestALimitCountsFromItsCall(t *testing.T) {
 			noError(t, err)
 			text, status = text+piece.Text, stop
 		}
-		equal(t, session.StopReason(), StopMaxTokens)
+		equal(t, stopOf(t, session), StopMaxTokens)
 	}
 	equal(t, text, whole)
 }
@@ -109,7 +109,7 @@ func TestATextIsCompleteWithinTheTokensOfItsGrammar(t *testing.T) {
 	if text := collect(t, session, "A person: ", 20); !strings.HasSuffix(text, "}") {
 		t.Errorf("%q is not complete", text)
 	}
-	equal(t, session.StopReason(), StopGrammar)
+	equal(t, stopOf(t, session), StopGrammar)
 }
 
 func TestProbabilities(t *testing.T) {
@@ -178,7 +178,7 @@ func TestStopsStatesAndScores(t *testing.T) {
 	stops.MaxTokens, stops.BannedStrings = 5, []string{" the"}
 	noError(t, session.SetStops(stops))
 	first := collect(t, session, "It was", NoLimit)
-	equal(t, session.StopReason(), StopMaxTokens)
+	equal(t, stopOf(t, session), StopMaxTokens)
 	state := must[[]byte](t)(session.Save())
 	noError(t, session.ForkInto(other))
 	rest := collect(t, session, "", 4)

@@ -120,6 +120,11 @@ func equal[T comparable](t testing.TB, got, want T) {
 	}
 }
 
+func stopOf(t testing.TB, session *Session) Status {
+	t.Helper()
+	return must[SessionInfo](t)(session.Info()).Stop
+}
+
 func equalTokens(t testing.TB, got, want []Token) {
 	t.Helper()
 	if !slices.Equal(got, want) {
@@ -151,7 +156,7 @@ func checkText(t *testing.T, name string, prepare func(*testing.T, *Session, fie
 	}
 	equalTokens(t, tokens, tokensIn(c.text("tokens")))
 	equal(t, text.String(), c.text("text"))
-	equal(t, session.StopReason(), Status(c.number("status")))
+	equal(t, stopOf(t, session), Status(c.number("status")))
 
 	text.Reset()
 	noError(t, session.Reset())
@@ -261,4 +266,103 @@ func TestGoldenFailures(t *testing.T) {
 		_, err = NewModel(data[:int(c.number("kept_bytes"))], nil)
 		return err
 	})
+}
+
+// execute makes one call of the case "calls" and returns the text that it generates.
+func execute(session *Session, model *Model, name, argument string) (text string, err error) {
+	count, _ := strconv.Atoi(argument)
+	pieces := 0
+	collect := func(piece Piece) bool {
+		text += piece.Text
+		pieces++
+		return name == "callback" && pieces == count
+	}
+	tokens, err := model.Tokenize(argument)
+	if err != nil {
+		return "", err
+	}
+	switch name {
+	case "prefill":
+		_, err = session.Prefill(tokens)
+	case "next":
+		var piece Piece
+		piece, _, err = session.Next()
+		text = piece.Text
+	case "generate":
+		_, err = session.Generate(nil, count, collect)
+	case "callback":
+		_, err = session.Generate(nil, NoLimit, collect)
+	case "limit":
+		err = session.SetLimit(count)
+	case "stops":
+		stops := DefaultStopParams()
+		stop, value, _ := strings.Cut(argument, " ")
+		switch stop {
+		case "stop_string":
+			stops.StopStrings = []string{value}
+		case "banned_string":
+			stops.BannedStrings = []string{value}
+		case "stop_token":
+			stops.StopTokens = tokensIn(value)
+		case "max_time_ns":
+			stops.MaxTimeNS, err = strconv.ParseUint(value, 10, 64)
+		case "repetition_limit":
+			var limit float64
+			limit, err = strconv.ParseFloat(value, 32)
+			stops.RepetitionLimit = float32(limit)
+		}
+		if err == nil {
+			err = session.SetStops(stops)
+		}
+	case "allow":
+		params := DefaultSamplerParams()
+		params.Temperature, params.AllowedTokens = 0, tokensIn(argument)
+		err = session.SetSampler(params)
+	case "grammar":
+		var grammar *Grammar
+		if argument != "" {
+			if grammar, err = RegexGrammar(argument); err != nil {
+				return "", err
+			}
+			defer grammar.Close()
+		}
+		err = session.SetGrammar(grammar)
+	case "score":
+		_, _, err = session.Score(tokens)
+	case "embed":
+		_, err = session.Embed(tokens, PoolMean)
+	case "rewind":
+		err = session.Rewind(uint64(count))
+	case "restore":
+		var state []byte
+		if state, err = session.Save(); err == nil {
+			err = session.Restore(state)
+		}
+	case "cancel":
+		session.Cancel()
+	case "reset":
+		err = session.Reset()
+	default:
+		err = errors.New("unknown call: " + name)
+	}
+	return text, err
+}
+
+func TestCallsEndAndContinueTexts(t *testing.T) {
+	model := openModel(t)
+	session := openSession(t, model, nil)
+	c := golden(t, "calls")
+	for i, call := range c["call"] {
+		name, argument, _ := strings.Cut(call, " ")
+		text, err := execute(session, model, name, argument)
+		result := strconv.Itoa(int(stopOf(t, session))) + " " + text
+		if failure := (*Error)(nil); errors.As(err, &failure) {
+			result = strconv.Itoa(int(failure.Status)) + " "
+		} else {
+			noError(t, err)
+		}
+		if result != c["result"][i] {
+			t.Fatalf("call %d, %s: got %q, want %q", i, call, result, c["result"][i])
+		}
+	}
 }

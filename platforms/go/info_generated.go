@@ -161,6 +161,8 @@ type SessionInfo struct {
 	MemoryBytes uint64
 	// Number of sequences that a matcher needs to follow this session and its searches.
 	MatcherSequenceCount uint32
+	// Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues.
+	Stop Status
 }
 
 func newSessionInfo(c *C.sotto_session_info) SessionInfo {
@@ -175,6 +177,7 @@ func newSessionInfo(c *C.sotto_session_info) SessionInfo {
 	info.KVBytes = uint64(c.kv_bytes)
 	info.MemoryBytes = uint64(c.memory_bytes)
 	info.MatcherSequenceCount = uint32(c.matcher_sequence_count)
+	info.Stop = Status(c.stop)
 	return info
 }
 

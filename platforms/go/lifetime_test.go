@@ -143,7 +143,7 @@ func TestContextsCancel(t *testing.T) {
 			last = err
 		}
 		isError(t, last, context.Canceled)
-		equal(t, session.StopReason(), StopCancelled)
+		equal(t, stopOf(t, session), StopCancelled)
 		if text := collect(t, session, "It was", 3); text == "" { // nothing of it is left
 			t.Error("no text")
 		}

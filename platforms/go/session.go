@@ -15,7 +15,6 @@ type sessionCore struct {
 	memory    block
 	callbacks *callbacks
 	uses      map[string]*resource // guide, draft session and matcher, by role
-	stop      Status
 }
 
 func sessionParams(params *SessionParams) C.sotto_session_params {

@@ -40,7 +40,6 @@ func (s *Session) floats(f func(*C.sotto_session, **C.float, *C.size_t) C.sotto_
 func (s *Session) Score(tokens []Token) (Score, []float32, error) {
 	score, each := C.sotto_score{struct_size: C.sizeof_sotto_score}, make([]float32, len(tokens))
 	err := checkWhole(s.plain(func(handle *C.sotto_session) C.sotto_status {
-		s.core.stop = OK
 		array, count := tokensOf(tokens)
 		return C.sotto_session_score(handle, array, count, (*C.float)(unsafe.Pointer(unsafe.SliceData(each))), &score)
 	}))
@@ -51,7 +50,6 @@ func (s *Session) Score(tokens []Token) (Score, []float32, error) {
 func (s *Session) Embed(tokens []Token, pooling Pooling) ([]float32, error) {
 	embedding := make([]float32, s.core.model.info.EmbeddingSize)
 	err := checkWhole(s.plain(func(handle *C.sotto_session) C.sotto_status {
-		s.core.stop = OK
 		array, count := tokensOf(tokens)
 		return C.sotto_session_embed(handle, array, count, C.sotto_pooling(pooling),
 			(*C.float)(unsafe.Pointer(unsafe.SliceData(embedding))))
@@ -117,7 +115,6 @@ func (s *Session) Save() (state []byte, err error) {
 func (s *Session) Restore(state []byte) error {
 	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
 		details := newError()
-		s.core.stop = OK
 		return C.sotto_session_restore(handle, bytesOf(state), C.size_t(len(state)), &details), &details
 	})
 	return err

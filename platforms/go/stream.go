@@ -15,7 +15,6 @@ import (
 // Prefill appends a prompt to the stream and evaluates it. It returns OK or StopCancelled.
 func (s *Session) Prefill(prompt []Token) (Status, error) {
 	return s.plain(func(handle *C.sotto_session) C.sotto_status {
-		s.core.stop = OK
 		tokens, count := tokensOf(prompt)
 		return C.sotto_session_prefill(handle, tokens, count)
 	})
@@ -29,7 +28,6 @@ func (s *Session) PrefillEmbeddings(embeddings []float32) (Status, error) {
 			len(embeddings), size), -1}
 	}
 	return s.plain(func(handle *C.sotto_session) C.sotto_status {
-		s.core.stop = OK
 		return C.sotto_session_prefill_embeddings(handle, (*C.float)(unsafe.Pointer(unsafe.SliceData(embeddings))),
 			C.size_t(len(embeddings)/size))
 	})
@@ -43,23 +41,10 @@ func (s *Session) Next() (piece Piece, stop Status, err error) {
 		status := C.sotto_session_next(handle, &cPiece)
 		if status >= 0 {
 			piece = newPiece(cPiece)
-			s.core.stop = Status(status)
 		}
 		return status
 	})
 	return piece, stop, err
-}
-
-// StopReason returns the reason why the newest text ended, or OK while it continues.
-func (s *Session) StopReason() Status {
-	var stop Status
-	if _, err := s.plain(func(*C.sotto_session) C.sotto_status {
-		stop = s.core.stop
-		return C.SOTTO_OK
-	}); err != nil {
-		return OK
-	}
-	return stop
 }
 
 // NoLimit is a value of maxTokens: the text continues until another stop.
@@ -86,7 +71,7 @@ func (s *Session) SetLimit(maxTokens int) error {
 }
 
 // Pieces evaluates a prompt and yields the pieces that follow it, until a stop or after maxTokens. If it fails or ctx
-// is cancelled, it yields the error last. StopReason returns the reason why the text ended. An empty prompt continues
+// is cancelled, it yields the error last. Info returns the reason why the text ended. An empty prompt continues
 // the text.
 func (s *Session) Pieces(ctx context.Context, prompt []Token, maxTokens int) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
@@ -161,18 +146,10 @@ func (s *Session) run(ctx context.Context, prompt []Token, maxTokens int, yield 
 		return err
 	}
 	isCancelled = status == StopCancelled
-	s.setStop(status)
 	if isCancelled {
 		return ctx.Err()
 	}
 	return nil
-}
-
-func (s *Session) setStop(status Status) {
-	if s.core.enter() == nil {
-		s.core.stop = status
-		s.core.leave()
-	}
 }
 
 // Generate evaluates a prompt and calls onPiece, which may be nil, for each piece. onPiece ends the text by returning
@@ -192,7 +169,6 @@ func (s *Session) Generate(prompt []Token, maxTokens int, onPiece func(Piece) (s
 		} else {
 			status = C.sotto_go_generate(handle, tokens, count, size, s.core.callbacks.pointer())
 		}
-		s.core.stop = Status(max(status, 0))
 		return status
 	})
 }
@@ -215,7 +191,6 @@ func (s *Session) Rewind(tokenCount uint64) error {
 func (s *Session) Reset() error {
 	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
 		C.sotto_session_reset(handle)
-		s.core.stop = OK
 		return C.SOTTO_OK
 	})
 	return err

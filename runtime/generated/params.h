@@ -20,7 +20,6 @@ using TokenList = sotto_token_list;
 using TextView = sotto_text;
 using TokenBias = sotto_token_bias;
 using SequenceBias = sotto_sequence_bias;
-using SessionInfo = sotto_session_info;
 using SessionTimings = sotto_session_timings;
 using Alternative = sotto_alternative;
 using Piece = sotto_piece;
@@ -198,6 +197,35 @@ static_assert(offsetof(SearchSequence, score) == offsetof(sotto_sequence, score)
 static_assert(offsetof(SearchSequence, log_probability) == offsetof(sotto_sequence, log_probability));
 static_assert(offsetof(SearchSequence, stop) == offsetof(sotto_sequence, stop));
 static_assert(offsetof(SearchSequence, index) == offsetof(sotto_sequence, index));
+
+// Current state of a session.
+struct SessionInfo {
+  uint32_t struct_size;
+  uint32_t context_tokens;
+  uint32_t batch_tokens;
+  uint32_t thread_count;
+  uint32_t sink_tokens;
+  uint32_t cached_tokens;
+  uint64_t token_count;
+  uint64_t reanchor_count;
+  uint64_t kv_bytes;
+  uint64_t memory_bytes;
+  uint32_t matcher_sequence_count;
+  Status stop;
+};
+static_assert(sizeof(SessionInfo) == sizeof(sotto_session_info));
+static_assert(offsetof(SessionInfo, struct_size) == offsetof(sotto_session_info, struct_size));
+static_assert(offsetof(SessionInfo, context_tokens) == offsetof(sotto_session_info, context_tokens));
+static_assert(offsetof(SessionInfo, batch_tokens) == offsetof(sotto_session_info, batch_tokens));
+static_assert(offsetof(SessionInfo, thread_count) == offsetof(sotto_session_info, thread_count));
+static_assert(offsetof(SessionInfo, sink_tokens) == offsetof(sotto_session_info, sink_tokens));
+static_assert(offsetof(SessionInfo, cached_tokens) == offsetof(sotto_session_info, cached_tokens));
+static_assert(offsetof(SessionInfo, token_count) == offsetof(sotto_session_info, token_count));
+static_assert(offsetof(SessionInfo, reanchor_count) == offsetof(sotto_session_info, reanchor_count));
+static_assert(offsetof(SessionInfo, kv_bytes) == offsetof(sotto_session_info, kv_bytes));
+static_assert(offsetof(SessionInfo, memory_bytes) == offsetof(sotto_session_info, memory_bytes));
+static_assert(offsetof(SessionInfo, matcher_sequence_count) == offsetof(sotto_session_info, matcher_sequence_count));
+static_assert(offsetof(SessionInfo, stop) == offsetof(sotto_session_info, stop));
 
 inline constexpr int32_t kStageKindCount = 28;
 

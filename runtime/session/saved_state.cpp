@@ -84,7 +84,7 @@ void read_buffered(uint32_t vocabulary_size, ByteReader* reader, BufferedToken* 
 // The header of a saved state. A session accepts a state whose header agrees with its own.
 struct SavedState::Header {
   static constexpr uint8_t kMagic[8] = {'S', 'O', 'T', 'T', 'O', 'S', 'E', 'S'};
-  static constexpr uint32_t kVersion = 2;
+  static constexpr uint32_t kVersion = 3;
   static constexpr size_t kChecksumSize = sizeof(uint64_t);
 
   uint64_t size = 0;
@@ -120,6 +120,7 @@ struct SavedState::Counts {
   uint32_t rejected_attempts = 0;
   uint32_t reject_newest = 0;
   int32_t end = 0;
+  int32_t stop = 0;
 
   // Visits all fields but token_count.
   template <typename Bytes>
@@ -135,6 +136,7 @@ struct SavedState::Counts {
     bytes->field(rejected_attempts);
     bytes->field(reject_newest);
     bytes->field(end);
+    bytes->field(stop);
   }
 
   // Reads the counters. Returns false if they contradict each other or the session's parameters.
@@ -150,7 +152,7 @@ struct SavedState::Counts {
            buffered_count <= TokenBuffer::kCapacity && buffered_count <= token_count - states_begin &&
            (buffered_count == 0 || buffered_count < token_count) && rejected_count <= RejectedTokens::kCapacity &&
            rejected_attempts <= RejectedTokens::kMaxAttempts && reject_newest <= 1 &&
-           (end == 0 || ends_text(static_cast<Status>(end)));
+           (end == 0 || ends_text(static_cast<Status>(end))) && (stop == 0 || ends_text(static_cast<Status>(stop)));
   }
 };
 
@@ -230,6 +232,7 @@ void SavedState::write(const Session& session, ByteWriter* writer) {
   counts.rejected_attempts = output.rejected_.attempts();
   counts.reject_newest = output.reject_newest_ ? 1 : 0;
   counts.end = static_cast<int32_t>(output.end_);
+  counts.stop = ends_text(session.parts().stop) ? static_cast<int32_t>(session.parts().stop) : 0;
   counts.visit(writer);
   writer->put_array(output.healing_.bytes().data(), output.healing_.bytes().size());
   for (uint64_t i = states.begin(); i < stream.token_count(); ++i) write_state(states[i], writer);
@@ -333,6 +336,7 @@ void SavedState::read(ByteReader* reader, Session* session) {
   output.rejected_.restore({rejections, saved.rejected_count}, saved.rejected_attempts);
   output.reject_newest_ = saved.reject_newest != 0;
   output.end_ = static_cast<Status>(saved.end);
+  session->parts().stop = static_cast<Status>(saved.stop);
   output.rebuild();
 }
 
@@ -369,6 +373,7 @@ Status SavedState::fork(const Session& from, Session* to, Error* error) {
   output.reject_newest_ = from.parts().output.reject_newest_;
   output.end_ = from.parts().output.end_;
   output.rebuild();
+  to->parts().stop = from.parts().stop;
   return Status::kOk;
 }
 

@@ -2,7 +2,7 @@
 //   header: magic, version, size, the model's fingerprint, the session's configuration;
 //   KV sequence: tokens, positions, keys and values in use (runtime/transformer/kv_sequence_image.h);
 //   stream: the pending token, the start of the answer, token healing, buffered and rejected tokens, the stop that
-//     ended the text, and the state of each token (sampler, withheld text);
+//     will end or has ended the text, and the state of each token (sampler, withheld text);
 //   XXH64 of all bytes before it.
 // The format does not contain the parameters of the sampler and the stops, the constraint, the guide and the timings.
 // Random numbers need no state, because they are a function of the seed and the place of the token.

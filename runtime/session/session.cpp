@@ -136,6 +136,7 @@ SessionInfo Session::info() const {
                                      params.sink_tokens, params.sequence_count * params.sequence_tokens});
   info.memory_bytes = memory_bytes_;
   info.matcher_sequence_count = constraint_sequence_count(params.sequence_count);
+  info.stop = parts_.stop;
   return info;
 }
 
@@ -158,6 +159,7 @@ Status Session::set_sampler(const SamplerParams& params, Error* error) {
   // Buffered tokens are drawn again with the new parameters, unless they cannot be rolled back.
   parts_.output.try_roll_back();
   if (token_count() > 0) parts_.stream.states()[token_count() - 1].sampler = parts_.decoder.sampler().initial_state();
+  parts_.stop = Status::kOk;
   return Status::kOk;
 }
 
@@ -165,6 +167,7 @@ Status Session::set_stops(const StopParams& params, Error* error) {
   SOTTO_TRY(parts_.stops.set(params, error));
   parts_.output.try_roll_back();
   parts_.output.rebuild();
+  parts_.stop = Status::kOk;
   return Status::kOk;
 }
 
@@ -173,6 +176,7 @@ Status Session::set_constraint(const TokenConstraint* constraint) {
   const Status status = parts_.output.roll_back();
   if (status != Status::kOk && constraint != nullptr) return status;
   parts_.stream.set_constraint(constraint == nullptr ? TokenConstraint() : *constraint);
+  parts_.stop = Status::kOk;
   return Status::kOk;
 }
 
@@ -185,7 +189,8 @@ Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evalua
     parts_.output.drop_buffered();
     // Buffered tokens that could not be rolled back occupy slots as well.
     SOTTO_TRY(require_space(token_count(), tokens.size()));
-    SOTTO_TRY(parts_.stream.evaluate(&parts_.cancellation));
+    parts_.stop = parts_.stream.evaluate(&parts_.cancellation);
+    if (parts_.stop != Status::kOk) return parts_.stop;
     parts_.output.clear();
     // The old text ends here, even if the evaluation is cancelled before its first token.
     if (token_count() > 0) parts_.stream.states()[token_count() - 1].flags |= TokenState::kTextEnd;
@@ -198,7 +203,8 @@ Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evalua
   }
   parts_.stream.begin_answer(first, parts_.output.emitted_count(), parts_.decoder.sampler().initial_state());
   parts_.decoder.set_call_limit(UINT64_MAX);
-  return parts_.cancellation.consume(status);
+  parts_.stop = parts_.cancellation.consume(status);
+  return parts_.stop;
 }
 
 Status Session::prefill(std::span<const int32_t> tokens) {
@@ -248,6 +254,7 @@ void Session::set_limit(uint64_t max_tokens) {
   parts_.output.forget_stop(Status::kStopMaxTokens);
   const uint64_t generated = parts_.output.emitted_count() - parts_.stream.answer_start();
   parts_.decoder.set_call_limit(generated + std::min(max_tokens, UINT64_MAX - generated));
+  if (ends_text(parts_.stop)) parts_.stop = Status::kOk;
 }
 
 Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece,
@@ -258,12 +265,14 @@ Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, P
   ++generate_depth_;
   Status status = Status::kOk;
   while (status == Status::kOk) {
-    parts_.decoder.set_call_limit(limit);  // on_piece may have changed it
+    parts_.decoder.set_call_limit(limit);  // on_piece may have changed the limit and the stop
+    parts_.stop = Status::kOk;
     status = next();
     if (is_failure(status) || on_piece == nullptr) continue;
     if (status != Status::kOk && piece_.text_size == 0) continue;
     if (on_piece(user_data, &piece_) != 0 && status == Status::kOk) status = Status::kStopCallback;
   }
+  if (!is_failure(status)) parts_.stop = status;
   --generate_depth_;
   parts_.decoder.set_call_limit(UINT64_MAX);
   parts_.output.forget_stop(Status::kStopMaxTokens);  // tokens that are still buffered may continue after this call
@@ -298,12 +307,19 @@ Status Session::rewind(uint64_t count) {
                 "; it must be at most the number of tokens in the stream, ", token_count());
   }
   const Status status = parts_.output.rewind(count);
+  if (status == Status::kOk) parts_.stop = Status::kOk;
   if (status != Status::kInvalidState) return status;
   return fail(&last_error_, status, "cannot rewind to token ", count,
               ": the KV ring, the constraint or the guide no longer holds that state");
 }
 
 Status Session::next() {
+  const Status status = next_piece();
+  if (!ends_text(parts_.stop)) parts_.stop = is_failure(status) ? Status::kOk : status;
+  return status;
+}
+
+Status Session::next_piece() {
   constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
   piece_ = {.text = "",
             .text_size = 0,
@@ -320,6 +336,7 @@ Status Session::next() {
     return fail(&last_error_, status, "the guide could not be rolled back with the session: reset it and set it again");
   }
   if (parts_.cancellation.take()) return parts_.output.flush(Status::kStopCancelled, &piece_);
+  if (ends_text(parts_.stop)) return parts_.stop;
   const CallbackScope scope(&parts_.in_callback);
   // With banned strings, several tokens may have to be decoded before the oldest one can be emitted.
   while (!parts_.output.is_ready()) {

@@ -34,7 +34,9 @@ class Session {
   Status set_constraint(const TokenConstraint* constraint);
   // Sets the guide (see sotto_session_set_guide()). Null removes it.
   Status set_guide(Session* guide, const GuideParams& params, Error* error) {
-    return parts_.partners.set_guide(guide == nullptr ? nullptr : &guide->parts_, params, error);
+    SOTTO_TRY(parts_.partners.set_guide(guide == nullptr ? nullptr : &guide->parts_, params, error));
+    parts_.stop = Status::kOk;
+    return Status::kOk;
   }
   // Sets the sources of drafts (see sotto_session_set_speculation()). Without sources, only text that a constraint
   // forces is drafted.
@@ -53,7 +55,8 @@ class Session {
   Status prefill_embeddings(const float* embeddings, size_t count);
   bool has_embeddings() const { return stream().kv().embedded_count() > 0; }
   Status heal();
-  // Returns kOk and sets piece() to a token, or returns a stop and sets piece() to the withheld text.
+  // Returns kOk and sets piece() to a token, or returns a stop and sets piece() to the withheld text. A text that has
+  // ended stays ended until a call changes the stream, the sampler, the stops, the limit, the constraint or the guide.
   Status next();
   const Piece& piece() const { return piece_; }
   // Limits the tokens that next() generates until the next prefill, set_limit() or generate().
@@ -100,6 +103,7 @@ class Session {
 
  private:
   Status start_threads(const SessionParams& params, Error* error);
+  Status next_piece();
   Status decode_token();
   Status require_tokens();
   Status require_space(uint64_t used, size_t count);

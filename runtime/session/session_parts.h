@@ -52,9 +52,11 @@ struct SessionParts {
     stream.clear();
     output.clear();
     decoder.set_call_limit(UINT64_MAX);
+    stop = Status::kOk;
   }
 
   bool in_callback = false;
+  Status stop = Status::kOk;  // why the newest text ended, or kOk while it continues
   Cancellation cancellation;
   Stops stops;
   TokenStream stream;

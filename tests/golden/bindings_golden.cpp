@@ -1,6 +1,7 @@
 // Prints the results that every binding must reproduce with the demo model, computed through the C API.
 // `bindings_golden MODEL` prints data/bindings.txt, and `bindings_golden MODEL FILE` compares the results with a file.
 // The tests of the bindings read that file and do not need this program.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,7 +21,12 @@ std::string written =
     "# begins with its name; then come lines of a key, one space, and a value: the input,\n"
     "# and then the expected results. In texts \\n is a line end and \\\\ a backslash; tokens "
     "are\n"
-    "# separated by spaces; what is not given keeps its default. Sessions have 256 tokens.\n";
+    "# separated by spaces; what is not given keeps its default. Sessions have 256 tokens.\n"
+    "# In the case calls, every line `call` is a call with one session. The line `result` after it\n"
+    "# has the status of the failure or else the stop of the session's info, a space, and the text that\n"
+    "# the call generated. `callback N` generates until the callback ends the text after N pieces,\n"
+    "# `allow` sets temperature 0 and allowed_tokens, `stops` replaces all stops by one, `grammar` sets\n"
+    "# a regular expression, and `restore` restores the session's own saved state.\n";
 
 void write(const std::string& key, const std::string& value) {
   written += key + (value.empty() ? "" : " ") + value + '\n';
@@ -108,6 +114,13 @@ struct Model {
   }
   ~Model() { sotto_model_deinit(model); }
 
+  sotto_model_info info() const {
+    sotto_model_info info{};
+    info.struct_size = sizeof info;
+    check(sotto_model_get_info(model, &info), new_error());
+    return info;
+  }
+
   std::vector<sotto_token> tokenize(std::string_view text) const {
     std::vector<sotto_token> tokens(text.size() + 1);
     sotto_error error = new_error();
@@ -135,6 +148,31 @@ struct Session {
     check(sotto_session_init(model.model, &params, memory.get(), size, &session, &error), error);
   }
   ~Session() { sotto_session_deinit(session); }
+};
+
+struct Matcher {
+  Memory grammar_memory, vocabulary_memory, memory;
+  sotto_matcher* matcher = nullptr;
+
+  Matcher(const Model& model, const std::string& source, const sotto_grammar_params& params) {
+    sotto_error error = new_error();
+    size_t size = sotto_grammar_typical_memory(source.size());
+    grammar_memory = allocate(size);
+    sotto_grammar* grammar = nullptr;
+    check(sotto_grammar_compile(source.data(), source.size(), &params, grammar_memory.get(), size, &grammar, &size,
+                                &error),
+          error);
+    sotto_vocabulary_params vocabulary_params;
+    sotto_vocabulary_params_init(&vocabulary_params, sizeof vocabulary_params);
+    vocabulary_params.model = model.model;
+    check(sotto_vocabulary_memory_size(&vocabulary_params, &size, &error), error);
+    vocabulary_memory = allocate(size);
+    sotto_vocabulary* vocabulary = nullptr;
+    check(sotto_vocabulary_init(&vocabulary_params, vocabulary_memory.get(), size, &vocabulary, &error), error);
+    check(sotto_matcher_memory_size(grammar, vocabulary, nullptr, &size, &error), error);
+    memory = allocate(size);
+    check(sotto_matcher_init(grammar, vocabulary, nullptr, memory.get(), size, &matcher, &error), error);
+  }
 };
 
 struct Settings {
@@ -243,32 +281,15 @@ void grammar(const Model& model) {
   write("json_space", std::to_string(SOTTO_JSON_ONE_SPACE));
   write_text("source", kSchema);
 
-  sotto_error error = new_error();
   sotto_grammar_params params;
   sotto_grammar_params_init(&params, sizeof params);
   params.language = SOTTO_GRAMMAR_JSON_SCHEMA;
   params.json_space = SOTTO_JSON_ONE_SPACE;
-  size_t size = sotto_grammar_typical_memory(sizeof kSchema - 1);
-  const Memory grammar_memory = allocate(size);
-  sotto_grammar* compiled = nullptr;
-  check(
-      sotto_grammar_compile(kSchema, sizeof kSchema - 1, &params, grammar_memory.get(), size, &compiled, &size, &error),
-      error);
-  sotto_vocabulary_params vocabulary_params;
-  sotto_vocabulary_params_init(&vocabulary_params, sizeof vocabulary_params);
-  vocabulary_params.model = model.model;
-  check(sotto_vocabulary_memory_size(&vocabulary_params, &size, &error), error);
-  const Memory vocabulary_memory = allocate(size);
-  sotto_vocabulary* vocabulary = nullptr;
-  check(sotto_vocabulary_init(&vocabulary_params, vocabulary_memory.get(), size, &vocabulary, &error), error);
-  check(sotto_matcher_memory_size(compiled, vocabulary, nullptr, &size, &error), error);
-  const Memory matcher_memory = allocate(size);
-  sotto_matcher* matcher = nullptr;
-  check(sotto_matcher_init(compiled, vocabulary, nullptr, matcher_memory.get(), size, &matcher, &error), error);
-
+  const Matcher matcher(model, kSchema, params);
   Session session(model);
   set_sampler(session, settings);
-  check(sotto_session_set_matcher(session.session, matcher, &error), error);
+  sotto_error error = new_error();
+  check(sotto_session_set_matcher(session.session, matcher.matcher, &error), error);
   generate(model, session, settings);
 }
 
@@ -299,10 +320,7 @@ void embedding(const Model& model) {
   const std::string text = "It is a truth universally acknowledged";
   write_text("prompt", text);
   write("pooling", std::to_string(SOTTO_POOL_MEAN));
-  sotto_model_info info{};
-  info.struct_size = sizeof info;
-  check(sotto_model_get_info(model.model, &info), new_error());
-  std::vector<float> values(info.embedding_size);
+  std::vector<float> values(model.info().embedding_size);
   Session session(model);
   const std::vector<sotto_token> tokens = model.tokenize(text);
   check(sotto_session_embed(session.session, tokens.data(), tokens.size(), SOTTO_POOL_MEAN, values.data()),
@@ -359,6 +377,166 @@ void bad_model(const std::string& bytes) {
   write_error(sotto_model_memory_size(file.get(), kept, nullptr, &size, &error), error);
 }
 
+// Executes the calls of the case `calls`, which show when a text ends and which calls continue it.
+class Calls {
+ public:
+  explicit Calls(const Model& model) : model_(model), session_(model) { begin("calls"); }
+
+  void call(const std::string& line) {
+    write_text("call", line);
+    const size_t space = std::min(line.find(' '), line.size());
+    text_.clear();
+    const sotto_status status = execute(line.substr(0, space), line.substr(std::min(space + 1, line.size())));
+    sotto_session_info info{};
+    info.struct_size = sizeof info;
+    check(sotto_session_get_info(session_.session, &info), new_error());
+    write_text("result", std::to_string(status < 0 ? status : info.stop) + " " + text_);
+  }
+
+ private:
+  sotto_status execute(const std::string& name, const std::string& argument) {
+    sotto_session* session = session_.session;
+    if (name == "prefill") {
+      const auto tokens = model_.tokenize(argument);
+      return sotto_session_prefill(session, tokens.data(), tokens.size());
+    }
+    if (name == "next") return next();
+    if (name == "generate") return generate(std::stoull(argument), SIZE_MAX);
+    if (name == "callback") return generate(SIZE_MAX, std::stoull(argument));
+    if (name == "limit") return sotto_session_set_limit(session, std::stoull(argument));
+    if (name == "stops") return set_stops(argument);
+    if (name == "allow") return allow(argument);
+    if (name == "grammar") return set_grammar(argument);
+    if (name == "score") {
+      const auto tokens = model_.tokenize(argument);
+      sotto_score score{};
+      score.struct_size = sizeof score;
+      return sotto_session_score(session, tokens.data(), tokens.size(), nullptr, &score);
+    }
+    if (name == "embed") {
+      const auto tokens = model_.tokenize(argument);
+      std::vector<float> embedding(model_.info().embedding_size);
+      return sotto_session_embed(session, tokens.data(), tokens.size(), SOTTO_POOL_MEAN, embedding.data());
+    }
+    if (name == "rewind") return sotto_session_rewind(session, std::stoull(argument));
+    if (name == "restore") return restore();
+    if (name == "cancel") {
+      sotto_session_cancel(session);
+    } else if (name == "reset") {
+      sotto_session_reset(session);
+    } else {
+      std::fprintf(stderr, "unknown call: %s\n", name.c_str());
+      std::exit(1);
+    }
+    return SOTTO_OK;
+  }
+
+  sotto_status next() {
+    const sotto_piece* piece = nullptr;
+    const sotto_status status = sotto_session_next(session_.session, &piece);
+    if (status >= 0) text_.assign(piece->text, piece->text_size);
+    return status;
+  }
+
+  sotto_status generate(size_t max_tokens, size_t max_pieces) {
+    rest_ = max_pieces;
+    const auto on_piece = [](void* user_data, const sotto_piece* piece) {
+      auto* self = static_cast<Calls*>(user_data);
+      self->text_.append(piece->text, piece->text_size);
+      return --self->rest_ == 0 ? 1 : 0;
+    };
+    return sotto_session_generate(session_.session, nullptr, 0, max_tokens, on_piece, this);
+  }
+
+  sotto_status set_stops(const std::string& argument) {
+    sotto_stop_params params;
+    sotto_stop_params_init(&params, sizeof params);
+    const size_t space = std::min(argument.find(' '), argument.size());
+    const std::string name = argument.substr(0, space);
+    const std::string value = argument.substr(std::min(space + 1, argument.size()));
+    const sotto_text text{value.data(), value.size()};
+    const sotto_token token = name == "stop_token" ? std::stoi(value) : 0;
+    if (name == "stop_string") params.stop_strings = &text, params.stop_string_count = 1;
+    if (name == "banned_string") params.banned_strings = &text, params.banned_string_count = 1;
+    if (name == "stop_token") params.stop_tokens = &token, params.stop_token_count = 1;
+    if (name == "max_time_ns") params.max_time_ns = std::stoull(value);
+    if (name == "repetition_limit") params.repetition_limit = std::stof(value);
+    return sotto_session_set_stops(session_.session, &params, nullptr);
+  }
+
+  sotto_status allow(const std::string& argument) {
+    sotto_sampler_params params;
+    sotto_sampler_params_init(&params, sizeof params);
+    params.temperature = 0;
+    const sotto_token token = argument.empty() ? 0 : std::stoi(argument);
+    params.allowed_tokens = &token;
+    params.allowed_token_count = argument.empty() ? 0 : 1;
+    return sotto_session_set_sampler(session_.session, &params, nullptr);
+  }
+
+  sotto_status set_grammar(const std::string& regex) {
+    if (regex.empty()) return sotto_session_set_matcher(session_.session, nullptr, nullptr);
+    sotto_grammar_params params;
+    sotto_grammar_params_init(&params, sizeof params);
+    params.language = SOTTO_GRAMMAR_REGEX;
+    auto matcher = std::make_unique<Matcher>(model_, regex, params);
+    const sotto_status status = sotto_session_set_matcher(session_.session, matcher->matcher, nullptr);
+    matcher_ = std::move(matcher);
+    return status;
+  }
+
+  sotto_status restore() {
+    size_t size = 0;
+    check(sotto_session_saved_size(session_.session, &size), new_error());
+    std::string state(size, '\0');
+    check(sotto_session_save(session_.session, state.data(), size, &size), new_error());
+    return sotto_session_restore(session_.session, state.data(), size, nullptr);
+  }
+
+  const Model& model_;
+  std::unique_ptr<Matcher> matcher_;
+  Session session_;
+  std::string text_;
+  size_t rest_ = 0;
+};
+
+void calls(const Model& model) {
+  const std::string end_of_text = std::to_string(model.info().end_of_text_token);
+  const std::string comma = std::to_string(model.tokenize(",")[0]);
+  const std::string prompt = "prefill Once upon a time";
+  const std::vector<std::string> lines = {
+      "allow", "next", prompt, "next",
+      // SOTTO_STOP_MAX_TOKENS
+      "limit 1", "next", "next", "next", "limit 2", "next", "prefill", "next", "generate 3", "next", "score was",
+      "next", "generate 2", "embed was", "next", "generate 2", "next", "rewind 9", "next", "generate 2", "restore",
+      "next", "generate 0", "reset", "next",
+      // Withheld text at a stop
+      prompt, "stops stop_string , but", "limit 1", "next", "next", "next", "stops", "next",
+      // SOTTO_STOP_TIME
+      "limit 9", "stops max_time_ns 1", "next", "next", "stops", "next",
+      // SOTTO_STOP_STRING
+      "stops stop_string the", "generate 30", "next", "prefill", "next", "generate 30", "next", "limit 2", "next",
+      // SOTTO_STOP_TOKEN
+      "stops stop_token " + comma, "generate 30", "next", "stops", "next",
+      // SOTTO_STOP_END_OF_TEXT
+      "allow " + end_of_text, "next", "next", prompt, "next", "allow", "next",
+      // SOTTO_STOP_BANNED
+      "stops banned_string ,", "allow " + comma, "next", "next", "allow", "next", "stops", "next",
+      // SOTTO_STOP_REPETITION
+      "stops repetition_limit 0.5", "generate 100", "next", "stops", "next",
+      // SOTTO_STOP_GRAMMAR
+      "grammar yes|no", "generate 9", "next", "grammar", "next", "grammar yes|no", "generate 9", prompt, "next",
+      "reset", prompt, "generate 9", "grammar",
+      // SOTTO_STOP_CALLBACK
+      "callback 2", "next", "next",
+      // SOTTO_STOP_CANCELLED, also after the text has ended
+      "cancel", "next", "next", "generate 2", "cancel", "next", "next", "cancel", prompt, "next",
+      // SOTTO_STOP_CONTEXT_FULL
+      "generate 300", "next", "rewind 250", "next", "generate 300", "reset"};
+  Calls calls(model);
+  for (const std::string& line : lines) calls.call(line);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -384,6 +562,7 @@ int main(int argc, char** argv) {
   embedding(model);
   errors(model);
   bad_model(bytes);
+  calls(model);
   if (argc < 3) {
     return std::fwrite(written.data(), 1, written.size(), stdout) == written.size() ? 0 : 1;
   }

@@ -78,7 +78,7 @@ def main():
                     is_right = False
                 if not is_right:
                     failures += 1
-                    print(f"{name}, seed {seed}, {used} of {limit} tokens, {session.stop_reason.name}: {text}")
+                    print(f"{name}, seed {seed}, {used} of {limit} tokens, {session.info.stop.name}: {text}")
     print(f"{texts} texts, {tokens} tokens, {failures} not complete or not valid, {time.perf_counter() - begin:.0f} s")
     return failures > 0
 

@@ -1,6 +1,7 @@
 // Tests sotto.hpp against the golden figures that every binding must reproduce.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <sotto.hpp>
 
@@ -127,6 +128,79 @@ TEST_F(GoldenTest, EmbedsToTheGoldenVector) {
     ASSERT_TRUE(words >> std::hex >> word);
     std::memcpy(&bits, &embedding[i], sizeof bits);
     EXPECT_EQ(bits, word);
+  }
+}
+
+// Executes one call of the case `calls` and returns the text that it generates.
+std::string execute(sotto::Session& session, const sotto::Model& model, const std::string& name,
+                    const std::string& argument) {
+  std::string text;
+  size_t rest = name == "callback" ? std::stoull(argument) : SIZE_MAX;
+  const auto collect = [&](const sotto::Piece& piece) {
+    text += piece.text();
+    return --rest > 0;
+  };
+  if (name == "prefill") {
+    static_cast<void>(session.prefill(argument));
+  } else if (name == "next") {
+    sotto::Piece piece;
+    session.next(piece);
+    text = piece.text();
+  } else if (name == "generate" || name == "callback") {
+    session.generate(name == "generate" ? std::stoull(argument) : SIZE_MAX, collect);
+  } else if (name == "limit") {
+    session.set_limit(std::stoull(argument));
+  } else if (name == "stops") {
+    const size_t space = std::min(argument.find(' '), argument.size());
+    const std::string stop = argument.substr(0, space), value = argument.substr(std::min(space + 1, argument.size()));
+    sotto::StopParams params;
+    if (stop == "stop_string") params.stop_strings = {value};
+    if (stop == "banned_string") params.banned_strings = {value};
+    if (stop == "stop_token") params.stop_tokens = golden::tokens(value);
+    if (stop == "max_time_ns") params.max_time_ns = std::stoull(value);
+    if (stop == "repetition_limit") params.repetition_limit = std::stof(value);
+    session.set_stops(params);
+  } else if (name == "allow") {
+    sotto::SamplerParams params;
+    params.temperature = 0;
+    params.allowed_tokens = golden::tokens(argument);
+    session.set_sampler(params);
+  } else if (name == "grammar" && argument.empty()) {
+    session.clear_matcher();
+  } else if (name == "grammar") {
+    session.set_grammar(sotto::Grammar::compile(argument, sotto::GrammarParams(SOTTO_GRAMMAR_REGEX)));
+  } else if (name == "score") {
+    session.score(model.tokenize(argument));
+  } else if (name == "embed") {
+    session.embed(model.tokenize(argument));
+  } else if (name == "rewind") {
+    session.rewind(std::stoull(argument));
+  } else if (name == "restore") {
+    session.restore(session.save());
+  } else if (name == "cancel") {
+    session.canceller()();
+  } else if (name == "reset") {
+    session.reset();
+  } else {
+    throw std::runtime_error("unknown call: " + name);
+  }
+  return text;
+}
+
+TEST_F(GoldenTest, CallsEndAndContinueTexts) {
+  const golden::Case& from = expected("calls");
+  sotto::Session session = new_session();
+  auto result = from.lower_bound("result");
+  for (auto line = from.lower_bound("call"); line != from.upper_bound("call"); ++line, ++result) {
+    SCOPED_TRACE(line->second);
+    const size_t space = std::min(line->second.find(' '), line->second.size());
+    const std::string argument = line->second.substr(std::min(space + 1, line->second.size()));
+    try {
+      const std::string text = execute(session, model_, line->second.substr(0, space), argument);
+      EXPECT_EQ(std::to_string(session.info().stop) + " " + text, result->second);
+    } catch (const sotto::Error& error) {
+      EXPECT_EQ(std::to_string(error.status()) + " ", result->second);
+    }
   }
 }
 

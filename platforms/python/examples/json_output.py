@@ -15,8 +15,8 @@ def main(path: str, prompt: str) -> int:
         for text in session.stream(prompt, max_tokens=400):
             print(text, end="", flush=True)
         print()
-        if session.stop_reason != sotto.Status.STOP_GRAMMAR:
-            print("the object is not complete:", session.stop_reason.name, file=sys.stderr)
+        if session.info.stop != sotto.Status.STOP_GRAMMAR:
+            print("the object is not complete:", session.info.stop.name, file=sys.stderr)
             return 3
         return 0
 

@@ -7,7 +7,7 @@ import operator
 
 from ._library import lib
 from .generated import abi
-from .generated.enums import Isa
+from .generated.enums import Isa, Status
 
 _POINTER = type(ctypes.POINTER(ctypes.c_int32))
 _INTEGERS = {abi.i32, abi.u8, abi.u32, abi.u64, abi.size}
@@ -124,5 +124,5 @@ def changed(kind, params, changes):
 
 def read(kind, struct):
     """Converts a C struct that the library filled in to the class `kind`."""
-    hints = {"bool": bool, "Isa": Isa, "int": int, "float": float}
+    hints = {"bool": bool, "Isa": Isa, "Status": Status, "int": int, "float": float}
     return kind(**{name: hints[hint](getattr(struct, name)) for name, hint in kind.__annotations__.items()})

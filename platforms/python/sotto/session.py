@@ -33,10 +33,7 @@ def _limit(max_tokens: int | None) -> int:
 
 class Session(Resource):
     """A stream of text that a model continues. It is used by one thread at a time; only cancel and close may come from
-    another.
-
-    `stop_reason` says why the newest text ended. It is None while the text continues.
-    """
+    another. `info.stop` says why the newest text ended."""
 
     def __init__(self, model: Model, params: SessionParams | None = None, **changes: Unpack[SessionFields]):
         error, size, handle, filler = abi.Error(), ctypes.c_size_t(), ctypes.c_void_p(), Filler()
@@ -52,7 +49,6 @@ class Session(Resource):
         self._memory, self._handle = memory, handle
         self._callbacks, self._kept, self._attachments = Callbacks(), {}, {}
         self._embedding_size = model.info.embedding_size
-        self.stop_reason: Status | None = None
         super().__init__()
 
     def __repr__(self) -> str:
@@ -74,7 +70,6 @@ class Session(Resource):
         """Replaces the stops: `session.set_stops(stop_strings=["\\n\\n"], max_tokens=200)`."""
         params = changed(StopParams, params, changes)
         self._set("stops", lib.sotto_session_set_stops, abi.StopParams, params)
-        self.stop_reason = None
 
     def set_speculation(self, params: SpeculationParams | None = None, **changes: Unpack[SpeculationFields]) -> None:
         """Sets speculative decoding: `session.set_speculation(sources=DraftSource.LOOKUP)`."""
@@ -96,7 +91,6 @@ class Session(Resource):
         error = abi.Error()
         with self._new_attachment("matcher", matcher), Exclusive(self) as handle:
             check(lib.sotto_session_set_matcher(handle, matcher and matcher._handle, error), error)
-            self.stop_reason = None
 
     def set_grammar(self, grammar: Grammar | None, **changes: Unpack[MatcherFields]) -> None:
         """Constrains the generated text by a grammar, through a new matcher. None removes it. Before another text, set
@@ -137,22 +131,16 @@ class Session(Resource):
     def _evaluate(self, function, *arguments) -> Status:
         """Calls a function that evaluates tokens; the next text begins after them."""
         with Exclusive(self) as handle:
-            status = check_session(handle, function(handle, *arguments))
-            self.stop_reason = None
-        return Status(status)
+            return Status(check_session(handle, function(handle, *arguments)))
 
     def next(self) -> Piece | None:
         """Generates one token. Returns None at a stop; if text was withheld, a piece without a token comes first. After
         a cancellation, the next call continues the text; after another stop it does not."""
         piece = ctypes.POINTER(abi.Piece)()
         with Exclusive(self) as handle:
-            if self.stop_reason not in (None, Status.STOP_CANCELLED):
-                return None
-            self.stop_reason = None
             status = lib.sotto_session_next(handle, piece)
             self._callbacks.raise_first()
-            if check_session(handle, status) != Status.OK:
-                self.stop_reason = Status(status)
+            check_session(handle, status)
             has_piece = status == Status.OK or piece.contents.text_size > 0
             return Piece.of(piece.contents) if has_piece else None
 
@@ -161,22 +149,21 @@ class Session(Resource):
         limit = _limit(max_tokens)
         with Exclusive(self) as handle:
             lib.sotto_session_set_limit(handle, limit)
-            self.stop_reason = None
 
     def pieces(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
                heal: bool = False) -> Iterator[Piece]:
         """Evaluates the prompt and yields pieces until a stop, or after `max_tokens`. `heal` applies token healing to
         the end of the prompt. An empty prompt continues the text."""
         _limit(max_tokens)
-        status = self.prefill(prompt)
-        if status == Status.OK:
-            self.set_limit(max_tokens)
-            if heal:
-                self.heal()
-        else:
-            self.stop_reason = status
-        while self.stop_reason is None and (piece := self.next()) is not None:
+        if self.prefill(prompt) != Status.OK:
+            return
+        self.set_limit(max_tokens)
+        if heal:
+            self.heal()
+        while (piece := self.next()) is not None:
             yield piece
+            if piece.token < 0:
+                return
 
     def stream(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
                heal: bool = False) -> Iterator[str]:
@@ -194,7 +181,7 @@ class Session(Resource):
             except asyncio.CancelledError:
                 self.cancel()
                 await asyncio.wait([step])
-                if step.exception() is None and self.stop_reason != Status.STOP_CANCELLED:
+                if step.exception() is None and self.info.stop != Status.STOP_CANCELLED:
                     self._take_cancellation()
                 raise
             if text is None:
@@ -205,7 +192,6 @@ class Session(Resource):
         """Consumes a cancellation that came after the last token of a text, so that it does not stop the next text."""
         with Exclusive(self) as handle:
             lib.sotto_session_next(handle, ctypes.POINTER(abi.Piece)())
-            self.stop_reason = Status.STOP_CANCELLED
 
     def generate(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
                  on_piece: Callable[[Piece], object] | None = None) -> Status:
@@ -215,11 +201,9 @@ class Session(Resource):
         tokens, count = tokens_in(self._tokens(prompt))
         callback = self._callbacks.piece(on_piece) if on_piece else abi.PieceFn()
         with Exclusive(self) as handle:
-            self.stop_reason = None
             status = lib.sotto_session_generate(handle, tokens, count, limit, callback, None)
             self._callbacks.raise_first()
-            self.stop_reason = Status(check_session(handle, status))
-            return self.stop_reason
+            return Status(check_session(handle, status))
 
     def _tokens(self, prompt):
         if not isinstance(prompt, (str, bytes)):
@@ -242,13 +226,11 @@ class Session(Resource):
         """Rolls the stream back to its first tokens."""
         with Exclusive(self) as handle:
             check_session(handle, lib.sotto_session_rewind(handle, integer(abi.u64, token_count, "token_count")))
-        self.stop_reason = None
 
     def reset(self) -> None:
         """Removes all tokens. The parameters stay in effect."""
         with Exclusive(self) as handle:
             lib.sotto_session_reset(handle)
-        self.stop_reason = None
 
     # ---- Logits, hidden states and scores
 
@@ -315,14 +297,12 @@ class Session(Resource):
         data, error = as_bytes(state), abi.Error()
         with Exclusive(self) as handle:
             check(lib.sotto_session_restore(handle, data, len(data), error), error)
-        self.stop_reason = None
 
     def fork_into(self, other: Session) -> None:
         """Makes `other`, which must have the same model and parameters, a copy of this stream."""
         error = abi.Error()
         with Exclusive(self) as source, Exclusive(other) as target:
             check(lib.sotto_session_fork(source, target, error), error)
-        other.stop_reason = self.stop_reason
 
     # ---- Information
 

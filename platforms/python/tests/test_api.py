@@ -104,7 +104,7 @@ class SessionTest(unittest.TestCase):
     def test_a_limit_of_no_tokens(self):
         session = self.session()
         self.assertEqual(list(session.pieces("It was", 0)), [])
-        self.assertEqual(session.stop_reason, sotto.Status.STOP_MAX_TOKENS)
+        self.assertEqual(session.info.stop, sotto.Status.STOP_MAX_TOKENS)
         self.assertEqual(session.info.token_count, len(MODEL.tokenize("It was")))
         self.assertGreater(len(list(session.pieces("It was", None))), 2)
 
@@ -130,10 +130,10 @@ class SessionTest(unittest.TestCase):
         session = self.session()
         session.set_stops(stop_tokens=list(range(4096)))
         self.assertEqual(list(session.pieces("It was")), [])
-        self.assertEqual(session.stop_reason, sotto.Status.STOP_TOKEN)
+        self.assertEqual(session.info.stop, sotto.Status.STOP_TOKEN)
         session.set_stops(max_time_ns=1, banned_strings=["the"], repetition_limit=0.9, repetition_window=16)
         list(session.pieces("It was"))
-        self.assertEqual(session.stop_reason, sotto.Status.STOP_TIME)
+        self.assertEqual(session.info.stop, sotto.Status.STOP_TIME)
         session.set_stops(max_tokens=3)
         session.reset()
         texts = ["".join(session.stream("It was")), "".join(session.stream(max_tokens=2))]
@@ -152,7 +152,7 @@ class SessionTest(unittest.TestCase):
             session.set_limit(limit)
             while (piece := session.next()) is not None:
                 found.append(piece.token)
-            self.assertEqual(session.stop_reason, sotto.Status.STOP_MAX_TOKENS)
+            self.assertEqual(session.info.stop, sotto.Status.STOP_MAX_TOKENS)
         self.assertEqual(found, whole)
         session.set_limit(None)
         self.assertIsNotNone(session.next())
@@ -171,7 +171,7 @@ class SessionTest(unittest.TestCase):
         schema = '{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}'
         session.set_grammar(sotto.Grammar.json_schema(schema), finish_within=20)
         self.assertIn("name", json.loads("".join(session.stream("A person: ", max_tokens=20))))
-        self.assertEqual(session.stop_reason, sotto.Status.STOP_GRAMMAR)
+        self.assertEqual(session.info.stop, sotto.Status.STOP_GRAMMAR)
 
     def test_what_lets_a_text_go_on(self):
         session = self.session(context_tokens=256)
@@ -193,7 +193,8 @@ class SessionTest(unittest.TestCase):
                 self.assertEqual(session.generate("It was", 3), sotto.Status.STOP_MAX_TOKENS)
                 self.assertIsNone(session.next())
                 go_on()
-                self.assertIsNone(session.stop_reason)
+                stop = sotto.Status.STOP_CALLBACK if name == "generate" else sotto.Status.OK
+                self.assertEqual(session.info.stop, stop)
                 self.assertIsNotNone(session.next())
 
     def test_a_text_goes_on_behind_its_grammar(self):
@@ -211,13 +212,13 @@ class SessionTest(unittest.TestCase):
             found.append(piece.token)
             if len(found) == 3:
                 session.cancel()
-        self.assertEqual((len(found), session.stop_reason), (3, sotto.Status.STOP_CANCELLED))
+        self.assertEqual((len(found), session.info.stop), (3, sotto.Status.STOP_CANCELLED))
         found += [session.next().token for _ in range(5)]
-        self.assertEqual((found, session.stop_reason), (whole, None))
+        self.assertEqual((found, session.info.stop), (whole, sotto.Status.OK))
         session.reset()
         session.cancel()
         self.assertEqual(list(session.pieces("It was")), [])
-        self.assertEqual(session.stop_reason, sotto.Status.STOP_CANCELLED)
+        self.assertEqual(session.info.stop, sotto.Status.STOP_CANCELLED)
 
     def test_pieces_end_behind_text_that_a_cancellation_lets_go(self):
         session = self.session()
@@ -228,7 +229,7 @@ class SessionTest(unittest.TestCase):
         next(pieces)
         session.cancel()
         self.assertEqual([piece.token for piece in pieces], [-1])
-        self.assertEqual(session.stop_reason, sotto.Status.STOP_CANCELLED)
+        self.assertEqual(session.info.stop, sotto.Status.STOP_CANCELLED)
 
     def test_states(self):
         session, other = self.session(), self.session()
@@ -332,7 +333,7 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
             other.set_sampler(ignore_end=True)
             first, second = await asyncio.gather(text(self.session), text(other))
         self.assertEqual(first, second)
-        self.assertEqual(self.session.stop_reason, sotto.Status.STOP_MAX_TOKENS)
+        self.assertEqual(self.session.info.stop, sotto.Status.STOP_MAX_TOKENS)
 
     async def test_cancelling_the_task_stops_the_session(self):
         started = asyncio.Event()
@@ -346,7 +347,7 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
         task.cancel()
         with self.assertRaises(asyncio.CancelledError):
             await task
-        self.assertEqual(self.session.stop_reason, sotto.Status.STOP_CANCELLED)
+        self.assertEqual(self.session.info.stop, sotto.Status.STOP_CANCELLED)
         self.session.reset()
         self.assertEqual(len(list(self.session.pieces("It was", 5))), 5)  # it is idle and no longer cancelled
 

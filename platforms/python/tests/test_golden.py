@@ -10,6 +10,43 @@ GOLDEN = read_golden()
 SAMPLER = {"temperature": float, "top_k": int, "top_p": float, "repetition_penalty": float, "seed": int}
 
 
+def next_text(session, _):
+    piece = session.next()
+    return piece.text if piece else ""
+
+
+def generate(session, max_tokens, max_pieces=None):
+    texts = []
+    session.generate((), max_tokens, lambda piece: texts.append(piece.text) or len(texts) == max_pieces)
+    return "".join(texts)
+
+
+def set_stops(session, argument):
+    name, _, value = argument.partition(" ")
+    changes = {"": {}, "stop_string": {"stop_strings": [value]}, "banned_string": {"banned_strings": [value]}}
+    numbers = {"stop_token": lambda: {"stop_tokens": [int(value)]}, "max_time_ns": lambda: {name: int(value)},
+               "repetition_limit": lambda: {name: float(value)}}
+    session.set_stops(**(changes[name] if name in changes else numbers[name]()))
+
+
+CALLS = {
+    "prefill": lambda session, text: session.prefill(text) and None,
+    "next": next_text,
+    "generate": lambda session, count: generate(session, int(count)),
+    "callback": lambda session, count: generate(session, None, int(count)),
+    "limit": lambda session, count: session.set_limit(int(count)),
+    "stops": set_stops,
+    "allow": lambda session, tokens: session.set_sampler(temperature=0, allowed_tokens=tokens_of(tokens)),
+    "grammar": lambda session, regex: session.set_grammar(sotto.Grammar.regex(regex) if regex else None),
+    "score": lambda session, text: session.score(text) and None,
+    "embed": lambda session, text: session.embed(text) and None,
+    "rewind": lambda session, count: session.rewind(int(count)),
+    "restore": lambda session, _: session.restore(session.save()),
+    "cancel": lambda session, _: session.cancel(),
+    "reset": lambda session, _: session.reset(),
+}
+
+
 class GoldenTest(unittest.TestCase):
     def case(self, name):
         return dict(GOLDEN[name])
@@ -23,7 +60,7 @@ class GoldenTest(unittest.TestCase):
             pieces = list(session.pieces(case["prompt"], int(case["max_tokens"])))
             self.assertEqual([piece.token for piece in pieces if piece.token >= 0], tokens_of(case["tokens"]))
             self.assertEqual("".join(piece.text for piece in pieces), case["text"])
-            self.assertEqual(session.stop_reason, int(case["status"]))
+            self.assertEqual(session.info.stop, int(case["status"]))
 
             texts = []
             session.reset()
@@ -67,6 +104,18 @@ class GoldenTest(unittest.TestCase):
         self.assertEqual(len(embedding), int(case["size"]))
         first = [int(bits, 16) for bits in case["first_bits"].split()]
         self.assertEqual([struct.unpack("<I", struct.pack("<f", value))[0] for value in embedding[:4]], first)
+
+    def test_calls(self):
+        with MODEL.session(context_tokens=256) as session:
+            for (key, call), (_, result) in zip(*[iter(GOLDEN["calls"])] * 2):
+                name, _, argument = call.partition(" ")
+                with self.subTest(call=call):
+                    self.assertEqual(key, "call")
+                    try:
+                        text = CALLS[name](session, argument) or ""
+                        self.assertEqual(f"{int(session.info.stop)} {text}", result)
+                    except sotto.SottoError as failure:
+                        self.assertEqual(f"{int(failure.status)} ", result)
 
     def check_failure(self, name, call):
         case = self.case(name)

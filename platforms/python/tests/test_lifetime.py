@@ -95,7 +95,7 @@ class LifetimeTest(unittest.TestCase):
             self.assertRaises(sotto.BusyError, matcher.mask)
             self.assertRaises(sotto.BusyError, other.set_matcher, matcher)
             self.assertIn("".join(session.stream("He said ")), ("yes", "no"))
-            self.assertEqual(session.stop_reason, sotto.Status.STOP_GRAMMAR)
+            self.assertEqual(session.info.stop, sotto.Status.STOP_GRAMMAR)
             session.set_matcher(None)
             matcher.reset()
             other.set_matcher(matcher)

@@ -78,6 +78,9 @@ TEST(StopStrings, TheStreamEndsWhereTheTextEnds) {
       const Generated answer = session.generate(8);
       if (answer.end != Status::kStopString) continue;
       ++stops;
+      EXPECT_EQ(session->info().stop, Status::kStopString);
+      EXPECT_EQ(session->next(), Status::kStopString);
+      EXPECT_EQ(session->piece().text_size, 0u);
       EXPECT_EQ(text_from(*session.get(), start), answer.text);
       std::vector<int32_t> tokens;
       for (uint64_t i = 0; i < session->token_count(); ++i) tokens.push_back(session->stream().token_at(i));

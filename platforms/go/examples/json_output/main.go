@@ -33,8 +33,10 @@ func main() {
 		fmt.Print(text)
 	}
 	fmt.Println()
-	if session.StopReason() != sotto.StopGrammar {
-		fmt.Fprintln(os.Stderr, "the object is not complete:", session.StopReason())
+	info, err := session.Info()
+	check(err)
+	if info.Stop != sotto.StopGrammar {
+		fmt.Fprintln(os.Stderr, "the object is not complete:", info.Stop)
 		os.Exit(3)
 	}
 }

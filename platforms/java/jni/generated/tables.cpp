@@ -233,6 +233,7 @@ constexpr Field kSessionInfo[] = {
     FIELD(sotto_session_info, kv_bytes, "kvBytes", "J"),
     FIELD(sotto_session_info, memory_bytes, "memoryBytes", "J"),
     FIELD(sotto_session_info, matcher_sequence_count, "matcherSequenceCount", "I"),
+    FIELD(sotto_session_info, stop, "stop", "Lio/github/sotto/Status;"),
 };
 
 constexpr Field kSessionTimings[] = {

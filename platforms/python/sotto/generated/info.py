@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .enums import (
-    Isa)
+    Isa, Status)
 
 __all__ = [
     "MatcherInfo", "ModelInfo", "Score", "SessionInfo", "SessionTimings", "SpeculationInfo", "WatermarkResult"]
@@ -126,6 +126,8 @@ class SessionInfo:
     """Bytes in use of the memory passed to sotto_session_init."""
     matcher_sequence_count: int
     """Number of sequences that a matcher needs to follow this session and its searches."""
+    stop: Status
+    """Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues."""
 
 
 @dataclass(frozen=True)

@@ -1129,6 +1129,8 @@ pub struct sotto_session_info {
     pub memory_bytes: u64,
     /// Number of sequences that a matcher needs to follow this session and its searches.
     pub matcher_sequence_count: u32,
+    /// Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues.
+    pub stop: sotto_status,
 }
 
 /// Counts of tokens and wall-clock times in nanoseconds, since init or the last

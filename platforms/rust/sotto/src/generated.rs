@@ -1821,6 +1821,8 @@ pub struct SessionInfo {
     pub memory_bytes: u64,
     /// Number of sequences that a matcher needs to follow this session and its searches.
     pub matcher_sequence_count: u32,
+    /// Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues.
+    pub stop: Option<Stop>,
 }
 
 impl From<sys::sotto_session_info> for SessionInfo {
@@ -1836,6 +1838,7 @@ impl From<sys::sotto_session_info> for SessionInfo {
             kv_bytes: info.kv_bytes,
             memory_bytes: info.memory_bytes,
             matcher_sequence_count: info.matcher_sequence_count,
+            stop: Stop::from_status(info.stop),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use sotto::*;
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 fn file(variable: &str, path: &str) -> PathBuf {
@@ -90,6 +91,97 @@ fn expect_stream(session: &mut Session, case: &Case) {
     assert_eq!(text, case.text("text"));
     assert_eq!(tokens, case.tokens("tokens"));
     assert_eq!(stream.stop(), Some(stop));
+}
+
+fn number(stop: Option<Stop>) -> i32 {
+    match stop {
+        None => sys::SOTTO_OK,
+        Some(Stop::EndOfText) => sys::SOTTO_STOP_END_OF_TEXT,
+        Some(Stop::MaxTokens) => sys::SOTTO_STOP_MAX_TOKENS,
+        Some(Stop::ContextFull) => sys::SOTTO_STOP_CONTEXT_FULL,
+        Some(Stop::Grammar) => sys::SOTTO_STOP_GRAMMAR,
+        Some(Stop::Callback) => sys::SOTTO_STOP_CALLBACK,
+        Some(Stop::Cancelled) => sys::SOTTO_STOP_CANCELLED,
+        Some(Stop::Token) => sys::SOTTO_STOP_TOKEN,
+        Some(Stop::String) => sys::SOTTO_STOP_STRING,
+        Some(Stop::Time) => sys::SOTTO_STOP_TIME,
+        Some(Stop::Repetition) => sys::SOTTO_STOP_REPETITION,
+        Some(Stop::Banned) => sys::SOTTO_STOP_BANNED,
+        Some(other) => panic!("{other:?}"),
+    }
+}
+
+fn stops(argument: &str) -> StopParams {
+    let params = StopParams::default();
+    let (name, value) = argument.split_once(' ').unwrap_or_default();
+    match name {
+        "" => params,
+        "stop_string" => params.stop_strings([value.to_string()]),
+        "banned_string" => params.banned_strings([value.to_string()]),
+        "stop_token" => params.stop_tokens(tokens_of(value)),
+        "max_time_ns" => params.max_time_ns(value.parse().unwrap()),
+        "repetition_limit" => params.repetition_limit(value.parse().unwrap()),
+        other => panic!("unknown stop: {other}"),
+    }
+}
+
+/// Makes one call of the case `calls` and returns the text that it generates.
+fn execute(session: &mut Session, name: &str, argument: &str) -> Result<String> {
+    let mut text = String::new();
+    let count = || argument.parse::<usize>().unwrap();
+    match name {
+        "prefill" => session.prefill(argument)?,
+        "next" => text.push_str(match session.next_piece()? {
+            Step::Piece(piece) => piece.text(),
+            Step::Stop(_, text) => text,
+        }),
+        "generate" | "callback" => {
+            let mut rest = if name == "callback" { count() } else { usize::MAX };
+            let limit = if name == "generate" { count() } else { usize::MAX };
+            session.generate(limit, |piece| {
+                text.push_str(piece.text());
+                rest -= 1;
+                if rest == 0 {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            })?;
+        }
+        "limit" => session.set_limit(count()),
+        "stops" => session.set_stops(&stops(argument))?,
+        "allow" => session.set_sampler(
+            &SamplerParams::default().temperature(0.0).allowed_tokens(tokens_of(argument)),
+        )?,
+        "grammar" if argument.is_empty() => drop(session.take_matcher()),
+        "grammar" => session.set_grammar(&Grammar::regex(argument)?)?,
+        "score" => drop(session.score(&session.model().tokenize(argument)?)?),
+        "embed" => drop(session.embed(&session.model().tokenize(argument)?, Pooling::Mean)?),
+        "rewind" => session.rewind(argument.parse().unwrap())?,
+        "restore" => session.restore(&session.save()?)?,
+        "cancel" => session.canceller().cancel(),
+        "reset" => session.reset(),
+        other => panic!("unknown call: {other}"),
+    }
+    Ok(text)
+}
+
+#[test]
+fn calls_end_and_continue_texts() {
+    let case = Case::named("calls");
+    let mut session = session(&demo());
+    for (call, expected) in case.all("call").iter().zip(case.all("result")) {
+        let (name, argument) = call.split_once(' ').unwrap_or((call, ""));
+        let result = match execute(&mut session, name, argument) {
+            Ok(text) => format!("{} {text}", number(session.info().stop)),
+            Err(error) if error.stop().is_some() => format!("{} ", number(error.stop())),
+            Err(error) => {
+                assert_eq!(error.status(), Status::InvalidState);
+                format!("{} ", sys::SOTTO_INVALID_STATE)
+            }
+        };
+        assert_eq!(result, *expected, "{call}");
+    }
 }
 
 fn expect_error<T: std::fmt::Debug>(case: &Case, result: Result<T>) {

@@ -22,7 +22,7 @@ struct JSONOutput {
       fflush(nil)
     }
     print()
-    if try session.stopReason() != .stopGrammar {
+    if try session.info().stop != .stopGrammar {
       fputs("the object is not complete\n", stderr)
       exit(3)
     }

@@ -15,8 +15,10 @@ public struct Pieces: AsyncSequence, Sendable {
     let prompt: [Token]
     let maxTokens: Int?
     var isPrefilled = false
+    var isOver = false
 
     public mutating func next() async throws -> Piece? {
+      if isOver { return nil }
       if !isPrefilled {
         isPrefilled = true
         let (used, tokens, limit) = (session, prompt, maxTokens)
@@ -26,13 +28,13 @@ public struct Pieces: AsyncSequence, Sendable {
           if status == .ok { try used.setLimit(limit) }
           return status
         }
-        if status != .ok {
-          try session.setStopReason(status)
-          return nil
-        }
+        isOver = status != .ok
+        if isOver { return nil }
       }
       let used = session
-      return try await session.cancellable { () -> Piece? in try used.stopReason() == .ok ? used.next() : nil }
+      let piece = try await session.cancellable { () -> Piece? in try used.next() }
+      isOver = (piece?.token ?? -1) < 0
+      return piece
     }
   }
 
@@ -110,10 +112,10 @@ extension Session {
     return try outcome.get()
   }
 
-  /// Returns whether the library has observed the cancellation: from the status of a prefill or the stop reason.
+  /// Returns whether the library has observed the cancellation: from the status of a prefill or the reason of the stop.
   private func endedByCancellation<Value>(_ outcome: Result<Value, Error>) -> Bool {
     guard case .success(let value) = outcome else { return false }
     if let status = value as? Status { return status == .stopCancelled }
-    return (try? stopReason()) == .stopCancelled
+    return (try? info())?.stop == .stopCancelled
   }
 }

@@ -14,7 +14,6 @@ public final class Session: @unchecked Sendable {
 
   /// The state that calls change while they hold the resource.
   private final class State {
-    var stopReason = Status.ok
     var uses: [String: Resource] = [:]  // guide, draft session and matcher, by role
   }
 
@@ -88,7 +87,6 @@ public final class Session: @unchecked Sendable {
       var given = parameters.filled(arena)
       var details = newError()
       try check(sotto_session_set_stops(session, &given, &details), details)
-      state.stopReason = .ok
     }
     withExtendedLifetime(arena) {}
   }
@@ -122,7 +120,6 @@ public final class Session: @unchecked Sendable {
     try use("matcher", matcher?.resource) { session, used in
       var details = newError()
       try check(sotto_session_set_matcher(session, used, &details), details)
-      state.stopReason = .ok
     }
   }
 
@@ -185,29 +182,19 @@ public final class Session: @unchecked Sendable {
 
   /// Runs a call that evaluates tokens; the next text begins after them.
   func evaluate(_ call: (OpaquePointer) -> Int32) throws -> Status {
-    try run { session in
-      let status = try check(call(session), of: session)
-      state.stopReason = .ok
-      return status
-    }
+    try run { session in try check(call(session), of: session) }
   }
 
   /// Generates one token. Returns nil at a stop; if text was withheld, a piece without a token comes first. After a
   /// cancellation, the next call continues the text; after another stop it does not.
   public func next() throws -> Piece? {
     try run { session in
-      if state.stopReason != .ok && state.stopReason != .stopCancelled { return nil }
       var made: UnsafePointer<sotto_piece>?
-      state.stopReason = try check(sotto_session_next(session, &made), of: session)
+      try check(sotto_session_next(session, &made), of: session)
       let piece = Piece(made!.pointee)
-      return state.stopReason == .ok || !piece.text.isEmpty ? piece : nil
+      return piece.token >= 0 || !piece.text.isEmpty ? piece : nil
     }
   }
-
-  /// Returns the reason why the newest text ended, or ok while it continues.
-  public func stopReason() throws -> Status { try run { _ in state.stopReason } }
-
-  func setStopReason(_ status: Status) throws { try run { _ in state.stopReason = status } }
 
   /// Clears a cancellation that came too late to end a call.
   func clearCancellation() throws {
@@ -227,10 +214,7 @@ public final class Session: @unchecked Sendable {
   /// Limits the number of tokens that `next` generates from now on, until the next prompt. nil: no limit.
   public func setLimit(_ maxTokens: Int?) throws {
     let limit = try size(ofLimit: maxTokens)
-    try run { session in
-      try check(sotto_session_set_limit(session, limit), of: session)
-      state.stopReason = .ok
-    }
+    try run { try check(sotto_session_set_limit($0, limit), of: $0) }
   }
 
   /// Evaluates a prompt and calls `onPiece` with the pieces that follow, until a stop or until it returns true.
@@ -245,13 +229,11 @@ public final class Session: @unchecked Sendable {
       defer { callbacks.piece = nil }
       var callback: sotto_piece_fn?
       if receive != nil { callback = onPiece }
-      state.stopReason = .ok
       let status = try check(
         sotto_session_generate(
           session, prompt, prompt.count, limit, callback,
           callbacks.pointer), of: session)
       try callbacks.rethrow()
-      state.stopReason = status
       return status
     }
   }
@@ -261,18 +243,10 @@ public final class Session: @unchecked Sendable {
 
   /// Rolls the stream back to its first tokens.
   public func rewind(to tokenCount: UInt64) throws {
-    try run { session in
-      try check(sotto_session_rewind(session, tokenCount), of: session)
-      state.stopReason = .ok
-    }
+    try run { try check(sotto_session_rewind($0, tokenCount), of: $0) }
   }
 
   /// Removes all tokens. The parameters stay in effect.
-  public func reset() throws {
-    try run { session in
-      sotto_session_reset(session)
-      state.stopReason = .ok
-    }
-  }
+  public func reset() throws { try run { sotto_session_reset($0) } }
 
 }

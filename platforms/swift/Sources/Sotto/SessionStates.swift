@@ -89,7 +89,6 @@ extension Session {
       var details = newError()
       try check(sotto_session_restore(session, state, state.count, &details), details)
     }
-    try setStopReason(.ok)
   }
 
   /// Makes another session, which must have the same model and parameters, a copy of this stream.
@@ -100,7 +99,6 @@ extension Session {
         try check(sotto_session_fork(source, target, &details), details)
       }
     }
-    try other.setStopReason(stopReason())
   }
 
   // MARK: Information

@@ -64,7 +64,7 @@ final class GoldenTests: XCTestCase {
     }
     XCTAssertEqual(tokens, fields.tokens("tokens"))
     XCTAssertEqual(text, fields.text("text"))
-    XCTAssertEqual(try session.stopReason().rawValue, Int32(fields.number("status")))
+    XCTAssertEqual(try session.info().stop.rawValue, Int32(fields.number("status")))
 
     text = ""
     try session.reset()
@@ -124,6 +124,73 @@ final class GoldenTests: XCTestCase {
     XCTAssertEqual(embedding.count, fields.number("size"))
     let bits = fields.text("first_bits").split(separator: " ").map { UInt32($0, radix: 16)! }
     XCTAssertEqual(embedding.prefix(bits.count).map { $0.bitPattern }, bits)
+  }
+
+  private func stops(_ argument: String) -> StopParameters {
+    let parts = argument.split(separator: " ", maxSplits: 1).map(String.init)
+    var parameters = StopParameters()
+    switch parts.first ?? "" {
+    case "stop_string": parameters.stopStrings = [String(argument.dropFirst("stop_string ".count))]
+    case "banned_string": parameters.bannedStrings = [String(argument.dropFirst("banned_string ".count))]
+    case "stop_token": parameters.stopTokens = Case.tokens(in: parts[1])
+    case "max_time_ns": parameters.maxTimeNs = UInt64(parts[1])!
+    case "repetition_limit": parameters.repetitionLimit = Float(parts[1])!
+    default: XCTAssertEqual(argument, "")
+    }
+    return parameters
+  }
+
+  /// Makes one call of the case `calls` and returns the text that it generates.
+  private func execute(_ session: Session, _ name: String, _ argument: String) throws -> String {
+    var text = ""
+    switch name {
+    case "prefill": try session.prefill(session.tokenize(argument))
+    case "next": return try session.next()?.text ?? ""
+    case "generate":
+      try session.generate([], maxTokens: Int(argument)!) { piece in
+        text += piece.text
+        return false
+      }
+    case "callback":
+      var rest = Int(argument)!
+      try session.generate([]) { piece in
+        text += piece.text
+        rest -= 1
+        return rest == 0
+      }
+    case "limit": try session.setLimit(Int(argument)!)
+    case "stops": try session.setStops(stops(argument))
+    case "allow":
+      var sampler = SamplerParameters()
+      sampler.temperature = 0
+      sampler.allowedTokens = Case.tokens(in: argument)
+      try session.setSampler(sampler)
+    case "grammar": try session.setGrammar(argument.isEmpty ? nil : Grammar(regex: argument))
+    case "score": _ = try session.score(session.tokenize(argument))
+    case "embed": _ = try session.embed(session.tokenize(argument))
+    case "rewind": try session.rewind(to: UInt64(argument)!)
+    case "restore": try session.restore(session.save())
+    case "cancel": session.cancel()
+    case "reset": try session.reset()
+    default: XCTFail("unknown call: \(name)")
+    }
+    return text
+  }
+
+  func testCallsEndAndContinueTexts() throws {
+    let fields = try Case("calls")
+    let session = try Session(Model(path: modelPath), shape())
+    for (call, result) in zip(fields.all("call"), fields.all("result")) {
+      let name = String(call.prefix { $0 != " " })
+      let argument = String(call.dropFirst(name.count + 1))
+      do {
+        let text = try execute(session, name, argument)
+        let stop = try session.info().stop
+        XCTAssertEqual("\(stop.rawValue) \(text)", result, call)
+      } catch let failure as SottoError {
+        XCTAssertEqual("\(failure.status.rawValue) ", result, call)
+      }
+    }
   }
 
   private func checkFailure(_ name: String, _ call: (Case) throws -> Void) throws {

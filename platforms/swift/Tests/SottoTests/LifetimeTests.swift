@@ -85,15 +85,15 @@ final class LifetimeTests: XCTestCase {
       XCTAssertEqual(try session.generate(prompt, maxTokens: 3), .stopMaxTokens)
       XCTAssertNil(try session.next())
       try goOn()
-      XCTAssertEqual(try session.stopReason(), .ok)
+      XCTAssertEqual(try session.info().stop, .ok)
       XCTAssertNotNil(try session.next())
     }
     try session.prefill(prompt)
     session.cancel()
     XCTAssertNil(try session.next())
-    XCTAssertEqual(try session.stopReason(), .stopCancelled)
+    XCTAssertEqual(try session.info().stop, .stopCancelled)
     XCTAssertNotNil(try session.next())
-    XCTAssertEqual(try session.stopReason(), .ok)
+    XCTAssertEqual(try session.info().stop, .ok)
   }
 
   func testTasksCancel() async throws {

@@ -50,6 +50,7 @@ typedef struct sotto_session_info {
   uint64_t kv_bytes;
   uint64_t memory_bytes;
   uint32_t matcher_sequence_count;
+  sotto_status stop;
 } sotto_session_info;
 typedef struct sotto_session_timings {
   uint32_t struct_size;

@@ -20,8 +20,8 @@ public final class JsonOutput {
             session.setGrammar(grammar);
             session.stream(arguments[1], 400).forEach(System.out::print);
             System.out.println();
-            if (session.stopReason() != Status.STOP_GRAMMAR) {
-                System.err.println("the object is not complete: " + session.stopReason());
+            if (session.info().stop != Status.STOP_GRAMMAR) {
+                System.err.println("the object is not complete: " + session.info().stop);
                 System.exit(3);
             }
         }

@@ -151,6 +151,8 @@ public struct SessionInfo: Sendable {
   public let memoryBytes: UInt64
   /// Number of sequences that a matcher needs to follow this session and its searches.
   public let matcherSequenceCount: UInt32
+  /// Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues.
+  public let stop: Status
 
   init(_ c: sotto_session_info) {
     contextTokens = c.context_tokens
@@ -163,6 +165,7 @@ public struct SessionInfo: Sendable {
     kvBytes = c.kv_bytes
     memoryBytes = c.memory_bytes
     matcherSequenceCount = c.matcher_sequence_count
+    stop = Status(rawValue: c.stop)
   }
 }
 

@@ -23,6 +23,8 @@ public final class SessionInfo {
     public long memoryBytes;
     /** Number of sequences that a matcher needs to follow this session and its searches. */
     public int matcherSequenceCount;
+    /** Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues. */
+    public Status stop;
 
     SessionInfo() {}
 
@@ -39,6 +41,7 @@ public final class SessionInfo {
                 + ", kvBytes=" + kvBytes
                 + ", memoryBytes=" + memoryBytes
                 + ", matcherSequenceCount=" + matcherSequenceCount
+                + ", stop=" + stop
                 + "}";
     }
 }

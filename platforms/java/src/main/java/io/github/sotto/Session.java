@@ -22,7 +22,6 @@ public final class Session extends Owned {
     private final Callbacks callbacks;
     private final Map<String, Resource> uses; // guide, draft session and matcher, by role
     private final int embeddingSize;
-    private volatile Status stopReason = Status.OK;
 
     private Session(Resource resource, Model model, Callbacks callbacks) {
         super(resource);
@@ -65,10 +64,7 @@ public final class Session extends Owned {
 
     /** Replaces the stops. */
     public void setStops(StopParams params) {
-        resource.act(session -> {
-            Native.sessionSetStops(session, params);
-            stopReason = Status.OK;
-        });
+        resource.act(session -> Native.sessionSetStops(session, params));
     }
 
     /** Sets the parameters of speculative decoding. */
@@ -93,10 +89,7 @@ public final class Session extends Owned {
 
     /** Constrains the generated text to continue sequence 0 of a matcher. null removes it. */
     public void setMatcher(Matcher matcher) {
-        use("matcher", matcher, (session, used) -> {
-            Native.sessionSetMatcher(session, used);
-            stopReason = Status.OK;
-        });
+        use("matcher", matcher, Native::sessionSetMatcher);
     }
 
     /**
@@ -184,10 +177,7 @@ public final class Session extends Owned {
 
     /** Appends a prompt to the stream and evaluates it. Returns OK or STOP_CANCELLED. */
     public Status prefill(int[] prompt) {
-        return resource.run(session -> {
-            stopReason = Status.OK;
-            return Status.of(Native.sessionPrefill(session, prompt));
-        });
+        return resource.run(session -> Status.of(Native.sessionPrefill(session, prompt)));
     }
 
     /** Begins an empty stream with rows of embeddingSize floats instead of tokens. */
@@ -196,11 +186,8 @@ public final class Session extends Owned {
             throw new IllegalArgumentException(
                     "embeddings has " + embeddings.length + " floats; it must have " + embeddingSize + " per row");
         }
-        return resource.run(session -> {
-            stopReason = Status.OK;
-            return Status.of(
-                    Native.sessionPrefillEmbeddings(session, embeddings, embeddings.length / embeddingSize));
-        });
+        int count = embeddings.length / embeddingSize;
+        return resource.run(session -> Status.of(Native.sessionPrefillEmbeddings(session, embeddings, count)));
     }
 
     /**
@@ -209,18 +196,9 @@ public final class Session extends Owned {
      */
     public Piece next() {
         return resource.run(session -> {
-            if (stopReason != Status.OK && stopReason != Status.STOP_CANCELLED) {
-                return null;
-            }
             Piece piece = Native.sessionNext(session);
-            stopReason = Status.of(piece.stop);
-            return stopReason == Status.OK || !piece.text.isEmpty() ? piece : null;
+            return piece.token >= 0 || !piece.text.isEmpty() ? piece : null;
         });
-    }
-
-    /** Returns the reason why the newest text ended, or OK while it continues. */
-    public Status stopReason() {
-        return stopReason;
     }
 
     public Iterator<Piece> pieces(String prompt, long maxTokens) {
@@ -229,17 +207,15 @@ public final class Session extends Owned {
 
     /**
      * Evaluates a prompt and returns the pieces that follow, until a stop or after maxTokens. An empty prompt continues
-     * the text.
+     * the text. {@code info().stop} says why the text ended.
      */
     public Iterator<Piece> pieces(int[] prompt, long maxTokens) {
         checkLimit(maxTokens);
         Status status = prefill(prompt);
         if (status == Status.OK) {
             setLimit(maxTokens);
-        } else {
-            stopReason = status;
         }
-        return new Pieces();
+        return new Pieces(status != Status.OK);
     }
 
     /** Like pieces, but returns text. */
@@ -252,11 +228,17 @@ public final class Session extends Owned {
     private final class Pieces implements Iterator<Piece> {
         private Piece following;
         private boolean isAsked;
+        private boolean isOver;
+
+        Pieces(boolean isOver) {
+            this.isOver = isOver;
+        }
 
         @Override
         public boolean hasNext() {
             if (!isAsked) {
-                following = stopReason == Status.OK ? Session.this.next() : null;
+                following = isOver ? null : Session.this.next();
+                isOver = following == null || following.token < 0;
                 isAsked = true;
             }
             return following != null;
@@ -277,10 +259,8 @@ public final class Session extends Owned {
         checkLimit(maxTokens);
         return resource.run(session -> {
             callbacks.pieces = onPiece;
-            stopReason = Status.OK;
             try {
-                stopReason = Status.of(Native.sessionGenerate(session, prompt, maxTokens, onPiece != null));
-                return stopReason;
+                return Status.of(Native.sessionGenerate(session, prompt, maxTokens, onPiece != null));
             } finally {
                 callbacks.pieces = null;
             }
@@ -296,10 +276,7 @@ public final class Session extends Owned {
     /** Limits the number of tokens that next generates from now on, until the next prompt. */
     public void setLimit(long maxTokens) {
         checkLimit(maxTokens);
-        resource.act(session -> {
-            Native.sessionSetLimit(session, maxTokens);
-            stopReason = Status.OK;
-        });
+        resource.act(session -> Native.sessionSetLimit(session, maxTokens));
     }
 
     /** Applies token healing, for a prompt that ends inside a word. Call it after prefill. */
@@ -314,18 +291,12 @@ public final class Session extends Owned {
 
     /** Rolls the stream back to its first tokens. */
     public void rewind(long tokenCount) {
-        resource.act(session -> {
-            Native.sessionRewind(session, tokenCount);
-            stopReason = Status.OK;
-        });
+        resource.act(session -> Native.sessionRewind(session, tokenCount));
     }
 
     /** Removes all tokens. The parameters stay in effect. */
     public void reset() {
-        resource.act(session -> {
-            Native.sessionReset(session);
-            stopReason = Status.OK;
-        });
+        resource.act((LongConsumer) Native::sessionReset);
     }
 
     // ---- Logits, hidden states and scores
@@ -342,18 +313,12 @@ public final class Session extends Owned {
 
     /** Evaluates tokens, returns ln p of each and fills in their total score. */
     public float[] score(int[] tokens, Score score) {
-        return resource.run(session -> {
-            stopReason = Status.OK;
-            return Native.sessionScore(session, tokens, score);
-        });
+        return resource.run(session -> Native.sessionScore(session, tokens, score));
     }
 
     /** Evaluates tokens and returns their pooled hidden states. */
     public float[] embed(int[] tokens, Pooling pooling) {
-        return resource.run(session -> {
-            stopReason = Status.OK;
-            return Native.sessionEmbed(session, tokens, pooling.value(), embeddingSize);
-        });
+        return resource.run(session -> Native.sessionEmbed(session, tokens, pooling.value(), embeddingSize));
     }
 
     /** Searches for several continuations of the stream, best first; the stream itself does not change. */
@@ -380,16 +345,12 @@ public final class Session extends Owned {
 
     /** Restores a saved state. The state is verified, so it may come from an untrusted source. */
     public void restore(byte[] state) {
-        resource.act(session -> {
-            Native.sessionRestore(session, state);
-            stopReason = Status.OK;
-        });
+        resource.act(session -> Native.sessionRestore(session, state));
     }
 
     /** Makes another session, which must have the same model and parameters, a copy of this stream. */
     public void forkInto(Session other) {
         resource.act(from -> other.resource.act(to -> Native.sessionFork(from, to)));
-        other.stopReason = stopReason;
     }
 
     public SessionInfo info() {

@@ -92,7 +92,7 @@ final class GoldenTest {
             }
             same(tokens.stream().mapToInt(token -> token).toArray(), fields.tokens("tokens"));
             same(text.toString(), fields.text("text"));
-            same(session.stopReason(), Status.of(fields.number("status")));
+            same(session.info().stop, Status.of(fields.number("status")));
 
             StringBuilder again = new StringBuilder();
             session.reset();
@@ -155,6 +155,111 @@ final class GoldenTest {
             String[] bits = fields.text("first_bits").split(" ");
             for (int i = 0; i < bits.length; ++i) {
                 same(Integer.toHexString(Float.floatToRawIntBits(embedding[i])), bits[i]);
+            }
+        }
+    }
+
+    /** Makes one call of the case "calls" and returns the text that it generates. */
+    private static String execute(Session session, String name, String argument) throws Exception {
+        StringBuilder text = new StringBuilder();
+        switch (name) {
+            case "prefill":
+                session.prefill(argument);
+                break;
+            case "next":
+                Piece piece = session.next();
+                return piece == null ? "" : piece.text;
+            case "generate":
+                session.generate(new int[0], Long.parseLong(argument), generated -> {
+                    text.append(generated.text);
+                    return false;
+                });
+                break;
+            case "callback":
+                int[] rest = {Integer.parseInt(argument)};
+                session.generate(new int[0], Session.NO_LIMIT, generated -> {
+                    text.append(generated.text);
+                    return --rest[0] == 0;
+                });
+                break;
+            case "limit":
+                session.setLimit(Long.parseLong(argument));
+                break;
+            case "stops":
+                session.setStops(stops(argument));
+                break;
+            case "allow":
+                SamplerParams sampler = new SamplerParams();
+                sampler.temperature = 0;
+                sampler.allowedTokens = argument.isEmpty() ? new int[0] : tokensIn(argument);
+                session.setSampler(sampler);
+                break;
+            case "grammar":
+                session.setGrammar(argument.isEmpty() ? null : Grammar.regex(argument));
+                break;
+            case "score":
+                session.score(MODEL.tokenize(argument), new Score());
+                break;
+            case "embed":
+                session.embed(MODEL.tokenize(argument), Pooling.MEAN);
+                break;
+            case "rewind":
+                session.rewind(Long.parseLong(argument));
+                break;
+            case "restore":
+                session.restore(session.save());
+                break;
+            case "cancel":
+                session.cancel();
+                break;
+            case "reset":
+                session.reset();
+                break;
+            default:
+                throw new AssertionError("unknown call: " + name);
+        }
+        return text.toString();
+    }
+
+    private static StopParams stops(String argument) {
+        String value = argument.substring(argument.indexOf(' ') + 1);
+        StopParams params = new StopParams();
+        switch (argument.split(" ")[0]) {
+            case "stop_string":
+                params.stopStrings = new String[] {value};
+                break;
+            case "banned_string":
+                params.bannedStrings = new String[] {value};
+                break;
+            case "stop_token":
+                params.stopTokens = tokensIn(value);
+                break;
+            case "max_time_ns":
+                params.maxTimeNs = Long.parseLong(value);
+                break;
+            case "repetition_limit":
+                params.repetitionLimit = Float.parseFloat(value);
+                break;
+            default:
+                same(argument, "");
+        }
+        return params;
+    }
+
+    static void testCallsEndAndContinueTexts() throws Exception {
+        Case fields = new Case("calls");
+        try (Session session = MODEL.session(shape())) {
+            for (int i = 0; i < fields.all("call").size(); ++i) {
+                String[] call = fields.all("call").get(i).split(" ", 2);
+                String result;
+                try {
+                    String text = execute(session, call[0], call.length > 1 ? call[1] : "");
+                    result = session.info().stop.value() + " " + text;
+                } catch (SottoException failure) {
+                    result = failure.status().value() + " ";
+                }
+                same("call " + i + ", " + call[0] + ": " + result,
+                        "call " + i + ", " + call[0] + ": " + fields.all("result").get(i));
             }
         }
     }

@@ -16,7 +16,7 @@ fun main(arguments: Array<String>) = runBlocking {
             session.stops { maxTokens = 12 }
             val text = session.textFlow("Once upon a time").fold("") { all, part -> all + part }
             check(text.startsWith(", and the time")) { text }
-            check(session.stopReason() == Status.STOP_MAX_TOKENS)
+            check(session.info().stop == Status.STOP_MAX_TOKENS)
             session.reset()
             check(session.pieceFlow("Once upon a time", 5).toList().size == 5)
             check(session.textFlow("It was", 9).take(2).toList().size == 2)
@@ -30,7 +30,7 @@ fun main(arguments: Array<String>) = runBlocking {
             }
             isRunning.await()
             endless.cancelAndJoin()
-            check(session.stopReason() == Status.OK)
+            check(session.info().stop == Status.OK)
         }
     }
     println("flows work")
