@@ -217,12 +217,12 @@ TEST(Guide, RejectionNamesTheArgument) {
   ASSERT_EQ(drafted->set_speculation(drafts, nullptr), Status::kOk);
   refuse(session, drafter.get(), "draft session");
   ASSERT_EQ(session->set_guide(plain.get(), {}, nullptr), Status::kOk);
-  refuse(other, session.get(), "guided");
+  refuse(other, session.get(), "guide has a guide itself");
   refuse(other, plain.get(), "guides another");
   ASSERT_EQ(session->set_guide(plain.get(), {}, nullptr), Status::kOk);  // sets it a second time
   OpenedSession guided_guide(text_model(), with_guide);
   ASSERT_EQ(other->set_guide(guided_guide.get(), {}, nullptr), Status::kOk);
-  refuse(guided_guide, third.get(), "guided");
+  refuse(guided_guide, third.get(), "the session is a guide");
   session.prefill(kPrompt);
   EXPECT_EQ(session->next(), Status::kInvalidState);  // the guide has no tokens
   plain.prefill(kNegative);
