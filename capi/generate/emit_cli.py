@@ -9,10 +9,12 @@ Fields with a column `cli` become options. Its keys:
   metavar  placeholder of the value; by default X, N, TOKEN or NAME by type
   shown    text that the help shows as the default instead of the value
 A parameter whose option is declared in code has only the key `set_by`: the option that error messages name. Values of
-an enum with `cli = true` have the names in their column `cli`, by default the name in lower case.
+an enum with `cli = true` have the names in their column `cli`, by default the name in lower case. Each value of an enum
+with `options = true` has an option of its own, the table `option` with the keys `names`, `help`, and `metavar` unless
+the option is a flag.
 """
 from emit_runtime import maxima
-from tables import Enum, EnumValue, Field, Struct, TableError, Tables, c_string, number_text
+from tables import Enum, EnumValue, Field, Struct, TableError, Tables, c_string, number_text, one_line
 
 KEYS = {"option", "group", "help", "needs", "json", "metavar", "shown"}
 METAVARS = {"kNumber": "X", "kCount": "N", "kWindow": "N", "kKey": "N", "kOn": "", "kOff": "", "kToken": "TOKEN",
@@ -41,6 +43,18 @@ def enum_text(enum: Enum) -> str:
     names += [(name, value) for value in enum.values for name in names_of(value)[1:]]
     rows = "".join(f"    {{{c_string(name)}, {value.c_name}}},\n" for name, value in names)
     return f"inline constexpr Name k{enum.camel}Names[] = {{\n{rows}}};\n"
+
+
+def value_options_text(enum: Enum) -> str:
+    rows = ""
+    for value in enum.values:
+        if "option" not in value.columns:
+            raise TableError(f"{enum.name}.{value.name}: option is missing")
+        option = value.columns["option"]
+        metavar = c_string(option["metavar"]) if "metavar" in option else "nullptr"
+        rows += (f"    {{{c_string(option['names'])}, {value.c_name}, {metavar},\n"
+                 f"     {c_string(one_line(option['help']))}}},\n")
+    return f"inline constexpr ValueOption k{enum.camel}Options[] = {{\n{rows}}};\n"
 
 
 def base_name(struct: Struct) -> str:
@@ -133,6 +147,8 @@ def emit(tables: Tables) -> dict[str, str]:
     for enum in tables.enums:
         if "cli" in enum.columns:
             text += "\n" + enum_text(enum)
+        if "options" in enum.columns:
+            text += "\n" + value_options_text(enum)
     for struct in structs:
         text += "\n" + struct_text(struct, tables)
     for name in WITH_LIMITS:

@@ -14,48 +14,16 @@ namespace {
 
 constexpr double kMebibyte = 1048576.0;
 
-// One row per language: the option that selects it and takes the grammar, or a file that contains the grammar.
-constexpr struct LanguageOption {
-  const char* spellings;
-  sotto_grammar_language language;
-  const char* metavar;  // null if the language needs no grammar
-  const char* help;
-
-  std::string option() const { return split_names(spellings).front(); }
-} kLanguages[] = {
-    {"--grammar,--grammar-file,--guided-grammar", SOTTO_GRAMMAR_GBNF, "FILE",
-     "The text matches this grammar: a file of GBNF, or an image made by sotto grammar compile; -: standard input; a "
-     "value that contains ::= is the grammar itself"},
-    {"--json-schema,--schema,--json-schema-file,--guided-json", SOTTO_GRAMMAR_JSON_SCHEMA, "FILE",
-     "The text is JSON that is valid under the JSON Schema in a file; a value that begins with { is the schema itself"},
-    {"--regex,--guided-regex", SOTTO_GRAMMAR_REGEX, "RE", "This regular expression matches the whole text"},
-    {"--choices,--guided-choice", SOTTO_GRAMMAR_CHOICES, "A,B,C",
-     "The text is one of these, or of the strings of a JSON list"},
-    {"--any-json", SOTTO_GRAMMAR_JSON, nullptr, "The text is JSON"},
-    {"--json-object", SOTTO_GRAMMAR_JSON_OBJECT, nullptr, "The text is a JSON object"},
-    {"--tools", SOTTO_GRAMMAR_TOOLS, "FILE",
-     "The text is a call of one of the functions of a JSON list: {\"name\": ..., \"arguments\": ...}"},
-    {"--structural-tag", SOTTO_GRAMMAR_STRUCTURAL_TAG, "FILE",
-     "The text consists of free text, tags and constrained parts, as in a structural tag of XGrammar"},
-    {"--number-range", SOTTO_GRAMMAR_NUMBER, "MIN,MAX",
-     "The text is a number from MIN to MAX, either of which may be omitted"}};
-
-constexpr const LanguageOption* find_row(int32_t language) {
-  for (const LanguageOption& row : kLanguages) {
-    if (row.language == language) return &row;
-  }
-  return nullptr;
+// Returns the option that selects a language and takes the grammar, or a file that contains the grammar.
+const ValueOption& option_of(int32_t language) {
+  return *std::find_if(std::begin(kGrammarLanguageOptions), std::end(kGrammarLanguageOptions),
+                       [&](const ValueOption& row) { return row.value == language; });
 }
-static_assert(std::all_of(std::begin(kGrammarLanguageNames), std::end(kGrammarLanguageNames),
-                          [](const Name& language) { return find_row(language.value) != nullptr; }),
-              "every language needs an option");
-
-const LanguageOption& row_of(sotto_grammar_language language) { return *find_row(language); }
 
 // Returns whether a parameter applies to a language: it does if it needs the option of the language.
 bool uses(sotto_grammar_language language, const Parameter& parameter) {
   const std::vector<std::string> needs = split_names(parameter.needs);
-  return std::find(needs.begin(), needs.end(), row_of(language).option()) != needs.end();
+  return std::find(needs.begin(), needs.end(), option_of(language).option()) != needs.end();
 }
 
 bool is_text_itself(const GrammarOptions& options) {
@@ -150,15 +118,15 @@ void validate_grammar_settings(const Command& command, GrammarOptions& options) 
   }
 }
 
-bool needs_source(sotto_grammar_language language) { return row_of(language).metavar != nullptr; }
+bool needs_source(sotto_grammar_language language) { return option_of(language).metavar != nullptr; }
 
 void add_languages(Command& command, GrammarOptions& options, Values values) {
   std::string earlier;
-  for (const LanguageOption& row : kLanguages) {
-    const bool is_argument = row.language == SOTTO_GRAMMAR_GBNF && values == Values::kOptional;
+  for (const ValueOption& row : kGrammarLanguageOptions) {
+    const bool is_argument = row.value == SOTTO_GRAMMAR_GBNF && values == Values::kOptional;
     if (is_argument) continue;
     const auto set = [&options, &row](const std::string& source) {
-      options.language = row.language;
+      options.language = static_cast<sotto_grammar_language>(row.value);
       options.source = source;
     };
     Option& option = row.metavar == nullptr ? command.add_flag(
@@ -197,7 +165,7 @@ void validate_grammar_options(const Command& command, GrammarOptions& options) {
 GrammarText read_grammar(const GrammarOptions& options) {
   GrammarText source;
   source.language = *options.language;
-  source.name = row_of(source.language).option().substr(2);
+  source.name = option_of(source.language).option().substr(2);
   switch (source.language) {
     case SOTTO_GRAMMAR_JSON:
     case SOTTO_GRAMMAR_JSON_OBJECT:

@@ -25,6 +25,16 @@ struct Name {
 };
 using Names = std::span<const Name>;
 
+// The option that selects a value of an enum.
+struct ValueOption {
+  const char* spellings;
+  int32_t value;
+  const char* metavar;  // null if the option is a flag
+  const char* help;
+
+  std::string option() const { return split_names(spellings).front(); }
+};
+
 // Finds a value by name. Also accepts "-" and "." for "_", and upper case.
 std::optional<int32_t> find_value(Names names, std::string_view name);
 
