@@ -26,6 +26,7 @@ OFFENCES = [
     ("include_directions", "converters/a.cpp", '#include "kernels/thread_pool.h"\n'),
     ("include_directions", "runtime/text/a.h", '#  include "runtime/text/missing.h"\n'),
     ("include_directions", "runtime/text/a.h", '#include "missing.h"\n'),
+    ("sources_are_sorted", "runtime/CMakeLists.txt", "add_library(a STATIC\n  base/b.cpp\n  base/a.cpp)\n"),
     ("confined_headers", "runtime/text/a.h", "#include <flatbuffers/flatbuffers.h>\n"),
     ("confined_headers", "platforms/cli/a.cpp", '#include "platforms/model_generated.h"\n'),
     ("confined_headers", "runtime/session/session.h", "#include <sotto.h>\n"),

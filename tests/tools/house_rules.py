@@ -12,18 +12,20 @@ TOP_LEVEL = {"runtime", "capi", "kernels", "converters", "platforms", "tests", "
 SOURCE_SUFFIXES = {".c", ".h", ".cc", ".cpp", ".hpp", ".py", ".sh", ".cmake", ".rs", ".go", ".swift", ".kt", ".java"}
 CORE = ("runtime/", "kernels/", "capi/")
 
+# The kernels and the layouts of packed weights.
+KERNELS = ["kernels/*.h", "kernels/linear/*.h"]
 # The longest matching prefix of a file's path gives the prefixes it may include between quotes.
 INCLUDES = {
-    "runtime/": ["runtime/", "kernels/*.h", "kernels/linear/*.h"],
-    "runtime/base/": ["runtime/base/", "runtime/generated/status.h", "kernels/*.h", "kernels/linear/*.h"],
+    "runtime/": ["runtime/", *KERNELS],
+    "runtime/base/": ["runtime/base/", "runtime/generated/status.h"],
     # Parameter structs, made from the C structs: the public headers have no dependencies.
     "runtime/generated/": ["runtime/base/", "runtime/generated/", "capi/include/sotto.h"],
-    "runtime/model/": ["runtime/base/", "runtime/generated/", "runtime/model/", "kernels/*.h", "kernels/linear/*.h"],
-    "runtime/text/": ["runtime/base/", "runtime/text/", "runtime/model/", "kernels/*.h", "kernels/linear/*.h"],
-    "runtime/grammar/": ["runtime/base/", "runtime/generated/", "runtime/grammar/", "runtime/model/", "kernels/*.h", "kernels/linear/*.h"],
-    "runtime/sampling/": ["runtime/base/", "runtime/generated/", "runtime/sampling/", "runtime/model/sampling_defaults.h", "kernels/*.h", "kernels/linear/*.h"],
-    "runtime/transformer/": ["runtime/base/", "runtime/generated/", "runtime/transformer/", "runtime/model/", "kernels/*.h", "kernels/linear/*.h"],
-    "runtime/search/": ["runtime/base/", "runtime/generated/", "runtime/sampling/", "runtime/transformer/", "runtime/search/", "kernels/*.h", "kernels/linear/*.h"],
+    "runtime/model/": ["runtime/base/", "runtime/generated/", "runtime/model/", *KERNELS],
+    "runtime/text/": ["runtime/base/", "runtime/text/", "runtime/model/"],
+    "runtime/grammar/": ["runtime/base/", "runtime/generated/", "runtime/grammar/", "runtime/model/"],
+    "runtime/sampling/": ["runtime/base/", "runtime/generated/", "runtime/sampling/", "runtime/model/sampling_defaults.h", *KERNELS],
+    "runtime/transformer/": ["runtime/base/", "runtime/generated/", "runtime/transformer/", "runtime/model/", *KERNELS],
+    "runtime/search/": ["runtime/base/", "runtime/generated/", "runtime/sampling/", "runtime/transformer/", "runtime/search/"],
     "kernels/": ["kernels/"],
     # kernels.h names the instruction sets that the ABI reports.
     "capi/": ["capi/", "runtime/", "kernels/kernels.h", "sotto*.h"],
@@ -321,6 +323,17 @@ def functions_are_fuzzed(tree):
                 yield f"{path}: no target in tests/fuzz calls {name}"
 
 
+def sources_are_sorted(tree):
+    """The sources in the CMake lists of the core are sorted, so that additions of several people merge."""
+    for path, text in tree.texts(CORE, {".txt"}):
+        before = ""
+        for number, line in enumerate(text.splitlines(), 1):
+            match = re.fullmatch(r"\s+([\w/]+\.cpp)\)?", line)
+            if match and match[1] < before:
+                yield f"{path}:{number}: {match[1]} belongs before {before}"
+            before = match[1] if match else ""
+
+
 RULES = [top_level, include_directions, confined_headers, core_subset, machine_paths, left_open,
          addresses, plain_words, comments_open_plainly, documents_name_what_exists, documents_fit_columns, tests_can_fail,
-         functions_are_fuzzed]
+         functions_are_fuzzed, sources_are_sorted]
