@@ -39,6 +39,10 @@ constexpr char kConvertItsSource[] = "convert the checkpoint from which it was m
 constexpr char kNameTheProgram[] =
     "a checkpoint of nanoGPT has \"model_args\", and one of minGPT or transformers has config.json next to it";
 
+constexpr char kConvertInModelZoo[] =
+    "convert it with ModelZoo's \"cszoo checkpoint convert --model gpt2 --tgt-fmt hf\", which also folds the scales of "
+    "muP";
+
 constexpr const CheckpointFormat* kFormats[] = {&kNanoGptFormat,     &kMinGptFormat,    &kMegatronFormat,
                                                 &kHuggingFaceFormat, &kGgufFormat,      &kLlmCFormat,
                                                 &kTensorFlowFormat,  &kChatterboxFormat};
@@ -50,7 +54,9 @@ constexpr struct {
   const char* advice;
 } kOtherFormats[] = {
     {".bin", "a PyTorch file", "config.json is missing next to it"},
+    {".distcp", "a distributed checkpoint", "convert it in Megatron-LM with --ckpt-convert-format torch"},
     {".h5", "a Keras file", kLoadInPython},
+    {".mdl", "a checkpoint of Cerebras ModelZoo", kConvertInModelZoo},
     {".mlmodel", "a Core ML file", kConvertItsSource},
     {".msgpack", "a Flax file", kLoadInPython},
     {".onnx", "an ONNX file", kConvertItsSource},
@@ -66,7 +72,8 @@ std::string describe_other(const std::filesystem::path& path) {
   for (const auto& [extension, format, advice] : kOtherFormats) {
     if (path.extension() != extension) continue;
     std::string text = path.filename().string() + " is " + format + ": " + advice;
-    if (!is_pytorch(path)) return text;
+    // A distributed checkpoint is several zip archives in one file.
+    if (extension == std::string_view(".distcp") || !is_pytorch(path)) return text;
     const PytorchFile file(path);
     for (const auto& [name, entry] : file.tensors()) {
       if (name.ends_with(".attn.c_q.weight")) {

@@ -2,12 +2,15 @@
 
     python3 tests/tools/compare_checkpoints.py build/release/bin/sotto-convert [PYTHON...]
 
-Needs torch, transformers, peft and safetensors. CI does not run it. The same weights must give the same bytes from
+Needs torch, transformers, peft, safetensors and megatron-core, and minGPT (its directory in PYTHONPATH). CI does not
+run it. The same weights must give the same bytes from
 every format. Each PYTHON is an interpreter with another version of torch, which writes the same files. A merged adapter
 may differ in the last bit of a weight from PEFT's, so a few of the quantized bytes may differ. The program `sotto`,
 which must be next to sotto-convert, scores a model for each activation, and inspects files. The library of the same
 build evaluates embeddings.
 """
+import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -15,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+import megatron.core
+import mingpt.model
 import peft
 import safetensors.torch
 import torch
@@ -48,10 +53,7 @@ def tiny_gpt2(**settings):
     config = transformers.GPT2Config(vocab_size=97, n_positions=32, n_embd=48, n_head=4, n_layer=3, eos_token_id=96,
                                      bos_token_id=96, **settings)
     model = transformers.GPT2LMHeadModel(config).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.1)
-    return model
+    return add_noise(model)
 
 
 def save_torch(folder, model, state, legacy=False, name="pytorch_model.bin"):
@@ -179,10 +181,7 @@ def compare_fairseq(root):
     for model, prefix, final_norm, scale in ((opt, "model.decoder.", "final_layer_norm", 1),
                                              (biogpt, "biogpt.", "layer_norm", 48 ** 0.5)):
         name = model.config.model_type
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.add_(torch.randn_like(parameter) * 0.1)
-        model.eval().save_pretrained(root / name)
+        add_noise(model).save_pretrained(root / name)
         folded = gpt2_like(model.config, model.state_dict(), prefix, final_norm, scale)
         tokens = torch.randint(3, 97, (2, 20))
         error = (model(tokens).logits - folded(tokens).logits).abs().max().item()
@@ -191,6 +190,104 @@ def compare_fairseq(root):
         check_equal(name, convert(root / (name + "_gpt2")), convert(root / name))
         save_torch(root / (name + "_bin"), model, model.state_dict())
         check_equal(name + ": zip", convert(root / name), convert(root / (name + "_bin")))
+
+
+def exact_scores(logits, tokens):
+    """Returns the log probabilities of the tokens after the first."""
+    return logits.detach().log_softmax(-1)[0, :-1].gather(1, tokens[0, 1:, None])[:, 0]
+
+
+def scores(checkpoint, tokens):
+    """Converts the checkpoint and returns the log probabilities of the tokens after the first."""
+    with tempfile.TemporaryDirectory() as directory:
+        file = pathlib.Path(directory) / "m.sotto"
+        subprocess.run([CONVERT, checkpoint, "-o", file, "--quiet"], check=True)
+        run = subprocess.run([CONVERT.parent / "sotto", "score", "-m", file, "--json", "--ids",
+                              *map(str, tokens[0].tolist())], capture_output=True, text=True, check=True)
+        return torch.tensor(json.loads(run.stdout)["log_probabilities"][1:])
+
+
+def check_scores(name, checkpoint, tokens, logits):
+    """The probabilities must be those of the model that wrote the checkpoint, as far as int8 allows."""
+    exact = exact_scores(logits, tokens)
+    error = (scores(checkpoint, tokens) - exact).abs().mean().item()
+    check(name, error < 0.02 and exact.std() > 0.2, f"ln p differs by {error:.4f}, its deviation is {exact.std():.3f}")
+
+
+def add_noise(model):
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.1)
+    return model.eval()
+
+
+def compare_mingpt(root):
+    """Writes the files of a run of minGPT: a configuration with the model's type or sizes, and the state."""
+    tokens = torch.randint(0, 97, (1, 32), generator=torch.Generator().manual_seed(8))
+    for name, settings in (("type", {"model_type": "gpt-nano"}),
+                           ("sizes", {"model_type": None, "n_layer": 2, "n_head": 4, "n_embd": 64})):
+        torch.manual_seed(8)
+        folder = root / ("mingpt_" + name)
+        folder.mkdir()
+        config = mingpt.model.GPT.get_default_config()
+        config.merge_from_dict(settings)
+        run = mingpt.utils.CfgNode(model=config, system=mingpt.utils.CfgNode(seed=1, work_dir=str(folder)))
+        (folder / "config.json").write_text(json.dumps(run.to_dict(), indent=4))
+        config.vocab_size, config.block_size = 97, 32
+        model = add_noise(mingpt.model.GPT(config))
+        torch.save(model.state_dict(), folder / "model.pt")
+        check_scores("minGPT: " + name, folder, tokens, model(tokens)[0])
+
+
+class NoRandomState:
+    """Replaces Megatron's random states of dropout, which need CUDA."""
+    def fork(self):
+        return contextlib.nullcontext()
+
+
+def compare_megatron(root):
+    """Writes a model of Megatron Core as Megatron-LM's --ckpt-format torch does, and with its distributed saver."""
+    from megatron.core import dist_checkpointing, parallel_state, tensor_parallel
+    from megatron.core.models.gpt import GPTModel, gpt_layer_specs
+    from megatron.core.transformer import TransformerConfig
+
+    tensor_parallel.get_cuda_rng_tracker = NoRandomState
+    torch.cuda.current_device = lambda: torch.device("cpu")
+    torch.cuda.synchronize = lambda: None
+    torch.distributed.init_process_group("gloo", init_method=f"file://{root}/processes", rank=0, world_size=1)
+    parallel_state.initialize_model_parallel()
+    tokens = torch.randint(0, 97, (1, 32), generator=torch.Generator().manual_seed(9))
+    positions = torch.arange(32)[None]
+    mask = torch.ones(1, 1, 32, 32).triu(1).bool()
+    torch.manual_seed(9)
+    for is_tied in True, False:
+        config = TransformerConfig(num_layers=3, hidden_size=48, num_attention_heads=4, hidden_dropout=0.0,
+                                   attention_dropout=0.0, use_cpu_initialization=True)
+        model = add_noise(GPTModel(config, gpt_layer_specs.get_gpt_layer_local_spec(), vocab_size=97,
+                                   max_sequence_length=32, position_embedding_type="learned_absolute",
+                                   share_embeddings_and_output_weights=is_tied))
+        arguments = argparse.Namespace(
+            hidden_size=48, num_attention_heads=4, num_layers=3, max_position_embeddings=32, ffn_hidden_size=192,
+            padded_vocab_size=97, tensor_model_parallel_size=1, pipeline_model_parallel_size=1, bias_gelu_fusion=False,
+            position_embedding_type="learned_absolute", normalization="LayerNorm", swiglu=False, num_experts=None,
+            untie_embeddings_and_output_weights=not is_tied, params_dtype=torch.float32)
+        state = {"args": arguments, "checkpoint_version": 3.0, "iteration": 7,
+                 "model": model.state_dict_for_save_checkpoint()}
+        name = "tied" if is_tied else "untied"
+        file = root / ("megatron_" + name) / "mp_rank_00/model_optim_rng.pt"
+        file.parent.mkdir(parents=True)
+        torch.save(state, file)
+        logits = model(tokens, positions, mask)
+        check_scores("Megatron: " + name, file.parents[1], tokens, logits)
+        torch.save(state | {"checkpoint_version": 1.0}, file)
+        error = (scores(file, tokens) - exact_scores(logits, tokens)).abs().mean().item()
+        check(f"Megatron: {name}, another order of queries, keys and values", error > 0.1, f"differs by only {error}")
+    folder = root / "megatron_distributed"
+    folder.mkdir()
+    dist_checkpointing.save(model.sharded_state_dict(), folder)
+    message = convert(folder)
+    check("Megatron: a distributed checkpoint is named", "--ckpt-convert-format torch" in str(message), message)
+    torch.distributed.destroy_process_group()
 
 
 def compare_activations(root):
@@ -202,16 +299,10 @@ def compare_activations(root):
     for name in names:
         model = tiny_gpt2(activation_function=name)
         model.save_pretrained(root / name)
-        with torch.no_grad():
-            ln_p = model(tokens).logits.log_softmax(-1)
-        exact[name] = ln_p[0, :-1].gather(1, tokens[0, 1:, None])[:, 0]
+        exact[name] = exact_scores(model(tokens).logits, tokens)
     for name in names:
-        file = root / (name + ".sotto")
-        subprocess.run([CONVERT, root / name, "-o", file, "--quiet"], check=True)
-        run = subprocess.run([CONVERT.parent / "sotto", "score", "-m", file, "--json", "--ids",
-                              *map(str, tokens[0].tolist())], capture_output=True, text=True, check=True)
-        scores = torch.tensor(json.loads(run.stdout)["log_probabilities"][1:])
-        errors = {other: (scores - exact[other]).abs().mean().item() for other in names}
+        found = scores(root / name, tokens)
+        errors = {other: (found - exact[other]).abs().mean().item() for other in names}
         others = [errors[other] for other in names if "gelu" not in name or "gelu" not in other if other != name]
         check("activation " + name, errors[name] < 0.02 and 4 * errors[name] < min(others), f"{errors}")
 
@@ -339,6 +430,8 @@ def main():
         for python in sys.argv[2:]:
             compare_other_torch(root, python)
         compare_nanogpt(root)
+        compare_mingpt(root)
+        compare_megatron(root)
         compare_fairseq(root)
         compare_activations(root)
         compare_description(root)
@@ -348,4 +441,5 @@ def main():
     sys.exit(f"{len(failures)} failed" if failures else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -147,6 +147,15 @@ TEST_F(ProgramTest, SaysHowToConvertOtherFormats) {
   expect_failure("gpt2.onnx -o m.sotto", 1, "gpt2.onnx is an ONNX file: convert the checkpoint from which it was made");
   std::filesystem::rename(directory_ / "model.safetensors", directory_ / "flax_model.msgpack");
   expect_failure(". -o m.sotto", 1, "save_pretrained(NEW_DIR, safe_serialization=True)");
+  write_bytes(directory_ / "checkpoint_0.mdl", "\x89HDF\r\n\x1a\n");
+  expect_failure("checkpoint_0.mdl -o m.sotto", 1,
+                 "checkpoint_0.mdl is a checkpoint of Cerebras ModelZoo: convert it with ModelZoo's");
+  std::filesystem::create_directory(directory_ / "iter_0000007");
+  write_bytes(directory_ / "iter_0000007/__0_0.distcp", "PK\3\4");
+  write_bytes(directory_ / "iter_0000007/common.pt", "PK\3\4");
+  expect_failure(
+      "iter_0000007 -o m.sotto", 1,
+      "__0_0.distcp is a distributed checkpoint: convert it in Megatron-LM with --ckpt-convert-format torch");
 }
 
 TEST_F(ProgramTest, AFileNamesTheCheckpointOfItsDirectory) {
