@@ -76,16 +76,17 @@ final class LifetimeTests: XCTestCase {
     sampler.ignoreEnd = true
     try session.setSampler(sampler)
     let prompt = try model.tokenize("It was")
-    let ways: [() throws -> Void] = [
-      { _ = try session.score([11]) }, { _ = try session.embed([11]) }, { try session.setStops(StopParameters()) },
-      { try session.setMatcher(nil) }, { try session.setLimit(5) },
-      { XCTAssertThrowsError(try session.generate([], maxTokens: 3) { _ in throw Mine() }) },
+    let fail = { XCTAssertThrowsError(try session.generate([], maxTokens: 3) { _ in throw Mine() }) }
+    let ways: [(Status, () throws -> Void)] = [
+      (.ok, { _ = try session.score([11]) }), (.ok, { _ = try session.embed([11]) }),
+      (.ok, { try session.setStops(StopParameters()) }), (.ok, { try session.setMatcher(nil) }),
+      (.ok, { try session.setLimit(5) }), (.stopCallback, fail),
     ]
-    for goOn in ways {
+    for (stop, goOn) in ways {
       XCTAssertEqual(try session.generate(prompt, maxTokens: 3), .stopMaxTokens)
       XCTAssertNil(try session.next())
       try goOn()
-      XCTAssertEqual(try session.info().stop, .ok)
+      XCTAssertEqual(try session.info().stop, stop)
       XCTAssertNotNil(try session.next())
     }
     try session.prefill(prompt)
