@@ -161,7 +161,7 @@ Status SampleSearch::rank() {
   const std::span<SearchSequence> results(run_.memory.results, run_.params.sequence_count);
   if (run_.params.rerank == Rerank::kOrder) return Status::kOk;
   if (run_.params.rerank != Rerank::kBest) {
-    SOTTO_TRY(vote(run_.params, run_.memory.shape.sequence_tokens, run_.memory.order, results));
+    SOTTO_TRY(vote(run_.params, run_.memory.sizes.sequence_tokens, run_.memory.order, results));
   }
   std::sort(results.begin(), results.end(),
             [](const auto& a, const auto& b) { return a.score != b.score ? a.score > b.score : a.index < b.index; });

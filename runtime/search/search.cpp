@@ -17,15 +17,15 @@ Status check_only(bool given, bool has, const char* name, const char* what, Erro
   return fail(error, Status::kInvalidArgument, name, " needs ", what);
 }
 
-Status resolve_counts(const SearchShape& shape, SearchParams* params, Error* error) {
-  if (params->sequence_count == 0) params->sequence_count = shape.sequence_count;
-  SOTTO_TRY(check_range("sequence_count", params->sequence_count, 1, shape.sequence_count, error));
+Status resolve_counts(const SearchSizes& sizes, SearchParams* params, Error* error) {
+  if (params->sequence_count == 0) params->sequence_count = sizes.sequence_count;
+  SOTTO_TRY(check_range("sequence_count", params->sequence_count, 1, sizes.sequence_count, error));
   const bool one_result = params->mode == SearchMode::kContrastive;
   const uint32_t max_results = one_result ? 1 : params->sequence_count;
   if (params->return_count == 0) params->return_count = max_results;
   SOTTO_TRY(check_range("return_count", params->return_count, 1, max_results, error));
-  if (params->max_tokens == 0) params->max_tokens = shape.sequence_tokens;
-  return check_range("max_tokens", params->max_tokens, 1, shape.sequence_tokens, error);
+  if (params->max_tokens == 0) params->max_tokens = sizes.sequence_tokens;
+  return check_range("max_tokens", params->max_tokens, 1, sizes.sequence_tokens, error);
 }
 
 Status check_groups(const SearchParams& params, Error* error) {
@@ -76,13 +76,13 @@ Status check_rerank(const SearchParams& params, Error* error) {
                     "similarity", error);
 }
 
-Status check_contrastive(const SearchParams& params, const SearchShape& shape, const SearchInput& input, Error* error) {
+Status check_contrastive(const SearchParams& params, const SearchSizes& sizes, const SearchInput& input, Error* error) {
   if (params.mode != SearchMode::kContrastive) return Status::kOk;
   SOTTO_TRY(check_only(true, input.model.has_similarity(), "SOTTO_SEARCH_CONTRASTIVE",
                        "a session with SOTTO_FEATURE_HIDDEN_HISTORY", error));
-  if (params.contrastive_k <= shape.sequence_count) return Status::kOk;
+  if (params.contrastive_k <= sizes.sequence_count) return Status::kOk;
   return fail(error, Status::kInvalidArgument, "contrastive_k is ", params.contrastive_k,
-              "; it must be at most the session's sequence_count, ", shape.sequence_count);
+              "; it must be at most the session's sequence_count, ", sizes.sequence_count);
 }
 
 Status check_sampler(const SearchParams& params, const SamplerParams& sampler, Error* error) {
@@ -105,8 +105,8 @@ Status initial_stop(const SearchInput& input) {
 
 Status Search::resolve(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& given,
                        SearchParams* params, Error* error) const {
-  const SearchShape& shape = memory_.shape;
-  if (shape.sequence_count == 0) {
+  const SearchSizes& sizes = memory_.sizes;
+  if (sizes.sequence_count == 0) {
     return fail(error, Status::kInvalidState, "the session has no sequences: it was created with sequence_count 0");
   }
   if (input.token_count == 0) {
@@ -114,10 +114,10 @@ Status Search::resolve(const SearchInput& input, uint32_t vocabulary_size, const
   }
   SOTTO_TRY(check_ranges(given, error));
   *params = given;
-  SOTTO_TRY(resolve_counts(shape, params, error));
+  SOTTO_TRY(resolve_counts(sizes, params, error));
   SOTTO_TRY(check_groups(*params, error));
   SOTTO_TRY(check_rerank(*params, error));
-  SOTTO_TRY(check_contrastive(*params, shape, input, error));
+  SOTTO_TRY(check_contrastive(*params, sizes, input, error));
   SOTTO_TRY(check_phrases(*params, input, vocabulary_size, error));
   return check_sampler(*params, input.sampler->params(), error);
 }

@@ -14,7 +14,7 @@ namespace sotto {
 class Search {
  public:
   // Lays out the memory for searches within these limits.
-  void layout(Arena& arena, const SearchShape& shape) { memory_.layout(arena, shape); }
+  void layout(Arena& arena, const SearchSizes& sizes) { memory_.layout(arena, sizes); }
 
   // Validates the parameters and the input, and replaces values that stand for a default.
   Status resolve(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& given, SearchParams* params,

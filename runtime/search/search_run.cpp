@@ -8,10 +8,10 @@
 
 namespace sotto {
 
-void SearchMemory::layout(Arena& arena, const SearchShape& given) {
-  shape = given;
-  const size_t count = shape.sequence_count;
-  const size_t token_count = count * shape.sequence_tokens;
+void SearchMemory::layout(Arena& arena, const SearchSizes& given) {
+  sizes = given;
+  const size_t count = sizes.sequence_count;
+  const size_t token_count = count * sizes.sequence_tokens;
   for (int generation = 0; generation < 2; ++generation) {
     tokens[generation] = arena.take<int32_t>(token_count);
     running[generation] = arena.take<RunningSequence>(count);

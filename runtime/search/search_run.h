@@ -104,7 +104,7 @@ struct SearchInput {
 constexpr uint32_t constraint_sequence_count(uint32_t sequence_count) { return 2 * sequence_count + 1; }
 
 // The limits of a search, which determine its memory.
-struct SearchShape {
+struct SearchSizes {
   uint32_t sequence_count = 0;   // maximum number of sequences at the same time
   uint32_t sequence_tokens = 0;  // maximum number of tokens per sequence
 };
@@ -128,14 +128,14 @@ struct FinishedSequence {
 
 // The arrays of all modes. A generation is one of two copies: this step's or the next step's.
 struct SearchMemory {
-  void layout(Arena& arena, const SearchShape& given);
+  void layout(Arena& arena, const SearchSizes& given);
 
   int32_t* tokens_of(uint32_t generation, uint32_t sequence) {
-    return tokens[generation] + size_t{sequence} * shape.sequence_tokens;
+    return tokens[generation] + size_t{sequence} * sizes.sequence_tokens;
   }
-  int32_t* finished_tokens_of(uint32_t sequence) { return finished_tokens + size_t{sequence} * shape.sequence_tokens; }
+  int32_t* finished_tokens_of(uint32_t sequence) { return finished_tokens + size_t{sequence} * sizes.sequence_tokens; }
 
-  SearchShape shape;
+  SearchSizes sizes;
   int32_t* tokens[2] = {};                 // (generation; sequence, token): the tokens of running sequences
   RunningSequence* running[2] = {};        // (generation; sequence)
   PhraseState* phrase_states[2] = {};      // (generation; sequence)

@@ -32,12 +32,12 @@ float dot(const float* a, const float* b, size_t n) {
 
 }  // namespace
 
-void KvRing::layout(Arena& arena, const KvConfig& config) {
-  config_ = config;
-  row_stride_ = align_up(config.head_size, kHeadAlignment);
-  score_scale_ = 1.0f / std::sqrt(static_cast<float>(config.head_size));
-  const size_t slots = size_t{config.slot_count} + config.beam_slot_count;
-  const size_t head_count = saturating_product(config.layer_count, config.head_count);
+void KvRing::layout(Arena& arena, const KvSizes& sizes) {
+  sizes_ = sizes;
+  row_stride_ = align_up(sizes.head_size, kHeadAlignment);
+  score_scale_ = 1.0f / std::sqrt(static_cast<float>(sizes.head_size));
+  const size_t slots = size_t{sizes.slot_count} + sizes.beam_slot_count;
+  const size_t head_count = saturating_product(sizes.layer_count, sizes.head_count);
   const size_t rows = saturating_product(head_count, slots);
   keys_ = arena.take<int8_t>(saturating_product(rows, row_stride_));
   values_ = arena.take<int8_t>(saturating_product(rows, row_stride_));
@@ -45,65 +45,65 @@ void KvRing::layout(Arena& arena, const KvConfig& config) {
   value_scales_ = arena.take<float>(rows);
 }
 
-size_t KvRing::byte_size(const KvConfig& config) {
+size_t KvRing::byte_size(const KvSizes& sizes) {
   Arena measure;
-  KvRing().layout(measure, config);
+  KvRing().layout(measure, sizes);
   return measure.size();
 }
 
 uint32_t KvRing::slot_of(uint32_t position) const {
-  if (position < config_.slot_count) return position;
-  return config_.sink_count + (position - config_.sink_count) % (config_.slot_count - config_.sink_count);
+  if (position < sizes_.slot_count) return position;
+  return sizes_.sink_count + (position - sizes_.sink_count) % (sizes_.slot_count - sizes_.sink_count);
 }
 
 SlotWindow KvRing::window_of(uint32_t position) const {
-  if (position < config_.slot_count) return {{{0, position + 1}}, 1};
+  if (position < sizes_.slot_count) return {{{0, position + 1}}, 1};
   SlotWindow window;
   const auto add = [&](uint32_t first, uint32_t end) {
     if (first < end) window.spans[window.span_count++] = {first, end - first};
   };
   const uint32_t oldest = slot_of(position) + 1;
-  add(0, config_.sink_count);
-  add(oldest, config_.slot_count);
-  add(config_.sink_count, oldest);
+  add(0, sizes_.sink_count);
+  add(oldest, sizes_.slot_count);
+  add(sizes_.sink_count, oldest);
   return window;
 }
 
 void KvRing::store(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t slot, const float* key,
                    const float* value) {
   const size_t index = index_of(layer, head, slot);
-  const size_t padding = row_stride_ - config_.head_size;
+  const size_t padding = row_stride_ - sizes_.head_size;
   int8_t* key_row = keys_ + index * row_stride_;
   int8_t* value_row = values_ + index * row_stride_;
   __builtin_prefetch(key_row + kSlotsAhead * row_stride_, 1);
   __builtin_prefetch(value_row + kSlotsAhead * row_stride_, 1);
-  key_scales_[index] = kernels.quantize_symmetric(key, config_.head_size, key_row);
-  value_scales_[index] = kernels.quantize_symmetric(value, config_.head_size, value_row);
+  key_scales_[index] = kernels.quantize_symmetric(key, sizes_.head_size, key_row);
+  value_scales_[index] = kernels.quantize_symmetric(value, sizes_.head_size, value_row);
   if (padding == 0) return;
-  std::memset(key_row + config_.head_size, 0, padding);
-  std::memset(value_row + config_.head_size, 0, padding);
+  std::memset(key_row + sizes_.head_size, 0, padding);
+  std::memset(value_row + sizes_.head_size, 0, padding);
 }
 
 void KvRing::attend(const Kernels& kernels, uint32_t layer, uint32_t head, std::span<const SlotSpan> window,
                     const float* query, float* scores, float* output) const {
   const size_t index = index_of(layer, head, 0);
-  const bool is_last = head + 1 == config_.head_count;
+  const bool is_last = head + 1 == sizes_.head_count;
   const int8_t* next_keys = is_last ? nullptr : keys_ + index_of(layer, head + 1, 0) * row_stride_;
   kernels.attention({query, keys_ + index * row_stride_, key_scales_ + index, values_ + index * row_stride_,
-                     value_scales_ + index, config_.head_size, row_stride_, score_scale_, window.data(), window.size(),
+                     value_scales_ + index, sizes_.head_size, row_stride_, score_scale_, window.data(), window.size(),
                      scores, output, next_keys});
 }
 
 void KvRing::attend_rows(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t first_position,
                          AttentionRowsArgs rows) const {
-  assert(first_position + rows.row_count <= config_.slot_count);
+  assert(first_position + rows.row_count <= sizes_.slot_count);
   const size_t index = index_of(layer, head, 0);
   rows.slot_count = size_t{first_position} + 1;
   rows.keys = keys_ + index * row_stride_;
   rows.key_scales = key_scales_ + index;
   rows.values = values_ + index * row_stride_;
   rows.value_scales = value_scales_ + index;
-  rows.head_size = config_.head_size;
+  rows.head_size = sizes_.head_size;
   rows.row_stride = row_stride_;
   rows.score_scale = score_scale_;
   kernels.attention_rows(rows);

@@ -17,7 +17,7 @@
 namespace sotto {
 
 // The dimensions of a KV ring.
-struct KvConfig {
+struct KvSizes {
   uint32_t layer_count = 0;
   uint32_t head_count = 0;
   uint32_t head_size = 0;
@@ -36,11 +36,11 @@ struct SlotWindow {
 
 class KvRing {
  public:
-  void layout(Arena& arena, const KvConfig& config);
+  void layout(Arena& arena, const KvSizes& sizes);
 
   // Returns the total size of the arrays in bytes: 2 * layers * heads * (slots + beam slots) * (padded head size +
   // sizeof(float)), with each array aligned.
-  static size_t byte_size(const KvConfig& config);
+  static size_t byte_size(const KvSizes& sizes);
 
   uint32_t slot_of(uint32_t position) const;
   SlotWindow window_of(uint32_t position) const;
@@ -63,11 +63,11 @@ class KvRing {
   friend class KvSequenceImage;
 
   size_t index_of(uint32_t layer, uint32_t head, uint32_t slot) const {
-    const size_t slot_count = size_t{config_.slot_count} + config_.beam_slot_count;
-    return (size_t{layer} * config_.head_count + head) * slot_count + slot;
+    const size_t slot_count = size_t{sizes_.slot_count} + sizes_.beam_slot_count;
+    return (size_t{layer} * sizes_.head_count + head) * slot_count + slot;
   }
 
-  KvConfig config_;
+  KvSizes sizes_;
   size_t row_stride_ = 0;
   float score_scale_ = 0;
   int8_t* keys_ = nullptr;         // (layer, head, slot, row_stride)

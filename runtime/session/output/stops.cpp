@@ -57,32 +57,32 @@ void StringMatcher::build(std::span<const TextView> strings, void* memory) {
   automaton_.link();
 }
 
-void Stops::layout(Arena& arena, const StopShape& shape) {
-  shape_ = shape;
-  memory_ = arena.take<uint8_t>(shape.list_bytes);
+void Stops::layout(Arena& arena, const StopSizes& sizes) {
+  sizes_ = sizes;
+  memory_ = arena.take<uint8_t>(sizes.list_bytes);
 }
 
 Status Stops::check(const StopParams& params, Error* error) const {
   SOTTO_TRY(check_ranges(params, error));
   if (params.repetition_limit > 0) {
     SOTTO_TRY(
-        check_range("repetition_window", params.repetition_window, kMinRepetitionWindow, shape_.context_tokens, error));
+        check_range("repetition_window", params.repetition_window, kMinRepetitionWindow, sizes_.context_tokens, error));
   }
-  if (params.stop_tokens.size() > shape_.list_bytes / sizeof(int32_t)) {
+  if (params.stop_tokens.size() > sizes_.list_bytes / sizeof(int32_t)) {
     return fail(error, Status::kInvalidArgument, "stop_tokens: ", params.stop_tokens.size(),
-                " do not fit the session's list_bytes, ", shape_.list_bytes);
+                " do not fit the session's list_bytes, ", sizes_.list_bytes);
   }
-  SOTTO_TRY(check_tokens("stop_tokens", params.stop_tokens, shape_.vocabulary_size, error));
+  SOTTO_TRY(check_tokens("stop_tokens", params.stop_tokens, sizes_.vocabulary_size, error));
   SOTTO_TRY(check_strings("stop_strings", params.stop_strings, error));
   SOTTO_TRY(check_strings("banned_strings", params.banned_strings, error));
-  if (!shape_.has_text && !(params.stop_strings.empty() && params.banned_strings.empty())) {
+  if (!sizes_.has_text && !(params.stop_strings.empty() && params.banned_strings.empty())) {
     return fail(error, Status::kTokenizerMissing, params.stop_strings.empty() ? "banned_strings" : "stop_strings",
                 ": the model has no tokenizer");
   }
   const size_t needed = memory_size(params);
-  if (needed <= shape_.list_bytes) return Status::kOk;
+  if (needed <= sizes_.list_bytes) return Status::kOk;
   return fail(error, Status::kInvalidArgument, "stop_tokens, stop_strings and banned_strings take ", needed,
-              " bytes, more than the session's list_bytes, ", shape_.list_bytes);
+              " bytes, more than the session's list_bytes, ", sizes_.list_bytes);
 }
 
 Status Stops::set(const StopParams& params, Error* error) {

@@ -14,7 +14,7 @@
 namespace sotto {
 
 // Limits on stop parameters.
-struct StopShape {
+struct StopSizes {
   uint32_t vocabulary_size = 0;
   uint32_t context_tokens = 0;
   bool has_text = false;
@@ -40,7 +40,7 @@ class StringMatcher {
   State step(State state, char byte) const { return empty() ? State{0} : automaton_.step(state, byte); }
 
   // Returns the length of the longest suffix of the text that may be the beginning of a string.
-  size_t held(State state) const { return empty() ? 0 : automaton_.depth(state); }
+  size_t partial_length(State state) const { return empty() ? 0 : automaton_.depth(state); }
   // Returns the length of the longest string that ends here, or 0.
   size_t matched(State state) const { return empty() ? 0 : automaton_.matched(state); }
 
@@ -50,7 +50,7 @@ class StringMatcher {
 
 class Stops {
  public:
-  void layout(Arena& arena, const StopShape& shape);
+  void layout(Arena& arena, const StopSizes& sizes);
 
   // Validates and copies the parameters. On failure the old ones stay in effect.
   Status set(const StopParams& params, Error* error);
@@ -68,7 +68,7 @@ class Stops {
  private:
   Status check(const StopParams& params, Error* error) const;
 
-  StopShape shape_;
+  StopSizes sizes_;
   uint8_t* memory_ = nullptr;
   bool include_stop_text_ = false;
   uint64_t max_tokens_ = 0;

@@ -47,8 +47,8 @@ class TextStream {
   void cut(const TextMark& mark);
 
   // Return the offset from which the text may be the beginning of a stop string or of a banned string, or end().
-  uint64_t withheld_from() const { return end() - stops_->stop_strings().held(mark_.stop); }
-  uint64_t bannable_from() const { return end() - stops_->banned_strings().held(mark_.ban); }
+  uint64_t withheld_from() const { return end() - stops_->stop_strings().partial_length(mark_.stop); }
+  uint64_t bannable_from() const { return end() - stops_->banned_strings().partial_length(mark_.ban); }
 
   // Returns the text before `end` that has not been taken yet, valid until the next append().
   std::span<const char> take(uint64_t end);

@@ -79,7 +79,7 @@ SamplerParams plain_sampler() {
   return params;
 }
 
-SearchFixture::SearchFixture(uint32_t vocabulary, const SearchShape& shape, int32_t end_token)
+SearchFixture::SearchFixture(uint32_t vocabulary, const SearchSizes& shape, int32_t end_token)
     : vocabulary_(vocabulary) {
   Arena measure;
   Search().layout(measure, shape);

@@ -116,7 +116,7 @@ class ToyGrammar {
 
 class SearchFixture {
  public:
-  SearchFixture(uint32_t vocabulary, const SearchShape& shape, int32_t end_token = -1);
+  SearchFixture(uint32_t vocabulary, const SearchSizes& shape, int32_t end_token = -1);
 
   Sampler& sampler() { return sampler_; }
   void set_sampler(const SamplerParams& params);
