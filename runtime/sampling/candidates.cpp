@@ -23,7 +23,10 @@ void TokenWeights::layout(Arena& arena, size_t vocabulary_size) {
 void TokenWeights::compute(const Kernels& kernels, std::span<const float> logits, float max,
                            float inverse_temperature) {
   assert(max > kMinusInfinity);
+  logits_ = logits.data();
   count_ = logits.size();
+  max_ = max;
+  inverse_temperature_ = inverse_temperature;
   values_ = nullptr;
   total_ = 0;
   for (size_t first = 0; first < count_; first += kChunk) {
@@ -119,17 +122,8 @@ void Candidates::begin(const Kernels& kernels, std::span<const float> logits, co
 // Forgets the values that were computed from the set. Callers may still write logits until they call another member,
 // because these values are computed on demand.
 void Candidates::changed() {
-  has_max_ = false;
-  has_weights_ = false;
+  weights_.clear();
   ranking_.set(*kernels_, {logits_, count_});
-}
-
-float Candidates::max() {
-  if (!has_max_) {
-    max_ = ranking_.max();
-    has_max_ = true;
-  }
-  return max_;
 }
 
 size_t Candidates::find(int32_t token) const {
@@ -171,14 +165,11 @@ void Candidates::divide_by(float temperature) {
   assert(temperature > 0 && !is_draw_restricted());
   // If 1/T overflows, the largest float is used instead, so that 0 times the factor stays 0.
   inverse_temperature_ = std::min(inverse_temperature_ * (1.0f / temperature), std::numeric_limits<float>::max());
-  has_weights_ = false;
+  weights_.clear();
 }
 
 const float* Candidates::weights() {
-  if (!has_weights_) {
-    weights_.compute(*kernels_, {logits_, count_}, max(), inverse_temperature_);
-    has_weights_ = true;
-  }
+  if (!weights_.is_valid()) weights_.compute(*kernels_, {logits_, count_}, max(), inverse_temperature_);
   return weights_.data();
 }
 
@@ -190,7 +181,7 @@ uint64_t Candidates::total_fixed() {
 float* Candidates::overwritable_weights() {
   assert(!is_draw_restricted());
   weights();
-  has_weights_ = false;
+  weights_.clear();
   return weights_.data();
 }
 
@@ -204,14 +195,16 @@ double Candidates::log_probability(size_t index) {
 
 size_t Candidates::draw(uint64_t random) { return weights_.find(multiply_high(random, total_fixed())); }
 
-void Candidates::use_own(size_t count) {
+// Continues with the first `count` tokens in the own memory. `keeps_max` says that the largest logit is among them.
+void Candidates::use_own(size_t count, bool keeps_max) {
   assert(count > 0 && !is_draw_restricted());
   const bool kept_all = count == count_;
   count_ = count;
   ids_ = own_ids_;
   logits_ = own_logits_;
-  if (kept_all) return ranking_.set(*kernels_, {logits_, count_});
-  changed();
+  if (!kept_all && !keeps_max) return changed();
+  if (!kept_all) weights_.clear();
+  ranking_.truncate({logits_, count_});
 }
 
 size_t Candidates::keep_part(const float* values, float floor, size_t first, size_t count, size_t kept) {
@@ -225,7 +218,7 @@ size_t Candidates::keep_part(const float* values, float floor, size_t first, siz
 bool Candidates::can_restrict_draw(float min_weight) {
   assert(!is_draw_restricted());
   constexpr double kMinRatio = 0.125;
-  return may_restrict_draw_ && has_weights_ &&
+  return may_restrict_draw_ && weights_.is_valid() &&
          total() >= kMinRatio * static_cast<double>(count_) * static_cast<double>(min_weight);
 }
 
@@ -233,33 +226,26 @@ void Candidates::keep_up_to(uint64_t key) {
   const size_t last = key_index(key);
   const float floor = logits_[last];
   if (!(floor > kMinusInfinity)) return keep_if([&](size_t i) { return logits_[i] > kMinusInfinity || i <= last; });
-  if (can_restrict_draw(has_weights_ ? weights_.data()[last] : 0)) {
+  if (can_restrict_draw(weights_.is_valid() ? weights_.data()[last] : 0)) {
     return weights_.restrict_to(*kernels_, logits_, floor, last + 1);
   }
-  const bool has_max = has_max_;
   size_t kept = keep_part(logits_, floor, 0, last + 1, 0);
   if (floor < std::numeric_limits<float>::infinity()) {
     kept = keep_part(logits_, next_above(floor), last + 1, count_ - (last + 1), kept);
   }
-  use_own(kept);
-  has_max_ = has_max;
+  use_own(kept, /*keeps_max=*/true);
 }
 
 void Candidates::keep_top(size_t count) {
   if (count < count_) keep_up_to(ranking_.key_of_rank(count));
 }
 
-void Candidates::keep_from_logit(float floor) {
-  const bool has_max = has_max_;
-  use_own(keep_part(logits_, floor, 0, count_, 0));
-  has_max_ = has_max;
-}
+void Candidates::keep_from_logit(float floor) { use_own(keep_part(logits_, floor, 0, count_, 0), /*keeps_max=*/true); }
 
 void Candidates::keep_from_weight(float floor) {
   const float* w = weights();
   if (can_restrict_draw(floor)) return weights_.restrict_to(*kernels_, w, floor, count_);
-  use_own(keep_part(w, floor, 0, count_, 0));
-  has_max_ = true;
+  use_own(keep_part(w, floor, 0, count_, 0), /*keeps_max=*/true);
 }
 
 bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
@@ -278,7 +264,7 @@ bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
     own_logits_[kept++] = logits_[index];
     next = index + 1;
   }
-  if (kept > 0) use_own(kept);
+  if (kept > 0) use_own(kept, /*keeps_max=*/false);
   return kept > 0;
 }
 

@@ -36,15 +36,24 @@ class TokenWeights {
   static constexpr size_t kChunk = 1024;  // number of tokens per partial sum
 
   void layout(Arena& arena, size_t vocabulary_size);
-  // Computes exp((l - max) / T) for each logit l. `max` is the largest logit and must be greater than -infinity.
+  // Computes exp((l - max) / T) for each logit l. `max` is the largest logit and must be greater than -infinity. The
+  // logits must not change until the next clear() or compute().
   void compute(const Kernels& kernels, std::span<const float> logits, float max, float inverse_temperature);
   // Restricts the sum and the draws to some of the tokens, whose weights do not change: those with values[i] >= floor
   // for i < end, and those with values[i] > floor for i >= end. The two cases cut between equal values. `values` must
   // not change until the next compute().
   void restrict_to(const Kernels& kernels, const float* values, float floor, size_t end);
   bool is_restricted() const { return values_ != nullptr; }
+  // Invalidates the weights.
+  void clear() { logits_ = values_ = nullptr; }
+  bool is_valid() const { return logits_ != nullptr; }
 
   float* data() { return weights_; }
+  // Returns (max - l) / T = -ln weight, or NaN if the logit is NaN.
+  float gap(size_t index) const {
+    const float l = logits_[index];
+    return zero_unless(!(l >= max_), (max_ - l) * inverse_temperature_);
+  }
   uint64_t total() const { return total_; }
   // Returns the first index at which the running sum of weights exceeds `target`, which must be less than total().
   size_t find(uint64_t target) const;
@@ -52,7 +61,10 @@ class TokenWeights {
  private:
   bool is_in_restriction(size_t index) const;
 
+  const float* logits_ = nullptr;  // null if the weights are not valid
   size_t count_ = 0;
+  float max_ = 0;
+  float inverse_temperature_ = 1.0f;
   uint64_t total_ = 0;
   // The restriction.
   const float* values_ = nullptr;  // null if there is none
@@ -77,7 +89,7 @@ class Candidates {
   // Returns a logit. A pending division by a temperature (divide_by) is not included.
   float logit(size_t index) const { return logits_[index]; }
   const float* logits() const { return logits_; }
-  float max();
+  float max() { return ranking_.max(); }
   // Returns the index of a token, or count() if the token is not in the set. `token` may be any number.
   size_t find(int32_t token) const;
 
@@ -98,11 +110,8 @@ class Candidates {
   double total() { return static_cast<double>(total_fixed()) * 0x1p-40; }
   // Returns the array of weights() for writing. The next call of weights() computes the weights again.
   float* overwritable_weights();
-  // Returns (max - l) / T = -ln weight, or NaN if the logit is NaN.
-  float gap(size_t index) {
-    const float l = logits_[index];
-    return zero_unless(!(l >= max_), (max_ - l) * inverse_temperature_);
-  }
+  // Returns -ln weight (see TokenWeights::gap). Requires that weights() is valid.
+  float gap(size_t index) const { return weights_.gap(index); }
   // Returns ln p = (l - max) / T - ln total, or -infinity for a logit of -infinity.
   double log_probability(size_t index);
   // Draws by inversion: returns the first index at which the sum of weights exceeds `random` / 2^64 of the total.
@@ -129,9 +138,9 @@ class Candidates {
   void own_logits();
   void changed();
   size_t keep_part(const float* values, float floor, size_t first, size_t count, size_t kept);
-  void use_own(size_t count);
+  void use_own(size_t count, bool keeps_max);
   bool can_restrict_draw(float min_weight);
-  bool is_draw_restricted() const { return has_weights_ && weights_.is_restricted(); }
+  bool is_draw_restricted() const { return weights_.is_valid() && weights_.is_restricted(); }
 
   const Kernels* kernels_ = nullptr;
   size_t vocabulary_size_ = 0;
@@ -142,9 +151,6 @@ class Candidates {
   float inverse_temperature_ = 1.0f;
   bool may_restrict_draw_ = false;
   // Values computed from the set on demand.
-  float max_ = kMinusInfinity;
-  bool has_max_ = false;
-  bool has_weights_ = false;
   Ranking ranking_;
   TokenWeights weights_;
   // Working memory.
@@ -175,7 +181,7 @@ void Candidates::keep_if(Stays stays) {
     own_logits_[kept] = logit;
     kept += kept_too ? 1 : 0;
   }
-  use_own(kept);
+  use_own(kept, /*keeps_max=*/false);
 }
 
 }  // namespace sotto

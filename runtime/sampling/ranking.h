@@ -17,6 +17,7 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/scalar_math.h"
 #include "runtime/base/sort.h"
+#include "runtime/sampling/border_estimate.h"
 #include "runtime/sampling/scratch.h"
 
 namespace sotto {
@@ -107,6 +108,8 @@ class Ranking {
 
   // Sets the logits, which must not change between the first call of another member and the next set().
   void set(const Kernels& kernels, std::span<const float> logits);
+  // Sets the logits after a truncation that has kept the largest one.
+  void truncate(std::span<const float> logits);
 
   float max();
   // Returns the index of the first token of the sorted order.
@@ -127,17 +130,10 @@ class Ranking {
  private:
   static constexpr size_t kBlock = 128;  // number of tokens that share a maximum
 
-  // The logits l with floor <= l < ceiling.
-  struct LogitRange {
-    float floor;
-    float ceiling;
-  };
-
   const float* block_maxima();
   CollectedSum sum_and_collect(LogitRange range, const float* weights);
   std::span<uint64_t> keys_of_indices(size_t count);
   uint64_t select(std::span<uint64_t> keys, const float* weights, uint64_t target);
-  LogitRange estimate_border(const float* weights, uint64_t total, uint64_t target) const;
   uint64_t find_among_equals(float logit, const float* weights, uint64_t target, LogitRange* range);
   uint64_t find_border(const float* weights, uint64_t total, uint64_t target);
   // Returns the upper half of the memory of scratch_.keys, so that keys can replace indices from the first to the last.
@@ -147,6 +143,8 @@ class Ranking {
   size_t capacity_ = 0;
   const float* logits_ = nullptr;
   size_t count_ = 0;
+  float max_ = kMinusInfinity;
+  bool has_max_ = false;
   bool has_block_maxima_ = false;
   // Working memory.
   SamplerScratch scratch_;
