@@ -64,32 +64,32 @@ uint32_t BeamSlots::take(uint32_t parent) {
   assert(uses_[node] == 0);
   uses_[node] = 1;
   parents_[node] = parent;
-  if (parent != kNone) ++uses_[parent];
+  if (parent != kNoIndex) ++uses_[parent];
   return node;
 }
 
 // Finds a free node. Attention is fastest over consecutive slots, so the best node is the one after the parent, and the
 // second best begins a run of free nodes.
 uint32_t BeamSlots::find_free(uint32_t parent) {
-  if (parent != kNone && parent + 1 < node_count_ && uses_[parent + 1] == 0) return parent + 1;
+  if (parent != kNoIndex && parent + 1 < node_count_ && uses_[parent + 1] == 0) return parent + 1;
   const uint32_t wanted = std::min(sequence_tokens_, uint32_t{32});
-  uint32_t any = kNone, run = 0;
+  uint32_t any = kNoIndex, run = 0;
   for (uint32_t i = 0; i < node_count_; ++i) {
     const uint32_t node = (cursor_ + i) % node_count_;
     if (node == 0) run = 0;
     run = uses_[node] == 0 ? run + 1 : 0;
     if (run == 0) continue;
-    if (any == kNone) any = node;
+    if (any == kNoIndex) any = node;
     if (run < wanted) continue;
     cursor_ = node + 1;
     return node + 1 - wanted;
   }
-  assert(any != kNone);
+  assert(any != kNoIndex);
   return any;
 }
 
 void BeamSlots::release(uint32_t node) {
-  while (node != kNone && --uses_[node] == 0) node = parents_[node];
+  while (node != kNoIndex && --uses_[node] == 0) node = parents_[node];
 }
 
 // Returns the slots of the stream and of the ancestors of a step.
@@ -98,7 +98,7 @@ std::span<const SlotSpan> BeamSlots::grown_window(size_t step) {
   SlotSpan* const row = spans_ + step * capacity;
   // Ancestors are visited from the newest to the oldest, so the row is filled from its end.
   SlotSpan* first = row + capacity;
-  for (uint32_t node = grown_[step].node; node != kNone; node = parents_[node]) {
+  for (uint32_t node = grown_[step].node; node != kNoIndex; node = parents_[node]) {
     const uint32_t slot = first_slot_ + node;
     if (first != row + capacity && first->first == slot + 1) {
       first->first = slot;

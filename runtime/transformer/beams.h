@@ -10,6 +10,7 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/base/cancellation.h"
+#include "runtime/base/workspace.h"
 #include "runtime/transformer/kv_sequence.h"
 
 namespace sotto {
@@ -50,10 +51,9 @@ class BeamSlots {
   std::span<const SlotSpan> grown_window(size_t step);
 
  private:
-  static constexpr uint32_t kNone = UINT32_MAX;
   // The newest token of a sequence.
   struct Tip {
-    uint32_t node = kNone;
+    uint32_t node = kNoIndex;
     uint32_t depth = 0;
   };
 
@@ -69,7 +69,7 @@ class BeamSlots {
   uint32_t live_count_ = 0;
   uint32_t grown_count_ = 0;
   SlotWindow window_;
-  uint32_t* parents_ = nullptr;  // parent of each node; kNone if the parent is the stream
+  uint32_t* parents_ = nullptr;  // parent of each node; kNoIndex if the parent is the stream
   uint32_t* uses_ = nullptr;     // number of children and live tips of each node; 0 if the node is free
   Tip* live_ = nullptr;          // one per sequence
   Tip* grown_ = nullptr;         // one per sequence
