@@ -20,6 +20,7 @@ constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 
 // Returns the exponent of Zipf's law, fitted to the sorted keys, or infinity if the second token has probability 0.
 double zipf_exponent(Candidates& candidates, std::span<const uint64_t> keys) {
+  candidates.weights();  // for gap()
   double products = 0, squares = 0;
   for (size_t i = 0; i + 1 < keys.size(); ++i) {
     const double gap = static_cast<double>(candidates.gap(key_index(keys[i])));
