@@ -217,27 +217,27 @@ Status SavedState::check_header(std::span<const uint8_t> bytes, const Header& ex
 
 void SavedState::write(const Session& session, ByteWriter* writer) {
   const TokenStream& stream = session.parts().stream;
-  const TextOutput& output = session.parts().output;
+  const OutputState& output = session.parts().output.state();
   const TokenStates& states = stream.states();
   KvSequenceImage::write(stream.kv(), stream.model().config(), writer);
   Counts counts;
-  counts.has_pending = stream.has_pending_ ? 1 : 0;
-  counts.pending = stream.has_pending_ ? stream.pending_ : 0;
-  counts.answer_start = stream.answer_start_;
+  counts.has_pending = stream.cursor().has_pending ? 1 : 0;
+  counts.pending = stream.cursor().has_pending ? stream.cursor().pending : 0;
+  counts.answer_start = stream.cursor().answer_start;
   counts.states_begin = states.begin();
-  counts.healing_place = output.healing_.place();
-  counts.healing_size = static_cast<uint32_t>(output.healing_.bytes().size());
-  counts.buffered_count = static_cast<uint32_t>(output.buffer_.size());
-  counts.rejected_count = static_cast<uint32_t>(output.rejected_.all().size());
-  counts.rejected_attempts = output.rejected_.attempts();
-  counts.reject_newest = output.reject_newest_ ? 1 : 0;
-  counts.end = static_cast<int32_t>(output.end_);
+  counts.healing_place = output.healing.place();
+  counts.healing_size = static_cast<uint32_t>(output.healing.bytes().size());
+  counts.buffered_count = static_cast<uint32_t>(output.buffer.size());
+  counts.rejected_count = static_cast<uint32_t>(output.rejected.all().size());
+  counts.rejected_attempts = output.rejected.attempts();
+  counts.reject_newest = output.reject_newest ? 1 : 0;
+  counts.end = static_cast<int32_t>(output.end);
   counts.stop = ends_text(session.parts().stop) ? static_cast<int32_t>(session.parts().stop) : 0;
   counts.visit(writer);
-  writer->put_array(output.healing_.bytes().data(), output.healing_.bytes().size());
+  writer->put_array(output.healing.bytes().data(), output.healing.bytes().size());
   for (uint64_t i = states.begin(); i < stream.token_count(); ++i) write_state(states[i], writer);
-  for (size_t i = 0; i < output.buffer_.size(); ++i) write_buffered(output.buffer_[i], writer);
-  for (const RejectedTokens::Rejection& rejection : output.rejected_.all()) {
+  for (size_t i = 0; i < output.buffer.size(); ++i) write_buffered(output.buffer[i], writer);
+  for (const RejectedTokens::Rejection& rejection : output.rejected.all()) {
     writer->put(rejection.place);
     writer->put(rejection.token);
   }
@@ -307,24 +307,21 @@ bool SavedState::verify(const Session& session, ByteReader* reader) {
 // Restores the state of a session that has just been reset.
 void SavedState::read(ByteReader* reader, Session* session) {
   TokenStream& stream = session->parts().stream;
-  TextOutput& output = session->parts().output;
+  OutputState& output = session->parts().output.state();
   const ModelConfig& config = stream.model().config();
   KvSequenceImage::read(&stream.kv(), config, reader);
   Counts saved;
   saved.read(stream.kv().token_count(), stream.params(), config.vocabulary_size, reader);
-  stream.has_pending_ = saved.has_pending != 0;
-  stream.pending_ = saved.pending;
-  stream.answer_start_ = saved.answer_start;
-  stream.answer_begin_ns_ = monotonic_ns();
+  stream.set_cursor({saved.has_pending != 0, saved.pending, saved.answer_start, monotonic_ns()});
   char healed[kMaxTokenBytes];
   reader->get_array(healed, saved.healing_size);
-  output.healing_.restore({healed, saved.healing_size}, saved.healing_place);
+  output.healing.restore({healed, saved.healing_size}, saved.healing_place);
   stream.states().drop_before(saved.states_begin);
   for (uint64_t i = saved.states_begin; i < saved.token_count; ++i) {
     stream.states().set(i, read_state(reader));
   }
   for (uint32_t i = 0; i < saved.buffered_count; ++i) {
-    BufferedToken& buffered = output.buffer_.push();
+    BufferedToken& buffered = output.buffer.push();
     read_buffered(config.vocabulary_size, reader, &buffered);
     buffered.token = stream.token_at(saved.token_count - saved.buffered_count + i);
   }
@@ -333,11 +330,11 @@ void SavedState::read(ByteReader* reader, Session* session) {
     const auto at = reader->get<uint64_t>();
     rejections[i] = {at, reader->get<int32_t>()};
   }
-  output.rejected_.restore({rejections, saved.rejected_count}, saved.rejected_attempts);
-  output.reject_newest_ = saved.reject_newest != 0;
-  output.end_ = static_cast<Status>(saved.end);
+  output.rejected.restore({rejections, saved.rejected_count}, saved.rejected_attempts);
+  output.reject_newest = saved.reject_newest != 0;
+  output.end = static_cast<Status>(saved.end);
   session->parts().stop = static_cast<Status>(saved.stop);
-  output.rebuild();
+  session->parts().output.rebuild();
 }
 
 Status SavedState::fork(const Session& from, Session* to, Error* error) {
@@ -355,10 +352,7 @@ Status SavedState::fork(const Session& from, Session* to, Error* error) {
   const TokenStream& source = from.parts().stream;
   TokenStream& stream = to->parts().stream;
   KvSequenceImage::copy(source.kv(), source.model().config(), &stream.kv());
-  stream.has_pending_ = source.has_pending_;
-  stream.pending_ = source.pending_;
-  stream.answer_start_ = source.answer_start_;
-  stream.answer_begin_ns_ = source.answer_begin_ns_;
+  stream.set_cursor(source.cursor());
   stream.states().drop_before(source.states().begin());
   for (uint64_t i = source.states().begin(); i < source.token_count(); ++i) {
     stream.states().set(i, source.states()[i]);
@@ -367,11 +361,7 @@ Status SavedState::fork(const Session& from, Session* to, Error* error) {
   stream.states().clear_flag(TokenState::kConstrained, stream.token_count());
   stream.states().clear_flag(TokenState::kGuided, stream.token_count());
   TextOutput& output = to->parts().output;
-  output.healing_ = from.parts().output.healing_;
-  output.buffer_ = from.parts().output.buffer_;
-  output.rejected_ = from.parts().output.rejected_;
-  output.reject_newest_ = from.parts().output.reject_newest_;
-  output.end_ = from.parts().output.end_;
+  output.state() = from.parts().output.state();
   output.rebuild();
   to->parts().stop = from.parts().stop;
   return Status::kOk;

@@ -28,8 +28,8 @@ void TokenStream::layout(Arena& arena, const Model& model, const SessionParams& 
 TokenHistory TokenStream::history(uint64_t count) const {
   std::span<const int32_t> older, newer;
   kv_.newest(count, &older, &newer);
-  if (!has_pending_) return {older, newer};
-  return TokenHistory(older, newer, {&pending_, 1}).last(static_cast<size_t>(count));
+  if (!cursor_.has_pending) return {older, newer};
+  return TokenHistory(older, newer, {&cursor_.pending, 1}).last(static_cast<size_t>(count));
 }
 
 std::span<const char> TokenStream::bytes_of(int32_t token) const {
@@ -38,7 +38,7 @@ std::span<const char> TokenStream::bytes_of(int32_t token) const {
   return tokenizer->bytes_of(static_cast<uint32_t>(token));
 }
 
-uint64_t TokenStream::answer_ns() const { return monotonic_ns() - answer_begin_ns_; }
+uint64_t TokenStream::answer_ns() const { return monotonic_ns() - cursor_.answer_begin_ns; }
 
 void TokenStream::begin_answer(uint64_t first, uint64_t count, const SamplerState& sampler) {
   timings_.prefill_tokens += count - first;
@@ -49,8 +49,8 @@ void TokenStream::begin_answer(uint64_t first, uint64_t count, const SamplerStat
     states_.set(i, state);
   }
   if (count == first && count > 0) states_[count - 1].flags |= TokenState::kAnswerEnd;
-  answer_start_ = count;
-  answer_begin_ns_ = monotonic_ns();
+  cursor_.answer_start = count;
+  cursor_.answer_begin_ns = monotonic_ns();
 }
 
 void TokenStream::find_answer_start() {
@@ -59,21 +59,21 @@ void TokenStream::find_answer_start() {
          !states_[start - 1].has(TokenState::kAnswerEnd)) {
     --start;
   }
-  answer_start_ = start == states_.begin() ? std::min(start, answer_start_) : start;
+  cursor_.answer_start = start == states_.begin() ? std::min(start, cursor_.answer_start) : start;
 }
 
 void TokenStream::mark_answer_start() {
-  answer_start_ = token_count();
-  states_[answer_start_ - 1].flags |= TokenState::kAnswerEnd | TokenState::kTextEnd;
+  cursor_.answer_start = token_count();
+  states_[cursor_.answer_start - 1].flags |= TokenState::kAnswerEnd | TokenState::kTextEnd;
 }
 
 Status TokenStream::evaluate(Cancellation* cancellation, std::span<const int32_t> drafts, bool want_logits) {
-  if (!has_pending_) return Status::kOk;
+  if (!cursor_.has_pending) return Status::kOk;
   Stopwatch stopwatch(&timings_.decode_ns);
   const size_t count = std::min(drafts.size(), kv_.draft_capacity());
-  const Status status = kv_.append({&pending_, 1}, *cancellation, drafts.first(count), want_logits);
+  const Status status = kv_.append({&cursor_.pending, 1}, *cancellation, drafts.first(count), want_logits);
   SOTTO_TRY(cancellation->consume(status));
-  has_pending_ = false;
+  cursor_.has_pending = false;
   ++timings_.decode_tokens;
   return Status::kOk;
 }
@@ -96,10 +96,10 @@ Status TokenStream::push(int32_t token, size_t healed, TokenState state) {
 }
 
 void TokenStream::set_pending(int32_t token, const TokenState& state) {
-  assert(!has_pending_);
+  assert(!cursor_.has_pending);
   states_.set(token_count(), state);
-  pending_ = token;
-  has_pending_ = true;
+  cursor_.pending = token;
+  cursor_.has_pending = true;
 }
 
 // Passes a token to the constraint, without the part that token healing hides.
@@ -129,13 +129,13 @@ void TokenStream::truncate(uint64_t count) {
   assert(can_truncate(count) && count <= token_count());
   if (count == token_count()) return;
   if (count == kv_.token_count()) {
-    has_pending_ = false;
+    cursor_.has_pending = false;
   } else if (count == 0) {
     kv_.clear();
-    has_pending_ = false;
+    cursor_.has_pending = false;
   } else {
-    pending_ = kv_.token_at(count - 1);
-    has_pending_ = true;
+    cursor_.pending = kv_.token_at(count - 1);
+    cursor_.has_pending = true;
     kv_.rewind(count - 1);
   }
 }
@@ -162,7 +162,7 @@ Status TokenStream::rewind(uint64_t count) {
   guided_count_ -= guided;
   truncate(count);
   if (count == 0) {
-    answer_start_ = 0;
+    cursor_.answer_start = 0;
     states_.clear();
   }
   return Status::kOk;
@@ -179,13 +179,13 @@ void TokenStream::clear() {
   }
   constrained_count_ = guided_count_ = 0;
   kv_.clear();
-  has_pending_ = false;
-  answer_start_ = 0;
+  cursor_.has_pending = false;
+  cursor_.answer_start = 0;
   states_.clear();
 }
 
 Status TokenStream::mirror(std::span<const int32_t> text, uint64_t first, Cancellation* cancellation) {
-  has_pending_ = false;
+  cursor_.has_pending = false;
   const uint64_t known = kv_.token_count();
   const uint64_t remembered = uint64_t{2} * params_.context_tokens;
   const uint64_t oldest = std::max(first, mirrored_from_ + known - std::min(known, remembered));

@@ -72,6 +72,14 @@ class TokenStates {
 
 class TokenStream {
  public:
+  // The part of a stream that saved states contain in addition to kv() and states().
+  struct Cursor {
+    bool has_pending = false;  // true if the newest token has not been evaluated
+    int32_t pending = 0;
+    uint64_t answer_start = 0;
+    uint64_t answer_begin_ns = 0;
+  };
+
   // The defaults in `params` must have been replaced by actual values.
   void layout(Arena& arena, const Model& model, const SessionParams& params);
   // Requires layout() over real memory. `pool` may be null.
@@ -82,21 +90,23 @@ class TokenStream {
   KvSequence& kv() { return kv_; }
   const KvSequence& kv() const { return kv_; }
 
-  uint64_t token_count() const { return kv_.token_count() + (has_pending_ ? 1 : 0); }
-  int32_t token_at(uint64_t index) const { return index == kv_.token_count() ? pending_ : kv_.token_at(index); }
+  uint64_t token_count() const { return kv_.token_count() + (cursor_.has_pending ? 1 : 0); }
+  int32_t token_at(uint64_t index) const { return index == kv_.token_count() ? cursor_.pending : kv_.token_at(index); }
   // Returns the newest `count` tokens, or all if there are fewer, including the pending one.
   TokenHistory history(uint64_t count) const;
   // Returns the bytes of a token, or no bytes if the model has no tokenizer.
   std::span<const char> bytes_of(int32_t token) const;
-  bool has_pending() const { return has_pending_; }
+  bool has_pending() const { return cursor_.has_pending; }
   TokenStates& states() { return states_; }
   const TokenStates& states() const { return states_; }
+  const Cursor& cursor() const { return cursor_; }
+  void set_cursor(const Cursor& cursor) { cursor_ = cursor; }
   SessionTimings* mutable_timings() { return &timings_; }
   const SessionTimings& timings() const { return timings_; }
 
   // Returns the index of the first token of the answer.
-  uint64_t answer_start() const { return answer_start_; }
-  uint64_t generated_count() const { return token_count() - answer_start_; }
+  uint64_t answer_start() const { return cursor_.answer_start; }
+  uint64_t generated_count() const { return token_count() - cursor_.answer_start; }
   uint64_t answer_ns() const;  // returns the time since the answer began
   // Starts an answer after `count` tokens. Tokens `first` ... `count` - 1 were added to the prompt by this call.
   void begin_answer(uint64_t first, uint64_t count, const SamplerState& sampler);
@@ -139,8 +149,6 @@ class TokenStream {
   Status guide_status() const { return guide_status_; }
 
  private:
-  friend class SavedState;
-
   Status constrain(int32_t token, size_t healed, TokenState* state);
   void set_pending(int32_t token, const TokenState& state);
 
@@ -149,10 +157,7 @@ class TokenStream {
   KvSequence kv_;
   TokenStates states_;
   SessionTimings timings_ = {};
-  bool has_pending_ = false;  // true if the newest token has not been evaluated
-  int32_t pending_ = 0;
-  uint64_t answer_start_ = 0;
-  uint64_t answer_begin_ns_ = 0;
+  Cursor cursor_;
   uint64_t mirrored_from_ = 0;  // place of this stream's first token in the mirrored stream
 
   TokenConstraint constraint_;

@@ -11,53 +11,53 @@ namespace sotto {
 void TextOutput::clear() {
   text_.clear();
   emitted_mark_ = text_.mark();
-  buffer_.truncate(0);
-  rejected_.restore({}, 0);
-  reject_newest_ = false;
-  healing_.clear();
-  end_ = Status::kOk;
+  state_.buffer.truncate(0);
+  state_.rejected.restore({}, 0);
+  state_.reject_newest = false;
+  state_.healing.clear();
+  state_.end = Status::kOk;
 }
 
 BufferedToken& TextOutput::buffer(int32_t token) {
-  assert(!buffer_.full());
-  BufferedToken& buffered = buffer_.push();
+  assert(!state_.buffer.full());
+  BufferedToken& buffered = state_.buffer.push();
   buffered.token = token;
   return buffered;
 }
 
 void TextOutput::add_text(uint64_t begin_ns) {
-  BufferedToken& newest = buffer_.newest();
+  BufferedToken& newest = state_.buffer.newest();
   const auto bytes = stream_->bytes_of(newest.token);
-  const TextStream::Found found = text_.append(bytes, healing_.healed(bytes.size()));
-  healing_.advance(bytes.size());
+  const TextStream::Found found = text_.append(bytes, state_.healing.healed(bytes.size()));
+  state_.healing.advance(bytes.size());
   newest.mark = text_.mark();
   newest.elapsed_ns = monotonic_ns() - begin_ns;
-  if (found == TextStream::Found::kStop) end_ = Status::kStopString;
+  if (found == TextStream::Found::kStop) state_.end = Status::kStopString;
   if (found == TextStream::Found::kBan) reject(find_ban_start());
 }
 
 void TextOutput::end_text(Status stop) {
   // No token is left at this place. Allow its rejected tokens again, and from now on reject the newest token instead of
   // the one in which a banned string begins.
-  if (stop == Status::kStopBanned && !reject_newest_) {
-    reject_newest_ = true;
-    rejected_.drop_from(stream_->token_count());
-  } else if (stop == Status::kStopBanned && !buffer_.empty()) {
+  if (stop == Status::kStopBanned && !state_.reject_newest) {
+    state_.reject_newest = true;
+    state_.rejected.drop_from(stream_->token_count());
+  } else if (stop == Status::kStopBanned && !state_.buffer.empty()) {
     // Still no token is left, so roll back one token.
-    reject(buffer_.size() - 1);
+    reject(state_.buffer.size() - 1);
   } else {
-    end_ = stop;
+    state_.end = stop;
   }
 }
 
 void TextOutput::forget_stop(Status stop) {
-  if (end_ == stop) end_ = Status::kOk;
+  if (state_.end == stop) state_.end = Status::kOk;
 }
 
 bool TextOutput::is_ready() const {
-  if (end_ != Status::kOk) return true;
+  if (state_.end != Status::kOk) return true;
   // The oldest token is certain if its text ends before any text that may belong to a banned string.
-  return !buffer_.empty() && (buffer_.full() || buffer_[0].mark.end <= text_.bannable_from());
+  return !state_.buffer.empty() && (state_.buffer.full() || state_.buffer[0].mark.end <= text_.bannable_from());
 }
 
 // Returns the index of the buffered token in which the banned string begins. If that token has already been emitted,
@@ -65,8 +65,8 @@ bool TextOutput::is_ready() const {
 size_t TextOutput::find_ban_start() const {
   const uint64_t start = text_.ban_start();
   size_t index = 0;
-  if (reject_newest_ || start < emitted_mark_.end) return buffer_.size() - 1;
-  while (buffer_[index].mark.end <= start) ++index;
+  if (state_.reject_newest || start < emitted_mark_.end) return state_.buffer.size() - 1;
+  while (state_.buffer[index].mark.end <= start) ++index;
   return index;
 }
 
@@ -75,34 +75,34 @@ size_t TextOutput::find_ban_start() const {
 // in the stream, and the text ends before it.
 void TextOutput::reject(size_t index) {
   const uint64_t first = emitted_count();
-  const size_t newest = buffer_.size() - 1;
+  const size_t newest = state_.buffer.size() - 1;
   if (stream_->rewind(first + index) != Status::kOk) {
     index = newest;
-    if (stream_->rewind(first + newest) != Status::kOk) end_ = Status::kStopBanned;
+    if (stream_->rewind(first + newest) != Status::kOk) state_.end = Status::kStopBanned;
   }
-  const int32_t token = buffer_[index].token;
-  text_.cut(index == 0 ? emitted_mark_ : buffer_[index - 1].mark);
-  if (end_ != Status::kOk) {
-    buffer_[newest].mark = text_.mark();
+  const int32_t token = state_.buffer[index].token;
+  text_.cut(index == 0 ? emitted_mark_ : state_.buffer[index - 1].mark);
+  if (state_.end != Status::kOk) {
+    state_.buffer[newest].mark = text_.mark();
     return;
   }
-  buffer_.truncate(index);
+  state_.buffer.truncate(index);
   rebuild_healing(stream_->token_count());
-  if (!rejected_.add(stream_->token_count(), token)) end_ = Status::kStopBanned;
+  if (!state_.rejected.add(stream_->token_count(), token)) state_.end = Status::kStopBanned;
 }
 
 Status TextOutput::emit(Piece* piece) {
-  if (buffer_.empty()) return flush(end_, piece);
+  if (state_.buffer.empty()) return flush(state_.end, piece);
   const uint64_t index = emitted_count();
-  const BufferedToken& oldest = buffer_.pop();
+  const BufferedToken& oldest = state_.buffer.pop();
   const uint64_t end = std::min(oldest.mark.end, text_.end());
   const auto text = text_.take(std::min(end, text_.withheld_from()));
   // A rewind to this token withholds the same number of bytes again, also those that a stop string hides now.
   stream_->states()[index].withheld = static_cast<uint16_t>(oldest.mark.end - std::min(oldest.mark.end, text_.taken()));
   emitted_mark_ = oldest.mark;
-  rejected_.discard_before(index + 1);
-  reject_newest_ = false;
-  if (buffer_.empty() && end_ == Status::kStopString && text_.hidden() > 0) drop_hidden();
+  state_.rejected.discard_before(index + 1);
+  state_.reject_newest = false;
+  if (state_.buffer.empty() && state_.end == Status::kStopString && text_.hidden() > 0) drop_hidden();
   const auto bytes = stream_->bytes_of(oldest.token);
   *piece = {.text = text.data(),
             .text_size = text.size(),
@@ -127,8 +127,8 @@ TextOutput::Place TextOutput::find_place(uint64_t start, uint64_t size, uint64_t
   *length = 0;
   for (uint64_t i = start; i < count; ++i) {
     const auto bytes = stream_->bytes_of(stream_->token_at(i));
-    const size_t healed = healing_.healed(bytes.size());
-    healing_.advance(bytes.size());
+    const size_t healed = state_.healing.healed(bytes.size());
+    state_.healing.advance(bytes.size());
     for (size_t b = 0; b < bytes.size(); ++b) {
       if (b >= healed && *length >= size) return {i, b};
       char text[Utf8Stream::output_bound(1)];
@@ -166,8 +166,8 @@ Status TextOutput::append_spelling(std::span<const char> bytes) {
     state.sampler = stream_->states()[stream_->token_count() - 1].sampler;
     SOTTO_TRY(stream_->evaluate(&never));
     if (TokenStream* guide = stream_->guide(); guide != nullptr) SOTTO_TRY(guide->evaluate(&never));
-    SOTTO_TRY(stream_->push(token, healing_.healed(size), state));
-    healing_.advance(size);
+    SOTTO_TRY(stream_->push(token, state_.healing.healed(size), state));
+    state_.healing.advance(size);
     bytes = bytes.subspan(size);
   }
   return Status::kOk;
@@ -192,7 +192,7 @@ void TextOutput::drop_hidden() {
   }
   if (cut.token < count && stream_->rewind(cut.token) == Status::kOk) {
     stream_->find_answer_start();
-    rejected_.drop_from(cut.token);
+    state_.rejected.drop_from(cut.token);
     rebuild_healing(cut.token);
     (void)append_spelling(rest);
   }
@@ -213,20 +213,20 @@ Status TextOutput::flush(Status stop, Piece* piece) {
   }
   if (ends) {
     emitted_mark_ = text_.mark();
-    end_ = Status::kOk;
+    state_.end = Status::kOk;
   }
   return stop;
 }
 
 Status TextOutput::roll_back(Error* error) {
-  const Status status = buffer_.empty() ? Status::kOk : rewind(emitted_count());
+  const Status status = state_.buffer.empty() ? Status::kOk : rewind(emitted_count());
   if (status == Status::kOk) return status;
   return fail(error, status,
               "buffered tokens cannot be rolled back: the KV ring or the constraint does not go back that far");
 }
 
 void TextOutput::drop_buffered() {
-  if (roll_back() != Status::kOk) buffer_.truncate(0);
+  if (roll_back() != Status::kOk) state_.buffer.truncate(0);
 }
 
 Status TextOutput::rewind(uint64_t count) {
@@ -239,15 +239,15 @@ Status TextOutput::rewind(uint64_t count) {
     return Status::kOk;
   }
   stream_->find_answer_start();
-  rejected_.drop_from(count);
-  reject_newest_ = false;
-  end_ = Status::kOk;
-  buffer_.truncate(count > emitted ? static_cast<size_t>(count - emitted) : 0);
+  state_.rejected.drop_from(count);
+  state_.reject_newest = false;
+  state_.end = Status::kOk;
+  state_.buffer.truncate(count > emitted ? static_cast<size_t>(count - emitted) : 0);
   // If emitted tokens were removed, the text before them is matched again.
   if (count < emitted) {
     rebuild_text(count);
   } else {
-    text_.cut(buffer_.empty() ? emitted_mark_ : buffer_.newest().mark);
+    text_.cut(state_.buffer.empty() ? emitted_mark_ : state_.buffer.newest().mark);
     rebuild_healing(count);
   }
   return Status::kOk;
@@ -268,13 +268,13 @@ uint64_t TextOutput::find_text_start(uint64_t count) const {
 
 // Restores the state of token healing after `count` tokens.
 void TextOutput::rebuild_healing(uint64_t count) {
-  if (!healing_.was_begun()) return;
-  if (count < healing_.place() || stream_->states().begin() > healing_.place()) {
-    return healing_.clear();
+  if (!state_.healing.was_begun()) return;
+  if (count < state_.healing.place() || stream_->states().begin() > state_.healing.place()) {
+    return state_.healing.clear();
   }
-  healing_.restart();
-  for (uint64_t i = healing_.place(); i < count && !healing_.is_over(); ++i) {
-    healing_.advance(stream_->bytes_of(stream_->token_at(i)).size());
+  state_.healing.restart();
+  for (uint64_t i = state_.healing.place(); i < count && !state_.healing.is_over(); ++i) {
+    state_.healing.advance(stream_->bytes_of(stream_->token_at(i)).size());
   }
 }
 
@@ -285,8 +285,8 @@ void TextOutput::rebuild_text(uint64_t count) {
   rebuild_healing(start);
   for (uint64_t i = start; i < count; ++i) {
     const auto bytes = stream_->bytes_of(stream_->token_at(i));
-    text_.replay(bytes, healing_.healed(bytes.size()));
-    healing_.advance(bytes.size());
+    text_.replay(bytes, state_.healing.healed(bytes.size()));
+    state_.healing.advance(bytes.size());
   }
   text_.resume(start < count ? stream_->states()[count - 1].withheld : 0);
   emitted_mark_ = text_.mark();
@@ -295,23 +295,23 @@ void TextOutput::rebuild_text(uint64_t count) {
 // Appends the text of the buffered tokens to the text of the emitted ones.
 void TextOutput::rebuffer() {
   using Found = TextStream::Found;
-  if (buffer_.empty() && end_ == Status::kStopString) {  // the text had ended at this string
+  if (state_.buffer.empty() && state_.end == Status::kStopString) {  // the text had ended at this string
     text_.clear();
     emitted_mark_ = text_.mark();
   }
-  for (size_t i = 0; i < buffer_.size(); ++i) {
-    const auto bytes = stream_->bytes_of(buffer_[i].token);
+  for (size_t i = 0; i < state_.buffer.size(); ++i) {
+    const auto bytes = stream_->bytes_of(state_.buffer[i].token);
     const TextMark before = text_.mark();
-    const size_t healed = healing_.healed(bytes.size());
-    const bool last = i + 1 == buffer_.size();
+    const size_t healed = state_.healing.healed(bytes.size());
+    const bool last = i + 1 == state_.buffer.size();
     const Found found = text_.append(bytes, healed);
-    const bool is_stop = found == Found::kStop && last && end_ == Status::kStopString;
-    const bool is_ban = found == Found::kBan && last && end_ == Status::kStopBanned;
+    const bool is_stop = found == Found::kStop && last && state_.end == Status::kStopString;
+    const bool is_ban = found == Found::kBan && last && state_.end == Status::kStopBanned;
     if (found != Found::kNothing && !is_stop) text_.cut(before);
     // The strings may differ from those that were in effect when the token was buffered.
     if (found != Found::kNothing && !is_stop && !is_ban) text_.replay(bytes, healed);
-    healing_.advance(bytes.size());
-    buffer_[i].mark = text_.mark();
+    state_.healing.advance(bytes.size());
+    state_.buffer[i].mark = text_.mark();
   }
 }
 
@@ -328,7 +328,7 @@ Status TextOutput::heal() {
   if (count == 0 || stream_->answer_start() != count || states[count - 1].has(TokenState::kGenerated)) {
     return Status::kInvalidState;
   }
-  if (healing_.was_begun()) return Status::kOk;
+  if (state_.healing.was_begun()) return Status::kOk;
   std::array<int32_t, Healing::kMaxTokens> last;
   // Count the last tokens of the prompt, as far back as the stream remembers them.
   const uint64_t first = std::max(states.begin(), stream_->kv().embedded_count());
@@ -347,7 +347,7 @@ Status TextOutput::heal() {
   const auto unfinished = usable.last(taken);
   SOTTO_TRY(rewind(count - taken));
   stream_->mark_answer_start();
-  healing_.begin(*tokenizer, unfinished, stream_->token_count());
+  state_.healing.begin(*tokenizer, unfinished, stream_->token_count());
   return Status::kOk;
 }
 

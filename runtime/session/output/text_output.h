@@ -21,6 +21,17 @@
 
 namespace sotto {
 
+// The state of an output. Saved states contain it, and the text follows from it and from the stream.
+struct OutputState {
+  TokenBuffer buffer;
+  RejectedTokens rejected;
+  // Set when rejecting the token in which a banned string begins left no candidate. The next rejection then takes the
+  // newest token instead, until a token is emitted.
+  bool reject_newest = false;
+  Status end = Status::kOk;  // the stop after the buffered tokens, or kOk
+  Healing healing;
+};
+
 class TextOutput {
  public:
   TextOutput(const Stops& stops, TokenStream& stream) : stream_(&stream), text_(stops) {}
@@ -46,7 +57,7 @@ class TextOutput {
   // Emits the withheld text at a stop. Every stop except kStopCancelled ends the text.
   Status flush(Status stop, Piece* piece);
 
-  uint64_t emitted_count() const { return stream_->token_count() - buffer_.size(); }
+  uint64_t emitted_count() const { return stream_->token_count() - state_.buffer.size(); }
   // Rewinds the stream to the end of its emitted tokens. On failure, the buffered tokens stay.
   Status roll_back(Error* error = nullptr);
   // As roll_back(), but buffered tokens that cannot be rolled back stay and are emitted as they were drawn.
@@ -60,16 +71,18 @@ class TextOutput {
 
   // Removes the last tokens of the prompt if their bytes are the beginning of a longer token (healing.h).
   Status heal();
-  const Healing& healing() const { return healing_; }
+  const Healing& healing() const { return state_.healing; }
   // Returns how many bytes of the token spell the end of the prompt.
-  size_t healed_bytes(int32_t token) const { return healing_.healed(stream_->bytes_of(token).size()); }
+  size_t healed_bytes(int32_t token) const { return state_.healing.healed(stream_->bytes_of(token).size()); }
   // Returns the tokens that were rejected at the end of the stream.
-  std::span<const RejectedTokens::Rejection> rejections() const { return rejected_.at(stream_->token_count()); }
+  std::span<const RejectedTokens::Rejection> rejections() const { return state_.rejected.at(stream_->token_count()); }
   const TextMark& mark() const { return text_.mark(); }
 
- private:
-  friend class SavedState;
+  // After a change, rebuild() must be called.
+  OutputState& state() { return state_; }
+  const OutputState& state() const { return state_; }
 
+ private:
   // A place in the stream: the first `byte_count` bytes of a token, after all tokens before it.
   struct Place {
     uint64_t token;
@@ -90,13 +103,7 @@ class TextOutput {
   TokenStream* stream_;
   TextStream text_;
   TextMark emitted_mark_;  // state after the last emitted token
-  TokenBuffer buffer_;
-  RejectedTokens rejected_;
-  // Set when rejecting the token in which a banned string begins left no candidate. The next rejection then takes the
-  // newest token instead, until a token is emitted.
-  bool reject_newest_ = false;
-  Status end_ = Status::kOk;  // the stop after the buffered tokens, or kOk
-  Healing healing_;
+  OutputState state_;
 };
 
 }  // namespace sotto
