@@ -20,14 +20,18 @@ constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 
 // Returns the exponent of Zipf's law, fitted to the sorted keys, or infinity if the second token has probability 0.
 double zipf_exponent(Candidates& candidates, std::span<const uint64_t> keys) {
-  candidates.weights();  // for gap()
+  // The same as Candidates::gap(), but does not need the weights of all candidates.
+  const auto gap_of = [&](uint64_t key) {
+    const float logit = candidates.logit(key_index(key)), max = candidates.max();
+    return static_cast<double>(zero_unless(!(logit >= max), (max - logit) * candidates.inverse_temperature()));
+  };
   double products = 0, squares = 0;
   for (size_t i = 0; i + 1 < keys.size(); ++i) {
-    const double gap = static_cast<double>(candidates.gap(key_index(keys[i])));
-    const double next = static_cast<double>(candidates.gap(key_index(keys[i + 1])));
+    const double here = gap_of(keys[i]);
+    const double next = gap_of(keys[i + 1]);
     const double t = ln(static_cast<double>(i + 2) / static_cast<double>(i + 1));
     if (!(next <= 1e30)) break;
-    products += t * (next - gap);
+    products += t * (next - here);
     squares += t * t;
   }
   return squares > 0 ? products / squares : std::numeric_limits<double>::infinity();
