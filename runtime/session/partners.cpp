@@ -29,7 +29,7 @@ Status Partners::check_guide(const SessionParts& guide, Error* error) const {
   const Partners& other = guide.partners;
   const char* reason = nullptr;
   if (other.guide_ != nullptr || is_guide()) {
-    reason = "guide is guided itself, or the session guides another";
+    reason = "guide has a guide itself, or the session is a guide";
   } else if (other.is_guide() && other.client_ != &own_) {
     reason = "guide already guides another session";
   } else if (other.is_drafter()) {
