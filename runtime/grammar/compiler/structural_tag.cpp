@@ -266,13 +266,25 @@ class StructuralTags {
       if (choices.first == kNoIndex) return reject(trigger, "no tag begins with the trigger");
       stops.push({document_.text(trigger), builder_.anonymous_rule(builder_.choice(choices))});
     }
-    // The text before the first tag contains no end, and may end there only if no tag is needed.
-    SOTTO_TRY(append_text_before_tag(list, stops.span(), end, !needs_one));
+    if (needs_one) {
+      // As in XGrammar, the tag that is needed comes first.
+      GrammarBuilder::List choices;
+      for (const uint32_t tag : document_.children(tags)) {
+        GrammarBuilder::List parts;
+        append_text(parts, document_.text(document_.member(tag, "begin")));
+        builder_.append(parts, builder_.reference(rests[document_[tag].index]));
+        builder_.append(choices, builder_.sequence(parts));
+      }
+      builder_.append(list, builder_.choice(choices));
+      builder_.append(list, builder_.reference(next));
+    } else {
+      SOTTO_TRY(append_text_before_tag(list, stops.span(), end));
+    }
     GrammarBuilder::List after;
     if (stops_after_one) {
       append_end(after, end);
     } else {
-      SOTTO_TRY(append_text_before_tag(after, stops.span(), end, true));
+      SOTTO_TRY(append_text_before_tag(after, stops.span(), end));
     }
     builder_.define(next, builder_.sequence(after), 0);
     return Status::kOk;
@@ -297,16 +309,11 @@ class StructuralTags {
     return is_hidden ? reject(trigger, "the trigger contains the end of the tag around it") : Status::kOk;
   }
 
-  // Appends free text up to a trigger and a string of its rule or, with `may_end`, up to the end. A trigger and the end
-  // may overlap, as < and </a> do; then the text goes on after the trigger with a tag or with the rest of the end.
-  Status append_text_before_tag(GrammarBuilder::List& list, std::span<const Stop> triggers, uint32_t end,
-                                bool may_end) {
+  // Appends free text up to a trigger and a string of its rule, or up to the end. A trigger and the end may overlap, as
+  // < and </a> do; then the text goes on after the trigger with a tag or with the rest of the end.
+  Status append_text_before_tag(GrammarBuilder::List& list, std::span<const Stop> triggers, uint32_t end) {
+    if (end == kNoIndex) return append_free_text(list, triggers, true);
     GrowingArray<Stop> stops(builder_.workspace());
-    if (end == kNoIndex || !may_end) {
-      for (const Stop& trigger : triggers) stops.push(trigger);
-      if (end != kNoIndex) stops.push({document_.text(end), never()});
-      return append_free_text(list, stops.span(), may_end);
-    }
     const std::string_view text = document_.text(end);
     // The shortest beginning of the end that contains a trigger is a stop of its own, and the longest trigger counts.
     Stop inner = {text, kNoIndex};
@@ -345,12 +352,6 @@ class StructuralTags {
       if (!ends_earlier) append_text(choices, rest);
     }
     return builder_.anonymous_rule(builder_.choice(choices));
-  }
-
-  // Returns a rule that matches nothing.
-  uint32_t never() {
-    RegexGrammar characters(builder_, CharacterForm::kRaw);
-    return builder_.anonymous_rule(characters.never());
   }
 
   Status append_separated(GrammarBuilder::List& list, uint32_t format, uint32_t end) {

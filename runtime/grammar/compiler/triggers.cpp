@@ -151,8 +151,8 @@ Status check_triggers(const Triggers& triggers, const Vocabulary* vocabulary, bo
     if (vocabulary->token_bytes(static_cast<uint32_t>(triggers.tokens[i])).empty()) continue;
     *by_text = false;
     if (triggers.texts.empty()) continue;
-    return fail(error, Status::kGrammarUnsupported, "trigger_tokens[", i,
-                "] has text: make that text one of the triggers, or leave them out");
+    return fail(error, Status::kGrammarUnsupported, "trigger_tokens[", i, "] is token ", triggers.tokens[i],
+                ", which has text; together with triggers it must have none: add its text to the triggers");
   }
   return Status::kOk;
 }

@@ -78,12 +78,12 @@ TEST(StructuralTags, TriggersBeginTags) {
                 {"<function=", "<function=h>", "<function=f>[1</function>", "a<function=g>1</function>",
                  "<function=g>x</function><function=g>"});
   expect_format(std::string(kCalls) + R"(,"at_least_one":true})",
-                {"<function=g></function>", "a <function=g></function> b<function=f>[]</function>"},
-                {"", "text", "<function=g>"});
+                {"<function=g></function>", "<function=g></function> b<function=f>[]</function>"},
+                {"", "text", "<function=g>", "a<function=g></function>"});
   expect_format(std::string(kCalls) + R"(,"stop_after_first":true})", {"", "text", "a <function=g></function>"},
                 {"<function=g></function>b", "<function=g></function><function=g></function>"});
-  expect_format(std::string(kCalls) + R"(,"at_least_one":true,"stop_after_first":true})", {"a<function=g></function>"},
-                {"", "a", "<function=g></function>b"});
+  expect_format(std::string(kCalls) + R"(,"at_least_one":true,"stop_after_first":true})", {"<function=g></function>"},
+                {"", "a", "a<function=g></function>", "<function=g></function>b"});
 }
 
 TEST(StructuralTags, TriggeredTagsInATagStopAtItsEnd) {
@@ -92,7 +92,7 @@ TEST(StructuralTags, TriggeredTagsInATagStopAtItsEnd) {
   };
   expect_format(in_tag(""), {"<r></r>", "<r>a</r>", "<r>a<function=g></function>b</r>"},
                 {"<r>", "<r></r>a", "<r></r></r>", "<r>a<function=g></r>"});
-  expect_format(in_tag(R"(,"at_least_one":true)"), {"<r>a<function=g></function>b</r>"},
+  expect_format(in_tag(R"(,"at_least_one":true)"), {"<r><function=g></function>b</r>"},
                 {"<r></r>", "<r></r><function=g></function></r>", "<r>a<function=g></function></r></r>"});
   expect_format(in_tag(R"(,"stop_after_first":true)"), {"<r>a</r>", "<r>a<function=g></function></r>"},
                 {"<r>a<function=g></function>b</r>"});
@@ -123,12 +123,12 @@ TEST(StructuralTags, ATriggerAndTheEndOfTheTagAroundItMayOverlap) {
   // The trigger begins the end.
   expect_format(tag_around("</r>", R"(["<"])"), {"</r>", "x</r>", "<1a;</r>", "x<1a;y<1;</r>"},
                 {"", "</r", "<1;", "</r>x", "</r></r>", "<<1;</r>", "</<1;</r>"});
-  expect_format(tag_around("</r>", R"(["<"])", R"(,"at_least_one":true)"), {"<1;</r>", "x<1;y<1;z</r>"},
-                {"</r>", "x</r>", "</r><1;</r>"});
+  expect_format(tag_around("</r>", R"(["<"])", R"(,"at_least_one":true)"), {"<1;</r>", "<1;y<1;z</r>"},
+                {"</r>", "x</r>", "x<1;</r>", "</r><1;</r>"});
   expect_format(tag_around("</r>", R"(["<"])", R"(,"stop_after_first":true)"), {"x</r>", "x<1;</r>"},
                 {"x<1;y</r>", "x<1;<1;</r>"});
-  expect_format(tag_around("</r>", R"(["<"])", R"(,"at_least_one":true,"stop_after_first":true)"), {"x<1;</r>"},
-                {"x</r>", "</r>", "x<1;<1;</r>"});
+  expect_format(tag_around("</r>", R"(["<"])", R"(,"at_least_one":true,"stop_after_first":true)"), {"<1;</r>"},
+                {"x</r>", "</r>", "x<1;</r>", "<1;<1;</r>"});
   // The trigger is in the middle of the end.
   expect_format(tag_around("a<b", R"(["<"])"), {"a<b", "aa<b", "x<1;a<b", "a<1;a<b"}, {"a<", "x<b", "a<ba<b", "a<1;"});
   expect_format(tag_around("ab<cd", R"(["<c","b<c"])"), {"ab<cd", "xab<cd", "b<c1;ab<cd", "ab<c1;ab<cd", "<c1;ab<cd"},
