@@ -21,6 +21,27 @@ struct FieldEnds<sotto_error> {
 };
 
 template <>
+struct FieldEnds<sotto_chat_params> {
+  static constexpr size_t kEnds[] = {
+      offsetof(sotto_chat_params, struct_size) + sizeof(sotto_chat_params::struct_size),
+      offsetof(sotto_chat_params, reply_tokens) + sizeof(sotto_chat_params::reply_tokens),
+      offsetof(sotto_chat_params, history_bytes) + sizeof(sotto_chat_params::history_bytes),
+      offsetof(sotto_chat_params, message_limit) + sizeof(sotto_chat_params::message_limit)};
+};
+
+template <>
+struct FieldEnds<sotto_chat_info> {
+  static constexpr size_t kEnds[] = {
+      offsetof(sotto_chat_info, struct_size) + sizeof(sotto_chat_info::struct_size),
+      offsetof(sotto_chat_info, message_count) + sizeof(sotto_chat_info::message_count),
+      offsetof(sotto_chat_info, turn_count) + sizeof(sotto_chat_info::turn_count),
+      offsetof(sotto_chat_info, prompt_tokens) + sizeof(sotto_chat_info::prompt_tokens),
+      offsetof(sotto_chat_info, dropped_turn_count) + sizeof(sotto_chat_info::dropped_turn_count),
+      offsetof(sotto_chat_info, evaluated_tokens) + sizeof(sotto_chat_info::evaluated_tokens),
+      offsetof(sotto_chat_info, history_bytes) + sizeof(sotto_chat_info::history_bytes)};
+};
+
+template <>
 struct FieldEnds<sotto_vocabulary_params> {
   static constexpr size_t kEnds[] = {
       offsetof(sotto_vocabulary_params, struct_size) + sizeof(sotto_vocabulary_params::struct_size),

@@ -3,6 +3,16 @@
 
 namespace sotto::capi {
 
+sotto_status read_params(const sotto_chat_params* given, const char* name, ChatParams* params,
+                         ErrorOut* out) {
+  if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
+  const sotto_chat_params c = read(given, kChatDefaults);
+  params->reply_tokens = c.reply_tokens;
+  params->history_bytes = c.history_bytes;
+  params->message_limit = c.message_limit;
+  return SOTTO_OK;
+}
+
 sotto_status read_params(const sotto_grammar_params* given, const char* name, GrammarParams* params,
                          ErrorOut* out) {
   if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);
@@ -262,6 +272,10 @@ sotto_status read_params(const sotto_sampler_params* given, const char* name, Sa
 }
 
 }  // namespace sotto::capi
+
+void sotto_chat_params_init(sotto_chat_params* params, size_t params_size) {
+  sotto::capi::init_params(params, params_size, sotto::capi::kChatDefaults);
+}
 
 void sotto_vocabulary_params_init(sotto_vocabulary_params* params, size_t params_size) {
   sotto::capi::init_params(params, params_size, sotto::capi::kVocabularyDefaults);

@@ -6,6 +6,13 @@
 
 namespace sotto::capi {
 
+inline constexpr sotto_chat_params kChatDefaults = {
+    .struct_size = sizeof(sotto_chat_params),
+    .reply_tokens = 256,
+    .history_bytes = 65536,
+    .message_limit = 512,
+};
+
 inline constexpr sotto_vocabulary_params kVocabularyDefaults = {
     .struct_size = sizeof(sotto_vocabulary_params),
     .token_count = 0,
@@ -236,6 +243,8 @@ inline constexpr sotto_speculation_params kSpeculationDefaults = {
 
 // Reads the caller's parameters, `name` in messages. Fields that the caller does not know, or all of them if `given` is
 // null, have their defaults.
+sotto_status read_params(const sotto_chat_params* given, const char* name, ChatParams* params,
+                         ErrorOut* out);
 sotto_status read_params(const sotto_grammar_params* given, const char* name, GrammarParams* params,
                          ErrorOut* out);
 sotto_status read_params(const sotto_matcher_params* given, const char* name, MatcherParams* params,

@@ -1,8 +1,8 @@
 /* sotto.h - the public interface of the runtime, and its specification.
  *
  * Read the headers in this order: sotto_base.h, sotto_model.h, sotto_session.h, sotto_sampler.h;
- * then, as needed, sotto_grammar.h, sotto_search.h and sotto_speculation.h. sotto_memory.h, which
- * this header does not include, computes memory sizes at compile time.
+ * then, as needed, sotto_chat.h, sotto_grammar.h, sotto_search.h and sotto_speculation.h.
+ * sotto_memory.h, which this header does not include, computes memory sizes at compile time.
  *
  * The following holds for every function:
  *   Memory   The library does not allocate. An object lives in the block of memory
@@ -37,6 +37,7 @@
 #define SOTTO_H
 
 #include "sotto_base.h"
+#include "sotto_chat.h"
 #include "sotto_grammar.h"
 #include "sotto_model.h"
 #include "sotto_sampler.h"

@@ -85,6 +85,34 @@ const (
 	LogInfo LogLevel = 3
 )
 
+// ChatRole: authors of messages.
+type ChatRole int32
+
+const (
+	// The instructions of the application, before all other messages.
+	RoleSystem ChatRole = 0
+	// The user. A message of the user begins a turn.
+	RoleUser ChatRole = 1
+	// The model.
+	RoleAssistant ChatRole = 2
+	// A tool that the model has called.
+	RoleTool ChatRole = 3
+)
+
+// ChatFormat: formats with a name.
+type ChatFormat int32
+
+const (
+	// Names before the messages: "User: ", "Assistant:".
+	ChatPlain ChatFormat = 0
+	// Headings before the messages: "### Instruction:", "### Response:".
+	ChatInstruct ChatFormat = 1
+	// Messages between "<|im_start|>" and "<|im_end|>".
+	ChatChatml ChatFormat = 2
+	// The headings of INSTRUCT after a sentence about the task (Taori et al. 2023).
+	ChatAlpaca ChatFormat = 3
+)
+
 // GrammarLanguage: languages in which a grammar can be written.
 type GrammarLanguage int32
 

@@ -5,6 +5,33 @@ package sotto
 // #include "bridge.h"
 import "C"
 
+// ChatInfo: current state of a conversation.
+type ChatInfo struct {
+	// Number of messages, including the system's.
+	MessageCount uint32
+	// Number of messages of the user.
+	TurnCount uint32
+	// Number of tokens before the last reply.
+	PromptTokens uint32
+	// Number of turns that were dropped because they no longer fitted.
+	DroppedTurnCount uint64
+	// Number of tokens before the last reply that were evaluated for it. The others were in the KV ring.
+	EvaluatedTokens uint32
+	// Bytes in use of history_bytes in sotto_chat_params.
+	HistoryBytes uint32
+}
+
+func newChatInfo(c *C.sotto_chat_info) ChatInfo {
+	var info ChatInfo
+	info.MessageCount = uint32(c.message_count)
+	info.TurnCount = uint32(c.turn_count)
+	info.PromptTokens = uint32(c.prompt_tokens)
+	info.DroppedTurnCount = uint64(c.dropped_turn_count)
+	info.EvaluatedTokens = uint32(c.evaluated_tokens)
+	info.HistoryBytes = uint32(c.history_bytes)
+	return info
+}
+
 // MatcherInfo: state of one sequence of a matcher.
 type MatcherInfo struct {
 	// True if the text is complete, so that it may end here.

@@ -5,6 +5,40 @@ package sotto
 // #include "bridge.h"
 import "C"
 
+// ChatParams: parameters of a conversation. They determine how much memory it needs.
+type ChatParams struct {
+	// Number of tokens in the context that are kept free for a reply. It must be less than context_tokens of the
+	// session. Default: 256. Range: 1 to 1048576.
+	ReplyTokens uint32
+	// Capacity for the texts of messages, and 4 bytes per token of a reply. It must be at least 8 times reply_tokens.
+	// Default: 65536. Range: 1024 to 16777216.
+	HistoryBytes uint32
+	// Maximum number of messages. Default: 512. Range: 4 to 65536.
+	MessageLimit uint32
+}
+
+// DefaultChatParams returns the library's defaults.
+func DefaultChatParams() *ChatParams {
+	c := defaultChatParamsC()
+	var p ChatParams
+	p.ReplyTokens = uint32(c.reply_tokens)
+	p.HistoryBytes = uint32(c.history_bytes)
+	p.MessageLimit = uint32(c.message_limit)
+	return &p
+}
+
+func defaultChatParamsC() C.sotto_chat_params {
+	var c C.sotto_chat_params
+	C.sotto_chat_params_init(&c, C.sizeof_sotto_chat_params)
+	return c
+}
+
+func (p *ChatParams) fill(c *C.sotto_chat_params) {
+	c.reply_tokens = C.uint32_t(p.ReplyTokens)
+	c.history_bytes = C.uint32_t(p.HistoryBytes)
+	c.message_limit = C.uint32_t(p.MessageLimit)
+}
+
 // GrammarParams: parameters of a grammar.
 type GrammarParams struct {
 	// Language of the source. Default: GBNF.

@@ -5,6 +5,15 @@
 
 namespace sotto {
 
+Status check_ranges(const ChatParams& params, Error* error) {
+  static constexpr RangeRow kRows[] = {
+      {"reply_tokens", offsetof(ChatParams, reply_tokens), RangeRow::kUint32, 0, 1.0f, 1048576.0f, 0},
+      {"history_bytes", offsetof(ChatParams, history_bytes), RangeRow::kUint32, 0, 1024.0f, 16777216.0f, 0},
+      {"message_limit", offsetof(ChatParams, message_limit), RangeRow::kUint32, 0, 4.0f, 65536.0f, 0},
+  };
+  return check_rows(&params, kRows, error);
+}
+
 Status check_ranges(const GrammarParams& params, Error* error) {
   static constexpr RangeRow kRows[] = {
       {"language", offsetof(GrammarParams, language), RangeRow::kInt32, 0, 0.0f, 8.0f, 0},

@@ -18,6 +18,7 @@ enum class Isa : int32_t;
 // Types that cross the C interface unchanged.
 using TokenList = sotto_token_list;
 using TextView = sotto_text;
+using ChatInfo = sotto_chat_info;
 using TokenBias = sotto_token_bias;
 using SequenceBias = sotto_sequence_bias;
 using SessionTimings = sotto_session_timings;
@@ -35,6 +36,20 @@ using DraftFunction = sotto_draft_fn;
 
 inline constexpr int32_t kNoTokenId = -1;
 inline constexpr uint32_t kWholeWindow = UINT32_MAX;
+
+enum class ChatRole : int32_t {
+  kSystem = 0,
+  kUser = 1,
+  kAssistant = 2,
+  kTool = 3,
+};
+
+enum class ChatFormat : int32_t {
+  kPlain = 0,
+  kInstruct = 1,
+  kChatml = 2,
+  kAlpaca = 3,
+};
 
 enum class GrammarLanguage : int32_t {
   kGbnf = 0,
@@ -317,6 +332,16 @@ inline constexpr StageKind kStageOrders[3][kStageKindCount] = {
      StageKind::kWatermark},
 };
 
+// Parameters of a conversation. They determine how much memory it needs.
+struct ChatParams {
+  static constexpr uint32_t kMaxReplyTokens = 1048576;
+  static constexpr uint32_t kMaxHistoryBytes = 16777216;
+  static constexpr uint32_t kMaxMessageLimit = 65536;
+  uint32_t reply_tokens = 256;
+  uint32_t history_bytes = 65536;
+  uint32_t message_limit = 512;
+};
+
 // Parameters of a grammar.
 struct GrammarParams {
   static constexpr uint32_t kMaxSpaceLimit = 2147483648;
@@ -544,6 +569,7 @@ struct SamplerParams {
 };
 
 // Rejects the first parameter that is outside its range, where that does not depend on other values.
+Status check_ranges(const ChatParams& params, Error* error);
 Status check_ranges(const GrammarParams& params, Error* error);
 Status check_ranges(const MatcherParams& params, Error* error);
 Status check_ranges(const WatermarkParams& params, Error* error);

@@ -114,6 +114,7 @@ class Calls {
         &Calls::tokenize,       &Calls::look_at_model, &Calls::detect,
         &Calls::look_at_state,  &Calls::heal_or_limit, &Calls::reset_or_cancel,
         &Calls::save_grammar,   &Calls::fork_matcher,  &Calls::prefill_embeddings,
+        &Calls::open_chat,      &Calls::talk,          &Calls::save_chat,
     };
     (this->*kCalls[bytes_.byte() % std::size(kCalls)])();
   }
@@ -196,7 +197,9 @@ class Calls {
   void reopen() {
     if (depth_ > 0) return;
     separate();
-    Session& session = sessions_[bytes_.below(std::size(sessions_))];
+    const size_t index = bytes_.below(std::size(sessions_));
+    if (index == chat_session_) chat_ = nullptr;
+    Session& session = sessions_[index];
     sotto_session_deinit(session.handle);
     REQUIRE(session.memory->guards_intact());
     open(session);
@@ -299,6 +302,77 @@ class Calls {
     digest_.add(piece.log_probability);
     digest_.add(piece.sampled_log_probability);
     for (uint32_t i = 0; i < piece.alternative_count; ++i) digest_.add(piece.alternatives[i].token);
+  }
+
+  void open_chat() {
+    if (depth_ > 0) return;
+    sotto_chat_params params;
+    sotto_chat_params_init(&params, sizeof params);
+    params.reply_tokens = 1 + bytes_.below(8);
+    params.history_bytes = 1024;
+    params.message_limit = 4 + bytes_.below(12);
+    static constexpr std::string_view kFormats[] = {"<{|}{user}\n{|}a{assistant}e", "{user}{|}{assistant}{|}{tool}",
+                                                    "{system}{|}e{user}{|}{assistant}\n", "{user}{|}{user}"};
+    const std::string_view format = kFormats[bytes_.below(std::size(kFormats))];
+    size_t size = 0;
+    Error error;
+    chat_session_ = bytes_.below(std::size(sessions_));
+    chat_ = nullptr;
+    const sotto_status status = sotto_chat_memory_size(sessions_[chat_session_].handle, &params, &size, &error);
+    add(status, error);
+    if (status != SOTTO_OK) return;
+    reserve(chat_memory_, size);
+    add(sotto_chat_init(sessions_[chat_session_].handle, &params, format.data(), format.size(), chat_memory_->data(),
+                        size, &chat_, &error),
+        error);
+  }
+
+  void talk() {
+    if (chat_ == nullptr) return;
+    Error error;
+    const std::string_view text = this->text();
+    const auto on_piece = [](void* calls, const sotto_piece* piece) -> int32_t {
+      static_cast<Calls*>(calls)->add(*piece);
+      static_cast<Calls*>(calls)->call_again();
+      return 0;
+    };
+    switch (bytes_.below(8)) {
+      case 0:
+        return add(sotto_chat_undo(chat_, bytes_.below(3), &error), error);
+      case 1:
+        return sotto_chat_reset(chat_);
+      case 2: {
+        const sotto::FuzzedStops stops(bytes_, token());
+        return add(sotto_chat_set_stops(chat_, &stops.get(), &error), error);
+      }
+      case 3:
+      case 4:
+        return add(sotto_chat_reply(chat_, bytes_.below(12), on_piece, this, &error), error);
+      default:
+        return add(
+            sotto_chat_add(chat_, static_cast<sotto_chat_role>(bytes_.below(5)), text.data(), text.size(), &error),
+            error);
+    }
+  }
+
+  void save_chat() {
+    digest_.add(sotto_chat_format_text(bytes_.below(5))[0]);
+    if (chat_ == nullptr) return;
+    sotto_chat_info info = {};
+    info.struct_size = sizeof info;
+    REQUIRE(sotto_chat_get_info(chat_, &info) == SOTTO_OK);
+    digest_.add(info.message_count);
+    digest_.add(info.dropped_turn_count);
+    sotto::GuardedBytes saved(2048);
+    size_t size = 0;
+    const sotto_status status = sotto_chat_save(chat_, saved.data(), 2048, &size);
+    add(status);
+    if (status != SOTTO_OK) return;
+    digest_.add(saved.data(), size);
+    saved.data()[bytes_.byte() % size] ^= bytes_.below(2);
+    Error error;
+    add(sotto_chat_restore(chat_, saved.data(), size, &error), error);
+    REQUIRE(saved.guards_intact());
   }
 
   void next() {
@@ -656,7 +730,7 @@ class Calls {
 
   void check_guards() {
     for (auto* memory : {&sessions_[0].memory, &sessions_[1].memory, &grammar_memory_, &vocabulary_memory_,
-                         &matcher_memory_, &sampler_memory_}) {
+                         &matcher_memory_, &sampler_memory_, &chat_memory_}) {
       REQUIRE(!memory->has_value() || (*memory)->guards_intact());
     }
   }
@@ -667,10 +741,13 @@ class Calls {
   int depth_ = 0;
   Digest digest_;
   Session sessions_[2];
-  std::optional<sotto::GuardedBytes> grammar_memory_, vocabulary_memory_, matcher_memory_, sampler_memory_;
+  std::optional<sotto::GuardedBytes> grammar_memory_, vocabulary_memory_, matcher_memory_, sampler_memory_,
+      chat_memory_;
   const sotto_grammar* grammar_ = nullptr;
   sotto_matcher* matcher_ = nullptr;
   sotto_sampler* sampler_ = nullptr;
+  sotto_chat* chat_ = nullptr;
+  size_t chat_session_ = 0;  // index of the session that the conversation uses
   std::vector<uint8_t> saved_;
 };
 

@@ -184,6 +184,28 @@ TEST_P(DecodingAllocation, SelectionsAndWatermarksDoNotAllocate) {
   }
 }
 
+TEST_P(DecodingAllocation, ConversationsDoNotAllocate) {
+  const std::string format = sotto_chat_format_text(SOTTO_CHAT_PLAIN);
+  sotto_chat_params params;
+  sotto_chat_params_init(&params, sizeof params);
+  params.reply_tokens = 8;
+  size_t size = 0;
+  ASSERT_EQ(sotto_chat_memory_size(session_, &params, &size, nullptr), SOTTO_OK);
+  AlignedBytes memory(size);
+  std::vector<uint8_t> saved(4096);
+  sotto_chat* chat = nullptr;
+  expect_none("init", [&] {
+    return sotto_chat_init(session_, &params, format.data(), format.size(), memory.data(), size, &chat, nullptr);
+  });
+  for (int turn = 0; turn < 12; ++turn) {
+    expect_none("add", [&] { return sotto_chat_add(chat, SOTTO_ROLE_USER, "hello", 5, nullptr); });
+    expect_none("reply", [&] { return sotto_chat_reply(chat, 3, nullptr, nullptr, nullptr); });
+    expect_none("save", [&] { return sotto_chat_save(chat, saved.data(), saved.size(), &size); });
+    expect_none("undo", [&] { return sotto_chat_undo(chat, turn % 2, nullptr); });
+    expect_none("restore", [&] { return sotto_chat_restore(chat, saved.data(), size, nullptr); });
+  }
+}
+
 TEST_P(DecodingAllocation, StopsHealingAndGuidesDoNotAllocate) {
   const sotto_text strings[] = {{"qu", 2}, {"e", 1}};
   sotto_stop_params stops;

@@ -20,6 +20,7 @@ INCLUDES = {
     "runtime/base/": ["runtime/base/", "runtime/generated/status.h"],
     # Parameter structs, made from the C structs: the public headers have no dependencies.
     "runtime/generated/": ["runtime/base/", "runtime/generated/", "capi/include/sotto.h"],
+    "runtime/chat/": ["runtime/base/", "runtime/generated/", "runtime/text/", "runtime/session/", "runtime/chat/"],
     "runtime/model/": ["runtime/base/", "runtime/generated/", "runtime/model/", *KERNELS],
     "runtime/text/": ["runtime/base/", "runtime/text/", "runtime/model/"],
     "runtime/grammar/": ["runtime/base/", "runtime/generated/", "runtime/grammar/", "runtime/model/"],

@@ -11,6 +11,12 @@ namespace {
 #define FIELD(type, field, java, signature) { java, signature, offsetof(type, field), 0 }
 #define LIST(type, field, count, java, signature) { java, signature, offsetof(type, field), offsetof(type, count) }
 
+constexpr Field kChatParams[] = {
+    FIELD(sotto_chat_params, reply_tokens, "replyTokens", "I"),
+    FIELD(sotto_chat_params, history_bytes, "historyBytes", "I"),
+    FIELD(sotto_chat_params, message_limit, "messageLimit", "I"),
+};
+
 constexpr Field kGrammarParams[] = {
     FIELD(sotto_grammar_params, language, "language", "Lio/github/sotto/GrammarLanguage;"),
     FIELD(sotto_grammar_params, root, "root", "Ljava/lang/String;"),
@@ -179,6 +185,15 @@ constexpr Field kSpeculationParams[] = {
     FIELD(sotto_speculation_params, draft_threshold, "draftThreshold", "F"),
 };
 
+constexpr Field kChatInfo[] = {
+    FIELD(sotto_chat_info, message_count, "messageCount", "I"),
+    FIELD(sotto_chat_info, turn_count, "turnCount", "I"),
+    FIELD(sotto_chat_info, prompt_tokens, "promptTokens", "I"),
+    FIELD(sotto_chat_info, dropped_turn_count, "droppedTurnCount", "J"),
+    FIELD(sotto_chat_info, evaluated_tokens, "evaluatedTokens", "I"),
+    FIELD(sotto_chat_info, history_bytes, "historyBytes", "I"),
+};
+
 constexpr Field kMatcherInfo[] = {
     FIELD(sotto_matcher_info, may_end, "mayEnd", "Z"),
     FIELD(sotto_matcher_info, must_end, "mustEnd", "Z"),
@@ -264,6 +279,7 @@ constexpr Field kSpeculationInfo[] = {
 
 }  // namespace
 
+const Fields kChatParamsFields = {kChatParams, sizeof kChatParams / sizeof(Field)};
 const Fields kGrammarParamsFields = {kGrammarParams, sizeof kGrammarParams / sizeof(Field)};
 const Fields kMatcherParamsFields = {kMatcherParams, sizeof kMatcherParams / sizeof(Field)};
 const Fields kModelParamsFields = {kModelParams, sizeof kModelParams / sizeof(Field)};
@@ -274,6 +290,7 @@ const Fields kSessionParamsFields = {kSessionParams, sizeof kSessionParams / siz
 const Fields kStopParamsFields = {kStopParams, sizeof kStopParams / sizeof(Field)};
 const Fields kGuideParamsFields = {kGuideParams, sizeof kGuideParams / sizeof(Field)};
 const Fields kSpeculationParamsFields = {kSpeculationParams, sizeof kSpeculationParams / sizeof(Field)};
+const Fields kChatInfoFields = {kChatInfo, sizeof kChatInfo / sizeof(Field)};
 const Fields kMatcherInfoFields = {kMatcherInfo, sizeof kMatcherInfo / sizeof(Field)};
 const Fields kModelInfoFields = {kModelInfo, sizeof kModelInfo / sizeof(Field)};
 const Fields kWatermarkResultFields = {kWatermarkResult, sizeof kWatermarkResult / sizeof(Field)};
@@ -292,6 +309,7 @@ const Fields kSpeculationInfoFields = {kSpeculationInfo, sizeof kSpeculationInfo
     sotto_jni::write_fields(env, &params, sotto_jni::k##java##Fields, to); \
   }
 
+DEFAULTS(ChatParams, sotto_chat_params)
 DEFAULTS(GrammarParams, sotto_grammar_params)
 DEFAULTS(MatcherParams, sotto_matcher_params)
 DEFAULTS(ModelParams, sotto_model_params)

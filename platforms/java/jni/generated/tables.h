@@ -7,6 +7,7 @@
 namespace sotto_jni {
 
 // The fields of the structs of sotto.h in the Java classes of the same names.
+extern const Fields kChatParamsFields;
 extern const Fields kGrammarParamsFields;
 extern const Fields kMatcherParamsFields;
 extern const Fields kModelParamsFields;
@@ -17,6 +18,7 @@ extern const Fields kSessionParamsFields;
 extern const Fields kStopParamsFields;
 extern const Fields kGuideParamsFields;
 extern const Fields kSpeculationParamsFields;
+extern const Fields kChatInfoFields;
 extern const Fields kMatcherInfoFields;
 extern const Fields kModelInfoFields;
 extern const Fields kWatermarkResultFields;

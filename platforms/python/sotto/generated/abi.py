@@ -37,6 +37,17 @@ class Text(Struct):
         "text": "size"}
 
 
+class ChatParams(Struct):
+    _fields_ = [
+        ("struct_size", u32), ("reply_tokens", u32), ("history_bytes", u32), ("message_limit", u32)]
+
+
+class ChatInfo(Struct):
+    _fields_ = [
+        ("struct_size", u32), ("message_count", u32), ("turn_count", u32), ("prompt_tokens", u32),
+        ("dropped_turn_count", u64), ("evaluated_tokens", u32), ("history_bytes", u32)]
+
+
 class VocabularyParams(Struct):
     _fields_ = [
         ("struct_size", u32), ("token_count", u32), ("model", pointer), ("bytes", pointer), ("offsets", POINTER(u32)),
@@ -265,6 +276,19 @@ FUNCTIONS = {
     "sotto_version": (u32, []),
     "sotto_build_text": (ctypes.c_char_p, []),
     "sotto_status_text": (ctypes.c_char_p, [i32]),
+    "sotto_chat_format_text": (ctypes.c_char_p, [i32]),
+    "sotto_chat_params_init": (None, [POINTER(ChatParams), size]),
+    "sotto_chat_memory_size": (i32, [pointer, POINTER(ChatParams), POINTER(size), POINTER(Error)]),
+    "sotto_chat_init": (i32, [pointer, POINTER(ChatParams), pointer, size, pointer, size, POINTER(pointer),
+        POINTER(Error)]),
+    "sotto_chat_set_stops": (i32, [pointer, POINTER(StopParams), POINTER(Error)]),
+    "sotto_chat_add": (i32, [pointer, i32, pointer, size, POINTER(Error)]),
+    "sotto_chat_reply": (i32, [pointer, size, PieceFn, pointer, POINTER(Error)]),
+    "sotto_chat_undo": (i32, [pointer, u32, POINTER(Error)]),
+    "sotto_chat_reset": (None, [pointer]),
+    "sotto_chat_get_info": (i32, [pointer, POINTER(ChatInfo)]),
+    "sotto_chat_save": (i32, [pointer, pointer, size, POINTER(size)]),
+    "sotto_chat_restore": (i32, [pointer, pointer, size, POINTER(Error)]),
     "sotto_vocabulary_params_init": (None, [POINTER(VocabularyParams), size]),
     "sotto_vocabulary_memory_size": (i32, [POINTER(VocabularyParams), POINTER(size), POINTER(Error)]),
     "sotto_vocabulary_init": (i32, [POINTER(VocabularyParams), pointer, size, POINTER(pointer), POINTER(Error)]),

@@ -3,9 +3,9 @@
 import enum
 
 __all__ = [
-    "Dola", "DraftSource", "EarlyStopping", "Feature", "GrammarLanguage", "GuideMode", "Isa", "JsonSpace", "LengthNorm",
-    "LogLevel", "ModelTextKind", "Order", "Overflow", "Pooling", "Rerank", "SearchMode", "Selection", "Stage", "Status",
-    "TokenFlag", "WatermarkScheme"]
+    "ChatFormat", "ChatRole", "Dola", "DraftSource", "EarlyStopping", "Feature", "GrammarLanguage", "GuideMode", "Isa",
+    "JsonSpace", "LengthNorm", "LogLevel", "ModelTextKind", "Order", "Overflow", "Pooling", "Rerank", "SearchMode",
+    "Selection", "Stage", "Status", "TokenFlag", "WatermarkScheme"]
 
 
 class _Named(enum.IntEnum):
@@ -101,6 +101,32 @@ class LogLevel(_Named):
     """Something was accepted but is probably a mistake."""
     INFO = 3
     """Information about progress."""
+
+
+class ChatRole(_Named):
+    """Authors of messages."""
+
+    SYSTEM = 0
+    """The instructions of the application, before all other messages."""
+    USER = 1
+    """The user. A message of the user begins a turn."""
+    ASSISTANT = 2
+    """The model."""
+    TOOL = 3
+    """A tool that the model has called."""
+
+
+class ChatFormat(_Named):
+    """Formats with a name."""
+
+    PLAIN = 0
+    """Names before the messages: "User: ", "Assistant:"."""
+    INSTRUCT = 1
+    """Headings before the messages: "### Instruction:", "### Response:"."""
+    CHATML = 2
+    """Messages between "<|im_start|>" and "<|im_end|>"."""
+    ALPACA = 3
+    """The headings of INSTRUCT after a sentence about the task (Taori et al. 2023)."""
 
 
 class GrammarLanguage(_Named):

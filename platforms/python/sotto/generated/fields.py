@@ -13,8 +13,16 @@ from .enums import (
 from .params import Text, WatermarkParams
 
 __all__ = [
-    "GrammarFields", "GuideFields", "MatcherFields", "ModelFields", "SamplerFields", "SearchFields", "SessionFields",
-    "SpeculationFields", "StopFields", "WatermarkFields"]
+    "ChatFields", "GrammarFields", "GuideFields", "MatcherFields", "ModelFields", "SamplerFields", "SearchFields",
+    "SessionFields", "SpeculationFields", "StopFields", "WatermarkFields"]
+
+
+class ChatFields(TypedDict, total=False):
+    """Keyword arguments that change ChatParams."""
+
+    reply_tokens: int | None
+    history_bytes: int | None
+    message_limit: int | None
 
 
 class GrammarFields(TypedDict, total=False):

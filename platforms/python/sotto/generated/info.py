@@ -8,7 +8,26 @@ from .enums import (
     Isa, Status)
 
 __all__ = [
-    "MatcherInfo", "ModelInfo", "Score", "SessionInfo", "SessionTimings", "SpeculationInfo", "WatermarkResult"]
+    "ChatInfo", "MatcherInfo", "ModelInfo", "Score", "SessionInfo", "SessionTimings", "SpeculationInfo",
+    "WatermarkResult"]
+
+
+@dataclass(frozen=True)
+class ChatInfo:
+    """Current state of a conversation."""
+
+    message_count: int
+    """Number of messages, including the system's."""
+    turn_count: int
+    """Number of messages of the user."""
+    prompt_tokens: int
+    """Number of tokens before the last reply."""
+    dropped_turn_count: int
+    """Number of turns that were dropped because they no longer fitted."""
+    evaluated_tokens: int
+    """Number of tokens before the last reply that were evaluated for it. The others were in the KV ring."""
+    history_bytes: int
+    """Bytes in use of history_bytes in sotto_chat_params."""
 
 
 @dataclass(frozen=True)

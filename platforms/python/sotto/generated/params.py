@@ -15,10 +15,24 @@ if TYPE_CHECKING:
     from ..session import Session
 
 __all__ = [
-    "GrammarParams", "GuideParams", "MatcherParams", "ModelParams", "SamplerParams", "SearchParams", "SessionParams",
-    "SpeculationParams", "StopParams", "WatermarkParams"]
+    "ChatParams", "GrammarParams", "GuideParams", "MatcherParams", "ModelParams", "SamplerParams", "SearchParams",
+    "SessionParams", "SpeculationParams", "StopParams", "WatermarkParams"]
 
 Text = Union[str, bytes]
+
+
+@dataclass(frozen=True)
+class ChatParams:
+    """Parameters of a conversation. They determine how much memory it needs."""
+
+    reply_tokens: int | None = None
+    """Number of tokens in the context that are kept free for a reply. It must be less than context_tokens of the
+    session. Default: 256. Range: 1 to 1048576."""
+    history_bytes: int | None = None
+    """Capacity for the texts of messages, and 4 bytes per token of a reply. It must be at least 8 times reply_tokens.
+    Default: 65536. Range: 1024 to 16777216."""
+    message_limit: int | None = None
+    """Maximum number of messages. Default: 512. Range: 4 to 65536."""
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ use core::ffi::c_void;
 
 pub type sotto_token = i32;
 
+opaque!(sotto_session);
+opaque!(sotto_chat);
 opaque!(sotto_vocabulary);
 opaque!(sotto_grammar);
 opaque!(sotto_matcher);
-opaque!(sotto_session);
 opaque!(sotto_model);
 opaque!(sotto_sampler);
 
@@ -90,6 +91,28 @@ pub const SOTTO_LOG_ERROR: i32 = 1;
 pub const SOTTO_LOG_WARNING: i32 = 2;
 /// Information about progress.
 pub const SOTTO_LOG_INFO: i32 = 3;
+
+/// Authors of messages.
+pub type sotto_chat_role = i32;
+/// The instructions of the application, before all other messages.
+pub const SOTTO_ROLE_SYSTEM: i32 = 0;
+/// The user. A message of the user begins a turn.
+pub const SOTTO_ROLE_USER: i32 = 1;
+/// The model.
+pub const SOTTO_ROLE_ASSISTANT: i32 = 2;
+/// A tool that the model has called.
+pub const SOTTO_ROLE_TOOL: i32 = 3;
+
+/// Formats with a name.
+pub type sotto_chat_format = i32;
+/// Names before the messages: "User: ", "Assistant:".
+pub const SOTTO_CHAT_PLAIN: i32 = 0;
+/// Headings before the messages: "### Instruction:", "### Response:".
+pub const SOTTO_CHAT_INSTRUCT: i32 = 1;
+/// Messages between "<|im_start|>" and "<|im_end|>".
+pub const SOTTO_CHAT_CHATML: i32 = 2;
+/// The headings of INSTRUCT after a sentence about the task (Taori et al. 2023).
+pub const SOTTO_CHAT_ALPACA: i32 = 3;
 
 /// Languages in which a grammar can be written.
 pub type sotto_grammar_language = i32;
@@ -478,6 +501,41 @@ pub struct sotto_text {
     /// The bytes.
     pub text: *const u8,
     pub size: usize,
+}
+
+/// Parameters of a conversation. They determine how much memory it needs.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sotto_chat_params {
+    pub struct_size: u32,
+    /// Number of tokens in the context that are kept free for a reply. It must be less than
+    /// context_tokens of the session. Default: 256. Range: 1 to 1048576.
+    pub reply_tokens: u32,
+    /// Capacity for the texts of messages, and 4 bytes per token of a reply. It must be at least 8
+    /// times reply_tokens. Default: 65536. Range: 1024 to 16777216.
+    pub history_bytes: u32,
+    /// Maximum number of messages. Default: 512. Range: 4 to 65536.
+    pub message_limit: u32,
+}
+
+/// Current state of a conversation.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sotto_chat_info {
+    pub struct_size: u32,
+    /// Number of messages, including the system's.
+    pub message_count: u32,
+    /// Number of messages of the user.
+    pub turn_count: u32,
+    /// Number of tokens before the last reply.
+    pub prompt_tokens: u32,
+    /// Number of turns that were dropped because they no longer fitted.
+    pub dropped_turn_count: u64,
+    /// Number of tokens before the last reply that were evaluated for it. The others were in the KV
+    /// ring.
+    pub evaluated_tokens: u32,
+    /// Bytes in use of history_bytes in sotto_chat_params.
+    pub history_bytes: u32,
 }
 
 /// The source of a vocabulary's tokens: either `model` or arrays of the caller, which must outlive
@@ -1323,6 +1381,62 @@ extern "C" {
     pub fn sotto_version() -> u32;
     pub fn sotto_build_text() -> *const u8;
     pub fn sotto_status_text(status: sotto_status) -> *const u8;
+    pub fn sotto_chat_format_text(format: sotto_chat_format) -> *const u8;
+    pub fn sotto_chat_params_init(params: *mut sotto_chat_params, params_size: usize);
+    pub fn sotto_chat_memory_size(
+        session: *const sotto_session,
+        params: *const sotto_chat_params,
+        memory_size: *mut usize,
+        error: *mut sotto_error,
+    ) -> sotto_status;
+    pub fn sotto_chat_init(
+        session: *mut sotto_session,
+        params: *const sotto_chat_params,
+        format: *const u8,
+        format_size: usize,
+        memory: *mut c_void,
+        memory_size: usize,
+        chat: *mut *mut sotto_chat,
+        error: *mut sotto_error,
+    ) -> sotto_status;
+    pub fn sotto_chat_set_stops(
+        chat: *mut sotto_chat,
+        params: *const sotto_stop_params,
+        error: *mut sotto_error,
+    ) -> sotto_status;
+    pub fn sotto_chat_add(
+        chat: *mut sotto_chat,
+        role: sotto_chat_role,
+        text: *const u8,
+        size: usize,
+        error: *mut sotto_error,
+    ) -> sotto_status;
+    pub fn sotto_chat_reply(
+        chat: *mut sotto_chat,
+        max_tokens: usize,
+        on_piece: sotto_piece_fn,
+        user_data: *mut c_void,
+        error: *mut sotto_error,
+    ) -> sotto_status;
+    pub fn sotto_chat_undo(
+        chat: *mut sotto_chat,
+        only_reply: u32,
+        error: *mut sotto_error,
+    ) -> sotto_status;
+    pub fn sotto_chat_reset(chat: *mut sotto_chat);
+    pub fn sotto_chat_get_info(chat: *const sotto_chat, info: *mut sotto_chat_info) -> sotto_status;
+    pub fn sotto_chat_save(
+        chat: *const sotto_chat,
+        bytes: *mut c_void,
+        capacity: usize,
+        size: *mut usize,
+    ) -> sotto_status;
+    pub fn sotto_chat_restore(
+        chat: *mut sotto_chat,
+        bytes: *const c_void,
+        size: usize,
+        error: *mut sotto_error,
+    ) -> sotto_status;
     pub fn sotto_vocabulary_params_init(params: *mut sotto_vocabulary_params, params_size: usize);
     pub fn sotto_vocabulary_memory_size(
         params: *const sotto_vocabulary_params,

@@ -14,6 +14,64 @@ use crate::{Session, Token, Vocabulary};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+/// Authors of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(i32)]
+#[allow(missing_docs)]
+pub enum ChatRole {
+    /// The instructions of the application, before all other messages.
+    System = sys::SOTTO_ROLE_SYSTEM,
+    /// The user. A message of the user begins a turn.
+    User = sys::SOTTO_ROLE_USER,
+    /// The model.
+    Assistant = sys::SOTTO_ROLE_ASSISTANT,
+    /// A tool that the model has called.
+    Tool = sys::SOTTO_ROLE_TOOL,
+}
+
+impl ChatRole {
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
+    pub fn from_value(value: i32) -> Option<Self> {
+        Some(match value {
+            sys::SOTTO_ROLE_SYSTEM => ChatRole::System,
+            sys::SOTTO_ROLE_USER => ChatRole::User,
+            sys::SOTTO_ROLE_ASSISTANT => ChatRole::Assistant,
+            sys::SOTTO_ROLE_TOOL => ChatRole::Tool,
+            _ => return None,
+        })
+    }
+}
+
+/// Formats with a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(i32)]
+#[allow(missing_docs)]
+pub enum ChatFormat {
+    /// Names before the messages: "User: ", "Assistant:".
+    Plain = sys::SOTTO_CHAT_PLAIN,
+    /// Headings before the messages: "### Instruction:", "### Response:".
+    Instruct = sys::SOTTO_CHAT_INSTRUCT,
+    /// Messages between "<|im_start|>" and "<|im_end|>".
+    Chatml = sys::SOTTO_CHAT_CHATML,
+    /// The headings of INSTRUCT after a sentence about the task (Taori et al. 2023).
+    Alpaca = sys::SOTTO_CHAT_ALPACA,
+}
+
+impl ChatFormat {
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
+    pub fn from_value(value: i32) -> Option<Self> {
+        Some(match value {
+            sys::SOTTO_CHAT_PLAIN => ChatFormat::Plain,
+            sys::SOTTO_CHAT_INSTRUCT => ChatFormat::Instruct,
+            sys::SOTTO_CHAT_CHATML => ChatFormat::Chatml,
+            sys::SOTTO_CHAT_ALPACA => ChatFormat::Alpaca,
+            _ => return None,
+        })
+    }
+}
+
 /// Languages in which a grammar can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -749,6 +807,31 @@ impl Stop {
             other if other > 0 => Stop::Other(other),
             _ => return None,
         })
+    }
+}
+
+/// Parameters of a conversation. They determine how much memory it needs.
+#[derive(Clone)]
+pub struct ChatParams {
+    pub(crate) raw: sys::sotto_chat_params,
+}
+
+impl Default for ChatParams {
+    fn default() -> Self {
+        ChatParams { raw: with_defaults!(sotto_chat_params, sotto_chat_params_init) }
+    }
+}
+
+impl ChatParams {
+    setters! {
+        /// Number of tokens in the context that are kept free for a reply. It must be less than
+        /// context_tokens of the session. Default: 256. Range: 1 to 1048576.
+        reply_tokens: u32,
+        /// Capacity for the texts of messages, and 4 bytes per token of a reply. It must be at
+        /// least 8 times reply_tokens. Default: 65536. Range: 1024 to 16777216.
+        history_bytes: u32,
+        /// Maximum number of messages. Default: 512. Range: 4 to 65536.
+        message_limit: u32,
     }
 }
 
@@ -1638,6 +1721,39 @@ impl SpeculationParams {
     ) -> Self {
         self.draft = Some(Box::new(draft));
         self
+    }
+}
+
+/// Current state of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub struct ChatInfo {
+    /// Number of messages, including the system's.
+    pub message_count: u32,
+    /// Number of messages of the user.
+    pub turn_count: u32,
+    /// Number of tokens before the last reply.
+    pub prompt_tokens: u32,
+    /// Number of turns that were dropped because they no longer fitted.
+    pub dropped_turn_count: u64,
+    /// Number of tokens before the last reply that were evaluated for it. The others were in the KV
+    /// ring.
+    pub evaluated_tokens: u32,
+    /// Bytes in use of history_bytes in sotto_chat_params.
+    pub history_bytes: u32,
+}
+
+impl From<sys::sotto_chat_info> for ChatInfo {
+    fn from(info: sys::sotto_chat_info) -> Self {
+        ChatInfo {
+            message_count: info.message_count,
+            turn_count: info.turn_count,
+            prompt_tokens: info.prompt_tokens,
+            dropped_turn_count: info.dropped_turn_count,
+            evaluated_tokens: info.evaluated_tokens,
+            history_bytes: info.history_bytes,
+        }
     }
 }
 

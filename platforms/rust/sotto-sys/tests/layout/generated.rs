@@ -8,6 +8,11 @@ macro_rules! each_field {
                 tokens count }
             sotto_text {
                 text size }
+            sotto_chat_params {
+                struct_size reply_tokens history_bytes message_limit }
+            sotto_chat_info {
+                struct_size message_count turn_count prompt_tokens dropped_turn_count
+                evaluated_tokens history_bytes }
             sotto_vocabulary_params {
                 struct_size token_count model bytes offsets special end_tokens end_token_count }
             sotto_grammar_params {

@@ -82,6 +82,30 @@ public enum LogLevel: Int32, Sendable {
   case info = 3
 }
 
+/// Authors of messages.
+public enum ChatRole: Int32, Sendable {
+  /// The instructions of the application, before all other messages.
+  case system = 0
+  /// The user. A message of the user begins a turn.
+  case user = 1
+  /// The model.
+  case assistant = 2
+  /// A tool that the model has called.
+  case tool = 3
+}
+
+/// Formats with a name.
+public enum ChatFormat: Int32, Sendable {
+  /// Names before the messages: "User: ", "Assistant:".
+  case plain = 0
+  /// Headings before the messages: "### Instruction:", "### Response:".
+  case instruct = 1
+  /// Messages between "<|im_start|>" and "<|im_end|>".
+  case chatml = 2
+  /// The headings of INSTRUCT after a sentence about the task (Taori et al. 2023).
+  case alpaca = 3
+}
+
 /// Languages in which a grammar can be written.
 public enum GrammarLanguage: Int32, Sendable {
   /// GBNF, the grammar notation of llama.cpp. Ranges (<[1-9]>) and complements (!<[5]>) of tokens do not contain end

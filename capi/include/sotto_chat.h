@@ -1,0 +1,157 @@
+/* sotto_chat.h - conversations: messages with roles, formats, replies, and a history that fits the
+ * context.
+ */
+/* The enums and structs below are generated from capi/params/chat.toml: edit that file. */
+#ifndef SOTTO_CHAT_H
+#define SOTTO_CHAT_H
+
+#include "sotto_session.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A conversation over a session. It remembers the messages; before each reply it makes the
+ * session's stream equal to them, and only tokens after the common prefix are evaluated. It may be
+ * used by only one thread at a time, as its session. */
+typedef struct sotto_chat sotto_chat;
+
+/* Authors of messages. */
+typedef int32_t sotto_chat_role;
+enum {
+  /* The instructions of the application, before all other messages. */
+  SOTTO_ROLE_SYSTEM = 0,
+  /* The user. A message of the user begins a turn. */
+  SOTTO_ROLE_USER = 1,
+  /* The model. */
+  SOTTO_ROLE_ASSISTANT = 2,
+  /* A tool that the model has called. */
+  SOTTO_ROLE_TOOL = 3
+};
+
+/* Formats with a name. */
+typedef int32_t sotto_chat_format;
+enum {
+  /* Names before the messages: "User: ", "Assistant:". */
+  SOTTO_CHAT_PLAIN = 0,
+  /* Headings before the messages: "### Instruction:", "### Response:". */
+  SOTTO_CHAT_INSTRUCT = 1,
+  /* Messages between "<|im_start|>" and "<|im_end|>". */
+  SOTTO_CHAT_CHATML = 2,
+  /* The headings of INSTRUCT after a sentence about the task (Taori et al. 2023). */
+  SOTTO_CHAT_ALPACA = 3
+};
+
+/* Parameters of a conversation. They determine how much memory it needs. */
+typedef struct sotto_chat_params {
+  uint32_t struct_size;
+  /* Number of tokens in the context that are kept free for a reply. It must be less than
+   * context_tokens of the session. Default: 256. Range: 1 to 1048576. */
+  uint32_t reply_tokens;
+  /* Capacity for the texts of messages, and 4 bytes per token of a reply. It must be at least 8
+   * times reply_tokens. Default: 65536. Range: 1024 to 16777216. */
+  uint32_t history_bytes;
+  /* Maximum number of messages. Default: 512. Range: 4 to 65536. */
+  uint32_t message_limit;
+} sotto_chat_params;
+
+/* Current state of a conversation. */
+typedef struct sotto_chat_info {
+  uint32_t struct_size;
+  /* Number of messages, including the system's. */
+  uint32_t message_count;
+  /* Number of messages of the user. */
+  uint32_t turn_count;
+  /* Number of tokens before the last reply. */
+  uint32_t prompt_tokens;
+  /* Number of turns that were dropped because they no longer fitted. */
+  uint64_t dropped_turn_count;
+  /* Number of tokens before the last reply that were evaluated for it. The others were in the KV
+   * ring. */
+  uint32_t evaluated_tokens;
+  /* Bytes in use of history_bytes in sotto_chat_params. */
+  uint32_t history_bytes;
+} sotto_chat_info;
+
+/* Returns the text of a format with a name, or an empty string for other values. The text is static.
+ *
+ * A format says how messages become a prompt. It consists of parts with "{|}" between them. A part
+ * contains one of {system}, {user}, {assistant} and {tool}, in whose place the text of a message
+ * with that role goes. A first part with none of them is the text at the start. For example:
+ *
+ *   {system}\n\n{|}User: {user}\n{|}Assistant:{assistant}\n
+ *
+ * The start and each message, with the text around it, are tokenized one by one, in order, and texts
+ * of special tokens in the format become these tokens. A reply follows the text before {assistant},
+ * and its own tokens stay in the stream. It ends before the text after {assistant}, without the
+ * white space at the end of that text. If that text is only white space, it ends before that text
+ * together with the first line of the text before {user}. */
+SOTTO_API const char* sotto_chat_format_text(sotto_chat_format format);
+
+SOTTO_API void sotto_chat_params_init(sotto_chat_params* params, size_t params_size);
+
+/* Returns the number of bytes that sotto_chat_init needs. `params` may be NULL. Errors:
+ * INVALID_ARGUMENT naming the parameter. */
+SOTTO_API sotto_status sotto_chat_memory_size(const sotto_session* session, const sotto_chat_params* params,
+                                              size_t* memory_size, sotto_error* error);
+
+/* Begins a conversation without messages in `memory`, with a format of `format_size` bytes, which is
+ * copied. `session` and `memory` must outlive its use, which needs no _deinit. The stops of the
+ * session are replaced as by sotto_chat_set_stops with defaults. Errors: as above, INVALID_ARGUMENT
+ * (the format, with the offset of the error), TOKENIZER_MISSING, MEMORY_TOO_SMALL,
+ * MEMORY_MISALIGNED. */
+SOTTO_API sotto_status sotto_chat_init(sotto_session* session, const sotto_chat_params* params, const char* format,
+                                       size_t format_size, void* memory, size_t memory_size, sotto_chat** chat,
+                                       sotto_error* error);
+
+/* Sets the stops of the session as sotto_session_set_stops does, with the string that ends a reply
+ * in addition to stop_strings, of which there may be 63. `params` may be NULL. */
+SOTTO_API sotto_status sotto_chat_set_stops(sotto_chat* chat, const sotto_stop_params* params, sotto_error* error);
+
+/* Adds a message of `size` bytes, which are copied. A message of the system comes before all others,
+ * is never dropped, and replaces an earlier one; an empty one only removes it. If the capacity is
+ * exhausted, the oldest turns are dropped. Errors: INVALID_ARGUMENT (no such role, a role without a
+ * part in the format, text that is not UTF-8 or contains a special token, a message larger than the
+ * capacity), INVALID_STATE (an answer of the model or a tool before a message of the user). */
+SOTTO_API sotto_status sotto_chat_add(sotto_chat* chat, sotto_chat_role role, const char* text, size_t size,
+                                      sotto_error* error);
+
+/* Generates a reply with the session's sampler, grammar and stops, as sotto_session_generate does,
+ * and adds it as a message. A grammar has to be set for each reply. Before that, as many of the
+ * oldest turns are dropped as is necessary so that the prompt and reply_tokens fit the context and
+ * the capacity. A reply may be longer than reply_tokens; it ends with SOTTO_STOP_MAX_TOKENS at the
+ * end of the context or of the capacity. After SOTTO_STOP_CANCELLED and SOTTO_STOP_CALLBACK, the
+ * text so far is the reply, unless the prompt was not evaluated yet. `on_piece` must not use the
+ * conversation or change the session. Errors: INVALID_STATE (the last message is the model's, or
+ * there is none of the user), PROMPT_TOO_LONG (the last turn alone does not fit), and those of
+ * sotto_session_generate. */
+SOTTO_API sotto_status sotto_chat_reply(sotto_chat* chat, size_t max_tokens, sotto_piece_fn on_piece, void* user_data,
+                                        sotto_error* error);
+
+/* Removes the last turn: the last message of the user and all messages after it. With
+ * `only_reply`, removes the last message, which must be the model's, so that sotto_chat_reply
+ * generates another one, which is the same unless the seed or a parameter has changed. Errors:
+ * INVALID_STATE (there is none). */
+SOTTO_API sotto_status sotto_chat_undo(sotto_chat* chat, uint32_t only_reply, sotto_error* error);
+
+/* Removes all messages, also the system's. */
+SOTTO_API void sotto_chat_reset(sotto_chat* chat);
+
+/* Writes the state of the conversation to *info. */
+SOTTO_API sotto_status sotto_chat_get_info(const sotto_chat* chat, sotto_chat_info* info);
+
+/* Saves the messages. The bytes are the same on every platform. `*size` receives the number of bytes
+ * needed, even with SOTTO_BUFFER_TOO_SMALL; `bytes` may be NULL if capacity is 0. */
+SOTTO_API sotto_status sotto_chat_save(const sotto_chat* chat, void* bytes, size_t capacity, size_t* size);
+
+/* Restores saved messages in a conversation with the same model and format. With the same sampler
+ * and stops, the next reply has the same bits. `bytes` may come from an untrusted source. Errors,
+ * after which the conversation is unchanged: STATE_CORRUPT, INVALID_ARGUMENT (another model or
+ * format, or messages that do not fit the capacity). */
+SOTTO_API sotto_status sotto_chat_restore(sotto_chat* chat, const void* bytes, size_t size, sotto_error* error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SOTTO_CHAT_H */

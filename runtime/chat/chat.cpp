@@ -1,0 +1,503 @@
+#include "runtime/chat/chat.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "runtime/base/byte_stream.h"
+#include "runtime/base/range_check.h"
+#include "runtime/base/utf8.h"
+#include "runtime/base/xxhash64.h"
+#include "runtime/text/tokenizer.h"
+
+namespace sotto {
+namespace {
+
+// Bytes reserved for the object itself. They are the same on every platform.
+constexpr size_t kChatBytes = 1024;
+static_assert(sizeof(Chat) <= kChatBytes);
+
+constexpr size_t kMaxStopStrings = 64;
+
+constexpr size_t kChecksumBytes = sizeof(uint64_t);
+
+Status reject_state(const char* message, Error* error) { return fail(error, Status::kStateCorrupt, message); }
+
+}  // namespace
+
+// The start of saved messages.
+struct Chat::Header {
+  static constexpr uint8_t kMagic[8] = {'S', 'O', 'T', 'T', 'O', 'C', 'H', 'T'};
+  static constexpr uint32_t kVersion = 1;
+  static constexpr size_t kBytes = 64;
+
+  uint32_t version = kVersion;
+  uint32_t message_count = 0;
+  uint64_t size = 0;
+  uint64_t model = 0;
+  uint64_t format = 0;
+  uint64_t dropped_turns = 0;
+  uint64_t history_bytes = 0;
+  uint64_t reserved = 0;
+
+  // Visits the fields after the magic bytes.
+  template <typename Bytes>
+  void visit(Bytes* bytes) {
+    bytes->field(version);
+    bytes->field(message_count);
+    bytes->field(size);
+    bytes->field(model);
+    bytes->field(format);
+    bytes->field(dropped_turns);
+    bytes->field(history_bytes);
+    bytes->field(reserved);
+  }
+};
+
+void Chat::layout(Arena& arena, const Session& session, const ChatParams& params) {
+  params_ = params;
+  format_text_ = arena.take<char>(ChatFormatView::kMaxBytes);
+  stop_ = arena.take<char>(ChatFormatView::kMaxBytes);
+  messages_ = arena.take<Message>(params.message_limit);
+  history_ = arena.take<uint8_t>(params.history_bytes);
+  text_ = arena.take<char>(size_t{params.history_bytes} + ChatFormatView::kMaxBytes);
+  token_capacity_ = size_t{2} * session.stream().params().context_tokens;
+  tokens_ = arena.take<int32_t>(token_capacity_);
+}
+
+Status Chat::memory_size(const Session& session, const ChatParams& params, size_t* size, Error* error) {
+  SOTTO_TRY(check_ranges(params, error));
+  const uint32_t context = session.stream().params().context_tokens;
+  SOTTO_TRY(check_range("reply_tokens", params.reply_tokens, 1, context - 1, error));
+  SOTTO_TRY(check_range("history_bytes", params.history_bytes, 8.0 * params.reply_tokens, ChatParams::kMaxHistoryBytes,
+                        error));
+  Chat chat;
+  Arena measure;
+  measure.take<uint8_t>(kChatBytes);
+  chat.layout(measure, session, params);
+  *size = measure.size();
+  if (!measure.overflowed()) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, "history_bytes: the conversation needs more memory than there is");
+}
+
+Status Chat::init(Session* session, const ChatParams& params, std::span<const char> format, void* memory,
+                  size_t memory_size, Chat** out, Error* error) {
+  size_t needed;
+  SOTTO_TRY(Chat::memory_size(*session, params, &needed, error));
+  SOTTO_TRY(check_memory(memory, memory_size, needed, error));
+  if (session->stream().model().tokenizer() == nullptr) {
+    return fail(error, Status::kTokenizerMissing, "the model has no tokenizer");
+  }
+  if (const size_t bad = find_invalid_utf8(format); bad < format.size()) {
+    return fail_at(error, Status::kInvalidArgument, bad, "format: byte ", bad, " is not UTF-8");
+  }
+  ChatFormatView given;
+  SOTTO_TRY(given.parse(format, error));
+  Arena arena(memory);
+  auto* chat = new (arena.take<uint8_t>(kChatBytes)) Chat;
+  chat->layout(arena, *session, params);
+  chat->session_ = session;
+  chat->format_size_ = format.size();
+  std::copy(format.begin(), format.end(), chat->format_text_);
+  SOTTO_TRY(chat->format_.parse({chat->format_text_, format.size()}, error));
+  chat->stop_size_ = chat->format_.write_stop(chat->stop_);
+  SOTTO_TRY(chat->set_stops({}, error));
+  *out = chat;
+  return Status::kOk;
+}
+
+Status Chat::set_stops(const StopParams& params, Error* error) {
+  if (params.stop_strings.size() >= kMaxStopStrings) {
+    return fail(error, Status::kInvalidArgument, "stop_string_count is ", params.stop_strings.size(),
+                "; it must be at most ", kMaxStopStrings - 1);
+  }
+  TextView strings[kMaxStopStrings];
+  std::copy(params.stop_strings.begin(), params.stop_strings.end(), strings);
+  size_t count = params.stop_strings.size();
+  if (stop_size_ > 0) strings[count++] = {stop_, stop_size_};
+  StopParams all = params;
+  all.stop_strings = {strings, count};
+  return session_->set_stops(all, error);
+}
+
+// Rejects text that is not UTF-8, and text of special tokens, which must come from the format only.
+Status Chat::check_text(ChatRole role, std::span<const char> text, Error* error) const {
+  if (static_cast<uint32_t>(role) > static_cast<uint32_t>(ChatRole::kTool)) {
+    return fail(error, Status::kInvalidArgument, "role is ", static_cast<int32_t>(role), "; it must be 0 to 3");
+  }
+  if (!format_.part(role).is_present) {
+    return fail(error, Status::kInvalidArgument, "role is ", static_cast<int32_t>(role),
+                "; the format has no part for it");
+  }
+  if (const size_t bad = find_invalid_utf8(text); bad < text.size()) {
+    return fail_at(error, Status::kInvalidArgument, bad, "text: byte ", bad, " is not UTF-8");
+  }
+  for (const uint32_t token : tokenizer().added_tokens) {
+    const auto bytes = tokenizer().bytes_of(token);
+    if (tokenizer().token_kinds[token] != TokenKind::kSpecial || bytes.empty()) continue;
+    const auto found = std::search(text.begin(), text.end(), bytes.begin(), bytes.end());
+    if (found == text.end()) continue;
+    const auto at = static_cast<size_t>(found - text.begin());
+    return fail_at(error, Status::kInvalidArgument, at, "text: byte ", at, " begins the special token ", token,
+                   "; a message must not contain special tokens");
+  }
+  return Status::kOk;
+}
+
+size_t Chat::offset_of(uint32_t index) const {
+  size_t offset = 0;
+  for (uint32_t i = 0; i < index; ++i) offset += messages_[i].size;
+  return offset;
+}
+
+// Returns the index of the first message of the user after `index`, or count_.
+uint32_t Chat::next_turn(uint32_t index) const {
+  do {
+    ++index;
+  } while (index < count_ && messages_[index].role != ChatRole::kUser);
+  return std::min(index, count_);
+}
+
+// Returns whether one more message of `bytes` bytes has space when those before `first`, but the system's, are dropped.
+bool Chat::has_space(uint32_t first, size_t bytes) const {
+  const uint32_t kept = count_ - first + system_count();
+  const size_t dropped = offset_of(first) - offset_of(system_count());
+  return kept < params_.message_limit && offset_of(count_) - dropped + bytes <= params_.history_bytes;
+}
+
+// Finds the oldest turn that can stay. The last turn always stays.
+bool Chat::find_space(size_t bytes, uint32_t* first) const {
+  *first = system_count();
+  while (!has_space(*first, bytes)) {
+    *first = next_turn(*first);
+    if (*first >= count_) return false;
+  }
+  return true;
+}
+
+void Chat::erase(uint32_t first, uint32_t count) {
+  const size_t begin = offset_of(first), end = offset_of(first + count);
+  std::memmove(history_ + begin, history_ + end, offset_of(count_) - end);
+  std::copy(messages_ + first + count, messages_ + count_, messages_ + first);
+  count_ -= count;
+}
+
+void Chat::insert(uint32_t index, ChatRole role, const void* bytes, size_t size) {
+  const size_t begin = offset_of(index);
+  std::memmove(history_ + begin + size, history_ + begin, offset_of(count_) - begin);
+  std::copy_backward(messages_ + index, messages_ + count_, messages_ + count_ + 1);
+  if (size > 0) std::memcpy(history_ + begin, bytes, size);
+  messages_[index] = {role, static_cast<uint32_t>(size)};
+  ++count_;
+}
+
+void Chat::drop_before(uint32_t first) {
+  const uint32_t begin = system_count();
+  for (uint32_t i = begin; i < first; ++i) dropped_turns_ += messages_[i].role == ChatRole::kUser ? 1 : 0;
+  if (first > begin) erase(begin, first - begin);
+}
+
+Status Chat::add(ChatRole role, std::span<const char> text, Error* error) {
+  SOTTO_TRY(check_text(role, text, error));
+  const bool is_system = role == ChatRole::kSystem;
+  if (!is_system && role != ChatRole::kUser && count_ == system_count()) {
+    return fail(error, Status::kInvalidState, "the conversation must begin with a message of the user");
+  }
+  const void* bytes = text.data();
+  size_t size = text.size();
+  if (role == ChatRole::kAssistant) {
+    size_t count = 0;
+    const Status status = encode(tokenizer(), text, {}, {tokens_, token_capacity_}, &count, error);
+    if (status == Status::kBufferTooSmall) {
+      return fail(error, Status::kInvalidArgument, "text has about ", count, " tokens; the context holds ",
+                  context_tokens());
+    }
+    SOTTO_TRY(status);
+    bytes = tokens_;
+    size = count * sizeof(int32_t);
+  }
+  uint32_t first = system_count();
+  const uint32_t old = is_system ? first : 0;
+  const size_t freed = old > 0 ? messages_[0].size : 0;
+  if (size > params_.history_bytes || !find_space(size > freed ? size - freed : 0, &first)) {
+    // A message of the user begins another turn, so that all others can be dropped.
+    const size_t pinned = system_count() > 0 ? messages_[0].size : 0;
+    if (role != ChatRole::kUser || size > params_.history_bytes - pinned) {
+      return fail(error, Status::kInvalidArgument, "text needs ", size, " bytes; history_bytes is ",
+                  params_.history_bytes);
+    }
+    first = count_;
+  }
+  drop_before(first);
+  if (old > 0) erase(0, 1);
+  if (!is_system || size > 0) insert(is_system ? 0 : count_, role, bytes, size);
+  return Status::kOk;
+}
+
+// Appends the tokens of a text to the prompt. Returns kBufferTooSmall if they do not fit.
+Status Chat::append_text(std::span<const char> before, std::span<const char> text, std::span<const char> after,
+                         size_t* count, Error* error) {
+  char* end = std::copy(before.begin(), before.end(), text_);
+  end = std::copy(text.begin(), text.end(), end);
+  end = std::copy(after.begin(), after.end(), end);
+  const std::span<const char> whole(text_, static_cast<size_t>(end - text_));
+  if (whole.empty()) return Status::kOk;
+  size_t added = 0;
+  SOTTO_TRY(
+      encode(tokenizer(), whole, {.parse_special = true}, {tokens_ + *count, token_capacity_ - *count}, &added, error));
+  *count += added;
+  return Status::kOk;
+}
+
+// Writes the tokens of the conversation to tokens_, without the messages before `first` that are not the system's, and
+// up to the place of a reply. Returns kBufferTooSmall if they do not fit.
+Status Chat::build_prompt(uint32_t first, size_t* count, Error* error) {
+  *count = 0;
+  SOTTO_TRY(append_text(format_.start(), {}, {}, count, error));
+  size_t offset = 0;
+  for (uint32_t i = 0; i < count_; ++i) {
+    const Message& message = messages_[i];
+    const uint8_t* bytes = history_ + offset;
+    offset += message.size;
+    if (i >= system_count() && i < first) continue;
+    const ChatPart& part = format_.part(message.role);
+    if (message.role != ChatRole::kAssistant) {
+      SOTTO_TRY(
+          append_text(part.before, {reinterpret_cast<const char*>(bytes), message.size}, part.after, count, error));
+      continue;
+    }
+    SOTTO_TRY(append_text(part.before, {}, {}, count, error));
+    const size_t reply_count = message.size / sizeof(int32_t);
+    if (reply_count > token_capacity_ - *count) return Status::kBufferTooSmall;
+    std::memcpy(tokens_ + *count, bytes, message.size);
+    *count += reply_count;
+    SOTTO_TRY(append_text(part.after, {}, {}, count, error));
+  }
+  return append_text(format_.part(ChatRole::kAssistant).before, {}, {}, count, error);
+}
+
+// Makes the stream of the session equal to `tokens`, and starts an answer.
+Status Chat::evaluate_prompt(std::span<const int32_t> tokens) {
+  const TokenStream& stream = session_->stream();
+  size_t common = 0;
+  if (stream.token_count() <= context_tokens() && !session_->has_embeddings()) {
+    const size_t most = std::min(tokens.size(), static_cast<size_t>(stream.token_count()));
+    while (common < most && stream.token_at(common) == tokens[common]) ++common;
+  }
+  if (common < stream.token_count() && (common == 0 || session_->rewind(common) != Status::kOk)) {
+    session_->reset();
+    common = 0;
+  }
+  evaluated_tokens_ = static_cast<uint32_t>(tokens.size() - common);
+  prompt_tokens_ = static_cast<uint32_t>(tokens.size());
+  return session_->prefill(tokens.subspan(common));
+}
+
+// Calls a function of the session, and copies its error.
+template <typename Function>
+Status Chat::call(Function function, Error* error) {
+  const Status status = session_->run_and_record_error(function);
+  if (error != nullptr && static_cast<int32_t>(status) < 0) *error = session_->last_error();
+  return status;
+}
+
+Status Chat::reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data, Error* error) {
+  if (count_ == system_count()) {
+    return fail(error, Status::kInvalidState, "the conversation has no message of the user");
+  }
+  if (messages_[count_ - 1].role == ChatRole::kAssistant) {
+    return fail(error, Status::kInvalidState, "the last message is a reply: add a message or undo the reply first");
+  }
+  const size_t budget = params_.reply_tokens * sizeof(int32_t);
+  const size_t context = context_tokens();
+  uint32_t first = system_count();
+  size_t count = 0;
+  for (;; first = next_turn(first)) {
+    if (first >= count_) {
+      return fail(error, Status::kPromptTooLong, "the last turn and a reply of ", params_.reply_tokens,
+                  " tokens do not fit a context of ", context, " tokens and a history of ", params_.history_bytes,
+                  " bytes; shorten the message or the system's");
+    }
+    if (!has_space(first, budget)) continue;
+    const Status status = build_prompt(first, &count, error);
+    if (status != Status::kOk && status != Status::kBufferTooSmall) return status;
+    if (status == Status::kOk && count + params_.reply_tokens <= context) break;
+  }
+  drop_before(first);
+  const std::span<const int32_t> prompt(tokens_, count);
+  if (prompt.empty()) return fail(error, Status::kInvalidState, "the prompt has no tokens");
+  is_replying_ = true;
+  Status status = call([&](Session&) { return evaluate_prompt(prompt); }, error);
+  if (status == Status::kOk) {
+    const size_t free = (params_.history_bytes - offset_of(count_)) / sizeof(int32_t);
+    const uint64_t limit = std::min<uint64_t>({max_tokens, context - count, free});
+    status = call([&](Session& session) { return session.generate({}, limit, on_piece, user_data); }, error);
+    session_->set_limit(UINT64_MAX);  // rolls back tokens that were not emitted
+    if (static_cast<int32_t>(status) >= 0) {
+      const TokenStream& stream = session_->stream();
+      const uint64_t end = std::min<uint64_t>(stream.token_count(), count + limit);
+      size_t size = 0;
+      for (uint64_t i = count; i < end; ++i) tokens_[size++] = stream.token_at(i);
+      insert(count_, ChatRole::kAssistant, tokens_, size * sizeof(int32_t));
+    }
+  }
+  is_replying_ = false;
+  return status;
+}
+
+Status Chat::undo(bool only_reply, Error* error) {
+  if (only_reply) {
+    if (count_ == 0 || messages_[count_ - 1].role != ChatRole::kAssistant) {
+      return fail(error, Status::kInvalidState, "the last message is not a reply");
+    }
+    erase(count_ - 1, 1);
+    return Status::kOk;
+  }
+  uint32_t last = count_;
+  while (last > 0 && messages_[last - 1].role != ChatRole::kUser) --last;
+  if (last == 0) return fail(error, Status::kInvalidState, "the conversation has no turn");
+  erase(last - 1, count_ - (last - 1));
+  return Status::kOk;
+}
+
+void Chat::reset() {
+  if (is_in_callback()) return;
+  count_ = 0;
+  dropped_turns_ = 0;
+}
+
+ChatInfo Chat::info() const {
+  ChatInfo info = {};
+  info.message_count = count_;
+  for (uint32_t i = 0; i < count_; ++i) info.turn_count += messages_[i].role == ChatRole::kUser ? 1 : 0;
+  info.prompt_tokens = prompt_tokens_;
+  info.dropped_turn_count = dropped_turns_;
+  info.evaluated_tokens = evaluated_tokens_;
+  info.history_bytes = static_cast<uint32_t>(offset_of(count_));
+  return info;
+}
+
+Chat::Header Chat::make_header() const {
+  Header header;
+  header.message_count = count_;
+  header.size = saved_size();
+  header.model = session_->stream().model().view().fingerprint();
+  header.format = xxhash64(format_text_, format_size_);
+  header.dropped_turns = dropped_turns_;
+  header.history_bytes = offset_of(count_);
+  return header;
+}
+
+size_t Chat::saved_size() const {
+  return Header::kBytes + count_ * (2 * sizeof(uint32_t)) + offset_of(count_) + kChecksumBytes;
+}
+
+void Chat::save(uint8_t* bytes) const {
+  ByteWriter writer(bytes);
+  writer.put_array(Header::kMagic, sizeof Header::kMagic);
+  make_header().visit(&writer);
+  for (uint32_t i = 0; i < count_; ++i) {
+    writer.put(static_cast<uint32_t>(messages_[i].role));
+    writer.put(messages_[i].size);
+  }
+  size_t offset = 0;
+  for (uint32_t i = 0; i < count_; ++i) {
+    const uint8_t* from = history_ + offset;
+    offset += messages_[i].size;
+    if (messages_[i].role != ChatRole::kAssistant) {
+      writer.put_array(from, messages_[i].size);
+      continue;
+    }
+    for (const uint8_t* at = from; at != history_ + offset; at += sizeof(int32_t)) {
+      int32_t token;
+      std::memcpy(&token, at, sizeof token);
+      writer.put(token);
+    }
+  }
+  writer.put(xxhash64(bytes, writer.size()));
+}
+
+// Checks the messages after the header.
+Status Chat::verify(std::span<const uint8_t> body, const Header& saved, Error* error) const {
+  const auto reject = [&] { return reject_state("the saved conversation contradicts itself", error); };
+  const size_t vocabulary = session_->stream().model().config().vocabulary_size;
+  ByteReader sizes(body);
+  auto contents = body.subspan(saved.message_count * (2 * sizeof(uint32_t)));
+  bool has_user = false;
+  for (uint32_t i = 0; i < saved.message_count; ++i) {
+    const auto role = static_cast<ChatRole>(sizes.get<uint32_t>());
+    const auto size = sizes.get<uint32_t>();
+    has_user = has_user || role == ChatRole::kUser;
+    const bool is_placed = role == ChatRole::kSystem ? i == 0 : has_user;
+    if (size > contents.size() || !is_placed) return reject();
+    const auto bytes = contents.first(size);
+    contents = contents.subspan(size);
+    if (role != ChatRole::kAssistant) {
+      SOTTO_TRY(check_text(role, {reinterpret_cast<const char*>(bytes.data()), size}, error));
+      continue;
+    }
+    if (size % sizeof(int32_t) != 0) return reject();
+    ByteReader tokens(bytes);
+    while (tokens.rest() > 0) {
+      if (tokens.get<uint32_t>() >= vocabulary) return reject();
+    }
+  }
+  return contents.empty() ? Status::kOk : reject();
+}
+
+Status Chat::restore(std::span<const uint8_t> bytes, Error* error) {
+  if (bytes.size() < Header::kBytes + kChecksumBytes ||
+      std::memcmp(bytes.data(), Header::kMagic, sizeof Header::kMagic) != 0) {
+    return reject_state("not a saved conversation: its first bytes are not SOTTOCHT", error);
+  }
+  ByteReader reader(bytes.subspan(sizeof Header::kMagic));
+  Header saved;
+  saved.visit(&reader);
+  if (saved.version != Header::kVersion) {
+    return fail(error, Status::kStateCorrupt, "version ", saved.version, "; this library reads version ",
+                Header::kVersion);
+  }
+  const size_t hashed = bytes.size() - kChecksumBytes;
+  ByteReader tail(bytes.subspan(hashed));
+  if (saved.size != bytes.size() || tail.get<uint64_t>() != xxhash64(bytes.data(), hashed)) {
+    return reject_state("the saved conversation is damaged", error);
+  }
+  const Header own = make_header();
+  if (saved.model != own.model || saved.format != own.format) {
+    return fail(error, Status::kInvalidArgument, "the saved conversation has another model or another format");
+  }
+  if (saved.message_count >= params_.message_limit || saved.history_bytes > params_.history_bytes) {
+    return fail(error, Status::kInvalidArgument, "the saved conversation has ", saved.message_count, " messages and ",
+                saved.history_bytes, " bytes; message_limit is ", params_.message_limit, " and history_bytes is ",
+                params_.history_bytes);
+  }
+  const size_t sizes = saved.message_count * (2 * sizeof(uint32_t));
+  if (hashed - Header::kBytes != sizes + saved.history_bytes) {
+    return reject_state("the saved conversation contradicts itself", error);
+  }
+  const auto body = bytes.subspan(Header::kBytes, sizes + saved.history_bytes);
+  SOTTO_TRY(verify(body, saved, error));
+  ByteReader contents(body);
+  count_ = saved.message_count;
+  dropped_turns_ = saved.dropped_turns;
+  for (uint32_t i = 0; i < count_; ++i) {
+    messages_[i].role = static_cast<ChatRole>(contents.get<uint32_t>());
+    messages_[i].size = contents.get<uint32_t>();
+  }
+  uint8_t* to = history_;
+  for (uint32_t i = 0; i < count_; ++i) {
+    const size_t size = messages_[i].size;
+    if (messages_[i].role == ChatRole::kAssistant) {
+      for (size_t k = 0; k < size; k += sizeof(int32_t)) {
+        const auto token = contents.get<int32_t>();
+        std::memcpy(to + k, &token, sizeof token);
+      }
+    } else {
+      contents.get_array(to, size);
+    }
+    to += size;
+  }
+  return Status::kOk;
+}
+
+}  // namespace sotto

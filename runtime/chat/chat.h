@@ -1,0 +1,83 @@
+// A conversation over a session: it stores the messages, and makes the session's stream equal to them before a reply.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/arena.h"
+#include "runtime/base/status.h"
+#include "runtime/chat/chat_format.h"
+#include "runtime/generated/params.h"
+#include "runtime/session/session.h"
+
+namespace sotto {
+
+class Chat {
+ public:
+  static Status memory_size(const Session& session, const ChatParams& params, size_t* size, Error* error);
+  static Status init(Session* session, const ChatParams& params, std::span<const char> format, void* memory,
+                     size_t memory_size, Chat** out, Error* error);
+
+  Status set_stops(const StopParams& params, Error* error);
+  Status add(ChatRole role, std::span<const char> text, Error* error);
+  Status reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data, Error* error);
+  Status undo(bool only_reply, Error* error);
+  void reset();
+  ChatInfo info() const;
+
+  size_t saved_size() const;
+  void save(uint8_t* bytes) const;
+  Status restore(std::span<const uint8_t> bytes, Error* error);
+
+  bool is_in_callback() const { return is_replying_ || session_->is_in_callback(); }
+
+ private:
+  // A message. Its contents are the next `size` bytes of the history: tokens for the model's replies, otherwise text.
+  struct Message {
+    ChatRole role;
+    uint32_t size;
+  };
+  struct Header;
+
+  void layout(Arena& arena, const Session& session, const ChatParams& params);
+  const TokenizerView& tokenizer() const { return *session_->stream().model().tokenizer(); }
+  uint32_t context_tokens() const { return session_->stream().params().context_tokens; }
+  uint32_t system_count() const { return count_ > 0 && messages_[0].role == ChatRole::kSystem ? 1 : 0; }
+  Status check_text(ChatRole role, std::span<const char> text, Error* error) const;
+  size_t offset_of(uint32_t index) const;
+  uint32_t next_turn(uint32_t index) const;
+  bool has_space(uint32_t first, size_t bytes) const;
+  bool find_space(size_t bytes, uint32_t* first) const;
+  void drop_before(uint32_t first);
+  void insert(uint32_t index, ChatRole role, const void* bytes, size_t size);
+  void erase(uint32_t first, uint32_t count);
+  Status append_text(std::span<const char> before, std::span<const char> text, std::span<const char> after,
+                     size_t* count, Error* error);
+  Status build_prompt(uint32_t first, size_t* count, Error* error);
+  Status evaluate_prompt(std::span<const int32_t> tokens);
+  template <typename Function>
+  Status call(Function function, Error* error);
+  Header make_header() const;
+  Status verify(std::span<const uint8_t> body, const Header& saved, Error* error) const;
+
+  Session* session_ = nullptr;
+  ChatParams params_;
+  ChatFormatView format_;
+  size_t format_size_ = 0;
+  size_t stop_size_ = 0;
+  char* format_text_ = nullptr;
+  char* stop_ = nullptr;
+  Message* messages_ = nullptr;
+  uint8_t* history_ = nullptr;
+  char* text_ = nullptr;       // one message with the text of the format around it
+  int32_t* tokens_ = nullptr;  // (token_capacity_): the prompt
+  size_t token_capacity_ = 0;
+  uint32_t count_ = 0;
+  uint64_t dropped_turns_ = 0;
+  uint32_t prompt_tokens_ = 0;
+  uint32_t evaluated_tokens_ = 0;
+  bool is_replying_ = false;
+};
+
+}  // namespace sotto
