@@ -205,6 +205,34 @@ func TestStopsStatesAndScores(t *testing.T) {
 	equal(t, must[SessionTimings](t)(session.Timings()).PrefillTokens, 0)
 }
 
+func TestConversations(t *testing.T) {
+	session := openSession(t, openModel(t), nil)
+	params := DefaultChatParams()
+	params.ReplyTokens = 16
+	chat := must[*Chat](t)(session.NewChat(ChatPlain.Text(), params))
+	noError(t, chat.Add(RoleUser, "Once upon a time?"))
+	reply, _, err := chat.Reply(8, nil)
+	noError(t, err)
+	equal(t, must[ChatInfo](t)(chat.Info()).MessageCount, 2)
+	state := must[[]byte](t)(chat.Save())
+	noError(t, chat.UndoReply())
+	again, _, err := chat.Reply(8, func(Piece) bool { return false })
+	noError(t, err)
+	equal(t, again, reply)
+	noError(t, chat.Undo())
+	noError(t, chat.Restore(state))
+	stops := DefaultStopParams()
+	stops.MaxTokens = 2
+	noError(t, chat.SetStops(stops))
+	noError(t, chat.Add(RoleUser, "And then?"))
+	_, status, err := chat.Reply(NoLimit, nil)
+	noError(t, err)
+	equal(t, status, StopMaxTokens)
+	noError(t, chat.Reset())
+	_, _, err = chat.Reply(1, nil)
+	isError(t, err, InvalidState)
+}
+
 func TestStopsThatLeaveNothingToGive(t *testing.T) {
 	model := openModel(t)
 	session := openSession(t, model, func(p *SessionParams) {

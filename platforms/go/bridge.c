@@ -123,3 +123,7 @@ sotto_status sotto_go_generate(sotto_session* session, const sotto_token* prompt
                                size_t max_tokens, uintptr_t handle) {
   return sotto_session_generate(session, prompt, prompt_count, max_tokens, on_piece, (void*)handle);
 }
+
+sotto_status sotto_go_reply(sotto_chat* chat, size_t max_tokens, uintptr_t handle, sotto_error* error) {
+  return sotto_chat_reply(chat, max_tokens, on_piece, (void*)handle, error);
+}

@@ -21,5 +21,6 @@ void sotto_go_set_step(sotto_search_params* params, uintptr_t handle);
 void sotto_go_set_draft(sotto_speculation_params* params, uintptr_t handle);
 sotto_status sotto_go_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
                                size_t max_tokens, uintptr_t handle);
+sotto_status sotto_go_reply(sotto_chat* chat, size_t max_tokens, uintptr_t handle, sotto_error* error);
 
 #endif /* SOTTO_GO_BRIDGE_H */

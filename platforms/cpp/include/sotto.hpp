@@ -18,6 +18,7 @@
 #define SOTTO_HPP
 
 #include "sotto/base.hpp"
+#include "sotto/chat.hpp"
 #include "sotto/grammar.hpp"
 #include "sotto/model.hpp"
 #include "sotto/params.hpp"

@@ -180,6 +180,31 @@ TEST(StreamTest, GivesWithheldTextAtItsLimit) {
   EXPECT_EQ(text(), whole);
 }
 
+TEST(ChatTest, RepliesAndUndoes) {
+  auto model = demo();
+  sotto::ChatParams params;
+  params.reply_tokens = 16;
+  auto chat = sotto::Chat::create(session_of(model), SOTTO_CHAT_PLAIN, params);
+  chat.add(SOTTO_ROLE_USER, "Once upon a time?");
+  const std::string reply = chat.reply(8);
+  EXPECT_EQ(chat.info().message_count, 2u);
+  const auto state = chat.save();
+  chat.undo_reply();
+  std::string again;
+  (void)chat.reply(8, [&](const sotto::Piece& piece) { again += piece.text(); });
+  EXPECT_EQ(again, reply);
+  chat.undo();
+  chat.restore(state);
+  sotto::StopParams stops;
+  stops.max_tokens = 2;
+  chat.set_stops(stops);
+  chat.add(SOTTO_ROLE_USER, "And then?");
+  EXPECT_EQ(chat.reply(SIZE_MAX, [](const sotto::Piece&) {}), Status::max_tokens);
+  chat.reset();
+  EXPECT_EQ(chat.info().turn_count, 0u);
+  EXPECT_THROW(chat.undo(), sotto::Error);
+}
+
 TEST(SessionTest, ALimitCountsFromItsCall) {
   auto model = demo();
   Session session = session_of(model);

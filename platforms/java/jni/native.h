@@ -28,6 +28,11 @@ struct Session {
   jobject callbacks;
 };
 
+struct Chat {
+  sotto_chat* chat;
+  sotto_posix_memory memory;
+};
+
 struct Vocabulary {
   sotto_vocabulary* vocabulary;
   sotto_posix_memory memory;

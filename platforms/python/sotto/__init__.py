@@ -8,6 +8,7 @@
 """
 from ._callbacks import Piece, Sequence
 from ._library import BusyError, ClosedError, SottoError, build_text, version
+from .chat import Chat, chat_format_text
 from .generated.enums import *
 from .generated.info import *
 from .generated.params import *
@@ -19,11 +20,11 @@ from .session import Session
 __version__ = "1.0.0"
 
 __all__ = [
-    "BusyError", "ChatFormat", "ChatInfo", "ChatParams", "ChatRole", "ClosedError", "Dola", "DraftSource",
+    "BusyError", "Chat", "ChatFormat", "ChatInfo", "ChatParams", "ChatRole", "ClosedError", "Dola", "DraftSource",
     "EarlyStopping", "Feature", "Grammar", "GrammarLanguage", "GrammarParams", "GuideMode", "GuideParams", "Isa",
     "JsonSpace", "LengthNorm", "LogLevel", "Matcher", "MatcherInfo", "MatcherParams", "Model", "ModelInfo",
     "ModelParams", "ModelTextKind", "Order", "Overflow", "Piece", "Pooling", "Rerank", "Sampler", "SamplerParams",
     "Score", "SearchMode", "SearchParams", "Selection", "Sequence", "Session", "SessionInfo", "SessionParams",
     "SessionTimings", "SottoError", "SpeculationInfo", "SpeculationParams", "Stage", "Status", "StopParams",
     "TokenFlag", "Vocabulary", "WatermarkParams", "WatermarkResult", "WatermarkScheme", "build_text",
-    "detect_watermark", "isa_name", "model_memory_size", "version"]
+    "chat_format_text", "detect_watermark", "isa_name", "model_memory_size", "version"]

@@ -271,6 +271,32 @@ class SessionTest(unittest.TestCase):
         self.assertRaises(ValueError, session.search, phrases=[[1]], phrase_groups=[1, 2])
         self.assertRaises(ZeroDivisionError, session.search, max_tokens=4, on_step=lambda *_: 1 // 0)
 
+    def test_conversations(self):
+        with MODEL.session(context_tokens=128) as session:
+            chat = sotto.Chat(session, sotto.ChatFormat.PLAIN, reply_tokens=16)
+            chat.add(sotto.ChatRole.SYSTEM, "Tell stories.")
+            chat.add(sotto.ChatRole.USER, "Once upon a time?")
+            reply = chat.reply(8)
+            self.assertEqual((chat.info.message_count, chat.info.turn_count), (3, 1))
+            state = chat.save()
+            chat.undo_reply()
+            self.assertEqual(chat.reply(8), reply)
+            self.assertEqual(chat.info.evaluated_tokens, 0)
+            with self.assertRaisesRegex(sotto.SottoError, "last message is a reply"):
+                chat.reply()
+            chat.undo()
+            self.assertEqual(chat.info.turn_count, 0)
+            chat.restore(state)
+            self.assertEqual(chat.save(), state)
+            chat.set_stops(max_tokens=2)
+            chat.add(sotto.ChatRole.USER, "And then?")
+            chat.reply()
+            self.assertEqual(chat.stop_reason, sotto.Status.STOP_MAX_TOKENS)
+            with self.assertRaisesRegex(sotto.SottoError, "no part contains"):
+                sotto.Chat(session, "{user}", reply_tokens=16)
+            chat.reset()
+            self.assertEqual(chat.info.message_count, 0)
+
     def test_stops_that_leave_nothing_to_give(self):
         session = self.session(context_tokens=16, sequence_count=2, sequence_tokens=4)
         session.set_sampler(ignore_end=True)

@@ -53,6 +53,26 @@ struct SessionState {
   ~SessionState() { sotto_session_deinit(handle); }
 };
 
+// A function that receives pieces, as a callback of the C interface.
+template <class Function>
+struct PieceCall {
+  Function* function;
+  Guard* guard;
+
+  static int32_t run(void* call, const sotto_piece* piece) {
+    auto* self = static_cast<PieceCall*>(call);
+    bool wants_more = true;
+    const bool is_whole = self->guard->run([&] {
+      if constexpr (std::is_void_v<decltype((*self->function)(Piece(piece)))>) {
+        (*self->function)(Piece(piece));
+      } else {
+        wants_more = static_cast<bool>((*self->function)(Piece(piece)));
+      }
+    });
+    return wants_more && is_whole ? 0 : 1;
+  }
+};
+
 }  // namespace detail
 
 // Cancels the running call of a session or its next one. A canceller may be used from any thread, even after the
@@ -66,6 +86,7 @@ class Canceller {
   std::shared_ptr<const detail::SessionState> state_;
 };
 
+class Chat;
 class Stream;
 
 // A stream of text that a model continues, used by one thread at a time.
@@ -222,21 +243,8 @@ class Session {
   // generation. Returns the reason why it ended.
   template <class Function>
   Result<Status> generate(size_t max_tokens, Function&& on_piece) {
-    using Call = std::pair<std::remove_reference_t<Function>*, detail::Guard*>;
-    Call call(&on_piece, &state_->guard);
-    const sotto_piece_fn c_call = [](void* user_data, const sotto_piece* piece) -> int32_t {
-      auto& [function, guard] = *static_cast<Call*>(user_data);
-      bool wants_more = true;
-      const bool is_whole = guard->run([&, f = function] {
-        if constexpr (std::is_void_v<decltype((*f)(Piece(piece)))>) {
-          (*f)(Piece(piece));
-        } else {
-          wants_more = static_cast<bool>((*f)(Piece(piece)));
-        }
-      });
-      return wants_more && is_whole ? 0 : 1;
-    };
-    const sotto_status status = sotto_session_generate(c_session(), nullptr, 0, max_tokens, c_call, &call);
+    detail::PieceCall<std::remove_reference_t<Function>> call{&on_piece, &state_->guard};
+    const sotto_status status = sotto_session_generate(c_session(), nullptr, 0, max_tokens, call.run, &call);
     state_->guard.rethrow();
     SOTTO_HPP_TRY_SESSION_(status);
     return Status{status};
@@ -342,6 +350,7 @@ class Session {
     return report.error(status);
   }
 
+  friend class Chat;
   friend class Stream;
 
   struct SearchCall {

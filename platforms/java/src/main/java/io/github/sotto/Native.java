@@ -57,6 +57,7 @@ final class Native {
     static native void defaultsSearchParams(SearchParams params);
     static native void defaultsGrammarParams(GrammarParams params);
     static native void defaultsMatcherParams(MatcherParams params);
+    static native void defaultsChatParams(ChatParams params);
     static native void defaultsSpeculationParams(SpeculationParams params);
 
     static native long modelNew(String path, byte[] bytes, ModelParams params, Callbacks callbacks);
@@ -122,6 +123,18 @@ final class Native {
     static native void matcherFork(long matcher, int from, int to);
     static native byte[] matcherForcedText(long matcher, int sequence, int capacity);
     static native void matcherInfo(long matcher, int sequence, MatcherInfo info);
+
+    static native String chatFormatText(int format);
+    static native long chatNew(long session, byte[] format, ChatParams params);
+    static native void chatFree(long chat);
+    static native void chatSetStops(long chat, StopParams params);
+    static native void chatAdd(long chat, int role, byte[] text);
+    static native int chatReply(long session, long chat, long maxTokens, boolean calls);
+    static native void chatUndo(long chat, boolean onlyReply);
+    static native void chatReset(long chat);
+    static native void chatInfo(long chat, ChatInfo info);
+    static native byte[] chatSave(long chat);
+    static native void chatRestore(long chat, byte[] state);
 
     static native long samplerNew(long model, int vocabularySize, int listBytes, Callbacks callbacks);
     static native void samplerFree(long sampler);

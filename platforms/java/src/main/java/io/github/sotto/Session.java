@@ -336,6 +336,25 @@ public final class Session extends Owned {
         });
     }
 
+    // ---- Conversations
+
+    /** Begins a conversation over this session, with the text of a format with a name or of the caller. */
+    public Chat chat(String format, ChatParams params) {
+        return new Chat(this, format, params);
+    }
+
+    Status reply(long chat, long maxTokens, Callbacks.Pieces onPiece) {
+        checkLimit(maxTokens);
+        return resource.run(session -> {
+            callbacks.pieces = onPiece;
+            try {
+                return Status.of(Native.chatReply(session, chat, maxTokens, onPiece != null));
+            } finally {
+                callbacks.pieces = null;
+            }
+        });
+    }
+
     // ---- States and information
 
     /** Returns the stream as bytes, the same on every platform. */

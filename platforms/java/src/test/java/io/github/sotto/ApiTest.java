@@ -89,6 +89,38 @@ final class ApiTest {
         }
     }
 
+    static void testConversations() {
+        ChatParams params = new ChatParams();
+        params.replyTokens = 16;
+        try (Session session = MODEL.session(shape());
+                Chat chat = session.chat(Chat.formatText(ChatFormat.PLAIN), params)) {
+            chat.add(ChatRole.USER, "Once upon a time?");
+            StringBuilder reply = new StringBuilder();
+            chat.reply(8, piece -> {
+                reply.append(piece.text);
+                return false;
+            });
+            same(chat.info().messageCount, 2);
+            byte[] state = chat.save();
+            chat.undoReply();
+            StringBuilder again = new StringBuilder();
+            chat.reply(8, piece -> {
+                again.append(piece.text);
+                return false;
+            });
+            same(again.toString(), reply.toString());
+            chat.undo();
+            chat.restore(state);
+            StopParams stops = new StopParams();
+            stops.maxTokens = 2;
+            chat.setStops(stops);
+            chat.add(ChatRole.USER, "And then?");
+            same(chat.reply(Session.NO_LIMIT, null), Status.STOP_MAX_TOKENS);
+            chat.reset();
+            same(chat.info().turnCount, 0);
+        }
+    }
+
     static void testALimitCountsFromItsCall() {
         try (Session session = MODEL.session(shape()); Session other = MODEL.session(shape())) {
             String whole = text(other, "It was", 5);

@@ -1,0 +1,121 @@
+// Part of sotto.hpp: conversations over a session.
+#ifndef SOTTO_CHAT_HPP
+#define SOTTO_CHAT_HPP
+
+#include "session.hpp"
+
+namespace sotto {
+inline namespace SOTTO_HPP_ERRORS_ {
+
+using ChatInfo = sotto_chat_info;
+
+// Parameters of a conversation, which determine its memory.
+struct ChatParams : sotto_chat_params {
+  ChatParams() { sotto_chat_params_init(this, sizeof(sotto_chat_params)); }
+};
+
+// A conversation: messages with roles and replies. It owns its session, whose sampler and grammar apply to replies.
+class Chat {
+ public:
+  // Begins a conversation with one of the formats with names, or with a format of the caller.
+  static Result<Chat> create(Session session, sotto_chat_format format, const ChatParams& params = {}) {
+    return create(std::move(session), sotto_chat_format_text(format), params);
+  }
+  static Result<Chat> create(Session session, std::string_view format, const ChatParams& params = {}) {
+    Chat chat(std::move(session));
+    detail::Report report;
+    size_t size = 0;
+    SOTTO_HPP_TRY_(sotto_chat_memory_size(chat.session_.c_session(), &params, &size, report.out()));
+    SOTTO_HPP_TRY_(detail::allocate(size, chat.memory_));
+    SOTTO_HPP_TRY_(sotto_chat_init(chat.session_.c_session(), &params, format.data(), format.size(),
+                                   chat.memory_.data(), size, &chat.handle_, report.out()));
+    return chat;
+  }
+
+  // The session of the conversation. Its stops are set by set_stops() of the conversation.
+  Session& session() { return session_; }
+  const Session& session() const { return session_; }
+
+  Result<void> set_stops(const StopParams& params) {
+    sotto_stop_params c_params = params;
+    detail::Arrays arrays;
+    params.lists_to_c(c_params, arrays);
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_chat_set_stops(handle_, &c_params, report.out()));
+    SOTTO_HPP_DONE_;
+  }
+
+  // Adds a message. A message of the system replaces an earlier one.
+  Result<void> add(sotto_chat_role role, std::string_view text) {
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_chat_add(handle_, role, text.data(), text.size(), report.out()));
+    SOTTO_HPP_DONE_;
+  }
+
+  // Generates a reply, calls `on_piece` with each Piece as Session::generate() does, and returns the reason why the
+  // reply ended.
+  template <class Function>
+  Result<Status> reply(size_t max_tokens, Function&& on_piece) {
+    detail::Guard& guard = session_.state_->guard;
+    detail::PieceCall<std::remove_reference_t<Function>> call{&on_piece, &guard};
+    detail::Report report;
+    const sotto_status status = sotto_chat_reply(handle_, max_tokens, call.run, &call, report.out());
+    guard.rethrow();
+    SOTTO_HPP_TRY_(status);
+    return Status{status};
+  }
+  // Generates a reply and returns its text.
+  Result<std::string> reply(size_t max_tokens = SIZE_MAX) {
+    std::string text;
+    SOTTO_HPP_VALUE_(ended, reply(max_tokens, [&](const Piece& piece) { text += piece.text(); }));
+    (void)ended;
+    return text;
+  }
+
+  // Removes the last turn.
+  Result<void> undo() { return undo(0); }
+  // Removes the last reply, so that reply() generates another one.
+  Result<void> undo_reply() { return undo(1); }
+  // Removes all messages.
+  void reset() { sotto_chat_reset(handle_); }
+
+  ChatInfo info() const {
+    ChatInfo info{};
+    info.struct_size = sizeof info;
+    sotto_chat_get_info(handle_, &info);
+    return info;
+  }
+
+  Result<std::vector<uint8_t>> save() const {
+    size_t size = 0;
+    (void)sotto_chat_save(handle_, nullptr, 0, &size);
+    std::vector<uint8_t> bytes(size);
+    SOTTO_HPP_TRY_PLAIN_(sotto_chat_save(handle_, bytes.data(), bytes.size(), &size));
+    return bytes;
+  }
+  Result<void> restore(Bytes bytes) {
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_chat_restore(handle_, bytes.data(), bytes.size(), report.out()));
+    SOTTO_HPP_DONE_;
+  }
+
+  sotto_chat* c_chat() { return handle_; }
+
+ private:
+  explicit Chat(Session session) : session_(std::move(session)) {}
+
+  Result<void> undo(uint32_t only_reply) {
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_chat_undo(handle_, only_reply, report.out()));
+    SOTTO_HPP_DONE_;
+  }
+
+  Session session_;
+  Memory memory_;
+  sotto_chat* handle_ = nullptr;
+};
+
+}  // namespace SOTTO_HPP_ERRORS_
+}  // namespace sotto
+
+#endif  // SOTTO_CHAT_HPP

@@ -1,0 +1,152 @@
+package sotto
+
+// #include "bridge.h"
+import "C"
+
+import (
+	"runtime"
+	"strings"
+)
+
+// Text returns the text of a format with a name.
+func (f ChatFormat) Text() string {
+	return C.GoString(C.sotto_chat_format_text(C.sotto_chat_format(f)))
+}
+
+// Chat is a conversation over a session, whose sampler and grammar apply to its replies. It is freed when it is no
+// longer reachable.
+type Chat struct {
+	session *Session
+	handle  *C.sotto_chat
+	memory  block
+}
+
+// NewChat begins a conversation. The format is the text of one with a name or of the caller; nil parameters select the
+// defaults.
+func (s *Session) NewChat(format string, params *ChatParams) (*Chat, error) {
+	params = orDefaults(params, DefaultChatParams)
+	chat := &Chat{session: s}
+	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
+		given, details, size := defaultChatParamsC(), newError(), C.size_t(0)
+		params.fill(&given)
+		status := C.sotto_chat_memory_size(handle, &given, &size, &details)
+		if status < 0 {
+			return status, &details
+		}
+		memory, err := newBlock(size)
+		if err != nil {
+			return C.SOTTO_MEMORY_TOO_SMALL, nil
+		}
+		text, textSize := charsOf(format)
+		status = C.sotto_chat_init(handle, &given, text, textSize, memory.address, size, &chat.handle, &details)
+		if status < 0 {
+			memory.free()
+			return status, &details
+		}
+		chat.memory = memory
+		return status, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	runtime.SetFinalizer(chat, func(c *Chat) { c.memory.free() })
+	return chat, nil
+}
+
+func (c *Chat) call(f func(details *C.sotto_error) C.sotto_status) (Status, error) {
+	defer runtime.KeepAlive(c)
+	return c.session.call(func(*C.sotto_session) (C.sotto_status, *C.sotto_error) {
+		details := newError()
+		return f(&details), &details
+	})
+}
+
+// SetStops sets the stops of the session, and the string that ends a reply in addition.
+func (c *Chat) SetStops(params *StopParams) error {
+	params = orDefaults(params, DefaultStopParams)
+	var a arena
+	defer a.free()
+	_, err := c.call(func(details *C.sotto_error) C.sotto_status {
+		given := defaultStopParamsC()
+		params.fill(&given, &a)
+		return C.sotto_chat_set_stops(c.handle, &given, details)
+	})
+	return err
+}
+
+// Add adds a message. A message of the system replaces an earlier one.
+func (c *Chat) Add(role ChatRole, text string) error {
+	_, err := c.call(func(details *C.sotto_error) C.sotto_status {
+		bytes, size := charsOf(text)
+		return C.sotto_chat_add(c.handle, C.sotto_chat_role(role), bytes, size, details)
+	})
+	return err
+}
+
+// Reply generates a reply and returns its text. onPiece may be nil; it receives each piece, and ends the reply by
+// returning true.
+func (c *Chat) Reply(maxTokens int, onPiece func(Piece) (stop bool)) (string, Status, error) {
+	size, err := limit(maxTokens)
+	if err != nil {
+		return "", 0, err
+	}
+	var text strings.Builder
+	status, err := c.call(func(details *C.sotto_error) C.sotto_status {
+		calls := c.session.core.callbacks
+		calls.piece = func(piece Piece) bool {
+			text.WriteString(piece.Text)
+			return onPiece != nil && onPiece(piece)
+		}
+		defer func() { calls.piece = nil }()
+		return C.sotto_go_reply(c.handle, size, calls.pointer(), details)
+	})
+	return text.String(), status, err
+}
+
+// Undo removes the last turn.
+func (c *Chat) Undo() error { return c.undo(0) }
+
+// UndoReply removes the last reply, so that Reply generates another one.
+func (c *Chat) UndoReply() error { return c.undo(1) }
+
+func (c *Chat) undo(onlyReply C.uint32_t) error {
+	_, err := c.call(func(details *C.sotto_error) C.sotto_status {
+		return C.sotto_chat_undo(c.handle, onlyReply, details)
+	})
+	return err
+}
+
+// Reset removes all messages.
+func (c *Chat) Reset() error {
+	_, err := c.call(func(*C.sotto_error) C.sotto_status {
+		C.sotto_chat_reset(c.handle)
+		return C.SOTTO_OK
+	})
+	return err
+}
+
+// Info returns the state of the conversation.
+func (c *Chat) Info() (ChatInfo, error) {
+	info := C.sotto_chat_info{struct_size: C.sizeof_sotto_chat_info}
+	_, err := c.call(func(*C.sotto_error) C.sotto_status { return C.sotto_chat_get_info(c.handle, &info) })
+	return newChatInfo(&info), err
+}
+
+// Save returns the messages as bytes, the same on every platform.
+func (c *Chat) Save() (state []byte, err error) {
+	_, err = c.call(func(*C.sotto_error) C.sotto_status {
+		var size C.size_t
+		C.sotto_chat_save(c.handle, nil, 0, &size)
+		state = make([]byte, size)
+		return C.sotto_chat_save(c.handle, bytesOf(state), size, &size)
+	})
+	return state, err
+}
+
+// Restore restores saved messages, which may come from an untrusted source.
+func (c *Chat) Restore(state []byte) error {
+	_, err := c.call(func(details *C.sotto_error) C.sotto_status {
+		return C.sotto_chat_restore(c.handle, bytesOf(state), C.size_t(len(state)), details)
+	})
+	return err
+}

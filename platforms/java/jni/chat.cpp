@@ -1,0 +1,113 @@
+// Native methods of conversations.
+
+#include <cstdlib>
+
+#include "platforms/java/jni/fields.h"
+#include "platforms/java/jni/generated/tables.h"
+#include "platforms/java/jni/library.h"
+#include "platforms/java/jni/native.h"
+
+using namespace sotto_jni;
+
+namespace {
+
+sotto_chat* chat_of(jlong handle) { return as<Chat>(handle)->chat; }
+
+void destroy(Chat* chat) {
+  sotto_posix_free(&chat->memory);
+  std::free(chat);
+}
+
+bool init(JNIEnv* env, sotto_session* session, jbyteArray format, jobject from, Chat* chat) {
+  Arena arena;
+  sotto_chat_params params;
+  sotto_chat_params_init(&params, sizeof params);
+  const char* text;
+  size_t text_size;
+  if (!read_fields(env, from, kChatParamsFields, &arena, &params)) return false;
+  if (!read_bytes(env, format, &arena, &text, &text_size)) return false;
+  size_t size = 0;
+  sotto_error error = new_error();
+  sotto_status status = sotto_chat_memory_size(session, &params, &size, &error);
+  if (!check(env, status, &error)) return false;
+  if (!allocate(env, size, &chat->memory)) return false;
+  status = sotto_chat_init(session, &params, text, text_size, chat->memory.bytes, size, &chat->chat, &error);
+  return check(env, status, &error);
+}
+
+}  // namespace
+
+NATIVE(jstring, chatFormatText)(JNIEnv* env, jclass, jint format) {
+  return env->NewStringUTF(sotto_chat_format_text(format));
+}
+
+NATIVE(jlong, chatNew)(JNIEnv* env, jclass, jlong session, jbyteArray format, jobject params) {
+  auto* chat = static_cast<Chat*>(std::calloc(1, sizeof(Chat)));
+  if (chat == nullptr) {
+    throw_out_of_memory(env);
+    return 0;
+  }
+  if (init(env, as<Session>(session)->session, format, params, chat)) return handle_of(chat);
+  destroy(chat);
+  return 0;
+}
+
+NATIVE(void, chatFree)(JNIEnv*, jclass, jlong chat) { destroy(as<Chat>(chat)); }
+
+NATIVE(void, chatSetStops)(JNIEnv* env, jclass, jlong chat, jobject from) {
+  Arena arena;
+  sotto_stop_params params;
+  sotto_stop_params_init(&params, sizeof params);
+  sotto_error error = new_error();
+  if (!read_fields(env, from, kStopParamsFields, &arena, &params)) return;
+  check(env, sotto_chat_set_stops(chat_of(chat), &params, &error), &error);
+}
+
+NATIVE(void, chatAdd)(JNIEnv* env, jclass, jlong chat, jint role, jbyteArray from) {
+  Arena arena;
+  const char* text;
+  size_t size;
+  sotto_error error = new_error();
+  if (!read_bytes(env, from, &arena, &text, &size)) return;
+  check(env, sotto_chat_add(chat_of(chat), role, text, size, &error), &error);
+}
+
+NATIVE(jint, chatReply)(JNIEnv* env, jclass, jlong session, jlong chat, jlong max_tokens, jboolean calls) {
+  sotto_error error = new_error();
+  const sotto_status status = sotto_chat_reply(chat_of(chat), static_cast<size_t>(max_tokens),
+                                               calls ? on_piece : nullptr, as<Session>(session)->callbacks, &error);
+  check(env, status, &error);
+  return status;
+}
+
+NATIVE(void, chatUndo)(JNIEnv* env, jclass, jlong chat, jboolean only_reply) {
+  sotto_error error = new_error();
+  check(env, sotto_chat_undo(chat_of(chat), only_reply ? 1 : 0, &error), &error);
+}
+
+NATIVE(void, chatReset)(JNIEnv*, jclass, jlong chat) { sotto_chat_reset(chat_of(chat)); }
+
+NATIVE(void, chatInfo)(JNIEnv* env, jclass, jlong chat, jobject to) {
+  sotto_chat_info info = {};
+  info.struct_size = sizeof info;
+  if (check(env, sotto_chat_get_info(chat_of(chat), &info))) write_fields(env, &info, kChatInfoFields, to);
+}
+
+NATIVE(jbyteArray, chatSave)(JNIEnv* env, jclass, jlong chat) {
+  Arena arena;
+  size_t size = 0;
+  (void)sotto_chat_save(chat_of(chat), nullptr, 0, &size);
+  char* bytes = arena.array<char>(env, size);
+  if (bytes == nullptr) return nullptr;
+  const sotto_status status = sotto_chat_save(chat_of(chat), bytes, size, &size);
+  return check(env, status) ? new_bytes(env, bytes, size) : nullptr;
+}
+
+NATIVE(void, chatRestore)(JNIEnv* env, jclass, jlong chat, jbyteArray state) {
+  Arena arena;
+  const char* bytes;
+  size_t size;
+  sotto_error error = new_error();
+  if (!read_bytes(env, state, &arena, &bytes, &size)) return;
+  check(env, sotto_chat_restore(chat_of(chat), bytes, size, &error), &error);
+}

@@ -1,0 +1,82 @@
+package io.github.sotto;
+
+/**
+ * A conversation over a session, whose sampler and grammar apply to its replies. The session must not be used in the
+ * meantime, except for its parameters.
+ */
+public final class Chat extends Owned {
+    private final Session session;
+
+    Chat(Session session, String format, ChatParams params) {
+        super(make(session, format, params));
+        this.session = session;
+    }
+
+    private static Resource make(Session session, String format, ChatParams params) {
+        byte[] text = Native.toUtf8(format);
+        long made = session.resource.run(handle -> Native.chatNew(handle, text, params));
+        session.resource.retain();
+        return new Resource(made, Native::chatFree, null, session.resource);
+    }
+
+    /** Returns the text of a format with a name. */
+    public static String formatText(ChatFormat format) {
+        return Native.chatFormatText(format.value());
+    }
+
+    private interface Action {
+        void run(long chat);
+    }
+
+    /** Runs a call while no other one uses the session. */
+    private void act(Action action) {
+        session.resource.act(held -> resource.act(action::run));
+    }
+
+    /** Sets the stops of the session, and the string that ends a reply in addition. */
+    public void setStops(StopParams params) {
+        act(chat -> Native.chatSetStops(chat, params));
+    }
+
+    /** Adds a message. A message of the system replaces an earlier one. */
+    public void add(ChatRole role, String text) {
+        byte[] bytes = Native.toUtf8(text);
+        act(chat -> Native.chatAdd(chat, role.value(), bytes));
+    }
+
+    /** Generates a reply and calls onPiece, which may be null, with each piece. */
+    public Status reply(long maxTokens, Callbacks.Pieces onPiece) {
+        return resource.run(chat -> session.reply(chat, maxTokens, onPiece));
+    }
+
+    /** Removes the last turn. */
+    public void undo() {
+        act(chat -> Native.chatUndo(chat, false));
+    }
+
+    /** Removes the last reply, so that reply generates another one. */
+    public void undoReply() {
+        act(chat -> Native.chatUndo(chat, true));
+    }
+
+    /** Removes all messages. */
+    public void reset() {
+        act(Native::chatReset);
+    }
+
+    public ChatInfo info() {
+        ChatInfo info = new ChatInfo();
+        act(chat -> Native.chatInfo(chat, info));
+        return info;
+    }
+
+    /** Returns the messages as bytes, the same on every platform. */
+    public byte[] save() {
+        return session.resource.run(held -> resource.run(Native::chatSave));
+    }
+
+    /** Restores saved messages, which may come from an untrusted source. */
+    public void restore(byte[] state) {
+        act(chat -> Native.chatRestore(chat, state));
+    }
+}

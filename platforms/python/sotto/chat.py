@@ -1,0 +1,109 @@
+"""Conversations: messages with roles, replies, and a history that fits the context."""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ._callbacks import Piece
+from ._convert import Filler, as_bytes, changed, integer, read
+from ._library import check, lib
+from ._resource import Block, Exclusive
+from .generated import abi, info
+from .generated.enums import ChatFormat, ChatRole, Status
+from .generated.params import ChatParams, StopParams
+from .session import Session, _limit
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .generated.fields import ChatFields, StopFields
+
+
+def chat_format_text(chat_format: ChatFormat) -> str:
+    """Returns the text of a format with a name."""
+    return lib.sotto_chat_format_text(integer(abi.i32, chat_format, "chat_format")).decode()
+
+
+class Chat:
+    """A conversation over a session, whose sampler and grammar apply to its replies: `chat = Chat(session,
+    ChatFormat.PLAIN)`. The format is one with a name, or the text of one."""
+
+    def __init__(self, session: Session, chat_format: ChatFormat | str = ChatFormat.PLAIN,
+                 params: ChatParams | None = None, **changes: Unpack[ChatFields]):
+        text = (chat_format if isinstance(chat_format, str) else chat_format_text(chat_format)).encode()
+        error, size, handle = abi.Error(), ctypes.c_size_t(), ctypes.c_void_p()
+        given = Filler().fill(abi.ChatParams, changed(ChatParams, params, changes))
+        with Exclusive(session) as used:
+            check(lib.sotto_chat_memory_size(used, given, size, error), error)
+            memory = Block(size.value)
+            check(lib.sotto_chat_init(used, given, text, len(text), memory.address, memory.size, handle, error), error)
+        self.session, self.stop_reason = session, None
+        self._memory, self._handle = memory, handle
+
+    def set_stops(self, params: StopParams | None = None, **changes: Unpack[StopFields]) -> None:
+        """Sets the stops of the session, and the string that ends a reply in addition."""
+        filler = Filler()
+        given = filler.fill(abi.StopParams, changed(StopParams, params, changes))
+        self._call(lib.sotto_chat_set_stops, given)
+
+    def add(self, role: ChatRole, text: str) -> None:
+        """Adds a message. A message of the system replaces an earlier one."""
+        data = text.encode()
+        self._call(lib.sotto_chat_add, integer(abi.i32, role, "role"), data, len(data))
+
+    def reply(self, max_tokens: int | None = None, on_piece: Callable[[Piece], object] | None = None) -> str:
+        """Generates a reply and returns its text. `on_piece` receives each piece, and ends the reply by returning a true
+        value. `stop_reason` says why the reply ended."""
+        limit, texts, error, callbacks = _limit(max_tokens), [], abi.Error(), self.session._callbacks
+
+        def receive(piece):
+            texts.append(piece.text)
+            return on_piece is not None and on_piece(piece)
+
+        callback = callbacks.piece(receive)
+        with Exclusive(self.session):
+            status = lib.sotto_chat_reply(self._handle, limit, callback, None, error)
+            callbacks.raise_first()
+            check(status, error)
+            self.stop_reason = Status(status)
+        return "".join(texts)
+
+    def undo(self) -> None:
+        """Removes the last turn."""
+        self._call(lib.sotto_chat_undo, 0)
+
+    def undo_reply(self) -> None:
+        """Removes the last reply, so that `reply` generates another one."""
+        self._call(lib.sotto_chat_undo, 1)
+
+    def reset(self) -> None:
+        """Removes all messages."""
+        with Exclusive(self.session):
+            lib.sotto_chat_reset(self._handle)
+
+    @property
+    def info(self) -> info.ChatInfo:
+        found = abi.ChatInfo()
+        with Exclusive(self.session):
+            check(lib.sotto_chat_get_info(self._handle, found))
+        return read(info.ChatInfo, found)
+
+    def save(self) -> bytes:
+        """Returns the messages as bytes, the same on every platform."""
+        size = ctypes.c_size_t()
+        with Exclusive(self.session):
+            lib.sotto_chat_save(self._handle, None, 0, size)
+            state = ctypes.create_string_buffer(size.value)
+            check(lib.sotto_chat_save(self._handle, state, size.value, size))
+        return state.raw
+
+    def restore(self, state: bytes) -> None:
+        """Restores saved messages, which may come from an untrusted source."""
+        data = as_bytes(state)
+        self._call(lib.sotto_chat_restore, data, len(data))
+
+    def _call(self, function, *arguments) -> None:
+        error = abi.Error()
+        with Exclusive(self.session):
+            check(function(self._handle, *arguments, error), error)
