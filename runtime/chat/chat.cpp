@@ -332,7 +332,8 @@ Status Chat::reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data,
     const size_t free = (params_.history_bytes - offset_of(count_)) / sizeof(int32_t);
     const uint64_t limit = std::min<uint64_t>({max_tokens, context - count, free});
     status = call([&](Session& session) { return session.generate({}, limit, on_piece, user_data); }, error);
-    session_->set_limit(UINT64_MAX);  // rolls back tokens that were not emitted
+    // Tokens that were not emitted are rolled back.
+    if (status == Status::kStopCallback || status == Status::kStopCancelled) session_->set_limit(UINT64_MAX);
     if (static_cast<int32_t>(status) >= 0) {
       const TokenStream& stream = session_->stream();
       const uint64_t end = std::min<uint64_t>(stream.token_count(), count + limit);
