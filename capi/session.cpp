@@ -1,4 +1,6 @@
 // The functions of sotto_session.h: generation, stops, guides, scores, hidden states, saved states.
+#include <bit>
+
 #include "capi/generated/params.h"
 #include "runtime/session/saved_state.h"
 
@@ -132,7 +134,7 @@ void sotto_session_cancel(sotto_session* session) {
 sotto_status sotto_session_get_info(const sotto_session* handle, sotto_session_info* info) {
   if (handle == nullptr || info == nullptr || info->struct_size == 0) return SOTTO_INVALID_ARGUMENT;
   const sotto::SessionInfo own = unwrap(handle)->info();
-  sotto::capi::fill(info, reinterpret_cast<const sotto_session_info&>(own));
+  sotto::capi::fill(info, std::bit_cast<sotto_session_info>(own));
   return SOTTO_OK;
 }
 
