@@ -42,7 +42,7 @@ Config Config::object(const char* key) const {
 uint32_t Config::count(const char* key, const char* alias, uint32_t otherwise) const {
   const json* value = find(key, alias);
   if (value == nullptr) return otherwise;
-  if (!value->is_number_unsigned() || *value > std::numeric_limits<int32_t>::max()) {
+  if (!value->is_number_unsigned() || value->get<uint64_t>() > std::numeric_limits<int32_t>::max()) {
     fail(key, "is " + value->dump() + ", not a count");
   }
   return value->get<uint32_t>();

@@ -27,10 +27,11 @@ void read_value(const Config& config, const char* key, std::optional<float>& val
 void read_value(const Config& config, const char* key, std::optional<uint32_t>& value) {
   const nlohmann::json* given = key == nullptr ? nullptr : config.find(key);
   if (given == nullptr) return;
-  if (!given->is_number_integer() || *given > std::numeric_limits<int32_t>::max()) {
-    config.fail(key, "is " + given->dump() + ", not a count");
+  if (given->is_number_integer() && !given->is_number_unsigned()) {
+    value = 0;
+  } else {
+    value = config.count(key, nullptr, 0);
   }
-  value = *given < 0 ? 0 : given->get<uint32_t>();
 }
 
 // Throws an error if the runtime would reject the parameters.

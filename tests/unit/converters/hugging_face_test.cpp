@@ -396,6 +396,7 @@ TEST_F(HuggingFaceTest, RejectsWrongConfigs) {
       {"n_layer", -1, "\"n_layer\" is -1, not a count"},
       {"n_layer", 2.5, "\"n_layer\" is 2.5, not a count"},
       {"n_layer", "2", "not a count"},
+      {"n_layer", (uint64_t{1} << 63) + 2, "\"n_layer\" is 9223372036854775810, not a count"},
       {"n_embd", uint64_t{1} << 40, "not a count"},
       {"n_embd", 2147483647, "\"n_embd\" is too large"},
       {"vocab_size", 12, "its shape is (11, 8), by config.json it should be (12, 8)"},
