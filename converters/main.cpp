@@ -1,6 +1,7 @@
 // The program sotto-convert.
 #include <exception>
 #include <iostream>
+#include <new>
 #include <optional>
 
 #include "converters/commands/arguments.h"
@@ -28,6 +29,9 @@ int main(int argc, char** argv) {
     } else {
       convert(arguments);
     }
+  } catch (const std::bad_alloc&) {
+    std::cerr << "sotto-convert: not enough memory\n";
+    return 1;
   } catch (const std::exception& error) {
     std::cerr << "sotto-convert: " << error.what() << '\n';
     return 1;
