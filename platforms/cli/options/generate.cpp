@@ -116,7 +116,7 @@ void add_stop_options(Command& command, StopOptions& options) {
       .group(kStopGroup);
   command
       .add_flag("--token-healing", options.heals,
-                "For a prompt that ends inside a word: replace its last token by one that begins with the same text")
+                "For a prompt that ends inside a word: replace its last tokens by one that begins with the same text")
       .excludes("--guidance-scale,--negative-prompt")
       .group(kStopGroup);
 }
