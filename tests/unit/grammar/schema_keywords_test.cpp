@@ -197,6 +197,15 @@ TEST(SchemaKeywords, ReferencesResolvePointers) {
   }
 }
 
+TEST(SchemaKeywords, AnIdentifierInsideAnUnknownKeywordIsNone) {
+  BuiltGrammar grammar = BuiltGrammar::schema(
+      R"({"$defs":{"a":{"x":{"$id":"http://h/i.json","type":"null"}},"b":{"$id":"http://h/i.json","type":"string"}},)"
+      R"("$ref":"http://h/i.json"})");
+  ASSERT_TRUE(grammar.valid()) << grammar.message();
+  EXPECT_TRUE(grammar.matches("\"a\""));
+  EXPECT_FALSE(grammar.matches("null"));
+}
+
 TEST(SchemaKeywords, ErrorsNameThePointer) {
   const std::pair<const char*, const char*> cases[] = {
       {R"_({"properties":{"a/b":{"pattern":"(?=x)"}}})_", "#/properties/a~1b/pattern: 1:1: unsupported look-ahead"},
