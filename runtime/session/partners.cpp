@@ -57,7 +57,8 @@ Status Partners::set_guide(SessionParts* guide, const GuideParams& params, Error
     SOTTO_TRY(check_ranges(params, error));
     SOTTO_TRY(check_guide(*guide, error));
   }
-  const Status status = own_.output.roll_back(error);
+  // Buffered tokens that cannot be rolled back do not keep a guide from being removed.
+  const Status status = own_.output.roll_back(guide == nullptr ? nullptr : error);
   if (guide != nullptr) {
     SOTTO_TRY(status);
     SOTTO_TRY(guide->output.roll_back(error));

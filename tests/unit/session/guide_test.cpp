@@ -185,6 +185,9 @@ TEST(Guide, StaysAsItIsIfTheSessionCannotRollBack) {
   const uint64_t count = guide->token_count();
   EXPECT_EQ(session->set_guide(guide.get(), {}, nullptr), Status::kInvalidState);
   EXPECT_EQ(guide->token_count(), count);
+  Error error;
+  EXPECT_EQ(session->set_guide(nullptr, {}, &error), Status::kOk);
+  EXPECT_STREQ(error.message, "");
 }
 
 TEST(Guide, RejectionNamesTheArgument) {
