@@ -158,19 +158,25 @@ uint32_t Chat::next_turn(uint32_t index) const {
   return std::min(index, count_);
 }
 
-// Returns whether one more message of `bytes` bytes has space when those before `first`, but the system's, are dropped.
-bool Chat::has_space(uint32_t first, size_t bytes) const {
-  const uint32_t kept = count_ - first + system_count();
-  const size_t dropped = offset_of(first) - offset_of(system_count());
-  return kept < params_.message_limit && offset_of(count_) - dropped + bytes <= params_.history_bytes;
+// Returns the bytes of the messages that stay when those before `first`, but the system's, are dropped.
+size_t Chat::kept_bytes(uint32_t first) const {
+  return offset_of(count_) - (offset_of(first) - offset_of(system_count()));
 }
 
-// Finds the oldest turn that can stay. The last turn always stays.
-bool Chat::find_space(size_t bytes, uint32_t* first) const {
+// Returns whether `added` more messages of `bytes` bytes have space when those before `first`, but the system's, are
+// dropped.
+bool Chat::has_space(uint32_t first, uint32_t added, size_t bytes) const {
+  const uint32_t kept = count_ - first + system_count();
+  return kept + added <= params_.message_limit && kept_bytes(first) + bytes <= params_.history_bytes;
+}
+
+// Finds the oldest turn that can stay. If not even the last one can, sets `*first` to it and returns false.
+bool Chat::find_space(uint32_t added, size_t bytes, uint32_t* first) const {
   *first = system_count();
-  while (!has_space(*first, bytes)) {
-    *first = next_turn(*first);
-    if (*first >= count_) return false;
+  while (!has_space(*first, added, bytes)) {
+    const uint32_t next = next_turn(*first);
+    if (next >= count_) return false;
+    *first = next;
   }
   return true;
 }
@@ -219,10 +225,16 @@ Status Chat::add(ChatRole role, std::span<const char> text, Error* error) {
   uint32_t first = system_count();
   const uint32_t old = is_system ? first : 0;
   const size_t freed = old > 0 ? messages_[0].size : 0;
-  if (size > params_.history_bytes || !find_space(size > freed ? size - freed : 0, &first)) {
+  const size_t needed = size > freed ? size - freed : 0;
+  const uint32_t added = is_system && (old > 0 || size == 0) ? 0 : 1;
+  if (size > params_.history_bytes || !find_space(added, needed, &first)) {
     // A message of the user begins another turn, so that all others can be dropped.
     const size_t pinned = system_count() > 0 ? messages_[0].size : 0;
     if (role != ChatRole::kUser || size > params_.history_bytes - pinned) {
+      if (size <= params_.history_bytes && kept_bytes(first) + needed <= params_.history_bytes) {
+        return fail(error, Status::kInvalidArgument, "message_limit is ", params_.message_limit,
+                    "; the system's message and the last turn have ", count_ - first + system_count());
+      }
       return fail(error, Status::kInvalidArgument, "text needs ", size, " bytes; history_bytes is ",
                   params_.history_bytes);
     }
@@ -316,20 +328,19 @@ Status Chat::reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data,
     if (first >= count_) {
       return fail(error, Status::kPromptTooLong, "the last turn and a reply of ", params_.reply_tokens,
                   " tokens do not fit a context of ", context, " tokens and a history of ", params_.history_bytes,
-                  " bytes; shorten the message or the system's");
+                  " bytes in ", params_.message_limit, " messages; shorten the message or the system's");
     }
-    if (!has_space(first, budget)) continue;
+    if (!has_space(first, 1, budget)) continue;
     const Status status = build_prompt(first, &count, error);
     if (status != Status::kOk && status != Status::kBufferTooSmall) return status;
     if (status == Status::kOk && count + params_.reply_tokens <= context) break;
   }
-  drop_before(first);
   const std::span<const int32_t> prompt(tokens_, count);
   if (prompt.empty()) return fail(error, Status::kInvalidState, "the prompt has no tokens");
   is_replying_ = true;
   Status status = call([&](Session&) { return evaluate_prompt(prompt); }, error);
   if (status == Status::kOk) {
-    const size_t free = (params_.history_bytes - offset_of(count_)) / sizeof(int32_t);
+    const size_t free = (params_.history_bytes - kept_bytes(first)) / sizeof(int32_t);
     const uint64_t limit = std::min<uint64_t>({max_tokens, context - count, free});
     status = call([&](Session& session) { return session.generate({}, limit, on_piece, user_data); }, error);
     // Tokens that were not emitted are rolled back.
@@ -339,6 +350,7 @@ Status Chat::reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data,
       const uint64_t end = std::min<uint64_t>(stream.token_count(), count + limit);
       size_t size = 0;
       for (uint64_t i = count; i < end; ++i) tokens_[size++] = stream.token_at(i);
+      drop_before(first);
       insert(count_, ChatRole::kAssistant, tokens_, size * sizeof(int32_t));
     }
   }

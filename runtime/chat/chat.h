@@ -47,8 +47,9 @@ class Chat {
   Status check_text(ChatRole role, std::span<const char> text, Error* error) const;
   size_t offset_of(uint32_t index) const;
   uint32_t next_turn(uint32_t index) const;
-  bool has_space(uint32_t first, size_t bytes) const;
-  bool find_space(size_t bytes, uint32_t* first) const;
+  size_t kept_bytes(uint32_t first) const;
+  bool has_space(uint32_t first, uint32_t added, size_t bytes) const;
+  bool find_space(uint32_t added, size_t bytes, uint32_t* first) const;
   void drop_before(uint32_t first);
   void insert(uint32_t index, ChatRole role, const void* bytes, size_t size);
   void erase(uint32_t first, uint32_t count);

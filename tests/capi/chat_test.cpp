@@ -20,6 +20,7 @@ struct Shape {
   uint32_t context_tokens = 128;
   uint32_t reply_tokens = 8;
   uint32_t history_bytes = 4096;
+  uint32_t message_limit = 64;
   std::string_view format = kFormat;
 };
 
@@ -36,7 +37,7 @@ class OpenChat {
     sotto_chat_params_init(&params, sizeof params);
     params.reply_tokens = shape.reply_tokens;
     params.history_bytes = shape.history_bytes;
-    params.message_limit = 64;
+    params.message_limit = shape.message_limit;
     size_t size = 0;
     EXPECT_EQ(sotto_chat_memory_size(session_.get(), &params, &size, nullptr), SOTTO_OK);
     memory_.emplace(size);
@@ -197,6 +198,32 @@ TEST_F(Chats, AMessageOfTheSystemIsReplaced) {
   ASSERT_EQ(sotto_chat_undo(chat.get(), 0, nullptr), SOTTO_OK);
   EXPECT_EQ(chat.info().message_count, 0u);
   EXPECT_EQ(chat.turn("x"), plain.turn("x"));
+}
+
+TEST_F(Chats, HoldNoMoreThanTheirLimitOfMessages) {
+  Shape shape;
+  shape.message_limit = 4;
+  OpenChat chat(model_.get(), shape);
+  ASSERT_EQ(chat.add(SOTTO_ROLE_SYSTEM, "first"), SOTTO_OK);
+  ASSERT_EQ(chat.add(SOTTO_ROLE_USER, "a"), SOTTO_OK);
+  ASSERT_EQ(chat.add(SOTTO_ROLE_ASSISTANT, "b"), SOTTO_OK);
+  ASSERT_EQ(chat.add(SOTTO_ROLE_USER, "c"), SOTTO_OK);
+  // Another message replaces the system's, and needs no place.
+  ASSERT_EQ(chat.add(SOTTO_ROLE_SYSTEM, "second"), SOTTO_OK);
+  EXPECT_EQ(chat.info().dropped_turn_count, 0u);
+  // A reply that fails leaves all messages.
+  sotto_session_cancel(chat.session().get());
+  EXPECT_EQ(chat.reply(), "");
+  EXPECT_EQ(chat.status, SOTTO_STOP_CANCELLED);
+  EXPECT_EQ(chat.info().message_count, 4u);
+
+  ASSERT_EQ(chat.add(SOTTO_ROLE_TOOL, "1"), SOTTO_OK);
+  EXPECT_EQ(chat.info().dropped_turn_count, 1u);
+  ASSERT_EQ(chat.add(SOTTO_ROLE_TOOL, "2"), SOTTO_OK);
+  sotto_error error = {};
+  error.struct_size = sizeof error;
+  EXPECT_EQ(chat.add(SOTTO_ROLE_TOOL, "3", &error), SOTTO_INVALID_ARGUMENT);
+  EXPECT_STREQ(error.message, "message_limit is 4; the system's message and the last turn have 4");
 }
 
 TEST_F(Chats, ReplyUntilTheirCallbackStops) {
