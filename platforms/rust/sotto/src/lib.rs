@@ -31,6 +31,7 @@
 /// The declarations of the C interface.
 pub use sotto_sys as sys;
 
+mod chat;
 mod error;
 mod generated;
 mod grammar;
@@ -48,6 +49,7 @@ mod stream;
 /// A token of a vocabulary.
 pub type Token = i32;
 
+pub use chat::Chat;
 pub use error::{Error, Result};
 pub use generated::*;
 pub use grammar::{Grammar, Vocabulary};
@@ -81,7 +83,7 @@ macro_rules! opaque_debug {
         }
     )*};
 }
-opaque_debug!(Model, Session, Canceller, Sampler, Vocabulary, Grammar, Matcher, ModelParams);
+opaque_debug!(Model, Session, Canceller, Chat, Sampler, Vocabulary, Grammar, Matcher, ModelParams);
 opaque_debug!(
     SessionParams,
     StopParams,
@@ -90,4 +92,4 @@ opaque_debug!(
     GrammarParams,
     MatcherParams
 );
-opaque_debug!(GuideParams, SpeculationParams);
+opaque_debug!(GuideParams, SpeculationParams, ChatParams);

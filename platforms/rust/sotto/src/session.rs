@@ -58,6 +58,35 @@ impl Canceller {
     }
 }
 
+/// Runs a call of the library with a C callback and its data, which pass each piece to `on_piece`. Resumes a panic.
+pub(crate) fn call_with_pieces(
+    panics: &Panics,
+    on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+    run: impl FnOnce(sys::sotto_piece_fn, *mut c_void) -> i32,
+) -> i32 {
+    struct Call<'c> {
+        function: &'c mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+        panics: &'c Panics,
+    }
+    unsafe extern "C" fn call(user_data: *mut c_void, piece: *const sys::sotto_piece) -> i32 {
+        let call = &mut *(user_data as *mut Call<'_>);
+        let function = &mut call.function;
+        match call.panics.catch(|| function(Piece(&*piece))) {
+            Some(ControlFlow::Continue(())) => 0,
+            _ => 1,
+        }
+    }
+    let mut user_data = Call { function: on_piece, panics };
+    let status = run(Some(call), &mut user_data as *mut Call<'_> as *mut c_void);
+    panics.resume();
+    status
+}
+
+/// Returns the stop for the status of a call that generates a text.
+pub(crate) fn stop_of(status: i32) -> Stop {
+    Stop::from_status(status).unwrap_or(Stop::Other(status))
+}
+
 /// A stream of text. It owns its matcher, its guide and its draft session, and holds its model.
 pub struct Session {
     handle: Arc<Handle>,
@@ -313,35 +342,13 @@ impl Session {
         max_tokens: usize,
         mut on_piece: impl FnMut(Piece<'_>) -> ControlFlow<()>,
     ) -> Result<Stop> {
-        struct Call<'c> {
-            function: &'c mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
-            panics: &'c Panics,
-        }
-        unsafe extern "C" fn call(user_data: *mut c_void, piece: *const sys::sotto_piece) -> i32 {
-            let call = &mut *(user_data as *mut Call<'_>);
-            let function = &mut call.function;
-            match call.panics.catch(|| function(Piece(&*piece))) {
-                Some(ControlFlow::Continue(())) => 0,
-                _ => 1,
+        let status = call_with_pieces(&self.panics, &mut on_piece, |call, data| {
+            // SAFETY: the callback and its data live during the call.
+            unsafe {
+                sys::sotto_session_generate(self.raw(), std::ptr::null(), 0, max_tokens, call, data)
             }
-        }
-        let panics = Arc::clone(&self.panics);
-        let mut user_data = Call { function: &mut on_piece, panics: &panics };
-        // SAFETY: the callback and its data live during the call.
-        let status = unsafe {
-            let user_data = &mut user_data as *mut Call<'_> as *mut c_void;
-            sys::sotto_session_generate(
-                self.raw(),
-                std::ptr::null(),
-                0,
-                max_tokens,
-                Some(call),
-                user_data,
-            )
-        };
-        panics.resume();
-        let status = self.check(status)?;
-        Ok(Stop::from_status(status).unwrap_or(Stop::Other(status)))
+        });
+        self.check(status).map(stop_of)
     }
 
     /// Evaluates tokens and returns their total score and ln p of each.

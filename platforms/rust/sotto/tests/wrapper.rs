@@ -262,6 +262,47 @@ fn streams_are_saved_forked_and_rewound() {
 }
 
 #[test]
+fn conversations_reply_and_undo() {
+    let format = ChatFormat::Plain.text();
+    let chat_params = ChatParams::default().reply_tokens(16);
+    let mut chat = Chat::new(session(&demo()), format, &chat_params).unwrap();
+    chat.add(ChatRole::User, "Once upon a time?").unwrap();
+    let reply = chat.reply(8).unwrap();
+    assert_eq!(chat.info().message_count, 2);
+    let state = chat.save().unwrap();
+    chat.undo_reply().unwrap();
+    let mut again = String::new();
+    let collect = |piece: Piece<'_>| {
+        again += piece.text();
+        ControlFlow::Continue(())
+    };
+    chat.reply_with(8, collect).unwrap();
+    assert_eq!(again, reply);
+    chat.undo().unwrap();
+    assert_eq!(chat.info().turn_count, 0);
+    chat.restore(&state).unwrap();
+    assert_eq!(chat.save().unwrap(), state);
+    chat.set_stops(&StopParams::default().max_tokens(2)).unwrap();
+    chat.add(ChatRole::User, "And then?").unwrap();
+    chat.reply(None).unwrap();
+    assert_eq!(chat.session().info().stop, Some(Stop::MaxTokens));
+    chat.undo_reply().unwrap();
+    chat.set_stops(&StopParams::default()).unwrap();
+    chat.set_grammar_within(&Grammar::gbnf("root ::= \"yes\"").unwrap(), 8).unwrap();
+    assert_eq!(chat.reply(8).unwrap(), "yes");
+    chat.remove_grammar();
+    chat.add(ChatRole::User, "Why?").unwrap();
+    let outcome = catch_unwind(AssertUnwindSafe(|| chat.reply_with(8, |_| panic!("in a reply"))));
+    assert_eq!(*outcome.unwrap_err().downcast::<&str>().unwrap(), "in a reply");
+    let chat_error = |result: Result<()>| result.unwrap_err().status();
+    assert_eq!(chat_error(chat.restore(b"no state")), Status::StateCorrupt);
+    chat.reset();
+    assert_eq!(chat_error(chat.undo()), Status::InvalidState);
+    let error = Chat::new(chat.into_session(), "{user}", &chat_params).unwrap_err();
+    assert!(error.to_string().contains("no part contains"), "{error}");
+}
+
+#[test]
 fn scores_and_states() {
     let model = demo();
     let mut session = session(&model);
