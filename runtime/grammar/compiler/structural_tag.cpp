@@ -293,7 +293,8 @@ class StructuralTags {
   Status count_steps(uint32_t format, uint64_t steps) {
     steps_ += steps;
     if (steps_ <= kMaxSteps) return Status::kOk;
-    return reject(format, "comparing the triggers with the tags and the end takes more than 8000000 steps",
+    return reject(format,
+                  "comparing the triggers with the tags and the end takes too many steps; use fewer or shorter ones",
                   Status::kGrammarTooLarge);
   }
 

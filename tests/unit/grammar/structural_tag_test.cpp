@@ -167,14 +167,13 @@ TEST(StructuralTags, TooManyOrTooLongTriggersAreAnError) {
   };
   const BuiltGrammar many = build(format);
   EXPECT_EQ(many.status(), Status::kGrammarTooLarge);
-  EXPECT_EQ(many.message().find("1:35: comparing the triggers with the tags and the end takes more than 8000000 steps"),
-            0u)
+  EXPECT_EQ(many.message().find("1:35: comparing the triggers with the tags and the end takes too many steps"), 0u)
       << many.message();
   const BuiltGrammar wide =
       structural_tag(R"({"type":"structural_tag","format":)" +
                      tag_around(std::string(3000, 'a'), Json({std::string(2900, 'a')}).dump()) + "}");
   EXPECT_EQ(wide.status(), Status::kGrammarTooLarge);
-  EXPECT_NE(wide.message().find("takes more than 8000000 steps"), std::string::npos) << wide.message();
+  EXPECT_NE(wide.message().find("takes too many steps"), std::string::npos) << wide.message();
   // The free text before the end of a tag.
   std::string end;
   for (int i = 0; i < 3000; ++i)
