@@ -10,7 +10,7 @@ from ._convert import Filler, as_bytes, changed, integer, read
 from ._library import check, lib
 from ._resource import Block, Exclusive
 from .generated import abi, info
-from .generated.enums import ChatFormat, ChatRole, Status
+from .generated.enums import ChatFormat, ChatRole
 from .generated.params import ChatParams, StopParams
 from .session import Session, _limit
 
@@ -38,7 +38,7 @@ class Chat:
             check(lib.sotto_chat_memory_size(used, given, size, error), error)
             memory = Block(size.value)
             check(lib.sotto_chat_init(used, given, text, len(text), memory.address, memory.size, handle, error), error)
-        self.session, self.stop_reason = session, None
+        self.session = session
         self._memory, self._handle = memory, handle
 
     def set_stops(self, params: StopParams | None = None, **changes: Unpack[StopFields]) -> None:
@@ -54,7 +54,7 @@ class Chat:
 
     def reply(self, max_tokens: int | None = None, on_piece: Callable[[Piece], object] | None = None) -> str:
         """Generates a reply and returns its text. `on_piece` receives each piece, and ends the reply by returning a true
-        value. `stop_reason` says why the reply ended."""
+        value. `session.info.stop` says why the reply ended."""
         limit, texts, error, callbacks = _limit(max_tokens), [], abi.Error(), self.session._callbacks
 
         def receive(piece):
@@ -66,7 +66,6 @@ class Chat:
             status = lib.sotto_chat_reply(self._handle, limit, callback, None, error)
             callbacks.raise_first()
             check(status, error)
-            self.stop_reason = Status(status)
         return "".join(texts)
 
     def undo(self) -> None:
