@@ -66,8 +66,8 @@ typedef struct sotto_chat_info {
   uint32_t prompt_tokens;
   /* Number of turns that were dropped because they no longer fitted. */
   uint64_t dropped_turn_count;
-  /* Number of tokens before the last reply that were evaluated for it. The others were in the KV
-   * ring. */
+  /* Number of tokens before the last reply that were appended for it. The others were in the
+   * stream, and only the last of them was evaluated again. */
   uint32_t evaluated_tokens;
   /* Bytes in use of history_bytes in sotto_chat_params. */
   uint32_t history_bytes;
@@ -117,14 +117,15 @@ SOTTO_API sotto_status sotto_chat_add(sotto_chat* chat, sotto_chat_role role, co
                                       sotto_error* error);
 
 /* Generates a reply with the session's sampler, grammar and stops, as sotto_session_generate does,
- * and adds it as a message. A grammar has to be set for each reply. Before that, as many of the
- * oldest turns are dropped as is necessary so that the prompt and reply_tokens fit the context and
- * the capacity. A reply may be longer than reply_tokens; it ends with SOTTO_STOP_MAX_TOKENS at the
- * end of the context or of the capacity. After SOTTO_STOP_CANCELLED and SOTTO_STOP_CALLBACK, the
- * text so far is the reply, unless the prompt was not evaluated yet. `on_piece` must not use the
- * conversation or change the session. Errors: INVALID_STATE (the last message is the model's, or
- * there is none of the user), PROMPT_TOO_LONG (the last turn alone does not fit), and those of
- * sotto_session_generate. */
+ * and adds it as a message. A grammar has to be set for each new reply. As many of the oldest turns
+ * are dropped as is necessary so that the prompt and reply_tokens fit the context and the capacity.
+ * A reply may be longer than reply_tokens; it ends with SOTTO_STOP_MAX_TOKENS at the end of the
+ * context or of the capacity. After SOTTO_STOP_CANCELLED and SOTTO_STOP_CALLBACK, the tokens so far
+ * are the reply, unless the prompt was not evaluated yet. After SOTTO_STOP_CALLBACK, the end of
+ * their text may not have been emitted, because it could have been the beginning of a stop string.
+ * `on_piece` must not use the conversation or change the session. Errors, after which no message has
+ * changed: INVALID_STATE (the last message is the model's, or there is none of the user),
+ * PROMPT_TOO_LONG (the last turn alone does not fit), and those of sotto_session_generate. */
 SOTTO_API sotto_status sotto_chat_reply(sotto_chat* chat, size_t max_tokens, sotto_piece_fn on_piece, void* user_data,
                                         sotto_error* error);
 
@@ -134,7 +135,7 @@ SOTTO_API sotto_status sotto_chat_reply(sotto_chat* chat, size_t max_tokens, sot
  * INVALID_STATE (there is none). */
 SOTTO_API sotto_status sotto_chat_undo(sotto_chat* chat, uint32_t only_reply, sotto_error* error);
 
-/* Removes all messages, also the system's. */
+/* Removes all messages, also the system's. Does nothing in a callback. */
 SOTTO_API void sotto_chat_reset(sotto_chat* chat);
 
 /* Writes the state of the conversation to *info. */

@@ -15,7 +15,8 @@ type ChatInfo struct {
 	PromptTokens uint32
 	// Number of turns that were dropped because they no longer fitted.
 	DroppedTurnCount uint64
-	// Number of tokens before the last reply that were evaluated for it. The others were in the KV ring.
+	// Number of tokens before the last reply that were appended for it. The others were in the stream, and only the
+	// last of them was evaluated again.
 	EvaluatedTokens uint32
 	// Bytes in use of history_bytes in sotto_chat_params.
 	HistoryBytes uint32

@@ -291,9 +291,11 @@ Status Chat::build_prompt(uint32_t first, size_t* count, Error* error) {
 // Makes the stream of the session equal to `tokens`, and starts an answer.
 Status Chat::evaluate_prompt(std::span<const int32_t> tokens) {
   const TokenStream& stream = session_->stream();
+  session_->set_limit(UINT64_MAX);  // rolls tokens back that were not emitted
   size_t common = 0;
   if (stream.token_count() <= context_tokens() && !session_->has_embeddings()) {
-    const size_t most = std::min(tokens.size(), static_cast<size_t>(stream.token_count()));
+    // The prefill of the last token begins an answer, also with a new sampler.
+    const size_t most = std::min(tokens.size() - 1, static_cast<size_t>(stream.token_count()));
     while (common < most && stream.token_at(common) == tokens[common]) ++common;
   }
   if (common < stream.token_count() && (common == 0 || session_->rewind(common) != Status::kOk)) {
@@ -347,7 +349,8 @@ Status Chat::reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data,
     if (status == Status::kStopCallback || status == Status::kStopCancelled) session_->set_limit(UINT64_MAX);
     if (static_cast<int32_t>(status) >= 0) {
       const TokenStream& stream = session_->stream();
-      const uint64_t end = std::min<uint64_t>(stream.token_count(), count + limit);
+      // Where a stop string ends the text inside a token, several tokens may replace it, also beyond max_tokens.
+      const uint64_t end = std::min<uint64_t>({stream.token_count(), context, count + free});
       size_t size = 0;
       for (uint64_t i = count; i < end; ++i) tokens_[size++] = stream.token_at(i);
       drop_before(first);
@@ -377,6 +380,7 @@ void Chat::reset() {
   if (is_in_callback()) return;
   count_ = 0;
   dropped_turns_ = 0;
+  prompt_tokens_ = evaluated_tokens_ = 0;
 }
 
 ChatInfo Chat::info() const {
@@ -479,7 +483,7 @@ Status Chat::restore(std::span<const uint8_t> bytes, Error* error) {
   if (saved.model != own.model || saved.format != own.format) {
     return fail(error, Status::kInvalidArgument, "the saved conversation has another model or another format");
   }
-  if (saved.message_count >= params_.message_limit || saved.history_bytes > params_.history_bytes) {
+  if (saved.message_count > params_.message_limit || saved.history_bytes > params_.history_bytes) {
     return fail(error, Status::kInvalidArgument, "the saved conversation has ", saved.message_count, " messages and ",
                 saved.history_bytes, " bytes; message_limit is ", params_.message_limit, " and history_bytes is ",
                 params_.history_bytes);
@@ -493,6 +497,7 @@ Status Chat::restore(std::span<const uint8_t> bytes, Error* error) {
   ByteReader contents(body);
   count_ = saved.message_count;
   dropped_turns_ = saved.dropped_turns;
+  prompt_tokens_ = evaluated_tokens_ = 0;
   for (uint32_t i = 0; i < count_; ++i) {
     messages_[i].role = static_cast<ChatRole>(contents.get<uint32_t>());
     messages_[i].size = contents.get<uint32_t>();

@@ -281,7 +281,7 @@ class SessionTest(unittest.TestCase):
             state = chat.save()
             chat.undo_reply()
             self.assertEqual(chat.reply(8), reply)
-            self.assertEqual(chat.info.evaluated_tokens, 0)
+            self.assertEqual(chat.info.evaluated_tokens, 1)
             with self.assertRaisesRegex(sotto.SottoError, "last message is a reply"):
                 chat.reply()
             chat.undo()
@@ -291,11 +291,24 @@ class SessionTest(unittest.TestCase):
             chat.set_stops(max_tokens=2)
             chat.add(sotto.ChatRole.USER, "And then?")
             chat.reply()
-            self.assertEqual(chat.stop_reason, sotto.Status.STOP_MAX_TOKENS)
+            self.assertEqual(chat.session.info.stop, sotto.Status.STOP_MAX_TOKENS)
             with self.assertRaisesRegex(sotto.SottoError, "no part contains"):
                 sotto.Chat(session, "{user}", reply_tokens=16)
             chat.reset()
             self.assertEqual(chat.info.message_count, 0)
+
+    def test_a_stop_string_inside_the_last_token_of_a_reply(self):
+        with MODEL.session(context_tokens=128) as session:
+            chat = sotto.Chat(session, "User: {user}\n{|}Model:{assistant}\n", reply_tokens=16)
+            token = MODEL.tokenize(" you")
+            self.assertEqual(len(token), 1)
+            session.set_sampler(forced_prefix=token)
+            chat.set_stops(stop_strings=["u"])
+            chat.add(sotto.ChatRole.USER, "Who?")
+            self.assertEqual(chat.reply(1), " yo")
+            # Several tokens spell the text, and all of them are the reply.
+            self.assertEqual(chat.info.history_bytes, 4 + 4 * (session.info.token_count - chat.info.prompt_tokens))
+            self.assertGreater(session.info.token_count, chat.info.prompt_tokens + 1)
 
     def test_stops_that_leave_nothing_to_give(self):
         session = self.session(context_tokens=16, sequence_count=2, sequence_tokens=4)

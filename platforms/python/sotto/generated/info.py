@@ -25,7 +25,8 @@ class ChatInfo:
     dropped_turn_count: int
     """Number of turns that were dropped because they no longer fitted."""
     evaluated_tokens: int
-    """Number of tokens before the last reply that were evaluated for it. The others were in the KV ring."""
+    """Number of tokens before the last reply that were appended for it. The others were in the stream, and only the
+    last of them was evaluated again."""
     history_bytes: int
     """Bytes in use of history_bytes in sotto_chat_params."""
 

@@ -531,8 +531,8 @@ pub struct sotto_chat_info {
     pub prompt_tokens: u32,
     /// Number of turns that were dropped because they no longer fitted.
     pub dropped_turn_count: u64,
-    /// Number of tokens before the last reply that were evaluated for it. The others were in the KV
-    /// ring.
+    /// Number of tokens before the last reply that were appended for it. The others were in the
+    /// stream, and only the last of them was evaluated again.
     pub evaluated_tokens: u32,
     /// Bytes in use of history_bytes in sotto_chat_params.
     pub history_bytes: u32,

@@ -11,7 +11,8 @@ public struct ChatInfo: Sendable {
   public let promptTokens: UInt32
   /// Number of turns that were dropped because they no longer fitted.
   public let droppedTurnCount: UInt64
-  /// Number of tokens before the last reply that were evaluated for it. The others were in the KV ring.
+  /// Number of tokens before the last reply that were appended for it. The others were in the stream, and only the last
+  /// of them was evaluated again.
   public let evaluatedTokens: UInt32
   /// Bytes in use of history_bytes in sotto_chat_params.
   public let historyBytes: UInt32

@@ -11,7 +11,10 @@ public final class ChatInfo {
     public int promptTokens;
     /** Number of turns that were dropped because they no longer fitted. */
     public long droppedTurnCount;
-    /** Number of tokens before the last reply that were evaluated for it. The others were in the KV ring. */
+    /**
+     * Number of tokens before the last reply that were appended for it. The others were in the stream, and only the
+     * last of them was evaluated again.
+     */
     public int evaluatedTokens;
     /** Bytes in use of history_bytes in sotto_chat_params. */
     public int historyBytes;
