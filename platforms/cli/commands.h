@@ -11,6 +11,7 @@ namespace sotto::cli {
 using Run = std::function<int()>;  // returns the exit code; throws Failure
 
 void add_generate(Command& app, Run& run);
+void add_chat(Command& app, Run& run);
 void add_tokenize(Command& app, Run& run);
 void add_inspect(Command& app, Run& run);
 void add_sample(Command& app, Run& run);

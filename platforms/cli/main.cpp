@@ -76,6 +76,7 @@ int run_program(int argc, char** argv) {
   app.set_footer(
       "Examples:\n"
       "  sotto generate -m demo.sotto -p \"Once upon a time\"\n"
+      "  sotto chat -m demo.sotto\n"
       "  sotto tokenize -m demo.sotto \"Once upon a time\"\n"
       "  sotto inspect demo.sotto\n"
       "  sotto score -m demo.sotto -f chapter.txt\n"
@@ -85,6 +86,7 @@ int run_program(int argc, char** argv) {
       "under its grammar, 130 ended by Ctrl-C.");
   Run run;
   add_generate(app, run);
+  add_chat(app, run);
   add_tokenize(app, run);
   add_inspect(app, run);
   add_sample(app, run);

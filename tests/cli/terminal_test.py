@@ -1,12 +1,15 @@
 """Tests the program sotto on a pseudo terminal: Ctrl-D at the start of a line ends a text, the program says that it
-waits for input, and it shows its progress in a long prompt."""
+waits for input, it shows its progress in a long prompt, and in a conversation Ctrl-C stops only the reply."""
 import argparse
 import os
 import pty
 import re
+import select
+import signal
 import subprocess
 import tempfile
 
+CTRL_C = b"\x03"
 CTRL_D = b"\x04"
 
 
@@ -47,6 +50,74 @@ def progress(program, arguments):
                 os.close(terminal)
 
 
+class Conversation:
+    """`sotto chat` on a terminal of its own."""
+
+    def __init__(self, program, arguments, **environment):
+        self.process, self.terminal = pty.fork()
+        if self.process == 0:
+            os.execve(program, [program, "chat", *arguments], {**os.environ, **environment})
+        self.shown = b""
+
+    def wait_for(self, pattern):
+        """Returns what is shown up to the pattern, since the last call."""
+        while not (match := re.search(pattern, self.shown)):
+            if not select.select([self.terminal], [], [], 60)[0]:
+                os.kill(self.process, signal.SIGKILL)
+                raise SystemExit(f"chat: no {pattern!r} after {self.shown!r}")
+            try:
+                self.shown += os.read(self.terminal, 4096)
+            except OSError:  # it has ended
+                raise SystemExit(f"chat: ended without {pattern!r} after {self.shown!r}") from None
+        text, self.shown = self.shown[:match.end()], self.shown[match.end():]
+        return text
+
+    def type(self, keys):
+        os.write(self.terminal, keys)
+
+    def end(self):
+        """Returns the exit code."""
+        try:
+            while os.read(self.terminal, 4096):
+                pass
+        except OSError:  # Linux reports the end of the other side as an error
+            pass
+        os.close(self.terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+
+
+def check_conversation(program, model):
+    chat = Conversation(program, [*model, "--ignore-eos", "--overflow", "ring"], NO_COLOR="1")
+    start = chat.wait_for(rb"> ")
+    expect(b"/help" in start and b"\x1b" not in start, f"chat began with {start!r}")
+    chat.type(b"Tell a long story.\n")
+    chat.wait_for(rb"story\.\r\n")
+    chat.wait_for(rb"\w+ \w+")  # the reply, which would not end
+    chat.type(CTRL_C)
+    chat.wait_for(rb"stopped by cancelled")
+    chat.wait_for(rb"> ")
+    chat.type(b"/stats\n")
+    chat.wait_for(rb"messages 2,")
+    chat.wait_for(rb"> ")
+    chat.type(CTRL_D)
+    expect(chat.end() == 0, "chat: Ctrl-D is no success")
+    chat = Conversation(program, model, TERM="xterm")
+    coloured = chat.wait_for(rb"> \x1b\[0m")
+    expect(b"\x1b[1m> " in coloured, f"chat began with {coloured!r}")
+    chat.type(CTRL_C)
+    expect(chat.end() == -signal.SIGINT, "chat: Ctrl-C at the prompt does not end the program")
+
+
+def check_closed_pipe(program, model):
+    with subprocess.Popen([program, "chat", *model, "-n", "4"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        process.stdin.write(b"Hello\n")
+        process.stdin.close()
+        code = process.wait(timeout=60)
+        expect(code == -signal.SIGPIPE, f"chat: ended with {code} on a closed pipe")
+
+
 def expect(condition, what):
     if not condition:
         raise SystemExit(what)
@@ -67,6 +138,8 @@ def main():
     kept = typed(args.program, ["sample"], '{"probs":[1]}')
     expect(kept == '{"kept":{"0":1.0}}\n', f"sample printed {kept!r}")
     shown = progress(args.program, ["generate", *model, "-p", "-", "--overflow", "ring", "-q"])
+    check_conversation(args.program, model)
+    check_closed_pipe(args.program, model)
     expect(re.search(r"standard input: [\d,]+ of [\d,]+ tokens", shown), f"generate showed {shown!r}")
 
 

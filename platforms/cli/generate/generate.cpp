@@ -2,9 +2,7 @@
 #include "platforms/cli/generate/generate.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -13,6 +11,7 @@
 
 #include "platforms/cli/commands.h"
 #include "platforms/cli/generate/report.h"
+#include "platforms/cli/support/interrupt.h"
 #include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
 
@@ -29,37 +28,6 @@ Failure session_failure(const std::string& subject, const Error& error) {
   }
   return failure_of(error.status() == SOTTO_GRAMMAR_DEAD_END ? "grammar" : subject, error);
 }
-
-// The session that Ctrl-C cancels. It is global because a signal handler receives no context.
-std::atomic<sotto_session*> running_session = nullptr;
-static_assert(std::atomic<sotto_session*>::is_always_lock_free);
-
-void on_interrupt(int) {
-  if (sotto_session* session = running_session.load()) sotto_session_cancel(session);
-}
-
-// While an object exists, the first Ctrl-C cancels the session and the second ends the program.
-class CancelOnInterrupt {
- public:
-  explicit CancelOnInterrupt(const Session& session) {
-    running_session.store(session.c_session());
-    sigaction(SIGINT, nullptr, &previous_);
-    if (previous_.sa_handler == SIG_IGN) return;  // as after nohup or a script's "&"
-    struct sigaction action = {};
-    action.sa_handler = on_interrupt;
-    action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);  // the second one ends the program
-    sigaction(SIGINT, &action, nullptr);
-  }
-  ~CancelOnInterrupt() {
-    sigaction(SIGINT, &previous_, nullptr);
-    running_session.store(nullptr);
-  }
-  CancelOnInterrupt(const CancelOnInterrupt&) = delete;
-  CancelOnInterrupt& operator=(const CancelOnInterrupt&) = delete;
-
- private:
-  struct sigaction previous_ = {};
-};
 
 std::string prompt_name(const GenerateOptions& options) {
   if (!options.ids.empty()) return "--ids";
@@ -424,9 +392,7 @@ int run_generate(GenerateOptions options) {
 
   const Clock::time_point load_start = Clock::now();
   const LoadedModel model(options.model);
-  if (model.info().reward_count != 0) {
-    throw Failure(model.path() + ": is a reward model, which writes no text; sotto score --reward reads it");
-  }
+  model.require_text();
   read_generate_texts(options, model);
   generation.prints_ids = !options.ids.empty() || model.info().has_tokenizer == 0;
   if (options.has_prompt) generation.prompt_tokens = prompt_tokens(options, model, generation.prompt);
@@ -451,7 +417,7 @@ int run_generate(GenerateOptions options) {
   if (generation.stop == Status::ok) {
     if (guide) call("guide", [&] { session.set_guide(*guide, options.guide.params); });
     if (grammar) call("grammar", [&] { session.set_matcher(grammar->matcher); });
-    if (options.stops.heals) call("--token-healing", [&] { session.heal(); });
+    if (options.heals) call("--token-healing", [&] { session.heal(); });
     if (options.search.is_on) {
       generate_sequences(options, model, session, start, generation);
     } else {

@@ -14,8 +14,7 @@ Json stops_json(const StopOptions& options) {
   Json object = {{"stop", options.params.stop_strings},
                  {"stop_tokens", options.params.stop_tokens},
                  {"max_time", options.max_seconds},
-                 {"banned_strings", options.params.banned_strings},
-                 {"token_healing", options.heals}};
+                 {"banned_strings", options.params.banned_strings}};
   object.update(parameters_json(kStopParameters, &c_params));
   return object;
 }
@@ -124,6 +123,7 @@ Json run_parameters_json(const GenerateOptions& options, const LoadedModel& mode
   Json object = {{"max_tokens", options.token_limit}};
   object.update(sampler_json(options.sampler.params));
   object.update(stops_json(options.stops));
+  object["token_healing"] = options.heals;
   if (options.search.is_on) object["search"] = search_json(options.search.params);
   if (options.grammar.is_on()) object["grammar"] = grammar_json(options.grammar);
   if (options.guide.is_on()) object["guide"] = guide_json(options.guide);

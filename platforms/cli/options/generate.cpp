@@ -1,7 +1,6 @@
 #include "platforms/cli/options/generate.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <string>
 
@@ -28,11 +27,7 @@ void add_text_options(Command& command, GenerateOptions& options) {
       .metavar("IDS...")
       .excludes("--prompt,--file");
   command.add_flag("--parse-special", options.parse_special, kSpecialHelp);
-  add_value(command, "-n,--max-tokens,--max-new-tokens,--num-predict,--n-predict", options.token_limit,
-            "Number of tokens to generate; -1: until a stop", "N")
-      .check([](const std::string& text) {
-        return text[0] == '-' && text != "-1" ? "is " + text + "; it must be at least -1" : "";
-      });
+  add_token_limit(command, options.token_limit, "Number of tokens to generate; -1: until a stop");
 }
 
 void add_output_options(Command& command, GenerateOptions& options) {
@@ -74,64 +69,17 @@ void add_state_options(Command& command, GenerateOptions& options) {
       .group(kSessionGroup);
 }
 
-void validate_state_options(const Command& command, const GenerateOptions& options) {
-  if (options.has_prompt) return;
-  reject_with(command, "--load-state", {"--token-healing", "--echo-scores"}, "there is no new prompt");
-}
-
-// Stops
-
-constexpr char kStopGroup[] = "Stops";
-
-// Replaces each text in double quotes by the JSON string that it stands for.
-void unquote(std::vector<std::string>& texts, const char* option) {
-  for (std::string& text : texts) {
-    text = unquoted(text, option);
-    if (text.empty()) throw Failure(std::string(option) + ": the text is empty", kExitUsage);
-  }
-}
-
-uint32_t list_bytes(const StopParams& params) {
-  constexpr uint64_t kEntryBytes = 64;  // bytes of the library's bookkeeping, rounded up
-  uint64_t size = params.stop_tokens.size() * sizeof(Token);
-  for (const auto* texts : {&params.stop_strings, &params.banned_strings}) {
-    for (const std::string& text : *texts) size += kEntryBytes + 8 * text.size();
-  }
-  return list_capacity(size);
-}
-
-void add_stop_options(Command& command, StopOptions& options) {
-  sotto_stop_params& c_params = options.params;
-  add_texts(command, "--stop,-r,--stop-string,--stop-strings,--reverse-prompt", options.params.stop_strings,
-            "Stop before TEXT; as in all options except the prompt, TEXT in double quotes is a JSON string: "
-            "'\"\\n\"' is a line end")
-      .group(kStopGroup);
-  add_texts(command, "--stop-token,--stop-tokens,--stop-token-ids,--eos-token-id", options.stop_tokens,
-            "Stop at one of these tokens (ids, or the text of one token)", "TOKENS")
-      .group(kStopGroup);
-  add_value(command, "--max-time", options.max_seconds, "Stop after this time; 0: never", "SECONDS").group(kStopGroup);
-  add_parameters(command, kStopParameters, &c_params);
-  add_texts(command, "--banned-string,--banned-strings", options.params.banned_strings,
-            "Never generate TEXT, in any tokenization: roll back to its first token and select another")
-      .group(kStopGroup);
+void add_token_healing(Command& command, bool& heals) {
   command
-      .add_flag("--token-healing", options.heals,
+      .add_flag("--token-healing", heals,
                 "For a prompt that ends inside a word: replace its last tokens by one that begins with the same text")
       .excludes("--guidance-scale,--negative-prompt")
       .group(kStopGroup);
 }
 
-void validate_stop_options(StopOptions& options) {
-  if (!(options.max_seconds >= 0.0 && options.max_seconds <= 1e9)) {
-    reject("--max-time", "must be 0 or a number of seconds up to 1e9");
-  }
-  options.params.max_time_ns = static_cast<uint64_t>(std::ceil(options.max_seconds * 1e9));
-  unquote(options.params.stop_strings, "--stop");
-  unquote(options.params.banned_strings, "--banned-string");
-}
-
-void read_stop_texts(StopOptions& options, const LoadedModel& model) {
-  options.params.stop_tokens = TokenReader(model).single_tokens(options.stop_tokens, "--stop-token");
+void validate_state_options(const Command& command, const GenerateOptions& options) {
+  if (options.has_prompt) return;
+  reject_with(command, "--load-state", {"--token-healing", "--echo-scores"}, "there is no new prompt");
 }
 
 // Searches
@@ -429,6 +377,7 @@ void add_generate_options(Command& command, GenerateOptions& options) {
   add_text_options(command, options);
   add_sampler_options(command, options.sampler);
   add_stop_options(command, options.stops);
+  add_token_healing(command, options.heals);
   add_grammar_options(command, options.grammar);
   add_search_options(command, options.search);
   add_guide_options(command, options.guide);

@@ -8,16 +8,9 @@
 #include "platforms/cli/options/common.h"
 #include "platforms/cli/options/grammar.h"
 #include "platforms/cli/options/sampler.h"
+#include "platforms/cli/options/stops.h"
 
 namespace sotto::cli {
-
-// Stop conditions and banned strings.
-struct StopOptions {
-  StopParams params;
-  double max_seconds = 0.0;
-  std::vector<std::string> stop_tokens;  // as given on the command line
-  bool heals = false;
-};
 
 // The options of a search for several continuations of one prompt.
 struct SearchOptions {
@@ -70,6 +63,7 @@ struct GenerateOptions {
   std::string load_state;  // paths; empty for none
   std::string save_state;
   bool parse_special = false;
+  bool heals = false;  // --token-healing
   bool log_probabilities = false;
   uint32_t alternative_count = 0;
   bool scores_prompt = false;

@@ -1,11 +1,9 @@
 #include "platforms/cli/support/json.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -216,22 +214,6 @@ Library to_library(const Json& value) {
   if (value.unsigned_integer()) return *value.unsigned_integer();
   if (value.is_number()) return value.number();
   return nullptr;
-}
-
-// Reads a line. Returns false at the end of the input. The last line may lack a line end.
-bool read_line(const Input& input, uint64_t number, std::string& line) {
-  const auto fail = [&](const std::string& problem) {
-    throw Failure(input.name + ": line " + std::to_string(number) + ": " + problem);
-  };
-  FILE* file = input.file.get();
-  line.clear();
-  int c;
-  while ((c = getc_unlocked(file)) != EOF && c != '\n') {
-    if (line.size() == kMaxTextSize) fail("longer than 256 MiB");
-    line += static_cast<char>(c);
-  }
-  if (std::ferror(file)) fail(std::strerror(errno));
-  return c == '\n' || !line.empty();
 }
 
 }  // namespace

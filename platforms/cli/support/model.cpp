@@ -39,6 +39,11 @@ Model map_model(const ModelOptions& options, size_t* file_size) {
 LoadedModel::LoadedModel(const ModelOptions& options)
     : path_(options.path), model_(map_model(options, &file_size_)), info_(model_.info()) {}
 
+void LoadedModel::require_text() const {
+  if (info_.reward_count == 0) return;
+  throw Failure(path_ + ": is a reward model, which writes no text; sotto score --reward reads it");
+}
+
 Session LoadedModel::new_session(const SessionParams& params) const {
   return call_with_options(path_, [&] { return Session::create(model_, params); });
 }

@@ -26,6 +26,7 @@ class LoadedModel {
   const ModelInfo& info() const { return info_; }
   const std::string& path() const { return path_; }
   size_t file_size() const { return file_size_; }
+  void require_text() const;  // throws a Failure if the model is a reward model, which writes no text
   Session new_session(const SessionParams& params) const;
 
   // `subject` names the text in messages ("prompt", a path).

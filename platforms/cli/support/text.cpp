@@ -75,6 +75,21 @@ std::string read_all(const std::string& path) {
   return text;
 }
 
+bool read_line(const Input& input, uint64_t number, std::string& line) {
+  const auto fail = [&](const std::string& problem) {
+    throw Failure(input.name + ": line " + std::to_string(number) + ": " + problem);
+  };
+  FILE* file = input.file.get();
+  line.clear();
+  int c;
+  while ((c = getc_unlocked(file)) != EOF && c != '\n') {
+    if (line.size() == kMaxTextSize) fail("longer than 256 MiB");
+    line += static_cast<char>(c);
+  }
+  if (std::ferror(file)) fail(std::strerror(errno));
+  return c == '\n' || !line.empty();
+}
+
 void write_all(const std::string& path, const std::string& bytes) {
   std::error_code ignored;
   std::filesystem::path target = std::filesystem::weakly_canonical(path, ignored);

@@ -22,6 +22,10 @@ struct Input {
 // Returns the contents of a file, or of standard input for "-". Throws a Failure that names the file.
 std::string read_all(const std::string& path);
 
+// Reads a line, without its end. Returns false at the end of the input. The last line may lack a line end. Throws a
+// Failure that names line `number`.
+bool read_line(const Input& input, uint64_t number, std::string& line);
+
 // Replaces the contents of a file atomically. Throws a Failure that names the file.
 void write_all(const std::string& path, const std::string& bytes);
 
