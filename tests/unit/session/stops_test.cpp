@@ -56,13 +56,14 @@ TEST(StopStrings, EndTheUnstoppedText) {
 // A conversation whose answers end with stop strings continues with the same bits as one whose stream was prefilled
 // with the text as shown, also after the session has been saved and restored, and with banned strings and drafts.
 TEST(StopStrings, TheStreamEndsWhereTheTextEnds) {
+  const std::vector<std::string> stop_strings = {"ab", "\xC3\xA9", "cb"}, banned_strings = {"bb"};
   size_t stops = 0, spelled = 0;
   for (uint64_t seed = 0; seed < 40; ++seed) {
     const auto adjust = [](SessionParams& params) { params.draft_tokens = 4; };
     OpenedSession session(text_model(), adjust), restored(text_model(), adjust);
     for (OpenedSession* each : {&session, &restored}) {
       each->sample(seed, [](SamplerParams& params) { params.ignore_end = true; });
-      const auto strings = views({"ab", "\xC3\xA9", "cb"}), bans = views({"bb"});
+      const auto strings = views(stop_strings), bans = views(banned_strings);
       StopParams params;
       params.stop_strings = strings;
       params.include_stop_text = seed % 4 == 3;
