@@ -2,6 +2,7 @@
 // memory, and that they continue after undo, save and restore with the same bits.
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
