@@ -45,7 +45,7 @@ void add_help(Command& app, Run& run) {
         }
       }
       const std::string text = group.empty() ? help_text(*explained) : group_help(*explained, group);
-      if (text.empty() && explained == &app) throw Failure('"' + group + "\" is not a command", kExitUsage);
+      if (text.empty() && explained == &app) throw Failure(unknown_command(app, words->front()), kExitUsage);
       if (text.empty()) {
         throw Failure('"' + group + "\" is not a group of options of " + explained->name() + "; the groups are " +
                           group_names(*explained),

@@ -51,6 +51,16 @@ TEST(Draft, TextThatTheGrammarForcesIsDrafted) {
   EXPECT_GT(run["speculation"]["forced_accepted"], 2);
 }
 
+TEST(Draft, HasTheNamesOfTransformers) {
+  const nlohmann::json expected = generated({"-n", "20", "--draft", "lookup", "--draft-tokens", "5"});
+  const nlohmann::json found = generated({"-n", "20", "--prompt_lookup_num_tokens", "5"});
+  EXPECT_EQ(found["parameters"], expected["parameters"]);
+  EXPECT_EQ(found["text"], expected["text"]);
+  const nlohmann::json assisted = generated({"-n", "20", "--assistant_model", SOTTO_DEMO_MODEL});
+  EXPECT_EQ(assisted["parameters"]["draft"]["sources"], nlohmann::json::array({SOTTO_DEMO_MODEL}));
+  EXPECT_EQ(assisted["text"], expected["text"]);
+}
+
 TEST(Draft, WrongOptionsAreRejected) {
   expect_usage_error({"--draft-min-match", "3"}, "--draft-min-match");
   expect_usage_error({"--draft", "lookup", "--draft-tokens", "16"}, "--draft-tokens");

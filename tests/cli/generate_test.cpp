@@ -7,15 +7,12 @@
 #include <thread>
 #include <vector>
 
-#include "tests/cli/program.h"
+#include "tests/cli/generate_support.h"
 
 namespace sotto::test {
 namespace {
 
 using nlohmann::json;
-using Words = std::vector<std::string>;
-
-const std::string kPrompt = "Once upon a time";
 
 // Returns the text of 24 tokens after the prompt, sampled with `more` arguments.
 std::string continuation(const Words& more) {
@@ -156,7 +153,8 @@ TEST(Generate, TimingsOnStandardError) {
 
 // Starts an endless generation, waits until it prints, and presses Ctrl-C.
 Result interrupted(const Words& more) {
-  Words words = {"generate", "-m", SOTTO_DEMO_MODEL, "-p", kPrompt, "-n", "-1", "--overflow", "ring", "--ignore-eos"};
+  Words words = {"generate", "-m", SOTTO_DEMO_MODEL, "--seed", "0",           "-p", kPrompt,
+                 "-n",       "-1", "--overflow",     "ring",   "--ignore-eos"};
   words.insert(words.end(), more.begin(), more.end());
   Program program(SOTTO_CLI, words);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -174,6 +172,51 @@ TEST(Generate, InterruptEndsCleanlyWithTimings) {
   EXPECT_EQ(result.out.back(), '\n');
   EXPECT_NE(result.err.find("cancelled"), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("tok/s"), std::string::npos) << result.err;
+}
+
+TEST(Generate, TheSeedIsRandomAndRepeatsTheText) {
+  const Words words = {"generate", "-m", SOTTO_DEMO_MODEL, "-p", kPrompt, "-n", "30", "--temp", "1.2"};
+  const auto run = [&](const Words& more) {
+    Words all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return run_sotto(all);
+  };
+  const json first = json_of(run({"--json"})), second = json_of(run({"--json"}));
+  EXPECT_NE(first["parameters"]["seed"], second["parameters"]["seed"]);
+  EXPECT_NE(first["text"], second["text"]);
+  EXPECT_EQ(json_of(run({"--json", "--seed", first["parameters"]["seed"].dump()}))["text"], first["text"]);
+  const Result shown = run({});
+  const std::string label = "the seed was ";
+  ASSERT_NE(shown.err.find(label), std::string::npos) << shown.err;
+  std::string seed = shown.err.substr(shown.err.find(label) + label.size());
+  seed.pop_back();  // the line end
+  EXPECT_EQ(run({"-q", "--seed", seed}).out, shown.out);
+}
+
+TEST(Generate, EscapesInThePromptAreReplacedOnRequest) {
+  const auto prompt = [](const Words& words) {
+    Words all = {"-n", "1", "--greedy", "--json"};
+    all.insert(all.end(), words.begin(), words.end());
+    return json_of(run_on_demo("generate", all))["prompt"];
+  };
+  const std::string written = R"(a\nb\tc\\n\x41\'\q\x4)";
+  EXPECT_EQ(prompt({"-p", written}), written);
+  EXPECT_EQ(prompt({"-e", "-p", written}), "a\nb\tc\\nA'\\q\\x4");
+  EXPECT_EQ(prompt({"--escape", "-p", "end\\"}), "end\\");
+}
+
+TEST(Generate, LengthsIncludeThePromptAsInTransformers) {
+  const size_t prompt_size = ids_of(kPrompt).size();
+  const auto total = std::to_string(prompt_size + 7);
+  EXPECT_EQ(generated({"--max-length", total, "--ignore-eos"})["tokens"].size(), 7u);
+  const json beams = generated({"--max-length", total, "--ignore-eos", "--num-beams", "2"});
+  EXPECT_EQ(beams["tokens"].size(), 7u);
+  EXPECT_EQ(beams["parameters"]["max_tokens"], 7);
+  EXPECT_EQ(generated({"-n", "1", "--min-length", total})["parameters"]["min_new_tokens"], 7);
+  EXPECT_EQ(generated({"-n", "1", "--min-length", "1"})["parameters"]["min_new_tokens"], 0);
+  expect_refused(run_on_demo("generate", {"-p", kPrompt, "--max-length", std::to_string(prompt_size)}), 1,
+                 "--max-length is ");
+  expect_usage_error({"--max-length", total}, "--max-length: cannot be combined with --max-tokens");
 }
 
 }  // namespace

@@ -52,6 +52,11 @@ TEST(Usage, SuggestsANearName) {
   expect_usage_error({"--tmp", "0.9"}, "\"--tmp\" is not an option of sotto generate; did you mean --temp?");
   expect_usage_error({"hi"}, "unexpected argument \"hi\"; give the prompt with -p");
   expect_refused(run_sotto({"generat", "-m", "x"}), 2, "did you mean generate?");
+  expect_refused(run_sotto({"help", "generat"}), 2, "\"generat\" is not a command; did you mean generate?");
+  for (const char* help : {"--help", "-h"}) {
+    expect_refused(run_sotto({"frobnicate", help}), 2, "\"frobnicate\" is not a command");
+    expect_refused(run_sotto({"grammar", "chek", help}), 2, "did you mean check?");
+  }
 }
 
 TEST(Usage, FollowsTheConventionsOfGnuPrograms) {

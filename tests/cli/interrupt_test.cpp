@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 // Interrupts a run after a fraction of the time that it takes, for many fractions, and checks its output.
 template <typename Check>
 void interrupt_at_many_moments(const Words& more, Check check) {
-  Words words = {"generate", "-m", SOTTO_DEMO_MODEL};
+  Words words = {"generate", "-m", SOTTO_DEMO_MODEL, "--seed", "0"};
   words.insert(words.end(), more.begin(), more.end());
   const auto start = Clock::now();
   ASSERT_EQ(run_sotto(words).exit_code, 0);

@@ -32,7 +32,7 @@ TEST(OtherModels, WithoutATokenizerGiveEmptyTexts) {
                                               {"--echo-scores"},
                                               {"--penalty-alpha", "0.5"}}) {
     SCOPED_TRACE(joined(more));
-    Words words = {"generate", "-m", path, "--ids", "5", "-n", "3", "--ignore-eos"};
+    Words words = {"generate", "-m", path, "--seed", "0", "--ids", "5", "-n", "3", "--ignore-eos"};
     words.insert(words.end(), more.begin(), more.end());
     const Result lines = run_sotto(words);
     EXPECT_EQ(lines.exit_code, 0) << lines.err;
@@ -76,11 +76,12 @@ TEST(OtherModels, RewardModelsGiveTheirLastLogitsAndWriteNoText) {
 TEST(OtherModels, WithoutATokenizerReadAndWriteIds) {
   const TemporaryFolder folder;
   const std::string path = write_other_model(folder, {300, 32, 16, 1, 16, 1}, false);
-  const Result generated = run_sotto({"generate", "-m", path, "-n", "3", "-q", "--ids", "5", "6", "7"});
+  const Result generated = run_sotto({"generate", "-m", path, "--seed", "0", "-n", "3", "-q", "--ids", "5", "6", "7"});
   EXPECT_EQ(generated.exit_code, 0) << generated.err;
   EXPECT_EQ(generated.out.substr(0, 6), "5 6 7 ");
   EXPECT_EQ(generated.out.find_first_not_of("0123456789 \n"), std::string::npos) << generated.out;
-  const Result continued = run_sotto({"generate", "-m", path, "-n", "3", "-q", "--no-echo", "--ids", "5,6,7"});
+  const Result continued =
+      run_sotto({"generate", "-m", path, "--seed", "0", "-n", "3", "-q", "--no-echo", "--ids", "5,6,7"});
   EXPECT_EQ("5 6 7 " + continued.out, generated.out);
   const json score = json_of(run_sotto({"score", "-m", path, "--json", "--ids", "5", "6", "7"}));
   EXPECT_EQ(score["tokens"], json({5, 6, 7}));
@@ -105,7 +106,7 @@ TEST(OtherModels, RecommendedValuesApplyOnlyIfAsked) {
   EXPECT_EQ(info["chat_template"], "{{ messages }}");
   EXPECT_EQ(info["sampling_defaults"], json::object({{"temperature", 0.0}}));
   const auto tokens = [&](const Words& more) {
-    Words words = {"generate", "-m", path, "--ids", "5", "-n", "8", "--ignore-eos", "--json"};
+    Words words = {"generate", "-m", path, "--seed", "0", "--ids", "5", "-n", "8", "--ignore-eos", "--json"};
     words.insert(words.end(), more.begin(), more.end());
     return json_of(run_sotto(words))["tokens"];
   };

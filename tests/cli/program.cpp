@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -76,6 +77,9 @@ Result run_sotto(const std::vector<std::string>& arguments, const std::string& i
 
 Result run_on_demo(const std::string& command, const std::vector<std::string>& arguments, const std::string& input) {
   std::vector<std::string> all = {command, "-m", SOTTO_DEMO_MODEL};
+  const auto is_seed = [](const std::string& word) { return word == "-s" || word.starts_with("--seed"); };
+  const bool has_seed = std::any_of(arguments.begin(), arguments.end(), is_seed);
+  if ((command == "generate" || command == "chat") && !has_seed) all.insert(all.end(), {"--seed", "0"});
   all.insert(all.end(), arguments.begin(), arguments.end());
   return run_sotto(all, input);
 }

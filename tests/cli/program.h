@@ -37,7 +37,7 @@ class Program {
 // Runs `sotto ARGUMENTS`.
 Result run_sotto(const std::vector<std::string>& arguments, const std::string& input = "");
 
-// Runs `sotto COMMAND -m DEMO_MODEL ARGUMENTS`.
+// Runs `sotto COMMAND -m DEMO_MODEL ARGUMENTS`, with --seed 0 for commands that sample, unless a seed is given.
 Result run_on_demo(const std::string& command, const std::vector<std::string>& arguments,
                    const std::string& input = "");
 

@@ -71,6 +71,7 @@ const std::vector<Case> kEffective = {
     {{"--dola-relative-top", "0.9", "--dola", "high"}, "dola_relative_top", 0.9},
     {{"--order", "hf", "--top-p", "0.5", "--temp", "2"}, "order", "transformers"},
     {{"--stages", "top_k,temperature"}, "stages", {"top_k", "temperature"}},
+    {{"--samplers", "top_k;temperature"}, "stages", {"top_k", "temperature"}},
     {{"-s,--seed", "77"}, "seed", 77}};
 
 TEST(SamplerOptions, EachOptionSetsItsParameterAndChangesTheText) {

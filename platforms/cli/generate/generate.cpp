@@ -37,10 +37,12 @@ std::string prompt_name(const GenerateOptions& options) {
 
 std::string read_prompt(const GenerateOptions& options) {
   const bool from_file = !options.prompt_file.empty();
-  if (!from_file && options.prompt != "-") return options.prompt;
-  std::string text = read_all(from_file ? options.prompt_file : "-");
-  if (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
+  std::string text = options.prompt;
+  if (from_file || text == "-") {
+    text = read_all(from_file ? options.prompt_file : "-");
+    if (!text.empty() && text.back() == '\n') text.pop_back();
+  }
+  return options.has_escapes ? unescaped(text) : text;
 }
 
 // Returns the tokens of the prompt.
@@ -396,6 +398,7 @@ int run_generate(GenerateOptions options) {
   read_generate_texts(options, model);
   generation.prints_ids = !options.ids.empty() || model.info().has_tokenizer == 0;
   if (options.has_prompt) generation.prompt_tokens = prompt_tokens(options, model, generation.prompt);
+  limit_lengths(options, generation.prompt_tokens.size());
   if (!options.ids.empty()) generation.prompt = model.text_of(generation.prompt_tokens);
   Session session = model.new_session(options.session);
   std::optional<SessionGrammar> grammar = make_grammar(options, model, session, generation.prompt_tokens.size());

@@ -26,8 +26,21 @@ void add_text_options(Command& command, GenerateOptions& options) {
                   "Token ids of the prompt; the output is ids too, as for models without a tokenizer")
       .metavar("IDS...")
       .excludes("--prompt,--file");
+  command
+      .add_flag(
+          "-e,--escape", options.has_escapes,
+          "In the prompt, \\n, \\r, \\t, \\\\, \\', \\\" and \\xNN stand for the character or byte that they name")
+      .excludes("--ids");
   command.add_flag("--parse-special", options.parse_special, kSpecialHelp);
   add_token_limit(command, options.token_limit, "Number of tokens to generate; -1: until a stop");
+  add_value(command, "--max-length", options.max_length, "Number of tokens of the prompt and the new text together",
+            "N")
+      .shown_default("")
+      .excludes("--max-tokens,--finish-within,--load-state");
+  add_value(command, "--min-length", options.min_length,
+            "No end of text before the prompt and the new text have N tokens together", "N")
+      .shown_default("")
+      .excludes("--min-new-tokens,--load-state");
 }
 
 void add_output_options(Command& command, GenerateOptions& options) {
@@ -336,7 +349,7 @@ void require_sources(const Command& command, uint32_t sources) {
 }
 
 void add_draft_options(Command& command, DraftOptions& options) {
-  add_texts(command, "--draft", options.sources,
+  add_texts(command, "--draft,--assistant-model", options.sources,
             "Speculative decoding, which does not change the text: draft with lookup (earlier text), lookahead, "
             "early-exit (the first layers), or a smaller model with the same vocabulary; repeatable",
             "KIND|FILE")
@@ -345,6 +358,14 @@ void add_draft_options(Command& command, DraftOptions& options) {
   add_value(command, "--draft-tokens,--draft-max,--num-draft-tokens", options.token_count,
             "Maximum number of draft tokens per evaluation; 0 disables all drafts, also of text that a grammar forces",
             "N")
+      .group(kDraftGroup);
+  const auto look_up = [&options](const std::string& text) {
+    options.token_count = parse_number<uint32_t>("--prompt-lookup-num-tokens", text);
+    options.sources.emplace_back("lookup");
+  };
+  command.add_option("--prompt-lookup-num-tokens", look_up, "The same as --draft lookup --draft-tokens N")
+      .metavar("N")
+      .excludes("--draft-tokens")
       .group(kDraftGroup);
   sotto_speculation_params& c_params = options.params;
   add_parameters(command, kSpeculationParameters, &c_params);
@@ -390,7 +411,7 @@ void add_generate_options(Command& command, GenerateOptions& options) {
       other_spellings(command) +
       "\n\nExamples:\n"
       "  sotto generate -m demo.sotto -p \"Once upon a time\" -n 200\n"
-      "  sotto generate -m demo.sotto -p \"It was\" --temp 1.1 --top-k 0 --seed random\n"
+      "  sotto generate -m demo.sotto -p \"It was\" --temp 1.1 --top-k 0 --seed 7\n"
       "  sotto generate -m demo.sotto -p \"It was\" --mirostat 2 --dry-multiplier 0.8\n"
       "  sotto generate -m demo.sotto -p \"She said\" --stop '\"\\n\"' --banned-string Mr --bad-word the\n"
       "  sotto generate -m demo.sotto -p \"The end\" --num-beams 4 --n 2 -n 40\n"
@@ -438,6 +459,23 @@ void validate_generate_options(const Command& command, GenerateOptions& options)
   }
   if (sampler.dola != SOTTO_DOLA_OFF) options.session.features |= SOTTO_FEATURE_DOLA;
   if (options.guide.is_on()) options.session.features |= SOTTO_FEATURE_GUIDE;
+}
+
+void limit_lengths(GenerateOptions& options, size_t prompt_size) {
+  if (options.max_length != 0) {
+    if (options.max_length <= prompt_size) {
+      throw Failure("--max-length is " + std::to_string(options.max_length) +
+                    "; it must be greater than the number of " + "tokens of the prompt, " +
+                    std::to_string(prompt_size));
+    }
+    const auto rest = static_cast<uint32_t>(options.max_length - prompt_size);
+    options.token_limit = rest;
+    if (options.search.is_on) options.session.sequence_tokens = options.search.params.max_tokens = rest;
+    if (options.stops.params.max_tokens != 0) options.stops.params.max_tokens = rest;
+  }
+  if (options.min_length > prompt_size) {
+    options.sampler.params.min_new_tokens = static_cast<uint32_t>(options.min_length - prompt_size);
+  }
 }
 
 void read_generate_texts(GenerateOptions& options, const LoadedModel& model) {

@@ -52,6 +52,8 @@ struct GenerateOptions {
   std::vector<std::string> ids;  // token ids of the prompt, as given
   bool has_prompt = false;
   int64_t token_limit = 128;         // -1 for no limit
+  uint32_t max_length = 0;           // of the prompt and the new text; 0 if not given
+  uint32_t min_length = 0;           // likewise
   bool finishes_by_default = false;  // a text under a grammar is complete within these tokens and the context
   SamplerOptions sampler;
   StopOptions stops;
@@ -63,6 +65,7 @@ struct GenerateOptions {
   std::string load_state;  // paths; empty for none
   std::string save_state;
   bool parse_special = false;
+  bool has_escapes = false;
   bool heals = false;  // --token-healing
   bool log_probabilities = false;
   uint32_t alternative_count = 0;
@@ -77,6 +80,9 @@ void add_generate_options(Command& command, GenerateOptions& options);
 
 // Derives the parameters from the parsed options. Throws a UsageError for combinations that contradict each other.
 void validate_generate_options(const Command& command, GenerateOptions& options);
+
+// Derives the numbers of new tokens from --max-length and --min-length. Throws a Failure.
+void limit_lengths(GenerateOptions& options, size_t prompt_size);
 
 // Converts values that need the model: texts that name tokens, and the memory for their lists.
 void read_generate_texts(GenerateOptions& options, const LoadedModel& model);

@@ -26,11 +26,11 @@ bool set_mirostat(uint32_t version, SamplerParams& params) {
   return true;
 }
 
+// Returns a seed with few enough digits to be typed again.
+uint64_t random_seed() { return std::random_device()(); }
+
 uint64_t parse_seed(const std::string& text) {
-  if (text == "random" || text == "-1") {
-    std::random_device device;
-    return uint64_t{device()} << 32 | device();
-  }
+  if (text == "random" || text == "-1") return random_seed();
   uint64_t seed = 0;
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, seed);
@@ -56,9 +56,9 @@ void add_sampling(Command& command, SamplerOptions& options) {
   command
       .add_option(
           "-s,--seed", [&params](const std::string& text) { params.seed = parse_seed(text); },
-          "Seed of the random numbers; the same seed gives the same text; \"random\": a different text each time")
+          "Seed of the random numbers; the same seed gives the same text; the report ends with the seed that was used")
       .metavar("N")
-      .shown_default(std::to_string(params.seed))
+      .shown_default("random")
       .group(kSamplingGroup);
 }
 
@@ -87,7 +87,9 @@ bool append_stages(const std::string& name, std::vector<sotto_stage>& stages) {
 
 void set_stages(const std::string& list, std::vector<sotto_stage>& stages) {
   stages.clear();
-  for (const std::string& name : split_names(list)) {
+  std::string names = list;
+  std::replace(names.begin(), names.end(), ';', ',');
+  for (const std::string& name : split_names(names)) {
     if (!append_stages(name, stages)) reject("--stages", '"' + name + "\" is not one of " + listed(kStageNames));
   }
   if (stages.empty()) reject("--stages", "is empty; it must contain at least one stage");
@@ -110,7 +112,7 @@ void add_selection(Command& command, SamplerOptions& options) {
   command
       .add_option(
           "--stages,--samplers", [&params](const std::string& list) { set_stages(list, params.stages); },
-          "Run exactly these stages in this order, separated by commas: " + listed(kStageNames))
+          "Run exactly these stages in this order, separated by commas or semicolons: " + listed(kStageNames))
       .metavar("NAMES")
       .excludes("--order")
       .group(kSelectionGroup);
@@ -453,6 +455,7 @@ void add_sampler_options(Command& command, SamplerOptions& options) {
 void validate_sampler_options(const Command& command, SamplerOptions& options) {
   validate_watermark_options(command, options.watermark);
   if (options.watermark.scheme != SOTTO_WATERMARK_NONE) options.params.watermark = options.watermark;
+  if (!is_given(command, "--seed")) options.params.seed = random_seed();
   validate_selection(command, options.params);
   disable_replaced_defaults(command, options.params);
   visit_recommended([&](const char* name, auto, auto) {

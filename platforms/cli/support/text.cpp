@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -187,6 +188,27 @@ std::string for_terminal(std::string_view text) {
     text.remove_prefix(character.size);
   }
   return clean;
+}
+
+std::string unescaped(std::string_view text) {
+  constexpr std::string_view kNames = "nrt\\'\"", kCharacters = "\n\r\t\\'\"";
+  std::string plain;
+  while (!text.empty()) {
+    const size_t name = text.size() > 1 && text[0] == '\\' ? kNames.find(text[1]) : std::string_view::npos;
+    uint8_t byte = 0;
+    if (name != std::string_view::npos) {
+      plain += kCharacters[name];
+      text.remove_prefix(2);
+    } else if (text.starts_with("\\x") && text.size() >= 4 &&
+               std::from_chars(text.data() + 2, text.data() + 4, byte, 16).ptr == text.data() + 4) {
+      plain += static_cast<char>(byte);
+      text.remove_prefix(4);
+    } else {
+      plain += text.front();
+      text.remove_prefix(1);
+    }
+  }
+  return plain;
 }
 
 std::string hexadecimal(std::string_view bytes) {

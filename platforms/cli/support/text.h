@@ -52,6 +52,9 @@ std::string in_quotes(std::string_view bytes);
 // terminal. `text` is UTF-8.
 std::string for_terminal(std::string_view text);
 
+// Replaces \n, \r, \t, \\, \', \" and \xNN by what they name. Other backslashes stay.
+std::string unescaped(std::string_view text);
+
 std::string hexadecimal(std::string_view bytes);
 
 std::string with_thousands(uint64_t number);       // for example 1,234,567
