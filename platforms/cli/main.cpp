@@ -79,6 +79,7 @@ int run_program(int argc, char** argv) {
       "  sotto chat -m demo.sotto\n"
       "  sotto tokenize -m demo.sotto \"Once upon a time\"\n"
       "  sotto inspect demo.sotto\n"
+      "  sotto next -m demo.sotto -p \"Once upon a time\"\n"
       "  sotto score -m demo.sotto -f chapter.txt\n"
       "  sotto grammar check answer.gbnf --test yes\n"
       "\n"
@@ -90,6 +91,7 @@ int run_program(int argc, char** argv) {
   add_tokenize(app, run);
   add_inspect(app, run);
   add_sample(app, run);
+  add_next(app, run);
   add_score(app, run);
   add_embed(app, run);
   add_detect(app, run);

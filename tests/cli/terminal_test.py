@@ -1,13 +1,17 @@
 """Tests the program sotto on a pseudo terminal: Ctrl-D at the start of a line ends a text, the program says that it
-waits for input, it shows its progress in a long prompt, and in a conversation Ctrl-C stops only the reply."""
+waits for input, it shows its progress in a long prompt, tables fit the terminal, and in a conversation Ctrl-C stops
+only the reply."""
 import argparse
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 
 CTRL_C = b"\x03"
 CTRL_D = b"\x04"
@@ -48,6 +52,39 @@ def progress(program, arguments):
             finally:
                 process.kill()
                 os.close(terminal)
+
+
+def shown_in(columns, command, **environment):
+    """Returns what a command prints on a terminal of this width."""
+    process, terminal = pty.fork()
+    if process == 0:
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        os.execve(command[0], command, environment)
+    text = b""
+    try:
+        while part := os.read(terminal, 4096):
+            text += part
+    except OSError:  # Linux reports the end of the other side as an error
+        pass
+    os.close(terminal)
+    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    expect(code == 0, f"{command}: ended with {code} and {text!r}")
+    return text.decode()
+
+
+def check_tables(program, model):
+    for command in (["next"], ["next", "--all"], ["next", "--by-stage"]):
+        for columns in (20, 60, 100):
+            words = [program, *command, *model, "-p", "It was a dark night, and the sea was \u65e5\u672c."]
+            text = shown_in(columns, words)
+            plain = re.sub(r"\x1b\[[01]m", "", text)
+            lines = [line for line in plain.split("\r\n") if not line.startswith("after")]
+            widths = [len(line) + len(re.findall("[\u3040-\u9fff]", line)) for line in lines]
+            expect(max(widths) <= columns, f"{words}: a line has {max(widths)} of {columns} columns")
+            has_bars = "\u2588" in text
+            expect(has_bars == (columns >= 60 and "--all" not in command), f"{words} in {columns} columns: {text}")
+            expect(text != plain, f"{words}: no bold heading")
+            expect("\x1b" not in shown_in(columns, words, NO_COLOR="1"), f"{words}: colours although NO_COLOR is set")
 
 
 class Conversation:
@@ -138,6 +175,7 @@ def main():
     kept = typed(args.program, ["sample"], '{"probs":[1]}')
     expect(kept == '{"kept":{"0":1.0}}\n', f"sample printed {kept!r}")
     shown = progress(args.program, ["generate", *model, "-p", "-", "--overflow", "ring", "-q"])
+    check_tables(args.program, model)
     check_conversation(args.program, model)
     check_closed_pipe(args.program, model)
     expect(re.search(r"standard input: [\d,]+ of [\d,]+ tokens", shown), f"generate showed {shown!r}")

@@ -112,7 +112,7 @@ int Conversation::run() {
   if (is_interactive_) note("/help lists the commands; Ctrl-C stops a reply");
   std::string line;
   for (uint64_t number = 1; !is_over_ && !was_interrupted_; ++number) {
-    if (is_interactive_) stream_.write_prompt("> ");
+    if (is_interactive_) stream_.write_bold("> ");
     if (!read_line(input, number, line)) break;
     try {
       read(line);

@@ -218,7 +218,7 @@ class Streamer {
 
   void run(Session& session) {
     if (!options_.json && !options_.log_probabilities && !options_.hide_prompt) {
-      stream_.write_prompt(shown_prompt(generation_));
+      stream_.write_bold(shown_prompt(generation_));
       follows_id_ = !generation_.prompt_tokens.empty();
     }
     if (!options_.json && options_.scores_prompt) {

@@ -209,7 +209,7 @@ void print_sequences(const Generation& generation, const GenerateOptions& option
                      OutputWriter& stream) {
   const bool are_several = options.search.params.return_count > 1;
   if (!options.hide_prompt && !options.log_probabilities) {
-    stream.write_prompt(shown_prompt(generation));
+    stream.write_bold(shown_prompt(generation));
     if (are_several) stream.end_line();
   }
   if (options.scores_prompt) print_prompt_scores(generation, model, stream);

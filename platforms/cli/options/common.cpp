@@ -88,7 +88,9 @@ std::string TextInput::name() const {
 
 std::string TextInput::read() const {
   if (has_text) return text;
-  return read_all(file.empty() ? "-" : file);
+  std::string content = read_all(file.empty() ? "-" : file);
+  if (is_prompt && content.ends_with('\n')) content.pop_back();
+  return content;
 }
 
 TokenList TextInput::read_ids() const {
@@ -104,18 +106,20 @@ TokenList TextInput::tokens(const LoadedModel& model, bool special) const {
 
 void add_text_input(Command& command, TextInput& input) {
   command.add_option("TEXT", input.text, "The text; standard input if absent");
+  command.add_option("-p,--prompt", input.text, "The same as TEXT; -: standard input").metavar("TEXT").excludes("TEXT");
   command.add_option("-f,--file", input.file, "Read the text from a file")
       .metavar("FILE")
       .check(check_file_name)
-      .excludes("TEXT");
+      .excludes("TEXT,--prompt");
   command
       .add_option("--ids", input.ids, "Token ids instead of text; without values, read them from -f or standard input")
       .metavar("IDS...")
-      .excludes("TEXT,--parse-special");
+      .excludes("TEXT,--prompt,--parse-special");
 }
 
 void validate_text_input(const Command& command, TextInput& input) {
-  input.has_text = is_given(command, "TEXT");
+  const bool has_prompt = is_given(command, "--prompt");
+  input.has_text = is_given(command, "TEXT") || (has_prompt && input.text != "-");
   input.has_ids = is_given(command, "--ids");
   if (!input.ids.empty()) reject_with(command, "--ids", {"--file"}, "they are given already");
 }

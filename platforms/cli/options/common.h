@@ -33,6 +33,7 @@ struct TextInput {
   std::vector<std::string> ids;
   bool has_text = false;
   bool has_ids = false;
+  bool is_prompt = false;  // the last line end of a file or of standard input is dropped, as sotto generate does
 
   std::string name() const;    // for use in messages
   std::string read() const;    // throws a Failure
@@ -41,7 +42,7 @@ struct TextInput {
   TokenList tokens(const LoadedModel& model, bool special) const;
 };
 
-// Adds TEXT, -f and --ids.
+// Adds TEXT, -p, -f and --ids.
 void add_text_input(Command& command, TextInput& input);
 void validate_text_input(const Command& command, TextInput& input);
 

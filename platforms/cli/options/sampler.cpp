@@ -12,6 +12,8 @@
 namespace sotto::cli {
 namespace {
 
+#include "platforms/cli/generated/stages.inc"
+
 constexpr char kSamplingGroup[] = "Sampling";
 constexpr char kTruncationGroup[] = "Truncation";
 constexpr char kRepetitionGroup[] = "Repetition";
@@ -420,6 +422,29 @@ void read_sampler_parameter(const std::string& name, const Json& value, SamplerP
 
 bool is_greedy_temperature(const SamplerParams& params) {
   return params.temperature == 0.0f && params.temperature_range == 0.0f;
+}
+
+SamplerParams without_stages(SamplerParams params) {
+  for (const sotto_stage stage : kStageOrders[SOTTO_ORDER_DEFAULT]) (void)turn_off_stage(stage, params);
+  params.selection = SOTTO_SELECT_MULTINOMIAL;
+  params.stages.clear();
+  return params;
+}
+
+std::vector<Stage> stages_of(const SamplerParams& params) {
+  const auto order = kStageOrders[params.order];
+  const std::vector<sotto_stage> all =
+      params.stages.empty() ? std::vector<sotto_stage>(order, order + std::size(kStageOrders[0])) : params.stages;
+  std::vector<Stage> stages;
+  SamplerParams rest = params;
+  rest.selection = SOTTO_SELECT_MULTINOMIAL;
+  if (is_greedy_temperature(params)) rest.temperature = 1.0f;
+  for (size_t i = all.size(); i-- > 0;) {
+    const SamplerParams upto = rest;
+    if (turn_off_stage(all[i], rest)) stages.push_back({name_of(kStageNames, all[i]), upto});
+  }
+  std::reverse(stages.begin(), stages.end());
+  return stages;
 }
 
 uint32_t list_capacity(uint64_t size) {

@@ -45,6 +45,16 @@ void validate_watermark_options(const Command& command, const WatermarkParams& p
 // Returns whether the temperature is always 0, also with --temp-range.
 bool is_greedy_temperature(const SamplerParams& params);
 
+// The stages that `params` turn on, in their order, without the temperature if it is 0.
+struct Stage {
+  const char* name;
+  SamplerParams params;  // the parameters with only the stages up to this one, and without a selection
+};
+std::vector<Stage> stages_of(const SamplerParams& params);
+
+// Returns the parameters with all stages off, and with the selection MULTINOMIAL.
+SamplerParams without_stages(SamplerParams params);
+
 // Returns the value of list_bytes for lists of `size` bytes, including the library's bookkeeping.
 uint32_t list_capacity(uint64_t size);
 

@@ -124,6 +124,10 @@ std::optional<TokenList> parse_ids(std::string_view text) {
   return tokens;
 }
 
+std::string shown_token(Token token, const LoadedModel& model) {
+  return model.info().has_tokenizer != 0 ? in_quotes(model.detokenize({token})) : std::to_string(token);
+}
+
 std::string ids_text(const TokenList& tokens) {
   std::string text;
   for (const Token token : tokens) text += (text.empty() ? "" : " ") + std::to_string(token);

@@ -45,6 +45,9 @@ class LoadedModel {
   ModelInfo info_;
 };
 
+// Returns the text of a token in quotes, or its id if the model has no tokenizer.
+std::string shown_token(Token token, const LoadedModel& model);
+
 // Returns the JSON string that a text in double quotes stands for, and any other text unchanged: "\n", with the quotes,
 // is a line end. Throws a usage error that names `option`.
 std::string unquoted(const std::string& text, const char* option);

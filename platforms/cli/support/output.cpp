@@ -1,5 +1,6 @@
 #include "platforms/cli/support/output.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,7 +18,7 @@ using std::chrono::milliseconds;
 OutputWriter::OutputWriter()
     : is_terminal_(isatty(STDOUT_FILENO) != 0), use_colour_(is_terminal_ && std::getenv("NO_COLOR") == nullptr) {}
 
-void OutputWriter::write_prompt(std::string_view text) {
+void OutputWriter::write_bold(std::string_view text) {
   if (use_colour_) write_bytes("\x1b[1m");
   write(text);
   if (use_colour_) write_bytes("\x1b[0m");
@@ -31,6 +32,13 @@ void OutputWriter::write(std::string_view text) {
 
 void OutputWriter::end_line() {
   if (!at_line_start_) write("\n");
+}
+
+size_t OutputWriter::width() const {
+  constexpr size_t kDefault = 80;
+  struct winsize size = {};
+  if (!is_terminal_) return 0;
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kDefault;
 }
 
 void OutputWriter::write_bytes(std::string_view bytes) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,9 +15,11 @@ namespace sotto::cli {
 class OutputWriter {
  public:
   OutputWriter();
-  void write_prompt(std::string_view text);  // in bold on a terminal
+  void write_bold(std::string_view text);  // in bold on a terminal, unless NO_COLOR is set
   void write(std::string_view text);
   void end_line();  // writes a line end unless the text ended with one
+  // Returns the width of the terminal, or 0 if standard output is not a terminal.
+  size_t width() const;
 
  private:
   void write_bytes(std::string_view bytes);

@@ -48,6 +48,23 @@ bool write_file(FILE* file, const std::string& bytes) {
   return written && closed;
 }
 
+// East Asian characters and emoji take two columns on a terminal.
+constexpr struct {
+  uint32_t first;
+  uint32_t last;
+} kWide[] = {{0x1100, 0x115f},   {0x2e80, 0xa4cf},   {0xac00, 0xd7a3},  {0xf900, 0xfaff},
+             {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},  {0x1f300, 0x1f64f},
+             {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
+
+uint32_t code_point(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  uint32_t code = character.size() == 1 ? first : first & (0x7fu >> character.size());
+  for (const char byte : character.substr(1)) {
+    code = code << 6 | (static_cast<unsigned char>(byte) & 0x3f);
+  }
+  return code;
+}
+
 }  // namespace
 
 Input::Input(const std::string& path) : name(path), file(nullptr, std::fclose) {
@@ -137,6 +154,13 @@ Utf8Character first_character(std::string_view bytes) {
   return {size, true};
 }
 
+size_t columns_of(std::string_view character) {
+  const uint32_t code = code_point(character);
+  const bool is_wide = std::any_of(std::begin(kWide), std::end(kWide),
+                                   [&](const auto& range) { return code >= range.first && code <= range.last; });
+  return is_wide ? 2 : 1;
+}
+
 bool is_utf8(std::string_view bytes) {
   while (!bytes.empty()) {
     const Utf8Character character = first_character(bytes);
@@ -222,6 +246,13 @@ std::string hexadecimal(std::string_view bytes) {
   return text;
 }
 
+std::string decimal(double number, int digits) {
+  if (std::isnan(number)) return "-";
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, "%.*f", digits, number);
+  return buffer;
+}
+
 std::string with_thousands(uint64_t number) {
   const std::string digits = std::to_string(number);
   std::string text;
@@ -257,30 +288,6 @@ namespace {
 constexpr size_t kIndent = 4;
 constexpr size_t kBefore = 60;  // number of columns shown before the place
 constexpr size_t kAfter = 30;
-
-// East Asian characters and emoji take two columns on a terminal.
-constexpr struct {
-  uint32_t first;
-  uint32_t last;
-} kWide[] = {{0x1100, 0x115f},   {0x2e80, 0xa4cf},   {0xac00, 0xd7a3},  {0xf900, 0xfaff},
-             {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},  {0x1f300, 0x1f64f},
-             {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
-
-uint32_t code_point(std::string_view character) {
-  const auto first = static_cast<unsigned char>(character[0]);
-  uint32_t code = character.size() == 1 ? first : first & (0x7fu >> character.size());
-  for (const char byte : character.substr(1)) {
-    code = code << 6 | (static_cast<unsigned char>(byte) & 0x3f);
-  }
-  return code;
-}
-
-size_t columns_of(std::string_view character) {
-  const uint32_t code = code_point(character);
-  const bool is_wide = std::any_of(std::begin(kWide), std::end(kWide),
-                                   [&](const auto& range) { return code >= range.first && code <= range.last; });
-  return is_wide ? 2 : 1;
-}
 
 // A character as it is shown, with the number of bytes that it represents.
 struct Shown {

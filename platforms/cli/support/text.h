@@ -40,6 +40,9 @@ struct Utf8Character {
 };
 Utf8Character first_character(std::string_view bytes);
 
+// Returns the number of columns that a character, which is UTF-8, takes on a terminal.
+size_t columns_of(std::string_view character);
+
 bool is_utf8(std::string_view bytes);
 
 // Replaces bytes that are not UTF-8 by U+FFFD.
@@ -57,6 +60,7 @@ std::string unescaped(std::string_view text);
 
 std::string hexadecimal(std::string_view bytes);
 
+std::string decimal(double number, int digits);    // for example 1.250 for 3 digits, or "-" for NaN
 std::string with_thousands(uint64_t number);       // for example 1,234,567
 std::string byte_size(uint64_t size);              // for example 12.3 MiB
 std::string duration(double seconds);              // for example 12.3 ms

@@ -1,0 +1,292 @@
+// `sotto next` shows which tokens may follow a text, with their probabilities under the model and after each stage of
+// the sampler.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "platforms/cli/commands.h"
+#include "platforms/cli/options/common.h"
+#include "platforms/cli/options/sampler.h"
+#include "platforms/cli/support/distribution.h"
+#include "platforms/cli/support/json.h"
+#include "platforms/cli/support/table.h"
+#include "platforms/cli/support/text.h"
+
+namespace sotto::cli {
+namespace {
+
+struct NextOptions {
+  ModelOptions model;
+  TextInput input;
+  SamplerOptions sampler;
+  SessionParams session;
+  uint32_t top = 10;
+  bool special = false;
+  bool all = false;
+  bool by_stage = false;
+  bool json = false;
+};
+
+struct StageResult {
+  const char* name;
+  Distribution distribution;
+};
+
+// The distributions after the first `length` tokens of the text.
+struct Position {
+  size_t length;
+  Distribution model;
+  Distribution sampled;
+  std::vector<StageResult> stages;
+};
+
+class Looker {
+ public:
+  Looker(const NextOptions& options, const LoadedModel& model)
+      : options_(options),
+        model_(model),
+        tokens_(options.input.tokens(model, options.special)),
+        sampler_(call("sampler", [&] { return Sampler::create(model.get(), list_bytes(options.sampler.params)); })),
+        stages_(stages_of(options.sampler.params)) {
+    if (tokens_.empty()) {
+      throw Failure(options.input.name() + ": empty; for the start of a text, give the model's end-of-text token");
+    }
+  }
+
+  const TokenList& tokens() const { return tokens_; }
+
+  // Calls `show` with each position that is wanted.
+  template <typename Show>
+  void look(Session& session, const Show& show) {
+    const uint32_t context = session.info().context_tokens;
+    if (tokens_.size() > context) {
+      throw Failure(options_.input.name() + ": " + std::to_string(tokens_.size()) + " tokens do not fit a context of " +
+                    std::to_string(context));
+    }
+    size_t done = 0;
+    for (size_t length = options_.all ? 1 : tokens_.size(); length <= tokens_.size(); ++length) {
+      call(options_.input.name(), [&] { return session.prefill({tokens_.data() + done, length - done}); });
+      done = length;
+      show(position(session.logits(), length));
+    }
+  }
+
+ private:
+  Position position(View<const float> logits, size_t length) {
+    SamplerInput input;
+    input.logits = logits;
+    input.history = {tokens_.data(), length};
+    const auto sampled = [&](const SamplerParams& params) {
+      call_with_options("sampler", [&] { sampler_.set(params); });
+      return Distribution::of_chain(sampler_, input);
+    };
+    Position position = {length, Distribution::of_model(logits), sampled(options_.sampler.params), {}};
+    if (!options_.by_stage) return position;
+    for (const Stage& stage : stages_) position.stages.push_back({stage.name, sampled(stage.params)});
+    const SamplerParams& params = options_.sampler.params;
+    if (is_greedy_temperature(params) || params.selection == SOTTO_SELECT_GREEDY) {
+      position.stages.push_back({"greedy", position.sampled});
+    }
+    return position;
+  }
+
+  const NextOptions& options_;
+  const LoadedModel& model_;
+  TokenList tokens_;
+  Sampler sampler_;
+  std::vector<Stage> stages_;
+};
+
+std::string summary(const Position& position) {
+  const Distribution& model = position.model;
+  return "after " + with_thousands(position.length) + (position.length == 1 ? " token" : " tokens") + ": entropy " +
+         decimal(model.entropy(), 3) + " nats, like " + decimal(model.effective_vocabulary(), 1) +
+         " equally likely tokens; the sampler keeps " + with_thousands(position.sampled.outcomes().size()) + '\n';
+}
+
+void print_tokens(const NextOptions& options, const LoadedModel& model, const Position& position,
+                  OutputWriter& stream) {
+  Table table({{"rank"}, {"id"}, {"p"}, {"ln p"}, {"sampled"}, {"text", Table::Style::kText}});
+  const std::vector<Outcome>& outcomes = position.model.outcomes();
+  const size_t count = std::min<size_t>(options.top, outcomes.size());
+  for (size_t i = 0; i < count; ++i) {
+    const Outcome& outcome = outcomes[i];
+    table.add_row(
+        {std::to_string(i + 1), std::to_string(outcome.token), decimal(outcome.probability(), 4),
+         decimal(outcome.log_probability, 3), decimal(std::exp(position.sampled.log_probability(outcome.token)), 4),
+         shown_token(outcome.token, model)},
+        outcome.probability() / outcomes[0].probability());
+  }
+  table.print(stream);
+}
+
+// Tokens that are listed in one line.
+size_t listed_count(const NextOptions& options) { return std::min(options.top, 3u); }
+
+void print_stages(const NextOptions& options, const LoadedModel& model, const Position& position,
+                  OutputWriter& stream) {
+  Table table({{"stage", Table::Style::kText},
+               {"kept"},
+               {"entropy"},
+               {"effective"},
+               {"mass"},
+               {"most likely", Table::Style::kText}});
+  const auto add = [&](const char* name, const Distribution& distribution) {
+    table.add_row({name, with_thousands(distribution.outcomes().size()), decimal(distribution.entropy(), 3),
+                   decimal(distribution.effective_vocabulary(), 1), decimal(distribution.mass_in(position.model), 4),
+                   likeliest(distribution, model, listed_count(options))});
+  };
+  add("model", position.model);
+  for (const StageResult& stage : position.stages) add(stage.name, stage.distribution);
+  stream.write("\n");
+  table.print(stream);
+}
+
+// One line per token of the text: how likely it was, and what was more likely.
+Table position_table() {
+  return Table({{"next", Table::Style::kText},
+                {"p"},
+                {"ln p"},
+                {"rank"},
+                {"entropy"},
+                {"kept"},
+                {"most likely", Table::Style::kText}});
+}
+
+void add_position(const NextOptions& options, const LoadedModel& model, const TokenList& tokens,
+                  const Position& position, Table& table) {
+  std::vector<std::string> cells = {"-", "-", "-", "-"};
+  if (position.length < tokens.size()) {
+    const Token next = tokens[position.length];
+    const double log_probability = position.model.log_probability(next);
+    cells = {shown_token(next, model), decimal(std::exp(log_probability), 4), decimal(log_probability, 3),
+             with_thousands(position.model.rank(next))};
+  }
+  cells.insert(cells.end(), {decimal(position.model.entropy(), 3), with_thousands(position.sampled.outcomes().size()),
+                             likeliest(position.model, model, listed_count(options))});
+  table.add_row(std::move(cells));
+}
+
+Json token_json(Token token, const LoadedModel& model) {
+  Json object = {{"token", token}};
+  object.update(text_json(model.text_of({token})));
+  return object;
+}
+
+Json distribution_json(const Distribution& distribution) {
+  return {{"kept", distribution.outcomes().size()},
+          {"entropy", distribution.entropy()},
+          {"effective_vocabulary", distribution.effective_vocabulary()}};
+}
+
+Json tokens_json(const NextOptions& options, const LoadedModel& model, const Distribution& distribution,
+                 const Distribution* sampled) {
+  Json list = Json::array();
+  for (size_t i = 0; i < std::min<size_t>(options.top, distribution.outcomes().size()); ++i) {
+    const Outcome& outcome = distribution.outcomes()[i];
+    Json entry = token_json(outcome.token, model);
+    entry["rank"] = i + 1;
+    entry["probability"] = outcome.probability();
+    entry["log_probability"] = outcome.log_probability;
+    if (sampled != nullptr) entry["sampled_probability"] = std::exp(sampled->log_probability(outcome.token));
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json position_json(const NextOptions& options, const LoadedModel& model, const TokenList& tokens,
+                   const Position& position) {
+  Json object = {{"length", position.length}};
+  object.update(distribution_json(position.model));
+  object["kept"] = position.sampled.outcomes().size();
+  object["top"] = tokens_json(options, model, position.model, &position.sampled);
+  if (position.length < tokens.size()) {
+    const Token next = tokens[position.length];
+    Json& entry = object["next"] = token_json(next, model);
+    entry["rank"] = position.model.rank(next);
+    entry["log_probability"] = position.model.log_probability(next);
+  }
+  if (!options.by_stage) return object;
+  Json& stages = object["stages"] = Json::array();
+  for (const StageResult& stage : position.stages) {
+    Json entry = {{"stage", stage.name}};
+    entry.update(distribution_json(stage.distribution));
+    entry["mass"] = stage.distribution.mass_in(position.model);
+    entry["top"] = tokens_json(options, model, stage.distribution, nullptr);
+    stages.push_back(std::move(entry));
+  }
+  return object;
+}
+
+int run_next(NextOptions options) {
+  const LoadedModel model(options.model);
+  model.require_text();
+  read_sampler_texts(options.sampler, model);
+  Looker looker(options, model);
+  Session session = model.new_session(options.session);
+  OutputWriter stream;
+  if (options.json) {
+    Json positions = Json::array();
+    looker.look(session, [&](const Position& position) {
+      positions.push_back(position_json(options, model, looker.tokens(), position));
+    });
+    const Json object = {{"model", to_utf8(model.path())},
+                         {"tokens", looker.tokens()},
+                         {"positions", std::move(positions)},
+                         {"parameters", sampler_json(options.sampler.params)}};
+    stream.write(object.dump() + '\n');
+    return kExitOk;
+  }
+  if (options.all && !options.by_stage) {
+    Table table = position_table();
+    looker.look(session,
+                [&](const Position& position) { add_position(options, model, looker.tokens(), position, table); });
+    table.print(stream);
+    return kExitOk;
+  }
+  looker.look(session, [&](const Position& position) {
+    if (position.length > 1 && options.all) stream.write("\n");
+    stream.write(summary(position));
+    print_tokens(options, model, position, stream);
+    if (options.by_stage) print_stages(options, model, position, stream);
+  });
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_next(Command& app, Run& run) {
+  auto options = std::make_shared<NextOptions>();
+  options->input.is_prompt = true;
+  Command& command = app.add_command("next", "Show which tokens may follow a text, and what the sampler keeps of them");
+  add_model_option(command, options->model);
+  add_text_input(command, options->input);
+  command.add_flag("--parse-special", options->special, kSpecialHelp);
+  add_value(command, "--top", options->top, "Number of tokens to show", "N");
+  command.add_flag("--all", options->all,
+                   "After every token of the text: how likely the next one was, and what was more likely");
+  command.add_flag("--by-stage", options->by_stage,
+                   "What each stage of the sampler leaves: kept tokens, entropy in nats, effective vocabulary "
+                   "exp(entropy), and the probability of the kept tokens under the model");
+  command.add_flag("--json", options->json, "Print one JSON object");
+  add_thread_and_context_options(command, options->session);
+  add_weight_options(command, options->model);
+  add_sampler_options(command, options->sampler);
+  command.set_footer(
+      "p is the probability under the model, \"sampled\" the one after the sampler's stages.\n"
+      "\n"
+      "Examples:\n"
+      "  sotto next -m demo.sotto -p \"Once upon a time\"\n"
+      "  sotto next -m demo.sotto -p \"Once upon a time\" --by-stage --temp 1.2 --top-p 0.9\n"
+      "  sotto next -m demo.sotto --all --json < chapter.txt");
+  command.on_parsed([&run, options, &command] {
+    validate_text_input(command, options->input);
+    validate_sampler_options(command, options->sampler);
+    if (options->top == 0) reject("--top", "is 0; it must be at least 1");
+    run = [options] { return run_next(*options); };
+  });
+}
+
+}  // namespace sotto::cli
