@@ -1,31 +1,46 @@
-//! Finds libsotto, in this order: the directory SOTTO_LIB_DIR; the source tree SOTTO_SOURCE_DIR, or the one
-//! around this crate, which CMake builds; an installed library that pkg-config finds. SOTTO_STATIC=1 links libsotto.a from
-//! SOTTO_LIB_DIR or pkg-config.
+//! Links libsotto: the one in the directory SOTTO_LIB_DIR; with the feature `system` the installed one, which pkg-config
+//! finds; with the feature `vendored` one that is compiled from the sources in the crate's package, or in a checkout by
+//! CMake from its tree. SOTTO_STATIC=1 links libsotto.a from SOTTO_LIB_DIR or pkg-config.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
-    for name in ["SOTTO_LIB_DIR", "SOTTO_SOURCE_DIR", "SOTTO_STATIC", "DOCS_RS", "CMAKE"] {
-        println!("cargo:rerun-if-env-changed={name}");
-    }
     println!("cargo:rerun-if-changed=build.rs");
-    if env::var_os("DOCS_RS").is_some() {
+    if variable("DOCS_RS").is_some() {
         return;
     }
-    let kind = if env::var("SOTTO_STATIC").map_or(false, |value| value != "0") {
+    let kind = if variable("SOTTO_STATIC").map_or(false, |value| value != "0") {
         "static"
     } else {
         "dylib"
     };
-    if let Some(directory) = env::var_os("SOTTO_LIB_DIR") {
+    let crate_dir = PathBuf::from(required("CARGO_MANIFEST_DIR"));
+    if let Some(directory) = variable("SOTTO_LIB_DIR") {
         link(Path::new(&directory), kind);
-    } else if let Some(source) = source_tree() {
-        link(&build(&source), "static");
-    } else if !link_installed(kind) {
-        panic!("libsotto was not found: set SOTTO_LIB_DIR to its directory, or SOTTO_SOURCE_DIR to Sotto's sources");
+    } else if cfg!(feature = "system") {
+        link_installed(kind);
+    } else if !cfg!(feature = "vendored") {
+        panic!("enable a feature of sotto-sys, `vendored` or `system`, or set SOTTO_LIB_DIR to the library's directory");
+    } else if crate_dir.join(SOURCES).is_dir() {
+        link(&compile(&crate_dir.join(SOURCES)), "static");
+    } else {
+        link(&build(&source_tree(&crate_dir)), "static");
     }
+}
+
+/// The directory of sotto.h and sotto.cpp, which only the package of the crate contains.
+const SOURCES: &str = "amalgamation";
+
+/// Returns a variable of the environment. The script runs again when it changes.
+fn variable(name: &str) -> Option<String> {
+    println!("cargo:rerun-if-env-changed={name}");
+    env::var(name).ok()
+}
+
+fn required(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"))
 }
 
 fn link(directory: &Path, kind: &str) {
@@ -46,20 +61,51 @@ fn system_libraries() {
     }
 }
 
-fn source_tree() -> Option<PathBuf> {
-    if let Some(directory) = env::var_os("SOTTO_SOURCE_DIR") {
-        return Some(PathBuf::from(directory));
-    }
-    let crate_dir = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?);
-    let root = crate_dir.ancestors().nth(3)?;
-    root.join("capi/include/sotto.h").is_file().then(|| root.to_path_buf())
+fn source_tree(crate_dir: &Path) -> PathBuf {
+    let root =
+        crate_dir.ancestors().nth(3).filter(|root| root.join("capi/include/sotto.h").is_file());
+    root.unwrap_or_else(|| panic!("{} contains no sources of Sotto", crate_dir.display()))
+        .to_path_buf()
+}
+
+/// Returns the words of CXX or AR. As in the cc crate, a name with the target in it comes first.
+fn tool(name: &str, default: &str) -> Vec<String> {
+    let target = required("TARGET");
+    let specific = variable(&format!("{name}_{}", target.replace('-', "_")));
+    let words = specific.or_else(|| variable(name)).unwrap_or_else(|| {
+        if target != required("HOST") && name == "CXX" {
+            panic!("CXX_{} must name a C++ compiler for {target}", target.replace('-', "_"));
+        }
+        default.to_string()
+    });
+    words.split_whitespace().map(String::from).collect()
+}
+
+/// Compiles the two files into libsotto.a, which without exceptions needs no C++ library.
+fn compile(sources: &Path) -> PathBuf {
+    println!("cargo:rerun-if-changed={}", sources.display());
+    let directory = PathBuf::from(required("OUT_DIR"));
+    let object = directory.join("sotto.o");
+    let compiler = tool("CXX", "c++");
+    let flags = variable("CXXFLAGS").unwrap_or_default();
+    run(Command::new(&compiler[0])
+        .args(&compiler[1..])
+        .args(["-std=c++20", "-O2", "-fPIC", "-fno-exceptions"])
+        .args(flags.split_whitespace())
+        .args(["-c", "sotto.cpp", "-o"])
+        .arg(&object)
+        .current_dir(sources));
+    let archiver = tool("AR", "ar");
+    let library = directory.join("libsotto.a");
+    let _ = std::fs::remove_file(&library); // ar would add to it
+    run(Command::new(&archiver[0]).args(&archiver[1..]).arg("crs").arg(&library).arg(&object));
+    directory
 }
 
 /// Builds libsotto.a. A cross build takes CMAKE_TOOLCHAIN_FILE, CC and CXX from the environment, as CMake does.
 fn build(source: &Path) -> PathBuf {
-    let directory =
-        PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("build");
-    let cmake = env::var_os("CMAKE").unwrap_or_else(|| "cmake".into());
+    let directory = PathBuf::from(required("OUT_DIR")).join("build");
+    let cmake = variable("CMAKE").unwrap_or_else(|| "cmake".into());
     for part in ["CMakeLists.txt", "capi", "runtime", "kernels", "platforms/cmake"] {
         println!("cargo:rerun-if-changed={}", source.join(part).display());
     }
@@ -89,16 +135,14 @@ fn run(command: &mut Command) {
     }
 }
 
-fn link_installed(kind: &str) -> bool {
-    let query = |option: &str| {
-        let output = Command::new("pkg-config").args([option, "sotto"]).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
-    };
-    match query("--variable=libdir") {
-        Some(directory) => {
-            link(Path::new(&directory), kind);
-            true
+fn link_installed(kind: &str) {
+    let mut command = Command::new(variable("PKG_CONFIG").unwrap_or_else(|| "pkg-config".into()));
+    command.args(["--variable=libdir", "sotto"]);
+    match command.output() {
+        Ok(output) if output.status.success() => {
+            link(Path::new(String::from_utf8_lossy(&output.stdout).trim()), kind)
         }
-        None => false,
+        Ok(output) => panic!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)),
+        Err(error) => panic!("{command:?}: {error}"),
     }
 }
