@@ -16,7 +16,6 @@
 // session, matcher or sampler by one at a time (ErrBusy), but Cancel and Close may come from any.
 package sotto
 
-// #cgo LDFLAGS: -lsotto
 // #include "bridge.h"
 import "C"
 

@@ -126,7 +126,7 @@ class Readmes:
                                             f"func main() {{\n{body}}}\n\n"
                                             "func check(err error) {\nif err != nil {\npanic(err)\n}\n}\n")
             self.expect_text(what, f"{commands}\ngo run . ../demo.sotto {PROMPT}", folder, SOTTO=str(self.tree),
-                             GOPROXY="off", GOFLAGS="-buildvcs=false")
+                             GOPROXY="off")
 
         expect_text("platforms/go", block, f"go mod init program\n{commands}")
         schema = json.dumps({"properties": {"text": {"type": "string", "minLength": 20}}, "required": ["text"]})

@@ -1,0 +1,6 @@
+//go:build sotto_system
+
+package sotto
+
+// #cgo LDFLAGS: -lsotto
+import "C"
