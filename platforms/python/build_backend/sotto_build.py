@@ -1,21 +1,27 @@
-"""Builds the wheel: the package and the library that SOTTO_LIBRARY names, with the tag of its platform.
+"""Builds the wheel: the package and the library, with the tag of its platform.
 
-A PEP 517 backend without dependencies, so that building a wheel installs nothing:
+The library is the one that SOTTO_LIBRARY names, or is compiled from the sources in a source distribution. This is a PEP
+517 backend without dependencies, so building a wheel installs nothing:
     SOTTO_LIBRARY=../../build/release/lib/libsotto.so python3 -m pip wheel --no-deps .
 """
 import base64
+import gzip
 import hashlib
 import io
 import os
 import pathlib
 import re
+import shlex
 import struct
+import subprocess
 import sys
 import sysconfig
 import tarfile
+import tempfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+SOURCES = ROOT / "amalgamation"  # sotto.h and sotto.cpp, in source distributions only
 TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 MACHINES = {3: "i686", 40: "armv7l", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
 
@@ -57,11 +63,28 @@ def package_files():
             if path.suffix == ".py" or path.name == "py.typed"}
 
 
+def compiled_library():
+    """Compiles the two files of the source distribution. Without exceptions, the library needs no C++ library."""
+    compiler = [*shlex.split(os.environ.get("CXX", "c++")), "-std=c++20", "-O2", "-fPIC", "-fno-exceptions"]
+    compiler += shlex.split(os.environ.get("CXXFLAGS", ""))
+    linker = [*shlex.split(os.environ.get("CC", "cc")), "-shared", *shlex.split(os.environ.get("LDFLAGS", ""))]
+    with tempfile.TemporaryDirectory() as directory:
+        parts = [pathlib.Path(directory) / name for name in ("sotto.o", "libsotto")]
+        for command in ([*compiler, "-c", "sotto.cpp", "-o", parts[0]], [*linker, parts[0], "-o", parts[1], "-lm"]):
+            try:
+                subprocess.run(command, cwd=SOURCES, check=True)
+            except (OSError, subprocess.CalledProcessError) as failure:
+                raise SystemExit(f"compiling Sotto needs GCC 12 or Clang 14, which CC and CXX may name: {failure}")
+        return parts[1].read_bytes()
+
+
 def library_bytes(settings):
     named = (settings or {}).get("library") or os.environ.get("SOTTO_LIBRARY")
-    if not named:
+    if named:
+        return pathlib.Path(named).read_bytes()
+    if not SOURCES.is_dir():
         raise SystemExit("SOTTO_LIBRARY must name the libsotto.so that goes into the wheel")
-    return pathlib.Path(named).read_bytes()
+    return compiled_library()
 
 
 def record(files, name):
@@ -77,9 +100,9 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     tag = f"py3-none-{platform_tag(library)}"
     files = package_files()
     files["sotto/libsotto.dylib" if sys.platform == "darwin" else "sotto/libsotto.so"] = library
-    licence = ROOT.parent.parent / "LICENSE"
-    if licence.exists():
-        files[f"{info}/licenses/LICENSE"] = licence.read_bytes()
+    for licence in (ROOT / "LICENSE", ROOT.parent.parent / "LICENSE"):  # in a source distribution, in a checkout
+        if licence.exists():
+            files[f"{info}/licenses/LICENSE"] = licence.read_bytes()
     files[f"{info}/METADATA"] = metadata()
     files[f"{info}/WHEEL"] = wheel_metadata(tag)
     files[f"{info}/RECORD"] = record(files, f"{info}/RECORD")
@@ -95,16 +118,21 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def build_sdist(sdist_directory, config_settings=None):
+    if not SOURCES.is_dir():
+        raise SystemExit("platforms/packages/release.py makes source distributions, which contain the library's sources")
     about = project()
     top = f"{about['name']}-{about['version']}"
     files = {**package_files(), "PKG-INFO": metadata()}
-    for path in ("pyproject.toml", "README.md", "build_backend/sotto_build.py"):
+    for path in ("pyproject.toml", "README.md", "LICENSE", "build_backend/sotto_build.py", "amalgamation/sotto.cpp",
+                 "amalgamation/sotto.h"):
         files[path] = (ROOT / path).read_bytes()
-    with tarfile.open(pathlib.Path(sdist_directory) / f"{top}.tar.gz", "w:gz") as archive:
-        for path, data in files.items():
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        for path, text in sorted(files.items()):
             entry = tarfile.TarInfo(f"{top}/{path}")
-            entry.size = len(data)
-            archive.addfile(entry, io.BytesIO(data))
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text))
+    (pathlib.Path(sdist_directory) / f"{top}.tar.gz").write_bytes(gzip.compress(data.getvalue(), mtime=0))
     return f"{top}.tar.gz"
 
 
