@@ -20,9 +20,9 @@ POM = """<?xml version="1.0" encoding="UTF-8"?>
          xsi:schemaLocation="http://maven.apache.org/POM/4.0.0 http://maven.apache.org/xsd/maven-4.0.0.xsd">
   <modelVersion>4.0.0</modelVersion>
   <groupId>io.github.sotto</groupId>
-  <artifactId>sotto</artifactId>
+  <artifactId>{artifact}</artifactId>
   <version>{version}</version>
-  <packaging>aar</packaging>
+  <packaging>{packaging}</packaging>
   <name>Sotto</name>
   <description>Text generation on small devices, in memory of a fixed size</description>
   <licenses>
@@ -80,7 +80,8 @@ def main():
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, data)
-    (options.output / f"sotto-{options.version}.pom").write_text(POM.format(version=options.version))
+    pom = POM.format(artifact="sotto", version=options.version, packaging="aar")
+    (options.output / f"sotto-{options.version}.pom").write_text(pom)
 
 
 if __name__ == "__main__":

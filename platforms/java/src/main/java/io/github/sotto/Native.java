@@ -1,5 +1,10 @@
 package io.github.sotto;
 
+import java.io.File;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -9,18 +14,40 @@ import java.util.Arrays;
 /** The native methods. Handles belong to objects that {@link Resource} keeps alive. */
 final class Native {
     static {
-        String path = System.getProperty("sotto.library"); // the JNI library's file, if it is not on the path
         try {
-            if (path == null) {
-                System.loadLibrary("sotto_jni");
-            } else {
-                System.load(path);
-            }
-        } catch (UnsatisfiedLinkError failure) {
+            load();
+        } catch (IOException | UnsatisfiedLinkError failure) {
             Error named = new UnsatisfiedLinkError(failure.getMessage()
                     + "; -Dsotto.library=FILE names the file of the JNI library");
             named.initCause(failure);
             throw named;
+        }
+    }
+
+    /** Loads the file that the property names, the one in the jar, which is copied to a file, or the installed one. */
+    private static void load() throws IOException {
+        String path = System.getProperty("sotto.library");
+        if (path != null) {
+            System.load(path);
+            return;
+        }
+        String system = System.getProperty("os.name").startsWith("Mac") ? "macos" : "linux";
+        String machine = System.getProperty("os.arch").replace("amd64", "x86_64");
+        String name = System.mapLibraryName("sotto_jni");
+        try (InputStream packaged = Native.class.getResourceAsStream("native/" + system + "-" + machine + "/" + name)) {
+            if (packaged == null) {
+                System.loadLibrary("sotto_jni");
+                return;
+            }
+            File file = File.createTempFile("sotto", name);
+            try {
+                try (OutputStream output = new FileOutputStream(file)) {
+                    packaged.transferTo(output);
+                }
+                System.load(file.getPath());
+            } finally {
+                file.delete(); // a loaded library keeps its pages
+            }
         }
     }
 
