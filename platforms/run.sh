@@ -24,11 +24,13 @@ usage: sh platforms/run.sh COMMAND
                               bare: the same in scalar code that needs no system;
                               consumer: a project that includes the library, per build type;
                               amalgamation: the library as two files, compiled with a compiler alone;
+                              packages: those of \`release\`, made twice, installed and used;
                               style or tidy: formatting and the API reference, or clang-tidy;
                               baremetal: firmware for a Cortex-M7, run by QEMU (Debian's compiler
                               for it takes 2.5 GB);
                               linux-musl or wasm32: with Zig's compiler, for static programs and for
                               WebAssembly; macos: the same for a Mac's library, which is only built
+  release DIRECTORY           make the packages of all channels from the last commit
   help                        this text
 
 Each command first installs the Debian packages that are missing, then builds into build/PRESET.
@@ -165,6 +167,14 @@ build() {
   cmake --build --preset "$1" ${2:+--target $2} >&2
 }
 
+# release DIRECTORY: makes the packages. Zig's compiler makes libraries for other machines and for older systems.
+release() {
+  install_packages
+  install_toolchains
+  install_python_tools zig ziglang==0.17.0 wasmtime==50.0.1
+  python3 -B "$root/platforms/packages/release.py" "$1" --zig "$root/build/tools/zig/bin/python3"
+}
+
 command=${1:-}
 [ $# -eq 0 ] || shift
 case ${1:-} in -h|--help) command=help ;; esac
@@ -184,7 +194,7 @@ case $command in
   test)
     preset=${1-release}
     case $preset in
-      consumer|amalgamation) ;;
+      consumer|amalgamation|packages) ;;
       release|debug) packages="$packages abigail-tools" ;;
       asan) packages="$packages clang libclang-rt-dev" ;;
       tsan|bindings|small|bare) ;;
@@ -208,6 +218,13 @@ libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;
       install_packages
       exec python3 -B "$root/platforms/amalgamation/check.py"
     fi
+    if [ "$preset" = packages ]; then
+      rm -rf "$root/build/packages" && mkdir -p "$root/build/packages"
+      release "$root/build/packages/first"
+      release "$root/build/packages/second"
+      diff -r "$root/build/packages/first" "$root/build/packages/second" || fail "the same commit gave other bytes"
+      exec python3 -B "$root/platforms/packages/check.py" "$root/build/packages/first"
+    fi
     build "$preset"
     case $preset in
       macos) exit 0 ;;
@@ -217,6 +234,10 @@ libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;
       tidy) exec python3 -B tests/tools/check_style.py . --tidy "$root/build/tools/style/bin/clang-tidy" --build build/tidy ;;
     esac
     exec ctest --preset "$preset" -j "$(getconf _NPROCESSORS_ONLN)"
+    ;;
+  release)
+    [ $# -eq 1 ] || misuse "release takes one directory"
+    release "$1"
     ;;
   help|-h|--help) usage ;;
   '') usage >&2; exit 2 ;;

@@ -1,0 +1,216 @@
+"""Makes the packages of all channels from the last commit: `release.py OUTPUT`. README.md in this directory lists them.
+
+Each package contains the library as the two files that platforms/amalgamation writes, or a library compiled from them.
+The same commit gives the same bytes, because times are those of the commit and archives are sorted.
+"""
+import argparse
+import gzip
+import hashlib
+import io
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODULE = "github.com/sotto-runtime/sotto/platforms/go"
+GROUP, JVM_ARTIFACT = "io/github/sotto", "sotto-jvm"
+# Compilers' targets, with the oldest glibc. Zig's compiler has the headers and libraries for all of them.
+TARGETS = {"linux-x86_64": "x86_64-linux-gnu.2.17", "linux-aarch64": "aarch64-linux-gnu.2.17"}
+
+
+def run(command, cwd=None, **environment):
+    done = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True,
+                          env={**os.environ, **environment})
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))}\nended with {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def files_in(directory):
+    return {path.relative_to(directory).as_posix(): path for path in sorted(directory.rglob("*")) if path.is_file()}
+
+
+def write_tar(path, top, files, seconds):
+    """Writes {name: (contents, mode)} as a compressed archive. Contents that are a string are a symbolic link's."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for name, (contents, mode) in sorted(files.items()):
+            entry = tarfile.TarInfo(f"{top}/{name}")
+            entry.mtime, entry.mode = seconds, mode
+            if isinstance(contents, str):
+                entry.type, entry.linkname = tarfile.SYMTYPE, contents
+                archive.addfile(entry)
+            else:
+                entry.size = len(contents)
+                archive.addfile(entry, io.BytesIO(contents))
+    path.write_bytes(gzip.compress(data.getvalue(), mtime=0))
+
+
+def write_zip(path, files, seconds):
+    """Writes [(name, contents)] in this order."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, contents in files:
+            entry = zipfile.ZipInfo(name, time.gmtime(seconds)[:6])
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(entry, contents)
+
+
+class Release:
+    def __init__(self, output, work, zig):
+        self.output, self.work, self.zig = output, work, zig
+        self.tree, self.sources = work / "tree", work / "amalgamation"
+        self.seconds = int(run(["git", "log", "-1", "--format=%ct"], ROOT))
+        self.tree.mkdir()
+        archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE, check=True)
+        subprocess.run(["tar", "-x", "-C", self.tree], input=archive.stdout, check=True)
+        self.version = (self.tree / "capi/VERSION").read_text().strip()
+        self.licence = self.tree / "LICENSE"
+        run([sys.executable, "-B", self.tree / "platforms/amalgamation/amalgamate.py", "--build", work / "headers",
+             "--output", self.sources])
+
+    def channel(self, name):
+        directory = self.output / name
+        directory.mkdir(parents=True, exist_ok=True)
+        return directory
+
+    def compilers(self, target):
+        """Returns the commands of the C and the C++ compiler."""
+        if self.zig:
+            return [[self.zig, "-m", "ziglang", name, "-target", TARGETS[target]] for name in ("cc", "c++")]
+        return [os.environ.get("CC", "cc").split(), os.environ.get("CXX", "c++").split()]
+
+    def targets(self):
+        return TARGETS if self.zig else ["linux-" + os.uname().machine]
+
+    def source_archive(self):
+        files = {name: (path.read_bytes(), 0o644) for name, path in files_in(self.sources).items()}
+        files["LICENSE"] = (self.licence.read_bytes(), 0o644)
+        files["generate.c"] = ((self.tree / "capi/examples/generate.c").read_bytes(), 0o644)
+        top = f"sotto-{self.version}-amalgamation"
+        write_tar(self.channel("archives") / f"{top}.tar.gz", top, files, self.seconds)
+
+    def rust(self):
+        workspace = self.tree / "platforms/rust"
+        shutil.copytree(self.sources, workspace / "sotto-sys/amalgamation")
+        for crate in ("sotto-sys", "sotto"):
+            shutil.copy(self.licence, workspace / crate)
+        run(["cargo", "package", "--workspace", "--no-verify", "--offline", "--allow-dirty", "--target-dir",
+             self.work / "cargo"], workspace)
+        for crate in ("sotto-sys", "sotto"):
+            name = f"{crate}-{self.version}.crate"
+            shutil.copy(self.work / "cargo/package" / name, self.channel("crates"))
+
+    def go(self):
+        """Writes the module in the layout of a module proxy."""
+        version = f"v{self.version}"
+        directory = self.channel("go") / MODULE / "@v"
+        directory.mkdir(parents=True, exist_ok=True)
+        source = self.tree / "platforms/go"
+        files = {name: path.read_bytes() for name, path in files_in(source).items()
+                 if name not in ("CMakeLists.txt", "go.sh")}
+        files["LICENSE"] = self.licence.read_bytes()
+        files["sotto.h"] = (self.sources / "sotto.h").read_bytes()
+        files["sotto.cpp"] = b"//go:build !sotto_system\n\n" + (self.sources / "sotto.cpp").read_bytes()
+        write_zip(directory / f"{version}.zip",
+                  [(f"{MODULE}@{version}/{name}", data) for name, data in sorted(files.items())], self.seconds)
+        shutil.copyfile(source / "go.mod", directory / f"{version}.mod")
+        moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.seconds))
+        (directory / f"{version}.info").write_text(json.dumps({"Version": version, "Time": moment}) + "\n")
+        (directory / "list").write_text(version + "\n")
+
+    def library(self, target):
+        """Compiles the two files for a target. Returns the object and the shared library."""
+        directory = self.work / "native" / target
+        directory.mkdir(parents=True)
+        cc, cxx = self.compilers(target)
+        parts = directory / "sotto.o", directory / "libsotto.so"
+        run([*cxx, "-std=c++20", "-O2", "-fPIC", "-fno-exceptions", "-c", "sotto.cpp", "-o", parts[0]], self.sources)
+        run([*cc, "-shared", "-s", "-Wl,-soname,libsotto.so", parts[0], "-o", parts[1], "-lm", "-lpthread"])
+        return parts
+
+    def python(self, libraries):
+        package = self.tree / "platforms/python"
+        output = self.channel("python")
+        shutil.copytree(self.sources, package / "amalgamation")
+        shutil.copy(self.licence, package)
+        code = "import sys; sys.path.insert(0, 'build_backend'); import sotto_build; sotto_build.build_{}(sys.argv[1])"
+        run([sys.executable, "-B", "-c", code.format("sdist"), output], package)
+        for _, library in libraries.values():
+            run([sys.executable, "-B", "-c", code.format("wheel"), output], package, SOTTO_LIBRARY=str(library))
+
+    def java(self, libraries):
+        """Writes the classes and the JNI libraries as one artifact of a Maven repository."""
+        source = self.tree / "platforms/java"
+        classes = self.work / "classes"
+        java_files = [*files_in(source / "src/main/java").values(), *files_in(source / "generated/java").values()]
+        run(["javac", "--release", "11", "-encoding", "UTF-8", "-d", classes, *java_files])
+        files = {name: path.read_bytes() for name, path in files_in(classes).items()}
+        for target, (library, _) in libraries.items():
+            files[f"{GROUP}/native/{target}/libsotto_jni.so"] = self.jni_library(target, library).read_bytes()
+        files["META-INF/LICENSE"] = self.licence.read_bytes()
+        artifact = f"{JVM_ARTIFACT}-{self.version}"
+        output = self.channel("maven") / GROUP / JVM_ARTIFACT / self.version
+        output.mkdir(parents=True, exist_ok=True)
+        write_zip(output / f"{artifact}.jar", [("META-INF/MANIFEST.MF", b"Manifest-Version: 1.0\r\n\r\n"),
+                                               *sorted(files.items())], self.seconds)
+        sources = {path.relative_to(source / top).as_posix(): path.read_bytes()
+                   for top in ("src/main/java", "generated/java") for path in files_in(source / top).values()}
+        write_zip(output / f"{artifact}-sources.jar", sorted(sources.items()), self.seconds)
+        sys.path.insert(0, str(source))
+        import make_aar
+        (output / f"{artifact}.pom").write_text(make_aar.POM.format(artifact=JVM_ARTIFACT, version=self.version,
+                                                                    packaging="jar"))
+        for path in list(output.iterdir()):
+            path.with_name(path.name + ".sha1").write_text(hashlib.sha1(path.read_bytes()).hexdigest())
+
+    def jni_library(self, target, library):
+        java = self.tree / "platforms/java"
+        posix = self.tree / "platforms/posix"
+        home = pathlib.Path(shutil.which("javac")).resolve().parents[1]
+        directory = library.parent / "jni"
+        directory.mkdir()
+        cc, cxx = self.compilers(target)
+        includes = [f"-I{path}" for path in (self.tree, self.sources, posix, home / "include", home / "include/linux")]
+        sources = [*sorted(java.glob("jni/*.cpp")), *sorted(java.glob("jni/generated/*.cpp"))]
+        flags = ["-O2", "-fPIC", "-fvisibility=hidden", *includes]
+        run([*cxx, "-std=c++20", *flags, "-fno-exceptions", "-fno-rtti", "-c", *sources], directory)
+        run([*cc, *flags, "-c", posix / "sotto_posix.c"], directory)
+        output = directory / "libsotto_jni.so"
+        run([*cc, "-shared", "-s", *sorted(directory.glob("*.o")), library, "-o", output, "-lm", "-lpthread"])
+        return output
+
+    def checksums(self):
+        lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n" for name, path in
+                 files_in(self.output).items() if name != "SHA256SUMS"]
+        (self.output / "SHA256SUMS").write_text("".join(lines))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("output", type=pathlib.Path, help="a directory that does not exist or is empty")
+    parser.add_argument("--zig", help="a Python that has the package ziglang; without it, libraries are compiled for "
+                        "this machine only")
+    args = parser.parse_args()
+    args.output.mkdir(parents=True, exist_ok=True)
+    if any(args.output.iterdir()):
+        raise SystemExit(f"{args.output} is not empty")
+    with tempfile.TemporaryDirectory() as work:
+        release = Release(args.output.resolve(), pathlib.Path(work), args.zig)
+        release.source_archive()
+        release.rust()
+        release.go()
+        libraries = {target: release.library(target) for target in release.targets()}
+        release.python(libraries)
+        release.java(libraries)
+        release.checksums()
+
+
+if __name__ == "__main__":
+    main()
