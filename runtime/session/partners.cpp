@@ -58,10 +58,10 @@ Status Partners::set_guide(SessionParts* guide, const GuideParams& params, Error
     SOTTO_TRY(check_guide(*guide, error));
   }
   // Buffered tokens that cannot be rolled back do not keep a guide from being removed.
-  const Status status = own_.output.roll_back(guide == nullptr ? nullptr : error);
+  const Status status = own_.output->roll_back(guide == nullptr ? nullptr : error);
   if (guide != nullptr) {
     SOTTO_TRY(status);
-    SOTTO_TRY(guide->output.roll_back(error));
+    SOTTO_TRY(guide->output->roll_back(error));
   }
   release_guide();
   if (guide != nullptr) {

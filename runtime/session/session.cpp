@@ -67,7 +67,7 @@ bool is_failure(Status status) { return static_cast<int32_t>(status) < 0; }
 Status Session::memory_size(const Model& model, const SessionParams& given, size_t* size, Error* error) {
   SessionParams params;
   SOTTO_TRY(resolve(model, given, &params, error));
-  SessionParts parts;
+  SessionParts parts(nullptr);
   Arena measure;
   measure.take<uint8_t>(kSessionBytes);
   parts.layout(measure, model, params);
@@ -157,7 +157,7 @@ void Session::reset_timings() {
 Status Session::set_sampler(const SamplerParams& params, Error* error) {
   SOTTO_TRY(parts_.decoder.set_sampler(params, error));
   // Buffered tokens are drawn again with the new parameters, unless they cannot be rolled back.
-  parts_.output.try_roll_back();
+  output_.try_roll_back();
   if (token_count() > 0) parts_.stream.states()[token_count() - 1].sampler = parts_.decoder.sampler().initial_state();
   parts_.stop = Status::kOk;
   return Status::kOk;
@@ -165,15 +165,15 @@ Status Session::set_sampler(const SamplerParams& params, Error* error) {
 
 Status Session::set_stops(const StopParams& params, Error* error) {
   SOTTO_TRY(parts_.stops.set(params, error));
-  parts_.output.try_roll_back();
-  parts_.output.rebuild();
+  output_.try_roll_back();
+  output_.rebuild();
   parts_.stop = Status::kOk;
   return Status::kOk;
 }
 
 Status Session::set_constraint(const TokenConstraint* constraint) {
   // A constraint can always be removed: buffered tokens that cannot be rolled back have satisfied it.
-  const Status status = parts_.output.roll_back();
+  const Status status = output_.roll_back();
   if (status != Status::kOk && constraint != nullptr) return status;
   parts_.stream.set_constraint(constraint == nullptr ? TokenConstraint() : *constraint);
   parts_.stop = Status::kOk;
@@ -185,23 +185,23 @@ template <typename Evaluate>
 Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate) {
   SOTTO_TRY(check_tokens("tokens", tokens, parts_.stream.model().config().vocabulary_size, &last_error_));
   if (!tokens.empty()) {
-    SOTTO_TRY(require_space(parts_.output.emitted_count(), tokens.size()));
-    parts_.output.drop_buffered();
+    SOTTO_TRY(require_space(output_.emitted_count(), tokens.size()));
+    output_.drop_buffered();
     // Buffered tokens that could not be rolled back occupy slots as well.
     SOTTO_TRY(require_space(token_count(), tokens.size()));
     parts_.stop = parts_.stream.evaluate(&parts_.cancellation);
     if (parts_.stop != Status::kOk) return parts_.stop;
-    parts_.output.clear();
+    output_.clear();
     // The old text ends here, even if the evaluation is cancelled before its first token.
     if (token_count() > 0) parts_.stream.states()[token_count() - 1].flags |= TokenState::kTextEnd;
   }
-  const uint64_t first = parts_.output.emitted_count();
+  const uint64_t first = output_.emitted_count();
   Status status;
   {
     Stopwatch stopwatch(&parts_.stream.mutable_timings()->prefill_ns);
     status = evaluate(first);
   }
-  parts_.stream.begin_answer(first, parts_.output.emitted_count(), parts_.decoder.sampler().initial_state());
+  parts_.stream.begin_answer(first, output_.emitted_count(), parts_.decoder.sampler().initial_state());
   parts_.decoder.set_call_limit(UINT64_MAX);
   parts_.stop = parts_.cancellation.consume(status);
   return parts_.stop;
@@ -226,7 +226,7 @@ Status Session::prefill_embeddings(const float* embeddings, size_t count) {
     if (std::isfinite(embeddings[i])) continue;
     return fail(&last_error_, Status::kInvalidArgument, "embeddings[", i, "] is not a finite number");
   }
-  parts_.output.clear();
+  output_.clear();
   return evaluate_prompt(
       {}, [&](uint64_t) { return parts_.stream.kv().append_embeddings(embeddings, count, parts_.cancellation); });
 }
@@ -250,9 +250,9 @@ Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* e
 
 void Session::set_limit(uint64_t max_tokens) {
   // The limit did not apply when the buffered tokens were drawn.
-  parts_.output.try_roll_back();
-  parts_.output.forget_stop(Status::kStopMaxTokens);
-  const uint64_t generated = parts_.output.emitted_count() - parts_.stream.answer_start();
+  output_.try_roll_back();
+  output_.forget_stop(Status::kStopMaxTokens);
+  const uint64_t generated = output_.emitted_count() - parts_.stream.answer_start();
   parts_.decoder.set_call_limit(generated + std::min(max_tokens, UINT64_MAX - generated));
   if (ends_text(parts_.stop)) parts_.stop = Status::kOk;
 }
@@ -275,7 +275,7 @@ Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, P
   if (!is_failure(status)) parts_.stop = status;
   --generate_depth_;
   parts_.decoder.set_call_limit(UINT64_MAX);
-  parts_.output.forget_stop(Status::kStopMaxTokens);  // tokens that are still buffered may continue after this call
+  output_.forget_stop(Status::kStopMaxTokens);  // tokens that are still buffered may continue after this call
   return status;
 }
 
@@ -296,7 +296,7 @@ Status Session::require_tokens() {
 }
 
 Status Session::heal() {
-  const Status status = parts_.output.heal();
+  const Status status = output_.heal();
   if (status != Status::kInvalidState) return status;
   return fail(&last_error_, status, "token healing must follow a prefill");
 }
@@ -306,7 +306,7 @@ Status Session::rewind(uint64_t count) {
     return fail(&last_error_, Status::kInvalidArgument, "token_count is ", count,
                 "; it must be at most the number of tokens in the stream, ", token_count());
   }
-  const Status status = parts_.output.rewind(count);
+  const Status status = output_.rewind(count);
   if (status == Status::kOk) parts_.stop = Status::kOk;
   if (status != Status::kInvalidState) return status;
   return fail(&last_error_, status, "cannot rewind to token ", count,
@@ -335,11 +335,11 @@ Status Session::next_piece() {
   if (const Status status = parts_.stream.guide_status(); status != Status::kOk) {
     return fail(&last_error_, status, "the guide could not be rolled back with the session: reset it and set it again");
   }
-  if (parts_.cancellation.take()) return parts_.output.flush(Status::kStopCancelled, &piece_);
+  if (parts_.cancellation.take()) return output_.flush(Status::kStopCancelled, &piece_);
   if (ends_text(parts_.stop)) return parts_.stop;
   const CallbackScope scope(&parts_.in_callback);
   // With banned strings, several tokens may have to be decoded before the oldest one can be emitted.
-  while (!parts_.output.is_ready()) {
+  while (!output_.is_ready()) {
     const Status status = decode_token();
     if (status == Status::kInvalidState && parts_.partners.has_empty_guide()) {
       return fail(&last_error_, status, "the guide's stream is empty: prefill a prompt into it first");
@@ -350,10 +350,10 @@ Status Session::next_piece() {
           "the text of the grammar is complete: before another text, set the grammar again or reset the session");
     }
     if (is_failure(status)) return status;
-    if (status == Status::kStopCancelled) return parts_.output.flush(status, &piece_);
-    if (status != Status::kOk) parts_.output.end_text(status);
+    if (status == Status::kStopCancelled) return output_.flush(status, &piece_);
+    if (status != Status::kOk) output_.end_text(status);
   }
-  return parts_.output.emit(&piece_);
+  return output_.emit(&piece_);
 }
 
 // Decodes one token and appends it to the stream and the output, or returns the stop that prevents it.
@@ -364,9 +364,9 @@ Status Session::decode_token() {
   SampledToken sampled;
   TokenState state;
   SOTTO_TRY(parts_.decoder.decode(&sampled, &state.sampler));
-  SOTTO_TRY(parts_.stream.push(sampled.token, parts_.output.healed_bytes(sampled.token), state));
-  parts_.decoder.describe(sampled, &parts_.output.buffer(sampled.token));
-  parts_.output.add_text(begin_ns);
+  SOTTO_TRY(parts_.stream.push(sampled.token, output_.healed_bytes(sampled.token), state));
+  parts_.decoder.describe(sampled, &output_.buffer(sampled.token));
+  output_.add_text(begin_ns);
   return Status::kOk;
 }
 
@@ -391,7 +391,7 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   if (parts_.partners.has_guide()) {
     return fail(error, Status::kInvalidState, "a search cannot use a guide: remove the session's guide first");
   }
-  if (!parts_.output.healing().is_over()) {
+  if (!output_.healing().is_over()) {
     return fail(error, Status::kInvalidState, "token healing of the prompt is not finished");
   }
   if (!parts_.stops.banned_strings().empty()) {
@@ -405,18 +405,18 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   input.constraint = parts_.stream.constraint().mask == nullptr ? nullptr : &parts_.stream.constraint();
   input.cancellation = &parts_.cancellation;
   input.end_tokens = model.view().end_of_text_tokens();
-  input.stops = text.stops_after(parts_.output.mark());
+  input.stops = text.stops_after(output_.mark());
   input.token_count = token_count();
   SearchParams params;
   SOTTO_TRY(parts_.search.resolve(input, model.config().vocabulary_size, given, &params, error));
-  SOTTO_TRY(parts_.output.roll_back(error));
+  SOTTO_TRY(output_.roll_back(error));
   SOTTO_TRY(parts_.stream.evaluate_logits(&parts_.cancellation));
   const SampleInput next = parts_.decoder.sample_input();
   input.sampler_state = parts_.stream.states()[token_count() - 1].sampler;
   input.history = next.history;
   input.token_count = token_count();
   input.generated_count = next.generated_count;
-  input.stops = text.stops_after(parts_.output.mark());
+  input.stops = text.stops_after(output_.mark());
   const CallbackScope scope(&parts_.in_callback);
   return parts_.cancellation.consume(parts_.search.run(input, params, sequences, error));
 }

@@ -113,7 +113,8 @@ class Session {
   alignas(kThreadPoolAlignment) uint8_t pool_memory_[kThreadPoolBytes];
   ThreadPool* pool_ = nullptr;
   size_t memory_bytes_ = 0;  // number of bytes of the caller's memory that are in use
-  SessionParts parts_;
+  SessionParts parts_{&output_};
+  TextOutput output_{parts_.stops, parts_.stream};
   uint32_t generate_depth_ = 0;  // number of calls of generate() that are running
   Piece piece_ = {};
   Error last_error_;

@@ -18,7 +18,9 @@
 namespace sotto {
 
 struct SessionParts {
-  SessionParts() = default;
+  // `text_output` may be null if only layout() is called. It is not part of this struct because it is large:
+  // memory_size() lays out a local SessionParts.
+  explicit SessionParts(TextOutput* text_output) : output(text_output) {}
   SessionParts(const SessionParts&) = delete;
   SessionParts& operator=(const SessionParts&) = delete;
 
@@ -50,7 +52,7 @@ struct SessionParts {
   void reset() {
     if (is_in_callback()) return;
     stream.clear();
-    output.clear();
+    output->clear();
     decoder.set_call_limit(UINT64_MAX);
     stop = Status::kOk;
   }
@@ -60,7 +62,7 @@ struct SessionParts {
   Cancellation cancellation;
   Stops stops;
   TokenStream stream;
-  TextOutput output{stops, stream};
+  TextOutput* const output;
   Decoder decoder{stops, stream, output, cancellation};
   Drafting drafting{decoder, stream, output, cancellation};
   Beams beams;

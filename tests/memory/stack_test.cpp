@@ -1,5 +1,5 @@
-// Measures the stack depth of the grammar functions, which run on a thread with a small painted stack, with the sources
-// and texts that have the deepest nesting.
+// Measures the stack depth of the functions of sessions, and of grammars with the sources and texts that have the
+// deepest nesting. The functions run on a thread with a small painted stack.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -117,6 +117,21 @@ class Stack : public testing::Test {
   LoadedModel model_;
   std::unique_ptr<AlignedBytes> matcher_memory_;
 };
+
+TEST_F(Stack, SessionsUseLittleStack) {
+  const size_t used = stack_of([&] {
+    size_t size = 0;
+    ASSERT_EQ(sotto_session_memory_size(model_.get(), nullptr, &size, nullptr), SOTTO_OK);
+    AlignedBytes memory(size);
+    sotto_session* session = nullptr;
+    ASSERT_EQ(sotto_session_init(model_.get(), nullptr, memory.data(), size, &session, nullptr), SOTTO_OK);
+    const sotto_token prompt = 7;
+    EXPECT_EQ(sotto_session_generate(session, &prompt, 1, 8, nullptr, nullptr), SOTTO_STOP_MAX_TOKENS);
+    sotto_session_deinit(session);
+  });
+  EXPECT_LT(used, kMaxBytes);
+  std::printf("stack: %zu with a session\n", used);
+}
 
 TEST_F(Stack, VocabulariesGrammarsAndMatchersUseLittleStack) {
   const size_t nothing = stack_of([] {});
