@@ -31,8 +31,7 @@ using sotto::capi::unwrap;
 namespace {
 
 sotto_status read_vocabulary(const sotto_vocabulary_params* params, sotto_vocabulary_params* given, ErrorOut* out) {
-  if (params == nullptr) return out->null_argument("params");
-  if (params->struct_size == 0) return out->bad_struct("params");
+  if (params != nullptr && params->struct_size == 0) return out->bad_struct("params");
   *given = sotto::capi::read(params, sotto::capi::kVocabularyDefaults);
   if (given->model != nullptr) {
     if (given->token_count == 0) return SOTTO_OK;

@@ -69,7 +69,6 @@ sotto_status sotto_session_set_sampler(sotto_session* session, const sotto_sampl
                                        sotto_error* error) {
   ErrorOut out(error);
   if (const sotto_status bad = out.check_usable(unwrap(session), "session"); bad != SOTTO_OK) return bad;
-  if (c_params == nullptr) return out.null_argument("params");
   SamplerParams params;
   if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
   return wrap(unwrap(session)->set_sampler(params, out.get()));
@@ -110,7 +109,6 @@ sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_siz
 sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_params* c_params, sotto_error* error) {
   ErrorOut out(error);
   if (const sotto_status bad = out.check_usable(unwrap_sampler(sampler), "sampler"); bad != SOTTO_OK) return bad;
-  if (c_params == nullptr) return out.null_argument("params");
   SamplerParams params;
   if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
   return wrap(unwrap_sampler(sampler)->set_params(params, out.get()));
@@ -157,7 +155,6 @@ sotto_status sotto_watermark_detect(const sotto_watermark_params* c_params, size
                                     const sotto_token* tokens, size_t count, sotto_watermark_result* result,
                                     sotto_error* error) {
   ErrorOut out(error);
-  if (c_params == nullptr) return out.null_argument("params");
   if (tokens == nullptr && count != 0) return out.null_argument("tokens");
   if (result == nullptr) return out.null_argument("result");
   if (result->struct_size == 0) return out.bad_struct("result");

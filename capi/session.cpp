@@ -150,13 +150,12 @@ void sotto_session_reset_timings(sotto_session* session) {
   if (session != nullptr) unwrap(session)->reset_timings();
 }
 
-sotto_status sotto_session_set_stops(sotto_session* session, const sotto_stop_params* params, sotto_error* error) {
+sotto_status sotto_session_set_stops(sotto_session* session, const sotto_stop_params* c_params, sotto_error* error) {
   ErrorOut out(error);
   if (const sotto_status bad = out.check_usable(unwrap(session), "session"); bad != SOTTO_OK) return bad;
-  if (params == nullptr) return out.null_argument("params");
-  sotto::StopParams stops;
-  if (const sotto_status bad = read_params(params, "params", &stops, &out); bad != SOTTO_OK) return bad;
-  return wrap(unwrap(session)->set_stops(stops, out.get()));
+  sotto::StopParams params;
+  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  return wrap(unwrap(session)->set_stops(params, out.get()));
 }
 
 sotto_status sotto_session_heal(sotto_session* session) {

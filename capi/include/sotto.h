@@ -12,6 +12,8 @@
  *            worker threads, which the system allocates in sotto_session_init.
  *            After _init nothing is allocated, in any mode.
  *   Pointers A pointer must not be NULL unless its comment says "may be NULL".
+ *            `params` may be NULL in every function, which then uses the defaults,
+ *            or in a function that replaces a setting, restores the initial one.
  *   Structs  A struct that may grow in later versions begins with struct_size: its
  *            sizeof when the caller was compiled. In parameters, _params_init sets
  *            it together with the defaults. In structs that the library fills in

@@ -90,8 +90,8 @@ SOTTO_API const char* sotto_chat_format_text(sotto_chat_format format);
 
 SOTTO_API void sotto_chat_params_init(sotto_chat_params* params, size_t params_size);
 
-/* Returns the number of bytes that sotto_chat_init needs. `params` may be NULL. Errors:
- * INVALID_ARGUMENT naming the parameter. */
+/* Returns the number of bytes that sotto_chat_init needs. Errors: INVALID_ARGUMENT naming the
+ * parameter. */
 SOTTO_API sotto_status sotto_chat_memory_size(const sotto_session* session, const sotto_chat_params* params,
                                               size_t* memory_size, sotto_error* error);
 
@@ -105,7 +105,7 @@ SOTTO_API sotto_status sotto_chat_init(sotto_session* session, const sotto_chat_
                                        sotto_error* error);
 
 /* Sets the stops of the session as sotto_session_set_stops does, with the string that ends a reply
- * in addition to stop_strings, of which there may be 63. `params` may be NULL. */
+ * in addition to stop_strings, of which there may be 63. */
 SOTTO_API sotto_status sotto_chat_set_stops(sotto_chat* chat, const sotto_stop_params* params, sotto_error* error);
 
 /* Adds a message of `size` bytes, which are copied. A message of the system comes before all others,
@@ -124,8 +124,9 @@ SOTTO_API sotto_status sotto_chat_add(sotto_chat* chat, sotto_chat_role role, co
  * are the reply, unless the prompt was not evaluated yet. After SOTTO_STOP_CALLBACK, the end of
  * their text may not have been emitted, because it could have been the beginning of a stop string.
  * `on_piece` must not use the conversation or change the session. Errors, after which no message has
- * changed: INVALID_STATE (the last message is the model's, or there is none of the user),
- * PROMPT_TOO_LONG (the last turn alone does not fit), and those of sotto_session_generate. */
+ * changed: INVALID_STATE (there is nothing to reply to: the last message is a reply
+ * of the model, or the user has not sent a message), PROMPT_TOO_LONG (the last turn alone does not
+ * fit), and those of sotto_session_generate. */
 SOTTO_API sotto_status sotto_chat_reply(sotto_chat* chat, size_t max_tokens, sotto_piece_fn on_piece, void* user_data,
                                         sotto_error* error);
 

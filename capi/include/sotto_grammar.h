@@ -254,8 +254,8 @@ typedef struct sotto_matcher_info {
 
 SOTTO_API void sotto_matcher_params_init(sotto_matcher_params* params, size_t params_size);
 
-/* Returns the number of bytes that sotto_matcher_init needs. `params` may be NULL. Errors:
- * INVALID_ARGUMENT naming the parameter. */
+/* Returns the number of bytes that sotto_matcher_init needs. Errors: INVALID_ARGUMENT naming the
+ * parameter. */
 SOTTO_API sotto_status sotto_matcher_memory_size(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
                                                  const sotto_matcher_params* params, size_t* memory_size,
                                                  sotto_error* error);

@@ -133,8 +133,7 @@ typedef struct sotto_model_info {
 } sotto_model_info;
 
 /* Sets all parameters to their defaults. Pass sizeof(*params) as the size; it tells the library
- * which version of the struct the caller was compiled with. The _memory_size and _init functions
- * also accept NULL parameters, which select the defaults. */
+ * which version of the struct the caller was compiled with. */
 SOTTO_API void sotto_model_params_init(sotto_model_params* params, size_t params_size);
 
 /* Returns the number of bytes of memory that sotto_model_init needs for this file and these

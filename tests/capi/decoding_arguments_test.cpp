@@ -189,7 +189,6 @@ TEST_F(DecodingArguments, NullsAreRejected) {
   expect_error(sotto_session_search(session, nullptr, nullptr, &count, &error_), "sequences");
   expect_error(sotto_session_search(session, nullptr, &sequences, nullptr, &error_), "count");
   expect_error(sotto_session_set_stops(nullptr, nullptr, &error_), "session");
-  expect_error(sotto_session_set_stops(session, nullptr, &error_), "params");
   expect_error(sotto_session_set_guide(nullptr, nullptr, nullptr, &error_), "session");
   expect_error(sotto_session_restore(session, nullptr, 10, &error_), "bytes");
   expect_error(sotto_session_restore(nullptr, &score, 10, &error_), "session");
@@ -214,6 +213,36 @@ TEST_F(DecodingArguments, NullsAreRejected) {
   EXPECT_EQ(sotto_session_save(session, &byte, 1, &needed), SOTTO_BUFFER_TOO_SMALL);
   EXPECT_EQ(needed, saved_size);
   EXPECT_EQ(byte, 0);
+}
+
+TEST_F(DecodingArguments, NullParametersRestoreTheInitialSettings) {
+  sotto_session* session = session_.get();
+  const auto generate = [&] {
+    const sotto_token prompt = 7;
+    std::vector<sotto_token> tokens;
+    const auto append = [](void* list, const sotto_piece* piece) {
+      static_cast<std::vector<sotto_token>*>(list)->push_back(piece->token);
+      return 0;
+    };
+    sotto_session_reset(session);
+    EXPECT_EQ(sotto_session_generate(session, &prompt, 1, 20, append, &tokens), SOTTO_STOP_MAX_TOKENS);
+    return tokens;
+  };
+  const std::vector<sotto_token> initial = generate();
+  sotto_sampler_params sampler;
+  sotto_sampler_params_init(&sampler, sizeof sampler);
+  sampler.seed += 1;
+  sotto_stop_params stops;
+  sotto_stop_params_init(&stops, sizeof stops);
+  stops.max_tokens = 5;
+  ASSERT_EQ(sotto_session_set_sampler(session, &sampler, &error_), SOTTO_OK);
+  ASSERT_EQ(sotto_session_set_stops(session, &stops, &error_), SOTTO_OK);
+  const std::vector<sotto_token> changed = generate();
+  EXPECT_EQ(changed.size(), 5u);
+  EXPECT_NE(changed, std::vector<sotto_token>(initial.begin(), initial.begin() + 5));
+  ASSERT_EQ(sotto_session_set_sampler(session, nullptr, &error_), SOTTO_OK);
+  ASSERT_EQ(sotto_session_set_stops(session, nullptr, &error_), SOTTO_OK);
+  EXPECT_EQ(generate(), initial);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ TEST_F(GrammarArguments, WrongVocabulariesAreRejected) {
     EXPECT_EQ(size, 7u);
     EXPECT_EQ(made, nullptr);
   };
-  refused(nullptr, "params");
+  refused(nullptr, "token_count");  // the defaults name no tokens
   const auto spoil = [&](const std::string& word, auto&& change) {
     sotto_vocabulary_params params = vocabulary_.params();
     change(params);
