@@ -94,20 +94,9 @@ NATIVE(void, chatInfo)(JNIEnv* env, jclass, jlong chat, jobject to) {
 }
 
 NATIVE(jbyteArray, chatSave)(JNIEnv* env, jclass, jlong chat) {
-  Arena arena;
-  size_t size = 0;
-  (void)sotto_chat_save(chat_of(chat), nullptr, 0, &size);
-  char* bytes = arena.array<char>(env, size);
-  if (bytes == nullptr) return nullptr;
-  const sotto_status status = sotto_chat_save(chat_of(chat), bytes, size, &size);
-  return check(env, status) ? new_bytes(env, bytes, size) : nullptr;
+  return new_saved_state<sotto_chat>(env, chat_of(chat), sotto_chat_save);
 }
 
 NATIVE(void, chatRestore)(JNIEnv* env, jclass, jlong chat, jbyteArray state) {
-  Arena arena;
-  const char* bytes;
-  size_t size;
-  sotto_error error = new_error();
-  if (!read_bytes(env, state, &arena, &bytes, &size)) return;
-  check(env, sotto_chat_restore(chat_of(chat), bytes, size, &error), &error);
+  restore_state(env, chat_of(chat), state, sotto_chat_restore);
 }

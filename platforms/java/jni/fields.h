@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platforms/java/jni/library.h"
+
 namespace sotto_jni {
 
 // The name and type of a field in Java, its offset in the C struct and, for lists, the offset of the count.
@@ -55,6 +57,9 @@ bool read_bytes(JNIEnv* env, jbyteArray from, Arena* arena, const char** bytes, 
 // Fills a struct from the fields of an object. Returns false with a pending exception.
 bool read_fields(JNIEnv* env, jobject from, const Fields& fields, Arena* arena, void* to);
 
+// Fills the parameters of a sampler as read_fields() does. The logits are passed to `callbacks` unless it is null.
+bool read_sampler_params(JNIEnv* env, jobject from, jobject callbacks, Arena* arena, sotto_sampler_params* params);
+
 // Sets the fields of an object from a struct.
 void write_fields(JNIEnv* env, const void* from, const Fields& fields, jobject to);
 
@@ -63,6 +68,30 @@ jintArray new_ints(JNIEnv* env, const int32_t* values, size_t count);
 jfloatArray new_floats(JNIEnv* env, const float* values, size_t count);
 jbyteArray new_bytes(JNIEnv* env, const void* bytes, size_t size);
 jstring new_text(JNIEnv* env, const char* text, size_t size);
+
+// Returns the saved state of a session or conversation, or nullptr with a pending exception.
+template <class T>
+jbyteArray new_saved_state(JNIEnv* env, const T* object, sotto_status (*save)(const T*, void*, size_t, size_t*)) {
+  Arena arena;
+  size_t size = 0;
+  (void)save(object, nullptr, 0, &size);
+  char* bytes = arena.array<char>(env, size);
+  if (bytes == nullptr) return nullptr;
+  const sotto_status status = save(object, bytes, size, &size);
+  return check(env, status) ? new_bytes(env, bytes, size) : nullptr;
+}
+
+// Restores a saved state, or throws.
+template <class T>
+void restore_state(JNIEnv* env, T* object, jbyteArray state,
+                   sotto_status (*restore)(T*, const void*, size_t, sotto_error*)) {
+  Arena arena;
+  const char* bytes;
+  size_t size;
+  sotto_error error = new_error();
+  if (!read_bytes(env, state, &arena, &bytes, &size)) return;
+  check(env, restore(object, bytes, size, &error), &error);
+}
 
 }  // namespace sotto_jni
 

@@ -8,6 +8,15 @@
 
 using namespace sotto_jni;
 
+bool sotto_jni::read_sampler_params(JNIEnv* env, jobject from, jobject callbacks, Arena* arena,
+                                    sotto_sampler_params* params) {
+  sotto_sampler_params_init(params, sizeof *params);
+  if (!read_fields(env, from, kSamplerParamsFields, arena, params)) return false;
+  params->logits_callback = callbacks == nullptr ? nullptr : on_logits;
+  params->logits_user_data = callbacks;
+  return true;
+}
+
 namespace {
 
 void destroy(JNIEnv* env, Sampler* sampler) {
@@ -70,13 +79,8 @@ NATIVE(void, samplerFree)(JNIEnv* env, jclass, jlong sampler) { destroy(env, as<
 NATIVE(void, samplerSet)(JNIEnv* env, jclass, jlong sampler, jobject from, jboolean calls) {
   Arena arena;
   sotto_sampler_params params;
-  sotto_sampler_params_init(&params, sizeof params);
   sotto_error error = new_error();
-  if (!read_fields(env, from, kSamplerParamsFields, &arena, &params)) return;
-  if (calls) {
-    params.logits_callback = on_logits;
-    params.logits_user_data = as<Sampler>(sampler)->callbacks;
-  }
+  if (!read_sampler_params(env, from, calls ? as<Sampler>(sampler)->callbacks : nullptr, &arena, &params)) return;
   check(env, sotto_sampler_set(as<Sampler>(sampler)->sampler, &params, &error), &error);
 }
 

@@ -101,13 +101,8 @@ NATIVE(void, sessionSetSampler)
 (JNIEnv* env, jclass, jlong session, jobject from, jboolean calls) {
   Arena arena;
   sotto_sampler_params params;
-  sotto_sampler_params_init(&params, sizeof params);
   sotto_error error = new_error();
-  if (!read_fields(env, from, kSamplerParamsFields, &arena, &params)) return;
-  if (calls) {
-    params.logits_callback = on_logits;
-    params.logits_user_data = as<Session>(session)->callbacks;
-  }
+  if (!read_sampler_params(env, from, calls ? as<Session>(session)->callbacks : nullptr, &arena, &params)) return;
   check(env, sotto_session_set_sampler(session_of(session), &params, &error), &error);
 }
 
@@ -275,22 +270,11 @@ NATIVE(jobjectArray, sessionSearch)
 }
 
 NATIVE(jbyteArray, sessionSave)(JNIEnv* env, jclass, jlong session) {
-  Arena arena;
-  size_t size = 0;
-  if (!check(env, sotto_session_saved_size(session_of(session), &size))) return nullptr;
-  char* bytes = arena.array<char>(env, size);
-  if (bytes == nullptr) return nullptr;
-  const sotto_status status = sotto_session_save(session_of(session), bytes, size, &size);
-  return check(env, status) ? new_bytes(env, bytes, size) : nullptr;
+  return new_saved_state<sotto_session>(env, session_of(session), sotto_session_save);
 }
 
 NATIVE(void, sessionRestore)(JNIEnv* env, jclass, jlong session, jbyteArray state) {
-  Arena arena;
-  const char* bytes;
-  size_t size;
-  sotto_error error = new_error();
-  if (!read_bytes(env, state, &arena, &bytes, &size)) return;
-  check(env, sotto_session_restore(session_of(session), bytes, size, &error), &error);
+  restore_state(env, session_of(session), state, sotto_session_restore);
 }
 
 NATIVE(void, sessionFork)(JNIEnv* env, jclass, jlong from, jlong to) {
