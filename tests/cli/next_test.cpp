@@ -16,7 +16,7 @@ const std::string kText = "It was a dark night, and the sea was rough.";
 const Words kAllOff = {"--temp", "1", "--top-k", "0", "--top-p", "1", "--min-p", "0"};
 
 json looked(const Words& words) {
-  Words all = {"--json"};
+  Words all = {"--json", "--seed", "0"};
   all.insert(all.end(), words.begin(), words.end());
   return json_of(run_on_demo("next", all));
 }
@@ -129,8 +129,8 @@ TEST(Next, PositionsHaveTheScoresOfTheText) {
 
 TEST(Next, ThePromptCanComeFromFilesAndStandardInput) {
   const json expected = looked({"-p", kText});
-  EXPECT_EQ(json_of(run_on_demo("next", {"--json"}, kText + "\n")), expected);
-  EXPECT_EQ(json_of(run_on_demo("next", {"--json", "-p", "-"}, kText)), expected);
+  EXPECT_EQ(json_of(run_on_demo("next", {"--json", "--seed", "0"}, kText + "\n")), expected);
+  EXPECT_EQ(json_of(run_on_demo("next", {"--json", "--seed", "0", "-p", "-"}, kText)), expected);
   EXPECT_EQ(looked({kText}), expected);
 }
 
