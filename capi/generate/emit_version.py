@@ -13,7 +13,6 @@ PLACES = [
     ("platforms/java/aar_test.py", r'(?:sotto-|"aar", ")'),
     ("platforms/java/kotlin/pom.xml", r"<artifactId>sotto[\w-]*</artifactId>\s*<version>"),
     ("platforms/java/make_aar.py", r'"--version", default="'),
-    ("platforms/python/README.md", r"sotto-"),
     ("platforms/python/pyproject.toml", r'\nversion = "'),
     ("platforms/rust/Cargo.lock", r'name = "sotto(?:-sys)?"\nversion = "'),
     ("platforms/rust/sotto-sys/Cargo.toml", r'\nversion = "'),
