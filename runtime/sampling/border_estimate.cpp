@@ -43,15 +43,17 @@ LogitRange estimate_border(std::span<const float> logits, const float* weights, 
     bucket.squares += weight * weight;
   }
   // The variance of a sum over the sample is estimated by the sum of the squares.
-  double all_squares = 0;
-  for (const Bucket& bucket : buckets) all_squares += static_cast<double>(bucket.squares);
+  double all_squares = 0, above = 0;
+  for (const Bucket& bucket : buckets) {
+    all_squares += static_cast<double>(bucket.squares);
+    above += static_cast<double>(bucket.sum);
+  }
   // The total is known, so the sum above a bucket's top also determines the sum below it. The estimate uses the one
   // with the smaller deviation.
   const double scale = 0x1p-40 * static_cast<double>(sampled) / static_cast<double>(logits.size());
   const double all = scale * static_cast<double>(total);
   const double below_wanted = scale * static_cast<double>(total - target);
-  double below = 0, below_squares = 0, above = 0;
-  for (const Bucket& bucket : buckets) above += static_cast<double>(bucket.sum);
+  double below = 0, below_squares = 0;
   for (size_t bucket = kBucketCount - 1; bucket > 0; --bucket) {
     if (buckets[bucket].sum == 0) continue;
     below += static_cast<double>(buckets[bucket].sum);
