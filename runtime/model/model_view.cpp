@@ -311,7 +311,8 @@ bool ModelView::has_int8_linears() const {
 
 Status ModelView::find_packed(uint64_t fingerprint, int* section, Error* error) const {
   *section = -1;
-  for (size_t candidate = 0; candidate < packed_section_count(); ++candidate) {
+  const size_t section_count = model_->packed() == nullptr ? 0 : model_->packed()->size();
+  for (size_t candidate = 0; candidate < section_count; ++candidate) {
     const auto& packed = *model_->packed()->Get(static_cast<uint32_t>(candidate));
     if (packed.fingerprint() != fingerprint) continue;
     for (size_t index = 0; index < linear_count(); ++index) {
@@ -330,12 +331,6 @@ Status ModelView::find_packed(uint64_t fingerprint, int* section, Error* error) 
 ByteRange ModelView::packed_linear(int section, size_t index) const {
   const auto& packed = *model_->packed()->Get(static_cast<uint32_t>(section));
   return view_range(file_, *packed.weights()->Get(static_cast<uint32_t>(index)));
-}
-
-size_t ModelView::packed_section_count() const { return model_->packed() == nullptr ? 0 : model_->packed()->size(); }
-
-const char* ModelView::packed_section_isa(size_t section) const {
-  return model_->packed()->Get(static_cast<uint32_t>(section))->isa()->c_str();
 }
 
 bool ModelView::find_vocabulary(VocabularySection* section) const {

@@ -118,8 +118,6 @@ class ModelView {
   // for it. Fails if a section with this layout does not fit the model.
   Status find_packed(uint64_t fingerprint, int* section, Error* error) const;
   ByteRange packed_linear(int section, size_t index) const;
-  size_t packed_section_count() const;
-  const char* packed_section_isa(size_t section) const;
 
   // Finds the vocabulary section without reading its pages. Returns false if the file has none.
   bool find_vocabulary(VocabularySection* section) const;

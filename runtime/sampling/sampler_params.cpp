@@ -9,6 +9,7 @@
 #include "runtime/base/range_check.h"
 #include "runtime/base/sort.h"
 #include "runtime/generated/sampler_lists.h"
+#include "runtime/sampling/watermark/watermark.h"
 
 namespace sotto {
 namespace {
@@ -150,9 +151,8 @@ Status check_lists(const SamplerParams& params, const SamplerContext& context, E
 
 // Rejects selections next to tournament and Gumbel watermarks, which replace the selection.
 Status check_watermark_selection(const SamplerParams& p, Error* error) {
-  const bool replaces =
-      p.watermark.scheme == WatermarkScheme::kTournament || p.watermark.scheme == WatermarkScheme::kGumbel;
-  if (!replaces || (p.selection == Selection::kMultinomial && !has_zero_temperature(p))) return Status::kOk;
+  if (!replaces_selection(p.watermark.scheme) || (p.selection == Selection::kMultinomial && !has_zero_temperature(p)))
+    return Status::kOk;
   return fail(error, Status::kInvalidArgument,
               "selection must be MULTINOMIAL and temperature greater than 0 with a watermark that replaces the "
               "selection");

@@ -51,7 +51,6 @@ class MaskFinder {
   StepResult find(const Pin* pin, const uint64_t** words);
   // As find(), for a text that must be complete within `remaining` tokens.
   StepResult find_within(const Pin* pin, uint32_t remaining, const uint64_t** words);
-  const MaskCache& cache() const { return cache_; }
   uint64_t walk_count() const { return walk_count_; }  // number of masks that have been computed
 
  private:

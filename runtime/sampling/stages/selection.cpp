@@ -58,7 +58,7 @@ size_t run_mirostat(Candidates& candidates, const StageInput& input, SamplerStat
     truncate_mirostat_v2(candidates, state->mirostat_mu);
   }
   const size_t picked = draw(candidates, input);
-  state->mirostat_mu = next_mu(candidates, picked, {p.mirostat_tau, p.mirostat_eta, p.mirostat_m}, state->mirostat_mu);
+  state->mirostat_mu = next_mu(candidates, picked, {p.mirostat_tau, p.mirostat_eta}, state->mirostat_mu);
   return picked;
 }
 

@@ -40,7 +40,6 @@ size_t select_multinomial(Candidates& candidates, uint64_t random);
 struct MirostatParams {
   float tau;
   float eta;
-  uint32_t m;
 };
 
 // Version 1 keeps the k most likely of N tokens:
