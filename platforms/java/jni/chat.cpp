@@ -94,7 +94,9 @@ NATIVE(void, chatInfo)(JNIEnv* env, jclass, jlong chat, jobject to) {
 }
 
 NATIVE(jbyteArray, chatSave)(JNIEnv* env, jclass, jlong chat) {
-  return new_saved_state<sotto_chat>(env, chat_of(chat), sotto_chat_save);
+  size_t size = 0;
+  (void)sotto_chat_save(chat_of(chat), nullptr, 0, &size);
+  return new_saved_state<sotto_chat>(env, chat_of(chat), size, sotto_chat_save);
 }
 
 NATIVE(void, chatRestore)(JNIEnv* env, jclass, jlong chat, jbyteArray state) {

@@ -69,12 +69,11 @@ jfloatArray new_floats(JNIEnv* env, const float* values, size_t count);
 jbyteArray new_bytes(JNIEnv* env, const void* bytes, size_t size);
 jstring new_text(JNIEnv* env, const char* text, size_t size);
 
-// Returns the saved state of a session or conversation, or nullptr with a pending exception.
+// Returns the saved state of a session or conversation, which has `size` bytes, or nullptr with a pending exception.
 template <class T>
-jbyteArray new_saved_state(JNIEnv* env, const T* object, sotto_status (*save)(const T*, void*, size_t, size_t*)) {
+jbyteArray new_saved_state(JNIEnv* env, const T* object, size_t size,
+                           sotto_status (*save)(const T*, void*, size_t, size_t*)) {
   Arena arena;
-  size_t size = 0;
-  (void)save(object, nullptr, 0, &size);
   char* bytes = arena.array<char>(env, size);
   if (bytes == nullptr) return nullptr;
   const sotto_status status = save(object, bytes, size, &size);

@@ -270,7 +270,9 @@ NATIVE(jobjectArray, sessionSearch)
 }
 
 NATIVE(jbyteArray, sessionSave)(JNIEnv* env, jclass, jlong session) {
-  return new_saved_state<sotto_session>(env, session_of(session), sotto_session_save);
+  size_t size = 0;
+  if (!check(env, sotto_session_saved_size(session_of(session), &size))) return nullptr;
+  return new_saved_state<sotto_session>(env, session_of(session), size, sotto_session_save);
 }
 
 NATIVE(void, sessionRestore)(JNIEnv* env, jclass, jlong session, jbyteArray state) {
