@@ -130,6 +130,28 @@ def init_function(struct: t.Struct) -> str:
 """
 
 
+def preset_function(tables: t.Tables) -> str:
+    cases = ""
+    for preset in tables.enum("sotto_preset").values:
+        cases += f"    case {preset.c_name}:\n"
+        for field, value in t.preset_values(preset, tables):
+            text = value.c_name if isinstance(value, t.EnumValue) else f"{value}f" if field.is_float else value
+            cases += f"      values.{field.name} = {text};\n"
+        cases += "      break;\n"
+    return f"""sotto_status sotto_sampler_params_init_preset(sotto_sampler_params* params, size_t params_size,
+                                              sotto_preset preset) {{
+  if (params == nullptr) return SOTTO_INVALID_ARGUMENT;
+  sotto_sampler_params values = sotto::capi::kSamplerDefaults;
+  switch (preset) {{
+{cases}    default:
+      return SOTTO_INVALID_ARGUMENT;
+  }}
+  sotto::capi::init_params(params, params_size, values);
+  return SOTTO_OK;
+}}
+"""
+
+
 def source(tables: t.Tables) -> str:
     structs = runtime.inner_structs_first(tables)
     names = {struct.name for struct in structs}
@@ -142,7 +164,8 @@ namespace sotto::capi {{
 {readers}
 }}  // namespace sotto::capi
 
-{inits}"""
+{inits}
+{preset_function(tables)}"""
 
 
 def emit(tables: t.Tables) -> dict[str, str]:

@@ -51,4 +51,9 @@ def emit(tables: t.Tables) -> dict[str, str]:
             if field.section:
                 text += f"| **{cell(t.one_line(field.section))}** | | | |\n"
             text += f"| `{field.name}` | {cell(default_text(field))} | {cell(range_text(field))} | {cell(field.doc)} |\n"
+    text += "\n## Presets of sotto_sampler_params\n\n| Preset | For | Values |\n|---|---|---|\n"
+    for preset in tables.enum("sotto_preset").values:
+        values = ", ".join(f"{field.name} {value.name if isinstance(value, t.EnumValue) else t.number_text(value)}"
+                           for field, value in t.preset_values(preset, tables))
+        text += f"| `{preset.snake}` | {cell(preset.doc)} | {values} |\n"
     return {"capi/PARAMETERS.md": text}

@@ -122,12 +122,22 @@ def params_text(tables):
         arena = any(field.kind in ("array", "struct") for field in fields)
         lines += declaration(struct, fields)
         lines += [f"// Default{name} returns the library's defaults.", f"func Default{name}() *{name} {{",
-                  f"\tc := default{name}C()", f"\tvar p {name}", *assignments(fields, "p"), "\treturn &p", "}", "",
+                  f"\tc := default{name}C()", f"\treturn new{name}(&c)", "}", "",
+                  *(preset_lines() if name == "SamplerParams" else []),
+                  f"func new{name}(c *C.{struct.name}) *{name} {{", f"\tvar p {name}", *assignments(fields, "p"),
+                  "\treturn &p", "}", "",
                   f"func default{name}C() C.{struct.name} {{", f"\tvar c C.{struct.name}",
                   f"\tC.{struct.name}_init(&c, C.sizeof_{struct.name})", "\treturn c", "}", "",
                   f"func (p *{name}) fill(c *C.{struct.name}{', a *arena' if arena else ''}) {{",
                   *("\t" + line for field in fields for line in to_c(field)), "}", ""]
     return "\n".join(lines[:-1]) + "\n"
+
+
+def preset_lines():
+    return ["// PresetSamplerParams returns the parameters for a purpose. For an unknown preset, they are the defaults.",
+            "func PresetSamplerParams(preset Preset) *SamplerParams {", "\tc := defaultSamplerParamsC()",
+            "\tC.sotto_sampler_params_init_preset(&c, C.sizeof_sotto_sampler_params, C.sotto_preset(preset))",
+            "\treturn newSamplerParams(&c)", "}", ""]
 
 
 def info_text(tables):

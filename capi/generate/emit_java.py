@@ -81,7 +81,12 @@ def class_text(struct, is_params):
         lines += [*doc(documentation(field, *WORDS_OF_C), "    "), f"    public {java_type(field)} {field.lower_camel};"]
     if is_params:
         lines += ["", "    /** Sets all fields to the defaults of the library. */", f"    public {struct.camel}() {{",
-                  f"        Native.defaults{struct.camel}(this);", "    }", "}"]
+                  f"        Native.defaults{struct.camel}(this);", "    }"]
+        if struct.name == "sotto_sampler_params":
+            lines += ["", "    /** Sets the parameters for a purpose, and all others to the defaults of the library. */",
+                      "    public SamplerParams(Preset preset) {",
+                      "        Native.presetSamplerParams(this, preset.value());", "    }"]
+        lines += ["}"]
     else:
         lines += ["", f"    {struct.camel}() {{}}", "", "    @Override", "    public String toString() {",
                   f'        return "{struct.camel}{{"',
@@ -121,6 +126,14 @@ namespace {{
 #define LIST(type, field, count, java, signature) {{ java, signature, offsetof(type, field), offsetof(type, count) }}
 
 """
+PRESET = """
+// Native.presetSamplerParams(object, preset) sets the fields to the values of a preset.
+NATIVE(void, presetSamplerParams)(JNIEnv* env, jclass, jobject to, jint preset) {
+  sotto_sampler_params params;
+  sotto_sampler_params_init_preset(&params, sizeof params, preset);
+  sotto_jni::write_fields(env, &params, sotto_jni::kSamplerParamsFields, to);
+}
+"""
 DEFAULTS = """\
 // Native.defaultsXxx(object) sets the fields of parameters to the defaults of the library.
 #define DEFAULTS(java, type) \\
@@ -143,7 +156,7 @@ def tables_text(tables):
     for struct in structs:
         text += f"const Fields k{struct.camel}Fields = {{k{struct.camel}, sizeof k{struct.camel} / sizeof(Field)}};\n"
     text += "\n}  // namespace sotto_jni\n\n" + DEFAULTS
-    return text + "".join(f"DEFAULTS({struct.camel}, {struct.name})\n" for struct in params_structs(tables))
+    return text + "".join(f"DEFAULTS({struct.camel}, {struct.name})\n" for struct in params_structs(tables)) + PRESET
 
 
 def header_text(tables):

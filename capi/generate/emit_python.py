@@ -3,7 +3,7 @@ import re
 
 from bindings import (MARK, callbacks, counts_its_own, documentation, functions, info_structs, params_structs, public_enums,
                       visible, wrap)
-from tables import Tables, snake_to_camel
+from tables import EnumValue, Tables, preset_values, snake_to_camel
 
 # Python's words for NULL, 1 and 0 in documentation.
 WORDS_OF_C = ("None", "True", "False")
@@ -186,6 +186,20 @@ def python_type(field):
     return name_of(field.type)
 
 
+def preset_method(tables):
+    def value_text(value):
+        return f"{value.enum.camel}.{value.name}" if isinstance(value, EnumValue) else repr(value)
+
+    rows = []
+    for preset in tables.enum("sotto_preset").values:
+        values = ", ".join(f"{field.name}={value_text(value)}" for field, value in preset_values(preset, tables))
+        rows.append(f"            Preset.{preset.name}: cls({values}),")
+    return ["", "    @classmethod", "    def preset(cls, preset: Preset | str) -> SamplerParams:",
+            '        """Returns the parameters for a purpose."""',
+            "        presets = {", *rows, "        }",
+            "        return presets[Preset[preset.upper()] if isinstance(preset, str) else Preset(preset)]"]
+
+
 def dataclasses_text(tables, structs, optional):
     classes = []
     for struct in structs:
@@ -193,6 +207,8 @@ def dataclasses_text(tables, structs, optional):
         for field in visible(struct):
             suffix = " | None = None" if optional else ""
             lines += documented(f"    {field.name}: {python_type(field)}{suffix}", documentation(field, *WORDS_OF_C))
+        if struct.name == "sotto_sampler_params":
+            lines += preset_method(tables)
         classes.append("\n".join(lines) + "\n")
     return "\n\n".join(classes)
 
@@ -224,10 +240,10 @@ def package_text(tables):
     return re.sub(r"__all__ = \[.*?\]\n", lambda _: exported(names), text, flags=re.S)
 
 
-def enum_imports(tables, structs):
+def enum_imports(tables, structs, more=()):
     known = {enum.camel for enum in tables.enums}
     names = sorted({name for struct in structs for field in visible(struct)
-                    for name in re.findall(r"[A-Z]\w+", python_type(field)) if name in known})
+                    for name in re.findall(r"[A-Z]\w+", python_type(field)) if name in known} | set(more))
     return fill(names, "from .enums import (", ")", 4) + "\n"
 
 
@@ -284,7 +300,7 @@ def emit(tables: Tables) -> dict[str, str]:
                  Abi(tables).text()),
         **module("enums", "The enumerations of sotto.h.", enums_text(tables)),
         **module("params", "Parameters. A field that is None keeps the library's default.",
-                 PARAMS_HEAD.format(imports=enum_imports(tables, params), all=exported(names_of(params)))
+                 PARAMS_HEAD.format(imports=enum_imports(tables, params, ["Preset"]), all=exported(names_of(params)))
                  + dataclasses_text(tables, params, True)),
         **module("fields", "Parameters as keyword arguments, for type checkers: `**changes: Unpack[SamplerFields]`.",
                  FIELDS_HEAD.format(imports=enum_imports(tables, params), all=exported(map(fields_name, params)))

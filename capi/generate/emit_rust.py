@@ -271,7 +271,15 @@ def params_lines(tables):
         one = f"        {name} {{ {', '.join([raw, *(f'{field.name}: None' for field in others)])} }}"
         lines += [one] if len(one) <= 100 else [f"        {name} {{", f"            {raw},",
                                                 *(f"            {field.name}: None," for field in others), "        }"]
-        lines += ["    }", "}", "", f"impl{life} {name}{life} {{", "    setters! {"]
+        lines += ["    }", "}", "", f"impl{life} {name}{life} {{"]
+        if struct.name == "sotto_sampler_params":
+            lines += ["    /// Returns the parameters for a purpose.", "    pub fn preset(preset: Preset) -> Self {",
+                      "        let mut params = Self::default();", "        let size = std::mem::size_of_val(&params.raw);",
+                      "        // SAFETY: `raw` is a valid struct of this size.",
+                      "        unsafe {",
+                      "            sys::sotto_sampler_params_init_preset(&mut params.raw, size, preset as i32);",
+                      "        }", "        params", "    }", ""]
+        lines += ["    setters! {"]
         for field in plain:
             lines += [*doc(documentation(field, *WORDS_OF_C) or f"Sets `{field.name}`.", "        "),
                       f"        {field.name}: {rust_type(field)},"]

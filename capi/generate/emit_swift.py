@@ -107,7 +107,12 @@ def params_lines(struct):
                   f"  public var {field.lower_camel}: {swift_type(field)}" + (" = []" if is_empty else "")]
     begin = [f"    var c = {struct.name}()", f"    {struct.name}_init(&c, MemoryLayout<{struct.name}>.stride)"]
     lines += ["", "  /// Sets all properties to the defaults of the library.", "  public init() {", *begin]
-    lines += [f"    {field.lower_camel} = {from_c(field)}" for field in fields if from_c(field)]
+    copies = [f"    {field.lower_camel} = {from_c(field)}" for field in fields if from_c(field)]
+    lines += copies
+    if struct.name == "sotto_sampler_params":
+        lines += ["  }", "", "  /// Sets the parameters for a purpose, and all others to the defaults of the library.",
+                  "  public init(preset: Preset) {", *begin,
+                  f"    sotto_sampler_params_init_preset(&c, MemoryLayout<{struct.name}>.stride, preset.rawValue)", *copies]
     lines += ["  }", "", f"  func filled({arena}) -> {struct.name} {{", *begin]
     lines += [f"    {statement}" for field in fields for statement in to_c(field)]
     return [*lines, "    return c", "  }", "}", ""]

@@ -528,5 +528,18 @@ def check_stages(tables: Tables) -> None:
             raise TableError(f"order {order.name} does not hold every stage exactly once")
 
 
+def preset_values(preset: EnumValue, tables: Tables) -> list[tuple[Field, object]]:
+    """Returns the parameters of the sampler that a preset sets, with their values: numbers or EnumValues."""
+    sampler, values = tables.struct("sotto_sampler_params"), []
+    for name, value in preset.columns["sets"].items():
+        field = sampler.find(name)
+        if field.kind == "enum":
+            value = field.enum.find(value)
+        elif field.kind != "number" or isinstance(value, str) or field.range is not None and value not in field.range:
+            raise TableError(f"preset {preset.name}: {name} cannot be {value}")
+        values.append((field, value))
+    return values
+
+
 def load(root: pathlib.Path) -> Tables:
     return Loader(root).load()

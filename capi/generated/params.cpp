@@ -320,3 +320,45 @@ void sotto_guide_params_init(sotto_guide_params* params, size_t params_size) {
 void sotto_speculation_params_init(sotto_speculation_params* params, size_t params_size) {
   sotto::capi::init_params(params, params_size, sotto::capi::kSpeculationDefaults);
 }
+
+sotto_status sotto_sampler_params_init_preset(sotto_sampler_params* params, size_t params_size,
+                                              sotto_preset preset) {
+  if (params == nullptr) return SOTTO_INVALID_ARGUMENT;
+  sotto_sampler_params values = sotto::capi::kSamplerDefaults;
+  switch (preset) {
+    case SOTTO_PRESET_FACTUAL:
+      values.temperature = 0.3f;
+      values.top_k = 20;
+      values.top_p = 0.9f;
+      break;
+    case SOTTO_PRESET_CODE:
+      values.temperature = 0.2f;
+      break;
+    case SOTTO_PRESET_CHAT:
+      values.temperature = 0.7f;
+      values.top_p = 0.9f;
+      values.repetition_penalty = 1.1f;
+      break;
+    case SOTTO_PRESET_TRANSLATION:
+      values.temperature = 0.3f;
+      values.top_k = 10;
+      values.top_p = 0.9f;
+      break;
+    case SOTTO_PRESET_CREATIVE:
+      values.temperature = 1.0f;
+      values.top_k = 0;
+      values.repetition_penalty = 1.1f;
+      break;
+    case SOTTO_PRESET_EXTRACTION:
+      values.temperature = 0.0f;
+      break;
+    case SOTTO_PRESET_TEXTBOOK:
+      values.order = SOTTO_ORDER_TRANSFORMERS;
+      values.min_p = 0.0f;
+      break;
+    default:
+      return SOTTO_INVALID_ARGUMENT;
+  }
+  sotto::capi::init_params(params, params_size, values);
+  return SOTTO_OK;
+}

@@ -100,6 +100,25 @@ enum {
   SOTTO_ORDER_VLLM = 2
 };
 
+/* Parameters for a purpose, as a start: sotto_sampler_params_init_preset sets them. */
+typedef int32_t sotto_preset;
+enum {
+  /* Answers that should be right: few likely tokens. */
+  SOTTO_PRESET_FACTUAL = 1,
+  /* Programs, which repeat names often: a low temperature and no penalty. */
+  SOTTO_PRESET_CODE = 2,
+  /* Conversations: varied, with a mild penalty of repetition. */
+  SOTTO_PRESET_CHAT = 3,
+  /* Translations and summaries: close to the most likely text. */
+  SOTTO_PRESET_TRANSLATION = 4,
+  /* Stories: the model's own distribution without its tail. */
+  SOTTO_PRESET_CREATIVE = 5,
+  /* Values taken from the prompt, often under a grammar: the most likely token. */
+  SOTTO_PRESET_EXTRACTION = 6,
+  /* The order of textbooks: penalties, temperature, top_k, top_p, draw. */
+  SOTTO_PRESET_TEXTBOOK = 7
+};
+
 /* Method that selects one of the remaining tokens. */
 typedef int32_t sotto_selection;
 enum {
@@ -436,6 +455,11 @@ typedef struct sotto_sampler_params {
 } sotto_sampler_params;
 
 SOTTO_API void sotto_sampler_params_init(sotto_sampler_params* params, size_t params_size);
+
+/* Sets the defaults, then the values of a preset. Other parameters may be changed afterwards.
+ * Returns INVALID_ARGUMENT, without a change, for a preset that this version does not have. */
+SOTTO_API sotto_status sotto_sampler_params_init_preset(sotto_sampler_params* params, size_t params_size,
+                                                        sotto_preset preset);
 
 /* Sets the sampler's parameters and restarts its random numbers from the seed. Before the first
  * call, the defaults apply. Errors: INVALID_ARGUMENT naming the parameter; the lists together may

@@ -289,6 +289,26 @@ const (
 	OrderVLLM Order = 2
 )
 
+// Preset: parameters for a purpose, as a start: sotto_sampler_params_init_preset sets them.
+type Preset int32
+
+const (
+	// Answers that should be right: few likely tokens.
+	PresetFactual Preset = 1
+	// Programs, which repeat names often: a low temperature and no penalty.
+	PresetCode Preset = 2
+	// Conversations: varied, with a mild penalty of repetition.
+	PresetChat Preset = 3
+	// Translations and summaries: close to the most likely text.
+	PresetTranslation Preset = 4
+	// Stories: the model's own distribution without its tail.
+	PresetCreative Preset = 5
+	// Values taken from the prompt, often under a grammar: the most likely token.
+	PresetExtraction Preset = 6
+	// The order of textbooks: penalties, temperature, top_k, top_p, draw.
+	PresetTextbook Preset = 7
+)
+
 // Selection: method that selects one of the remaining tokens.
 type Selection int32
 

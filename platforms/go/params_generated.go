@@ -20,6 +20,10 @@ type ChatParams struct {
 // DefaultChatParams returns the library's defaults.
 func DefaultChatParams() *ChatParams {
 	c := defaultChatParamsC()
+	return newChatParams(&c)
+}
+
+func newChatParams(c *C.sotto_chat_params) *ChatParams {
 	var p ChatParams
 	p.ReplyTokens = uint32(c.reply_tokens)
 	p.HistoryBytes = uint32(c.history_bytes)
@@ -92,6 +96,10 @@ type GrammarParams struct {
 // DefaultGrammarParams returns the library's defaults.
 func DefaultGrammarParams() *GrammarParams {
 	c := defaultGrammarParamsC()
+	return newGrammarParams(&c)
+}
+
+func newGrammarParams(c *C.sotto_grammar_params) *GrammarParams {
 	var p GrammarParams
 	p.Language = GrammarLanguage(c.language)
 	p.Triggers = goTexts(c.triggers, c.trigger_count)
@@ -170,6 +178,10 @@ type MatcherParams struct {
 // DefaultMatcherParams returns the library's defaults.
 func DefaultMatcherParams() *MatcherParams {
 	c := defaultMatcherParamsC()
+	return newMatcherParams(&c)
+}
+
+func newMatcherParams(c *C.sotto_matcher_params) *MatcherParams {
 	var p MatcherParams
 	p.SequenceCount = uint32(c.sequence_count)
 	p.RollbackCount = uint32(c.rollback_count)
@@ -222,6 +234,10 @@ type ModelParams struct {
 // DefaultModelParams returns the library's defaults.
 func DefaultModelParams() *ModelParams {
 	c := defaultModelParamsC()
+	return newModelParams(&c)
+}
+
+func newModelParams(c *C.sotto_model_params) *ModelParams {
 	var p ModelParams
 	p.ISA = ISA(c.isa)
 	p.VerifyChecksums = c.verify_checksums != 0
@@ -261,6 +277,10 @@ type WatermarkParams struct {
 // DefaultWatermarkParams returns the library's defaults.
 func DefaultWatermarkParams() *WatermarkParams {
 	c := defaultWatermarkParamsC()
+	return newWatermarkParams(&c)
+}
+
+func newWatermarkParams(c *C.sotto_watermark_params) *WatermarkParams {
 	var p WatermarkParams
 	p.Scheme = WatermarkScheme(c.scheme)
 	p.ContextWidth = uint32(c.context_width)
@@ -443,6 +463,17 @@ type SamplerParams struct {
 // DefaultSamplerParams returns the library's defaults.
 func DefaultSamplerParams() *SamplerParams {
 	c := defaultSamplerParamsC()
+	return newSamplerParams(&c)
+}
+
+// PresetSamplerParams returns the parameters for a purpose. For an unknown preset, they are the defaults.
+func PresetSamplerParams(preset Preset) *SamplerParams {
+	c := defaultSamplerParamsC()
+	C.sotto_sampler_params_init_preset(&c, C.sizeof_sotto_sampler_params, C.sotto_preset(preset))
+	return newSamplerParams(&c)
+}
+
+func newSamplerParams(c *C.sotto_sampler_params) *SamplerParams {
 	var p SamplerParams
 	p.Temperature = float32(c.temperature)
 	p.TopK = uint32(c.top_k)
@@ -611,6 +642,10 @@ type SearchParams struct {
 // DefaultSearchParams returns the library's defaults.
 func DefaultSearchParams() *SearchParams {
 	c := defaultSearchParamsC()
+	return newSearchParams(&c)
+}
+
+func newSearchParams(c *C.sotto_search_params) *SearchParams {
 	var p SearchParams
 	p.Mode = SearchMode(c.mode)
 	p.SequenceCount = uint32(c.sequence_count)
@@ -685,6 +720,10 @@ type SessionParams struct {
 // DefaultSessionParams returns the library's defaults.
 func DefaultSessionParams() *SessionParams {
 	c := defaultSessionParamsC()
+	return newSessionParams(&c)
+}
+
+func newSessionParams(c *C.sotto_session_params) *SessionParams {
 	var p SessionParams
 	p.ContextTokens = uint32(c.context_tokens)
 	p.BatchTokens = uint32(c.batch_tokens)
@@ -753,6 +792,10 @@ type StopParams struct {
 // DefaultStopParams returns the library's defaults.
 func DefaultStopParams() *StopParams {
 	c := defaultStopParamsC()
+	return newStopParams(&c)
+}
+
+func newStopParams(c *C.sotto_stop_params) *StopParams {
 	var p StopParams
 	p.IncludeStopText = c.include_stop_text != 0
 	p.MaxTokens = uint64(c.max_tokens)
@@ -797,6 +840,10 @@ type GuideParams struct {
 // DefaultGuideParams returns the library's defaults.
 func DefaultGuideParams() *GuideParams {
 	c := defaultGuideParamsC()
+	return newGuideParams(&c)
+}
+
+func newGuideParams(c *C.sotto_guide_params) *GuideParams {
 	var p GuideParams
 	p.Mode = GuideMode(c.mode)
 	p.Scale = float32(c.scale)
@@ -843,6 +890,10 @@ type SpeculationParams struct {
 // DefaultSpeculationParams returns the library's defaults.
 func DefaultSpeculationParams() *SpeculationParams {
 	c := defaultSpeculationParamsC()
+	return newSpeculationParams(&c)
+}
+
+func newSpeculationParams(c *C.sotto_speculation_params) *SpeculationParams {
 	var p SpeculationParams
 	p.Sources = DraftSource(c.sources)
 	p.DraftTokens = uint32(c.draft_tokens)

@@ -113,6 +113,16 @@ enum class ChainOrder : int32_t {
   kVllm = 2,
 };
 
+enum class Preset : int32_t {
+  kFactual = 1,
+  kCode = 2,
+  kChat = 3,
+  kTranslation = 4,
+  kCreative = 5,
+  kExtraction = 6,
+  kTextbook = 7,
+};
+
 enum class Selection : int32_t {
   kMultinomial = 0,
   kGreedy = 1,

@@ -1,6 +1,8 @@
 // Tests every field of sotto_sampler_params and sotto_watermark_params with values out of range. The call that sets it
 // must fail with a message that names the field.
 
+#include <cstring>
+
 #include "tests/capi/decoding_arguments.h"
 #include "tests/capi/open_sampler.h"
 
@@ -231,6 +233,30 @@ TEST_F(DecodingArguments, WatermarkFieldsOutOfRangeAreNamed) {
     result.struct_size = sizeof result;
     expect_error(sotto_watermark_detect(&watermark, 300, tokens, 3, &result, &error_), wrong.name);
   }
+}
+
+TEST(SamplerPresets, ChangeOnlyWhatTheySet) {
+  sotto_sampler_params plain, creative;
+  sotto_sampler_params_init(&plain, sizeof plain);
+  ASSERT_EQ(sotto_sampler_params_init_preset(&creative, sizeof creative, SOTTO_PRESET_CREATIVE), SOTTO_OK);
+  EXPECT_EQ(creative.temperature, 1.0f);
+  EXPECT_EQ(creative.top_k, 0u);
+  EXPECT_EQ(creative.repetition_penalty, 1.1f);
+  creative.temperature = plain.temperature;
+  creative.top_k = plain.top_k;
+  creative.repetition_penalty = plain.repetition_penalty;
+  EXPECT_EQ(std::memcmp(&creative, &plain, sizeof plain), 0);
+}
+
+TEST(SamplerPresets, AnUnknownOneChangesNothing) {
+  sotto_sampler_params params;
+  sotto_sampler_params_init(&params, sizeof params);
+  params.top_k = 7;
+  for (const sotto_preset preset : {-1, 0, 8}) {
+    EXPECT_EQ(sotto_sampler_params_init_preset(&params, sizeof params, preset), SOTTO_INVALID_ARGUMENT) << preset;
+  }
+  EXPECT_EQ(params.top_k, 7u);
+  EXPECT_EQ(sotto_sampler_params_init_preset(nullptr, sizeof params, SOTTO_PRESET_CHAT), SOTTO_INVALID_ARGUMENT);
 }
 
 }  // namespace

@@ -250,5 +250,91 @@ TEST(SamplerOptions, ThreadsChangeNothing) {
   }
 }
 
+TEST(SamplerOptions, APresetSetsWhatOtherOptionsChange) {
+  const auto parameters = [](const Words& words) {
+    Words all = {"-n", "1"};
+    all.insert(all.end(), words.begin(), words.end());
+    return generated(all)["parameters"];
+  };
+  const json plain = parameters({});
+  for (const json& preset : {json{"factual", 0.3}, json{"code", 0.2}, json{"chat", 0.7}, json{"translation", 0.3},
+                             json{"creative", 1.0}, json{"extraction", 0.0}, json{"textbook", 0.8}}) {
+    EXPECT_EQ(parameters({"--preset", preset[0]})["temperature"], preset[1]) << preset;
+  }
+  const json chat = parameters({"--top-p", "0.5", "--preset", "chat"});  // in any order
+  EXPECT_EQ(chat["top_p"], 0.5);
+  EXPECT_EQ(chat["repetition_penalty"], 1.1);
+  EXPECT_EQ(chat["top_k"], plain["top_k"]);
+  EXPECT_EQ(parameters({"--preset", "textbook"})["order"], "transformers");
+  expect_usage_error({"--preset", "poetry"}, "--preset: \"poetry\" is not one of factual, code, chat");
+}
+
+TEST(SamplerOptions, ParametersOfJsonCanBeReadAgain) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("run.json");
+  const json first = generated({"-n",
+                                "20",
+                                "--preset",
+                                "chat",
+                                "--temp",
+                                "0.9",
+                                "--stop",
+                                "\"\\n\"",
+                                "--stop",
+                                "\"\\\"a\\\"\"",
+                                "--stop-token",
+                                " the",
+                                "--overflow",
+                                "ring",
+                                "--dry-multiplier",
+                                "0.8",
+                                "--logit-bias",
+                                "5=1",
+                                "--suppress-tokens",
+                                "6,7",
+                                "--watermark",
+                                "lefthash",
+                                "--seed",
+                                "5"});
+  write_file(path, first.dump());
+  const json again =
+      json_of(run_sotto({"generate", "-m", SOTTO_DEMO_MODEL, "-p", kPrompt, "--json", "--params", path}));
+  EXPECT_EQ(again["parameters"], first["parameters"]);
+  EXPECT_EQ(again["text"], first["text"]);
+  write_file(path, first["parameters"].dump());
+  const json warmer = generated({"--params", path, "--temp", "1.5", "-n", "3"});
+  EXPECT_EQ(warmer["parameters"]["temperature"], 1.5);
+  EXPECT_EQ(warmer["parameters"]["max_tokens"], 3);
+  EXPECT_EQ(warmer["parameters"]["top_p"], 0.9);
+  for (const auto& [text, part] :
+       std::vector<std::pair<std::string, std::string>>{{"{\"tempo\": 1}", "unknown parameter: tempo"},
+                                                        {"[1]", "is not an object"},
+                                                        {"{", "not JSON"},
+                                                        {"{\"top_p\": \"x\"}", "top_p"},
+                                                        {"{\"search\": {}}", "search is not read by --params"}}) {
+    write_file(path, text);
+    const Result result = run_on_demo("generate", {"-p", kPrompt, "--params", path});
+    expect_refused(result, 1, part);
+    expect_refused(result, 1, path + ": ");
+  }
+  write_file(path, "{}");
+  expect_usage_error({"--params", path, "--preset", "chat"}, "--preset");
+}
+
+TEST(SamplerOptions, ANoteNamesTruncationsWithoutEffect) {
+  const auto notes = [](const Words& words) {
+    Words all = {"-p", kPrompt, "-n", "1"};
+    all.insert(all.end(), words.begin(), words.end());
+    return run_on_demo("generate", all).err;
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  const std::string greedy = notes({"--temp", "0", "--top-k", "4", "--typical-p", "0.5"});
+  EXPECT_PRED2(has, greedy, "note: --top-k has no effect without sampling");
+  EXPECT_FALSE(has(greedy, "--typical-p"));
+  EXPECT_PRED2(has, notes({"--top-k", "1", "--min-p", "0.1"}), "note: --min-p has no effect with --top-k 1");
+  EXPECT_FALSE(has(notes({"--temp", "0.1", "--top-k", "4"}), "note"));
+  EXPECT_EQ(notes({"--greedy", "--top-k", "4", "-q"}), "");
+}
+
 }  // namespace
 }  // namespace sotto::test

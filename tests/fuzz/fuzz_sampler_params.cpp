@@ -64,6 +64,8 @@ FuzzedParams::FuzzedParams(FuzzBytes& bytes, uint32_t vocabulary_size) {
     tokens_[i] = static_cast<sotto_token>(bytes.byte() % (vocabulary_size + 1));
     biases_[i] = {tokens_[i], static_cast<float>(bytes.byte()) / 16 - 4};
   }
+  // Of 16 values, 7 are presets. The others leave the defaults.
+  sotto_sampler_params_init_preset(&params_, sizeof params_, tokens_[0] % 16);
   sequences_[0] = {tokens_, 1 + bytes.below(3), 1.5f, 0};
   sequences_[1] = {tokens_ + 2, bytes.below(4), bytes.number(), 0};
   words_[0] = {tokens_ + 1, 1 + size_t{bytes.below(3)}};

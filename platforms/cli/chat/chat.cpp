@@ -6,6 +6,7 @@
 
 #include "platforms/cli/chat/conversation.h"
 #include "platforms/cli/commands.h"
+#include "platforms/cli/options/base.h"
 #include "platforms/cli/options/common.h"
 #include "platforms/command_line/help.h"
 
@@ -46,6 +47,7 @@ void add_conversation_options(Command& command, ChatOptions& options) {
 
 void add_chat_options(Command& command, ChatOptions& options) {
   add_model_option(command, options.model);
+  add_base_options(command, options.sampler, options.stops, options.session, options.token_limit);
   add_token_limit(command, options.token_limit, "Number of tokens of a reply; -1: until a stop");
   command.add_flag("--json", options.json,
                    "Print one JSON object per line: pieces, replies, notes, errors, statistics");

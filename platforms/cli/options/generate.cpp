@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "platforms/cli/options/base.h"
 #include "platforms/cli/support/model.h"
 #include "platforms/cli/support/text.h"
 #include "platforms/command_line/help.h"
@@ -395,6 +396,7 @@ void validate_draft_options(const Command& command, GenerateOptions& generate) {
 
 void add_generate_options(Command& command, GenerateOptions& options) {
   add_model_option(command, options.model);
+  add_base_options(command, options.sampler, options.stops, options.session, options.token_limit);
   add_text_options(command, options);
   add_sampler_options(command, options.sampler);
   add_stop_options(command, options.stops);

@@ -176,6 +176,19 @@ void validate_selection(const Command& command, SamplerParams& params) {
   if (!first && is_given(command, "--mirostat-m")) reject("--mirostat-m", "has no effect without --mirostat 1");
 }
 
+// Prints a note for truncations that cannot change the choice: if only the most likely token can be selected, they keep
+// it. The others, such as typical_p, may drop it.
+void note_unused_truncations(const Command& command, const SamplerParams& params) {
+  const bool is_greedy = is_greedy_temperature(params) || params.selection == SOTTO_SELECT_GREEDY;
+  if ((!is_greedy && params.top_k != 1) || is_given(command, "--quiet") || is_given(command, "--json")) return;
+  for (const char* option :
+       {"--top-k", "--top-p", "--min-p", "--top-a", "--tail-free", "--epsilon", "--eta", "--top-n-sigma", "--top-h"}) {
+    if (!is_given(command, option) || (!is_greedy && std::string_view(option) == "--top-k")) continue;
+    std::fprintf(stderr, "sotto: note: %s has no effect %s, which selects the most likely token\n", option,
+                 is_greedy ? "without sampling" : "with --top-k 1");
+  }
+}
+
 struct Bias {
   std::string tokens;
   float value;
@@ -480,13 +493,14 @@ void add_sampler_options(Command& command, SamplerOptions& options) {
 void validate_sampler_options(const Command& command, SamplerOptions& options) {
   validate_watermark_options(command, options.watermark);
   if (options.watermark.scheme != SOTTO_WATERMARK_NONE) options.params.watermark = options.watermark;
-  if (!is_given(command, "--seed")) options.params.seed = random_seed();
+  if (!is_given(command, "--seed") && !options.has_seed) options.params.seed = random_seed();
   validate_selection(command, options.params);
   disable_replaced_defaults(command, options.params);
   visit_recommended([&](const char* name, auto, auto) {
     const std::string option = find_parameter(kSamplerParameters, name)->option();
     if (is_given(command, option.c_str())) options.given.emplace_back(name);
   });
+  note_unused_truncations(command, options.params);
 }
 
 void read_sampler_texts(SamplerOptions& options, const LoadedModel& model) {
@@ -496,10 +510,13 @@ void read_sampler_texts(SamplerOptions& options, const LoadedModel& model) {
   for (const std::string& word : options.bad_words) {
     for (TokenList& tokens : reader.variants(word, "--bad-word")) params.bad_words.push_back(std::move(tokens));
   }
-  params.allowed_tokens = reader.all(options.allowed, "--allowed-tokens");
-  params.suppressed_tokens = reader.all(options.suppressed, "--suppress-tokens");
-  params.begin_suppressed_tokens = reader.all(options.begin_suppressed, "--begin-suppress-tokens");
-  params.dry_breaker_tokens = reader.all(options.dry_breaker_tokens, "--dry-breaker-token");
+  const auto read_list = [&](const std::vector<std::string>& texts, const char* option, TokenList& list) {
+    if (!texts.empty()) list = reader.all(texts, option);
+  };
+  read_list(options.allowed, "--allowed-tokens", params.allowed_tokens);
+  read_list(options.suppressed, "--suppress-tokens", params.suppressed_tokens);
+  read_list(options.begin_suppressed, "--begin-suppress-tokens", params.begin_suppressed_tokens);
+  read_list(options.dry_breaker_tokens, "--dry-breaker-token", params.dry_breaker_tokens);
   if (!options.forced_prefix.empty()) params.forced_prefix = reader.tokens(options.forced_prefix, "--force-prefix");
   sotto_sampler_params& c_params = params;
   for (const auto& [parameter, text] : options.tokens) {

@@ -23,13 +23,15 @@ struct SamplerOptions {
   std::vector<std::string> dry_breaker_tokens;
   std::string forced_prefix;
   TokenTexts tokens;
+  bool has_seed = false;           // a seed was read by --params
   std::vector<std::string> given;  // parameters given as options, which --model-defaults must not replace
 };
 
 // `options` must outlive `command`.
 void add_sampler_options(Command& command, SamplerOptions& options);
 
-// Derives the parameters from all options, after parsing. Throws usage errors.
+// Derives the parameters from all options, after parsing. Notes on standard error name options without effect, unless
+// --quiet or --json is given. Throws usage errors.
 void validate_sampler_options(const Command& command, SamplerOptions& options);
 
 // Fills the lists of `params` and, with --model-defaults, the values that the model recommends. Throws a Failure that

@@ -23,8 +23,8 @@ __all__ = [
     "BusyError", "Chat", "ChatFormat", "ChatInfo", "ChatParams", "ChatRole", "ClosedError", "Dola", "DraftSource",
     "EarlyStopping", "Feature", "Grammar", "GrammarLanguage", "GrammarParams", "GuideMode", "GuideParams", "Isa",
     "JsonSpace", "LengthNorm", "LogLevel", "Matcher", "MatcherInfo", "MatcherParams", "Model", "ModelInfo",
-    "ModelParams", "ModelTextKind", "Order", "Overflow", "Piece", "Pooling", "Rerank", "Sampler", "SamplerParams",
-    "Score", "SearchMode", "SearchParams", "Selection", "Sequence", "Session", "SessionInfo", "SessionParams",
-    "SessionTimings", "SottoError", "SpeculationInfo", "SpeculationParams", "Stage", "Status", "StopParams",
-    "TokenFlag", "Vocabulary", "WatermarkParams", "WatermarkResult", "WatermarkScheme", "build_text",
+    "ModelParams", "ModelTextKind", "Order", "Overflow", "Piece", "Pooling", "Preset", "Rerank", "Sampler",
+    "SamplerParams", "Score", "SearchMode", "SearchParams", "Selection", "Sequence", "Session", "SessionInfo",
+    "SessionParams", "SessionTimings", "SottoError", "SpeculationInfo", "SpeculationParams", "Stage", "Status",
+    "StopParams", "TokenFlag", "Vocabulary", "WatermarkParams", "WatermarkResult", "WatermarkScheme", "build_text",
     "chat_format_text", "detect_watermark", "isa_name", "model_memory_size", "version"]

@@ -101,6 +101,14 @@ class SessionTest(unittest.TestCase):
         with self.assertRaisesRegex(sotto.SottoError, "stage"):
             session.set_sampler(stages=[sotto.Stage.TOP_K] * 2)
 
+    def test_presets_of_the_sampler(self):
+        chat = sotto.SamplerParams.preset("chat")
+        self.assertEqual(chat, sotto.SamplerParams.preset(sotto.Preset.CHAT))
+        self.assertEqual((chat.temperature, chat.top_p, chat.top_k), (0.7, 0.9, None))
+        self.session().set_sampler(chat)
+        with self.assertRaises(KeyError):
+            sotto.SamplerParams.preset("poetry")
+
     def test_a_limit_of_no_tokens(self):
         session = self.session()
         self.assertEqual(list(session.pieces("It was", 0)), [])

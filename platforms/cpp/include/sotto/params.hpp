@@ -23,6 +23,10 @@ struct WatermarkParams : sotto_watermark_params {
 // Parameters of the sampler.
 struct SamplerParams : detail::SamplerParamsLists {
   SamplerParams() { sotto_sampler_params_init(this, sizeof(sotto_sampler_params)); }
+  // The parameters for a purpose. For an unknown preset, they are the defaults.
+  explicit SamplerParams(sotto_preset preset) : SamplerParams() {
+    sotto_sampler_params_init_preset(this, sizeof(sotto_sampler_params), preset);
+  }
 
   std::function<void(View<float> logits)> logits_callback;
   std::optional<WatermarkParams> watermark;

@@ -320,3 +320,10 @@ DEFAULTS(SessionParams, sotto_session_params)
 DEFAULTS(StopParams, sotto_stop_params)
 DEFAULTS(GuideParams, sotto_guide_params)
 DEFAULTS(SpeculationParams, sotto_speculation_params)
+
+// Native.presetSamplerParams(object, preset) sets the fields to the values of a preset.
+NATIVE(void, presetSamplerParams)(JNIEnv* env, jclass, jobject to, jint preset) {
+  sotto_sampler_params params;
+  sotto_sampler_params_init_preset(&params, sizeof params, preset);
+  sotto_jni::write_fields(env, &params, sotto_jni::kSamplerParamsFields, to);
+}

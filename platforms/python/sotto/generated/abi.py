@@ -328,6 +328,7 @@ FUNCTIONS = {
     "sotto_watermark_detect": (i32, [POINTER(WatermarkParams), size, POINTER(i32), size, POINTER(WatermarkResult),
         POINTER(Error)]),
     "sotto_sampler_params_init": (None, [POINTER(SamplerParams), size]),
+    "sotto_sampler_params_init_preset": (i32, [POINTER(SamplerParams), size, i32]),
     "sotto_session_set_sampler": (i32, [pointer, POINTER(SamplerParams), POINTER(Error)]),
     "sotto_sampler_memory_size": (i32, [size, u32, POINTER(size), POINTER(Error)]),
     "sotto_sampler_init": (i32, [pointer, size, u32, pointer, size, POINTER(pointer), POINTER(Error)]),

@@ -4,8 +4,8 @@ import enum
 
 __all__ = [
     "ChatFormat", "ChatRole", "Dola", "DraftSource", "EarlyStopping", "Feature", "GrammarLanguage", "GuideMode", "Isa",
-    "JsonSpace", "LengthNorm", "LogLevel", "ModelTextKind", "Order", "Overflow", "Pooling", "Rerank", "SearchMode",
-    "Selection", "Stage", "Status", "TokenFlag", "WatermarkScheme"]
+    "JsonSpace", "LengthNorm", "LogLevel", "ModelTextKind", "Order", "Overflow", "Pooling", "Preset", "Rerank",
+    "SearchMode", "Selection", "Stage", "Status", "TokenFlag", "WatermarkScheme"]
 
 
 class _Named(enum.IntEnum):
@@ -295,6 +295,25 @@ class Order(_Named):
     """The order of transformers."""
     VLLM = 2
     """The order of vLLM."""
+
+
+class Preset(_Named):
+    """Parameters for a purpose, as a start: sotto_sampler_params_init_preset sets them."""
+
+    FACTUAL = 1
+    """Answers that should be right: few likely tokens."""
+    CODE = 2
+    """Programs, which repeat names often: a low temperature and no penalty."""
+    CHAT = 3
+    """Conversations: varied, with a mild penalty of repetition."""
+    TRANSLATION = 4
+    """Translations and summaries: close to the most likely text."""
+    CREATIVE = 5
+    """Stories: the model's own distribution without its tail."""
+    EXTRACTION = 6
+    """Values taken from the prompt, often under a grammar: the most likely token."""
+    TEXTBOOK = 7
+    """The order of textbooks: penalties, temperature, top_k, top_p, draw."""
 
 
 class Selection(_Named):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Union
 
 from .enums import (
     Dola, DraftSource, EarlyStopping, Feature, GrammarLanguage, GuideMode, Isa, JsonSpace, LengthNorm, LogLevel, Order,
-    Overflow, Rerank, SearchMode, Selection, Stage, WatermarkScheme)
+    Overflow, Preset, Rerank, SearchMode, Selection, Stage, WatermarkScheme)
 
 if TYPE_CHECKING:
     from ..grammar import Vocabulary
@@ -312,6 +312,20 @@ class SamplerParams:
     """If true, the log probabilities in sotto_piece are computed. Default: 0."""
     alternative_count: int | None = None
     """Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64."""
+
+    @classmethod
+    def preset(cls, preset: Preset | str) -> SamplerParams:
+        """Returns the parameters for a purpose."""
+        presets = {
+            Preset.FACTUAL: cls(temperature=0.3, top_k=20, top_p=0.9),
+            Preset.CODE: cls(temperature=0.2),
+            Preset.CHAT: cls(temperature=0.7, top_p=0.9, repetition_penalty=1.1),
+            Preset.TRANSLATION: cls(temperature=0.3, top_k=10, top_p=0.9),
+            Preset.CREATIVE: cls(temperature=1.0, top_k=0, repetition_penalty=1.1),
+            Preset.EXTRACTION: cls(temperature=0.0),
+            Preset.TEXTBOOK: cls(order=Order.TRANSFORMERS, min_p=0.0),
+        }
+        return presets[Preset[preset.upper()] if isinstance(preset, str) else Preset(preset)]
 
 
 @dataclass(frozen=True)

@@ -273,6 +273,23 @@ pub const SOTTO_ORDER_TRANSFORMERS: i32 = 1;
 /// The order of vLLM.
 pub const SOTTO_ORDER_VLLM: i32 = 2;
 
+/// Parameters for a purpose, as a start: sotto_sampler_params_init_preset sets them.
+pub type sotto_preset = i32;
+/// Answers that should be right: few likely tokens.
+pub const SOTTO_PRESET_FACTUAL: i32 = 1;
+/// Programs, which repeat names often: a low temperature and no penalty.
+pub const SOTTO_PRESET_CODE: i32 = 2;
+/// Conversations: varied, with a mild penalty of repetition.
+pub const SOTTO_PRESET_CHAT: i32 = 3;
+/// Translations and summaries: close to the most likely text.
+pub const SOTTO_PRESET_TRANSLATION: i32 = 4;
+/// Stories: the model's own distribution without its tail.
+pub const SOTTO_PRESET_CREATIVE: i32 = 5;
+/// Values taken from the prompt, often under a grammar: the most likely token.
+pub const SOTTO_PRESET_EXTRACTION: i32 = 6;
+/// The order of textbooks: penalties, temperature, top_k, top_p, draw.
+pub const SOTTO_PRESET_TEXTBOOK: i32 = 7;
+
 /// Method that selects one of the remaining tokens.
 pub type sotto_selection = i32;
 /// Draws a token with probability p, by inversion of the cumulative distribution in the order of
@@ -1609,6 +1626,11 @@ extern "C" {
         error: *mut sotto_error,
     ) -> sotto_status;
     pub fn sotto_sampler_params_init(params: *mut sotto_sampler_params, params_size: usize);
+    pub fn sotto_sampler_params_init_preset(
+        params: *mut sotto_sampler_params,
+        params_size: usize,
+        preset: sotto_preset,
+    ) -> sotto_status;
     pub fn sotto_session_set_sampler(
         session: *mut sotto_session,
         params: *const sotto_sampler_params,

@@ -360,6 +360,44 @@ impl Order {
     }
 }
 
+/// Parameters for a purpose, as a start: sotto_sampler_params_init_preset sets them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(i32)]
+#[allow(missing_docs)]
+pub enum Preset {
+    /// Answers that should be right: few likely tokens.
+    Factual = sys::SOTTO_PRESET_FACTUAL,
+    /// Programs, which repeat names often: a low temperature and no penalty.
+    Code = sys::SOTTO_PRESET_CODE,
+    /// Conversations: varied, with a mild penalty of repetition.
+    Chat = sys::SOTTO_PRESET_CHAT,
+    /// Translations and summaries: close to the most likely text.
+    Translation = sys::SOTTO_PRESET_TRANSLATION,
+    /// Stories: the model's own distribution without its tail.
+    Creative = sys::SOTTO_PRESET_CREATIVE,
+    /// Values taken from the prompt, often under a grammar: the most likely token.
+    Extraction = sys::SOTTO_PRESET_EXTRACTION,
+    /// The order of textbooks: penalties, temperature, top_k, top_p, draw.
+    Textbook = sys::SOTTO_PRESET_TEXTBOOK,
+}
+
+impl Preset {
+    /// Returns the constant with a C value, or `None` for one that a later version has added.
+    pub fn from_value(value: i32) -> Option<Self> {
+        Some(match value {
+            sys::SOTTO_PRESET_FACTUAL => Preset::Factual,
+            sys::SOTTO_PRESET_CODE => Preset::Code,
+            sys::SOTTO_PRESET_CHAT => Preset::Chat,
+            sys::SOTTO_PRESET_TRANSLATION => Preset::Translation,
+            sys::SOTTO_PRESET_CREATIVE => Preset::Creative,
+            sys::SOTTO_PRESET_EXTRACTION => Preset::Extraction,
+            sys::SOTTO_PRESET_TEXTBOOK => Preset::Textbook,
+            _ => return None,
+        })
+    }
+}
+
 /// Method that selects one of the remaining tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -1122,6 +1160,17 @@ impl Default for SamplerParams {
 }
 
 impl SamplerParams {
+    /// Returns the parameters for a purpose.
+    pub fn preset(preset: Preset) -> Self {
+        let mut params = Self::default();
+        let size = std::mem::size_of_val(&params.raw);
+        // SAFETY: `raw` is a valid struct of this size.
+        unsafe {
+            sys::sotto_sampler_params_init_preset(&mut params.raw, size, preset as i32);
+        }
+        params
+    }
+
     setters! {
         /// Temperature T, by which the logits are divided. 0 selects the most likely of the tokens
         /// that the other stages leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100.

@@ -271,6 +271,24 @@ public enum Order: Int32, Sendable {
   case vllm = 2
 }
 
+/// Parameters for a purpose, as a start: sotto_sampler_params_init_preset sets them.
+public enum Preset: Int32, Sendable {
+  /// Answers that should be right: few likely tokens.
+  case factual = 1
+  /// Programs, which repeat names often: a low temperature and no penalty.
+  case code = 2
+  /// Conversations: varied, with a mild penalty of repetition.
+  case chat = 3
+  /// Translations and summaries: close to the most likely text.
+  case translation = 4
+  /// Stories: the model's own distribution without its tail.
+  case creative = 5
+  /// Values taken from the prompt, often under a grammar: the most likely token.
+  case extraction = 6
+  /// The order of textbooks: penalties, temperature, top_k, top_p, draw.
+  case textbook = 7
+}
+
 /// Method that selects one of the remaining tokens.
 public enum Selection: Int32, Sendable {
   /// Draws a token with probability p, by inversion of the cumulative distribution in the order of token ids.

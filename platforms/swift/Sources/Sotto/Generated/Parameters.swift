@@ -474,6 +474,66 @@ public struct SamplerParameters {
     alternativeCount = c.alternative_count
   }
 
+  /// Sets the parameters for a purpose, and all others to the defaults of the library.
+  public init(preset: Preset) {
+    var c = sotto_sampler_params()
+    sotto_sampler_params_init(&c, MemoryLayout<sotto_sampler_params>.stride)
+    sotto_sampler_params_init_preset(&c, MemoryLayout<sotto_sampler_params>.stride, preset.rawValue)
+    temperature = c.temperature
+    topK = c.top_k
+    topP = c.top_p
+    minP = c.min_p
+    repetitionPenalty = c.repetition_penalty
+    repetitionWindow = c.repetition_window
+    modelDefaults = c.model_defaults != 0
+    seed = c.seed
+    order = Order(rawValue: c.order)!
+    minKeep = c.min_keep
+    frequencyPenalty = c.frequency_penalty
+    presencePenalty = c.presence_penalty
+    penalizePrompt = c.penalize_prompt != 0
+    penaltySlope = c.penalty_slope
+    dryMultiplier = c.dry_multiplier
+    dryBase = c.dry_base
+    dryAllowedLength = c.dry_allowed_length
+    dryWindow = c.dry_window
+    dryBreakers = texts(c.dry_breakers, c.dry_breaker_count)
+    noRepeatNgram = c.no_repeat_ngram
+    guardWindow = c.guard_window
+    guardPenalty = c.guard_penalty
+    temperatureRange = c.temperature_range
+    temperatureExponent = c.temperature_exponent
+    smoothingFactor = c.smoothing_factor
+    smoothingCurve = c.smoothing_curve
+    topPDecay = c.top_p_decay
+    topPMin = c.top_p_min
+    topPResetToken = c.top_p_reset_token
+    topA = c.top_a
+    tailFree = c.tail_free
+    typicalP = c.typical_p
+    epsilon = c.epsilon
+    eta = c.eta
+    topNSigma = c.top_n_sigma
+    topH = c.top_h
+    xtcProbability = c.xtc_probability
+    xtcThreshold = c.xtc_threshold
+    selection = Selection(rawValue: c.selection)!
+    mirostatTau = c.mirostat_tau
+    mirostatEta = c.mirostat_eta
+    mirostatM = c.mirostat_m
+    adaptiveTarget = c.adaptive_target
+    adaptiveDecay = c.adaptive_decay
+    minNewTokens = c.min_new_tokens
+    ignoreEnd = c.ignore_end != 0
+    endDecayStart = c.end_decay_start
+    endDecayFactor = c.end_decay_factor
+    forcedLastToken = c.forced_last_token
+    dola = Dola(rawValue: c.dola)!
+    dolaRelativeTop = c.dola_relative_top
+    logProbabilities = c.log_probabilities != 0
+    alternativeCount = c.alternative_count
+  }
+
   func filled(_ arena: Arena) -> sotto_sampler_params {
     var c = sotto_sampler_params()
     sotto_sampler_params_init(&c, MemoryLayout<sotto_sampler_params>.stride)

@@ -200,4 +200,9 @@ public final class SamplerParams {
     public SamplerParams() {
         Native.defaultsSamplerParams(this);
     }
+
+    /** Sets the parameters for a purpose, and all others to the defaults of the library. */
+    public SamplerParams(Preset preset) {
+        Native.presetSamplerParams(this, preset.value());
+    }
 }

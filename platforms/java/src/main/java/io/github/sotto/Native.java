@@ -79,6 +79,7 @@ final class Native {
     static native void defaultsSessionParams(SessionParams params);
     static native void defaultsWatermarkParams(WatermarkParams params);
     static native void defaultsSamplerParams(SamplerParams params);
+    static native void presetSamplerParams(SamplerParams params, int preset);
     static native void defaultsStopParams(StopParams params);
     static native void defaultsGuideParams(GuideParams params);
     static native void defaultsSearchParams(SearchParams params);
