@@ -6,6 +6,7 @@
 
 #if SOTTO_THREADS
 #  include <pthread.h>
+#  include <signal.h>
 #  include <unistd.h>
 
 #  include <algorithm>
@@ -80,11 +81,16 @@ class ThreadPool {
       thread_count_ = 1 + std::min(thread_count - 1, host->thread_count);
       return true;
     }
+    // The threads block all signals, so that the host's handlers run on threads of the host.
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
     while (thread_count_ < thread_count) {
       Thread* thread = &threads_[thread_count_];
       if (pthread_create(&thread->handle, nullptr, run_worker, thread) != 0) break;
       ++thread_count_;
     }
+    pthread_sigmask(SIG_SETMASK, &old, nullptr);
     if (thread_count_ == thread_count) return true;
     deinit();
     return false;
@@ -109,6 +115,8 @@ class ThreadPool {
     pthread_cond_destroy(&work_);
     pthread_mutex_destroy(&mutex_);
   }
+
+  bool is_calling_host() const { return is_calling_host_; }
 
   void run(uint32_t count, void (*task)(void* context, size_t index), void* context) {
     task_ = task;
@@ -207,7 +215,9 @@ class ThreadPool {
       if (thread.range.left.load(std::memory_order_relaxed) == 0) continue;
       uint32_t expected = Thread::kFree;
       if (!thread.state.compare_exchange_strong(expected, Thread::kScheduled)) continue;
+      is_calling_host_ = true;
       host_.schedule(host_.context, &thread, run_host_task);
+      is_calling_host_ = false;
     }
   }
 
@@ -229,6 +239,7 @@ class ThreadPool {
 
   pid_t process_ = 0;
   HostExecutor host_;
+  bool is_calling_host_ = false;  // read and written by the thread that calls run()
   uint32_t thread_count_ = 1;
   Thread threads_[kMaxThreads];
 
@@ -258,10 +269,13 @@ void destroy_thread_pool(ThreadPool* pool) {
   if (pool != nullptr) pool->deinit();
 }
 
+bool is_calling_host(const ThreadPool* pool) { return pool != nullptr && pool->is_calling_host(); }
+
 #else
 
 ThreadPool* create_thread_pool(void*, uint32_t, const HostExecutor*) { return nullptr; }
 void destroy_thread_pool(ThreadPool*) {}
+bool is_calling_host(const ThreadPool*) { return false; }
 
 #endif
 

@@ -41,7 +41,8 @@ typedef struct sotto_executor {
   int32_t (*num_threads)(void* executor_context);
   /* Runs task(context) once, on another thread. The thread that uses the session calls it. If a
    * task starts late or runs on the calling thread, the result is the same, only later.
-   * sotto_session_deinit waits until all tasks have run. */
+   * sotto_session_deinit waits until all tasks have run. It must not call functions of the session
+   * or of sessions that it works with, which return INVALID_STATE. */
   void (*schedule)(void* executor_context, void* context, void (*task)(void* context));
   /* Passed to both functions. */
   void* executor_context;
@@ -199,7 +200,7 @@ SOTTO_API sotto_status sotto_session_init(const sotto_model* model, const sotto_
 SOTTO_API void sotto_session_deinit(sotto_session* session);
 
 /* Removes all tokens and restarts the sampler from its seed. All parameters stay in effect. Does
- * nothing in a callback of the sampler or of a search. */
+ * nothing in a callback of the sampler, of a search or of the executor. */
 SOTTO_API void sotto_session_reset(sotto_session* session);
 
 /* Appends prompt tokens to the stream and evaluates them. On SOTTO_STOP_CANCELLED, the tokens that
@@ -271,7 +272,8 @@ SOTTO_API void sotto_session_cancel(sotto_session* session);
 SOTTO_API sotto_status sotto_session_get_info(const sotto_session* session, sotto_session_info* info);
 /* Writes the counts and times since init or the last sotto_session_reset_timings to *timings. */
 SOTTO_API sotto_status sotto_session_get_timings(const sotto_session* session, sotto_session_timings* timings);
-/* Sets all counts and times to zero. Does nothing in a callback of the sampler or of a search. */
+/* Sets all counts and times to zero. Does nothing in a callback of the sampler, of a search or of the
+ * executor. */
 SOTTO_API void sotto_session_reset_timings(sotto_session* session);
 
 /* ---- Stops ----------------------------------------------------------------- */

@@ -64,7 +64,7 @@ Status fail(Error* error, Status status, const Parts&... parts) {
 // Fails because a sampler or a session is called from its own callback.
 inline Status fail_in_callback(Error* error, const char* name) {
   return fail(error, Status::kInvalidState, name,
-              " is in use: it cannot be called from its own sampler or search callback");
+              " is in use: it cannot be called from a callback of its sampler, search or executor");
 }
 
 // Evaluates an expression, and returns its status from the calling function unless it is kOk.

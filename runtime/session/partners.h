@@ -26,8 +26,14 @@ class Partners {
   bool has_guide() const { return guide_ != nullptr; }
   // Returns whether the guide has no tokens from which it could continue.
   bool has_empty_guide() const;
-  // Returns the session that this one guides or drafts for, or null.
-  const SessionParts* client() const { return client_; }
+  // Returns whether `test` returns true for the guide, the drafter, or the session that this one guides or drafts for.
+  template <typename Test>
+  bool any(Test test) const {
+    for (const SessionParts* partner : {guide_, drafter_, client_}) {
+      if (partner != nullptr && test(*partner)) return true;
+    }
+    return false;
+  }
 
  private:
   Status check(const SessionParts& partner, const char* name, Error* error) const;

@@ -36,17 +36,19 @@ struct SessionParts {
     drafting.layout(arena, params.context_tokens, params.draft_tokens);
   }
   // Requires layout() over real memory. `pool` may be null.
-  void init(ThreadPool* pool) {
-    stream.init(pool);
+  void init(ThreadPool* thread_pool) {
+    pool = thread_pool;
+    stream.init(thread_pool);
     decoder.init();
     drafting.init();
   }
 
-  // Returns whether a callback of the sampler or of a search is running, in this session or in the one that it guides
-  // or drafts for. No function may change the session then.
+  // Returns whether a callback of the sampler, of a search or of the executor is running, in this session or in one
+  // that it works with. No function may change the session then.
   bool is_in_callback() const {
-    const SessionParts* client = partners.client();
-    return in_callback || (client != nullptr && client->in_callback);
+    return in_callback || is_calling_host(pool) || partners.any([](const SessionParts& partner) {
+      return partner.in_callback || is_calling_host(partner.pool);
+    });
   }
   // Removes all tokens. Does nothing in a callback.
   void reset() {
@@ -58,6 +60,7 @@ struct SessionParts {
   }
 
   bool in_callback = false;
+  const ThreadPool* pool = nullptr;
   Status stop = Status::kOk;  // why the newest text ended, or kOk while it continues
   Cancellation cancellation;
   Stops stops;

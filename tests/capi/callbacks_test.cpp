@@ -1,5 +1,5 @@
-// Tests every function of a session from every callback. Inside callbacks of samplers and searches, functions return
-// INVALID_STATE. Inside the callback of generate, all functions except deinit work.
+// Tests every function of a session from every callback. Inside callbacks of samplers, searches and executors,
+// functions return INVALID_STATE. Inside the callback of generate, all functions except deinit work.
 
 #include <functional>
 #include <limits>
@@ -216,7 +216,8 @@ TEST_F(Callbacks, ErrorsOfAStepReplaceOlderOnes) {
     EXPECT_EQ(sotto_session_rewind(attempt.session, 1000), SOTTO_INVALID_ARGUMENT);
     EXPECT_EQ(session.generate(1).size(), 1u);
     EXPECT_EQ(error.status, SOTTO_INVALID_STATE);
-    EXPECT_STREQ(error.message, "session is in use: it cannot be called from its own sampler or search callback");
+    EXPECT_STREQ(error.message,
+                 "session is in use: it cannot be called from a callback of its sampler, search or executor");
     EXPECT_EQ(sotto_session_get_error(session.get(), &error), SOTTO_OK);
     EXPECT_EQ(error.status, SOTTO_OK);
     EXPECT_STREQ(error.message, "");
@@ -252,6 +253,88 @@ TEST_F(Callbacks, AStepOfASearchRejectsCallsOnItsSession) {
     EXPECT_GE(search(session.get(), &attempt, &found), 0);
     EXPECT_EQ(found, expected);
     EXPECT_EQ(attempt.status, SOTTO_INVALID_STATE);
+  }
+}
+
+// An executor that makes a call when it is asked to run a task, which it then runs.
+struct CallingExecutor {
+  Attempt attempt;
+
+  sotto_executor executor() {
+    return {sizeof(sotto_executor), 0, [](void*) -> int32_t { return 2; },
+            [](void* self, void* context, void (*task)(void*)) {
+              Attempt& made = static_cast<CallingExecutor*>(self)->attempt;
+              if (made.call != nullptr) made.make();
+              task(context);
+            },
+            this};
+  }
+};
+
+TEST_F(Callbacks, AnExecutorMustNotCallItsSession) {
+  OpenSession other(model_.get(), allow_everything);
+  const std::pair<const char*, std::function<void(sotto_session*)>> runs[] = {
+      {"prefill", [](auto* s) { EXPECT_EQ(sotto_session_prefill(s, kPrompt, 4), SOTTO_OK); }},
+      {"logits",
+       [](auto* s) {
+         const float* logits;
+         size_t count;
+         EXPECT_EQ(sotto_session_logits(s, &logits, &count), SOTTO_OK);
+       }},
+      {"hidden",
+       [](auto* s) {
+         const float* hidden;
+         size_t count;
+         EXPECT_EQ(sotto_session_hidden(s, &hidden, &count), SOTTO_OK);
+       }},
+      {"embed",
+       [](auto* s) {
+         float embedding[kShape.embedding_size];
+         EXPECT_EQ(sotto_session_embed(s, kPrompt, 2, SOTTO_POOL_MEAN, embedding), SOTTO_OK);
+       }},
+  };
+  for (const auto& [name, run] : runs) {
+    for (const Call& call : calls(other.get())) {
+      SCOPED_TRACE(std::string(call.name) + " in " + name);
+      CallingExecutor host;
+      const sotto_executor executor = host.executor();
+      OpenSession session(model_.get(), [&](sotto_session_params& params) {
+        allow_everything(params);
+        params.thread_count = 3;
+        params.executor = &executor;
+      });
+      ASSERT_EQ(sotto_session_prefill(session.get(), kPrompt, 4), SOTTO_OK);
+      EXPECT_EQ(session.generate(1).size(), 1u);
+      host.attempt = {session.get(), &call};
+      run(session.get());
+      EXPECT_TRUE(host.attempt.made);
+      EXPECT_EQ(host.attempt.status, SOTTO_INVALID_STATE);
+      host.attempt = {};
+      EXPECT_EQ(session.generate(4).size(), 4u);
+    }
+  }
+}
+
+TEST_F(Callbacks, AnExecutorOfAGuideMustNotCallTheGuidedSession) {
+  OpenSession other(model_.get(), allow_everything);
+  for (const Call& call : calls(other.get())) {
+    SCOPED_TRACE(call.name);
+    CallingExecutor host;
+    const sotto_executor executor = host.executor();
+    OpenSession session(model_.get(), allow_everything);
+    OpenSession guide(model_.get(), [&](sotto_session_params& params) {
+      allow_everything(params);
+      params.thread_count = 3;
+      params.executor = &executor;
+    });
+    ASSERT_EQ(sotto_session_prefill(session.get(), kPrompt, 4), SOTTO_OK);
+    ASSERT_EQ(sotto_session_set_guide(session.get(), guide.get(), nullptr, nullptr), SOTTO_OK);
+    host.attempt = {session.get(), &call};
+    EXPECT_EQ(sotto_session_prefill(guide.get(), kPrompt, 2), SOTTO_OK);
+    EXPECT_TRUE(host.attempt.made);
+    EXPECT_EQ(host.attempt.status, SOTTO_INVALID_STATE);
+    host.attempt = {};
+    EXPECT_EQ(session.generate(4).size(), 4u);
   }
 }
 

@@ -2,6 +2,8 @@
 #include "kernels/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -51,6 +53,32 @@ TEST(ThreadPool, RunsEachIndexOnce) {
       ASSERT_EQ(run_loop(pool.get(), count), std::vector<int>(count, 1)) << thread_count << " threads, loop " << i;
     }
   }
+}
+
+// A signal for the process goes to a thread that does not block it. If the test's thread blocks it, no other is left.
+TEST(ThreadPool, ThreadsBlockSignals) {
+  if (!threads_available()) GTEST_SKIP() << "built without threads";
+  static std::atomic<int> handled;
+  handled = 0;
+  struct sigaction action = {}, old_action;
+  action.sa_handler = [](int) { ++handled; };
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &old_action), 0);
+  {
+    OpenPool pool(4);
+    sigset_t signals, old_signals, pending;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
+    ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &signals, &old_signals), 0);
+    EXPECT_EQ(sigismember(&old_signals, SIGUSR1), 0);  // starting the pool left the mask as it was
+    ASSERT_EQ(kill(getpid(), SIGUSR1), 0);
+    EXPECT_EQ(run_loop(pool.get(), 1000), std::vector<int>(1000, 1));
+    EXPECT_EQ(handled, 0);
+    sigpending(&pending);
+    EXPECT_EQ(sigismember(&pending, SIGUSR1), 1);
+    pthread_sigmask(SIG_SETMASK, &old_signals, nullptr);
+    EXPECT_EQ(handled, 1);
+  }
+  sigaction(SIGUSR1, &old_action, nullptr);
 }
 
 // Pauses let the helpers fall asleep, and a slow index lets the caller fall asleep.

@@ -1128,7 +1128,8 @@ pub struct sotto_executor {
     pub num_threads: Option<unsafe extern "C" fn(executor_context: *mut c_void) -> i32>,
     /// Runs task(context) once, on another thread. The thread that uses the session calls it. If a
     /// task starts late or runs on the calling thread, the result is the same, only later.
-    /// sotto_session_deinit waits until all tasks have run.
+    /// sotto_session_deinit waits until all tasks have run. It must not call functions of the
+    /// session or of sessions that it works with, which return INVALID_STATE.
     pub schedule: Option<
         unsafe extern "C" fn(
             executor_context: *mut c_void,
