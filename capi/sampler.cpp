@@ -124,8 +124,7 @@ sotto_status sotto_sampler_sample(sotto_sampler* handle, const sotto_sampler_inp
   if (const sotto_status bad = read_input(sampler, input, &step, &out); bad != SOTTO_OK) {
     return bad;
   }
-  *token = sampler.sample(step.logits, step.mask, step.input);
-  return SOTTO_OK;
+  return wrap(sampler.sample(step.logits, step.mask, step.input, token, out.get()));
 }
 
 sotto_status sotto_sampler_apply(sotto_sampler* handle, const sotto_sampler_input* input, sotto_token* tokens,
@@ -140,7 +139,10 @@ sotto_status sotto_sampler_apply(sotto_sampler* handle, const sotto_sampler_inpu
   if (const sotto_status bad = read_input(sampler, input, &step, &out); bad != SOTTO_OK) {
     return bad;
   }
-  sotto::Candidates& candidates = sampler.apply(step.logits, step.mask, step.input);
+  sotto::Candidates* applied = nullptr;
+  const Status status = sampler.apply(step.logits, step.mask, step.input, &applied, out.get());
+  if (status != Status::kOk) return wrap(status);
+  sotto::Candidates& candidates = *applied;
   *count = candidates.count();
   if (candidates.count() > capacity) {
     return wrap(fail(out.get(), Status::kBufferTooSmall, "capacity is ", capacity,

@@ -73,7 +73,8 @@ enum {
   SOTTO_STOP_TIME = 9,
   /* The text repeats itself more than repetition_limit allows. */
   SOTTO_STOP_REPETITION = 10,
-  /* Every continuation led to a banned string. */
+  /* Every continuation led to a banned string, or the sampler's allowed_tokens, suppressed_tokens
+   * and bad_words left no token. */
   SOTTO_STOP_BANNED = 11,
   /* An argument or parameter has a value that is not allowed. */
   SOTTO_INVALID_ARGUMENT = -1,

@@ -17,6 +17,8 @@ extern "C" {
  * probabilities of the remaining tokens, H = -sum p ln p for their entropy, and c(t) for the number
  * of times that token t occurs in the penalty window. Tokens that a grammar does not allow are
  * removed before the first stage and never return. A truncation keeps at least min_keep tokens.
+ * ALLOWED, SUPPRESS and BAD_WORDS always hold: like a grammar, they apply before the first stage,
+ * wherever they stand. If the other stages remove every token, those that ban tokens are skipped.
  * Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A stage whose
  * parameters are off does nothing. */
 typedef int32_t sotto_stage;
@@ -426,7 +428,8 @@ typedef struct sotto_sampler_params {
   /* Tokens that must not be generated as the first token. */
   const sotto_token* begin_suppressed_tokens;
   size_t begin_suppressed_token_count;
-  /* Tokens with which the generated text must begin. */
+  /* Tokens with which the generated text must begin. A token that the grammar, allowed_tokens,
+   * suppressed_tokens or bad_words exclude is not forced. */
   const sotto_token* forced_prefix;
   size_t forced_prefix_count;
   /* Called before all other stages to change the logits. May be NULL. */
@@ -512,7 +515,8 @@ SOTTO_API sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sam
 
 /* Selects a token. The random numbers are those that a session with the same seed would use after
  * history_count tokens. The state of Mirostat and adaptive-p persists between calls until
- * sotto_sampler_set. Errors: INVALID_ARGUMENT naming the field. */
+ * sotto_sampler_set. Errors: INVALID_ARGUMENT naming the field, or because allowed, allowed_tokens,
+ * suppressed_tokens and bad_words leave no token. */
 SOTTO_API sotto_status sotto_sampler_sample(sotto_sampler* sampler, const sotto_sampler_input* input,
                                             sotto_token* token, sotto_error* error);
 

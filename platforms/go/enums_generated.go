@@ -29,7 +29,8 @@ const (
 	StopTime Status = 9
 	// The text repeats itself more than repetition_limit allows.
 	StopRepetition Status = 10
-	// Every continuation led to a banned string.
+	// Every continuation led to a banned string, or the sampler's allowed_tokens, suppressed_tokens and bad_words left
+	// no token.
 	StopBanned Status = 11
 	// An argument or parameter has a value that is not allowed.
 	InvalidArgument Status = -1
@@ -214,8 +215,10 @@ const (
 // Stage: stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the probabilities of the
 // remaining tokens, H = -sum p ln p for their entropy, and c(t) for the number of times that token t occurs in the
 // penalty window. Tokens that a grammar does not allow are removed before the first stage and never return. A
-// truncation keeps at least min_keep tokens. Ties are resolved in favour of the lowest token id, and NaN counts as
-// -infinity. A stage whose parameters are off does nothing.
+// truncation keeps at least min_keep tokens. ALLOWED, SUPPRESS and BAD_WORDS always hold: like a grammar, they apply
+// before the first stage, wherever they stand. If the other stages remove every token, those that ban tokens are
+// skipped. Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A stage whose parameters
+// are off does nothing.
 type Stage int32
 
 const (

@@ -444,7 +444,8 @@ type SamplerParams struct {
 	SuppressedTokens []Token
 	// Tokens that must not be generated as the first token.
 	BeginSuppressedTokens []Token
-	// Tokens with which the generated text must begin.
+	// Tokens with which the generated text must begin. A token that the grammar, allowed_tokens, suppressed_tokens or
+	// bad_words exclude is not forced.
 	ForcedPrefix []Token
 	// Called before all other stages to change the logits. May be nil.
 	LogitsCallback func(logits []float32)

@@ -12,19 +12,21 @@ namespace {
 // Effects of a stage, besides scaling logits and dropping unlikely tokens.
 enum Effect : uint8_t {
   kNoEffect = 0,
-  kReorders = 1,                  // may change which token is the most likely one
-  kReweighs = 2 | kReorders,      // changes logits because of the text, and drops no tokens
-  kBansTokens = 4 | kReweighs,    // may ban every token
-  kConstrains = 8 | kBansTokens,  // like kBansTokens, but these bans are lifted last (Chain::Skip)
+  kReorders = 1,                // may change which token is the most likely one
+  kReweighs = 2 | kReorders,    // changes logits because of the text, and drops no tokens
+  kBansTokens = 4 | kReweighs,  // may ban every token
+  kConstrains = 8,              // limits the mask (hard_bans.h) and has no place in the chain
 };
 
 struct Stage {
   Effect effect;
-  StageFunction* run;  // null if the stage is not part of this build
+  bool is_built;
+  StageFunction* run;  // null if the stage is not part of this build or kConstrains
 };
 
 constexpr Stage kStages[] = {
-#define SOTTO_STAGE(function, effect, is_built) {effect, is_built ? stages::function : nullptr},
+#define SOTTO_STAGE(function, effect, is_built) \
+  {effect, is_built, is_built && effect != kConstrains ? stages::function : nullptr},
     SOTTO_STAGES(SOTTO_STAGE)
 #undef SOTTO_STAGE
 };
@@ -49,7 +51,7 @@ Status check_built(const SamplerParams& params, Error* error) {
   if (!kHasWatermark && params.watermark.scheme != WatermarkScheme::kNone) return fail_without_watermark(error);
   for (int32_t number = 1; number <= kStageKindCount; ++number) {
     const auto kind = static_cast<StageKind>(number);
-    if (stage_of(kind).run == nullptr && is_on(kind, params)) return fail_unbuilt(stage_setting(kind), error);
+    if (!stage_of(kind).is_built && is_on(kind, params)) return fail_unbuilt(stage_setting(kind), error);
   }
   const bool is_basic = params.selection == Selection::kMultinomial || is_greedy(params);
   return kHasAllSamplers || is_basic ? Status::kOk : fail_unbuilt("selection", error);
@@ -83,7 +85,8 @@ Status check_stages(const SamplerParams& params, Error* error) {
 Chain Chain::make(const SamplerParams& params) {
   Chain chain;
   for (const StageKind stage : stage_order(params)) {
-    if (!is_on(stage, params) || (stage == StageKind::kTemperature && has_zero_temperature(params))) continue;
+    const bool is_part = is_on(stage, params) && !has(stage, kConstrains);
+    if (!is_part || (stage == StageKind::kTemperature && has_zero_temperature(params))) continue;
     chain.stages_[chain.count_++] = stage;
   }
   if (!is_greedy(params)) return chain;
@@ -100,8 +103,7 @@ bool Chain::can_ban() const {
 
 void Chain::run(Candidates& candidates, const StageInput& input, Skip skip, bool only_draws) const {
   for (const StageKind& kind : stages()) {
-    const bool skips_bans = has(kind, kConstrains) ? skip.constraints : skip.bans && has(kind, kBansTokens);
-    if (skips_bans || (skip.truncations && !has(kind, kReweighs))) continue;
+    if ((skip.bans && has(kind, kBansTokens)) || (skip.truncations && !has(kind, kReweighs))) continue;
     if (only_draws && &kind == &stages().back()) candidates.allow_restricted_draw();
     stage_of(kind).run(candidates, input);
   }

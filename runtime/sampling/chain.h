@@ -26,8 +26,7 @@ class Chain {
  public:
   // Kinds of stages that run() skips.
   struct Skip {
-    bool bans = false;         // stages that ban tokens, except constraints
-    bool constraints = false;  // stages of allowed and suppressed tokens and bad words
+    bool bans = false;         // stages that ban tokens
     bool truncations = false;  // all stages except those that change logits because of the text
   };
 

@@ -10,6 +10,7 @@
 #include "runtime/base/features.h"
 #include "runtime/base/range_check.h"
 #include "runtime/sampling/chain.h"
+#include "runtime/sampling/hard_bans.h"
 #include "runtime/sampling/sampler_params.h"
 #include "runtime/sampling/stages/selection.h"
 
@@ -30,6 +31,7 @@ size_t Sampler::memory_size(size_t vocabulary_size, size_t list_bytes, size_t hi
   ListMemory().layout(measure, list_bytes);
   PastTokens().layout(measure, history_capacity);
   BreakerSet().layout(measure, vocabulary_size);
+  measure.take<uint64_t>(TokenMask::word_count(vocabulary_size));
   return measure.overflowed() ? SIZE_MAX / kMemoryAlignment * kMemoryAlignment : measure.size();
 }
 
@@ -44,6 +46,7 @@ void Sampler::init(const Kernels& kernels, const SamplerContext& context, void* 
   lists_.layout(arena, context.list_bytes);
   past_.layout(arena, context.history_capacity);
   breakers_.layout(arena, context.vocabulary_size);
+  mask_words_ = arena.take<uint64_t>(TokenMask::word_count(context.vocabulary_size));
 }
 
 Status Sampler::set_params(const SamplerParams& given, Error* error) {
@@ -77,7 +80,23 @@ SamplerState Sampler::initial_state() const {
   return state;
 }
 
-// Runs the chain, and again if it leaves no token: first without the bans, then also without the constraints.
+bool Sampler::constrain(const SampleInput& input, TokenMask* mask) {
+  if (has_hard_bans(params_)) apply_hard_bans(params_, context_, input, copy_mask(mask));
+  return mask->allows_all() || mask->allows_any();
+}
+
+uint64_t* Sampler::copy_mask(TokenMask* mask) {
+  const size_t word_count = TokenMask::word_count(context_.vocabulary_size);
+  if (mask->allows_all()) {
+    std::fill_n(mask_words_, word_count, ~uint64_t{0});
+  } else if (mask->words != mask_words_) {
+    std::copy_n(mask->words, word_count, mask_words_);
+  }
+  *mask = {mask_words_, context_.vocabulary_size};
+  return mask_words_;
+}
+
+// Runs the chain, and again without the bans if it leaves no token.
 void Sampler::run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Skip skip,
                   bool only_draws) {
   past_.begin(input.input, params_.penalize_prompt);
@@ -88,8 +107,6 @@ void Sampler::run(std::span<const float> logits, const TokenMask& mask, const St
   };
   if (leaves_tokens()) return;
   skip.bans = true;
-  if (leaves_tokens()) return;
-  skip.constraints = true;
   (void)leaves_tokens();
 }
 
@@ -160,14 +177,26 @@ Status StandaloneSampler::set_params(const SamplerParams& params, Error* error) 
   return Status::kOk;
 }
 
-int32_t StandaloneSampler::sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
+Status StandaloneSampler::sample(std::span<const float> logits, TokenMask mask, const SampleInput& input,
+                                 int32_t* token, Error* error) {
+  SOTTO_TRY(constrain(input, &mask, error));
   const CallbackScope scope(&in_callback_);
-  return sampler_.sample(logits, mask, input, &state_).token;
+  *token = sampler_.sample(logits, mask, input, &state_).token;
+  return Status::kOk;
 }
 
-Candidates& StandaloneSampler::apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
+Status StandaloneSampler::apply(std::span<const float> logits, TokenMask mask, const SampleInput& input,
+                                Candidates** candidates, Error* error) {
+  SOTTO_TRY(constrain(input, &mask, error));
   const CallbackScope scope(&in_callback_);
-  return sampler_.apply(logits, mask, input, state_);
+  *candidates = &sampler_.apply(logits, mask, input, state_);
+  return Status::kOk;
+}
+
+Status StandaloneSampler::constrain(const SampleInput& input, TokenMask* mask, Error* error) {
+  if (sampler_.constrain(input, mask)) return Status::kOk;
+  return fail(error, Status::kInvalidArgument,
+              "allowed, allowed_tokens, suppressed_tokens and bad_words leave no token; they must leave at least one");
 }
 
 void write_probabilities(Candidates& candidates, float* probabilities) {

@@ -32,8 +32,8 @@ struct SampledToken {
 // Selects tokens with the parameters of the last set_params(). The mask must allow at least one token, and the selected
 // token is always one that it allows.
 //
-// If the stages ban every token that the mask allows, the stages that ban are skipped, except allowed tokens,
-// suppressed tokens and bad words. If these exclude every such token by themselves, they are skipped too.
+// Allowed tokens, suppressed tokens and bad words limit the mask (constrain), so they always hold. If the stages ban
+// every token that the mask allows, the stages that ban are skipped.
 //
 // NaN counts as -infinity. If all logits are -infinity, the lowest allowed id is selected. If some are +infinity, these
 // tokens are equally likely and no others are drawn.
@@ -52,6 +52,13 @@ class Sampler {
   const SamplerParams& params() const { return params_; }  // its lists are the sampler's copies
 
   SamplerState initial_state() const;
+
+  // Removes the tokens from the mask that the parameters exclude wherever they stand: all but the allowed tokens,
+  // suppressed tokens and bad words. Returns whether any token is left. The result may be in the sampler's memory.
+  // sample(), reweigh() and apply() require a mask that has passed this.
+  bool constrain(const SampleInput& input, TokenMask* mask);
+  // Moves the mask to memory of the sampler and returns its words, for the caller to change.
+  uint64_t* copy_mask(TokenMask* mask);
 
   // Selects a token. `logits` has one element per token of the vocabulary and is not changed.
   SampledToken sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
@@ -84,6 +91,7 @@ class Sampler {
   Candidates candidates_;
   PastTokens past_;
   BreakerSet breakers_;
+  uint64_t* mask_words_ = nullptr;  // one bit per token
 };
 
 // A sampler for the logits of any runtime.
@@ -99,11 +107,14 @@ class StandaloneSampler {
   bool is_in_callback() const { return in_callback_; }
   Status set_params(const SamplerParams& params, Error* error);
   // Selects a token. `logits` has vocabulary_size() elements, and the tokens in the input are in the vocabulary.
-  int32_t sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
+  Status sample(std::span<const float> logits, TokenMask mask, const SampleInput& input, int32_t* token, Error* error);
   // Returns the candidates after the chain, valid until the next call.
-  Candidates& apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
+  Status apply(std::span<const float> logits, TokenMask mask, const SampleInput& input, Candidates** candidates,
+               Error* error);
 
  private:
+  Status constrain(const SampleInput& input, TokenMask* mask, Error* error);
+
   size_t vocabulary_size_ = 0;
   bool in_callback_ = false;
   Sampler sampler_;

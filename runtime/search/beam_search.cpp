@@ -157,15 +157,13 @@ void BeamSearch::advance_group(uint32_t group) {
 }
 
 void BeamSearch::scan_beam(uint32_t beam) {
+  const SampleInput sample = run_.sample_input(tokens_of(beam), beam);
   TokenMask mask;
-  const Status status = run_.mask(depth_ == 0 ? 0 : constraint_of(generation_, beam), &mask);
-  if (status != Status::kOk) {
-    failure_ = status;
-    return;
-  }
+  const Status status = run_.mask(depth_ == 0 ? 0 : constraint_of(generation_, beam), sample, &mask);
+  if (status < Status::kOk) failure_ = status;
+  if (status != Status::kOk) return;
   const uint32_t row = run_.memory.running[generation_][beam].row;
   const auto scores = run_.input.model.logits(row);
-  const SampleInput sample = run_.sample_input(tokens_of(beam), beam);
   Sampler& sampler = *run_.input.sampler;
   if (run_.params.mode == SearchMode::kBeamSample) {
     const SamplerState state = sampler.state_after(run_.input.sampler_state, tokens_of(beam));

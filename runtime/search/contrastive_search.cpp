@@ -46,11 +46,11 @@ Status ContrastiveSearch::step() {
   SOTTO_TRY(run_.interruption());
   SearchMemory& memory = run_.memory;
   int32_t* const tokens = memory.tokens_of(0, 0);
+  const SampleInput sample = run_.sample_input({tokens, depth_}, 0);
   TokenMask mask;
-  SOTTO_TRY(run_.mask(depth_ == 0 ? 0 : 1, &mask));
+  SOTTO_TRY(run_.mask(depth_ == 0 ? 0 : 1, sample, &mask));
   const auto logits = run_.input.model.logits(row_);
-  const size_t count =
-      find_likeliest(run_.input.sampler->reweigh(logits, mask, run_.sample_input({tokens, depth_}, 0)));
+  const size_t count = find_likeliest(run_.input.sampler->reweigh(logits, mask, sample));
   if (count == 0) return Status::kStopBanned;
   for (size_t i = 0; i < count; ++i) {
     memory.steps[i] = {depth_ == 0 ? BeamStep::kStream : 0, memory.best[i].token};

@@ -122,7 +122,7 @@ Status SampleSearch::step() {
     const bool has_token = SearchRun::keeps_token(status);
     if (has_token) stopped |= run_.stops_at_step(sequence.index, token);
     if (status != Status::kOk) {
-      end(sequence, has_token ? depth_ + 1 : depth_, depth_ + 1, status);
+      end(sequence, has_token ? depth_ + 1 : depth_, status == Status::kStopBanned ? depth_ : depth_ + 1, status);
     } else if (depth_ + 1 == run_.limit) {
       end(sequence, depth_ + 1, depth_ + 1, run_.limit_stop);
     } else {
@@ -138,11 +138,11 @@ Status SampleSearch::step() {
 Status SampleSearch::draw(RunningSequence* running) {
   const uint32_t index = running->index;
   int32_t* tokens = run_.memory.tokens_of(0, index);
+  const SampleInput sample = run_.sample_input({tokens, depth_}, index);
   TokenMask mask;
-  SOTTO_TRY(run_.mask(1 + index, &mask));
+  SOTTO_TRY(run_.mask(1 + index, sample, &mask));
   const auto logits = run_.input.model.logits(running->row);
-  const SampledToken sampled = run_.input.sampler->sample(logits, mask, run_.sample_input({tokens, depth_}, index),
-                                                          &run_.memory.sampler_states[index]);
+  const SampledToken sampled = run_.input.sampler->sample(logits, mask, sample, &run_.memory.sampler_states[index]);
   tokens[depth_] = sampled.token;
   running->log_probability += LogProbabilities(*run_.input.kernels, logits).of(sampled.token);
   const Status stop = run_.stop_of(sampled.token);

@@ -77,10 +77,11 @@ SampleInput SearchRun::sample_input(std::span<const int32_t> tokens, uint32_t se
   return sample;
 }
 
-Status SearchRun::mask(uint32_t constraint_sequence, TokenMask* mask) const {
+Status SearchRun::mask(uint32_t constraint_sequence, const SampleInput& sample, TokenMask* mask) const {
   *mask = TokenMask();
-  if (input.constraint == nullptr) return Status::kOk;
-  return input.constraint->mask(input.constraint->self, constraint_sequence, mask);
+  const TokenConstraint* constraint = input.constraint;
+  if (constraint != nullptr) SOTTO_TRY(constraint->mask(constraint->self, constraint_sequence, mask));
+  return input.sampler->constrain(sample, mask) ? Status::kOk : Status::kStopBanned;
 }
 
 Status SearchRun::follow(uint32_t from, uint32_t to, std::span<const int32_t> tokens, SequenceText* text) const {

@@ -168,12 +168,15 @@ class SearchRun {
   Status interruption() const;
   // Returns the stop that a token causes, or kOk.
   Status stop_of(int32_t token) const;
-  // Returns whether the token that caused the stop belongs to the sequence.
-  static bool keeps_token(Status stop) { return stop != Status::kStopEndOfText && stop != Status::kStopToken; }
+  // Returns whether the last token, which caused the stop unless there was none, belongs to the sequence.
+  static bool keeps_token(Status stop) {
+    return stop != Status::kStopEndOfText && stop != Status::kStopToken && stop != Status::kStopBanned;
+  }
   SampleInput sample_input(std::span<const int32_t> tokens, uint32_t sequence) const;
 
-  // Finds the tokens that may follow a sequence, given by its number in the constraint.
-  Status mask(uint32_t constraint_sequence, TokenMask* mask) const;
+  // Finds the tokens that may follow a sequence, given by its number in the constraint. Returns kStopBanned if the
+  // sampler's hard bans leave none.
+  Status mask(uint32_t constraint_sequence, const SampleInput& sample, TokenMask* mask) const;
   // Makes constraint sequence `to` a copy of `from` followed by the last of `tokens`, and appends that token's text to
   // `text`. Returns a stop if the sequence ends after the token.
   Status follow(uint32_t from, uint32_t to, std::span<const int32_t> tokens, SequenceText* text) const;

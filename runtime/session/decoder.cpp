@@ -30,12 +30,6 @@ SamplerContext sampler_context(const Model& model, const SessionParams& params) 
   return context;
 }
 
-void allow_all(uint64_t* words, size_t token_count) {
-  const size_t count = TokenMask::word_count(token_count);
-  std::fill_n(words, count, ~uint64_t{0});
-  if (token_count % 64 != 0) words[count - 1] = (uint64_t{1} << (token_count % 64)) - 1;
-}
-
 }  // namespace
 
 void Decoder::layout(Arena& arena, const Model& model, const SessionParams& params) {
@@ -43,7 +37,6 @@ void Decoder::layout(Arena& arena, const Model& model, const SessionParams& para
   const bool mixes = (params.features & (kFeatureGuide | kFeatureDola)) != 0;
   model_ = &model;
   sampler_memory_ = arena.take<uint8_t>(Sampler::memory_size(vocabulary, params.list_bytes, params.context_tokens));
-  mask_words_ = arena.take<uint64_t>(TokenMask::word_count(vocabulary));
   mixed_logits_ = arena.take<float>(mixes ? vocabulary : 0);
 }
 
@@ -100,48 +93,39 @@ Status Decoder::decode(SampledToken* sampled, SamplerState* state) {
 
 Status Decoder::find_mask(TokenMask* mask) {
   Stopwatch stopwatch(&stream_->mutable_timings()->sample_ns);
-  const size_t vocabulary = model_->config().vocabulary_size;
   const TokenConstraint& constraint = stream_->constraint();
   if (is_complete()) return Status::kStopGrammar;
-  const auto rejections = output_->rejections();
   if (!output_->healing().is_over()) {
-    SOTTO_TRY(find_healing_mask());
-  } else {
-    if (constraint.mask != nullptr) SOTTO_TRY(constraint.mask(constraint.self, 0, mask));
-    // The mask of the constraint is copied only if rejected tokens have to be removed from it.
-    if (rejections.empty()) return Status::kOk;
-    if (mask->allows_all()) {
-      allow_all(mask_words_, vocabulary);
-    } else {
-      std::copy_n(mask->words, TokenMask::word_count(vocabulary), mask_words_);
-    }
+    SOTTO_TRY(find_healing_mask(mask));
+  } else if (constraint.mask != nullptr) {
+    SOTTO_TRY(constraint.mask(constraint.self, 0, mask));
   }
-  for (const RejectedTokens::Rejection& rejection : rejections) {
+  for (const RejectedTokens::Rejection& rejection : output_->rejections()) {
     const auto token = static_cast<size_t>(rejection.token);
-    mask_words_[token / 64] &= ~(uint64_t{1} << (token % 64));
+    sampler_.copy_mask(mask)[token / 64] &= ~(uint64_t{1} << (token % 64));
   }
-  *mask = {mask_words_, vocabulary};
-  return TokenMask{mask_words_, vocabulary}.allows_any() ? Status::kOk : Status::kStopBanned;
+  return sampler_.constrain(sample_input(), mask) ? Status::kOk : Status::kStopBanned;
 }
 
 // Allows the tokens that spell the text that healing removed from the prompt, or the beginning of it. If a token is
 // longer than that text, the constraint must allow the rest of the token.
-Status Decoder::find_healing_mask() {
+Status Decoder::find_healing_mask(TokenMask* mask) {
   const size_t word_count = TokenMask::word_count(model_->config().vocabulary_size);
   const TokenConstraint& constraint = stream_->constraint();
-  std::fill_n(mask_words_, word_count, 0);
-  output_->healing().allow(*model_->tokenizer(), mask_words_);
+  uint64_t* words = sampler_.copy_mask(mask);
+  std::fill_n(words, word_count, 0);
+  output_->healing().allow(*model_->tokenizer(), words);
   for (size_t i = 0; i < word_count && constraint.mask != nullptr; ++i) {
-    for (uint64_t rest = mask_words_[i]; rest != 0; rest &= rest - 1) {
+    for (uint64_t rest = words[i]; rest != 0; rest &= rest - 1) {
       const auto bit = static_cast<size_t>(std::countr_zero(rest));
       const auto token = static_cast<int32_t>(64 * i + bit);
       const auto text = stream_->bytes_of(token).subspan(output_->healed_bytes(token));
       bool fits = true;
       if (!text.empty()) SOTTO_TRY(constraint.test_text(constraint.self, 0, text, &fits));
-      if (!fits) mask_words_[i] &= ~(uint64_t{1} << bit);
+      if (!fits) words[i] &= ~(uint64_t{1} << bit);
     }
   }
-  return TokenMask{mask_words_, model_->config().vocabulary_size}.allows_any() ? Status::kOk : Status::kGrammarDeadEnd;
+  return mask->allows_any() ? Status::kOk : Status::kGrammarDeadEnd;
 }
 
 SampleInput Decoder::sample_input() const {

@@ -1,5 +1,6 @@
 // Decodes the next token in three steps:
-//   mask     the tokens that the constraint and token healing allow, without those that were rejected at this place;
+//   mask     the tokens that the constraint, token healing and the sampler's hard bans allow, without those that were
+//            rejected at this place;
 //   logits   the model's own, or combined with those of a guide or of an earlier layer (contrast.h);
 //   sample   one allowed token, drawn by the sampler.
 // If the mask allows only a few tokens and nothing needs the logits of the others, only the logits of these tokens are
@@ -44,7 +45,7 @@ class Decoder {
 
   // Decodes the next token and returns kOk, or returns the stop that ends the text.
   Status decode(SampledToken* sampled, SamplerState* state);
-  // Finds the tokens that may come next. Returns kStopBanned if all of them have been rejected at this place.
+  // Finds the tokens that may come next. Returns kStopBanned if rejections at this place and hard bans leave none.
   Status find_mask(TokenMask* mask);
   // Returns what the sampler reads of the stream: the history, the index of the draw, and the counts of tokens.
   SampleInput sample_input() const;
@@ -55,7 +56,7 @@ class Decoder {
  private:
   // Returns whether only the end-of-text token may continue the text.
   bool is_complete() const;
-  Status find_healing_mask();
+  Status find_healing_mask(TokenMask* mask);
   bool needs_only_allowed() const;
   Status find_logits(const TokenMask& mask, std::span<const float>* logits);
   Status mix_logits(std::span<const float>* logits);
@@ -66,8 +67,7 @@ class Decoder {
   Cancellation* cancellation_;
   const Model* model_ = nullptr;
   uint8_t* sampler_memory_ = nullptr;
-  uint64_t* mask_words_ = nullptr;  // one bit per token
-  float* mixed_logits_ = nullptr;   // one value per token, with kFeatureGuide or kFeatureDola
+  float* mixed_logits_ = nullptr;  // one value per token, with kFeatureGuide or kFeatureDola
   Sampler sampler_;
   GuideParams guide_params_;
   uint64_t call_limit_ = UINT64_MAX;

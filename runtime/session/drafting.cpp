@@ -286,7 +286,8 @@ bool Drafting::draft_from(std::span<const float> logits) {
   input.generated_count += ahead;
   if (ahead > 0) input.sequence = 0;
   TokenMask mask;
-  if (ahead == 0 && decoder_->find_mask(&mask) != Status::kOk) return false;
+  const bool has_tokens = ahead == 0 ? decoder_->find_mask(&mask) == Status::kOk : sampler.constrain(input, &mask);
+  if (!has_tokens) return false;
   // A logits callback must see only the logits of the session, not of the drafter, so with a callback drafts are
   // greedy.
   const bool can_sample = sampler.params().logits_callback == nullptr;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "runtime/base/scalar_math.h"
+#include "runtime/sampling/hard_bans.h"
 #include "runtime/sampling/stages/stage.h"
 
 namespace sotto {
@@ -16,16 +17,6 @@ void ban(Candidates& candidates, int32_t token) {
 
 void ban(Candidates& candidates, std::span<const int32_t> tokens) {
   for (const int32_t token : tokens) ban(candidates, token);
-}
-
-// Returns whether the text ends with `tokens` without their last one.
-bool completes(const TokenHistory& history, std::span<const int32_t> tokens) {
-  const size_t before = tokens.size() - 1;
-  if (before > history.size()) return false;
-  for (size_t back = 0; back < before; ++back) {
-    if (history.from_end(back) != tokens[before - 1 - back]) return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -64,26 +55,6 @@ void sequence_bias(Candidates& candidates, const StageInput& input) {
     const std::span<const int32_t> tokens(entry.tokens, entry.count);
     if (!completes(input.input.history, tokens)) continue;
     candidates.change_logit(tokens.back(), [&](float l) { return l + entry.bias; });
-  }
-}
-
-// Keeps only the allowed tokens. If none of them is a candidate, does nothing.
-void allowed(Candidates& candidates, const StageInput& input) { candidates.keep_tokens(input.params.allowed_tokens); }
-
-void suppress(Candidates& candidates, const StageInput& input) {
-  ban(candidates, input.params.suppressed_tokens);
-  if (input.input.generated_count == 0) ban(candidates, input.params.begin_suppressed_tokens);
-  if (input.params.ignore_end) ban(candidates, input.context.end_tokens);
-}
-
-// Bans the last token of each list if the text ends with the other tokens of the list. A list of one token is always
-// banned, unless that is an end-of-text token (as in NoBadWordsLogitsProcessor of transformers).
-void bad_words(Candidates& candidates, const StageInput& input) {
-  const std::span<const int32_t> ends = input.context.end_tokens;
-  for (const TokenList& word : input.params.bad_words) {
-    const std::span<const int32_t> tokens(word.tokens, word.count);
-    if (tokens.size() == 1 && std::find(ends.begin(), ends.end(), tokens[0]) != ends.end()) continue;
-    if (completes(input.input.history, tokens)) ban(candidates, tokens.back());
   }
 }
 

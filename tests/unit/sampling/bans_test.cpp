@@ -36,8 +36,10 @@ TEST(Bans, AllowedTokensAreSortedAndIntersectedWithTheMask) {
   EXPECT_EQ(bench.logits(kRising, {}), (std::vector<float>{n, n, 2, n, 4, n, 6, n}));
   uint64_t words = 0b00110101;
   EXPECT_EQ(bench.logits(kRising, {}, mask_of(&words, 8)), (std::vector<float>{n, n, 2, n, 4, n, n, n}));
-  words = 0b10000010;  // none of them is allowed, so only the mask applies
-  EXPECT_EQ(bench.logits(kRising, {}, mask_of(&words, 8)), (std::vector<float>{n, 1, n, n, n, n, n, 7}));
+  words = 0b10000010;
+  TokenMask mask = mask_of(&words, 8);
+  EXPECT_FALSE(bench->constrain({}, &mask));
+  EXPECT_EQ(words, 0b10000010u);  // the mask of the caller has not changed
 }
 
 TEST(Bans, ManyAllowedTokensUnderManyMasks) {
@@ -53,12 +55,15 @@ TEST(Bans, ManyAllowedTokensUnderManyMasks) {
     SamplerParams p = ProcessFixture::off();
     p.allowed_tokens = allowed;
     ASSERT_EQ(bench.set(p, {K::kAllowed}), Status::kOk);
-    const std::vector<float> left = bench.logits(logits, {}, mask);
     const std::set<int32_t> set(allowed.begin(), allowed.end());
-    bool any = false;
+    bool any = allowed.empty();
     for (const int32_t token : set) any = any || mask.allows(static_cast<size_t>(token));
+    TokenMask limited = mask;
+    ASSERT_EQ(bench->constrain({}, &limited), any);
+    if (!any) continue;
+    const std::vector<float> left = bench.logits(logits, {}, mask);
     for (size_t t = 0; t < kCount; ++t) {
-      const bool stays = mask.allows(t) && (!any || set.count(static_cast<int32_t>(t)) > 0);
+      const bool stays = mask.allows(t) && (allowed.empty() || set.count(static_cast<int32_t>(t)) > 0);
       ASSERT_EQ(left[t], stays ? logits[t] : kMinusInfinity);
     }
   }
@@ -75,9 +80,9 @@ TEST(Bans, SuppressedEndOfTextNeverEndsTheText) {
   p.ignore_end = true;
   ASSERT_EQ(bench.set(p, {K::kSuppress}), Status::kOk);
   EXPECT_EQ(bench.logits(kRising, generated(100))[7], kMinusInfinity);
-  // A complete grammar allows nothing else.
   uint64_t words = 0b10000000;
-  EXPECT_EQ(bench.sample(kRising, generated(100), mask_of(&words, 8)).token, 7);
+  TokenMask mask = mask_of(&words, 8);
+  EXPECT_FALSE(bench->constrain(generated(100), &mask));
 }
 
 TEST(Bans, EndDecayIsAPowerOfTheTokensBeyondTheStart) {
@@ -120,20 +125,29 @@ TEST(Forcing, ForcesThePrefixAndTheLastTokenOnly) {
   EXPECT_EQ(bench.sample(logits, generated(0, 6)).token, 2);
 }
 
-TEST(Forcing, WinsOverBansBeforeAndAfterIt) {
+TEST(Forcing, WinsOverBiasesBeforeAndAfterIt) {
   ProcessFixture bench(8, 7);
-  const Tokens prefix = {2}, banned = {2, 3};
+  const Tokens prefix = {2};
   const TokenBias bias[] = {{2, kMinusInfinity}};
   SamplerParams p = ProcessFixture::off();
   p.forced_prefix = prefix;
-  p.suppressed_tokens = banned;
   p.logit_bias = bias;
-  for (const auto& stages :
-       {std::vector{K::kSuppress, K::kForced, K::kBias}, std::vector{K::kForced, K::kBias, K::kSuppress}}) {
+  for (const auto& stages : {std::vector{K::kForced, K::kBias}, std::vector{K::kBias, K::kForced}}) {
     ASSERT_EQ(bench.set(p, stages), Status::kOk);
     EXPECT_EQ(bench.sample(kRising, generated(0)).token, 2);
     EXPECT_NE(bench.sample(kRising, generated(1)).token, 2);
   }
+}
+
+TEST(Forcing, DoesNotForceASuppressedToken) {
+  ProcessFixture bench(8, 7);
+  const Tokens prefix = {2}, suppressed = {2, 3};
+  SamplerParams p = ProcessFixture::off();
+  p.forced_prefix = prefix;
+  p.suppressed_tokens = suppressed;
+  p.temperature = 0;
+  ASSERT_EQ(bench->set_params(p, nullptr), Status::kOk);
+  EXPECT_EQ(bench.sample(kRising, generated(0)).token, 7);
 }
 
 TEST(Bias, AddsUpAndBans) {
@@ -197,7 +211,7 @@ TEST(Bans, ReweighingAlsoSkipsBansThatLeaveNothing) {
   const Tokens all = {0, 1, 2, 3, 4, 5, 6, 7};
   const TokenBias bias[] = {{3, 50}};
   SamplerParams p = ProcessFixture::off();
-  p.suppressed_tokens = all;
+  p.no_repeat_ngram = 1;
   p.repetition_penalty = 2;
   p.top_k = 2;
   ASSERT_EQ(bench->set_params(p, nullptr), Status::kOk);
@@ -205,7 +219,7 @@ TEST(Bans, ReweighingAlsoSkipsBansThatLeaveNothing) {
   ASSERT_EQ(left.count(), 8u);
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(left.logit(i), kRising[i] / 2);
   uint64_t words = 0b00001000;
-  p.suppressed_tokens = {};
+  p.no_repeat_ngram = 0;
   p.logit_bias = bias;
   ASSERT_EQ(bench->set_params(p, nullptr), Status::kOk);
   Candidates& one = bench->reweigh(kRising, mask_of(&words, 8), {});
@@ -229,10 +243,22 @@ TEST(Bans, AllowedTokensHoldWhereRepetitionsAreBanned) {
   p.suppressed_tokens = suppressed;
   ASSERT_EQ(bench->set_params(p, nullptr), Status::kOk);
   EXPECT_EQ(bench.sample(kRising, input_of({history, {}})).token, 2);
-  // Constraints that contradict each other are dropped.
   p.suppressed_tokens = both;
   ASSERT_EQ(bench->set_params(p, nullptr), Status::kOk);
-  EXPECT_GE(bench.sample(kRising, input_of({history, {}})).token, 0);
+  TokenMask mask;
+  EXPECT_FALSE(bench->constrain(input_of({history, {}}), &mask));
+}
+
+TEST(Bans, SuppressedTokensAreNotSelectedIfAllOthersAreImpossible) {
+  ProcessFixture bench(8);
+  const Tokens suppressed = {0, 5};
+  SamplerParams p = ProcessFixture::off();
+  p.suppressed_tokens = suppressed;
+  ASSERT_EQ(bench->set_params(p, nullptr), Status::kOk);
+  std::vector<float> logits(8, kMinusInfinity);
+  EXPECT_EQ(bench.sample(logits, {}).token, 1);
+  logits[5] = 1;
+  EXPECT_EQ(bench.sample(logits, {}).token, 1);
 }
 
 bool comes_next(const Tokens& history, std::span<const int32_t> word) {
@@ -240,30 +266,35 @@ bool comes_next(const Tokens& history, std::span<const int32_t> word) {
   return history.size() + 1 >= word.size() && std::equal(word.begin(), word.end() - 1, history.end() - before);
 }
 
-// Returns the tokens that the mask, the logits and the bans of `p` leave.
-std::set<int32_t> survivors(const SamplerParams& p, const std::vector<float>& logits, const TokenMask& mask,
-                            const Tokens& history, uint64_t generated_count, int32_t end) {
+// Returns the tokens that the mask and the hard bans of `p` leave.
+std::set<int32_t> hard_survivors(const SamplerParams& p, size_t vocabulary_size, const TokenMask& mask,
+                                 const Tokens& history, uint64_t generated_count, int32_t end) {
   std::set<int32_t> left;
-  for (size_t t = 0; t < logits.size(); ++t) {
-    if (mask.allows(t) && logits[t] > kMinusInfinity) left.insert(static_cast<int32_t>(t));
-  }
-  const auto allows = [&](int32_t t) { return mask.allows(static_cast<size_t>(t)); };
-  if (std::any_of(p.allowed_tokens.begin(), p.allowed_tokens.end(), allows)) {
-    std::erase_if(left,
-                  [&](int32_t t) { return std::count(p.allowed_tokens.begin(), p.allowed_tokens.end(), t) == 0; });
+  for (size_t t = 0; t < vocabulary_size; ++t) {
+    const auto token = static_cast<int32_t>(t);
+    const auto& allowed = p.allowed_tokens;
+    const bool is_listed = allowed.empty() || std::count(allowed.begin(), allowed.end(), token) > 0;
+    if (mask.allows(t) && is_listed) left.insert(token);
   }
   for (const int32_t t : p.suppressed_tokens) left.erase(t);
   if (generated_count == 0) {
     for (const int32_t t : p.begin_suppressed_tokens) left.erase(t);
-  }
-  for (const TokenBias& bias : p.logit_bias) {
-    if (std::isinf(bias.bias)) left.erase(bias.token);
   }
   if (p.ignore_end) left.erase(end);
   for (const TokenList& list : p.bad_words) {
     const std::span<const int32_t> word(list.tokens, list.count);
     const bool is_end = word.size() == 1 && word[0] == end;
     if (!is_end && comes_next(history, word)) left.erase(word.back());
+  }
+  return left;
+}
+
+// Returns those of `left` that the logits and the other bans of `p` leave.
+std::set<int32_t> survivors(const SamplerParams& p, const std::vector<float>& logits, const Tokens& history,
+                            std::set<int32_t> left) {
+  std::erase_if(left, [&](int32_t t) { return !(logits[static_cast<size_t>(t)] > kMinusInfinity); });
+  for (const TokenBias& bias : p.logit_bias) {
+    if (std::isinf(bias.bias)) left.erase(bias.token);
   }
   for (size_t i = 0; i < history.size(); ++i) {
     const bool repeats = p.no_repeat_ngram == 2 && i > 0 && history[i - 1] == history.back();
@@ -272,11 +303,11 @@ std::set<int32_t> survivors(const SamplerParams& p, const std::vector<float>& lo
   return left;
 }
 
-// Random bans, biases and forcing over random masks. The result is always a token that the mask allows, and never a
-// banned one while another is left.
-TEST(Bans, StayInTheMaskAndLeaveAtLeastOneToken) {
+// Random bans, biases and forcing over random masks. The result is always a token that the mask and the hard bans
+// allow, and never a banned one while another is left.
+TEST(Bans, StayInTheMaskAndTheHardBans) {
   std::mt19937_64 random(6);
-  int fallbacks = 0;
+  int fallbacks = 0, empty = 0;
   for (int i = 0; i < 3000; ++i) {
     const size_t count = 1 + random() % 100;
     const auto token = [&] { return static_cast<int32_t>(random() % count); };
@@ -313,17 +344,22 @@ TEST(Bans, StayInTheMaskAndLeaveAtLeastOneToken) {
     for (int32_t& t : history) t = token();
     SampleInput input = input_of(split_history(history, 3, 9), random() % (history.size() + 1));
     input.token_limit = random() % 10;
-    const auto picked = static_cast<size_t>(bench.sample(logits, input, mask).token);
-    ASSERT_LT(picked, count);
-    ASSERT_TRUE(mask.allows(picked));
+    const std::set<int32_t> allows = hard_survivors(p, count, mask, history, input.generated_count, end);
+    TokenMask limited = mask;
+    ASSERT_EQ(bench->constrain(input, &limited), !allows.empty());
+    empty += allows.empty() ? 1 : 0;
+    if (allows.empty()) continue;
+    const int32_t picked = bench.sample(logits, input, mask).token;
+    ASSERT_EQ(allows.count(picked), 1u);
     if (input.generated_count < prefix.size()) continue;
-    const std::set<int32_t> left = survivors(p, logits, mask, history, input.generated_count, end);
+    const std::set<int32_t> left = survivors(p, logits, history, allows);
     if (!left.empty()) {
-      ASSERT_EQ(left.count(static_cast<int32_t>(picked)), 1u);
+      ASSERT_EQ(left.count(picked), 1u);
     }
     fallbacks += left.empty() ? 1 : 0;
   }
   EXPECT_GT(fallbacks, 100);
+  EXPECT_GT(empty, 100);
 }
 
 }  // namespace

@@ -288,11 +288,11 @@ TEST(Chain, NeverSelectsForbiddenTokensAndNeverRunsOut) {
 // If every allowed token is banned, the bans are skipped, not the mask.
 TEST(Chain, SkipsBansThatLeaveNoAllowedToken) {
   const std::vector<float> logits = {5, 4, 3, 2, 1, 0};
-  const std::vector<int32_t> suppressed = {2, 3, 4};
+  const TokenBias banned[] = {{2, kMinusInfinity}, {3, kMinusInfinity}, {4, kMinusInfinity}};
   std::vector<uint64_t> words = {0b011100};
   const TokenMask mask = {words.data(), 6};
   SamplerParams params = plain();
-  params.suppressed_tokens = suppressed;
+  params.logit_bias = banned;
   params.top_k = 1;
   TestSampler sampler(6);
   ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);

@@ -49,7 +49,7 @@ class ProcessFixture {
 
   // Returns the logits by id after the chain, -infinity for removed tokens.
   std::vector<float> logits(const std::vector<float>& logits, const SampleInput& input, const TokenMask& mask = {}) {
-    Candidates& left = sampler_.apply(logits, mask, input, sampler_.initial_state());
+    Candidates& left = sampler_.apply(logits, constrained(mask, input), input, sampler_.initial_state());
     std::vector<float> result(logits.size(), kMinusInfinity);
     for (size_t i = 0; i < left.count(); ++i) {
       result[static_cast<size_t>(left.id(i))] = left.logit(i);
@@ -59,10 +59,14 @@ class ProcessFixture {
 
   SampledToken sample(const std::vector<float>& logits, const SampleInput& input, const TokenMask& mask = {}) {
     SamplerState state = sampler_.initial_state();
-    return sampler_.sample(logits, mask, input, &state);
+    return sampler_.sample(logits, constrained(mask, input), input, &state);
   }
 
  private:
+  TokenMask constrained(TokenMask mask, const SampleInput& input) {
+    EXPECT_TRUE(sampler_.constrain(input, &mask));
+    return mask;
+  }
   static std::span<const char> bytes_of(const void* self, int32_t token) {
     const auto& texts = *static_cast<const std::vector<std::string>*>(self);
     return texts[static_cast<size_t>(token)];

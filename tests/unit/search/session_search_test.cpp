@@ -1,6 +1,8 @@
 // Tests searches from a session: they continue its stream and leave it unchanged.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runtime/session/session.h"
 #include "tests/unit/search/search_fixture.h"
 #include "tests/unit/transformer/test_model.h"
@@ -115,6 +117,35 @@ TEST_F(SessionSearch, ARejectedSearchEvaluatesNothing) {
   EXPECT_EQ(session_->timings().decode_tokens, 0u);  // the token that was drawn is still pending
   session_->reset();
   EXPECT_TRUE(search({}, Status::kInvalidState).empty());
+}
+
+TEST_F(SessionSearch, HardBansHoldInEveryMode) {
+  const Tokens allowed = {5, 9}, word = {9, 9};
+  const TokenList words[] = {{word.data(), 2}};
+  for (const SearchMode mode : {SearchMode::kBeam, SearchMode::kBeamSample, SearchMode::kSample}) {
+    for (const bool suppress : {false, true}) {
+      SCOPED_TRACE(testing::Message() << static_cast<int>(mode) << suppress);
+      SamplerParams sampler = plain_sampler();
+      sampler.allowed_tokens = allowed;
+      sampler.bad_words = words;
+      sampler.no_repeat_ngram = 1;  // a soft ban
+      if (suppress) sampler.suppressed_tokens = allowed;
+      ASSERT_EQ(session_->set_sampler(sampler, nullptr), Status::kOk);
+      SearchParams params;
+      params.mode = mode;
+      params.max_tokens = 6;
+      std::span<const SearchSequence> found;
+      ASSERT_EQ(session_->search(params, &found, nullptr), Status::kOk);
+      ASSERT_FALSE(found.empty());
+      for (const SearchSequence& sequence : found) {
+        EXPECT_EQ(sequence.stop, suppress ? Status::kStopBanned : Status::kStopMaxTokens);
+        const Tokens tokens = tokens_of(sequence);
+        EXPECT_EQ(tokens.size(), suppress ? 0u : 6u);
+        for (const int32_t token : tokens) EXPECT_EQ(std::count(allowed.begin(), allowed.end(), token), 1);
+        EXPECT_EQ(std::search(tokens.begin(), tokens.end(), word.begin(), word.end()), tokens.end());
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -127,6 +127,33 @@ TEST(BannedStrings, EndTheTextIfNothingIsLeft) {
   EXPECT_EQ(alternating.text.find("bb"), std::string::npos);
 }
 
+TEST(HardBans, EndTheTextIfTheyLeaveNothing) {
+  const std::vector<int32_t> allowed = {token_of("a"), token_of("b")};
+  const std::vector<int32_t> word = {token_of("a"), token_of("a")}, other_word = {token_of("a"), token_of("b")};
+  const TokenList words[] = {{word.data(), 2}, {other_word.data(), 2}};
+  OpenedSession session(text_model());
+  session.prefill(kPrompt);
+  session.sample(0, [&](SamplerParams& params) {
+    params.allowed_tokens = allowed;
+    params.suppressed_tokens = allowed;
+  });
+  const Generated none = session.generate(30);
+  EXPECT_EQ(none.end, Status::kStopBanned);
+  EXPECT_TRUE(none.tokens.empty());
+  session->reset();
+  session.prefill(kPrompt);
+  session.sample(0, [&](SamplerParams& params) {
+    params.allowed_tokens = allowed;
+    params.no_repeat_ngram = 1;  // a soft ban
+    params.bad_words = words;
+  });
+  const Generated some = session.generate(300);
+  EXPECT_EQ(some.end, Status::kStopBanned);
+  ASSERT_FALSE(some.tokens.empty());
+  EXPECT_EQ(some.tokens.back(), allowed[0]);
+  for (size_t i = 0; i + 1 < some.tokens.size(); ++i) EXPECT_EQ(some.tokens[i], allowed[1]);
+}
+
 TEST(BannedStrings, ATextIsTheSameAfterRewindingAndResetting) {
   std::mt19937 random(8);
   for (uint64_t seed = 0; seed < 60; ++seed) {

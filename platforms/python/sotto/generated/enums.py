@@ -49,7 +49,8 @@ class Status(_Named):
     STOP_REPETITION = 10
     """The text repeats itself more than repetition_limit allows."""
     STOP_BANNED = 11
-    """Every continuation led to a banned string."""
+    """Every continuation led to a banned string, or the sampler's allowed_tokens, suppressed_tokens and bad_words left
+    no token."""
     INVALID_ARGUMENT = -1
     """An argument or parameter has a value that is not allowed."""
     INVALID_STATE = -2
@@ -225,8 +226,10 @@ class Stage(_Named):
     """Stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the probabilities of the
     remaining tokens, H = -sum p ln p for their entropy, and c(t) for the number of times that token t occurs in the
     penalty window. Tokens that a grammar does not allow are removed before the first stage and never return. A
-    truncation keeps at least min_keep tokens. Ties are resolved in favour of the lowest token id, and NaN counts as
-    -infinity. A stage whose parameters are off does nothing."""
+    truncation keeps at least min_keep tokens. ALLOWED, SUPPRESS and BAD_WORDS always hold: like a grammar, they apply
+    before the first stage, wherever they stand. If the other stages remove every token, those that ban tokens are
+    skipped. Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A stage whose parameters
+    are off does nothing."""
 
     LOGITS_CALLBACK = 1
     """Calls logits_callback."""

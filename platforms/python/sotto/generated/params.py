@@ -299,7 +299,8 @@ class SamplerParams:
     begin_suppressed_tokens: Sequence[int] | None = None
     """Tokens that must not be generated as the first token."""
     forced_prefix: Sequence[int] | None = None
-    """Tokens with which the generated text must begin."""
+    """Tokens with which the generated text must begin. A token that the grammar, allowed_tokens, suppressed_tokens or
+    bad_words exclude is not forced."""
     logits_callback: Callable[[memoryview], None] | None = None
     """Called before all other stages to change the logits. May be None."""
     watermark: WatermarkParams | None = None

@@ -39,7 +39,8 @@ pub const SOTTO_STOP_STRING: i32 = 8;
 pub const SOTTO_STOP_TIME: i32 = 9;
 /// The text repeats itself more than repetition_limit allows.
 pub const SOTTO_STOP_REPETITION: i32 = 10;
-/// Every continuation led to a banned string.
+/// Every continuation led to a banned string, or the sampler's allowed_tokens, suppressed_tokens
+/// and bad_words left no token.
 pub const SOTTO_STOP_BANNED: i32 = 11;
 /// An argument or parameter has a value that is not allowed.
 pub const SOTTO_INVALID_ARGUMENT: i32 = -1;
@@ -203,8 +204,10 @@ pub const SOTTO_TOKENIZE_SPECIAL: u32 = 1;
 /// probabilities of the remaining tokens, H = -sum p ln p for their entropy, and c(t) for the
 /// number of times that token t occurs in the penalty window. Tokens that a grammar does not allow
 /// are removed before the first stage and never return. A truncation keeps at least min_keep
-/// tokens. Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A stage
-/// whose parameters are off does nothing.
+/// tokens. ALLOWED, SUPPRESS and BAD_WORDS always hold: like a grammar, they apply before the first
+/// stage, wherever they stand. If the other stages remove every token, those that ban tokens are
+/// skipped. Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A
+/// stage whose parameters are off does nothing.
 pub type sotto_stage = i32;
 /// Calls logits_callback.
 pub const SOTTO_STAGE_LOGITS_CALLBACK: i32 = 1;
@@ -1007,7 +1010,8 @@ pub struct sotto_sampler_params {
     /// Tokens that must not be generated as the first token.
     pub begin_suppressed_tokens: *const sotto_token,
     pub begin_suppressed_token_count: usize,
-    /// Tokens with which the generated text must begin.
+    /// Tokens with which the generated text must begin. A token that the grammar, allowed_tokens,
+    /// suppressed_tokens or bad_words exclude is not forced.
     pub forced_prefix: *const sotto_token,
     pub forced_prefix_count: usize,
     /// Called before all other stages to change the logits. May be none.

@@ -231,8 +231,10 @@ impl ModelTextKind {
 /// probabilities of the remaining tokens, H = -sum p ln p for their entropy, and c(t) for the
 /// number of times that token t occurs in the penalty window. Tokens that a grammar does not allow
 /// are removed before the first stage and never return. A truncation keeps at least min_keep
-/// tokens. Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A stage
-/// whose parameters are off does nothing.
+/// tokens. ALLOWED, SUPPRESS and BAD_WORDS always hold: like a grammar, they apply before the first
+/// stage, wherever they stand. If the other stages remove every token, those that ban tokens are
+/// skipped. Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A
+/// stage whose parameters are off does nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -821,7 +823,8 @@ pub enum Stop {
     Time,
     /// The text repeats itself more than repetition_limit allows.
     Repetition,
-    /// Every continuation led to a banned string.
+    /// Every continuation led to a banned string, or the sampler's allowed_tokens,
+    /// suppressed_tokens and bad_words left no token.
     Banned,
     /// A reason that a later version of the library has added.
     Other(i32),
@@ -1386,7 +1389,8 @@ impl SamplerParams {
         self
     }
 
-    /// Tokens with which the generated text must begin.
+    /// Tokens with which the generated text must begin. A token that the grammar, allowed_tokens,
+    /// suppressed_tokens or bad_words exclude is not forced.
     #[must_use]
     pub fn forced_prefix(mut self, forced_prefix: impl Into<Vec<Token>>) -> Self {
         self.forced_prefix = Some(forced_prefix.into());

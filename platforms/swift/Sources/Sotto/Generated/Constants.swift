@@ -28,7 +28,8 @@ public struct Status: RawRepresentable, Hashable, Sendable {
   public static let stopTime = Status(rawValue: 9)
   /// The text repeats itself more than repetition_limit allows.
   public static let stopRepetition = Status(rawValue: 10)
-  /// Every continuation led to a banned string.
+  /// Every continuation led to a banned string, or the sampler's allowed_tokens, suppressed_tokens and bad_words left
+  /// no token.
   public static let stopBanned = Status(rawValue: 11)
   /// An argument or parameter has a value that is not allowed.
   public static let invalidArgument = Status(rawValue: -1)
@@ -200,8 +201,10 @@ public struct TokenFlag: OptionSet, Sendable {
 /// Stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the probabilities of the remaining
 /// tokens, H = -sum p ln p for their entropy, and c(t) for the number of times that token t occurs in the penalty
 /// window. Tokens that a grammar does not allow are removed before the first stage and never return. A truncation keeps
-/// at least min_keep tokens. Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A stage
-/// whose parameters are off does nothing.
+/// at least min_keep tokens. ALLOWED, SUPPRESS and BAD_WORDS always hold: like a grammar, they apply before the first
+/// stage, wherever they stand. If the other stages remove every token, those that ban tokens are skipped. Ties are
+/// resolved in favour of the lowest token id, and NaN counts as -infinity. A stage whose parameters are off does
+/// nothing.
 public enum Stage: Int32, Sendable {
   /// Calls logits_callback.
   case logitsCallback = 1

@@ -400,7 +400,8 @@ public struct SamplerParameters {
   public var suppressedTokens: [Token] = []
   /// Tokens that must not be generated as the first token.
   public var beginSuppressedTokens: [Token] = []
-  /// Tokens with which the generated text must begin.
+  /// Tokens with which the generated text must begin. A token that the grammar, allowed_tokens, suppressed_tokens or
+  /// bad_words exclude is not forced.
   public var forcedPrefix: [Token] = []
   /// Called before all other stages to change the logits. May be nil.
   public var logitsCallback: ((UnsafeMutableBufferPointer<Float>) throws -> Void)?

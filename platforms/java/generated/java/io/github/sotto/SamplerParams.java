@@ -179,7 +179,10 @@ public final class SamplerParams {
     public int[] suppressedTokens;
     /** Tokens that must not be generated as the first token. */
     public int[] beginSuppressedTokens;
-    /** Tokens with which the generated text must begin. */
+    /**
+     * Tokens with which the generated text must begin. A token that the grammar, allowed_tokens, suppressed_tokens or
+     * bad_words exclude is not forced.
+     */
     public int[] forcedPrefix;
     /** Called before all other stages to change the logits. May be null. */
     public Callbacks.Logits logitsCallback;

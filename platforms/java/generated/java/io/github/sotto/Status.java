@@ -28,7 +28,10 @@ public enum Status implements Constant {
     STOP_TIME(9),
     /** The text repeats itself more than repetition_limit allows. */
     STOP_REPETITION(10),
-    /** Every continuation led to a banned string. */
+    /**
+     * Every continuation led to a banned string, or the sampler's allowed_tokens, suppressed_tokens and bad_words left
+     * no token.
+     */
     STOP_BANNED(11),
     /** An argument or parameter has a value that is not allowed. */
     INVALID_ARGUMENT(-1),

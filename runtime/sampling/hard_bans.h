@@ -1,0 +1,24 @@
+// Bans that hold in any case, as a limit of the mask: allowed tokens, suppressed tokens, bad words. The stages of the
+// chain never see a token that they exclude.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "runtime/generated/params.h"
+#include "runtime/sampling/sample_input.h"
+#include "runtime/sampling/stages/stage.h"
+
+namespace sotto {
+
+// Returns whether the parameters have such bans.
+bool has_hard_bans(const SamplerParams& params);
+
+// Removes the tokens that are banned at this place from a mask with one bit per token.
+void apply_hard_bans(const SamplerParams& params, const SamplerContext& context, const SampleInput& input,
+                     uint64_t* words);
+
+// Returns whether the text ends with `tokens` without their last one.
+bool completes(const TokenHistory& history, std::span<const int32_t> tokens);
+
+}  // namespace sotto
