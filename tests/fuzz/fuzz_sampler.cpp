@@ -1,5 +1,6 @@
 // Fuzzes samplers with parameters, logits, masks and histories. Parameters are accepted or rejected with a message, the
-// mask allows every sampled token, and the chain produces a distribution over allowed tokens.
+// mask allows every sampled token, and the chain produces a distribution over allowed tokens. Only parameters that ban
+// tokens in any case may leave none.
 
 #include <algorithm>
 #include <cmath>
@@ -27,11 +28,15 @@ bool is_allowed(const sotto_sampler_input& input, sotto_token token) {
   return input.allowed == nullptr || (input.allowed[token / 64] >> (token % 64) & 1) != 0;
 }
 
-void check_distribution(sotto_sampler* sampler, const sotto_sampler_input& input) {
+// Returns whether the sampler leaves any token.
+bool check_distribution(sotto_sampler* sampler, const sotto_sampler_input& input, bool has_hard_bans) {
   sotto_token tokens[kVocabularySize];
   float probabilities[kVocabularySize];
   size_t count = 0;
-  REQUIRE(sotto_sampler_apply(sampler, &input, tokens, probabilities, kVocabularySize, &count, nullptr) == SOTTO_OK);
+  const sotto_status status =
+      sotto_sampler_apply(sampler, &input, tokens, probabilities, kVocabularySize, &count, nullptr);
+  if (has_hard_bans && status == SOTTO_INVALID_ARGUMENT) return false;
+  REQUIRE(status == SOTTO_OK);
   REQUIRE(count >= 1);
   double sum = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -40,9 +45,10 @@ void check_distribution(sotto_sampler* sampler, const sotto_sampler_input& input
     sum += static_cast<double>(probabilities[i]);
   }
   REQUIRE(std::fabs(sum - 1) < 1e-3);
+  return true;
 }
 
-void pick_tokens(sotto_sampler* sampler, sotto::FuzzBytes& bytes) {
+void pick_tokens(sotto_sampler* sampler, sotto::FuzzBytes& bytes, bool has_hard_bans) {
   std::vector<float> logits(kVocabularySize);
   std::vector<sotto_token> history;
   for (uint32_t i = 0, count = bytes.below(40); i < count; ++i) {
@@ -64,9 +70,11 @@ void pick_tokens(sotto_sampler* sampler, sotto::FuzzBytes& bytes) {
     input.history_count = history.size();
     input.generated_count = history.empty() ? 0 : bytes.byte() % (history.size() + 1);
     input.token_limit = bytes.byte();
-    check_distribution(sampler, input);
+    const bool has_tokens = check_distribution(sampler, input, has_hard_bans);
     sotto_token token = -1;
-    REQUIRE(sotto_sampler_sample(sampler, &input, &token, nullptr) == SOTTO_OK);
+    const sotto_status status = sotto_sampler_sample(sampler, &input, &token, nullptr);
+    REQUIRE(status == (has_tokens ? SOTTO_OK : SOTTO_INVALID_ARGUMENT));
+    if (!has_tokens) continue;
     REQUIRE(is_allowed(input, token));
     history.push_back(token);
   }
@@ -79,13 +87,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   REQUIRE(sotto_sampler_memory_size(kVocabularySize, 600, &needed, nullptr) == SOTTO_OK);
   Standalone standalone(needed);
   sotto::FuzzBytes bytes(data, std::min<size_t>(size, 2000));
+  bool has_hard_bans = false;
   while (!bytes.empty()) {
     const sotto::FuzzedParams params(bytes, kVocabularySize);
     sotto_error error = {};
     error.struct_size = sizeof error;
     const sotto_status status = sotto_sampler_set(standalone.sampler, &params.get(), &error);
     REQUIRE(status == SOTTO_OK || (status == SOTTO_INVALID_ARGUMENT && error.message[0] != '\0'));
-    pick_tokens(standalone.sampler, bytes);
+    if (status == SOTTO_OK) {
+      const sotto_sampler_params& p = params.get();
+      has_hard_bans =
+          p.allowed_token_count + p.suppressed_token_count + p.begin_suppressed_token_count + p.bad_word_count > 0;
+    }
+    pick_tokens(standalone.sampler, bytes, has_hard_bans);
   }
   return 0;
 }

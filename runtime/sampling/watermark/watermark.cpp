@@ -307,10 +307,6 @@ Status fail_without_watermark(Error* error) {
   return fail(error, Status::kUnsupported, "watermark: this library is built with SOTTO_WITH_WATERMARK=OFF");
 }
 
-bool replaces_selection(WatermarkScheme scheme) {
-  return scheme == WatermarkScheme::kTournament || scheme == WatermarkScheme::kGumbel;
-}
-
 bool watermark_seed(const WatermarkParams& params, PastTokens& past, uint64_t* seed) {
   const size_t size = context_size(params);
   if (past.history().size() < size) return false;

@@ -102,7 +102,9 @@ inline double uniform_of(uint64_t seed, int32_t token) { return 1 - ComplementSt
 Status fail_without_watermark(Error* error);
 
 // Returns whether the scheme replaces the selection.
-bool replaces_selection(WatermarkScheme scheme);
+inline bool replaces_selection(WatermarkScheme scheme) {
+  return scheme == WatermarkScheme::kTournament || scheme == WatermarkScheme::kGumbel;
+}
 
 // Writes the seed for the next token of a scheme that replaces the selection. Returns false if there is none: the
 // history is too short, or the same context has already preceded a generated token. The same seed would select the same
