@@ -139,6 +139,9 @@ sotto_status sotto_model_text(const sotto_model* handle, sotto_model_text_kind k
     case SOTTO_MODEL_TEXT_CHAT_TEMPLATE:
       *text = view.chat_template();
       break;
+    case SOTTO_MODEL_TEXT_CHAT_FORMAT:
+      *text = view.chat_format();
+      break;
     default:
       return SOTTO_INVALID_ARGUMENT;
   }

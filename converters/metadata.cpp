@@ -206,6 +206,7 @@ std::vector<uint8_t> build_metadata(const CheckpointInfo& info, const TokenizerD
   };
   const auto license = put_text(info.license);
   const auto chat_template = put_text(info.chat_template);
+  const auto chat_format = put_text(info.chat_format);
   const Offset<format::SamplingDefaults> sampling_defaults = put(builder, info.sampling);
 
   format::ModelBuilder model(builder);
@@ -232,6 +233,7 @@ std::vector<uint8_t> build_metadata(const CheckpointInfo& info, const TokenizerD
   model.add_chat_template(chat_template);
   model.add_sampling_defaults(sampling_defaults);
   model.add_reward_count(info.reward_count);
+  model.add_chat_format(chat_format);
   format::FinishModelBuffer(builder, model.Finish());
   return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }

@@ -166,7 +166,9 @@ enum {
   /* The licence of the weights, usually an identifier such as mit. */
   SOTTO_MODEL_TEXT_LICENSE = 2,
   /* The Jinja template that makes a prompt of a conversation. */
-  SOTTO_MODEL_TEXT_CHAT_TEMPLATE = 3
+  SOTTO_MODEL_TEXT_CHAT_TEMPLATE = 3,
+  /* The same template as a format of sotto_chat_init; empty if no format is equal to it. */
+  SOTTO_MODEL_TEXT_CHAT_FORMAT = 4
 };
 
 /* Returns a text that the file contains about the model, with a size of 0 if there is none. The

@@ -81,6 +81,7 @@ struct CheckpointInfo {
   std::vector<int32_t> other_end_of_text_tokens;  // tokens that also end a text
   std::string license;
   std::string chat_template;  // in Jinja
+  std::string chat_format;    // the same as sotto_chat_format_text() describes; empty if there is none
   RecommendedSampling sampling;
   // Of a reward model: the last rows of the vocabulary, whose logits are rewards. Its head is tied.
   uint32_t reward_count = 0;

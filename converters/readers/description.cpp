@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "converters/chat/chat_format.h"
 #include "converters/file.h"
 #include "runtime/base/utf8.h"
 #include "runtime/generated/params.h"
@@ -100,6 +101,28 @@ std::string chat_template(const Config& config) {
   return text;
 }
 
+// Adds the special tokens that a configuration of transformers names, such as "eos_token", to `tokens`.
+void read_special_tokens(const Config& config, nlohmann::json& tokens) {
+  for (const auto& [key, value] : config.root().items()) {
+    if (!key.ends_with("_token")) continue;
+    const nlohmann::json& text = value.is_object() && value.contains("content") ? value["content"] : value;
+    if (text.is_string()) tokens[key] = text;
+  }
+}
+
+// Returns the special tokens of a GGUF file, with the names that chat templates use.
+nlohmann::json gguf_special_tokens(const Config& config) {
+  nlohmann::json special = nlohmann::json::object();
+  const nlohmann::json* texts = config.find("tokenizer.ggml.tokens");
+  if (texts == nullptr || !texts->is_array()) return special;
+  for (const char* name : {"bos", "eos"}) {
+    const nlohmann::json* id = config.find(("tokenizer.ggml." + std::string(name) + "_token_id").c_str());
+    if (id == nullptr || !id->is_number_unsigned() || id->get<uint64_t>() >= texts->size()) continue;
+    special[std::string(name) + "_token"] = (*texts)[id->get<size_t>()];
+  }
+  return special;
+}
+
 // Returns the value of "license" in the YAML lines at the start of a model card, or of "license_name" if the licence
 // has no identifier. Returns an empty text if there is none.
 std::string license_of_card(std::string_view text) {
@@ -131,11 +154,18 @@ void read_description(const std::filesystem::path& directory, CheckpointInfo& in
     return std::filesystem::is_regular_file(path) ? path : std::filesystem::path();
   };
   if (const auto path = find("generation_config.json"); !path.empty()) read_generation_config(path, info, notes);
-  if (const auto path = find("chat_template.jinja"); !path.empty()) {
-    info.chat_template = checked_utf8(path, read_text_file(path, kTextLimit));
-  } else if (const auto config = find("tokenizer_config.json"); !config.empty()) {
-    info.chat_template = chat_template(Config(config));
+  // The tokenizer of GPT-2 in transformers has these tokens by default.
+  nlohmann::json special_tokens = {{"bos_token", "<|endoftext|>"}, {"eos_token", "<|endoftext|>"}};
+  if (const auto map = find("special_tokens_map.json"); !map.empty()) read_special_tokens(Config(map), special_tokens);
+  const auto template_file = find("chat_template.jinja");
+  if (!template_file.empty())
+    info.chat_template = checked_utf8(template_file, read_text_file(template_file, kTextLimit));
+  if (const auto path = find("tokenizer_config.json"); !path.empty()) {
+    const Config config(path);
+    read_special_tokens(config, special_tokens);
+    if (template_file.empty()) info.chat_template = chat_template(config);
   }
+  info.chat_format = find_chat_format(info.chat_template, special_tokens, notes);
   if (const auto path = find("README.md"); !path.empty()) {
     if (std::filesystem::file_size(path) > kTextLimit) {
       notes.push_back("README.md has more than " + std::to_string(kTextLimit) + " bytes; no licence is read from it");
@@ -145,9 +175,10 @@ void read_description(const std::filesystem::path& directory, CheckpointInfo& in
   }
 }
 
-void read_gguf_description(const Config& config, CheckpointInfo& info) {
+void read_gguf_description(const Config& config, CheckpointInfo& info, std::vector<std::string>& notes) {
   info.license = config.text("general.license", "");
   info.chat_template = config.text("tokenizer.chat_template", "");
+  info.chat_format = find_chat_format(info.chat_template, gguf_special_tokens(config), notes);
   info.sampling = read_sampling(config, SamplingKeys::kGguf);
   check_sampling(config, info.sampling);
   for (const char* key :

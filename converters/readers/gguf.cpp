@@ -79,8 +79,8 @@ std::unique_ptr<Checkpoint> open_gguf(const std::filesystem::path& path, const R
   shape.feed_forward_size = row_count(tensors, "blk.0.ffn_up.weight");
   info.activation = options.activation.value_or(Activation::kGeluTanh);
   info.norm_epsilon = config.epsilon("gpt2.attention.layer_norm_epsilon", 1e-5f);
-  read_gguf_description(config, info);
   std::vector<std::string> notes;
+  read_gguf_description(config, info, notes);
   note_lost_scale(info.name, notes);
   TensorMapping mapping = gguf_mapping();
   mapping.configuration = path;

@@ -85,6 +85,7 @@ ModelFile::ModelFile(const std::filesystem::path& path) : Checkpoint({}), path_(
   for (const int32_t token : view_.end_of_text_tokens()) info_.add_end_of_text(token);
   info_.license = view_.license();
   info_.chat_template = view_.chat_template();
+  info_.chat_format = view_.chat_format();
   info_.reward_count = config.reward_count;
   // The format stores a tied head with a bias as a separate head with equal weights.
   if (has_bias(view_.head())) {

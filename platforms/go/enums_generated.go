@@ -196,6 +196,8 @@ const (
 	ModelTextLicense ModelTextKind = 2
 	// The Jinja template that makes a prompt of a conversation.
 	ModelTextChatTemplate ModelTextKind = 3
+	// The same template as a format of sotto_chat_init; empty if no format is equal to it.
+	ModelTextChatFormat ModelTextKind = 4
 )
 
 // TokenFlag: flags of sotto_token_flags.

@@ -74,6 +74,7 @@ enum class ModelTextKind : int32_t {
   kSource = 1,
   kLicense = 2,
   kChatTemplate = 3,
+  kChatFormat = 4,
 };
 
 enum class StageKind : int32_t {

@@ -221,6 +221,7 @@ Status ModelView::open(const void* file, size_t file_size, Error* error) {
   SOTTO_TRY(check_end_of_text(model, error));
   SOTTO_TRY(check_text("license", model.license(), error));
   SOTTO_TRY(check_text("chat_template", model.chat_template(), error));
+  SOTTO_TRY(check_text("chat_format", model.chat_format(), error));
   SamplingDefaults sampling_defaults;
   SOTTO_TRY(read_sampling_defaults(model, &sampling_defaults, error));
 
@@ -264,6 +265,7 @@ const char* ModelView::source() const { return text_of(model_->source()); }
 const char* ModelView::license() const { return text_of(model_->license()); }
 
 const char* ModelView::chat_template() const { return text_of(model_->chat_template()); }
+const char* ModelView::chat_format() const { return text_of(model_->chat_format()); }
 
 std::span<const int32_t> ModelView::end_of_text_tokens() const {
   if (const auto* tokens = model_->end_of_text_tokens(); tokens != nullptr) return {tokens->data(), tokens->size()};

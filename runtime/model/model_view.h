@@ -91,6 +91,7 @@ class ModelView {
   const char* source() const;         // empty if the file has none
   const char* license() const;        // empty if the file has none
   const char* chat_template() const;  // empty if the file has none
+  const char* chat_format() const;    // empty if the file has none
   std::span<const int32_t> end_of_text_tokens() const;
   const SamplingDefaults& sampling_defaults() const { return sampling_defaults_; }
 

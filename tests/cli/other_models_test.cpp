@@ -117,6 +117,37 @@ TEST(OtherModels, RecommendedValuesApplyOnlyIfAsked) {
   EXPECT_EQ(tokens({"--model-defaults", "--temp", "0.8"}), plain);
 }
 
+TEST(OtherModels, ConversationsHaveTheFormatOfTheModel) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("chat.sotto");
+  const std::string format = "{|}Q {user}\n{|}A {assistant}\n";
+  const std::vector<uint8_t> bytes = make_described_file(
+      {300, 256, 16, 1, 16, 1},
+      [&](CheckpointInfo& info) {
+        info.chat_template = "{{ messages }}";
+        info.chat_format = format;
+      },
+      true);
+  write_file(path, {bytes.begin(), bytes.end()});
+  EXPECT_EQ(json_of(run_sotto({"inspect", path, "--json"}))["chat_format"], format);
+  EXPECT_NE(run_sotto({"inspect", path}).out.find("Q {user}"), std::string::npos);
+  const auto reply = [&](const Words& more) {
+    Words words = {"chat", "-m", path, "--reply-tokens", "16", "-n", "4", "--seed", "1", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Result result = run_sotto(words, "Hello.\n");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const size_t last_line = result.out.rfind('\n', result.out.size() - 2) + 1;
+    json event = json::parse(result.out.substr(last_line));
+    event.erase("seconds");
+    return event;
+  };
+  const json own = reply({});
+  EXPECT_EQ(own["event"], "reply");
+  EXPECT_EQ(own["prompt_tokens"], std::string("Q Hello.\nA ").size());
+  EXPECT_EQ(own, reply({"--format", format}));
+  EXPECT_EQ(reply({"--format", "plain"})["prompt_tokens"], std::string("User: Hello.\nAssistant:").size());
+}
+
 TEST(OtherModels, WithAnotherVocabularyAreRejectedAsGuides) {
   const TemporaryFolder folder;
   const std::string path = write_other_model(folder, {300, 32, 16, 1, 16, 1}, true);

@@ -1,11 +1,7 @@
 #include "tests/memory/support.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -64,40 +60,32 @@ class DescribedCheckpoint final : public Checkpoint {
 
 }  // namespace
 
-static std::vector<uint8_t> write_file(const ModelShape& shape, bool with_tokenizer, WriteOptions options) {
-  const auto path =
-      std::filesystem::temp_directory_path() / ("sotto-memory-test-" + std::to_string(getpid()) + ".sotto");
+static std::vector<uint8_t> file_of(const Checkpoint& checkpoint, bool with_tokenizer, WriteOptions options) {
   TokenizerData tokenizer;
   if (with_tokenizer) {
-    tokenizer = byte_tokenizer(shape.vocabulary_size);
+    tokenizer = byte_tokenizer(checkpoint.info().shape.vocabulary_size);
     options.tokenizer = &tokenizer;
   }
-  write_model(SyntheticCheckpoint("memory test", shape, 1), path, options);
-  std::ifstream stream(path, std::ios::binary);
-  std::vector<uint8_t> bytes(std::filesystem::file_size(path));
-  stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  std::filesystem::remove(path);
-  if (!stream) throw std::runtime_error("cannot read " + path.string());
-  return bytes;
+  return convert_to_bytes(checkpoint, options);
 }
 
 std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenizer, bool packed) {
   WriteOptions options;
   std::optional<Packer> packer;
   if (packed) options.packer = &packer.emplace("native");
-  return write_file(shape, with_tokenizer, options);
+  return file_of(SyntheticCheckpoint("memory test", shape, 1), with_tokenizer, options);
 }
 
 std::vector<uint8_t> make_int4_model_file(const ModelShape& shape, bool with_tokenizer, bool int8_head) {
   WriteOptions options;
   options.layers = WeightKind::kInt4;
   options.head = int8_head ? WeightKind::kInt8 : WeightKind::kInt4;
-  return write_file(shape, with_tokenizer, options);
+  return file_of(SyntheticCheckpoint("memory test", shape, 1), with_tokenizer, options);
 }
 
-std::vector<uint8_t> make_described_file(const ModelShape& shape,
-                                         const std::function<void(CheckpointInfo&)>& describe) {
-  return convert_to_bytes(DescribedCheckpoint(shape, describe), {});
+std::vector<uint8_t> make_described_file(const ModelShape& shape, const std::function<void(CheckpointInfo&)>& describe,
+                                         bool with_tokenizer) {
+  return file_of(DescribedCheckpoint(shape, describe), with_tokenizer, {});
 }
 
 LoadedModel::LoadedModel(const std::vector<uint8_t>& file, sotto_isa isa) : file_(file) {

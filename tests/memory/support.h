@@ -47,8 +47,9 @@ std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenize
 // Returns the same with 4-bit weights, and optionally 8-bit weights in the head.
 std::vector<uint8_t> make_int4_model_file(const ModelShape& shape, bool with_tokenizer, bool int8_head = false);
 
-// Returns a file without a tokenizer whose description `describe` has changed.
-std::vector<uint8_t> make_described_file(const ModelShape& shape, const std::function<void(CheckpointInfo&)>& describe);
+// Returns the same with a description that `describe` has changed.
+std::vector<uint8_t> make_described_file(const ModelShape& shape, const std::function<void(CheckpointInfo&)>& describe,
+                                         bool with_tokenizer = false);
 
 // A model that owns its memory. The test fails if it cannot be created.
 class LoadedModel {

@@ -33,7 +33,7 @@ void add_conversation_options(Command& command, ChatOptions& options) {
           "How messages become a prompt: " + listed(kChatFormatNames) +
               ", or a text such as '\"{|}User: {user}\\n{|}Bot:{assistant}\\n\"'; use the one of the training data")
       .metavar("NAME|TEXT")
-      .shown_default("plain")
+      .shown_default("the model's own, or plain")
       .group(kConversationGroup);
   command.add_option("--system", options.system, "Instructions before all messages")
       .metavar("TEXT")
@@ -69,6 +69,8 @@ int run_chat(ChatOptions options) {
   model.require_text();
   read_sampler_texts(options.sampler, model);
   read_stop_texts(options.stops, model);
+  if (options.format.empty()) options.format = model.get().text(SOTTO_MODEL_TEXT_CHAT_FORMAT);
+  if (options.format.empty()) options.format = sotto_chat_format_text(SOTTO_CHAT_PLAIN);
   options.session.list_bytes = std::max(list_bytes(options.sampler.params), list_bytes(options.stops.params));
   if (options.sampler.params.dola != SOTTO_DOLA_OFF) options.session.features |= SOTTO_FEATURE_DOLA;
   return Conversation(options, model).run();

@@ -16,10 +16,10 @@ struct ChatOptions {
   StopOptions stops;
   SessionParams session;
   ChatParams conversation;
-  std::string format = sotto_chat_format_text(SOTTO_CHAT_PLAIN);  // the text of the format
-  std::string system;                                             // empty for none
-  std::string saved;                                              // path of a saved conversation; empty for none
-  int64_t token_limit = -1;                                       // per reply; -1 for no limit
+  std::string format;        // its text; empty for the model's, or plain
+  std::string system;        // empty for none
+  std::string saved;         // path of a saved conversation; empty for none
+  int64_t token_limit = -1;  // per reply; -1 for no limit
   bool json = false;
 };
 

@@ -121,6 +121,8 @@ void print_text(const LoadedModel& model) {
   }
   const std::string chat_template = model_text(model, SOTTO_MODEL_TEXT_CHAT_TEMPLATE);
   print_row("chat template", chat_template.empty() ? "none" : byte_size(chat_template.size()) + ", shown by --json");
+  const std::string chat_format = model_text(model, SOTTO_MODEL_TEXT_CHAT_FORMAT);
+  print_row("chat format", chat_format.empty() ? "none" : Json(to_utf8(chat_format)).dump());
   const Json sampling = recommended_sampling(info);
   print_row("sampling",
             sampling.members().empty() ? "no recommended values" : sampling.dump() + " with --model-defaults");
@@ -167,6 +169,7 @@ void print_json(const LoadedModel& model) {
                        {"special_tokens", tokens_json(model, tokens_with(model, SOTTO_TOKEN_SPECIAL))},
                        {"added_tokens", tokens_json(model, tokens_with(model, SOTTO_TOKEN_ADDED))},
                        {"chat_template", text_or_null(SOTTO_MODEL_TEXT_CHAT_TEMPLATE)},
+                       {"chat_format", text_or_null(SOTTO_MODEL_TEXT_CHAT_FORMAT)},
                        {"sampling_defaults", recommended_sampling(info)},
                        {"isa", sotto_isa_text(info.isa)},
                        {"weight_bytes", info.weight_bytes},

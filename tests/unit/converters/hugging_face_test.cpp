@@ -346,15 +346,22 @@ TEST_F(DescriptionTest, ReadsTheFilesNextToTheConfiguration) {
   info = open()->info();
   EXPECT_EQ(info.chat_template, "d");
   EXPECT_EQ(info.license, "my-own");
-  write("chat_template.jinja", "from the file");
+  const std::string loop = "{% for m in messages %}{{ m.role + ': ' + m.content + eos_token }}{% endfor %}";
+  write("chat_template.jinja", loop + "{% if add_generation_prompt %}assistant: {% endif %}");
+  write("special_tokens_map.json", R"({"eos_token": {"content": "<|end|>"}})");
   write("README.md", "# No card\nlicense: mit\n");
   info = open()->info();
-  EXPECT_EQ(info.chat_template, "from the file");
+  EXPECT_TRUE(info.chat_template.starts_with(loop));
+  EXPECT_EQ(info.chat_format,
+            "system: {system}<|end|>{|}user: {user}<|end|>{|}assistant: {assistant}<|end|>{|}tool: {tool}<|end|>");
   EXPECT_EQ(info.license, "");
   EXPECT_TRUE(open()->notes().empty());
+  write("chat_template.jinja", "from the file");
+  EXPECT_EQ(open()->info().chat_format, "");
+  EXPECT_PRED2(contains, open()->notes().at(0), "chat_template is stored, but the model gets no chat format");
   write("README.md", "---\nlicense: mit\n---\n" + std::string(1 << 20, '.'));
   EXPECT_EQ(open()->info().license, "");
-  EXPECT_PRED2(contains, open()->notes().at(0), "README.md has more than 1048576 bytes");
+  EXPECT_PRED2(contains, open()->notes().at(1), "README.md has more than 1048576 bytes");
 }
 
 TEST_F(DescriptionTest, SamplingParametersMeanWhatTheyMeanInTransformers) {

@@ -207,6 +207,8 @@ class ModelTextKind(_Named):
     """The licence of the weights, usually an identifier such as mit."""
     CHAT_TEMPLATE = 3
     """The Jinja template that makes a prompt of a conversation."""
+    CHAT_FORMAT = 4
+    """The same template as a format of sotto_chat_init; empty if no format is equal to it."""
 
 
 class TokenFlag(_NamedFlag):

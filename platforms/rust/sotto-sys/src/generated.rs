@@ -187,6 +187,8 @@ pub const SOTTO_MODEL_TEXT_SOURCE: i32 = 1;
 pub const SOTTO_MODEL_TEXT_LICENSE: i32 = 2;
 /// The Jinja template that makes a prompt of a conversation.
 pub const SOTTO_MODEL_TEXT_CHAT_TEMPLATE: i32 = 3;
+/// The same template as a format of sotto_chat_init; empty if no format is equal to it.
+pub const SOTTO_MODEL_TEXT_CHAT_FORMAT: i32 = 4;
 
 /// An added token, whose text is found before the rest of a text is tokenized.
 pub const SOTTO_TOKEN_ADDED: u32 = 1;

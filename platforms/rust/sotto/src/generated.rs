@@ -212,6 +212,8 @@ pub enum ModelTextKind {
     License = sys::SOTTO_MODEL_TEXT_LICENSE,
     /// The Jinja template that makes a prompt of a conversation.
     ChatTemplate = sys::SOTTO_MODEL_TEXT_CHAT_TEMPLATE,
+    /// The same template as a format of sotto_chat_init; empty if no format is equal to it.
+    ChatFormat = sys::SOTTO_MODEL_TEXT_CHAT_FORMAT,
 }
 
 impl ModelTextKind {
@@ -222,6 +224,7 @@ impl ModelTextKind {
             sys::SOTTO_MODEL_TEXT_SOURCE => ModelTextKind::Source,
             sys::SOTTO_MODEL_TEXT_LICENSE => ModelTextKind::License,
             sys::SOTTO_MODEL_TEXT_CHAT_TEMPLATE => ModelTextKind::ChatTemplate,
+            sys::SOTTO_MODEL_TEXT_CHAT_FORMAT => ModelTextKind::ChatFormat,
             _ => return None,
         })
     }

@@ -181,6 +181,8 @@ public enum ModelTextKind: Int32, Sendable {
   case license = 2
   /// The Jinja template that makes a prompt of a conversation.
   case chatTemplate = 3
+  /// The same template as a format of sotto_chat_init; empty if no format is equal to it.
+  case chatFormat = 4
 }
 
 /// Flags of sotto_token_flags.

@@ -10,7 +10,9 @@ public enum ModelTextKind implements Constant {
     /** The licence of the weights, usually an identifier such as mit. */
     LICENSE(2),
     /** The Jinja template that makes a prompt of a conversation. */
-    CHAT_TEMPLATE(3);
+    CHAT_TEMPLATE(3),
+    /** The same template as a format of sotto_chat_init; empty if no format is equal to it. */
+    CHAT_FORMAT(4);
 
     private final int value;
 

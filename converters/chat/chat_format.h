@@ -1,0 +1,19 @@
+// The format of a chat template: the template of a checkpoint in the notation of sotto_chat_format_text().
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace sotto {
+
+// Returns the format in which messages become the same prompt as with the Jinja template `chat_template`. The members
+// of `special_tokens` are variables of the template, such as "eos_token". The format is found by rendering
+// conversations, and checked against others. Adds remarks for the user to `notes`. If there is no such format, returns
+// an empty string, and the remark says why.
+std::string find_chat_format(std::string_view chat_template, const nlohmann::json& special_tokens,
+                             std::vector<std::string>& notes);
+
+}  // namespace sotto
