@@ -64,18 +64,21 @@ TEST(Description, TextsAreThoseOfTheFile) {
   LoadedModel model = load([](CheckpointInfo& info) {
     info.license = "mit";
     info.chat_template = "{% for m in messages %}\n{{ m }}{% endfor %}";
+    info.chat_format = "{user}\n{|}{assistant}\n";
   });
   EXPECT_EQ(text_of(model.get(), SOTTO_MODEL_TEXT_NAME), "described");
   EXPECT_EQ(text_of(model.get(), SOTTO_MODEL_TEXT_LICENSE), "mit");
   EXPECT_EQ(text_of(model.get(), SOTTO_MODEL_TEXT_CHAT_TEMPLATE), "{% for m in messages %}\n{{ m }}{% endfor %}");
+  EXPECT_EQ(text_of(model.get(), SOTTO_MODEL_TEXT_CHAT_FORMAT), "{user}\n{|}{assistant}\n");
   const char* text = nullptr;
   size_t size = 0;
-  EXPECT_EQ(sotto_model_text(model.get(), 4, &text, &size), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_model_text(model.get(), SOTTO_MODEL_TEXT_CHAT_FORMAT + 1, &text, &size), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_model_text(model.get(), -1, &text, &size), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_model_text(nullptr, SOTTO_MODEL_TEXT_NAME, &text, &size), SOTTO_INVALID_ARGUMENT);
   LoadedModel plain = load([](CheckpointInfo&) {});
   EXPECT_EQ(text_of(plain.get(), SOTTO_MODEL_TEXT_LICENSE), "");
   EXPECT_EQ(text_of(plain.get(), SOTTO_MODEL_TEXT_CHAT_TEMPLATE), "");
+  EXPECT_EQ(text_of(plain.get(), SOTTO_MODEL_TEXT_CHAT_FORMAT), "");
 }
 
 TEST(Description, RewardsAreCountedAndLeaveOneToken) {
