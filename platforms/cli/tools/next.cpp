@@ -46,7 +46,6 @@ class Looker {
  public:
   Looker(const NextOptions& options, const LoadedModel& model)
       : options_(options),
-        model_(model),
         tokens_(options.input.tokens(model, options.special)),
         sampler_(call("sampler", [&] { return Sampler::create(model.get(), list_bytes(options.sampler.params)); })),
         stages_(stages_of(options.sampler.params)) {
@@ -93,7 +92,6 @@ class Looker {
   }
 
   const NextOptions& options_;
-  const LoadedModel& model_;
   TokenList tokens_;
   Sampler sampler_;
   std::vector<Stage> stages_;
