@@ -112,6 +112,26 @@ TEST(Chat, ParametersOfTheSamplerCanBeSet) {
   EXPECT_EQ(list.back()["messages"], 0);
 }
 
+TEST(Chat, RepliesFollowTheGrammar) {
+  const auto given = of_kind(events("Who?\nWho?\n", {"--regex", "(yes|no)!"}), "reply");
+  for (const json& reply : given) EXPECT_TRUE(reply == "yes!" || reply == "no!") << reply;
+  const auto list = events(
+      "/grammar choices a,b\nWho?\n/regenerate\n/undo\n/grammar\nWho?\n/grammar json_object\n"
+      "/grammar regex [\n/grammar x y\n/grammar gbnf\nWho?\n",
+      {"--seed", "0"});
+  const auto replies = of_kind(list, "reply");
+  ASSERT_EQ(replies.size(), 4u);
+  for (const json& reply : {replies[0], replies[1]}) EXPECT_TRUE(reply == "a" || reply == "b") << reply;
+  EXPECT_NE(replies[2].get<std::string>().size(), 1u);
+  EXPECT_TRUE(json::parse(replies[3].get<std::string>()).is_object()) << "12 tokens must suffice";
+  const auto errors = of_kind(list, "error");
+  ASSERT_EQ(errors.size(), 3u);
+  EXPECT_PRED2(contains, errors[0].get<std::string>(), "regex:1:1: missing closing ]");
+  EXPECT_PRED2(contains, errors[1].get<std::string>(), "/grammar: x is not one of gbnf, ");
+  EXPECT_EQ(errors[2], "/grammar gbnf needs a source");
+  expect_refused(chat("", {"--finish-within", "9"}), 2, "has no effect without a grammar");
+}
+
 TEST(Chat, RejectsCommandsAndMessagesAndGoesOn) {
   const Result result = chat("/regenarate\n/undo\n/exit now\n/save\n\xff\n/exit\nHello\n");
   EXPECT_EQ(result.exit_code, 1);

@@ -15,6 +15,8 @@ import termios
 
 CTRL_C = b"\x03"
 CTRL_D = b"\x04"
+LEFT = b"\x1b[D"
+UP = b"\x1b[A"
 
 
 def typed(program, arguments, line="hello there"):
@@ -124,7 +126,7 @@ class Conversation:
 
 
 def check_conversation(program, model):
-    chat = Conversation(program, [*model, "--ignore-eos", "--overflow", "ring"], NO_COLOR="1")
+    chat = Conversation(program, [*model, "--ignore-eos", "--overflow", "ring"], NO_COLOR="1", TERM="dumb")
     start = chat.wait_for(rb"> ")
     expect(b"/help" in start and b"\x1b" not in start, f"chat began with {start!r}")
     chat.type(b"Tell a long story.\n")
@@ -139,10 +141,23 @@ def check_conversation(program, model):
     chat.type(CTRL_D)
     expect(chat.end() == 0, "chat: Ctrl-D is no success")
     chat = Conversation(program, model, TERM="xterm")
-    coloured = chat.wait_for(rb"> \x1b\[0m")
-    expect(b"\x1b[1m> " in coloured, f"chat began with {coloured!r}")
+    coloured = chat.wait_for(rb"> ?\x1b\[0m")
+    expect(b"\x1b[1m>" in coloured, f"chat began with {coloured!r}")
     chat.type(CTRL_C)
     expect(chat.end() == -signal.SIGINT, "chat: Ctrl-C at the prompt does not end the program")
+
+
+def check_line_editing(program, model):
+    """Cursor keys, the line before, Tab, and characters outside of ASCII in any locale: what libedit gives."""
+    chat = Conversation(program, model, TERM="xterm", LC_ALL="C")
+    for keys, shown in ((b"/stts" + LEFT * 2 + b"a\n", "messages 0,"), (UP + b"\n", "messages 0,"),
+                        (b"/sav\t\n", "/save needs an argument"), ("/ä\n".encode(), '"/ä" is not a command')):
+        chat.wait_for(rb">\x1b\[0m ")
+        chat.type(keys)
+        chat.wait_for(re.escape(shown.encode()))
+    chat.wait_for(rb">\x1b\[0m ")
+    chat.type(CTRL_D)
+    expect(chat.end() == 0, "chat: Ctrl-D is no success")
 
 
 def check_closed_pipe(program, model):
@@ -164,6 +179,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program")
     parser.add_argument("model")
+    parser.add_argument("--edits-lines", action="store_true", help="the program is built with libedit")
     args = parser.parse_args()
     model = ["-m", args.model]
     tokens = typed(args.program, ["tokenize", *model])
@@ -177,6 +193,8 @@ def main():
     shown = progress(args.program, ["generate", *model, "-p", "-", "--overflow", "ring", "-q"])
     check_tables(args.program, model)
     check_conversation(args.program, model)
+    if args.edits_lines:
+        check_line_editing(args.program, model)
     check_closed_pipe(args.program, model)
     expect(re.search(r"standard input: [\d,]+ of [\d,]+ tokens", shown), f"generate showed {shown!r}")
 

@@ -54,12 +54,14 @@ void add_chat_options(Command& command, ChatOptions& options) {
   add_conversation_options(command, options);
   add_sampler_options(command, options.sampler);
   add_stop_options(command, options.stops);
+  add_grammar_options(command, options.grammar);
   add_session_options(command, options.session);
   add_weight_options(command, options.model);
   command.set_footer(other_spellings(command) + "\n\nCommands in a conversation:\n" + commands_text() +
                      "\n\nExamples:\n"
                      "  sotto chat -m demo.sotto -n 60\n"
                      "  sotto chat -m demo.sotto --format instruct --system \"Answer briefly.\" --temp 0.5\n"
+                     "  sotto chat -m demo.sotto --choices yes,no,perhaps\n"
                      "  printf 'Hello.\\nGo on.\\n/save talk\\n' | sotto chat -m demo.sotto -n 60 --json\n"
                      "  sotto chat -m demo.sotto -n 60 --load talk");
 }
@@ -69,6 +71,7 @@ int run_chat(ChatOptions options) {
   model.require_text();
   read_sampler_texts(options.sampler, model);
   read_stop_texts(options.stops, model);
+  read_trigger_tokens(options.grammar, model);
   if (options.format.empty()) options.format = model.get().text(SOTTO_MODEL_TEXT_CHAT_FORMAT);
   if (options.format.empty()) options.format = sotto_chat_format_text(SOTTO_CHAT_PLAIN);
   options.session.list_bytes = std::max(list_bytes(options.sampler.params), list_bytes(options.stops.params));
@@ -85,6 +88,7 @@ void add_chat(Command& app, Run& run) {
   command.on_parsed([&run, options, &command] {
     validate_sampler_options(command, options->sampler);
     validate_stop_options(options->stops);
+    validate_grammar_options(command, options->grammar);
     run = [options] { return run_chat(*options); };
   });
 }

@@ -12,6 +12,7 @@
 
 #include "platforms/cli/generate/report.h"
 #include "platforms/cli/support/interrupt.h"
+#include "platforms/cli/support/line_editor.h"
 #include "platforms/cli/support/text.h"
 #include "platforms/command_line/help.h"
 
@@ -79,6 +80,7 @@ const Conversation::Command Conversation::kCommands[] = {
     {"/system", "[TEXT]", "Set the instructions before all messages, or remove them", &Conversation::set_system},
     {"/temperature", "X", "Set the temperature", &Conversation::set_temperature},
     {"/set", "NAME VALUE", "Set a parameter of the sampler, such as top_p", &Conversation::set_parameter},
+    {"/grammar", "[TEXT]", "Constrain replies, as in /grammar regex yes|no, or stop that", &Conversation::set_grammar},
     {"/regenerate", "", "Generate another last reply, with the next seed", &Conversation::regenerate},
     {"/undo", "", "Remove the last message and its reply", &Conversation::undo},
     {"/save", "FILE", "Save the messages", &Conversation::save},
@@ -99,10 +101,12 @@ std::string commands_text() {
 
 Conversation::Conversation(const ChatOptions& options, const LoadedModel& model)
     : options_(options),
+      model_(model),
       sampler_(options.sampler.params),
       chat_(new_chat(options, model)),
       is_interactive_(!options.json && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) {
   call_with_options("stops", [&] { chat_.set_stops(options.stops.params); });
+  if (options.grammar.is_on()) compile(options.grammar);
   if (!options.saved.empty()) restore(options.saved);
   if (!options.system.empty()) call("--system", [&] { chat_.add(SOTTO_ROLE_SYSTEM, options.system); });
 }
@@ -110,10 +114,12 @@ Conversation::Conversation(const ChatOptions& options, const LoadedModel& model)
 int Conversation::run() {
   const Input input("-");
   if (is_interactive_) note("/help lists the commands; Ctrl-C stops a reply");
+  std::vector<std::string> names;
+  for (const Command& command : kCommands) names.emplace_back(command.name);
+  const LineEditor editor(std::move(names));
   std::string line;
   for (uint64_t number = 1; !is_over_ && !was_interrupted_; ++number) {
-    if (is_interactive_) stream_.write_bold("> ");
-    if (!read_line(input, number, line)) break;
+    if (!(is_interactive_ ? editor.read(input, number, line) : read_line(input, number, line))) break;
     try {
       read(line);
     } catch (const Failure& failure) {
@@ -121,7 +127,7 @@ int Conversation::run() {
       report(failure.what());
     }
   }
-  if (is_interactive_ && !is_over_) stream_.end_line();
+  if (is_interactive_ && !is_over_) stream_.write("\n");
   if (was_interrupted_) return kExitInterrupted;
   return has_failed_ && !is_interactive_ ? kExitFailure : kExitOk;
 }
@@ -156,6 +162,10 @@ void Conversation::answer() {
   Status stop = Status::ok;
   reply_tokens_ = 0;
   try {
+    if (grammar_) {
+      grammar_->matcher.reset();
+      chat_.session().set_matcher(grammar_->matcher);
+    }
     const CancelOnInterrupt cancel_on_interrupt(chat_.session());
     stop = chat_.reply(limit, [&](const Piece& piece) { show_piece(piece, text); });
   } catch (const Error& error) {
@@ -253,6 +263,30 @@ void Conversation::set_parameter(const std::string& text) {
   if (value.empty()) throw Failure("/set needs a value: /set " + name + " VALUE");
   const std::optional<Json> json = try_parse_json(value);
   set(name, json ? *json : Json(value));
+}
+
+// With a limit of tokens, each reply is complete under the grammar within it.
+void Conversation::compile(GrammarOptions options) {
+  if (options.matcher.finish_within == 0 && options_.token_limit > 0) {
+    options.matcher.finish_within = static_cast<uint32_t>(std::min<int64_t>(options_.token_limit, UINT32_MAX));
+  }
+  grammar_.emplace(compile_for_session(options, model_, chat_.session(), options_.stops.params));
+  for (const std::string& warning : grammar_->compiled.warnings) note("warning: " + to_utf8(warning));
+}
+
+void Conversation::set_grammar(const std::string& text) {
+  if (text.empty()) {
+    grammar_.reset();
+    return chat_.session().clear_matcher();
+  }
+  GrammarOptions options = options_.grammar;
+  options.source = text;
+  const std::string name = take_name(options.source);
+  const std::optional<int32_t> language = find_value(kGrammarLanguageNames, name);
+  if (!language) throw Failure("/grammar: " + name + " is not one of " + listed(kGrammarLanguageNames));
+  if (needs_source(*language) && options.source.empty()) throw Failure("/grammar " + name + " needs a source");
+  options.language = *language;
+  compile(options);
 }
 
 void Conversation::regenerate(const std::string&) {

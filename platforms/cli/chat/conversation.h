@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "platforms/cli/options/grammar.h"
 #include "platforms/cli/options/sampler.h"
 #include "platforms/cli/options/stops.h"
 #include "platforms/cli/support/output.h"
@@ -14,6 +16,7 @@ struct ChatOptions {
   ModelOptions model;
   SamplerOptions sampler;
   StopOptions stops;
+  GrammarOptions grammar;  // of each reply
   SessionParams session;
   ChatParams conversation;
   std::string format;        // its text; empty for the model's, or plain
@@ -47,12 +50,14 @@ class Conversation {
   void report(const std::string& problem);
   void set(const std::string& name, const Json& value);
   void restore(const std::string& path);
+  void compile(GrammarOptions options);
 
   // The commands. `text` is what follows the name.
   void help(const std::string& text);
   void set_system(const std::string& text);
   void set_temperature(const std::string& text);
   void set_parameter(const std::string& text);
+  void set_grammar(const std::string& text);
   void regenerate(const std::string& text);
   void undo(const std::string& text);
   void save(const std::string& text);
@@ -61,8 +66,10 @@ class Conversation {
   void exit(const std::string& text);
 
   const ChatOptions& options_;
+  const LoadedModel& model_;
   SamplerParams sampler_;
   Chat chat_;
+  std::optional<SessionGrammar> grammar_;
   OutputWriter stream_;
   bool is_interactive_;           // a person types and reads
   bool is_over_ = false;          // after /exit

@@ -181,7 +181,7 @@ uint32_t max_new_tokens(const GenerateOptions& options, const Session& session, 
   return count > UINT32_MAX ? 0 : static_cast<uint32_t>(count);
 }
 
-// Creates the grammar and its matcher. Banned strings roll back at most as many tokens as they have bytes.
+// Creates the grammar and its matcher.
 std::optional<SessionGrammar> make_grammar(const GenerateOptions& options, const LoadedModel& model,
                                            const Session& session, size_t prompt_size) {
   if (!options.grammar.is_on()) return std::nullopt;
@@ -189,14 +189,8 @@ std::optional<SessionGrammar> make_grammar(const GenerateOptions& options, const
   if (options.finishes_by_default) {
     grammar_options.matcher.finish_within = max_new_tokens(options, session, prompt_size);
   }
-  size_t longest = 0;
-  for (const auto* texts : {&options.stops.params.stop_strings, &options.stops.params.banned_strings}) {
-    for (const std::string& text : *texts) longest = std::max(longest, text.size());
-  }
-  const uint32_t rollback_count = MatcherParams().rollback_count + static_cast<uint32_t>(longest);
   try {
-    SessionGrammar grammar =
-        compile_for_session(grammar_options, model, session.info().matcher_sequence_count, rollback_count);
+    SessionGrammar grammar = compile_for_session(grammar_options, model, session, options.stops.params);
     if (!options.quiet && !options.json) print_warnings(grammar.compiled);
     return grammar;
   } catch (const Failure& failure) {

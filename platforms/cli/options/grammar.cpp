@@ -205,13 +205,18 @@ void read_trigger_tokens(GrammarOptions& options, const LoadedModel& model) {
   options.params.trigger_tokens = TokenReader(model).single_tokens(options.trigger_tokens, "--trigger-token");
 }
 
-SessionGrammar compile_for_session(const GrammarOptions& options, const LoadedModel& model, uint32_t sequence_count,
-                                   uint32_t rollback_count) {
+SessionGrammar compile_for_session(const GrammarOptions& options, const LoadedModel& model, const Session& session,
+                                   const StopParams& stops) {
+  // A text has at most as many tokens as bytes.
+  size_t longest = 0;
+  for (const auto* texts : {&stops.stop_strings, &stops.banned_strings}) {
+    for (const std::string& text : *texts) longest = std::max(longest, text.size());
+  }
   const Vocabulary vocabulary = model_vocabulary(model);
   LoadedGrammar compiled = compile_grammar(read_grammar(options), options.params, &vocabulary);
   MatcherParams params = options.matcher;
-  params.sequence_count = sequence_count;
-  params.rollback_count = rollback_count;
+  params.sequence_count = session.info().matcher_sequence_count;
+  params.rollback_count += static_cast<uint32_t>(longest);
   if (options.memory_mebibytes != 0.0) {
     const double size = std::floor(options.memory_mebibytes * kMebibyte);
     params = limits_within(compiled.grammar, vocabulary, params, static_cast<size_t>(size));

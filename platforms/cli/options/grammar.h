@@ -53,8 +53,9 @@ struct SessionGrammar {
   LoadedGrammar compiled;
   Matcher matcher;
 };
-SessionGrammar compile_for_session(const GrammarOptions& options, const LoadedModel& model, uint32_t sequence_count,
-                                   uint32_t rollback_count);
+// Compiles the grammar. The matcher can follow all sequences of the session, and roll back what `stops` removes.
+SessionGrammar compile_for_session(const GrammarOptions& options, const LoadedModel& model, const Session& session,
+                                   const StopParams& stops);
 
 Json grammar_json(const GrammarOptions& options);
 
