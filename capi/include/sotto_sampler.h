@@ -239,7 +239,8 @@ SOTTO_API sotto_status sotto_watermark_detect(const sotto_watermark_params* para
 
 /* Decoding by contrasting layers (DoLa, Chuang et al. 2023). The logits become ln p of the last
  * layer minus ln p of an earlier layer: the one, among the lower or the upper half, whose
- * distribution differs most from the last layer's. */
+ * distribution differs most from the last layer's. The final norm applies to the states of earlier
+ * layers, too. Transformers omits it there, so that its texts differ. */
 typedef int32_t sotto_dola;
 enum {
   /* No contrast. */
