@@ -23,6 +23,7 @@ void catch_interrupts() {
   action.sa_handler = note_interrupt;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 Progress::Progress(bool wanted) : shown_(wanted && isatty(STDERR_FILENO) == 1) {}

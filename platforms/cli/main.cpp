@@ -1,7 +1,9 @@
 // The program sotto: text generation on the command line, on top of the C++ binding.
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -106,11 +108,15 @@ int run_program(int argc, char** argv) {
 }  // namespace sotto::cli
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // so that a write beyond the limit of files fails with a message
   try {
     return sotto::cli::run_program(argc, argv);
   } catch (const sotto::cli::Failure& failure) {
     std::fprintf(stderr, "sotto: %s\n", failure.what());
     return failure.exit_code();
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "sotto: not enough memory\n");
+    return sotto::cli::kExitFailure;
   } catch (const std::exception& exception) {
     std::fprintf(stderr, "sotto: %s\n", exception.what());
     return sotto::cli::kExitFailure;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -264,6 +265,16 @@ TEST(WrongOutput, FullDisksAreReported) {
   for (const std::string& command : lines_commands()) {
     expect_refused(run_in_shell(command, ">/dev/full <<line\n{}\nline"), kFailure, "standard output");
   }
+}
+
+TEST(WrongOutput, FilesBeyondTheLimitAreRemoved) {
+  const TemporaryFolder folder;
+  const std::string command = "ulimit -f 4 && " + shell_word(SOTTO_CLI) + " generate -q -p x -n 4 -m " +
+                              shell_word(SOTTO_DEMO_MODEL) + " --save-state " + shell_word(folder.file("state"));
+  const Result result = Program("/bin/sh", {"-c", command}).wait();
+  EXPECT_EQ(result.exit_code, kFailure);
+  EXPECT_NE(result.err.find("state: File too large"), std::string::npos) << result.err;
+  EXPECT_TRUE(std::filesystem::is_empty(std::filesystem::path(folder.file("state")).parent_path()));
 }
 
 }  // namespace

@@ -64,6 +64,15 @@ TEST_F(ProgramTest, ConvertsAndPrintsASummary) {
   EXPECT_EQ(read_bytes(directory_ / "q.sotto"), read_bytes(directory_ / "j.sotto"));
 }
 
+TEST_F(ProgramTest, AFileBeyondTheLimitOfFilesIsRemoved) {
+  // The limit is in blocks of 512 bytes, and holds for the messages, too.
+  EXPECT_EQ(shell("ulimit -f 4 && " SOTTO_CONVERT " . -o m.sotto 2>err"), 1);
+  EXPECT_EQ(err_, "sotto-convert: m.sotto: cannot write: File too large\n");
+  for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
+    EXPECT_FALSE(contains(entry.path().string(), "m.sotto")) << entry.path();
+  }
+}
+
 TEST_F(ProgramTest, ADryRunPrintsTheSizesOfTheRealFile) {
   for (const std::string options : {"", " --weights int4", " --pack native"}) {
     ASSERT_EQ(run(". --dry-run --json" + options), 0) << err_;
