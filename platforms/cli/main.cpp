@@ -1,11 +1,18 @@
 // The program sotto: text generation on the command line, on top of the C++ binding.
+#include <unistd.h>
+
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "platforms/cli/commands.h"
@@ -72,7 +79,18 @@ void add_completion(Command& app, Run& run) {
   });
 }
 
+// Replaces this program by sotto-serve, from the same directory or else from PATH. A program of its own, because the
+// HTTP library would slow the start of all commands.
+[[noreturn]] void run_server(char** argv) {
+  std::error_code ignored;
+  const auto directory = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  execv((directory / "sotto-serve").c_str(), argv);
+  execvp("sotto-serve", argv);
+  throw Failure(std::string("sotto-serve: ") + std::strerror(errno));
+}
+
 int run_program(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "serve") run_server(argv + 1);
   Command app("sotto", "Generates text with GPT-2 models in int8 or int4.");
   app.set_version(version_text() + "\nBuilt with " + sotto_build_text(), "Print the version and exit");
   app.set_footer(
@@ -84,6 +102,7 @@ int run_program(int argc, char** argv) {
       "  sotto next -m demo.sotto -p \"Once upon a time\"\n"
       "  sotto score -m demo.sotto -f chapter.txt\n"
       "  sotto grammar check answer.gbnf --test yes\n"
+      "  sotto serve -m demo.sotto\n"
       "\n"
       "Exit codes: 0 success, 1 bad input or failure, 2 wrong usage, 3 a text that is not complete\n"
       "under its grammar, 130 ended by Ctrl-C.");
@@ -98,6 +117,7 @@ int run_program(int argc, char** argv) {
   add_embed(app, run);
   add_detect(app, run);
   add_grammar(app, run);
+  app.add_command("serve", "Answer HTTP requests of the OpenAI API; see sotto serve --help");
   add_help(app, run);
   add_completion(app, run);
   const std::optional<int> exit_code = parse_command_line(app, argc, argv);

@@ -207,13 +207,18 @@ void read_trigger_tokens(GrammarOptions& options, const LoadedModel& model) {
 
 SessionGrammar compile_for_session(const GrammarOptions& options, const LoadedModel& model, const Session& session,
                                    const StopParams& stops) {
+  return compile_for_session(read_grammar(options), options, model, session, stops);
+}
+
+SessionGrammar compile_for_session(const GrammarText& source, const GrammarOptions& options, const LoadedModel& model,
+                                   const Session& session, const StopParams& stops) {
   // A text has at most as many tokens as bytes.
   size_t longest = 0;
   for (const auto* texts : {&stops.stop_strings, &stops.banned_strings}) {
     for (const std::string& text : *texts) longest = std::max(longest, text.size());
   }
   const Vocabulary vocabulary = model_vocabulary(model);
-  LoadedGrammar compiled = compile_grammar(read_grammar(options), options.params, &vocabulary);
+  LoadedGrammar compiled = compile_grammar(source, options.params, &vocabulary);
   MatcherParams params = options.matcher;
   params.sequence_count = session.info().matcher_sequence_count;
   params.rollback_count += static_cast<uint32_t>(longest);

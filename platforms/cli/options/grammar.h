@@ -56,6 +56,9 @@ struct SessionGrammar {
 // Compiles the grammar. The matcher can follow all sequences of the session, and roll back what `stops` removes.
 SessionGrammar compile_for_session(const GrammarOptions& options, const LoadedModel& model, const Session& session,
                                    const StopParams& stops);
+// Compiles `source` instead of the grammar of the options.
+SessionGrammar compile_for_session(const GrammarText& source, const GrammarOptions& options, const LoadedModel& model,
+                                   const Session& session, const StopParams& stops);
 
 Json grammar_json(const GrammarOptions& options);
 

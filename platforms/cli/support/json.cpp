@@ -519,6 +519,19 @@ std::string text_of(std::string_view string) {
   return text;
 }
 
+std::string to_base64(std::string_view bytes) {
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t bits = 0;
+    for (size_t k = 0; k < 3; ++k) {
+      bits = bits << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0);
+    }
+    const size_t digits = std::min<size_t>(bytes.size() - i, 3) + 1;
+    for (size_t k = 0; k < 4; ++k) text += k < digits ? kBase64[bits >> (18 - 6 * k) & 63] : '=';
+  }
+  return text;
+}
+
 std::string from_base64(std::string_view text) {
   while (text.ends_with('=')) text.remove_suffix(1);
   std::string bytes;

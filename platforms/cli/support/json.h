@@ -135,7 +135,8 @@ std::vector<std::string_view> elements_of(std::string_view list);
 // UTF-8 are kept.
 std::string text_of(std::string_view string);
 
-// Decodes standard base64. Throws a Failure.
+// Encode and decode standard base64. Decoding throws a Failure.
+std::string to_base64(std::string_view bytes);
 std::string from_base64(std::string_view text);
 
 // Processes JSON lines: reads requests, one per line, from a file or, for "-", from standard input, and writes the

@@ -1,5 +1,4 @@
 // `sotto embed` computes the vector of a text, which is the pooled hidden states of its tokens.
-#include <cmath>
 #include <memory>
 #include <string>
 
@@ -8,6 +7,7 @@
 #include "platforms/cli/options/parameters.h"
 #include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
+#include "platforms/cli/support/unit_vector.h"
 
 namespace sotto::cli {
 namespace {
@@ -21,15 +21,6 @@ struct EmbedOptions {
   bool special = false;
   bool json = false;
 };
-
-void normalise(std::vector<float>& vector) {
-  double sum = 0.0;
-  for (const float value : vector) sum += static_cast<double>(value) * static_cast<double>(value);
-  if (sum == 0.0) return;
-  for (float& value : vector) {
-    value = static_cast<float>(static_cast<double>(value) / std::sqrt(sum));
-  }
-}
 
 int run_embed(const EmbedOptions& options) {
   const LoadedModel model(options.model);

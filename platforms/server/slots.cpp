@@ -1,0 +1,165 @@
+#include "platforms/server/slots.h"
+
+#include <string>
+#include <utility>
+
+#include "platforms/cli/support/unit_vector.h"
+
+namespace sotto::cli {
+namespace {
+
+Chat new_chat(const LoadedModel& model, const SlotParams& params) {
+  return call_with_options("session",
+                           [&] { return Chat::create(model.new_session(params.session), params.format, params.chat); });
+}
+
+// Collects what a piece contains.
+Choice part_of(const Piece& piece, uint32_t index, bool is_scored, const LoadedModel& model) {
+  Choice part;
+  part.index = index;
+  part.text = piece.text();
+  if (!is_scored || piece.token() < 0) return part;
+  ScoredToken& token = part.tokens.emplace_back();
+  token.bytes = piece.bytes();
+  token.log_probability = piece.log_probability();
+  for (const sotto_alternative& other : piece.alternatives()) {
+    token.alternatives.emplace_back(model.text_of({other.token}), other.log_probability);
+  }
+  return part;
+}
+
+}  // namespace
+
+Slot::Slot(const LoadedModel& model, const SlotParams& params)
+    : model_(model), cancels_(*params.cancels), chat_(new_chat(model, params)) {}
+
+TokenList Slot::tokens_of(const Prompt& prompt, const char* name) const {
+  const auto* text = std::get_if<std::string>(&prompt);
+  TokenList tokens =
+      text != nullptr ? model_.tokenize(*text, false, name) : model_.check_ids(std::get<TokenList>(prompt), name);
+  if (tokens.empty()) throw Failure(std::string(name) + " is empty");
+  return tokens;
+}
+
+void Slot::set_sampler(const GenerationRequest& request, uint32_t choice) {
+  SamplerParams params = request.sampler;
+  params.seed += choice;
+  try {
+    chat_.session().set_sampler(params);
+  } catch (const Error& error) {
+    throw Failure(error.what());  // which names the parameter
+  }
+}
+
+std::optional<SessionGrammar> Slot::compile(const GenerationRequest& request) {
+  if (!request.grammar) return std::nullopt;
+  GrammarOptions options;
+  if (request.max_tokens < UINT32_MAX) options.matcher.finish_within = static_cast<uint32_t>(request.max_tokens);
+  try {
+    return compile_for_session(*request.grammar, options, model_, chat_.session(), request.stops);
+  } catch (const Failure& failure) {
+    const std::string message = failure.what();
+    const std::string option = "--finish-within";
+    if (!message.starts_with(option)) throw;
+    throw Failure("max_tokens" + message.substr(option.size()));
+  }
+}
+
+void Slot::restart(std::optional<SessionGrammar>& grammar) {
+  if (!grammar) return chat_.session().clear_matcher();
+  grammar->matcher.reset();
+  chat_.session().set_matcher(grammar->matcher);
+}
+
+void Slot::complete(const CompletionRequest& request, Usage& usage, const OnChoice& on_part) {
+  Session& session = chat_.session();
+  std::vector<TokenList> prompts;
+  for (const Prompt& prompt : request.prompts) prompts.push_back(tokens_of(prompt, "prompt"));
+  set_sampler(request, 0);
+  call("stop", [&] { session.set_stops(request.stops); });
+  std::optional<SessionGrammar> grammar = compile(request);
+  uint32_t index = 0;
+  for (const TokenList& prompt : prompts) {
+    session.reset();
+    call("prompt", [&] { (void)session.prefill(Tokens(prompt)); });
+    usage.prompt_tokens += prompt.size();
+    for (uint32_t choice = 0; choice < request.choice_count; ++choice, ++index) {
+      if (choice > 0) call("prompt", [&] { session.rewind(prompt.size()); });
+      set_sampler(request, choice);
+      restart(grammar);
+      bool goes_on = true;
+      Status stop = Status::ok;
+      call("completion", [&] {
+        stop = session.generate(request.max_tokens, [&](const Piece& piece) {
+          if (piece.token() >= 0) ++usage.completion_tokens;
+          goes_on = !cancels_ && on_part(part_of(piece, index, request.sampler.log_probabilities != 0, model_));
+          return goes_on;
+        });
+      });
+      if (!goes_on) return;
+      on_part({index, "", {}, stop});
+    }
+  }
+}
+
+void Slot::reply(const ChatRequest& request, Usage& usage, const OnChoice& on_part) {
+  chat_.reset();
+  for (const auto& [role, text] : request.messages) call("messages", [&] { chat_.add(role, text); });
+  set_sampler(request, 0);
+  call("stop", [&] { chat_.set_stops(request.stops); });
+  std::optional<SessionGrammar> grammar = compile(request);
+  for (uint32_t choice = 0; choice < request.choice_count; ++choice) {
+    if (choice > 0) chat_.undo_reply();
+    set_sampler(request, choice);
+    restart(grammar);
+    bool goes_on = true;
+    Status stop = Status::ok;
+    call("messages", [&] {
+      stop = chat_.reply(request.max_tokens, [&](const Piece& piece) {
+        if (piece.token() >= 0) ++usage.completion_tokens;
+        goes_on = !cancels_ && on_part(part_of(piece, choice, request.sampler.log_probabilities != 0, model_));
+        return goes_on;
+      });
+    });
+    if (choice == 0) {
+      const ChatInfo info = chat_.info();
+      usage.prompt_tokens = info.prompt_tokens;
+      usage.cached_tokens = info.prompt_tokens - info.evaluated_tokens;
+    }
+    if (!goes_on) return;
+    on_part({choice, "", {}, stop});
+  }
+}
+
+std::vector<float> Slot::embed(const Prompt& input, Usage& usage) {
+  const TokenList tokens = tokens_of(input, "input");
+  usage.prompt_tokens += tokens.size();
+  chat_.session().reset();
+  std::vector<float> vector;
+  call("input", [&] { vector = chat_.session().embed(tokens); });
+  normalise(vector);
+  return vector;
+}
+
+Slots::Slots(const LoadedModel& model, const SlotParams& params, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    slots_.push_back(std::make_unique<Slot>(model, params));
+    free_.push_back(slots_.back().get());
+  }
+}
+
+Slots::Lease Slots::take() {
+  std::unique_lock lock(mutex_);
+  is_free_.wait(lock, [&] { return !free_.empty(); });
+  Slot* const slot = free_.back();
+  free_.pop_back();
+  return Lease(slot, [this](Slot* done) {
+    {
+      const std::lock_guard guard(mutex_);
+      free_.push_back(done);
+    }
+    is_free_.notify_one();
+  });
+}
+
+}  // namespace sotto::cli

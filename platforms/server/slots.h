@@ -1,0 +1,87 @@
+// Sessions that answer requests, one request at a time each. All memory of the library is reserved at the start.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "platforms/cli/options/grammar.h"
+#include "platforms/server/request.h"
+
+namespace sotto::cli {
+
+struct ScoredToken {
+  std::string bytes;
+  float log_probability;
+  std::vector<std::pair<std::string, float>> alternatives;
+};
+
+// One text of an answer, or the next part of one.
+struct Choice {
+  uint32_t index = 0;
+  std::string text;
+  std::vector<ScoredToken> tokens;  // if log probabilities were requested
+  Status stop = Status::ok;         // not ok at the end of the text
+};
+
+struct Usage {
+  uint64_t prompt_tokens = 0;
+  uint64_t cached_tokens = 0;  // of the prompt, which were not evaluated again
+  uint64_t completion_tokens = 0;
+};
+
+// Receives the parts of all choices. Returns false to end the generation.
+using OnChoice = std::function<bool(Choice&& part)>;
+
+struct SlotParams {
+  SessionParams session;
+  ChatParams chat;
+  std::string format;                          // of conversations
+  const std::atomic<bool>* cancels = nullptr;  // set to end all generations
+};
+
+class Slot {
+ public:
+  Slot(const LoadedModel& model, const SlotParams& params);
+
+  // The functions generate all choices, one after the other. They throw a Failure before the first part if the request
+  // does not fit the model.
+  void complete(const CompletionRequest& request, Usage& usage, const OnChoice& on_part);
+  void reply(const ChatRequest& request, Usage& usage, const OnChoice& on_part);
+  // Returns the mean of the last hidden states, with length 1.
+  std::vector<float> embed(const Prompt& input, Usage& usage);
+
+ private:
+  TokenList tokens_of(const Prompt& prompt, const char* name) const;
+  // Sets the parameters of the next choice.
+  void set_sampler(const GenerationRequest& request, uint32_t choice);
+  void restart(std::optional<SessionGrammar>& grammar);
+  std::optional<SessionGrammar> compile(const GenerationRequest& request);
+
+  const LoadedModel& model_;
+  const std::atomic<bool>& cancels_;
+  Chat chat_;
+};
+
+// A fixed number of slots, which wait for requests.
+class Slots {
+ public:
+  Slots(const LoadedModel& model, const SlotParams& params, size_t count);
+
+  // Waits for a free slot. It is free again when the pointer is gone.
+  using Lease = std::unique_ptr<Slot, std::function<void(Slot*)>>;
+  Lease take();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable is_free_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::vector<Slot*> free_;
+};
+
+}  // namespace sotto::cli
