@@ -288,6 +288,34 @@ Status Chat::build_prompt(uint32_t first, size_t* count, Error* error) {
   return append_text(format_.part(ChatRole::kAssistant).before, {}, {}, count, error);
 }
 
+// Returns whether the messages from `first` on, a reply, and the tokens of both fit. Writes to tokens_.
+bool Chat::fits(uint32_t first) {
+  size_t count = 0;
+  return has_space(first, 1, params_.reply_tokens * sizeof(int32_t)) &&
+         build_prompt(first, &count, nullptr) == Status::kOk && count + params_.reply_tokens <= context_tokens();
+}
+
+// Returns the first message of the oldest turn from which on all fits, or count_ if not even the last turn does.
+uint32_t Chat::find_prompt_start() {
+  uint32_t begin = system_count();
+  if (fits(begin)) return begin;
+  uint32_t last = count_ - 1;
+  while (messages_[last].role != ChatRole::kUser) --last;
+  if (last == begin || !fits(last)) return count_;
+  // Each turn that is dropped makes the prompt shorter, so a binary search finds it: the turn after `begin` may be too
+  // old, and the one after `end` fits.
+  uint32_t end = last - 1;
+  while (begin < end) {
+    const uint32_t middle = begin + (end - begin) / 2;
+    if (fits(next_turn(middle))) {
+      end = middle;
+    } else {
+      begin = middle + 1;
+    }
+  }
+  return next_turn(end);
+}
+
 // Makes the stream of the session equal to `tokens`, and starts an answer.
 Status Chat::evaluate_prompt(std::span<const int32_t> tokens) {
   const TokenStream& stream = session_->stream();
@@ -322,21 +350,15 @@ Status Chat::reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data,
   if (messages_[count_ - 1].role == ChatRole::kAssistant) {
     return fail(error, Status::kInvalidState, "the last message is a reply: add a message or undo the reply first");
   }
-  const size_t budget = params_.reply_tokens * sizeof(int32_t);
   const size_t context = context_tokens();
-  uint32_t first = system_count();
-  size_t count = 0;
-  for (;; first = next_turn(first)) {
-    if (first >= count_) {
-      return fail(error, Status::kPromptTooLong, "the last turn and a reply of ", params_.reply_tokens,
-                  " tokens do not fit a context of ", context, " tokens and a history of ", params_.history_bytes,
-                  " bytes in ", params_.message_limit, " messages; shorten the message or the system's");
-    }
-    if (!has_space(first, 1, budget)) continue;
-    const Status status = build_prompt(first, &count, error);
-    if (status != Status::kOk && status != Status::kBufferTooSmall) return status;
-    if (status == Status::kOk && count + params_.reply_tokens <= context) break;
+  const uint32_t first = find_prompt_start();
+  if (first == count_) {
+    return fail(error, Status::kPromptTooLong, "the last turn and a reply of ", params_.reply_tokens,
+                " tokens do not fit a context of ", context, " tokens and a history of ", params_.history_bytes,
+                " bytes in ", params_.message_limit, " messages; shorten the message or the system's");
   }
+  size_t count = 0;
+  SOTTO_TRY(build_prompt(first, &count, error));
   const std::span<const int32_t> prompt(tokens_, count);
   if (prompt.empty()) return fail(error, Status::kInvalidState, "the prompt has no tokens");
   is_replying_ = true;

@@ -56,6 +56,8 @@ class Chat {
   Status append_text(std::span<const char> before, std::span<const char> text, std::span<const char> after,
                      size_t* count, Error* error);
   Status build_prompt(uint32_t first, size_t* count, Error* error);
+  bool fits(uint32_t first);
+  uint32_t find_prompt_start();
   Status evaluate_prompt(std::span<const int32_t> tokens);
   template <typename Function>
   Status call(Function function, Error* error);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 
@@ -164,6 +165,39 @@ TEST_F(Chats, StayWithinTheContext) {
     ASSERT_EQ(sotto_chat_restore(chat.get(), bytes.data(), bytes.size(), nullptr), SOTTO_OK);
   }
   EXPECT_GT(chat.info().dropped_turn_count, 150u);
+}
+
+TEST_F(Chats, DropNoTurnThatFits) {
+  Shape shape;
+  shape.context_tokens = 96;
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    OpenChat chat(model_.get(), shape);
+    std::string prompt = "<";
+    if (round % 2 == 0) {
+      ASSERT_EQ(chat.add(SOTTO_ROLE_SYSTEM, "short"), SOTTO_OK);
+      prompt += "S:short\n";
+    }
+    std::vector<std::string> turns;  // as they are in the prompt
+    const size_t count = 1 + random() % 30;
+    while (turns.size() < count) {
+      const std::string text(random() % 20, 'x');
+      ASSERT_EQ(chat.add(SOTTO_ROLE_USER, text), SOTTO_OK);
+      turns.push_back("U:" + text + "\n");
+      if (turns.size() == count || random() % 4 == 0) continue;
+      ASSERT_EQ(chat.add(SOTTO_ROLE_ASSISTANT, text), SOTTO_OK);
+      turns.back() += "A:" + text + "e\n";
+    }
+    std::string kept = "A:";
+    size_t dropped = count;
+    while (dropped > 0 && tokens_of(prompt + turns[dropped - 1] + kept).size() + shape.reply_tokens <= 96) {
+      kept = turns[--dropped] + kept;
+    }
+    chat.reply(1);
+    ASSERT_GE(chat.status, 0);
+    EXPECT_EQ(chat.info().dropped_turn_count, dropped);
+    EXPECT_EQ(chat.info().prompt_tokens, tokens_of(prompt + kept).size());
+  }
 }
 
 TEST_F(Chats, UndoneTurnsLeaveNoTrace) {
