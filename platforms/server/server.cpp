@@ -2,11 +2,14 @@
 
 #include <httplib.h>
 #include <pthread.h>
+#include <sys/socket.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -62,6 +65,12 @@ class Server {
     http_.new_task_queue = [count = options_.connections] { return new httplib::ThreadPool(count); };
     http_.set_payload_max_length(size_t{options_.body_mebibytes} << 20);
     http_.set_tcp_nodelay(true);  // each event is sent at once
+    // Without SO_REUSEPORT, the default of the library, with which two servers could share a port unnoticed.
+    http_.set_socket_options([this](int socket) {
+      const int yes = 1;
+      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+      listener_ = socket;
+    });
     http_.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       return is_acceptable(request, response) ? httplib::Server::HandlerResponse::Unhandled
                                               : httplib::Server::HandlerResponse::Handled;
@@ -105,6 +114,8 @@ class Server {
             : http_.bind_to_port(options_.host, static_cast<int>(options_.port));
     if (!is_bound)
       throw Failure(options_.host + ':' + std::to_string(options_.port) + ": the address is not available");
+    // The library lets 5 connections wait to be accepted; bursts of clients need more.
+    if (listen(listener_, SOMAXCONN) != 0) throw Failure("listen: " + std::string(std::strerror(errno)));
     std::fprintf(stderr, "sotto-serve: model %s at http://%s:%u/v1; Ctrl-C stops\n", options_.model_name.c_str(),
                  options_.host.c_str(), options_.port);
     std::thread([this, signals] {
@@ -197,6 +208,7 @@ class Server {
 
   ServerOptions options_;
   size_t embedding_size_;
+  int listener_ = -1;
   std::atomic<bool> cancels_ = false;
   int64_t start_ =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();

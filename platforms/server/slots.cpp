@@ -104,7 +104,9 @@ void Slot::complete(const CompletionRequest& request, Usage& usage, const OnChoi
 
 void Slot::reply(const ChatRequest& request, Usage& usage, const OnChoice& on_part) {
   chat_.reset();
-  for (const auto& [role, text] : request.messages) call("messages", [&] { chat_.add(role, text); });
+  call("messages", [&] {
+    for (const auto& [role, text] : request.messages) chat_.add(role, text);
+  });
   set_sampler(request, 0);
   call("stop", [&] { chat_.set_stops(request.stops); });
   std::optional<SessionGrammar> grammar = compile(request);

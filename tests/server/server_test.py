@@ -235,6 +235,9 @@ def check_key_and_end(program, model):
         equal(server.call("/v1/models", Authorization="Bearer secre")[0], 401)
         equal(server.call("/v1/models", Authorization="Bearer secret")[0], 200)
         equal(server.call("/health")[0], 200)
+        second = subprocess.run([program, "serve", "-m", model, "--port", str(server.port)], capture_output=True,
+                                text=True, timeout=60)
+        expect(second.returncode == 1 and "the address is not available" in second.stderr, f"a shared port: {second}")
     with Server(program, model, "--alias", "mine", "--temp", "0") as server:
         body = {"model": "mine", "prompt": PROMPT, "stream": True, "max_tokens": 900}
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
