@@ -226,7 +226,9 @@ def check_load(server):
         before = server.resident_bytes()
         list(pool.map(request, range(200)))
     grown = server.resident_bytes() - before
-    expect(grown < 4 << 20, f"200 requests took {grown} bytes of memory")
+    # AddressSanitizer keeps freed memory, and finds leaks itself.
+    is_sanitized = b"__asan_init" in pathlib.Path(server.program).read_bytes()
+    expect(is_sanitized or grown < 4 << 20, f"200 requests took {grown} bytes of memory")
 
 
 def check_key_and_end(program, model):
