@@ -113,6 +113,7 @@ int run_program(int argc, char** argv) {
   add_inspect(app, run);
   add_sample(app, run);
   add_next(app, run);
+  add_explore(app, run);
   add_score(app, run);
   add_embed(app, run);
   add_detect(app, run);

@@ -169,5 +169,27 @@ TEST(Sample, TemperatureTablesOfTextbooks) {
   }
 }
 
+// A nucleus has few tokens where the model is certain and many where it is not, unlike a top-k list.
+TEST(Sample, NucleusSizesOfTextbooks) {
+  const struct {
+    std::vector<double> probabilities;
+    double top_p;
+    size_t size;
+  } kTable[] = {{{0.5, 0.3, 0.1, 0.06, 0.04}, 0.75, 2},
+                {{0.92, 0.04, 0.02, 0.01, 0.01}, 0.9, 1},
+                {{0.24, 0.21, 0.2, 0.18, 0.17}, 0.9, 5},
+                {{0.4, 0.3, 0.15, 0.1, 0.05}, 0.8, 3}};
+  for (const auto& row : kTable) {
+    const json line = {{"probs", row.probabilities}, {"params", {{"top_p", row.top_p}}}};
+    const json kept = json_of(run_sotto({"sample"}, line.dump() + '\n'))["kept"];
+    ASSERT_EQ(kept.size(), row.size) << line;
+    double mass = 0.0;
+    for (size_t i = 0; i < row.size; ++i) mass += row.probabilities[i];
+    for (size_t i = 0; i < row.size; ++i) {
+      EXPECT_NEAR(kept[std::to_string(i)].get<double>(), row.probabilities[i] / mass, 1e-6);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sotto::test

@@ -75,7 +75,8 @@ def shown_in(columns, command, **environment):
 
 
 def check_tables(program, model):
-    for command in (["next"], ["next", "--all"], ["next", "--by-stage"]):
+    for command, bar_columns in ((["next"], 60), (["next", "--all"], 1000), (["next", "--by-stage"], 60),
+                                 (["explore", "-n", "4", "--seed", "1"], 100)):
         for columns in (20, 60, 100):
             words = [program, *command, *model, "-p", "It was a dark night, and the sea was \u65e5\u672c."]
             text = shown_in(columns, words)
@@ -84,7 +85,7 @@ def check_tables(program, model):
             widths = [len(line) + len(re.findall("[\u3040-\u9fff]", line)) for line in lines]
             expect(max(widths) <= columns, f"{words}: a line has {max(widths)} of {columns} columns")
             has_bars = "\u2588" in text
-            expect(has_bars == (columns >= 60 and "--all" not in command), f"{words} in {columns} columns: {text}")
+            expect(has_bars == (columns >= bar_columns), f"{words} in {columns} columns: {text}")
             expect(text != plain, f"{words}: no bold heading")
             expect("\x1b" not in shown_in(columns, words, NO_COLOR="1"), f"{words}: colours although NO_COLOR is set")
 

@@ -47,12 +47,30 @@ Distribution Distribution::of_chain(Sampler& sampler, const SamplerInput& input)
   return Distribution(std::move(outcomes));
 }
 
+Distribution Distribution::at_temperature(double temperature) const {
+  std::vector<Outcome> outcomes = outcomes_;
+  double sum = 0.0;
+  for (Outcome& outcome : outcomes) {
+    outcome.log_probability = (outcome.log_probability - outcomes_.front().log_probability) / temperature;
+    sum += outcome.probability();
+  }
+  for (Outcome& outcome : outcomes) outcome.log_probability -= std::log(sum);
+  return Distribution(std::move(outcomes));
+}
+
 double Distribution::effective_vocabulary() const { return std::exp(entropy_); }
 
 size_t Distribution::count_above(double probability) const {
   const auto end = std::find_if(outcomes_.begin(), outcomes_.end(),
                                 [&](const Outcome& outcome) { return outcome.probability() <= probability; });
   return static_cast<size_t>(end - outcomes_.begin());
+}
+
+size_t Distribution::nucleus_size(double mass) const {
+  double sum = 0.0;
+  size_t count = 0;
+  while (count < outcomes_.size() && sum < mass) sum += outcomes_[count++].probability();
+  return count;
 }
 
 size_t Distribution::rank(Token token) const {
@@ -85,6 +103,33 @@ std::string likeliest(const Distribution& distribution, const LoadedModel& model
     text += (text.empty() ? "" : ", ") + shown_token(outcome.token, model) + ' ' + decimal(outcome.probability(), 3);
   }
   return text;
+}
+
+Json token_json(Token token, const LoadedModel& model) {
+  Json object = {{"token", token}};
+  object.update(text_json(model.text_of({token})));
+  return object;
+}
+
+Json distribution_json(const Distribution& distribution) {
+  return {{"kept", distribution.outcomes().size()},
+          {"entropy", distribution.entropy()},
+          {"effective_vocabulary", distribution.effective_vocabulary()}};
+}
+
+Json likeliest_json(const Distribution& distribution, const LoadedModel& model, size_t count,
+                    const Distribution* sampled) {
+  Json list = Json::array();
+  for (size_t i = 0; i < std::min(count, distribution.outcomes().size()); ++i) {
+    const Outcome& outcome = distribution.outcomes()[i];
+    Json entry = token_json(outcome.token, model);
+    entry["rank"] = i + 1;
+    entry["probability"] = outcome.probability();
+    entry["log_probability"] = outcome.log_probability;
+    if (sampled != nullptr) entry["sampled_probability"] = std::exp(sampled->log_probability(outcome.token));
+    list.push_back(std::move(entry));
+  }
+  return list;
 }
 
 }  // namespace sotto::cli

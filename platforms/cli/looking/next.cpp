@@ -167,39 +167,12 @@ void add_position(const NextOptions& options, const LoadedModel& model, const To
   table.add_row(std::move(cells));
 }
 
-Json token_json(Token token, const LoadedModel& model) {
-  Json object = {{"token", token}};
-  object.update(text_json(model.text_of({token})));
-  return object;
-}
-
-Json distribution_json(const Distribution& distribution) {
-  return {{"kept", distribution.outcomes().size()},
-          {"entropy", distribution.entropy()},
-          {"effective_vocabulary", distribution.effective_vocabulary()}};
-}
-
-Json tokens_json(const NextOptions& options, const LoadedModel& model, const Distribution& distribution,
-                 const Distribution* sampled) {
-  Json list = Json::array();
-  for (size_t i = 0; i < std::min<size_t>(options.top, distribution.outcomes().size()); ++i) {
-    const Outcome& outcome = distribution.outcomes()[i];
-    Json entry = token_json(outcome.token, model);
-    entry["rank"] = i + 1;
-    entry["probability"] = outcome.probability();
-    entry["log_probability"] = outcome.log_probability;
-    if (sampled != nullptr) entry["sampled_probability"] = std::exp(sampled->log_probability(outcome.token));
-    list.push_back(std::move(entry));
-  }
-  return list;
-}
-
 Json position_json(const NextOptions& options, const LoadedModel& model, const TokenList& tokens,
                    const Position& position) {
   Json object = {{"length", position.length}};
   object.update(distribution_json(position.model));
   object["kept"] = position.sampled.outcomes().size();
-  object["top"] = tokens_json(options, model, position.model, &position.sampled);
+  object["top"] = likeliest_json(position.model, model, options.top, &position.sampled);
   if (position.length < tokens.size()) {
     const Token next = tokens[position.length];
     Json& entry = object["next"] = token_json(next, model);
@@ -212,7 +185,7 @@ Json position_json(const NextOptions& options, const LoadedModel& model, const T
     Json entry = {{"stage", stage.name}};
     entry.update(distribution_json(stage.distribution));
     entry["mass"] = stage.distribution.mass_in(position.model);
-    entry["top"] = tokens_json(options, model, stage.distribution, nullptr);
+    entry["top"] = likeliest_json(stage.distribution, model, options.top);
     stages.push_back(std::move(entry));
   }
   return object;
