@@ -21,7 +21,7 @@ constexpr Feature kFeatures[] = {
     {" watermark", SOTTO_HAS_WATERMARK},
     {" int4", SOTTO_HAS_INT4},
     {" threads", SOTTO_THREADS},
-    {" simd", SOTTO_X86_64 || SOTTO_ARM64},
+    {" simd", SOTTO_X86_64 || SOTTO_ARM64 || SOTTO_WASM32},
 };
 
 struct BuildText {

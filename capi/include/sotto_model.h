@@ -36,7 +36,11 @@ enum {
   /* NEON_DOTPROD with the int8 matrix extension. */
   SOTTO_ISA_NEON_I8MM = 7,
   /* AVX512VNNI with AMX tiles of int8, on Linux. */
-  SOTTO_ISA_AVX512AMX = 8
+  SOTTO_ISA_AVX512AMX = 8,
+  /* WebAssembly with SIMD. */
+  SOTTO_ISA_SIMD128 = 9,
+  /* SIMD128 with relaxed SIMD, where multiplication and addition are fused. */
+  SOTTO_ISA_RELAXED_SIMD = 10
 };
 
 /* Returns the name of an instruction set, such as "avx2", or "unknown" for other values. The text

@@ -1,6 +1,6 @@
 // Detects instruction sets, in one section per architecture. x86-64: cpuid, and xgetbv for the registers that the
 // operating system saves. arm64: the hardware capabilities that the kernel of Linux and Android reports, and sysctl on
-// Apple systems.
+// Apple systems. wasm32: the module itself, and how it rounds.
 #include "kernels/dispatch/cpu_features.h"
 
 #if SOTTO_X86_64
@@ -117,6 +117,17 @@ uint32_t supported_isas() {
   if ((getauxval(AT_HWCAP) & kHwcapDotProduct) == 0) return isas;
   isas |= isa_bit(Isa::kNeonDotprod);
   if ((getauxval(AT_HWCAP2) & kHwcap2Int8Matmul) != 0) isas |= isa_bit(Isa::kNeonI8mm);
+  return isas;
+}
+
+#elif SOTTO_WASM32
+
+// A module with unknown instructions is not valid, so a module that runs has all of its instructions.
+uint32_t supported_isas() {
+  const uint32_t isas = isa_bit(Isa::kReference) | isa_bit(Isa::kSimd128);
+#  if SOTTO_RELAXED_SIMD
+  if (has_fused_madd()) return isas | isa_bit(Isa::kRelaxedSimd);
+#  endif
   return isas;
 }
 

@@ -27,6 +27,11 @@ constexpr InstructionSet kInstructionSets[] = {
     {&neon::kI8mmOps, &neon_i8mm::kInt8, int4(&neon_dotprod::kInt4)},
     {&neon::kDotprodOps, &neon_dotprod::kInt8, int4(&neon_dotprod::kInt4)},
     {&neon::kOps, &neon::kInt8, int4(&neon::kInt4)},
+#elif SOTTO_WASM32
+#  if SOTTO_RELAXED_SIMD
+    {&relaxed_simd::kOps, &relaxed_simd::kInt8, int4(&relaxed_simd::kInt4)},
+#  endif
+    {&simd128::kOps, &simd128::kInt8, int4(&simd128::kInt4)},
 #endif
     {&reference::kOps, nullptr, int4(&reference::kInt4)},
 };

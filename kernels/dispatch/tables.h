@@ -79,4 +79,16 @@ namespace neon_i8mm {
 extern const Int8Kernels kInt8;
 }  // namespace neon_i8mm
 
+namespace simd128 {
+extern const Kernels kOps;
+extern const Int8Kernels kInt8;
+extern const Int4Kernels kInt4;
+}  // namespace simd128
+
+namespace relaxed_simd {
+extern const Kernels kOps;
+extern const Int8Kernels kInt8;
+extern const Int4Kernels kInt4;
+}  // namespace relaxed_simd
+
 }  // namespace sotto

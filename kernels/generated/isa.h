@@ -17,6 +17,8 @@ enum class Isa : int32_t {
   kNeonDotprod = 6,
   kNeonI8mm = 7,
   kAvx512amx = 8,
+  kSimd128 = 9,
+  kRelaxedSimd = 10,
 };
 
 // The names of the instruction sets, by number.
@@ -30,6 +32,8 @@ inline constexpr const char* kIsaNames[] = {
     "neon_dotprod",
     "neon_i8mm",
     "avx512amx",
+    "simd128",
+    "relaxed_simd",
 };
 
 }  // namespace sotto

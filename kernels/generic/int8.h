@@ -29,7 +29,7 @@ class Int8Tiles {
   }
 
   static void multiply(const Int8Args& args, size_t first_tile, size_t tile_count) {
-    const typename V::FloatMode mode;
+    [[maybe_unused]] const typename V::FloatMode mode;
     const Int8Tiles tiles(args);
     for (size_t tile = first_tile; tile < first_tile + tile_count; ++tile) {
       tiles.multiply_tile(tile);

@@ -17,6 +17,7 @@ OPTIONS = ("SOTTO_BUILD_TOOLS=OFF", "SOTTO_BUILD_TESTS=OFF", "CMAKE_EXPORT_COMPI
 TARGET_DEFINITIONS = {
     "SOTTO_X86_64": "defined(__x86_64__)",
     "SOTTO_ARM64": "0",
+    "SOTTO_WASM32": "0",
     "SOTTO_THREADS": "defined(__unix__) || defined(__APPLE__)",
 }
 DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)")

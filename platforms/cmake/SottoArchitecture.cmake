@@ -1,5 +1,6 @@
-# Sets sotto_architecture: x86_64 or arm64, which have SIMD kernels, or other, which runs the reference kernels.
+# Sets sotto_architecture: x86_64, arm64 or wasm32, which have SIMD kernels, or other, which runs the reference kernels.
 option(SOTTO_SIMD "Kernels for the CPU's instruction sets; OFF leaves the scalar code" ON)
+option(SOTTO_RELAXED_SIMD "WebAssembly: also kernels with relaxed SIMD, which the whole module then needs" OFF)
 set(sotto_architecture ${CMAKE_SYSTEM_PROCESSOR})
 if(APPLE AND CMAKE_OSX_ARCHITECTURES)
   set(sotto_architecture ${CMAKE_OSX_ARCHITECTURES})
@@ -10,6 +11,8 @@ elseif(sotto_architecture MATCHES "^(x86_64|amd64|AMD64)$" AND CMAKE_SIZEOF_VOID
   set(sotto_architecture x86_64)
 elseif(sotto_architecture MATCHES "^(aarch64|arm64|ARM64)$")
   set(sotto_architecture arm64)
+elseif(sotto_architecture STREQUAL "wasm32")
+  set(sotto_architecture wasm32)
 else()
   set(sotto_architecture other)
 endif()

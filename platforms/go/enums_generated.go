@@ -182,6 +182,10 @@ const (
 	ISANEONI8MM ISA = 7
 	// AVX512VNNI with AMX tiles of int8, on Linux.
 	ISAAVX512AMX ISA = 8
+	// WebAssembly with SIMD.
+	ISASIMD128 ISA = 9
+	// SIMD128 with relaxed SIMD, where multiplication and addition are fused.
+	ISARelaxedSimd ISA = 10
 )
 
 // ModelTextKind: texts that a model file contains about the model.

@@ -514,7 +514,7 @@ Status Chat::restore(std::span<const uint8_t> bytes, Error* error) {
   if (hashed - Header::kBytes != sizes + saved.history_bytes) {
     return reject_state("the saved conversation contradicts itself", error);
   }
-  const auto body = bytes.subspan(Header::kBytes, sizes + saved.history_bytes);
+  const auto body = bytes.subspan(Header::kBytes, static_cast<size_t>(sizes + saved.history_bytes));
   SOTTO_TRY(verify(body, saved, error));
   ByteReader contents(body);
   count_ = saved.message_count;

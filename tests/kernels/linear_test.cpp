@@ -268,7 +268,7 @@ TEST(Linear, PackedBytesAreThoseOfXnnpack) {
       {{Isa::kNeon}, 0x1484afe7d57f38bd},
       {{Isa::kNeonDotprod}, 0x7fccb907dfb4dd1d},
       {{Isa::kNeonI8mm, Isa::kAvx512, Isa::kAvx512vnni, Isa::kAvx512amx}, 0x4f9f861e6f3d780d},
-      {{Isa::kAvx2}, 0x9b171dd157f20499},
+      {{Isa::kAvx2, Isa::kSimd128, Isa::kRelaxedSimd}, 0x9b171dd157f20499},
   };
   size_t checked = 0;
   for (const auto& [isas, fingerprint] : layouts) {

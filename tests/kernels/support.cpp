@@ -1,7 +1,9 @@
 #include "tests/kernels/support.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
+#if !defined(__wasi__)
+#  include <sys/mman.h>
+#  include <unistd.h>
+#endif
 
 #include <bit>
 #include <cmath>
@@ -61,6 +63,22 @@ std::string describe(const std::vector<T>& expected, const std::vector<T>& actua
 
 }  // namespace
 
+#if defined(__wasi__)
+
+// WebAssembly has no pages to protect. Bytes that must not be written keep the pattern, on both sides of the array.
+GuardedBytes::GuardedBytes(size_t size, Placement placement) : size_(size) {
+  constexpr size_t kPage = 4096;
+  accessible_size_ = mapping_size_ = (size + kPage) / kPage * kPage;
+  mapping_ = accessible_ = static_cast<uint8_t*>(std::aligned_alloc(kPage, mapping_size_));
+  if (mapping_ == nullptr) std::abort();
+  std::memset(accessible_, kPattern, accessible_size_);
+  data_ = placement == Placement::kBeforeGuard ? accessible_ + accessible_size_ - size : accessible_;
+}
+
+GuardedBytes::~GuardedBytes() { std::free(mapping_); }
+
+#else
+
 GuardedBytes::GuardedBytes(size_t size, Placement placement) : size_(size) {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   accessible_size_ = (size + page) / page * page;
@@ -78,6 +96,8 @@ GuardedBytes::GuardedBytes(size_t size, Placement placement) : size_(size) {
 }
 
 GuardedBytes::~GuardedBytes() { munmap(mapping_, mapping_size_); }
+
+#endif
 
 bool GuardedBytes::pattern_intact() const {
   for (const uint8_t* p = accessible_; p < accessible_ + accessible_size_; ++p) {

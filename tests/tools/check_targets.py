@@ -81,7 +81,7 @@ def main():
     def check(job):
         target, path, flags = job
         arm64 = int(not target.startswith("x86_64"))
-        flags = [*flags, f"-DSOTTO_ARM64={arm64}", f"-DSOTTO_X86_64={1 - arm64}"]
+        flags = [*flags, f"-DSOTTO_ARM64={arm64}", f"-DSOTTO_X86_64={1 - arm64}", "-DSOTTO_WASM32=0"]
         command = [args.clang, f"--target={target}", "-fsyntax-only", "-nostdlibinc", "-nostdinc++", "-std=c++20",
                    "-fno-exceptions", "-fno-rtti", "-w", *flags, *ours, *system, str(path)]
         done = subprocess.run(command, capture_output=True, text=True)

@@ -48,7 +48,7 @@ CONFINED = [
 CORE_HEADERS = {"algorithm", "array", "atomic", "bit", "cassert", "cfloat", "cmath", "concepts", "cstddef", "cstdint", "cstring",
                 "functional", "limits", "new", "span", "string_view", "type_traits", "utility", "stddef.h", "stdint.h", "time.h"}
 # Additionally for kernels: intrinsics and detection of the CPU.
-KERNEL_HEADERS = {"immintrin.h", "arm_neon.h", "cpuid.h", "sys/auxv.h", "sys/sysctl.h", "asm/hwcap.h",
+KERNEL_HEADERS = {"immintrin.h", "arm_neon.h", "wasm_simd128.h", "cpuid.h", "sys/auxv.h", "sys/sysctl.h", "asm/hwcap.h",
                   "pthread.h", "signal.h", "unistd.h"}
 FORBIDDEN_IN_CORE = [
     (re.compile(r"\bnew\s+[A-Za-z_:]"), "new that allocates"),

@@ -291,7 +291,7 @@ class ArrayBuilder {
       *content = json_.never();
       return Status::kOk;
     }
-    auto* rules = schema_.workspace().take<uint32_t>(rows * codes);
+    auto* rules = schema_.workspace().take<uint32_t>(static_cast<size_t>(rows * codes));
     if (rules == nullptr) return schema_.check_limits();
     for (uint32_t i = 0; i < rows * codes; ++i) rules[i] = builder_.anonymous_rule(kNoIndex);
     for (uint32_t row = 0; row < rows; ++row) {

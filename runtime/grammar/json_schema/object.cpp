@@ -451,7 +451,7 @@ Status ObjectBuilder::build_content(uint32_t* content) {
   const uint32_t last_states = 1u << 2 * violations_.size();
   const uint64_t states = (last_count_ + 1ull) * ((uint64_t{count} << violations_.size()) + last_states);
   if (states > kMaxObjectStates) return schema_.unsupported(atoms_[0].node, "too many properties to count");
-  rules_ = schema_.workspace().take<uint32_t>(states);
+  rules_ = schema_.workspace().take<uint32_t>(static_cast<size_t>(states));
   if (rules_ == nullptr) return schema_.check_limits();
   std::fill_n(rules_, states, kNoIndex);
   *content = state(0, 0, 0, 0);

@@ -194,6 +194,10 @@ class Isa(_Named):
     """NEON_DOTPROD with the int8 matrix extension."""
     AVX512AMX = 8
     """AVX512VNNI with AMX tiles of int8, on Linux."""
+    SIMD128 = 9
+    """WebAssembly with SIMD."""
+    RELAXED_SIMD = 10
+    """SIMD128 with relaxed SIMD, where multiplication and addition are fused."""
 
 
 class ModelTextKind(_Named):

@@ -176,6 +176,10 @@ pub const SOTTO_ISA_NEON_DOTPROD: i32 = 6;
 pub const SOTTO_ISA_NEON_I8MM: i32 = 7;
 /// AVX512VNNI with AMX tiles of int8, on Linux.
 pub const SOTTO_ISA_AVX512AMX: i32 = 8;
+/// WebAssembly with SIMD.
+pub const SOTTO_ISA_SIMD128: i32 = 9;
+/// SIMD128 with relaxed SIMD, where multiplication and addition are fused.
+pub const SOTTO_ISA_RELAXED_SIMD: i32 = 10;
 
 /// Texts that a model file contains about the model.
 pub type sotto_model_text_kind = i32;

@@ -178,6 +178,10 @@ pub enum Isa {
     NeonI8mm = sys::SOTTO_ISA_NEON_I8MM,
     /// AVX512VNNI with AMX tiles of int8, on Linux.
     Avx512amx = sys::SOTTO_ISA_AVX512AMX,
+    /// WebAssembly with SIMD.
+    Simd128 = sys::SOTTO_ISA_SIMD128,
+    /// SIMD128 with relaxed SIMD, where multiplication and addition are fused.
+    RelaxedSimd = sys::SOTTO_ISA_RELAXED_SIMD,
 }
 
 impl Isa {
@@ -193,6 +197,8 @@ impl Isa {
             sys::SOTTO_ISA_NEON_DOTPROD => Isa::NeonDotprod,
             sys::SOTTO_ISA_NEON_I8MM => Isa::NeonI8mm,
             sys::SOTTO_ISA_AVX512AMX => Isa::Avx512amx,
+            sys::SOTTO_ISA_SIMD128 => Isa::Simd128,
+            sys::SOTTO_ISA_RELAXED_SIMD => Isa::RelaxedSimd,
             _ => return None,
         })
     }

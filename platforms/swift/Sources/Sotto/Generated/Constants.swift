@@ -169,6 +169,10 @@ public enum InstructionSet: Int32, Sendable {
   case neonI8mm = 7
   /// AVX512VNNI with AMX tiles of int8, on Linux.
   case avx512amx = 8
+  /// WebAssembly with SIMD.
+  case simd128 = 9
+  /// SIMD128 with relaxed SIMD, where multiplication and addition are fused.
+  case relaxedSimd = 10
 }
 
 /// Texts that a model file contains about the model.

@@ -23,7 +23,11 @@ public enum Isa implements Constant {
     /** NEON_DOTPROD with the int8 matrix extension. */
     NEON_I8MM(7),
     /** AVX512VNNI with AMX tiles of int8, on Linux. */
-    AVX512AMX(8);
+    AVX512AMX(8),
+    /** WebAssembly with SIMD. */
+    SIMD128(9),
+    /** SIMD128 with relaxed SIMD, where multiplication and addition are fused. */
+    RELAXED_SIMD(10);
 
     private final int value;
 
