@@ -1,6 +1,7 @@
 // Tests `sotto score`, `sotto embed` and `sotto detect`.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -59,10 +60,32 @@ TEST(Score, LongTextsAreScoredInWindows) {
     EXPECT_EQ(windows["log_probabilities"][i], whole["log_probabilities"][i]) << i;
   }
   EXPECT_LT(windows["perplexity"].get<double>(), 30.0);  // the text repeats itself
-  // If a window began where another one ended, its first token would have no score.
-  EXPECT_TRUE(
-      json_of(run_on_demo("score", {text, "--json", "--ctx", "64", "--stride", "63"}))["perplexity"].is_number());
-  expect_refused(run_on_demo("score", {text, "--ctx", "64", "--stride", "64"}), 1, "--stride");
+  // The first token of a window is scored by the window before.
+  EXPECT_EQ(json_of(run_on_demo("score", {text, "--json", "--ctx", "64", "--stride", "63"}))["scored_tokens"],
+            windows["scored_tokens"]);
+  expect_refused(run_on_demo("score", {text, "--ctx", "64", "--stride", "65"}), 1, "it must be at most the context");
+}
+
+TEST(Score, DisjointWindowsAreScoredLikeTextsOfTheirOwn) {
+  std::string text;
+  for (int i = 0; i < 12; ++i) text += "It was a dark night, and the sea was rough. ";
+  const json ids = ids_of(text);
+  const json found = json_of(run_on_demo("score", {text, "--json", "--ctx", "64", "--stride", "64"}));
+  const json& values = found["log_probabilities"];
+  ASSERT_EQ(values.size(), ids.size());
+  double sum = 0.0;
+  size_t count = 0;
+  for (size_t begin = 0; begin < ids.size(); begin += 64) {
+    const size_t end = std::min(begin + 64, ids.size());
+    Words words = {"--json", "--ids"};
+    for (size_t i = begin; i < end; ++i) words.push_back(ids[i].dump());
+    const json window = json_of(run_on_demo("score", words));
+    for (size_t i = begin; i < end; ++i) EXPECT_EQ(values[i], window["log_probabilities"][i - begin]) << i;
+    sum += window["log_probability"].get<double>();
+    count += window["scored_tokens"].get<size_t>();
+  }
+  EXPECT_EQ(found["scored_tokens"], count);
+  EXPECT_NEAR(found["log_probability"].get<double>(), sum, 1e-9);
 }
 
 TEST(Embed, PoolsAndNormalises) {

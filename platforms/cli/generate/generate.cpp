@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -91,19 +92,13 @@ void check_vocabulary(const LoadedModel& weaker, const LoadedModel& model) {
 }
 
 // Returns a session that can guide another one with `prompt`.
-Session new_guide(const GenerateOptions& options, const LoadedModel& model, const TokenList& prompt) {
+Session new_guide(const GenerateOptions& options, const LoadedModel& model, const LoadedModel* weaker,
+                  const TokenList& prompt) {
   SessionParams params = options.session;
   params.features = 0;
   params.sequence_count = 0;
   params.sequence_tokens = 0;
-  std::optional<LoadedModel> weaker;
-  if (options.guide.params.mode == SOTTO_GUIDE_CONTRAST) {
-    ModelOptions weaker_options = options.model;
-    weaker_options.path = options.guide.contrastive_model;
-    weaker.emplace(weaker_options);
-    check_vocabulary(*weaker, model);
-  }
-  Session guide = (weaker ? *weaker : model).new_session(params);
+  Session guide = (weaker != nullptr ? *weaker : model).new_session(params);
   const TokenList tokens = guide_prompt(options.guide, model, prompt);
   call("guide", [&] { return guide.prefill(tokens); });
   return guide;
@@ -182,15 +177,15 @@ uint32_t max_new_tokens(const GenerateOptions& options, const Session& session, 
 }
 
 // Creates the grammar and its matcher.
-std::optional<SessionGrammar> make_grammar(const GenerateOptions& options, const LoadedModel& model,
-                                           const Session& session, size_t prompt_size) {
+std::optional<SessionGrammar> make_grammar(const GenerateOptions& options, const GrammarText& source,
+                                           const LoadedModel& model, const Session& session, size_t prompt_size) {
   if (!options.grammar.is_on()) return std::nullopt;
   GrammarOptions grammar_options = options.grammar;
   if (options.finishes_by_default) {
     grammar_options.matcher.finish_within = max_new_tokens(options, session, prompt_size);
   }
   try {
-    SessionGrammar grammar = compile_for_session(grammar_options, model, session, options.stops.params);
+    SessionGrammar grammar = compile_for_session(source, grammar_options, model, session, options.stops.params);
     if (!options.quiet && !options.json) print_warnings(grammar.compiled);
     return grammar;
   } catch (const Failure& failure) {
@@ -249,6 +244,7 @@ class Streamer {
   }
 
   void collect(const Piece& piece) {
+    if (options_.streams_json) write_event(piece);
     generation_.text += piece.text();
     if (piece.token() < 0) return;
     generation_.tokens.push_back(piece.token());
@@ -256,6 +252,12 @@ class Streamer {
     const auto alternatives = piece.alternatives();
     generation_.scores.push_back(
         {piece.log_probability(), piece.sampled_log_probability(), {alternatives.begin(), alternatives.end()}});
+  }
+
+  void write_event(const Piece& piece) {
+    Json event = piece_json(piece, options_, model_);
+    if (!generation_.id.is_null()) event["id"] = generation_.id;
+    stream_.write(event.dump() + '\n');
   }
 
   void write_scores(const Piece& piece) {
@@ -360,7 +362,10 @@ void generate_sequences(const GenerateOptions& options, const LoadedModel& model
 
 void print(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
            const Session& session) {
-  if (options.json) return print_json(generation, options, model, session);
+  if (options.json) {
+    OutputWriter().write(result_json(generation, options, model, session).dump() + '\n');
+    return;
+  }
   if (options.search.is_on) {
     OutputWriter stream;
     print_sequences(generation, options, model, stream);
@@ -382,33 +387,70 @@ bool is_complete(const GenerateOptions& options, const SessionGrammar& grammar, 
                      [&](const Continuation& continuation) { return is_wanted_end(continuation.sequence.stop); });
 }
 
-int run_generate(GenerateOptions options) {
-  Generation generation;
-  if (options.has_prompt && options.ids.empty()) generation.prompt = read_prompt(options);
+// The parts that all requests of a process share: the models, the grammar's source, and the session, which is created
+// again only if a request needs another one.
+class Engine {
+ public:
+  explicit Engine(const GenerateOptions& options) : model_(options.model) {
+    model_.require_text();
+    if (options.grammar.is_on()) source_ = read_grammar(options.grammar);
+    if (options.guide.params.mode == SOTTO_GUIDE_CONTRAST) {
+      ModelOptions weaker = options.model;
+      weaker.path = options.guide.contrastive_model;
+      weaker_.emplace(weaker);
+      check_vocabulary(*weaker_, model_);
+    }
+  }
 
-  const Clock::time_point load_start = Clock::now();
-  const LoadedModel model(options.model);
-  model.require_text();
+  const LoadedModel& model() const { return model_; }
+  const LoadedModel* weaker() const { return weaker_ ? &*weaker_ : nullptr; }
+  const GrammarText& source() const { return source_; }
+  Session& session() { return *session_; }
+
+  // Returns an empty session.
+  Session& session_for(const GenerateOptions& options) {
+    if (session_ && std::memcmp(&params_, &options.session, sizeof(sotto_session_params)) == 0) {
+      session_->reset();
+      session_->reset_timings();
+      session_->clear_matcher();
+      session_->clear_guide();
+      return *session_;
+    }
+    params_ = options.session;
+    session_.emplace(model_.new_session(params_));
+    if (options.drafts.is_on()) attach_drafts(*session_, options);
+    return *session_;
+  }
+
+ private:
+  LoadedModel model_;
+  std::optional<LoadedModel> weaker_;
+  GrammarText source_ = {};
+  SessionParams params_;
+  std::optional<Session> session_;
+};
+
+// Continues the prompt of `generation`.
+void run_request(GenerateOptions& options, Engine& engine, Clock::time_point load_start, Generation& generation) {
+  const LoadedModel& model = engine.model();
   read_generate_texts(options, model);
-  generation.prints_ids = !options.ids.empty() || model.info().has_tokenizer == 0;
-  if (options.has_prompt) generation.prompt_tokens = prompt_tokens(options, model, generation.prompt);
   limit_lengths(options, generation.prompt_tokens.size());
-  if (!options.ids.empty()) generation.prompt = model.text_of(generation.prompt_tokens);
-  Session session = model.new_session(options.session);
-  std::optional<SessionGrammar> grammar = make_grammar(options, model, session, generation.prompt_tokens.size());
+  Session& session = engine.session_for(options);
+  std::optional<SessionGrammar> grammar =
+      make_grammar(options, engine.source(), model, session, generation.prompt_tokens.size());
   call_with_options("sampler", [&] { session.set_sampler(options.sampler.params); });
   call_with_options("stops", [&] { session.set_stops(options.stops.params); });
-  if (options.drafts.is_on()) attach_drafts(session, options);
   if (!options.load_state.empty()) load_state(options.load_state, session);
   std::optional<Session> guide;
-  if (options.guide.is_on()) guide = new_guide(options, model, generation.prompt_tokens);
+  if (options.guide.is_on()) guide = new_guide(options, model, engine.weaker(), generation.prompt_tokens);
   generation.load_seconds = seconds_since(load_start);
   if (grammar) {
     generation.grammar_bytes = grammar->compiled.grammar.size();
     generation.matcher_bytes = grammar->matcher.memory_size();
   }
 
-  const CancelOnInterrupt cancel_on_interrupt(session);
+  std::optional<CancelOnInterrupt> cancel_on_interrupt;
+  if (!options.jsonl) cancel_on_interrupt.emplace(session);
   const Clock::time_point start = Clock::now();
   generation.stop = evaluate_prompt(options, session, generation);
   if (generation.stop == Status::ok) {
@@ -423,6 +465,19 @@ int run_generate(GenerateOptions options) {
   }
   generation.total_seconds = seconds_since(start);
   if (grammar) generation.is_complete = is_complete(options, *grammar, generation);
+}
+
+int run_generate(GenerateOptions options) {
+  Generation generation;
+  if (options.has_prompt && options.ids.empty()) generation.prompt = read_prompt(options);
+  const Clock::time_point load_start = Clock::now();
+  Engine engine(options);
+  const LoadedModel& model = engine.model();
+  generation.prints_ids = !options.ids.empty() || model.info().has_tokenizer == 0;
+  if (options.has_prompt) generation.prompt_tokens = prompt_tokens(options, model, generation.prompt);
+  if (!options.ids.empty()) generation.prompt = model.text_of(generation.prompt_tokens);
+  run_request(options, engine, load_start, generation);
+  Session& session = engine.session();
   print(generation, options, model, session);
   if (!generation.failure.empty()) throw Failure(generation.failure);
   if (!options.save_state.empty()) save_state(options.save_state, options, generation, session);
@@ -433,6 +488,50 @@ int run_generate(GenerateOptions options) {
   return kExitIncomplete;
 }
 
+// JSON lines
+
+// Answers {"prompt": ...} or {"ids": [...]} with the object of --json. `options` are as parsed, because "params" change
+// them before they are validated. Sets `is_complete` to false if the text is not complete under the grammar.
+Json answer_request(const Command& command, GenerateOptions options, const Json& request, Engine& engine,
+                    bool& is_complete) {
+  const Clock::time_point start = Clock::now();
+  reject_other_members(request, {"prompt", "ids", "params", "id"});
+  const Json* prompt = request.find("prompt");
+  const Json* ids = request.find("ids");
+  if ((prompt == nullptr) == (ids == nullptr)) throw Failure("give either \"prompt\" or \"ids\"");
+  if (const Json* params = request.find("params")) read_request_params(command, *params, options);
+  validate_generate_options(command, options);
+  Generation generation;
+  if (const Json* id = request.find("id")) generation.id = *id;
+  const LoadedModel& model = engine.model();
+  if (ids != nullptr) {
+    generation.prompt_tokens = model.check_ids(to_tokens(*ids, "ids"), "ids");
+    generation.prompt = model.text_of(generation.prompt_tokens);
+  } else {
+    generation.prompt = to_text(*prompt, "prompt");
+    generation.prompt_tokens = prompt_tokens(options, model, generation.prompt);
+  }
+  if (generation.prompt_tokens.empty()) throw Failure("ids is empty");
+  run_request(options, engine, start, generation);
+  if (!generation.failure.empty()) throw Failure(generation.failure);
+  is_complete = is_complete && generation.is_complete;
+  return result_json(generation, options, model, engine.session());
+}
+
+// `options` are as parsed, and `validated` are the same without the parameters of a request.
+int run_lines(const Command& command, const GenerateOptions& options, const GenerateOptions& validated) {
+  Engine engine(validated);
+  bool is_complete = true;
+  const bool is_good = answer_requests([&](const Json& request) {
+    try {
+      return answer_request(command, options, request, engine, is_complete);
+    } catch (const UsageError& error) {  // options and the request's parameters contradict each other
+      throw Failure(error.what());
+    }
+  });
+  return !is_good ? kExitFailure : is_complete ? kExitOk : kExitIncomplete;
+}
+
 }  // namespace
 
 void add_generate(Command& app, Run& run) {
@@ -440,8 +539,11 @@ void add_generate(Command& app, Run& run) {
   Command& command = app.add_command("generate", "Continue a prompt, streaming the text");
   add_generate_options(command, *options);
   command.on_parsed([&run, options, &command] {
-    validate_generate_options(command, *options);
-    run = [options] { return run_generate(*options); };
+    GenerateOptions validated = *options;
+    validate_generate_options(command, validated);
+    run = [options, validated, &command] {
+      return options->jsonl ? run_lines(command, *options, validated) : run_generate(validated);
+    };
   });
 }
 

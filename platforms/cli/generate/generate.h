@@ -24,6 +24,7 @@ struct Continuation {
 };
 
 struct Generation {
+  Json id;  // of the request, or null
   std::string prompt;
   TokenList prompt_tokens;
   std::vector<float> prompt_log_probabilities;  // NaN for tokens that were not scored

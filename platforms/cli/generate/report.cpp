@@ -154,6 +154,16 @@ Json numbers_json(const std::vector<float>& numbers) {
   return list;
 }
 
+Json alternatives_json(View<const sotto_alternative> alternatives, const LoadedModel& model) {
+  Json list = Json::array();
+  for (const sotto_alternative& alternative : alternatives) {
+    list.push_back({{"token", alternative.token},
+                    {"text", to_utf8(model.text_of({alternative.token}))},
+                    {"log_probability", number_json(alternative.log_probability)}});
+  }
+  return list;
+}
+
 // Adds the scores to `object` as three lists with one entry per token.
 void add_scores(const std::vector<TokenScore>& scores, bool with_alternatives, const LoadedModel& model, Json& object) {
   Json& model_values = object["log_probabilities"] = Json::array();
@@ -167,13 +177,7 @@ void add_scores(const std::vector<TokenScore>& scores, bool with_alternatives, c
   if (!with_alternatives) return;
   Json& lists = object["alternatives"] = Json::array();
   for (const TokenScore& score : scores) {
-    Json list = Json::array();
-    for (const sotto_alternative& alternative : score.alternatives) {
-      list.push_back({{"token", alternative.token},
-                      {"text", to_utf8(model.text_of({alternative.token}))},
-                      {"log_probability", number_json(alternative.log_probability)}});
-    }
-    lists.push_back(std::move(list));
+    lists.push_back(alternatives_json(score.alternatives, model));
   }
 }
 
@@ -259,11 +263,14 @@ void print_timings(const Generation& generation, const GenerateOptions& options,
   std::fprintf(stderr, "%-12s %s; the seed was %llu\n", "stopped by", name_of_stop(generation.stop), seed);
 }
 
-void print_json(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
-                const Session& session) {
+Json result_json(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
+                 const Session& session) {
   const SessionInfo info = session.info();
-  Json object = {
-      {"model", to_utf8(model.path())}, {"prompt", generation.prompt}, {"prompt_tokens", generation.prompt_tokens}};
+  Json object = Json::object();
+  if (options.streams_json) object["event"] = "end";
+  object["model"] = to_utf8(model.path());
+  object["prompt"] = generation.prompt;
+  object["prompt_tokens"] = generation.prompt_tokens;
   if (options.scores_prompt) {
     object["prompt_log_probabilities"] = numbers_json(generation.prompt_log_probabilities);
     object["prompt_perplexity"] = generation.prompt_perplexity;
@@ -293,7 +300,18 @@ void print_json(const Generation& generation, const GenerateOptions& options, co
     object["memory"]["matcher_bytes"] = generation.matcher_bytes;
   }
   object["parameters"] = run_parameters_json(options, model, info);
-  OutputWriter().write(object.dump() + '\n');
+  return object;
+}
+
+Json piece_json(const Piece& piece, const GenerateOptions& options, const LoadedModel& model) {
+  Json event = {{"event", "piece"}, {"text", std::string(piece.text())}};
+  if (piece.token() < 0) return event;
+  event["token"] = piece.token();
+  if (!options.log_probabilities) return event;
+  event["log_probability"] = number_json(piece.log_probability());
+  event["sampled_log_probability"] = number_json(piece.sampled_log_probability());
+  if (options.alternative_count > 0) event["alternatives"] = alternatives_json(piece.alternatives(), model);
+  return event;
 }
 
 }  // namespace sotto::cli

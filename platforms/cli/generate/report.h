@@ -21,7 +21,11 @@ void print_sequences(const Generation& generation, const GenerateOptions& option
 void print_timings(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
                    const Session& session);
 
-void print_json(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
-                const Session& session);
+// Returns the object of --json.
+Json result_json(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
+                 const Session& session);
+
+// Returns the event of a piece of a stream, for --stream-json.
+Json piece_json(const Piece& piece, const GenerateOptions& options, const LoadedModel& model);
 
 }  // namespace sotto::cli

@@ -42,18 +42,23 @@ struct ParametersReader {
     return true;
   }
 
+  // Returns the parameters of the sampler in `object`, which are read too.
+  Json read_object(const Json& object) const {
+    if (!object.is_object()) throw Failure("is not an object with parameters");
+    Json rest = Json::object();
+    for (const auto& [name, value] : object.members()) {
+      if (!value.is_null() && !read(name, value)) rest.add(name, value);
+    }
+    read_sampler_json(rest, sampler.params);
+    sampler.has_seed = sampler.has_seed || rest.contains("seed");
+    return rest;
+  }
+
   void read_file(const std::string& path) const {
     try {
       const Json all = parse_json(read_all(path));
       const Json* object = all.is_object() ? all.find("parameters") : nullptr;
-      if (object == nullptr) object = &all;
-      if (!object->is_object()) throw Failure("is not an object with parameters");
-      Json rest = Json::object();
-      for (const auto& [name, value] : object->members()) {
-        if (!value.is_null() && !read(name, value)) rest.add(name, value);
-      }
-      read_sampler_json(rest, sampler.params);
-      sampler.has_seed = rest.contains("seed");
+      read_object(object == nullptr ? all : *object);
     } catch (const Failure& failure) {
       const std::string message = failure.what();
       throw Failure(message.starts_with(path) ? message : path + ": " + message);
@@ -84,6 +89,17 @@ void add_base_options(Command& command, SamplerOptions& sampler, StopOptions& st
       .metavar("FILE")
       .check(check_file_name)
       .group("Sampling");
+}
+
+void read_params_json(const Json& object, SamplerOptions& sampler, StopOptions& stops, SessionParams& session,
+                      int64_t& token_limit) {
+  if (!object.is_object()) throw Failure("params is not an object");
+  const Json read = ParametersReader{sampler, stops, session, token_limit}.read_object(object);
+  for (const auto& [name, value] : read.members()) {
+    if (const Parameter* parameter = find_parameter(kSamplerParameters, name)) {
+      sampler.given.push_back(parameter->json_name());
+    }
+  }
 }
 
 }  // namespace sotto::cli

@@ -13,4 +13,8 @@ namespace sotto::cli {
 void add_base_options(Command& command, SamplerOptions& sampler, StopOptions& stops, SessionParams& session,
                       int64_t& token_limit);
 
+// Sets the parameters in `object`, which has their JSON names. Throws a Failure that names the parameter.
+void read_params_json(const Json& object, SamplerOptions& sampler, StopOptions& stops, SessionParams& session,
+                      int64_t& token_limit);
+
 }  // namespace sotto::cli

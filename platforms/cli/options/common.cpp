@@ -124,4 +124,23 @@ void validate_text_input(const Command& command, TextInput& input) {
   if (!input.ids.empty()) reject_with(command, "--ids", {"--file"}, "they are given already");
 }
 
+void add_text_lines(Command& command, bool& is_on) {
+  command
+      .add_flag(
+          "--jsonl", is_on,
+          "Answer each line {\"text\":TEXT} or {\"ids\":[...]} of standard input with the object of --json, and an "
+          "invalid line with {\"error\":...,\"line\":N}; \"id\" is repeated")
+      .excludes("--json", "all answers are JSON")
+      .excludes("TEXT,--prompt,--file,--ids", "lines have texts of their own");
+}
+
+TokenList tokens_of_request(const Json& request, const LoadedModel& model, bool special, std::string_view other) {
+  reject_other_members(request, {"text", "ids", "id", other});
+  const Json* text = request.find("text");
+  const Json* ids = request.find("ids");
+  if ((text == nullptr) == (ids == nullptr)) throw Failure("give either \"text\" or \"ids\"");
+  if (ids != nullptr) return model.check_ids(to_tokens(*ids, "ids"), "ids");
+  return model.tokenize(to_text(*text, "text"), special, "text");
+}
+
 }  // namespace sotto::cli

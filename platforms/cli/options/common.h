@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "platforms/cli/support/json.h"
 #include "platforms/cli/support/model.h"
 #include "platforms/command_line/command_line.h"
 
@@ -45,5 +47,10 @@ struct TextInput {
 // Adds TEXT, -p, -f and --ids.
 void add_text_input(Command& command, TextInput& input);
 void validate_text_input(const Command& command, TextInput& input);
+
+// Adds --jsonl, which reads requests instead of the text.
+void add_text_lines(Command& command, bool& is_on);
+// Returns the tokens of a request {"text": ...} or {"ids": [...]}, which may have an "id" and the member `other`.
+TokenList tokens_of_request(const Json& request, const LoadedModel& model, bool special, std::string_view other = "id");
 
 }  // namespace sotto::cli

@@ -68,6 +68,21 @@ void add_output_options(Command& command, GenerateOptions& options) {
       .add_flag("--json", options.json,
                 "Print one JSON object at the end: text, tokens, stop reason, timings, parameters")
       .group(kGroup);
+  command
+      .add_flag("--stream-json", options.streams_json,
+                "Print one JSON object per piece of text at once, {\"event\":\"piece\",...}, and at the end that of "
+                "--json, with \"event\":\"end\"")
+      .excludes("--json", "it prints that object, too")
+      .group(kGroup);
+  command
+      .add_flag(
+          "--jsonl", options.jsonl,
+          "Answer each line {\"prompt\":TEXT} or {\"ids\":[...]} of standard input with the object of --json, and "
+          "an invalid line with {\"error\":...,\"line\":N}; \"params\" of a line change the options, as in "
+          "--params, and \"id\" is repeated")
+      .excludes("--json", "all answers are JSON")
+      .excludes("--prompt,--file,--ids,--escape,--load-state,--save-state", "lines have prompts of their own")
+      .group(kGroup);
 }
 
 void add_state_options(Command& command, GenerateOptions& options) {
@@ -103,8 +118,8 @@ constexpr char kSearchGroup[] = "Several sequences";
 using OptionList = std::vector<std::string>;
 
 // Options that apply only to a single text.
-const OptionList kStreamOptions = {"--banned-string", "--token-healing", "--guidance-scale", "--negative-prompt",
-                                   "--contrastive-model"};
+const OptionList kStreamOptions = {"--banned-string",   "--token-healing",     "--guidance-scale",
+                                   "--negative-prompt", "--contrastive-model", "--stream-json"};
 const OptionList kTemperatures = {"--temp", "--temp-range", "--smoothing-factor"};
 const OptionList kSelections = {"--selection", "--mirostat", "--adaptive-p"};
 
@@ -423,14 +438,16 @@ void add_generate_options(Command& command, GenerateOptions& options) {
       "  sotto generate -m demo.sotto -p \"It was \" --regex '[0-9]{1,2}:[0-9]{2}' --n 4\n"
       "  sotto generate -m demo.sotto -f chapter.txt --draft lookup --draft lookahead\n"
       "  sotto generate -m demo.sotto -f chapter.txt -n -1 --overflow ring\n"
-      "  echo \"She said\" | sotto generate -m demo.sotto -p - --greedy --json");
+      "  echo \"She said\" | sotto generate -m demo.sotto -p - --greedy --json\n"
+      "  sotto generate -m demo.sotto --jsonl < prompts.jsonl > texts.jsonl");
 }
 
 void validate_generate_options(const Command& command, GenerateOptions& options) {
-  options.has_prompt = !first_given(command, {"--prompt", "--file", "--ids"}).empty();
+  options.has_prompt = options.jsonl || !first_given(command, {"--prompt", "--file", "--ids"}).empty();
   if (!options.has_prompt && !is_given(command, "--load-state")) {
-    throw UsageError("Give a prompt with -p TEXT, -p -, -f FILE or --ids ID...");
+    throw UsageError("Give a prompt with -p TEXT, -p -, -f FILE or --ids ID..., or several with --jsonl");
   }
+  options.json = options.json || options.streams_json || options.jsonl;
   options.log_probabilities = is_given(command, "--logprobs") || options.scores_prompt;
   SamplerParams& sampler = options.sampler.params;
   validate_sampler_options(command, options.sampler);
@@ -447,8 +464,8 @@ void validate_generate_options(const Command& command, GenerateOptions& options)
   validate_search_options(command, options);
   validate_draft_options(command, options);
   validate_state_options(command, options);
-  if (reads_standard_input(options.grammar) && options.prompt == "-") {
-    reject("--prompt", "standard input cannot be both the grammar and the prompt");
+  if (reads_standard_input(options.grammar) && (options.prompt == "-" || options.jsonl)) {
+    reject(options.jsonl ? "--jsonl" : "--prompt", "standard input cannot be both the grammar and the prompt");
   }
   if (options.search.is_on && options.alternative_count > 0) {
     reject("--logprobs", "has no alternatives for several sequences; it must be 0");
@@ -461,6 +478,14 @@ void validate_generate_options(const Command& command, GenerateOptions& options)
   }
   if (sampler.dola != SOTTO_DOLA_OFF) options.session.features |= SOTTO_FEATURE_DOLA;
   if (options.guide.is_on()) options.session.features |= SOTTO_FEATURE_GUIDE;
+}
+
+void read_request_params(const Command& command, const Json& params, GenerateOptions& options) {
+  if (params.contains("max_tokens")) {
+    const std::string other = first_given(command, {"--max-length", "--finish-within"});
+    if (!other.empty()) throw Failure("max_tokens cannot be combined with " + other);
+  }
+  read_params_json(params, options.sampler, options.stops, options.session, options.token_limit);
 }
 
 void limit_lengths(GenerateOptions& options, size_t prompt_size) {

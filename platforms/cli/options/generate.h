@@ -72,7 +72,9 @@ struct GenerateOptions {
   bool scores_prompt = false;
   bool hide_prompt = false;
   bool quiet = false;
-  bool json = false;
+  bool json = false;          // also set by the next two
+  bool streams_json = false;  // --stream-json: also one JSON object per piece
+  bool jsonl = false;         // one request per line of standard input
 };
 
 // `options` must outlive `command`.
@@ -80,6 +82,9 @@ void add_generate_options(Command& command, GenerateOptions& options);
 
 // Derives the parameters from the parsed options. Throws a UsageError for combinations that contradict each other.
 void validate_generate_options(const Command& command, GenerateOptions& options);
+
+// Changes options, which are not validated yet, by the parameters of a request. Throws a Failure.
+void read_request_params(const Command& command, const Json& params, GenerateOptions& options);
 
 // Derives the numbers of new tokens from --max-length and --min-length. Throws a Failure.
 void limit_lengths(GenerateOptions& options, size_t prompt_size);

@@ -144,12 +144,17 @@ void add_bias(Command& command, SamplerOptions& options) {
   add_group(command, kBiasGroup, options);
 }
 
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // Disables stages that are on by default but conflict with --mirostat or are missing from --stages.
-void disable_replaced_defaults(const Command& command, SamplerParams& params) {
+void disable_replaced_defaults(const Command& command, SamplerOptions& options) {
+  SamplerParams& params = options.params;
   const bool mirostat = params.selection == SOTTO_SELECT_MIROSTAT || params.selection == SOTTO_SELECT_MIROSTAT_V2;
   visit_default_stages([&](const char* name, auto member, auto off, sotto_stage stage) {
     const Parameter& parameter = *find_parameter(kSamplerParameters, name);
-    if (is_given(command, parameter.option())) return;
+    if (is_given(command, parameter.option()) || contains(options.given, name)) return;
     if (stage == SOTTO_STAGE_TEMPERATURE && is_given(command, "--greedy")) return;
     const std::vector<sotto_stage>& stages = params.stages;
     const bool is_replaced = !stages.empty() && std::find(stages.begin(), stages.end(), stage) == stages.end();
@@ -180,7 +185,8 @@ void validate_selection(const Command& command, SamplerParams& params) {
 // it. The others, such as typical_p, may drop it.
 void note_unused_truncations(const Command& command, const SamplerParams& params) {
   const bool is_greedy = is_greedy_temperature(params) || params.selection == SOTTO_SELECT_GREEDY;
-  if ((!is_greedy && params.top_k != 1) || is_given(command, "--quiet") || is_given(command, "--json")) return;
+  if (!is_greedy && params.top_k != 1) return;
+  if (!first_given(command, {"--quiet", "--json", "--stream-json", "--jsonl"}).empty()) return;
   for (const char* option :
        {"--top-k", "--top-p", "--min-p", "--top-a", "--tail-free", "--epsilon", "--eta", "--top-n-sigma", "--top-h"}) {
     if (!is_given(command, option) || (!is_greedy && std::string_view(option) == "--top-k")) continue;
@@ -264,8 +270,8 @@ void read_model_defaults(SamplerOptions& options, const ModelInfo& info) {
   const SamplerParams fallback;
   SamplerParams& params = options.params;
   visit_recommended([&](const char* name, auto parameter, auto recommended) {
-    const bool keeps = std::find(options.given.begin(), options.given.end(), name) != options.given.end();
-    if (!keeps && params.*parameter == fallback.*parameter) params.*parameter = info.*recommended;
+    if (!contains(options.given, name) && params.*parameter == fallback.*parameter)
+      params.*parameter = info.*recommended;
   });
   params.model_defaults = 0;
 }
@@ -495,7 +501,7 @@ void validate_sampler_options(const Command& command, SamplerOptions& options) {
   if (options.watermark.scheme != SOTTO_WATERMARK_NONE) options.params.watermark = options.watermark;
   if (!is_given(command, "--seed") && !options.has_seed) options.params.seed = random_seed();
   validate_selection(command, options.params);
-  disable_replaced_defaults(command, options.params);
+  disable_replaced_defaults(command, options);
   visit_recommended([&](const char* name, auto, auto) {
     const std::string option = find_parameter(kSamplerParameters, name)->option();
     if (is_given(command, option.c_str())) options.given.emplace_back(name);

@@ -24,14 +24,14 @@ struct SamplerOptions {
   std::string forced_prefix;
   TokenTexts tokens;
   bool has_seed = false;           // a seed was read by --params
-  std::vector<std::string> given;  // parameters given as options, which --model-defaults must not replace
+  std::vector<std::string> given;  // parameters given as options or by a request, which no default may replace
 };
 
 // `options` must outlive `command`.
 void add_sampler_options(Command& command, SamplerOptions& options);
 
 // Derives the parameters from all options, after parsing. Notes on standard error name options without effect, unless
-// --quiet or --json is given. Throws usage errors.
+// --quiet or an option for JSON is given. Throws usage errors.
 void validate_sampler_options(const Command& command, SamplerOptions& options);
 
 // Fills the lists of `params` and, with --model-defaults, the values that the model recommends. Throws a Failure that

@@ -568,4 +568,23 @@ bool answer_lines(const std::string& path, const AnswerLine& answer, const Rejec
   return good;
 }
 
+bool answer_requests(const std::function<Json(const Json& request)>& answer) {
+  Json id;  // of the last request
+  const auto with_id = [&id](Json object) {
+    if (!id.is_null()) object["id"] = id;
+    return object;
+  };
+  const auto answer_line = [&](const std::string& line) {
+    id = Json();
+    const Json request = parse_json(line);
+    if (!request.is_object()) throw Failure("a line is a JSON object");
+    if (const Json* value = request.find("id")) id = *value;
+    return with_id(answer(request));
+  };
+  const auto reject_line = [&](const std::string& message, uint64_t number) {
+    return with_id({{"error", to_utf8(message)}, {"line", number}});
+  };
+  return answer_lines("-", answer_line, reject_line);
+}
+
 }  // namespace sotto::cli

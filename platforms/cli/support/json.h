@@ -146,4 +146,8 @@ using AnswerLine = std::function<Json(const std::string& line)>;
 using RejectLine = std::function<Json(const std::string& message, uint64_t number)>;
 bool answer_lines(const std::string& path, const AnswerLine& answer, const RejectLine& reject);
 
+// Answers requests, which are objects, from standard input. The answer to an invalid one is {"error": message,
+// "line": number}, and the result is then false. An answer repeats the member "id" of its request.
+bool answer_requests(const std::function<Json(const Json& request)>& answer);
+
 }  // namespace sotto::cli

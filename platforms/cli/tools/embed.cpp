@@ -20,24 +20,39 @@ struct EmbedOptions {
   bool normalises = false;
   bool special = false;
   bool json = false;
+  bool jsonl = false;
 };
+
+// Returns the list of numbers, or with `is_whole` an object that also has tokens and settings.
+Json embedding_json(const EmbedOptions& options, const TokenList& tokens, const std::string& name,
+                    const LoadedModel& model, Session& session, bool is_whole) {
+  if (tokens.empty()) throw Failure(name + ": empty");
+  session.reset();
+  std::vector<float> embedding;
+  call(name, [&] { embedding = session.embed(tokens, options.pooling); });
+  if (options.normalises) normalise(embedding);
+  Json values = Json::array();
+  for (const float value : embedding) values.push_back(shortest(value));
+  if (!is_whole) return values;
+  return {{"model", to_utf8(model.path())},
+          {"tokens", tokens},
+          {"pooling", name_of(kPoolingNames, options.pooling)},
+          {"normalised", options.normalises},
+          {"embedding", std::move(values)}};
+}
 
 int run_embed(const EmbedOptions& options) {
   const LoadedModel model(options.model);
   Session session = model.new_session(options.session);
+  if (options.jsonl) {
+    const bool is_good = answer_requests([&](const Json& request) {
+      const TokenList tokens = tokens_of_request(request, model, options.special);
+      return embedding_json(options, tokens, "text", model, session, true);
+    });
+    return is_good ? kExitOk : kExitFailure;
+  }
   const TokenList tokens = options.input.tokens(model, options.special);
-  if (tokens.empty()) throw Failure(options.input.name() + ": empty");
-  std::vector<float> embedding;
-  call(options.input.name(), [&] { embedding = session.embed(tokens, options.pooling); });
-  if (options.normalises) normalise(embedding);
-  Json values = Json::array();
-  for (const float value : embedding) values.push_back(shortest(value));
-  const Json answer = options.json ? Json{{"model", to_utf8(model.path())},
-                                          {"tokens", tokens},
-                                          {"pooling", name_of(kPoolingNames, options.pooling)},
-                                          {"normalised", options.normalises},
-                                          {"embedding", std::move(values)}}
-                                   : std::move(values);
+  const Json answer = embedding_json(options, tokens, options.input.name(), model, session, options.json);
   OutputWriter().write(answer.dump() + '\n');
   return kExitOk;
 }
@@ -57,10 +72,12 @@ void add_embed(Command& app, Run& run) {
   add_weight_options(command, options->model);
   command.add_flag("--json", options->json,
                    "Print a JSON object with tokens and settings instead of only the list of numbers");
+  add_text_lines(command, options->jsonl);
   command.set_footer(
       "Examples:\n"
       "  sotto embed -m demo.sotto \"It was a dark and stormy night\"\n"
-      "  sotto embed -m demo.sotto -f chapter.txt --pool last --normalise --json");
+      "  sotto embed -m demo.sotto -f chapter.txt --pool last --normalise --json\n"
+      "  sotto embed -m demo.sotto --jsonl < texts.jsonl > vectors.jsonl");
   command.on_parsed([&run, options, &command] {
     validate_text_input(command, options->input);
     run = [options] { return run_embed(*options); };

@@ -1,5 +1,4 @@
 // `sotto score` computes the probability that a model assigns to a text, or the rewards that a reward model gives it.
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -9,6 +8,7 @@
 #include "platforms/cli/options/common.h"
 #include "platforms/cli/support/json.h"
 #include "platforms/cli/support/output.h"
+#include "platforms/cli/support/scoring.h"
 #include "platforms/cli/support/text.h"
 
 namespace sotto::cli {
@@ -17,6 +17,7 @@ namespace {
 struct ScoreOptions {
   ModelOptions model;
   TextInput input;
+  std::string given;  // the text before
   SessionParams session;
   uint32_t stride = 0;  // 0 means half the context
   bool starts = false;
@@ -24,76 +25,45 @@ struct ScoreOptions {
   bool per_token = false;
   bool rewards = false;
   bool json = false;
+  bool jsonl = false;
 };
 
-struct Scores {
-  TokenList tokens;
-  std::vector<float> log_probabilities;  // NaN for tokens that were not scored
-  uint64_t scored_count = 0;
-  uint64_t scored_bytes = 0;
-  double log_probability = 0.0;
-
-  double perplexity() const { return std::exp(-log_probability / static_cast<double>(scored_count)); }
-  double bits_per_byte() const { return -log_probability / std::log(2.0) / static_cast<double>(scored_bytes); }
-};
-
-// Scores a text that may be longer than the context, in windows that begin `stride` tokens apart. Each token is scored
-// once. After the first window, it has at least context - stride tokens before it.
-void score_windows(const ScoreOptions& options, Session& session, Scores& scores) {
-  const size_t count = scores.tokens.size();
-  const size_t context = session.info().context_tokens;
-  const size_t stride = options.stride != 0 ? options.stride : context / 2;
-  if (stride == 0) throw Failure(options.input.name() + ": a context of 1 token cannot score any token");
-  Progress progress("score", count);
-  size_t begin = 0;
-  size_t done = 0;  // number of tokens with scores
-  while (done < count) {
-    const size_t end = std::min(count, begin + context);
-    std::vector<float> values(end - begin);
-    // The text is scored in batches, so that progress can be shown.
-    std::vector<float> batch;
-    for (size_t from = begin; from < end;) {
-      const size_t size = std::min<size_t>(end - from, session.info().batch_tokens);
-      call("text", [&] { session.score({scores.tokens.data() + from, size}, &batch); });
-      std::copy(batch.begin(), batch.end(), values.begin() + static_cast<ptrdiff_t>(from - begin));
-      from += size;
-      progress.show(std::max(from, done));
-    }
-    for (; done < end; ++done) scores.log_probabilities[done] = values[done - begin];
-    begin += stride;
-    if (done < count) session.reset();
-  }
-}
-
-Scores score_text(const ScoreOptions& options, const LoadedModel& model, Session& session) {
+// A text to score.
+struct ScoredText {
+  TokenList tokens;  // with those before the text
+  size_t first = 0;  // place of the first token of the text
   Scores scores;
+};
+
+ScoredText score_text(const ScoreOptions& options, const TokenList& text, const std::string& given,
+                      const std::string& name, const LoadedModel& model, Session& session) {
+  ScoredText scored;
   if (options.starts) {
     if (model.info().end_of_text_token < 0) {
       throw Failure(model.path() + ": has no end-of-text token for --start");
     }
-    scores.tokens.push_back(model.info().end_of_text_token);
+    scored.tokens.push_back(model.info().end_of_text_token);
   }
-  const TokenList tokens = options.input.tokens(model, options.special);
-  scores.tokens.insert(scores.tokens.end(), tokens.begin(), tokens.end());
-  if (scores.tokens.size() < 2) {
-    throw Failure(options.input.name() + ": nothing to score: the first token follows no other" +
+  if (!given.empty()) {
+    const TokenList before = model.tokenize(given, options.special, "--given");
+    scored.tokens.insert(scored.tokens.end(), before.begin(), before.end());
+  }
+  scored.first = scored.tokens.size();
+  scored.tokens.insert(scored.tokens.end(), text.begin(), text.end());
+  if (text.size() + (scored.first > 0 ? 1 : 0) < 2) {
+    throw Failure(name + ": nothing to score: the first token follows no other" +
                   (options.starts ? "" : " (--start puts the end of another text before it)"));
   }
-  scores.log_probabilities.resize(scores.tokens.size());
-  score_windows(options, session, scores);
-  for (size_t i = 1; i < scores.tokens.size(); ++i) {
-    scores.log_probability += static_cast<double>(scores.log_probabilities[i]);
-    scores.scored_bytes += model.text_of({scores.tokens[i]}).size();
-    ++scores.scored_count;
-  }
-  return scores;
+  scored.scores = score_tokens(scored.tokens, scored.first, window_stride(options.stride, session), model, session);
+  return scored;
 }
 
-void print_scores(const ScoreOptions& options, const LoadedModel& model, const Scores& scores) {
+void print_scores(const ScoreOptions& options, const LoadedModel& model, const ScoredText& scored) {
   OutputWriter stream;
+  const Scores& scores = scored.scores;
   if (options.per_token) {
-    for (size_t i = 0; i < scores.tokens.size(); ++i) {
-      stream.write(score_line(scores.tokens[i], scores.log_probabilities[i], model.text_of({scores.tokens[i]})) + '\n');
+    for (size_t i = 0; i < scored.tokens.size(); ++i) {
+      stream.write(score_line(scored.tokens[i], scores.log_probabilities[i], model.text_of({scored.tokens[i]})) + '\n');
     }
   }
   char lines[256];
@@ -101,71 +71,85 @@ void print_scores(const ScoreOptions& options, const LoadedModel& model, const S
                 "tokens          %s scored\n"
                 "ln p            %.6g\n"
                 "perplexity      %.6g\n",
-                with_thousands(scores.scored_count).c_str(), scores.log_probability, scores.perplexity());
+                with_thousands(scores.count).c_str(), scores.log_probability, scores.perplexity());
   stream.write(lines);
-  if (scores.scored_bytes == 0) return;  // there is no tokenizer
+  if (scores.byte_count == 0) return;  // there is no tokenizer
   std::snprintf(lines, sizeof lines, "bits per byte   %.6g\n", scores.bits_per_byte());
   stream.write(lines);
 }
 
-Json scores_json(const ScoreOptions& options, const LoadedModel& model, const Scores& scores) {
+Json scores_json(const ScoreOptions& options, const LoadedModel& model, const ScoredText& scored) {
+  const Scores& scores = scored.scores;
   Json values = Json::array();
-  for (size_t i = 0; i < scores.tokens.size(); ++i) {
-    values.push_back(i == 0 ? Json() : number_json(scores.log_probabilities[i]));
-  }
+  for (const float value : scores.log_probabilities) values.push_back(std::isnan(value) ? Json() : number_json(value));
   return {{"model", to_utf8(model.path())},
-          {"tokens", scores.tokens},
+          {"tokens", scored.tokens},
           {"log_probabilities", std::move(values)},
-          {"scored_tokens", scores.scored_count},
-          {"scored_bytes", scores.scored_bytes},
+          {"scored_tokens", scores.count},
+          {"scored_bytes", scores.byte_count},
           {"log_probability", scores.log_probability},
           {"perplexity", scores.perplexity()},
-          {"bits_per_byte", scores.scored_bytes > 0 ? Json(scores.bits_per_byte()) : Json()},
+          {"bits_per_byte", scores.byte_count > 0 ? Json(scores.bits_per_byte()) : Json()},
           {"start", options.starts}};
 }
 
-// The rewards are the last logits after the whole text (reward_count of sotto_model_info).
-int run_rewards(const ScoreOptions& options, const LoadedModel& model) {
+// Returns the rewards of a text, which are the last logits after all of it (reward_count of sotto_model_info).
+Json rewards_of(const TokenList& tokens, const std::string& name, const LoadedModel& model, Session& session) {
   const uint32_t count = model.info().reward_count;
-  if (count == 0) {
-    throw Failure(model.path() + ": is no reward model; sotto-convert --keep-score makes a file with rewards");
-  }
-  Session session = model.new_session(options.session);
-  const TokenList tokens = options.input.tokens(model, options.special);
-  if (tokens.empty()) throw Failure(options.input.name() + ": empty");
+  if (tokens.empty()) throw Failure(name + ": empty");
   if (tokens.size() > session.info().context_tokens) {
-    throw Failure(options.input.name() + ": " + std::to_string(tokens.size()) + " tokens do not fit a context of " +
+    throw Failure(name + ": " + std::to_string(tokens.size()) + " tokens do not fit a context of " +
                   std::to_string(session.info().context_tokens));
   }
-  call(options.input.name(), [&] { return session.prefill(tokens); });
+  session.reset();
+  call(name, [&] { return session.prefill(tokens); });
   Json rewards = Json::array();
   const auto logits = session.logits();
   for (size_t i = logits.size() - count; i < logits.size(); ++i) rewards.push_back(number_json(logits[i]));
-  const Json answer = options.json
-                          ? Json{{"model", to_utf8(model.path())}, {"tokens", tokens}, {"rewards", std::move(rewards)}}
-                          : std::move(rewards);
-  OutputWriter().write(answer.dump() + '\n');
-  return kExitOk;
+  return rewards;
+}
+
+Json rewards_json(const LoadedModel& model, const TokenList& tokens, Json rewards) {
+  return {{"model", to_utf8(model.path())}, {"tokens", tokens}, {"rewards", std::move(rewards)}};
+}
+
+Json answer_request(const ScoreOptions& options, const Json& request, const LoadedModel& model, Session& session) {
+  const TokenList tokens = tokens_of_request(request, model, options.special, options.rewards ? "id" : "given");
+  if (options.rewards) return rewards_json(model, tokens, rewards_of(tokens, "text", model, session));
+  const Json* given = request.find("given");
+  const std::string before = given != nullptr ? to_text(*given, "given") : options.given;
+  return scores_json(options, model, score_text(options, tokens, before, "text", model, session));
+}
+
+void print_answer(const ScoreOptions& options, const LoadedModel& model, Session& session) {
+  const TokenList tokens = options.input.tokens(model, options.special);
+  const std::string name = options.input.name();
+  if (options.rewards) {
+    Json rewards = rewards_of(tokens, name, model, session);
+    const Json answer = options.json ? rewards_json(model, tokens, std::move(rewards)) : std::move(rewards);
+    return OutputWriter().write(answer.dump() + '\n');
+  }
+  const ScoredText scored = score_text(options, tokens, options.given, name, model, session);
+  if (!options.json) return print_scores(options, model, scored);
+  OutputWriter().write(scores_json(options, model, scored).dump() + '\n');
 }
 
 int run_score(const ScoreOptions& options) {
   const LoadedModel model(options.model);
-  if (options.rewards) return run_rewards(options, model);
-  if (model.info().reward_count != 0) throw Failure(model.path() + ": is a reward model; --reward gives its rewards");
+  const bool has_rewards = model.info().reward_count != 0;
+  if (options.rewards && !has_rewards) {
+    throw Failure(model.path() + ": is no reward model; sotto-convert --keep-score makes a file with rewards");
+  }
+  if (!options.rewards && has_rewards) throw Failure(model.path() + ": is a reward model; --reward gives its rewards");
   Session session = model.new_session(options.session);
-  // The first token of a window has no context, so the previous window must score it.
-  const uint32_t context = session.info().context_tokens;
-  if (options.stride >= context) {
-    throw Failure("--stride: is " + std::to_string(options.stride) + "; it must be less than the context of " +
-                  std::to_string(context) + " tokens");
+  if (!options.rewards) (void)window_stride(options.stride, session);  // rejects a wrong one before the text is read
+  if (!options.jsonl) {
+    print_answer(options, model, session);
+    return kExitOk;
   }
-  const Scores scores = score_text(options, model, session);
-  if (options.json) {
-    OutputWriter().write(scores_json(options, model, scores).dump() + '\n');
-  } else {
-    print_scores(options, model, scores);
-  }
-  return kExitOk;
+  const bool is_good =
+      answer_requests([&](const Json& request) { return answer_request(options, request, model, session); });
+  return is_good ? kExitOk : kExitFailure;
 }
 
 }  // namespace
@@ -178,23 +162,30 @@ void add_score(Command& app, Run& run) {
   command.add_flag("--parse-special", options->special, kSpecialHelp);
   command.add_flag("--start", options->starts,
                    "Also score the first token, as the start of a text after an end-of-text token");
+  add_value(command, "--given", options->given, "Score the text as the continuation of this one, which is not scored",
+            "TEXT");
   command.add_flag("--tokens", options->per_token, "First print one line per token: id, ln p, text")
-      .excludes("--json", "JSON contains them");
+      .excludes("--json,--jsonl", "JSON contains them");
   add_value(command, "--stride", options->stride,
-            "For texts longer than the context: number of tokens from one window to the next", "N")
+            "For texts longer than the context: number of tokens from one window to the next; with the whole context, "
+            "windows do not overlap, and the first token of each is not scored",
+            "N")
       .shown_default("half the context");
   command
       .add_flag("--reward", options->rewards,
                 "The rewards of a reward model (sotto-convert --keep-score), as a list of numbers")
-      .excludes("--start,--tokens,--stride");
+      .excludes("--start,--given,--tokens,--stride");
   add_thread_and_context_options(command, options->session);
   add_weight_options(command, options->model);
   command.add_flag("--json", options->json, "Print one JSON object");
+  add_text_lines(command, options->jsonl);
   command.set_footer(
       "Examples:\n"
       "  sotto score -m demo.sotto \"Once upon a time there was\"\n"
       "  sotto score -m demo.sotto -f chapter.txt --json\n"
       "  sotto score -m demo.sotto --tokens --start < chapter.txt\n"
+      "  sotto score -m demo.sotto --given \"Once upon a\" \" time there was\"\n"
+      "  sotto score -m demo.sotto --jsonl < texts.jsonl > scores.jsonl\n"
       "  sotto score -m reward.sotto --reward \"How are you? Fine, thanks.\"");
   command.on_parsed([&run, options, &command] {
     validate_text_input(command, options->input);

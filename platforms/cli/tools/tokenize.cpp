@@ -67,31 +67,21 @@ void decode(const TokenizeOptions& options, const LoadedModel& model) {
   std::fwrite(bytes.data(), 1, bytes.size(), stdout);  // the exact bytes, for pipes and files
 }
 
-Json convert_line(const LoadedModel& model, bool special, const std::string& line) {
-  const Json request = parse_json(line);
+Json convert(const LoadedModel& model, bool special, const Json& request) {
   const Json* text = request.find("text");
   const Json* ids = request.find("ids");
   if ((text == nullptr) == (ids == nullptr)) throw Failure("needs to be an object with \"text\" or with \"ids\"");
-  reject_other_members(request, {"text", "ids"});
+  reject_other_members(request, {"text", "ids", "id"});
   if (ids != nullptr) return text_json(model.detokenize(to_tokens(*ids, "ids")));
   if (!text->is_string()) throw Failure("\"text\" is not a string");
   return {{"ids", model.tokenize(text->text(), special, "text")}};
-}
-
-// Answers the requests on standard input. Returns false if a line was not a valid request.
-bool convert_lines(const LoadedModel& model, bool special) {
-  const auto convert = [&](const std::string& line) { return convert_line(model, special, line); };
-  const auto reject_line = [](const std::string& message, uint64_t number) {
-    return Json{{"error", to_utf8(message)}, {"line", number}};
-  };
-  return answer_lines("-", convert, reject_line);
 }
 
 int run_tokenize(const TokenizeOptions& options) {
   const LoadedModel model(options.model);
   bool good = true;
   if (options.jsonl) {
-    good = convert_lines(model, options.special);
+    good = answer_requests([&](const Json& request) { return convert(model, options.special, request); });
   } else if (options.decode) {
     decode(options, model);
   } else {
