@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/looking/settings.h"
+#include "platforms/cli/looking/common.h"
+#include "platforms/cli/looking/svg.h"
 #include "platforms/cli/options/common.h"
 #include "platforms/cli/options/sampler.h"
 #include "platforms/cli/support/distribution.h"
@@ -40,6 +41,7 @@ struct ExploreOptions {
   uint32_t top = 3;
   bool special = false;
   bool json = false;
+  std::string svg;  // path; empty for none
 };
 
 // Shown unless --with is given.
@@ -110,11 +112,7 @@ TruncationAdvice truncation_advice(const Distribution& model) {
 class Explorer {
  public:
   Explorer(const ExploreOptions& options, const LoadedModel& model)
-      : options_(options), model_(model), tokens_(options.input.tokens(model, options.special)) {
-    if (tokens_.empty()) {
-      throw Failure(options.input.name() + ": empty; for the start of a text, give the model's end-of-text token");
-    }
-  }
+      : options_(options), model_(model), tokens_(tokens_to_look_at(options.input, model, options.special)) {}
 
   const TokenList& tokens() const { return tokens_; }
 
@@ -285,6 +283,36 @@ Json advice_json(const Distribution& model) {
   return object;
 }
 
+// Returns the curves of the entropy, the effective vocabulary and the likeliest tokens over the temperature.
+std::string curves(const LoadedModel& model, const Distribution& whole, const std::string& text) {
+  constexpr int kSteps = 40;
+  constexpr double kEnd = 2.0;
+  constexpr size_t kTokens = 5;
+  Line entropy, effective;
+  std::vector<Line> tokens;
+  for (size_t i = 0; i < std::min(kTokens, whole.outcomes().size()); ++i) {
+    tokens.push_back({shown_token(whole.outcomes()[i].token, model), {}});
+  }
+  for (int step = 1; step <= kSteps; ++step) {
+    const double temperature = kEnd * step / kSteps;
+    const Distribution distribution = whole.at_temperature(temperature);
+    entropy.points.emplace_back(temperature, distribution.entropy());
+    effective.points.emplace_back(temperature, distribution.effective_vocabulary());
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      tokens[i].points.emplace_back(temperature, distribution.outcomes()[i].probability());
+    }
+  }
+  std::vector<Mark> marks;
+  for (const TemperatureAdvice& advice : temperature_advice(whole)) {
+    marks.push_back({advice.temperature.high, advice.use});
+  }
+  return line_chart({"What the temperature does", "the next token after " + text}, "temperature",
+                    {{"entropy, nats", {entropy}, false},
+                     {"effective vocabulary, tokens", {effective}, true},
+                     {"probability", tokens, false}},
+                    marks);
+}
+
 int run_explore(ExploreOptions options) {
   const LoadedModel model(options.model);
   model.require_text();
@@ -300,6 +328,7 @@ int run_explore(ExploreOptions options) {
   const std::vector<SettingResult> results = explorer.results(logits);
   const std::vector<Sample> samples = explorer.samples(session);
   if (samples.size() < options.temperatures.size() * options.sample_count) return kExitInterrupted;
+  if (!options.svg.empty()) write_all(options.svg, curves(model, whole, ending_of(explorer.tokens(), model)));
   OutputWriter stream;
   if (options.json) {
     Json object = {{"model", to_utf8(model.path())}, {"tokens", explorer.tokens()}};
@@ -373,6 +402,8 @@ void add_explore(Command& app, Run& run) {
   add_value(command, "-n,--max-tokens", options->token_count, "Number of tokens of each text", "N");
   add_value(command, "--top", options->top, "Number of most likely tokens to show", "N");
   command.add_flag("--json", options->json, "Print one JSON object");
+  add_svg_option(command, options->svg,
+                 "the entropy, the effective vocabulary and the most likely tokens over the temperature");
   add_thread_and_context_options(command, options->session);
   add_weight_options(command, options->model);
   add_sampler_options(command, options->sampler);
@@ -386,6 +417,7 @@ void add_explore(Command& app, Run& run) {
       "  sotto explore -m demo.sotto -p \"Once upon a time\"\n"
       "  sotto explore -m demo.sotto -p \"Once upon a time\" --temps 0.5,1,2 --samples 5 -n 40 --top-k 0 --top-p 1\n"
       "  sotto explore -m demo.sotto -p \"Once upon a time\" --with \"--temp 0.8 --top-p 0.9\" --with \"--top-h 0.4\"\n"
+      "  sotto explore -m demo.sotto -p \"Once upon a time\" --svg curves.svg\n"
       "  sotto explore -m demo.sotto --json < chapter.txt");
   command.on_parsed([&run, options, &command] {
     validate_explore(command, *options);

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/options/common.h"
+#include "platforms/cli/looking/common.h"
+#include "platforms/cli/looking/svg.h"
 #include "platforms/cli/options/sampler.h"
 #include "platforms/cli/support/distribution.h"
 #include "platforms/cli/support/json.h"
@@ -27,6 +28,7 @@ struct NextOptions {
   bool all = false;
   bool by_stage = false;
   bool json = false;
+  std::string svg;  // path; empty for none
 };
 
 struct StageResult {
@@ -46,13 +48,9 @@ class Looker {
  public:
   Looker(const NextOptions& options, const LoadedModel& model)
       : options_(options),
-        tokens_(options.input.tokens(model, options.special)),
+        tokens_(tokens_to_look_at(options.input, model, options.special)),
         sampler_(call("sampler", [&] { return Sampler::create(model.get(), list_bytes(options.sampler.params)); })),
-        stages_(stages_of(options.sampler.params)) {
-    if (tokens_.empty()) {
-      throw Failure(options.input.name() + ": empty; for the start of a text, give the model's end-of-text token");
-    }
-  }
+        stages_(stages_of(options.sampler.params)) {}
 
   const TokenList& tokens() const { return tokens_; }
 
@@ -191,6 +189,69 @@ Json position_json(const NextOptions& options, const LoadedModel& model, const T
   return object;
 }
 
+// The picture of --svg: the bars of the last position, or with --all the text.
+class Painter {
+ public:
+  Painter(const NextOptions& options, const LoadedModel& model, const TokenList& tokens)
+      : options_(options), model_(model), tokens_(tokens) {}
+
+  void add(const Position& position) {
+    if (options_.svg.empty()) return;
+    if (!options_.all) return write_all(options_.svg, bars(position));
+    if (position.length == 1) add_part(tokens_[0], 0.0, "the first token, which has no probability");
+    if (position.length == tokens_.size()) return write_all(options_.svg, text());
+    const Token next = tokens_[position.length];
+    const double log_probability = position.model.log_probability(next);
+    sum_ += log_probability;
+    add_part(next, -log_probability / kMaxSurprise,
+             "p " + decimal(std::exp(log_probability), 4) + ", rank " + with_thousands(position.model.rank(next)) +
+                 "; likelier: " + likeliest(position.model, model_, listed_count(options_)));
+  }
+
+ private:
+  static constexpr double kMaxSurprise = 10.0;  // nats; the darkest colour
+
+  void add_part(Token token, double heat, const std::string& hint) {
+    const std::string bytes = model_.text_of({token});
+    std::string text = model_.info().has_tokenizer != 0 ? printable(bytes) : std::to_string(token) + ' ';
+    parts_.push_back({std::move(text), heat, hint, bytes.ends_with('\n')});
+  }
+
+  std::string bars(const Position& position) const {
+    std::vector<std::string> labels;
+    BarPanel model_panel = {"p", {}, 4}, sampled_panel = {"sampled", {}, 4};
+    const std::vector<Outcome>& outcomes = position.model.outcomes();
+    for (size_t i = 0; i < std::min<size_t>(options_.top, outcomes.size()); ++i) {
+      labels.push_back(shown_token(outcomes[i].token, model_));
+      model_panel.values.push_back(outcomes[i].probability());
+      sampled_panel.values.push_back(std::exp(position.sampled.log_probability(outcomes[i].token)));
+    }
+    const std::string kept = with_thousands(position.sampled.outcomes().size());
+    return bar_chart(
+        {"What may follow " + ending_of(tokens_, model_),
+         "entropy " + decimal(position.model.entropy(), 3) + " nats; the sampler keeps " + kept + " tokens"},
+        labels, {model_panel, sampled_panel}, true);
+  }
+
+  std::string text() const {
+    std::vector<std::pair<double, std::string>> scale;
+    for (const double nats : {0.0, 2.0, 4.0, 6.0, 8.0, kMaxSurprise}) {
+      scale.emplace_back(nats / kMaxSurprise,
+                         "ln p " + decimal(0.0 - nats, 0) + (nats < kMaxSurprise ? "" : " or less"));
+    }
+    const size_t count = tokens_.size() - 1;
+    std::string subtitle = with_thousands(tokens_.size()) + " tokens";
+    if (count > 0) subtitle += ", mean ln p " + decimal(sum_ / static_cast<double>(count), 3);
+    return coloured_text({"How likely each token was", subtitle}, parts_, scale);
+  }
+
+  const NextOptions& options_;
+  const LoadedModel& model_;
+  const TokenList& tokens_;
+  double sum_ = 0.0;
+  std::vector<ColouredPart> parts_;
+};
+
 int run_next(NextOptions options) {
   const LoadedModel model(options.model);
   model.require_text();
@@ -198,9 +259,16 @@ int run_next(NextOptions options) {
   Looker looker(options, model);
   Session session = model.new_session(options.session);
   OutputWriter stream;
+  Painter painter(options, model, looker.tokens());
+  const auto look = [&](const auto& show) {
+    looker.look(session, [&](const Position& position) {
+      show(position);
+      painter.add(position);
+    });
+  };
   if (options.json) {
     Json positions = Json::array();
-    looker.look(session, [&](const Position& position) {
+    look([&](const Position& position) {
       positions.push_back(position_json(options, model, looker.tokens(), position));
     });
     const Json object = {{"model", to_utf8(model.path())},
@@ -212,12 +280,11 @@ int run_next(NextOptions options) {
   }
   if (options.all && !options.by_stage) {
     Table table = position_table();
-    looker.look(session,
-                [&](const Position& position) { add_position(options, model, looker.tokens(), position, table); });
+    look([&](const Position& position) { add_position(options, model, looker.tokens(), position, table); });
     table.print(stream);
     return kExitOk;
   }
-  looker.look(session, [&](const Position& position) {
+  look([&](const Position& position) {
     if (position.length > 1 && options.all) stream.write("\n");
     stream.write(summary(position));
     print_tokens(options, model, position, stream);
@@ -242,6 +309,7 @@ void add_next(Command& app, Run& run) {
                    "What each stage of the sampler leaves: kept tokens, entropy in nats, effective vocabulary "
                    "exp(entropy), and the probability of the kept tokens under the model");
   command.add_flag("--json", options->json, "Print one JSON object");
+  add_svg_option(command, options->svg, "the probabilities, or with --all the text, coloured by how likely it was");
   add_thread_and_context_options(command, options->session);
   add_weight_options(command, options->model);
   add_sampler_options(command, options->sampler);
@@ -251,6 +319,7 @@ void add_next(Command& app, Run& run) {
       "Examples:\n"
       "  sotto next -m demo.sotto -p \"Once upon a time\"\n"
       "  sotto next -m demo.sotto -p \"Once upon a time\" --by-stage --temp 1.2 --top-p 0.9\n"
+      "  sotto next -m demo.sotto --all --svg chapter.svg < chapter.txt\n"
       "  sotto next -m demo.sotto --all --json < chapter.txt");
   command.on_parsed([&run, options, &command] {
     validate_text_input(command, options->input);

@@ -180,8 +180,8 @@ std::string to_utf8(std::string_view bytes) {
   return text;
 }
 
-std::string in_quotes(std::string_view bytes) {
-  std::string text = "\"";
+std::string printable(std::string_view bytes) {
+  std::string text;
   while (!bytes.empty()) {
     const Utf8Character character = first_character(bytes);
     const std::string_view value = bytes.substr(0, character.size);
@@ -189,15 +189,23 @@ std::string in_quotes(std::string_view bytes) {
       text += "\\n";
     } else if (value == "\t") {
       text += "\\t";
-    } else if (value == "\"" || value == "\\") {
-      text += '\\';
-      text += value;
     } else if (character.valid && !is_control(value)) {
       text += value;
     } else {
       for (const char byte : value) text += escaped_byte(byte);
     }
     bytes.remove_prefix(character.size);
+  }
+  return text;
+}
+
+std::string in_quotes(std::string_view bytes) {
+  std::string text = "\"";
+  while (!bytes.empty()) {
+    const size_t size = std::min(bytes.find_first_of("\"\\"), bytes.size());
+    text += printable(bytes.substr(0, size));
+    if (size < bytes.size()) text += {'\\', bytes[size]};
+    bytes.remove_prefix(std::min(size + 1, bytes.size()));
   }
   return text + '"';
 }

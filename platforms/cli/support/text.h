@@ -48,7 +48,10 @@ bool is_utf8(std::string_view bytes);
 // Replaces bytes that are not UTF-8 by U+FFFD.
 std::string to_utf8(std::string_view bytes);
 
-// Returns `bytes` in double quotes, with control characters and bytes that are not UTF-8 as \n, \t and \xNN.
+// Returns `bytes` with control characters and bytes that are not UTF-8 as \n, \t and \xNN.
+std::string printable(std::string_view bytes);
+
+// Returns the same in double quotes, with a backslash before quotes and backslashes.
 std::string in_quotes(std::string_view bytes);
 
 // Replaces control characters other than newline and tab by U+FFFD, because a model must not be able to control the

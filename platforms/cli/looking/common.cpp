@@ -1,8 +1,29 @@
-#include "platforms/cli/looking/settings.h"
+#include "platforms/cli/looking/common.h"
 
 #include "platforms/cli/support/text.h"
 
 namespace sotto::cli {
+
+TokenList tokens_to_look_at(const TextInput& input, const LoadedModel& model, bool special) {
+  TokenList tokens = input.tokens(model, special);
+  if (!tokens.empty()) return tokens;
+  throw Failure(input.name() + ": empty; for the start of a text, give the model's end-of-text token");
+}
+
+std::string ending_of(const TokenList& tokens, const LoadedModel& model) {
+  constexpr size_t kMaxSize = 60;
+  std::string text = model.info().has_tokenizer != 0 ? model.text_of(tokens) : ids_text(tokens);
+  if (text.size() <= kMaxSize) return in_quotes(text);
+  size_t begin = text.size() - kMaxSize;
+  while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xc0) == 0x80) ++begin;
+  return "…" + in_quotes(text.substr(begin));
+}
+
+void add_svg_option(Command& command, std::string& path, const std::string& picture) {
+  command.add_option("--svg", path, "Also write a picture to a file: " + picture)
+      .metavar("FILE")
+      .check(check_file_name);
+}
 
 std::vector<std::string> split_words(std::string_view text) {
   std::vector<std::string> words;
