@@ -169,6 +169,7 @@ build() {
 
 # release DIRECTORY: makes the packages. Zig's compiler makes libraries for other machines and for older systems.
 release() {
+  has npm || packages="$packages nodejs npm"
   install_packages
   install_toolchains
   install_python_tools zig ziglang==0.17.0 wasmtime==50.0.1
@@ -202,7 +203,8 @@ case $command in
       baremetal) packages="$packages gcc-arm-none-eabi libnewlib-arm-none-eabi
 libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;
       rpi-armv7|rpi-armv7-cpus) packages="$packages g++-arm-linux-gnueabihf qemu-user" ;;
-      linux-musl|wasm32) packages="$packages python3-venv" ;;
+      linux-musl) packages="$packages python3-venv" ;;
+      wasm32) packages="$packages python3-venv"; has node || packages="$packages nodejs" ;;
       macos) packages="$packages $download_packages python3-venv" ;;
       style) packages="$packages python3-venv doxygen" ;;
       tidy) packages="$packages python3-venv" ;;

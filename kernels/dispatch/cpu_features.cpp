@@ -126,7 +126,7 @@ uint32_t supported_isas() {
 uint32_t supported_isas() {
   const uint32_t isas = isa_bit(Isa::kReference) | isa_bit(Isa::kSimd128);
 #  if SOTTO_RELAXED_SIMD
-  if (has_fused_madd()) return isas | isa_bit(Isa::kRelaxedSimd);
+  if (relaxed_simd_is_exact()) return isas | isa_bit(Isa::kRelaxedSimd);
 #  endif
   return isas;
 }

@@ -16,9 +16,9 @@ uint32_t supported_isas();
 // Returns whether the CPU has AVX-VNNI, the 256-bit form of vpdpbusd.
 bool has_avx_vnni();
 
-// Returns whether the multiplication and addition of relaxed SIMD, in a build for WebAssembly with it, rounds once.
-// This depends on the engine and its CPU, and is the same for all calls.
-bool has_fused_madd();
+// Returns whether relaxed SIMD, in a build for WebAssembly with it, gives the results that the kernels need here: its
+// multiplication and addition rounds once, and its dot product is that of the integers.
+bool relaxed_simd_is_exact();
 
 // Requests permission for this process to use the tile registers of AMX. Since version 5.16, Linux saves them only for
 // processes that have it.

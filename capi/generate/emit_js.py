@@ -1,0 +1,150 @@
+"""Emits the generated modules of the JavaScript binding: enums, the layouts of structs in WebAssembly's memory, types."""
+import json
+
+import tables as t
+from bindings import C_ONLY, MARK, counts_its_own, documentation, info_structs, params_structs, public_enums, wrap
+
+FOLDER = "platforms/javascript/src/generated"
+PACKAGE = "platforms/javascript/package.json"
+POINTER = 4
+NUMBERS = {"int32_t": "i32", "uint8_t": "u8", "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "double": "f64",
+           "size_t": "u32", "sotto_token": "i32"}
+ELEMENTS = {"sotto_text": ("text", "Text"), "sotto_token_list": ("tokens", "readonly number[]"),
+            "sotto_token_bias": ("tokenBias", "readonly [token: number, bias: number]"),
+            "sotto_sequence_bias": ("sequenceBias", "readonly [tokens: readonly number[], bias: number]")}
+# Functions that the module imports, and their types in JavaScript. Other callbacks have no parameter here.
+CALLBACKS = {"sotto_log_fn": ("log", "(level: LogLevel, text: string) => void"),
+             "sotto_logits_fn": ("logits", "(logits: Float32Array) => void")}
+# Structs whose fields the binding copies by hand.
+RESULTS = ("sotto_error", "sotto_piece", "sotto_sequence", "sotto_vocabulary_params")
+WORDS_OF_C = ("null", "true", "false")
+
+
+def visible(struct):
+    """Returns the fields that the binding exposes."""
+    return [field for field in struct.public_fields if field.type not in C_ONLY
+            and not (field.kind == "callback" and field.type not in CALLBACKS)
+            and not (field.kind == "pointer" and not field.type.endswith("_params"))]
+
+
+def element_of(field):
+    """Returns the names of an array's elements: of their form in memory, and of their type."""
+    return ELEMENTS.get(field.type) or (NUMBERS.get(field.type, "i32"), "number")
+
+
+def place(tables, struct, field, offsets):
+    """Returns what the binding has to know about a field."""
+    offset = offsets[field.name]
+    if field.kind == "struct":
+        return [offset, "text"]
+    if field.kind == "array":
+        count = offsets[field.count] if counts_its_own(field) else None
+        return [offset, "array", element_of(field)[0], count]
+    if field.kind == "callback":
+        return [offset, "callback", CALLBACKS[field.type][0], offsets[field.user_data]]
+    if field.kind == "pointer":
+        return [offset, "params", tables.struct(field.type).camel]
+    if field.kind == "bool":
+        return [offset, "bool"]
+    return [offset, {"enum": "i32", "flags": "u32"}.get(field.kind) or NUMBERS[field.type]]
+
+
+def structs_text(tables):
+    lines = [f"// {MARK}", "// Structs of the C API in the memory of WebAssembly: size, and offset and form of each field.",
+             "export const structs = {"]
+    for struct in tables.structs:
+        listed = struct in params_structs(tables) + info_structs(tables)
+        if not listed and struct.name not in RESULTS:
+            continue
+        rows, size, _ = tables.layout(struct, POINTER)
+        offsets = {field.name: offset for field, offset, _ in rows}
+        fields = visible(struct) if listed else []
+        lines.append(f"  {struct.camel}: {{")
+        lines.append(f"    size: {size},")
+        if struct.kind == "params":
+            lines.append(f'    init: "{struct.name}_init",')
+        lines.append("    fields: {")
+        lines += [f"      {field.lower_camel}: {json.dumps(place(tables, struct, field, offsets))}," for field in fields]
+        if not listed:
+            lines += [f'      {t.snake_to_lower_camel(name)}: [{offset}],' for name, offset in offsets.items()]
+        lines += ["    },", "  },"]
+    return "\n".join([*lines, "};", ""])
+
+
+def enums_text(tables):
+    lines = [f"// {MARK}"]
+    for enum in public_enums(tables):
+        lines.append(f"export const {enum.camel} = Object.freeze({{")
+        lines += [f"  {value.name}: {value.value}," for value in enum.values]
+        lines += ["});", ""]
+    presets = []
+    for preset in tables.enum("sotto_preset").values:
+        values = ", ".join(f"{field.lower_camel}: {value.value if isinstance(value, t.EnumValue) else value}"
+                           for field, value in t.preset_values(preset, tables))
+        presets.append(f"  {preset.value}: {{ {values} }},")
+    lines += ["// The parameters of the sampler for each purpose.", "export const presets = Object.freeze({", *presets,
+              "});", ""]
+    return "\n".join(lines)
+
+
+def commented(doc, indent):
+    if not doc:
+        return []
+    text = doc.replace("*/", "* /")
+    lines = wrap(text, indent + " * ")
+    if len(lines) == 1 and len(lines[0]) < 115:
+        return [f"{indent}/** {lines[0].strip()[2:]} */"]
+    return [f"{indent}/**", *lines, f"{indent} */"]
+
+
+def typescript(field, enums):
+    if field.kind == "bool":
+        return "boolean"
+    if field.kind == "enum":
+        return t.snake_to_camel(field.type.removeprefix("sotto_"))
+    if field.kind in ("number", "token", "flags"):
+        return "number | bigint" if field.type == "uint64_t" and field.struct.kind == "params" else "number"
+    if field.kind == "struct":
+        return "Text"
+    if field.kind == "array":
+        is_enum = field.type in enums
+        return f"readonly ({t.snake_to_camel(field.type.removeprefix('sotto_')) if is_enum else element_of(field)[1]})[]"
+    if field.kind == "callback":
+        return CALLBACKS[field.type][1]
+    return t.snake_to_camel(field.type.removeprefix("sotto_"))
+
+
+def types_text(tables):
+    lines = [f"// {MARK}", "", "/** Text, or bytes in UTF-8. */", "export type Text = string | Uint8Array;", ""]
+    for enum in public_enums(tables):
+        lines += [*commented(enum.doc, ""), f"export declare const {enum.camel}: {{"]
+        for value in enum.values:
+            lines += [*commented(value.doc, "  "), f"  readonly {value.name}: {value.value};"]
+        lines += ["};", f"export type {enum.camel} = number;" if enum.flags else
+                  f"export type {enum.camel} = (typeof {enum.camel})[keyof typeof {enum.camel}];", ""]
+    enums = {enum.name for enum in tables.enums}
+    for structs, mark in ((params_structs(tables), "?"), (info_structs(tables), "")):
+        for struct in structs:
+            lines += [*commented(struct.doc, ""), f"export interface {struct.camel} {{"]
+            for field in visible(struct):
+                lines += [*commented(documentation(field, *WORDS_OF_C), "  "),
+                          f"  {'' if mark else 'readonly '}{field.lower_camel}{mark}: {typescript(field, enums)};"]
+            lines += ["}", ""]
+    return "\n".join(lines)
+
+
+def package_text(tables):
+    """Returns the package's manifest with the current version."""
+    manifest = json.loads((tables.root / PACKAGE).read_text("utf-8"))
+    manifest["version"] = tables.version
+    return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+
+
+def emit(tables: t.Tables) -> dict[str, str]:
+    """Returns the text of each generated file, by path."""
+    return {
+        f"{FOLDER}/enums.js": enums_text(tables),
+        f"{FOLDER}/structs.js": structs_text(tables),
+        f"{FOLDER}/types.d.ts": types_text(tables),
+        PACKAGE: package_text(tables),
+    }

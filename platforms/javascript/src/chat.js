@@ -1,0 +1,103 @@
+import { SottoError, attempt, createObject, fill, integer, readInfo } from "./convert.js";
+import { ChatFormat, Status } from "./generated/enums.js";
+import { limitOf, readPiece } from "./session.js";
+
+/**
+ * A conversation over a session, whose sampler and grammar apply to its replies. The format is one with a name
+ * (ChatFormat), or the text of one.
+ */
+export class Chat {
+  constructor(session, format = ChatFormat.PLAIN, params = {}) {
+    const { instance } = session;
+    const { exports } = instance;
+    if (!session.handle) throw new SottoError(Status.INVALID_STATE, "the session is closed");
+    this.session = session;
+    this.instance = instance;
+    const text = typeof format === "string" ? format
+      : instance.textToEnd(exports.sotto_chat_format_text(integer(format, "i32", "format")));
+    const made = instance.withScratch((scratch) => {
+      const given = fill(scratch, "ChatParams", params);
+      const { address, size: formatSize } = scratch.text(text);
+      return createObject(instance, scratch,
+        (size, error) => exports.sotto_chat_memory_size(session.handle, given, size, error),
+        (memory, size, handle, error) =>
+          exports.sotto_chat_init(session.handle, given, address, formatSize, memory, size, handle, error));
+    });
+    this.memory = made.memory;
+    this.handle = made.handle;
+  }
+
+  /** Sets the stops of the session, and the string that ends a reply in addition. */
+  setStops(params = {}) {
+    this.#attempt((scratch, error) =>
+      this.instance.exports.sotto_chat_set_stops(this.handle, fill(scratch, "StopParams", params), error));
+  }
+
+  /** Adds a message. A message of the system replaces an earlier one. */
+  add(role, text) {
+    this.#attempt((scratch, error) => {
+      const { address, size } = scratch.text(text);
+      return this.instance.exports.sotto_chat_add(this.handle, integer(role, "i32", "role"), address, size, error);
+    });
+  }
+
+  /**
+   * Generates a reply and returns its text when it is complete. `onPiece` receives each piece, and ends the reply by
+   * returning true.
+   */
+  reply({ maxTokens, onPiece = () => false } = {}) {
+    const { instance } = this;
+    const texts = [];
+    const limit = limitOf(maxTokens);
+    const number = instance.addCallback((address) => {
+      const piece = readPiece(instance, address);
+      texts.push(piece.text);
+      return onPiece(piece) === true;
+    });
+    try {
+      this.#attempt((scratch, error) =>
+        instance.exports.sotto_chat_reply(this.handle, limit, instance.exports.piece_callback(), number, error));
+    } finally {
+      instance.removeCallback(number);
+    }
+    return texts.join("");
+  }
+
+  /** Removes the last turn. */
+  undo() {
+    this.#attempt((scratch, error) => this.instance.exports.sotto_chat_undo(this.handle, 0, error));
+  }
+
+  /** Removes the last reply, so that `reply` generates another one. */
+  undoReply() {
+    this.#attempt((scratch, error) => this.instance.exports.sotto_chat_undo(this.handle, 1, error));
+  }
+
+  /** Removes all messages. */
+  reset() {
+    this.#check();
+    this.instance.exports.sotto_chat_reset(this.handle);
+  }
+
+  get info() {
+    this.#check();
+    return readInfo(this.instance, "ChatInfo", (info) => this.instance.exports.sotto_chat_get_info(this.handle, info));
+  }
+
+  /** Frees the conversation's memory; the session stays. */
+  close() {
+    if (this.handle) this.instance.release(this.memory);
+    this.handle = 0;
+  }
+
+  #check() {
+    if (!this.handle || !this.session.handle) {
+      throw new SottoError(Status.INVALID_STATE, "the conversation or its session is closed");
+    }
+  }
+
+  #attempt(call) {
+    this.#check();
+    return attempt(this.instance, call);
+  }
+}

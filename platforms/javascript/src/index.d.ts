@@ -1,0 +1,194 @@
+import type {
+  ChatInfo, ChatParams, ChatRole, GrammarParams, GuideParams, MatcherParams, ModelInfo, ModelParams, ModelTextKind,
+  Pooling, Preset, SamplerParams, Score, SearchParams, SessionInfo, SessionParams, SessionTimings, SpeculationParams,
+  Status, StopParams, Text, ChatFormat,
+} from "./generated/types.js";
+
+export * from "./generated/types.js";
+
+/** Text, which is tokenized without special tokens, or tokens. */
+export type Prompt = Text | readonly number[];
+
+/** A call that failed. */
+export class SottoError extends Error {
+  readonly status: Status;
+  /** The byte of the input at which the error is, if any. */
+  readonly offset: number | null;
+}
+
+/** The modules of this package: "simd128" runs in all current engines, "relaxed_simd" is faster. */
+export type ModuleName = "relaxed_simd" | "simd128";
+
+/** Returns the name of the best module that this engine can run. */
+export function moduleName(): ModuleName;
+
+export interface OpenOptions extends ModelParams {
+  /** By default the best that the engine can run. Both give the same bits. */
+  module?: ModuleName;
+  /** Called while the file is read. */
+  onProgress?: (bytes: number, size: number) => void;
+}
+
+/** A generated token. */
+export interface Piece {
+  /** Whole characters; empty while a character or a stop string is incomplete. */
+  readonly text: string;
+  /** -1 if there is only text that was withheld before. */
+  readonly token: number;
+  /** The bytes of the token. */
+  readonly bytes: Uint8Array;
+  /** Under the model; NaN unless the sampler's logProbabilities is set. */
+  readonly logProbability: number;
+  /** After the sampler's stages. */
+  readonly sampledLogProbability: number;
+  /** The most likely tokens, if the sampler's alternativeCount is set. */
+  readonly alternatives: readonly { readonly token: number; readonly logProbability: number }[];
+  readonly elapsedNs: number;
+}
+
+/** A continuation that a search found. */
+export interface Sequence {
+  readonly tokens: number[];
+  readonly score: number;
+  readonly logProbability: number;
+  readonly stop: Status;
+  readonly index: number;
+}
+
+/** The weights and tokenizer of one file, in a WebAssembly memory that its sessions share. */
+export class Model {
+  private constructor();
+  /** Opens a model: a path (Node.js), an address, bytes, a Blob or a Response. */
+  static open(source: string | URL | ArrayBuffer | ArrayBufferView | Blob | Response, options?: OpenOptions): Promise<Model>;
+  readonly info: ModelInfo;
+  readonly module: ModuleName;
+  /** The name of the instruction set in use. */
+  readonly isa: string;
+  /** Bytes of memory of the model, with its file. */
+  readonly memoryBytes: number;
+  /** Bytes of the whole WebAssembly memory. */
+  readonly totalBytes: number;
+  /** Returns the bytes of memory that a session would use. */
+  sessionMemorySize(params?: SessionParams): number;
+  session(params?: SessionParams): Session;
+  /** Encodes text. With `special`, text such as <|endoftext|> becomes its special token. */
+  tokenize(text: Text, special?: boolean): number[];
+  detokenize(tokens: readonly number[]): Uint8Array;
+  /** Returns the bytes of one token; they may begin or end inside a character. */
+  tokenBytes(token: number): Uint8Array;
+  /** Returns the flags of a token (TokenFlag). */
+  tokenFlags(token: number): number;
+  /** Returns a text about the model, such as its chat template, or an empty text. */
+  text(kind: ModelTextKind): string;
+  /** Closes the model and its sessions. The next garbage collection frees its memory. */
+  close(): void;
+}
+
+export interface StreamOptions {
+  /** By default there is no limit. */
+  maxTokens?: number;
+  /** Lets the end of the prompt become part of the next token, for a prompt that ends inside a word. */
+  heal?: boolean;
+  signal?: AbortSignal;
+}
+
+/** A stream of text that a model continues. `info.stop` says why the newest text ended. */
+export class Session {
+  private constructor();
+  readonly model: Model;
+  readonly info: SessionInfo;
+  readonly timings: SessionTimings;
+  resetTimings(): void;
+
+  setSampler(params?: SamplerParams & { preset?: Preset }): void;
+  setStops(params?: StopParams): void;
+  setSpeculation(params?: SpeculationParams): void;
+  /** Sets a second session of the same model as the guide of this one; null removes it. */
+  setGuide(guide: Session | null, params?: GuideParams): void;
+  /** Constrains the generated text; null removes it. Set it again before another text, or call reset. */
+  setGrammar(grammar: Grammar | null, params?: MatcherParams): void;
+
+  /** Evaluates a prompt and yields the text as it is generated. An empty prompt continues the text. */
+  stream(prompt?: Prompt, options?: StreamOptions): AsyncGenerator<string, void, void>;
+  /** Like stream, but yields tokens with their probabilities. */
+  pieces(prompt?: Prompt, options?: StreamOptions): AsyncGenerator<Piece, void, void>;
+  /** Generates the whole text before it returns. `onPiece` ends the text by returning true. */
+  generate(prompt?: Prompt, options?: { maxTokens?: number; onPiece?: (piece: Piece) => unknown }): Status;
+
+  /** Appends a prompt to the stream and evaluates it. */
+  prefill(prompt: Prompt): Status;
+  /** Generates one token, or returns null at a stop. */
+  next(): Piece | null;
+  /** Limits the number of tokens that `next` generates, until the next prefill. */
+  setLimit(maxTokens?: number | null): void;
+  /** Applies token healing to the end of the prompt. */
+  heal(): void;
+  /** Stops the running call, or the next one. */
+  cancel(): void;
+  /** Rolls the stream back to its first tokens. */
+  rewind(tokenCount: number): void;
+  /** Removes all tokens. The parameters stay in effect. */
+  reset(): void;
+
+  /** Returns the logits after the last token. */
+  logits(): Float32Array;
+  /** Evaluates tokens and returns their total score and ln p of each. */
+  score(prompt: Prompt): Score & { readonly logProbabilities: Float32Array };
+  /** Evaluates tokens and returns their pooled hidden states. */
+  embed(prompt: Prompt, pooling?: Pooling): Float32Array;
+  /** Searches for several continuations of the stream, best first. */
+  search(params?: SearchParams): Sequence[];
+
+  /** Returns the stream as bytes, the same on every platform. */
+  save(): Uint8Array;
+  /** Restores a saved state, which may come from an untrusted source. */
+  restore(state: Uint8Array): void;
+  /** Makes `other`, a session of the same model, a copy of this stream. */
+  fork(other: Session): void;
+  /** Frees the session's memory. */
+  close(): void;
+}
+
+/** A compiled grammar of one model. */
+export class Grammar {
+  private constructor();
+  /** Compiles GBNF, or the language of the parameters. */
+  static compile(model: Model, source: Text, params?: GrammarParams): Grammar;
+  /** Compiles a JSON Schema, given as text or as a value. */
+  static jsonSchema(model: Model, schema: string | object | boolean, params?: GrammarParams): Grammar;
+  /** Compiles a regular expression that the whole text must match. */
+  static regex(model: Model, pattern: string | RegExp, params?: GrammarParams): Grammar;
+  /** Compiles a choice between strings. */
+  static choices(model: Model, choices: readonly string[], params?: GrammarParams): Grammar;
+  /** Compiles the grammar of any JSON value. */
+  static json(model: Model, params?: GrammarParams): Grammar;
+  /** Loads an image that `save` returned, which may come from an untrusted source. */
+  static load(model: Model, image: Uint8Array): Grammar;
+  readonly size: number;
+  /** Returns the grammar as an image with the same bytes on every platform. */
+  save(): Uint8Array;
+  /** Frees the grammar as soon as no session uses it. */
+  close(): void;
+}
+
+/** A conversation over a session, whose sampler and grammar apply to its replies. */
+export class Chat {
+  /** The format is one with a name, or the text of one. */
+  constructor(session: Session, format?: ChatFormat | string, params?: ChatParams);
+  readonly session: Session;
+  readonly info: ChatInfo;
+  /** Sets the stops of the session, and the string that ends a reply in addition. */
+  setStops(params?: StopParams): void;
+  /** Adds a message. A message of the system replaces an earlier one. */
+  add(role: ChatRole, text: Text): void;
+  /** Generates a reply and returns it when it is complete. `onPiece` ends it by returning true. */
+  reply(options?: { maxTokens?: number; onPiece?: (piece: Piece) => unknown }): string;
+  /** Removes the last turn. */
+  undo(): void;
+  /** Removes the last reply, so that `reply` generates another one. */
+  undoReply(): void;
+  /** Removes all messages. */
+  reset(): void;
+  /** Frees the conversation's memory; the session stays. */
+  close(): void;
+}
