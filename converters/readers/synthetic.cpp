@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "platforms/command_line/published_shapes.h"
 #include "runtime/base/random.h"
 
 namespace sotto {
@@ -36,32 +37,22 @@ std::vector<float> normal_quantiles() {
 }
 
 CheckpointInfo info_of(const std::string& name, const ModelShape& shape, uint64_t seed) {
-  constexpr uint32_t kGpt2Vocabulary = 50257;
   CheckpointInfo info;
   info.name = name;
   info.source = "random weights, seed " + std::to_string(seed);
   info.shape = shape;
-  if (shape.vocabulary_size == kGpt2Vocabulary) info.end_of_text_token = kGpt2Vocabulary - 1;
+  if (shape.vocabulary_size == cli::kPublishedVocabulary) info.end_of_text_token = cli::kPublishedVocabulary - 1;
   check_info(info, name);
   return info;
 }
 
-constexpr struct PublishedShape {
-  const char* name;
-  uint32_t embedding, heads, layers;
-} kPublishedShapes[] = {{"distilgpt2", 768, 12, 6},
-                        {"gpt2", 768, 12, 12},
-                        {"gpt2-medium", 1024, 16, 24},
-                        {"gpt2-large", 1280, 20, 36},
-                        {"gpt2-xl", 1600, 25, 48}};
-
 }  // namespace
 
 std::optional<ModelShape> find_published_shape(std::string_view name) {
-  for (const PublishedShape& known : kPublishedShapes) {
+  for (const cli::PublishedShape& known : cli::kPublishedShapes) {
     if (name != known.name) continue;
-    return ModelShape{.vocabulary_size = 50257,
-                      .position_count = 1024,
+    return ModelShape{.vocabulary_size = cli::kPublishedVocabulary,
+                      .position_count = cli::kPublishedPositions,
                       .embedding_size = known.embedding,
                       .head_count = known.heads,
                       .feed_forward_size = 4 * known.embedding,
@@ -72,7 +63,7 @@ std::optional<ModelShape> find_published_shape(std::string_view name) {
 
 std::vector<std::string> published_shape_names() {
   std::vector<std::string> names;
-  for (const PublishedShape& known : kPublishedShapes) names.push_back(known.name);
+  for (const cli::PublishedShape& known : cli::kPublishedShapes) names.push_back(known.name);
   return names;
 }
 

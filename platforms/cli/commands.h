@@ -14,6 +14,8 @@ void add_generate(Command& app, Run& run);
 void add_chat(Command& app, Run& run);
 void add_tokenize(Command& app, Run& run);
 void add_inspect(Command& app, Run& run);
+void add_plan(Command& app, Run& run);
+void add_list(Command& app, Run& run);
 void add_sample(Command& app, Run& run);
 void add_next(Command& app, Run& run);
 void add_explore(Command& app, Run& run);

@@ -99,6 +99,7 @@ int run_program(int argc, char** argv) {
       "  sotto chat -m demo.sotto\n"
       "  sotto tokenize -m demo.sotto \"Once upon a time\"\n"
       "  sotto inspect demo.sotto\n"
+      "  sotto plan --shape gpt2 --budget 96MiB\n"
       "  sotto next -m demo.sotto -p \"Once upon a time\"\n"
       "  sotto score -m demo.sotto -f chapter.txt\n"
       "  sotto grammar check answer.gbnf --test yes\n"
@@ -111,6 +112,8 @@ int run_program(int argc, char** argv) {
   add_chat(app, run);
   add_tokenize(app, run);
   add_inspect(app, run);
+  add_plan(app, run);
+  add_list(app, run);
   add_sample(app, run);
   add_next(app, run);
   add_explore(app, run);

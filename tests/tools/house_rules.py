@@ -31,7 +31,7 @@ INCLUDES = {
     # kernels.h names the instruction sets that the ABI reports.
     "capi/": ["capi/", "runtime/", "kernels/kernels.h", "sotto*.h"],
     "capi/examples/": ["sotto*.h"],
-    "converters/": ["platforms/command_line/help.h", "converters/", "runtime/", "kernels/kernels.h", "kernels/linear/linear.h", "kernels/linear/int4.h"],
+    "converters/": ["platforms/command_line/", "converters/", "runtime/", "kernels/kernels.h", "kernels/linear/linear.h", "kernels/linear/int4.h"],
     "platforms/": ["platforms/", "capi/include/", "sotto*.h"],
     # A Go module is built in the directory to which it was fetched, which has nothing but the module.
     "platforms/go/": ["bridge.h", "_cgo_export.h"],

@@ -1,6 +1,7 @@
 #include "platforms/cli/options/common.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string_view>
 #include <thread>
 
@@ -29,6 +30,26 @@ void parse_isa(const std::string& name, ModelOptions& options) {
   reject("--isa", '"' + name + "\" is not one of " + isa_names());
 }
 
+// Returns the bytes of "64MiB", "64M", "64MB" (of a million bytes) or "65536".
+uint64_t parse_size(const std::string& option, const std::string& text) {
+  static constexpr struct {
+    const char* suffix;
+    double bytes;
+  } kUnits[] = {{"", 1.0},        {"B", 1.0},         {"K", 1024.0},       {"KiB", 1024.0},
+                {"M", 1048576.0}, {"MiB", 1048576.0}, {"G", 1073741824.0}, {"GiB", 1073741824.0},
+                {"kB", 1e3},      {"MB", 1e6},        {"GB", 1e9}};
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  const std::string_view suffix = end + (*end == ' ' ? 1 : 0);
+  for (const auto& unit : kUnits) {
+    const double bytes = number * unit.bytes;
+    if (end != text.c_str() && suffix == unit.suffix && bytes >= 0.0 && bytes < 1e18) {
+      return static_cast<uint64_t>(bytes);
+    }
+  }
+  reject(option, '"' + text + "\" is not a size such as 64MiB, 64M, 64MB or 65536");
+}
+
 // Adds the parameters of a session that concern its context, or all others.
 void add_session_parameters(Command& command, SessionParams& params, bool is_context) {
   sotto_session_params& c_params = params;
@@ -53,6 +74,14 @@ Option& add_isa_option(Command& command, ModelOptions& options) {
           "--isa", [&options](const std::string& name) { parse_isa(name, options); },
           "Instruction set: " + isa_names() + "; all give the same text")
       .metavar("NAME");
+}
+
+Option& add_size(Command& command, const char* names, uint64_t& bytes, const std::string& help) {
+  return command
+      .add_option(
+          names, [&bytes, option = std::string(names)](const std::string& text) { bytes = parse_size(option, text); },
+          help)
+      .metavar("SIZE");
 }
 
 void add_weight_options(Command& command, ModelOptions& options) {

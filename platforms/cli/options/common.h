@@ -21,6 +21,9 @@ Option& add_model_option(Command& command, ModelOptions& options);
 Option& add_optional_model(Command& command, ModelOptions& options, const std::string& help);
 Option& add_isa_option(Command& command, ModelOptions& options);
 
+// Adds an option whose value is a size, such as 64MiB, 1.5G or 65536 bytes.
+Option& add_size(Command& command, const char* names, uint64_t& bytes, const std::string& help);
+
 // Adds --isa, and --no-mmap, which copies the weights, to commands that run the model.
 void add_weight_options(Command& command, ModelOptions& options);
 

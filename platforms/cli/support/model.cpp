@@ -22,19 +22,32 @@ ModelParams model_params(const ModelOptions& options) {
   return params;
 }
 
-// The mapping lives until the model and everything made from it are destroyed.
-Model map_model(const ModelOptions& options, size_t* file_size) {
+struct MappedFile {
+  Bytes bytes;
+  std::shared_ptr<const void> owner;
+};
+
+MappedFile map_file(const std::string& path) {
   sotto_posix_mapping mapping = {};
   char message[4096];
-  if (sotto_posix_map_file(options.path.c_str(), &mapping, message, sizeof message) != 0) throw Failure(message);
-  *file_size = mapping.size;
-  const std::shared_ptr<const void> owner(mapping.bytes,
-                                          [mapping](const void*) mutable { sotto_posix_unmap_file(&mapping); });
-  const Bytes bytes(static_cast<const uint8_t*>(mapping.bytes), mapping.size);
-  return call(options.path, [&] { return Model::from_bytes(bytes, model_params(options), owner); });
+  if (sotto_posix_map_file(path.c_str(), &mapping, message, sizeof message) != 0) throw Failure(message);
+  const auto unmap = [mapping](const void*) mutable { sotto_posix_unmap_file(&mapping); };
+  return {Bytes(static_cast<const uint8_t*>(mapping.bytes), mapping.size), {mapping.bytes, unmap}};
+}
+
+// The mapping lives until the model and everything made from it are destroyed.
+Model map_model(const ModelOptions& options, size_t* file_size) {
+  const MappedFile file = map_file(options.path);
+  *file_size = file.bytes.size();
+  return call(options.path, [&] { return Model::from_bytes(file.bytes, model_params(options), file.owner); });
 }
 
 }  // namespace
+
+size_t model_memory_size(const ModelOptions& options) {
+  const MappedFile file = map_file(options.path);
+  return call(options.path, [&] { return Model::required_memory(file.bytes, model_params(options)); });
+}
 
 LoadedModel::LoadedModel(const ModelOptions& options)
     : path_(options.path), model_(map_model(options, &file_size_)), info_(model_.info()) {}

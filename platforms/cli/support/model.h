@@ -18,6 +18,9 @@ struct ModelOptions {
   bool copy_weights = false;  // copies the weights to huge pages
 };
 
+// Returns the memory of a model in addition to its file, which only has its structure read.
+size_t model_memory_size(const ModelOptions& options);
+
 class LoadedModel {
  public:
   explicit LoadedModel(const ModelOptions& options);

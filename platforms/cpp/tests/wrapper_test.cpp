@@ -124,7 +124,9 @@ TEST(ModelTest, ReportsItsProperties) {
   std::ifstream file(golden::environment("SOTTO_DEMO_MODEL"), std::ios::binary | std::ios::ate);
   sotto::Memory bytes(static_cast<size_t>(file.tellg()));
   file.seekg(0).read(static_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  const auto same = sotto::Model::from_bytes({static_cast<const uint8_t*>(bytes.data()), bytes.size()}, params);
+  const sotto::Bytes view(static_cast<const uint8_t*>(bytes.data()), bytes.size());
+  const auto same = sotto::Model::from_bytes(view, params);
+  EXPECT_EQ(sotto::Model::required_memory(view, params), same.memory_size());
   EXPECT_EQ(same.tokenize("<|endoftext|>", true), std::vector<Token>{model.info().end_of_text_token});
   EXPECT_THROW(static_cast<void>(model.token_bytes(-1)), sotto::Error);
   EXPECT_EQ(model.token_flags(model.info().end_of_text_token), SOTTO_TOKEN_SPECIAL | SOTTO_TOKEN_END_OF_TEXT);

@@ -81,6 +81,15 @@ class Model {
     return create(file, Memory(), std::move(owner), params);
   }
 
+  // Returns the number of bytes that a model needs in addition to its file, of which only the structure is read.
+  static Result<size_t> required_memory(Bytes file, const ModelParams& params = {}) {
+    sotto_model_params c_params = params;
+    detail::Report report;
+    size_t size = 0;
+    SOTTO_HPP_TRY_(sotto_model_memory_size(file.data(), file.size(), &c_params, &size, report.out()));
+    return size;
+  }
+
   Model(Model&&) = default;
   Model& operator=(Model&&) = default;
 
