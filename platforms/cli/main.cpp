@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "platforms/cli/commands.h"
+#include "platforms/cli/options/config.h"
 #include "platforms/cli/support/failure.h"
 #include "platforms/cli/support/output.h"
 #include "platforms/command_line/help.h"
@@ -105,6 +106,9 @@ int run_program(int argc, char** argv) {
       "  sotto grammar check answer.gbnf --test yes\n"
       "  sotto serve -m demo.sotto\n"
       "\n"
+      "Defaults: SOTTO_MODEL is the model of all commands. The configuration file, $SOTTO_CONFIG or\n"
+      "~/.config/sotto/config.json, has options by command: {\"threads\": 2, \"generate\": {\"temp\": 0.7}}\n"
+      "\n"
       "Exit codes: 0 success, 1 bad input or failure, 2 wrong usage, 3 a text that is not complete\n"
       "under its grammar, 130 ended by Ctrl-C.");
   Run run;
@@ -121,10 +125,14 @@ int run_program(int argc, char** argv) {
   add_embed(app, run);
   add_detect(app, run);
   add_grammar(app, run);
+  add_config_options(app);
   app.add_command("serve", "Answer HTTP requests of the OpenAI API; see sotto serve --help");
   add_help(app, run);
   add_completion(app, run);
-  const std::optional<int> exit_code = parse_command_line(app, argc, argv);
+  const auto defaults = [&app](const Command& command) {
+    return read_defaults(app, command, command.path().substr(app.path().size() + 1));
+  };
+  const std::optional<int> exit_code = parse_command_line(app, argc, argv, defaults);
   return exit_code ? *exit_code : run();
 }
 

@@ -43,6 +43,11 @@ Option& Option::excludes(std::string_view options, std::string why) {
   return *this;
 }
 
+Option& Option::replaces(std::string_view options) {
+  replaced_ = split_names(options);
+  return *this;
+}
+
 void Option::check_combination(const Command& command) const {
   if (!is_given()) return;
   if (!needed_.empty() && first_given(command, needed_).empty()) {
@@ -51,6 +56,16 @@ void Option::check_combination(const Command& command) const {
     reject(name(), "has no effect without " + list);
   }
   for (const Exclusion& exclusion : excluded_) reject_with(command, name(), exclusion.options, exclusion.why);
+}
+
+bool Option::rules_out(const Option& other) const {
+  const auto names_other = [&other](const std::string& name) { return other.is_named(name); };
+  const auto lists_other = [&](const std::vector<std::string>& options) {
+    return std::any_of(options.begin(), options.end(), names_other);
+  };
+  return lists_other(replaced_) || std::any_of(excluded_.begin(), excluded_.end(), [&](const Exclusion& exclusion) {
+           return lists_other(exclusion.options);
+         });
 }
 
 std::string Option::name() const {
@@ -120,7 +135,7 @@ const Option* Command::find(std::string_view name) const {
 
 Parser::Parser(Command& program, int argc, char** argv) : words_(argv + 1, argv + argc), command_(&program) {}
 
-void Parser::run() {
+void Parser::run(const ReadDefaults& read_defaults) {
   while (next_ < words_.size() && !wants_help_ && !wants_version_) {
     const std::string word = words_[next_++];
     if (is_option(word)) {
@@ -131,7 +146,56 @@ void Parser::run() {
       read_argument(word);
     }
   }
-  if (!wants_help_ && !wants_version_) apply();
+  if (wants_help_ || wants_version_) return;
+  if (read_defaults && command_->commands_.empty()) {
+    for (const OptionDefault& given : read_defaults(*command_)) add_default(given);
+    drop_overridden_defaults();
+  }
+  apply();
+}
+
+void Parser::add_default(const OptionDefault& given) {
+  const auto found = std::find_if(command_->options_.begin(), command_->options_.end(),
+                                  [&](const auto& option) { return option->is_named(given.option); });
+  if (found == command_->options_.end()) {
+    throw UsageError(given.place + ": " + unknown_option(*command_, given.option));
+  }
+  Option& option = **found;
+  if (option.is_given()) return;  // on the command line, or by an earlier default
+  const bool is_optional = option.values_ == Values::kOptional;
+  if (is_optional && given.values.front() == "false") return;
+  option.place_ = given.place;
+  try {
+    for (const std::string& value : given.values) {
+      add_values(option, given.option, is_optional && value == "true" ? nullptr : &value);
+    }
+  } catch (const UsageError& error) {
+    throw UsageError(given.place + ": " + error.what());
+  }
+}
+
+// Drops defaults that contradict an option of the command line, and then those that lack an option that they need.
+void Parser::drop_overridden_defaults() {
+  const auto is_default = [](const auto& option) { return option->is_given() && !option->place_.empty(); };
+  const auto drop = [](Option& option) {
+    option.count_ = 0;
+    option.given_.clear();
+  };
+  for (const auto& option : command_->options_) {
+    if (!is_default(option)) continue;
+    const auto overrides = [&](const auto& other) {
+      return other->is_given() && other->place_.empty() && (other->rules_out(*option) || option->rules_out(*other));
+    };
+    if (std::any_of(command_->options_.begin(), command_->options_.end(), overrides)) drop(*option);
+  }
+  for (bool has_dropped = true; has_dropped;) {
+    has_dropped = false;
+    for (const auto& option : command_->options_) {
+      if (!is_default(option) || option->needed_.empty() || !first_given(*command_, option->needed_).empty()) continue;
+      drop(*option);
+      has_dropped = true;
+    }
+  }
 }
 
 bool Parser::is_option(const std::string& word) const {
@@ -211,20 +275,45 @@ void Parser::read_argument(const std::string& word) {
 void Parser::apply() {
   lacks_command_ = !command_->commands_.empty();
   if (lacks_command_) throw UsageError("a command is required");
-  for (const auto& option : command_->options_) {
-    for (const std::string& value : option->given_) {
-      const std::string wrong = option->check_ ? option->check_(value) : "";
-      if (!wrong.empty()) reject(option->name(), wrong);
-      if (option->set_) option->set_(value);
-    }
-    const bool has_one_value = option->values_ == Values::kOne || option->values_ == Values::kOptional;
-    if (has_one_value && option->count_ > 1) reject(option->name(), "is given more than once");
+  for (const auto& option : command_->options_) apply(*option);
+  try {
+    check_combinations();
+  } catch (const UsageError& error) {
+    throw UsageError(error.what() + defaults_in_use());
   }
+}
+
+void Parser::check_combinations() const {
   for (const auto& option : command_->options_) {
     if (option->is_required_ && !option->is_given()) throw UsageError(option->name() + " is required");
   }
   for (const auto& option : command_->options_) option->check_combination(*command_);
   if (command_->on_parsed_) command_->on_parsed_();
+}
+
+// Returns "; defaults: --temp (config.json:3)", or an empty string if there are none.
+std::string Parser::defaults_in_use() const {
+  std::string list;
+  for (const auto& option : command_->options_) {
+    if (!option->is_given() || option->place_.empty()) continue;
+    list += (list.empty() ? "; defaults: " : ", ") + option->name() + " (" + option->place_ + ')';
+  }
+  return list;
+}
+
+void Parser::apply(Option& option) {
+  try {
+    for (const std::string& value : option.given_) {
+      const std::string wrong = option.check_ ? option.check_(value) : "";
+      if (!wrong.empty()) reject(option.name(), wrong);
+      if (option.set_) option.set_(value);
+    }
+    const bool has_one_value = option.values_ == Values::kOne || option.values_ == Values::kOptional;
+    if (has_one_value && option.count_ > 1) reject(option.name(), "is given more than once");
+  } catch (const UsageError& error) {
+    if (!option.is_given() || option.place_.empty()) throw;
+    throw UsageError(option.place_ + ": " + error.what());
+  }
 }
 
 std::vector<std::string> split_names(std::string_view names) {

@@ -30,6 +30,16 @@ enum class Values {
 
 class Command;
 
+// A value of an option that a file or a variable gives instead of the command line.
+struct OptionDefault {
+  std::string option;               // for example "--temp"
+  std::vector<std::string> values;  // "true" or "false" for a flag, or for an optional value that is absent
+  std::string place;                // for use in messages: "config.json:3"
+};
+
+// Returns the defaults of a command that was named on the command line. Throws a UsageError.
+using ReadDefaults = std::function<std::vector<OptionDefault>(const Command& command)>;
+
 // An option ("-n,--max-tokens"), or an argument without a name ("TEXT").
 class Option {
  public:
@@ -54,6 +64,8 @@ class Option {
   Option& needs(std::string_view options);
   // Rejects the listed options together with this one. `why` is added to the message.
   Option& excludes(std::string_view options, std::string why = "");
+  // Drops defaults (OptionDefault) of the listed options if this one is on the command line, as excludes() also does.
+  Option& replaces(std::string_view options);
 
   const std::vector<std::string>& names() const { return names_; }
   std::string name() const;  // the first long spelling
@@ -67,6 +79,7 @@ class Option {
   const std::string& description() const { return description_; }
   const std::vector<std::string>& given() const { return given_; }  // the values as given
   bool is_given() const { return count_ > 0; }
+  bool rules_out(const Option& other) const;  // returns whether this option excludes or replaces the other one
   // Throws a UsageError if the option was given without an option that it needs, or with one that it excludes.
   void check_combination(const Command& command) const;
 
@@ -91,6 +104,7 @@ class Option {
   Check check_;
   std::vector<std::string> needed_;
   std::vector<Exclusion> excluded_;
+  std::vector<std::string> replaced_;
   std::string description_;
   std::string heading_ = "Options";
   std::string metavar_;
@@ -99,6 +113,7 @@ class Option {
   bool is_required_ = false;
   int count_ = 0;
   std::vector<std::string> given_;
+  std::string place_;  // of a default, or empty
 };
 
 // A command with its options. Commands form a tree whose root is the program; a command line names one leaf of it.
@@ -144,8 +159,9 @@ class Parser {
  public:
   Parser(Command& program, int argc, char** argv);
 
-  // Throws a UsageError.
-  void run();
+  // Throws a UsageError. The defaults from `read_defaults`, which may be empty, are used for options that are not on
+  // the command line and that its options neither exclude nor leave without an option that they need.
+  void run(const ReadDefaults& read_defaults = nullptr);
 
   const Command& command() const { return *command_; }   // the command that was named last
   bool lacks_command() const { return lacks_command_; }  // true if the error is a missing command
@@ -157,7 +173,12 @@ class Parser {
   void read_option(const std::string& word);
   void read_argument(const std::string& word);
   void add_values(Option& option, const std::string& name, const std::string* value);
+  void add_default(const OptionDefault& given);
+  void drop_overridden_defaults();
   void apply();
+  void apply(Option& option);
+  void check_combinations() const;
+  std::string defaults_in_use() const;
 
   std::vector<std::string> words_;
   size_t next_ = 0;

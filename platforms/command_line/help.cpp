@@ -199,12 +199,12 @@ void add_man_options(const Command& command, std::string& page) {
 
 }  // namespace
 
-std::optional<int> parse_command_line(Command& program, int argc, char** argv) {
+std::optional<int> parse_command_line(Command& program, int argc, char** argv, const ReadDefaults& read_defaults) {
   constexpr int kUsageError = 2;
   const std::string name = program.name();
   Parser parser(program, argc, argv);
   try {
-    parser.run();
+    parser.run(read_defaults);
   } catch (const UsageError& error) {
     const Command& command = parser.command();
     if (parser.lacks_command()) {

@@ -11,7 +11,8 @@ namespace sotto::cli {
 
 // Parses a command line. Returns the exit code if the program must end: 0 after help or the version, 1 if standard
 // output cannot be written, 2 after the message of an error.
-std::optional<int> parse_command_line(Command& program, int argc, char** argv);
+std::optional<int> parse_command_line(Command& program, int argc, char** argv,
+                                      const ReadDefaults& read_defaults = nullptr);
 
 // Returns the help of a command, which lists each option under its one or two main names.
 std::string help_text(const Command& command);

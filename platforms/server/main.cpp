@@ -10,6 +10,7 @@
 
 #include "platforms/cli/options/base.h"
 #include "platforms/cli/options/common.h"
+#include "platforms/cli/options/config.h"
 #include "platforms/cli/options/sampler.h"
 #include "platforms/command_line/help.h"
 #include "platforms/server/server.h"
@@ -96,7 +97,9 @@ int run_program(int argc, char** argv) {
   Command command("sotto-serve", "Answers HTTP requests of the OpenAI API with a model on this machine.");
   add_serve_options(command, options);
   command.on_parsed([&] { validate(command, options); });
-  if (const std::optional<int> exit_code = parse_command_line(command, argc, argv)) return *exit_code;
+  add_config_options(command);
+  const auto defaults = [&](const Command&) { return read_defaults(command, command, "serve"); };
+  if (const std::optional<int> exit_code = parse_command_line(command, argc, argv, defaults)) return *exit_code;
   return serve(std::move(options));
 }
 

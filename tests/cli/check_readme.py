@@ -25,7 +25,7 @@ def main():
     count = 0
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(args.source / "platforms/models/demo.sotto", folder)
-        environment = {**os.environ, "PATH": f"{args.program.parent}{os.pathsep}{os.environ['PATH']}"}
+        environment = {**os.environ, "SOTTO_CONFIG": "", "SOTTO_MODEL": "", "PATH": f"{args.program.parent}{os.pathsep}{os.environ['PATH']}"}
         for readme in sorted((args.source / "platforms/cli").rglob("README.md")):
             for command, shown in commands_of(readme):
                 done = subprocess.run(["sh", "-euc", command], cwd=folder, env=environment, capture_output=True, text=True,

@@ -54,6 +54,7 @@ void add_sampling(Command& command, SamplerOptions& options) {
       .add_flag(
           "--greedy", [&params] { params.temperature = 0.0f; }, "The same as --temp 0")
       .excludes("--temp-range")
+      .replaces("--temp")
       .group(kSamplingGroup);
   command
       .add_option(
