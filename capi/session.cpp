@@ -3,6 +3,7 @@
 
 #include "capi/generated/params.h"
 #include "runtime/session/saved_state.h"
+#include "runtime/session/session_batch.h"
 
 using sotto::SavedState;
 using sotto::Session;
@@ -94,6 +95,28 @@ sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piec
   const sotto_status status = call(session, [](Session& s) { return s.next(); });
   if (status >= 0) *piece = &unwrap(session)->piece();
   return status;
+}
+
+sotto_status sotto_sessions_next(sotto_session* const* sessions, size_t count, const sotto_piece** pieces,
+                                 sotto_status* statuses, sotto_error* error) {
+  ErrorOut out(error);
+  if (sessions == nullptr && count != 0) return out.null_argument("sessions");
+  if (pieces == nullptr && count != 0) return out.null_argument("pieces");
+  if (statuses == nullptr && count != 0) return out.null_argument("statuses");
+  for (size_t i = 0; i < count; ++i) {
+    if (sessions[i] != nullptr) continue;
+    return wrap(fail(out.get(), Status::kInvalidArgument, "sessions[", i, "] is NULL"));
+  }
+  sotto::SessionBatch batch({sessions, count, [](const void* self, size_t index) {
+                               return unwrap(static_cast<sotto_session* const*>(self)[index]);
+                             }});
+  if (const Status status = batch.begin(out.get()); status != Status::kOk) return wrap(status);
+  batch.evaluate();
+  for (size_t i = 0; i < count; ++i) {
+    statuses[i] = wrap(batch.next(i));
+    pieces[i] = statuses[i] < 0 ? nullptr : &unwrap(sessions[i])->piece();
+  }
+  return SOTTO_OK;
 }
 
 sotto_status sotto_session_set_limit(sotto_session* session, size_t max_tokens) {

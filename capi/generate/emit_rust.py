@@ -57,6 +57,8 @@ def c_type(text):
         return f"[u8; {array[1]}]"
     if text.endswith("*"):
         target = text[:-1]
+        if target.endswith("* const"):
+            return f"*const {c_type(target[:-6])}"
         is_const = target.startswith("const ") and not target.endswith("*")
         return f"*{'const' if is_const else 'mut'} {c_type(target[6:] if is_const else target)}"
     text = text.replace("const ", "")

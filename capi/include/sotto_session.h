@@ -231,6 +231,28 @@ SOTTO_API sotto_status sotto_session_prefill_embeddings(sotto_session* session, 
  * text was already complete at the last prefill). */
 SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece);
 
+/* Generates one token in each of several sessions of the same model, with less work than one after
+ * the other: their newest tokens are evaluated in one batch, for which the weights are read once.
+ * Sets statuses[i] and pieces[i] to what sotto_session_next would return for sessions[i], bit for
+ * bit; pieces[i] is NULL if statuses[i] is an error. What happens to one session does not affect the
+ * others. A session whose text has ended takes no time and may stay in the list, so that a loop ends
+ * when no status is SOTTO_OK; or it may leave the list, and other sessions may join it at any call.
+ *
+ * Sessions may differ in everything but the model. The list counts as one session for threads: one
+ * thread at a time may call this function or use any of the sessions, and a callback must use none
+ * of them. The batch uses the threads of sessions[0]. A batch has up to 64 sessions, and up to
+ * batch_tokens of the first one that takes part; more sessions are evaluated in several batches.
+ * Some tokens are evaluated outside of a batch, with the same result: those of sessions with
+ * draft_tokens, of guides with another model, those for which a KV ring is re-anchored, and, where
+ * banned strings require several tokens in a call, all but the first one. Prompts are evaluated by
+ * sotto_session_prefill, for each session by itself.
+ *
+ * Returns SOTTO_OK if all statuses are set. Errors, after which nothing has changed:
+ * INVALID_ARGUMENT (NULL, a session of another model, or one that is given twice or also is the
+ * guide or draft session of another one), INVALID_STATE (a call from a callback). */
+SOTTO_API sotto_status sotto_sessions_next(sotto_session* const* sessions, size_t count, const sotto_piece** pieces,
+                                           sotto_status* statuses, sotto_error* error);
+
 /* Limits the number of tokens that sotto_session_next generates from now on (0: none; SIZE_MAX: no
  * limit). After that many, or when max_tokens of sotto_stop_params is reached, generation ends with
  * SOTTO_STOP_MAX_TOKENS. The limit applies until the next call of this function, of

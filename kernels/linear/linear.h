@@ -67,6 +67,11 @@ size_t packed_size(uint32_t inputs, uint32_t outputs);
 // Packs weights into `packed`, which must have packed_size() bytes. Returns that size.
 size_t pack_linear(const LinearWeights& weights, void* packed);
 
+// Returns the part of a layer that computes outputs first_output ... first_output + count - 1. `first_output` must be a
+// multiple of kOutputAlignment.
+inline constexpr uint32_t kOutputAlignment = 64;
+LinearWeights select_outputs(const LinearWeights& weights, uint32_t first_output, uint32_t count);
+
 // Copies row `output` of weights.packed to q (inputs).
 void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q);
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "kernels/dispatch/tables.h"
+#include "kernels/linear/int4.h"
 #include "kernels/linear/linear.h"
 
 namespace sotto {
@@ -105,6 +106,24 @@ size_t pack_linear(const LinearWeights& weights, void* packed) {
   auto* end = static_cast<uint8_t*>(packed) + size;
   std::memset(to, 0, static_cast<size_t>(end - to));
   return size;
+}
+
+LinearWeights select_outputs(const LinearWeights& weights, uint32_t first_output, uint32_t count) {
+  assert(first_output % kOutputAlignment == 0 && count <= weights.outputs - first_output);
+  const size_t row_offset = size_t{first_output} * weights.inputs;
+  LinearWeights part = weights;
+  part.outputs = count;
+  if (part.rows != nullptr) part.rows += row_offset;
+  if (part.scales != nullptr) part.scales += first_output;
+  if (part.bias != nullptr) part.bias += first_output;
+  if (part.tiles != nullptr) part.tiles += first_output / kInt4Columns * int4_tile_size(weights.inputs);
+  if (part.packed != nullptr) {
+    const TileLayout& tiles = selected_tiles();
+    const size_t tile_offset = first_output / tiles.columns * tiles.tile_size(weights.inputs);
+    const size_t offset = tiles.has_tiles(weights.inputs) ? tile_offset : row_offset;
+    part.packed = static_cast<const uint8_t*>(part.packed) + offset;
+  }
+  return part;
 }
 
 void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q) {

@@ -59,6 +59,14 @@ func (f fields) number(key string) float64 {
 	return value
 }
 
+func (f fields) sampler() *SamplerParams {
+	params := DefaultSamplerParams()
+	params.Temperature, params.TopK = float32(f.number("temperature")), uint32(f.number("top_k"))
+	params.TopP, params.RepetitionPenalty = float32(f.number("top_p")), float32(f.number("repetition_penalty"))
+	params.Seed = uint64(f.number("seed"))
+	return params
+}
+
 func tokensIn(text string) []Token {
 	var tokens []Token
 	for _, field := range strings.Fields(text) {
@@ -137,11 +145,7 @@ func checkText(t *testing.T, name string, prepare func(*testing.T, *Session, fie
 	session := openSession(t, model, nil)
 	prompt := must[[]Token](t)(model.Tokenize(c.text("prompt")))
 	equalTokens(t, prompt, tokensIn(c.text("prompt_tokens")))
-	params := DefaultSamplerParams()
-	params.Temperature, params.TopK = float32(c.number("temperature")), uint32(c.number("top_k"))
-	params.TopP, params.RepetitionPenalty = float32(c.number("top_p")), float32(c.number("repetition_penalty"))
-	params.Seed = uint64(c.number("seed"))
-	noError(t, session.SetSampler(params))
+	noError(t, session.SetSampler(c.sampler()))
 	if prepare != nil {
 		prepare(t, session, c)
 	}
@@ -167,6 +171,33 @@ func checkText(t *testing.T, name string, prepare func(*testing.T, *Session, fie
 	noError(t, err)
 	equal(t, status, Status(c.number("status")))
 	equal(t, text.String(), c.text("text"))
+}
+
+func TestBatch(t *testing.T) {
+	model, cases := openModel(t), []fields{golden(t, "greedy"), golden(t, "sampled")}
+	sessions := []*Session{openSession(t, model, nil), openSession(t, model, nil), openSession(t, model, nil)}
+	for i, c := range cases {
+		noError(t, sessions[i].SetSampler(c.sampler()))
+		must[Status](t)(sessions[i].Prefill(tokensIn(c.text("prompt_tokens"))))
+		noError(t, sessions[i].SetLimit(int(c.number("max_tokens"))))
+	}
+	texts := make([]string, len(cases))
+	for goesOn := true; goesOn; {
+		goesOn = false
+		steps := must[[]Step](t)(NextOf(sessions))
+		for i := range texts {
+			noError(t, steps[i].Err)
+			texts[i] += steps[i].Piece.Text
+			goesOn = goesOn || steps[i].Stop == OK
+		}
+		equal(t, steps[2].Err.Error(), "sotto: the stream is empty: prefill a prompt first")
+	}
+	for i, c := range cases {
+		equal(t, texts[i], c.text("text"))
+		equal(t, stopOf(t, sessions[i]), Status(c.number("status")))
+	}
+	_, err := NextOf([]*Session{sessions[0], sessions[0]})
+	equal(t, errors.Is(err, ErrBusy), true)
 }
 
 func TestGoldenTokens(t *testing.T) {

@@ -96,16 +96,21 @@ func (s *Session) call(f func(handle *C.sotto_session) (C.sotto_status, *C.sotto
 func (s *Session) plain(f func(handle *C.sotto_session) C.sotto_status) (Status, error) {
 	return s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
 		status := f(handle)
-		if status >= 0 {
-			return status, nil
-		}
-		details := newError()
-		C.sotto_session_get_error(handle, &details)
-		if details.status != status {
-			return status, nil
-		}
-		return status, &details
+		return status, failureOf(handle, status)
 	})
+}
+
+// failureOf returns the session's description of a failure, or nil if there is none.
+func failureOf(handle *C.sotto_session, status C.sotto_status) *C.sotto_error {
+	if status >= 0 {
+		return nil
+	}
+	details := newError()
+	C.sotto_session_get_error(handle, &details)
+	if details.status != status {
+		return nil
+	}
+	return &details
 }
 
 // attach replaces one object that the session uses; used may be nil.

@@ -47,6 +47,46 @@ func (s *Session) Next() (piece Piece, stop Status, err error) {
 	return piece, stop, err
 }
 
+// Step is the result of Next in one session.
+type Step struct {
+	Piece Piece
+	Stop  Status
+	Err   error
+}
+
+// NextOf generates one token in each of several sessions of the same model, in one batch, which takes less time than
+// one after the other. The results are the same. It panics if a callback has panicked.
+func NextOf(sessions []*Session) ([]Step, error) {
+	if len(sessions) == 0 {
+		return nil, nil
+	}
+	defer runtime.KeepAlive(sessions)
+	handles := make([]*C.sotto_session, len(sessions))
+	for i, session := range sessions {
+		if err := session.core.enter(); err != nil {
+			return nil, err
+		}
+		defer session.core.leave()
+		handles[i] = session.core.handle
+	}
+	pieces, statuses := make([]*C.sotto_piece, len(sessions)), make([]C.sotto_status, len(sessions))
+	details := newError()
+	status := C.sotto_sessions_next(&handles[0], C.size_t(len(handles)), &pieces[0], &statuses[0], &details)
+	if err := check(status, &details); err != nil {
+		return nil, err
+	}
+	steps := make([]Step, len(sessions))
+	for i, session := range sessions {
+		session.core.callbacks.repanic()
+		if statuses[i] >= 0 {
+			steps[i] = Step{Piece: newPiece(pieces[i]), Stop: Status(statuses[i])}
+		} else {
+			steps[i].Err = check(statuses[i], failureOf(handles[i], statuses[i]))
+		}
+	}
+	return steps, nil
+}
+
 // NoLimit is a value of maxTokens: the text continues until another stop.
 const NoLimit = math.MaxInt
 

@@ -43,6 +43,8 @@ class Decoder {
   // Returns the stop that `token` causes, or kOk if the token becomes part of the text.
   Status check_end(int32_t token) const;
 
+  // Returns whether decode() will need logits: nothing is known yet that ends the text before the next token.
+  bool needs_logits() const { return check_limits() == Status::kOk && !is_complete(); }
   // Decodes the next token and returns kOk, or returns the stop that ends the text.
   Status decode(SampledToken* sampled, SamplerState* state);
   // Finds the tokens that may come next. Returns kStopBanned if rejections at this place and hard bans leave none.

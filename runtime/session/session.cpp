@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include "runtime/base/callback_scope.h"
 #include "runtime/base/clock.h"
@@ -358,7 +359,8 @@ Status Session::next_piece() {
 
 // Decodes one token and appends it to the stream and the output, or returns the stop that prevents it.
 Status Session::decode_token() {
-  const uint64_t begin_ns = monotonic_ns();
+  const uint64_t batch_begin_ns = std::exchange(parts_.step_begin_ns, 0);
+  const uint64_t begin_ns = batch_begin_ns == 0 ? monotonic_ns() : batch_begin_ns;
   SOTTO_TRY(parts_.decoder.check_limits());
   if constexpr (kHasSpeculation) SOTTO_TRY(parts_.drafting.evaluate_ahead());
   SampledToken sampled;

@@ -60,8 +60,9 @@ struct SessionParts {
   }
 
   bool in_callback = false;
-  const ThreadPool* pool = nullptr;
-  Status stop = Status::kOk;  // why the newest text ended, or kOk while it continues
+  ThreadPool* pool = nullptr;
+  Status stop = Status::kOk;   // why the newest text ended, or kOk while it continues
+  uint64_t step_begin_ns = 0;  // time at which a batch began to evaluate the pending token, or 0
   Cancellation cancellation;
   Stops stops;
   TokenStream stream;

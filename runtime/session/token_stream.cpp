@@ -1,5 +1,6 @@
 #include "runtime/session/token_stream.h"
 
+#include <array>
 #include <cassert>
 
 #include "runtime/base/clock.h"
@@ -76,6 +77,19 @@ Status TokenStream::evaluate(Cancellation* cancellation, std::span<const int32_t
   cursor_.has_pending = false;
   ++timings_.decode_tokens;
   return Status::kOk;
+}
+
+void TokenStream::evaluate_each(std::span<TokenStream* const> streams, ThreadPool* pool) {
+  const uint64_t begin_ns = monotonic_ns();
+  std::array<KvSequence::Appended, KvSequence::kMaxSequences> tokens;
+  for (size_t i = 0; i < streams.size(); ++i) tokens[i] = {&streams[i]->kv_, streams[i]->cursor_.pending};
+  KvSequence::append_each({tokens.data(), streams.size()}, pool);
+  const uint64_t share_ns = (monotonic_ns() - begin_ns) / streams.size();
+  for (TokenStream* stream : streams) {
+    stream->cursor_.has_pending = false;
+    stream->timings_.decode_ns += share_ns;
+    ++stream->timings_.decode_tokens;
+  }
 }
 
 Status TokenStream::evaluate_logits(Cancellation* cancellation) {

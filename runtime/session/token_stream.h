@@ -117,6 +117,13 @@ class TokenStream {
 
   // Evaluates the pending token, if there is one, together with drafts.
   Status evaluate(Cancellation* cancellation, std::span<const int32_t> drafts = {}, bool want_logits = true);
+  // Returns whether evaluate_each() may evaluate the pending token of this stream. Drafts need a batch of their own.
+  bool can_evaluate_with_others() const {
+    return cursor_.has_pending && params_.draft_tokens == 0 && kv_.can_append_with_others(cursor_.pending);
+  }
+  // Evaluates the pending tokens of several streams of the same model in one batch, with logits. The streams must be at
+  // most KvSequence::kMaxSequences, and at most row_capacity() of the first one. `pool` may be null.
+  static void evaluate_each(std::span<TokenStream* const> streams, ThreadPool* pool);
   // Evaluates the pending token and ensures that kv().logits() are the logits after the last token, even if a prefill
   // was cancelled.
   Status evaluate_logits(Cancellation* cancellation);

@@ -3,21 +3,27 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <utility>
 
 namespace sotto {
 
-// The rows of one evaluation: tokens of the stream, or of beams.
+// The rows of one evaluation: tokens of the stream, of beams, or of several streams.
 struct Forward::Batch {
   const KvRing& ring;
-  std::span<const int32_t> tokens;  // tokens of the stream; empty for the rows of beams
+  std::span<const int32_t> tokens = {};  // tokens of the stream; empty for the other kinds of rows
   uint32_t first_position = 0;
-  std::span<const BeamRow> beams;
+  std::span<const BeamRow> beams = {};
+  std::span<const StreamRow> streams = {};
   uint32_t layer_count = UINT32_MAX;  // number of layers to evaluate; UINT32_MAX for all
   const float* embeddings = nullptr;  // (row, embedding): used in place of the token embeddings; null to use these
 
-  size_t row_count() const { return beams.empty() ? tokens.size() : beams.size(); }
+  size_t row_count() const { return tokens.size() + beams.size() + streams.size(); }
   TokenRow row(size_t index) const {
     if (!beams.empty()) return beams[index];
+    if (!streams.empty()) {
+      const StreamRow& row = streams[index];
+      return {row.token, row.position, row.forward->ring_.slot_of(row.position)};
+    }
     const uint32_t position = first_position + static_cast<uint32_t>(index);
     return {tokens[index], position, ring.slot_of(position)};
   }
@@ -33,6 +39,7 @@ void Forward::layout(Arena& arena, const ModelConfig& config, const SessionParam
   const bool keeps_layers = (features_ & kFeatureDola) != 0;
   const size_t premature = keeps_layers ? premature_layer_count(config.layer_count) : 0;
   const size_t rows = std::max({size_t{params.batch_tokens}, size_t{params.sequence_count}, premature, state_rows_});
+  row_capacity_ = rows;
   const size_t width = config.embedding_size;
   const size_t inner = config.feed_forward_size;
   const uint32_t beam_slots = params.sequence_count * params.sequence_tokens;
@@ -62,8 +69,7 @@ void Forward::init(const Model& model, ThreadPool* pool) {
 Status Forward::evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
                          const Cancellation& cancellation, const float* embeddings) {
   const bool overwrites = first_position + tokens.size() > context_tokens_;
-  const Batch batch = {
-      .ring = ring_, .tokens = tokens, .first_position = first_position, .beams = {}, .embeddings = embeddings};
+  const Batch batch = {.ring = ring_, .tokens = tokens, .first_position = first_position, .embeddings = embeddings};
   SOTTO_TRY(evaluate_layers(batch, overwrites, cancellation));
   if (want_logits) compute_logits(tokens.size() - 1, 1);
   return Status::kOk;
@@ -71,22 +77,68 @@ Status Forward::evaluate(std::span<const int32_t> tokens, uint32_t first_positio
 
 Status Forward::evaluate_first_layers(int32_t token, uint32_t position, uint32_t layer_count,
                                       const Cancellation& cancellation) {
-  SOTTO_TRY(evaluate_layers({ring_, {&token, 1}, position, {}, layer_count}, /*overwrites=*/false, cancellation));
+  const Batch batch = {.ring = ring_, .tokens = {&token, 1}, .first_position = position, .layer_count = layer_count};
+  SOTTO_TRY(evaluate_layers(batch, /*overwrites=*/false, cancellation));
   compute_logits(0, 1);
   return Status::kOk;
 }
 
 Status Forward::evaluate_beams(std::span<const BeamRow> rows, const Cancellation& cancellation) {
   assert(!rows.empty() && rows.size() <= logit_row_count_);
-  SOTTO_TRY(evaluate_layers({ring_, {}, 0, rows}, /*overwrites=*/false, cancellation));
+  SOTTO_TRY(evaluate_layers({.ring = ring_, .beams = rows}, /*overwrites=*/false, cancellation));
   compute_logits(0, rows.size());
   return Status::kOk;
 }
 
-Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const Cancellation& cancellation) {
+void Forward::evaluate_streams(std::span<const StreamRow> rows, ThreadPool* pool) {
+  assert(!rows.empty() && rows.size() <= row_capacity_ && rows[0].forward == this);
+  ThreadPool* const own_pool = std::exchange(pool_, pool);
+  // A batch is not cancelled, because each stream has a cancellation of its own.
+  const Cancellation never;
+  [[maybe_unused]] const Status status = evaluate_layers({.ring = ring_, .streams = rows}, /*overwrites=*/true, never);
+  assert(status == Status::kOk);
+  compute_stream_logits(rows);
+  pool_ = own_pool;
   const size_t width = model_->config().embedding_size;
-  const size_t kept = std::min(batch.row_count(), state_rows_);
-  first_state_row_ = batch.row_count() - kept;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    Forward& stream = *rows[row].forward;
+    if (row > 0) std::copy_n(hidden_ + row * width, width, stream.hidden_);
+    stream.first_state_row_ = 0;
+  }
+}
+
+// Computes the logits of each row in its own stream's memory. To read the weights of the head once for all rows, the
+// logits are computed in parts, for all rows each.
+void Forward::compute_stream_logits(std::span<const StreamRow> rows) {
+  const size_t width = model_->config().embedding_size;
+  const LinearWeights& head = model_->head();
+  final_norm(hidden_, rows.size());
+  quantize(sublayer_output_, width, rows.size());
+  const size_t part_size = row_capacity_ * width / rows.size() / kOutputAlignment * kOutputAlignment;
+  if (rows.size() == 1 || part_size == 0) {
+    for (size_t row = 0; row < rows.size(); ++row) {
+      run_linear(linear_kernels_, head, 1, quantized_ + row * width, quantization_ + row, rows[row].forward->logits_,
+                 scratch_, pool_);
+    }
+    return;
+  }
+  for (size_t first = 0; first < vocabulary_size_; first += part_size) {
+    const size_t count = std::min(part_size, vocabulary_size_ - first);
+    const LinearWeights part = select_outputs(head, static_cast<uint32_t>(first), static_cast<uint32_t>(count));
+    multiply(part, rows.size(), sublayer_output_, scratch_);
+    for (size_t row = 0; row < rows.size(); ++row) {
+      std::copy_n(sublayer_output_ + row * count, count, rows[row].forward->logits_ + first);
+    }
+  }
+}
+
+// Returns the forward pass of the stream to which a row belongs.
+Forward& Forward::owner(const Batch& batch, size_t row) {
+  return batch.streams.empty() ? *this : *batch.streams[row].forward;
+}
+
+Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const Cancellation& cancellation) {
+  first_state_row_ = batch.row_count() - std::min(batch.row_count(), state_rows_);
   const uint32_t layer_count = std::min(batch.layer_count, model_->config().layer_count);
   embed(batch);
   if (layer_count > 0) normalize(model_->layer(0).attention_norm, batch.row_count(), nullptr);
@@ -94,18 +146,35 @@ Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const Cance
     if (!overwrites && cancellation.is_requested()) {
       return Status::kStopCancelled;
     }
-    if ((features_ & kFeatureDola) != 0) {
-      std::copy_n(hidden_ + first_state_row_ * width, kept * width, layer_states_ + layer * state_rows_ * width);
-    }
+    keep_layer_states(layer, batch);
     evaluate_layer(layer, layer + 1 == layer_count, batch);
   }
-  const bool is_whole = layer_count == model_->config().layer_count;
-  if ((features_ & kFeatureHiddenHistory) == 0 || !is_whole) return Status::kOk;
-  final_norm(hidden_, batch.row_count());
-  for (size_t row = 0; row < batch.row_count(); ++row) {
-    hidden_history_.store(batch.row(row).slot, sublayer_output_ + row * width);
-  }
+  if (layer_count == model_->config().layer_count) keep_hidden_states(batch);
   return Status::kOk;
+}
+
+// Keeps the hidden states with which the last rows of each stream enter a layer, for DoLa.
+void Forward::keep_layer_states(uint32_t layer, const Batch& batch) {
+  const size_t width = model_->config().embedding_size;
+  const size_t first = batch.streams.empty() ? first_state_row_ : 0;
+  for (size_t row = first; row < batch.row_count(); ++row) {
+    Forward& stream = owner(batch, row);
+    if ((stream.features_ & kFeatureDola) == 0) continue;
+    const size_t state = layer * stream.state_rows_ + (batch.streams.empty() ? row - first : 0);
+    std::copy_n(hidden_ + row * width, width, stream.layer_states_ + state * width);
+  }
+}
+
+// Keeps the final hidden states for contrastive search.
+void Forward::keep_hidden_states(const Batch& batch) {
+  const size_t width = model_->config().embedding_size;
+  bool has_norms = false;
+  for (size_t row = 0; row < batch.row_count(); ++row) {
+    Forward& stream = owner(batch, row);
+    if ((stream.features_ & kFeatureHiddenHistory) == 0) continue;
+    if (!std::exchange(has_norms, true)) final_norm(hidden_, batch.row_count());
+    stream.hidden_history_.store(batch.row(row).slot, sublayer_output_ + row * width);
+  }
 }
 
 // Computes x += attention(norm(x)) and then x += feed_forward(norm(x)). The first norm is already in quantized_: each
@@ -243,13 +312,13 @@ void Forward::store_row(uint32_t layer, uint32_t head, const Batch& batch, size_
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
   const float* key = scratch_ + (row * 3 + 1) * width + head * config.head_size;
-  ring_.store(model_->kernels(), layer, head, batch.row(row).slot, key, key + width);
+  owner(batch, row).ring_.store(model_->kernels(), layer, head, batch.row(row).slot, key, key + width);
 }
 
 // Returns how many rows one attention call processes. The scores of these rows must fit into block_scores_.
 size_t Forward::attention_block(const Batch& batch) const {
   const size_t end = batch.first_position + batch.row_count();
-  if (batch.row_count() == 1 || !batch.beams.empty() || end > context_tokens_) return 1;
+  if (batch.row_count() == 1 || batch.tokens.empty() || end > context_tokens_) return 1;
   const size_t heads = pool_ == nullptr ? 1 : model_->config().head_count;
   const size_t group = attention_score_count(1, end) * sizeof(float);
   const size_t rows = quantized_size_ / (heads * group) * kAttentionGroupRows;
@@ -278,13 +347,14 @@ void Forward::attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch
 void Forward::attend_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row) {
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
+  const Forward& stream = owner(batch, row);
   SlotWindow window;
-  if (batch.beams.empty()) window = ring_.window_of(batch.row(row).position);
+  if (batch.beams.empty()) window = stream.ring_.window_of(batch.row(row).position);
   // With one thread, all heads share one array of scores, which then stays in the cache.
-  float* scores = pool_ == nullptr ? scores_ : scores_ + head * visible_count_;
-  ring_.attend(model_->kernels(), layer, head, batch.beams.empty() ? window.view() : batch.beams[row].window,
-               scratch_ + row * 3 * width + head * config.head_size, scores,
-               sublayer_output_ + row * width + head * config.head_size);
+  float* scores = stream.scores_ + (pool_ == nullptr ? 0 : head * stream.visible_count_);
+  stream.ring_.attend(model_->kernels(), layer, head, batch.beams.empty() ? window.view() : batch.beams[row].window,
+                      scratch_ + row * 3 * width + head * config.head_size, scores,
+                      sublayer_output_ + row * width + head * config.head_size);
 }
 
 // Computes quantized = activation(scratch).

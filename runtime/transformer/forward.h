@@ -1,5 +1,5 @@
 // The forward pass of GPT-2 (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners") over a batch
-// of rows: consecutive tokens of a stream, or tokens of beams.
+// of rows: consecutive tokens of a stream, tokens of beams, or one token of each of several streams.
 //
 // Weights are int8 or int4, activations are quantized to int8 per row before each linear layer, and the residual stream
 // stays in float. Forward::evaluate_layer() in forward.cpp reads like the equations of the paper.
@@ -37,6 +37,15 @@ struct BeamRow : TokenRow {
   std::span<const SlotSpan> window;
 };
 
+class Forward;
+
+// A token of one of several streams of the same model, and that stream's forward pass.
+struct StreamRow {
+  Forward* forward = nullptr;
+  int32_t token = 0;
+  uint32_t position = 0;
+};
+
 class Forward {
  public:
   void layout(Arena& arena, const ModelConfig& config, const SessionParams& params);
@@ -59,6 +68,12 @@ class Forward {
 
   // Evaluates at most sequence_count rows of beams. logits(i) are the logits after row i.
   Status evaluate_beams(std::span<const BeamRow> rows, const Cancellation& cancellation);
+
+  // Evaluates one row of each of at most row_capacity() streams with the memory of this forward pass, which is that of
+  // rows[0]. Each stream's forward pass is then as if it had evaluated its row itself, with logits. Each weight is read
+  // once for all rows. `pool` may be null.
+  void evaluate_streams(std::span<const StreamRow> rows, ThreadPool* pool);
+  size_t row_capacity() const { return row_capacity_; }
 
   // Computes logits(0), logits(1), ... for at most logit_row_count() rows of the last batch, starting at first_row.
   void compute_logits(size_t first_row, size_t count);
@@ -89,6 +104,10 @@ class Forward {
   struct Batch;
 
   Status evaluate_layers(const Batch& batch, bool overwrites, const Cancellation& cancellation);
+  void keep_layer_states(uint32_t layer, const Batch& batch);
+  void keep_hidden_states(const Batch& batch);
+  Forward& owner(const Batch& batch, size_t row);
+  void compute_stream_logits(std::span<const StreamRow> rows);
   void evaluate_layer(uint32_t index, bool is_last, const Batch& batch);
   void embed(const Batch& batch);
   void normalize(const NormView& norm, size_t rows, const float* sublayer_output);
@@ -110,6 +129,7 @@ class Forward {
   HiddenHistory hidden_history_;
   uint32_t context_tokens_ = 0;
   uint32_t features_ = 0;
+  size_t row_capacity_ = 0;     // maximum number of rows per batch
   size_t state_rows_ = 0;       // number of rows per batch whose layer states are stored
   size_t first_state_row_ = 0;  // index of the first of them in the last batch
   size_t vocabulary_size_ = 0;

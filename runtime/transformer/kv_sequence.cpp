@@ -1,6 +1,7 @@
 #include "runtime/transformer/kv_sequence.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 
 #include "runtime/base/clock.h"
@@ -70,6 +71,23 @@ Status KvSequence::append(std::span<const int32_t> tokens, const Cancellation& c
     tokens = tokens.subspan(count);
   }
   return Status::kOk;
+}
+
+void KvSequence::append_each(std::span<const Appended> tokens, ThreadPool* pool) {
+  std::array<StreamRow, kMaxSequences> rows;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    KvSequence& sequence = *tokens[i].sequence;
+    assert(sequence.can_append_with_others(tokens[i].token));
+    rows[i] = {&sequence.forward_, tokens[i].token, sequence.position_};
+  }
+  rows[0].forward->evaluate_streams({rows.data(), tokens.size()}, pool);
+  for (const auto& [sequence, token] : tokens) {
+    sequence->forget_rows();
+    sequence->remember(token);
+    ++sequence->position_;
+    sequence->batch_row_count_ = 1;
+    sequence->logits_ = sequence->forward_.logits(0);
+  }
 }
 
 Status KvSequence::append_batch(std::span<const int32_t> tokens, bool want_logits, size_t* count,

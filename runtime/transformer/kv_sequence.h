@@ -45,6 +45,21 @@ class KvSequence {
   Status append(std::span<const int32_t> tokens, const Cancellation& cancellation, std::span<const int32_t> drafts = {},
                 bool want_logits = true);
 
+  // Returns whether append_each() may append a token to this sequence: it fits, has not been evaluated as a draft, and
+  // needs no re-anchoring.
+  bool can_append_with_others(int32_t token) const {
+    return fits(1) && !is_drafted(token) && !reanchor_due_ && position_ < position_limit_;
+  }
+  // Maximum number of sequences that append_each() extends at once, together with row_capacity() of the first one.
+  static constexpr size_t kMaxSequences = 64;
+  // Appends one token to each of several sequences of the same model, evaluated in one batch with the memory of the
+  // first sequence, as append() would. `pool` may be null.
+  struct Appended {
+    KvSequence* sequence = nullptr;
+    int32_t token = 0;
+  };
+  static void append_each(std::span<const Appended> tokens, ThreadPool* pool);
+
   // Appends the longest prefix of `tokens` that fits in one batch, and sets `*count` to its length (0 on failure).
   // These tokens are rows 0 to count - 1 of the batch for the functions below.
   Status append_batch(std::span<const int32_t> tokens, bool want_logits, size_t* count,

@@ -114,6 +114,7 @@ Plan make_plan(const LoadedModel& model, const LoadedModel* other_model, const O
     add_peers(options.peers, {options.contexts, options.prompt_lengths, threads}, &plan);
     return plan;
   }
+  add_batches(model, threads, &plan);
   add_searches(model, threads, &plan);
   add_samplers(model, &plan);
   add_sampler_modes(model, &plan);

@@ -29,6 +29,7 @@ constexpr char kFooter[] =
     "  process_...    the same in a new process, from before it is started, that maps the file\n"
     "                 (unchecked), verifies it (checked), and copies the weights (copied);\n"
     "                 its peak resident memory, compared with int8 weights and KV ring\n"
+    "  batch          1, 2, 4, 8 sessions in one batch, in times of one after the other\n"
     "  search         32 tokens for each of 5 sequences, in times of one greedy sequence\n"
     "  sample         one token out of the logits, without evaluating them\n"
     "  mask           with --grammar: the tokens that a grammar allows, first visits included;\n"

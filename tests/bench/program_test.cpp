@@ -102,6 +102,7 @@ TEST(Program, MeasuresEverythingOnce) {
                                                    {"process_start", 1},
                                                    {"session_ready", 1},
                                                    {"process_peak_memory", 3},
+                                                   {"batch", 4},
                                                    {"search", 2},
                                                    {"sample", 91},
                                                    {"tokenize", 1},

@@ -144,6 +144,36 @@ TEST_F(Arguments, NullsAreRejectedBySessions) {
   expect_error(sotto_session_memory_size(nullptr, nullptr, &size_, &error_), "model");
 }
 
+TEST_F(Arguments, ListsOfSessionsAreChecked) {
+  OpenSession one(model_.get()), other(model_.get());
+  LoadedModel second(make_model_file(kShape, true));
+  OpenSession foreign(second.get());
+  const sotto_piece* pieces[2] = {};
+  sotto_status statuses[2] = {};
+  const auto next = [&](std::vector<sotto_session*> sessions) {
+    return sotto_sessions_next(sessions.data(), sessions.size(), pieces, statuses, &error_);
+  };
+  sotto_session* const list[] = {one.get()};
+  expect_error(sotto_sessions_next(nullptr, 1, pieces, statuses, &error_), "sessions is NULL");
+  expect_error(sotto_sessions_next(list, 1, nullptr, statuses, &error_), "pieces");
+  expect_error(sotto_sessions_next(list, 1, pieces, nullptr, &error_), "statuses");
+  expect_error(next({one.get(), nullptr}), "sessions[1] is NULL");
+  expect_error(next({one.get(), one.get()}), "sessions[1] is given twice");
+  expect_error(next({one.get(), foreign.get()}), "sessions[1] has another model");
+  EXPECT_EQ(statuses[0], SOTTO_OK);
+  EXPECT_EQ(sotto_sessions_next(nullptr, 0, nullptr, nullptr, nullptr), SOTTO_OK);
+  // A session that fails does not affect the other one.
+  const sotto_token token = 1;
+  ASSERT_EQ(sotto_session_prefill(other.get(), &token, 1), SOTTO_OK);
+  EXPECT_EQ(next({one.get(), other.get()}), SOTTO_OK);
+  EXPECT_EQ(statuses[0], SOTTO_INVALID_STATE);
+  EXPECT_EQ(pieces[0], nullptr);
+  EXPECT_EQ(sotto_session_get_error(one.get(), &error_), SOTTO_OK);
+  EXPECT_STREQ(error_.message, "the stream is empty: prefill a prompt first");
+  EXPECT_EQ(statuses[1], SOTTO_OK);
+  EXPECT_EQ(other.info().token_count, 2u);
+}
+
 TEST_F(Arguments, TokenizeRejectsInvalidTextAndFlags) {
   size_t count;
   sotto_token tokens[8];

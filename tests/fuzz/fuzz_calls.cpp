@@ -115,6 +115,7 @@ class Calls {
         &Calls::look_at_state,  &Calls::heal_or_limit, &Calls::reset_or_cancel,
         &Calls::save_grammar,   &Calls::fork_matcher,  &Calls::prefill_embeddings,
         &Calls::open_chat,      &Calls::talk,          &Calls::save_chat,
+        &Calls::next_of_both,
     };
     (this->*kCalls[bytes_.byte() % std::size(kCalls)])();
   }
@@ -380,6 +381,20 @@ class Calls {
     const sotto_status status = sotto_session_next(session(), &piece);
     add(status);
     if (status >= 0 && piece != nullptr) add(*piece);
+  }
+
+  void next_of_both() {
+    sotto_session* const both[] = {session(), session()};
+    const sotto_piece* pieces[2] = {};
+    sotto_status statuses[2] = {};
+    Error error;
+    const sotto_status status = sotto_sessions_next(both, 1 + bytes_.below(2), pieces, statuses, &error);
+    add(status, error);
+    for (int i = 0; i < 2; ++i) {
+      add(statuses[i]);
+      REQUIRE(status != SOTTO_OK || statuses[i] >= 0 || pieces[i] == nullptr);
+      if (pieces[i] != nullptr) add(*pieces[i]);
+    }
   }
 
   void generate() {

@@ -58,6 +58,22 @@ struct Fuzzed {
     REQUIRE(token_count() == stream.size());
   }
 
+  // Generates one token in this session and in another one, in one batch.
+  void next_with(Fuzzed& other) {
+    sotto_session* const sessions[] = {other.session, session};
+    const sotto_piece* pieces[2];
+    sotto_status statuses[2];
+    REQUIRE(sotto_sessions_next(sessions, 2, pieces, statuses, nullptr) == SOTTO_OK);
+    if (statuses[0] == SOTTO_OK) other.stream.push_back(pieces[0]->token);
+    if (statuses[1] == SOTTO_OK) stream.push_back(pieces[1]->token);
+    REQUIRE(statuses[1] >= 0 || (statuses[1] == SOTTO_INVALID_STATE && stream.empty()));
+    REQUIRE(token_count() == stream.size() && other.token_count() == other.stream.size());
+    if (statuses[0] == SOTTO_OK) return;
+    sotto_session_reset(other.session);
+    other.stream.clear();
+    other.prefill(3, 1);
+  }
+
   void rewind(uint64_t count) {
     const sotto_status status = sotto_session_rewind(session, count);
     if (status == SOTTO_OK) stream.resize(count);
@@ -105,7 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const sotto_session_params params = read_params(data);
   size_t needed;
   REQUIRE(sotto_session_memory_size(shared_model(), &params, &needed, nullptr) == SOTTO_OK);
-  Fuzzed fuzzed(params, needed);
+  Fuzzed fuzzed(params, needed), other(params, needed);
   for (size_t i = 4; i + 1 < size && i < 400; i += 2) {
     const uint8_t argument = data[i + 1];
     switch (data[i] % 8) {
@@ -114,8 +130,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         break;
       case 1:
       case 2:
-      case 3:
         fuzzed.next();
+        break;
+      case 3:
+        fuzzed.next_with(other);
         break;
       case 4:
         fuzzed.rewind(fuzzed.stream.size() - std::min<uint64_t>(argument % 8, fuzzed.stream.size()));
@@ -137,5 +155,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
   }
   check_replay(fuzzed, params, needed);
+  check_replay(other, params, needed);
   return 0;
 }

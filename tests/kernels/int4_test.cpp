@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/linear/linear.h"
 #include "tests/kernels/isa_test.h"
 
 namespace sotto::test {
@@ -140,6 +141,26 @@ TEST(Int4, ScalarCodeIsTheDefinition) {
         const float expected = layer.dot(i % outputs, x.q.data() + row * inputs, x.quantization[row]);
         ASSERT_TRUE(same_bits(y[i], expected)) << inputs << " -> " << outputs << ", " << i;
       }
+    }
+  }
+}
+
+TEST(Int4, PartsOfALayerEqualTheWhole) {
+  Random random(test_seed());
+  const Layer layer(100, 130, Extreme::kNone, random);
+  const Rows x(3, layer.inputs, Extreme::kNone, random);
+  const std::vector<float> whole = multiply(reference::kInt4, layer, x, nullptr);
+  LinearWeights weights = {static_cast<uint32_t>(layer.inputs), static_cast<uint32_t>(layer.outputs)};
+  weights.tiles = layer.tiles;
+  for (const uint32_t first : {0u, 64u, 128u}) {
+    const uint32_t count = std::min(66u, weights.outputs - first);
+    const LinearWeights part = select_outputs(weights, first, count);
+    std::vector<float> y(3 * count);
+    alignas(64) uint8_t scratch[1024];
+    ASSERT_LE(linear_scratch_size(part, 3), sizeof scratch);
+    run_linear(linear_kernels(Isa::kReference), part, 3, x.q.data(), x.quantization.data(), y.data(), scratch, nullptr);
+    for (size_t i = 0; i < y.size(); ++i) {
+      ASSERT_TRUE(same_bits(y[i], whole[i / count * layer.outputs + first + i % count])) << first << ", " << i;
     }
   }
 }

@@ -143,6 +143,31 @@ TEST(Linear, EqualsTheReferenceBitForBit) {
 }
 
 // Sums of products of one sign, for the widest layers that tiles can hold and slightly wider ones.
+TEST(Linear, PartsOfALayerEqualTheWhole) {
+  std::mt19937 random(8);
+  for (const auto& [inputs, outputs] :
+       std::vector<std::pair<uint32_t, uint32_t>>{{3, 130}, {48, 144}, {64, 257}, {520, 200}}) {
+    Layer layer(inputs, outputs, /*with_bias=*/true, random);
+    layer.pack();
+    const LinearWeights whole = layer.weights;
+    for (const size_t rows : {1, 5, 20}) {
+      const Activations x(rows, inputs, random);
+      const auto expected = run(layer, isa_under_test, x, rows, nullptr);
+      for (uint32_t first = 0; first < outputs; first += 64) {
+        const uint32_t count = std::min(outputs - first, first % 128 == 0 ? 128u : 64u);
+        layer.weights = select_outputs(whole, first, count);
+        const auto got = run(layer, isa_under_test, x, rows, nullptr);
+        for (size_t row = 0; row < rows; ++row) {
+          ASSERT_EQ(
+              std::memcmp(got.data() + row * count, expected.data() + row * outputs + first, count * sizeof(float)), 0)
+              << inputs << " -> " << outputs << ", rows " << rows << ", first " << first;
+        }
+        layer.weights = whole;
+      }
+    }
+  }
+}
+
 TEST(Linear, LargestSumsAreExact) {
   std::mt19937 random(12);
   constexpr size_t kRows = 13;

@@ -64,6 +64,20 @@ TEST_P(Allocation, CallsAfterInitDoNotAllocate) {
   for (int i = 0; i < 40; ++i) {
     expect_none("next", [&] { return sotto_session_next(session, &piece); });
   }
+  AlignedBytes other_memory(size);
+  sotto_session* other;
+  ASSERT_EQ(sotto_session_init(model.get(), &params, other_memory.data(), size, &other, nullptr), SOTTO_OK);
+  ASSERT_EQ(sotto_session_prefill(other, tokens, 2), SOTTO_OK);
+  sotto_session_reset(session);
+  ASSERT_EQ(sotto_session_prefill(session, tokens, count), SOTTO_OK);
+  for (int i = 0; i < 40; ++i) {
+    sotto_session* const both[] = {session, other};
+    const sotto_piece* pieces[2];
+    sotto_status statuses[2] = {-1, -1};
+    expect_none("next of both", [&] { return sotto_sessions_next(both, 2, pieces, statuses, nullptr); });
+    EXPECT_TRUE(statuses[0] >= 0 && statuses[1] >= 0);
+  }
+  sotto_session_deinit(other);
   const float* logits;
   size_t logit_count;
   expect_none("logits", [&] {

@@ -127,6 +127,11 @@ TEST_F(Stack, SessionsUseLittleStack) {
     ASSERT_EQ(sotto_session_init(model_.get(), nullptr, memory.data(), size, &session, nullptr), SOTTO_OK);
     const sotto_token prompt = 7;
     EXPECT_EQ(sotto_session_generate(session, &prompt, 1, 8, nullptr, nullptr), SOTTO_STOP_MAX_TOKENS);
+    const sotto_piece* piece = nullptr;
+    sotto_status status = SOTTO_OK;
+    ASSERT_EQ(sotto_session_set_limit(session, 8), SOTTO_OK);
+    while (status == SOTTO_OK) ASSERT_EQ(sotto_sessions_next(&session, 1, &piece, &status, nullptr), SOTTO_OK);
+    EXPECT_EQ(status, SOTTO_STOP_MAX_TOKENS);
     sotto_session_deinit(session);
   });
   EXPECT_LT(used, kMaxBytes);

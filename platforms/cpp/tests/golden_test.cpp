@@ -83,6 +83,38 @@ TEST_F(GoldenTest, Streams) {
   }
 }
 
+TEST_F(GoldenTest, StreamsInOneBatch) {
+  const std::vector<const char*> names = {"greedy", "sampled", "example"};
+  std::vector<sotto::Session> sessions;
+  std::vector<std::string> texts(names.size());
+  for (const char* name : names) {
+    sessions.push_back(new_session());
+    sessions.back().set_sampler(sampler(expected(name)));
+    ASSERT_EQ(sessions.back().prefill(golden::text(expected(name), "prompt")), sotto::Status::ok);
+    sessions.back().set_limit(static_cast<size_t>(golden::number(expected(name), "max_tokens")));
+  }
+  const std::vector<sotto::Session*> list = {&sessions[0], &sessions[1], &sessions[2]};
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    const auto steps = sotto::Session::next_of(list);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      ASSERT_FALSE(steps[i].error);
+      texts[i] += steps[i].piece.text();
+      goes_on |= steps[i].status == sotto::Status::ok;
+    }
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(texts[i], golden::text(expected(names[i]), "text"));
+    EXPECT_EQ(sessions[i].info().stop, golden::number(expected(names[i]), "status"));
+  }
+  sotto::Session empty = new_session();
+  const auto steps = sotto::Session::next_of({&empty, list[0]});
+  ASSERT_TRUE(steps[0].error);
+  EXPECT_STREQ(steps[0].error->what(), "the stream is empty: prefill a prompt first");
+  EXPECT_FALSE(steps[1].error);
+  EXPECT_THROW(sotto::Session::next_of({&empty, &empty}), sotto::Error);
+}
+
 TEST_F(GoldenTest, StopsAtAString) {
   const golden::Case& from = expected("stop");
   sotto::Session session = new_session();

@@ -176,6 +176,37 @@ NATIVE(jobject, sessionNext)(JNIEnv* env, jclass, jlong session) {
   return check_call(env, session, status) ? new_piece(env, *piece, status) : nullptr;
 }
 
+NATIVE(jobjectArray, sessionsNext)(JNIEnv* env, jclass, jlongArray from) {
+  Arena arena;
+  const jsize count = env->GetArrayLength(from);
+  const auto size = static_cast<size_t>(count);
+  auto* handles = arena.array<jlong>(env, size);
+  auto* sessions = arena.array<sotto_session*>(env, size);
+  auto* pieces = arena.array<const sotto_piece*>(env, size);
+  auto* statuses = arena.array<sotto_status>(env, size);
+  if (handles == nullptr || sessions == nullptr || pieces == nullptr || statuses == nullptr) return nullptr;
+  env->GetLongArrayRegion(from, 0, count, handles);
+  for (size_t i = 0; i < size; ++i) sessions[i] = session_of(handles[i]);
+  sotto_error error = new_error();
+  if (!check(env, sotto_sessions_next(sessions, size, pieces, statuses, &error), &error)) return nullptr;
+  jclass object = env->FindClass("java/lang/Object");
+  jobjectArray results = object == nullptr ? nullptr : env->NewObjectArray(count, object, nullptr);
+  for (jsize i = 0; results != nullptr && i < count; ++i) {
+    if (env->PushLocalFrame(16) != 0) return nullptr;
+    jobject result = nullptr;
+    if (check_call(env, handles[i], statuses[i])) {
+      result = new_piece(env, *pieces[i], statuses[i]);
+    } else {
+      result = env->ExceptionOccurred();
+      env->ExceptionClear();
+    }
+    if (!env->ExceptionCheck()) env->SetObjectArrayElement(results, i, result);
+    env->PopLocalFrame(nullptr);
+    if (env->ExceptionCheck()) return nullptr;
+  }
+  return results;
+}
+
 NATIVE(void, sessionSetLimit)(JNIEnv* env, jclass, jlong session, jlong max_tokens) {
   check_call(env, session, sotto_session_set_limit(session_of(session), static_cast<size_t>(max_tokens)));
 }

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import math
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -138,11 +139,31 @@ class Session(Resource):
         a cancellation, the next call continues the text; after another stop it does not."""
         piece = ctypes.POINTER(abi.Piece)()
         with Exclusive(self) as handle:
-            status = lib.sotto_session_next(handle, piece)
-            self._callbacks.raise_first()
-            check_session(handle, status)
-            has_piece = status == Status.OK or piece.contents.text_size > 0
-            return Piece.of(piece.contents) if has_piece else None
+            return self._step(handle, lib.sotto_session_next(handle, piece), piece)
+
+    def _step(self, handle, status, piece) -> Piece | None:
+        self._callbacks.raise_first()
+        check_session(handle, status)
+        has_piece = status == Status.OK or piece.contents.text_size > 0
+        return Piece.of(piece.contents) if has_piece else None
+
+    @staticmethod
+    def next_of(sessions: Sequence[Session]) -> list[Piece | None | Exception]:
+        """Generates one token in each of several sessions of the same model, in one batch, which takes less time than
+        one after the other. Returns what `next` would return in each session, or the exception that it would raise."""
+        with contextlib.ExitStack() as stack:
+            handles = [stack.enter_context(Exclusive(session)) for session in sessions]
+            pieces = (ctypes.POINTER(abi.Piece) * len(handles))()
+            statuses, error = (abi.i32 * len(handles))(), abi.Error()
+            check(lib.sotto_sessions_next((ctypes.c_void_p * len(handles))(*handles), len(handles), pieces, statuses,
+                                          error), error)
+            steps: list[Piece | None | Exception] = []
+            for session, handle, status, piece in zip(sessions, handles, statuses, pieces):
+                try:
+                    steps.append(session._step(handle, status, piece))
+                except Exception as failure:
+                    steps.append(failure)
+            return steps
 
     def set_limit(self, max_tokens: int | None) -> None:
         """Limits the number of tokens that `next` generates from now on, until the next prefill. None: no limit."""

@@ -78,6 +78,24 @@ class GoldenTest(unittest.TestCase):
     def test_sampled(self):
         self.check_text("sampled")
 
+    def test_batch(self):
+        cases = [self.case("greedy"), self.case("sampled")]
+        with MODEL.session(context_tokens=256) as first, MODEL.session(context_tokens=256) as second, \
+                MODEL.session(context_tokens=256) as empty:
+            sessions, texts = [first, second, empty], ["", ""]
+            for session, case in zip(sessions, cases):
+                session.set_sampler(**{key: kind(case[key]) for key, kind in SAMPLER.items()})
+                session.prefill(case["prompt"])
+                session.set_limit(int(case["max_tokens"]))
+            while any(steps := sotto.Session.next_of(sessions)[:2]):
+                texts = [text + (step.text if step else "") for text, step in zip(texts, steps)]
+            self.assertEqual(texts, [case["text"] for case in cases])
+            self.assertEqual([session.info.stop for session in sessions[:2]], [int(case["status"]) for case in cases])
+            failure = sotto.Session.next_of(sessions)[2]
+            self.assertEqual(str(failure), "the stream is empty: prefill a prompt first")
+            with self.assertRaises(sotto.BusyError):
+                sotto.Session.next_of([first, first])
+
     def test_stop(self):
         self.check_text("stop", lambda session, case: session.set_stops(stop_strings=[case["stop_string"]]))
 

@@ -45,6 +45,7 @@ void add_prefill(const LoadedModel& model, uint32_t prompt_length, uint32_t thre
 void add_first_token(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 // With at least two threads, measures decoding while another process keeps a core busy, compared with decoding alone.
 void add_contended_decode(const LoadedModel& model, uint32_t thread_count, Plan* plan);
+void add_batches(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 void add_searches(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 void add_samplers(const LoadedModel& model, Plan* plan);
 void add_sampler_modes(const LoadedModel& model, Plan* plan);

@@ -10,22 +10,25 @@ void PrintTo(const RecordedPiece& piece, std::ostream* stream) {
           << piece.log_probability << " " << piece.sampled_log_probability;
 }
 
+RecordedPiece record(Status status, const Piece& piece) {
+  RecordedPiece recorded = {status,
+                            piece.token,
+                            {piece.text, piece.text_size},
+                            std::bit_cast<uint32_t>(piece.log_probability),
+                            std::bit_cast<uint32_t>(piece.sampled_log_probability),
+                            {}};
+  for (uint32_t i = 0; i < piece.alternative_count; ++i) {
+    recorded.alternatives.push_back(
+        {piece.alternatives[i].token, std::bit_cast<uint32_t>(piece.alternatives[i].log_probability)});
+  }
+  return recorded;
+}
+
 std::vector<RecordedPiece> record(OpenedSession& session, size_t count) {
   std::vector<RecordedPiece> pieces;
   while (pieces.size() < count && (pieces.empty() || pieces.back().status == Status::kOk)) {
     const Status status = session->next();
-    const Piece& piece = session->piece();
-    RecordedPiece recorded = {status,
-                              piece.token,
-                              {piece.text, piece.text_size},
-                              std::bit_cast<uint32_t>(piece.log_probability),
-                              std::bit_cast<uint32_t>(piece.sampled_log_probability),
-                              {}};
-    for (uint32_t i = 0; i < piece.alternative_count; ++i) {
-      recorded.alternatives.push_back(
-          {piece.alternatives[i].token, std::bit_cast<uint32_t>(piece.alternatives[i].log_probability)});
-    }
-    pieces.push_back(recorded);
+    pieces.push_back(record(status, session->piece()));
   }
   return pieces;
 }

@@ -1,4 +1,5 @@
-// Helpers of the tests of speculative decoding: runs whose results are recorded bit for bit, and all sources of drafts.
+// Helpers of the tests of speculative decoding and of batches: runs whose results are recorded bit for bit, and all
+// sources of drafts.
 #pragma once
 
 #include <bit>
@@ -20,6 +21,7 @@ struct RecordedPiece {
 };
 void PrintTo(const RecordedPiece& piece, std::ostream* stream);
 
+RecordedPiece record(Status status, const Piece& piece);
 // Calls next() until a stop, at most `count` times.
 std::vector<RecordedPiece> record(OpenedSession& session, size_t count);
 

@@ -229,6 +229,34 @@ class Session {
     return Status{status};
   }
 
+  // A result of next_of(): the one of next() in one session. If it failed, `error` is set, and there is no piece.
+  struct Step {
+    std::optional<Error> error;
+    Status status = Status::ok;
+    Piece piece;
+  };
+  // Generates one token in each of several sessions of the same model, in one batch, which takes less time than next()
+  // in one after the other. The results are the same. An exception of a callback is thrown afterwards.
+  static Result<std::vector<Step>> next_of(const std::vector<Session*>& sessions) {
+    std::vector<sotto_session*> handles;
+    for (const Session* session : sessions) handles.push_back(session->c_session());
+    std::vector<const sotto_piece*> pieces(sessions.size());
+    std::vector<sotto_status> statuses(sessions.size());
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_sessions_next(handles.data(), handles.size(), pieces.data(), statuses.data(), report.out()));
+    for (const Session* session : sessions) session->state_->guard.rethrow();
+    std::vector<Step> steps(sessions.size());
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (statuses[i] < 0) {
+        steps[i].error = sessions[i]->failure(statuses[i]);
+      } else {
+        steps[i].status = Status{statuses[i]};
+        steps[i].piece = Piece(pieces[i]);
+      }
+    }
+    return steps;
+  }
+
   // Limits the number of tokens that next() generates from now on, until the next prefill. std::nullopt: no limit.
   void set_limit(std::optional<size_t> max_tokens) {
     sotto_session_set_limit(c_session(), max_tokens.value_or(SIZE_MAX));

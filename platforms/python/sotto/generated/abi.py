@@ -347,6 +347,7 @@ FUNCTIONS = {
     "sotto_session_prefill": (i32, [pointer, POINTER(i32), size]),
     "sotto_session_prefill_embeddings": (i32, [pointer, POINTER(f32), size]),
     "sotto_session_next": (i32, [pointer, POINTER(POINTER(Piece))]),
+    "sotto_sessions_next": (i32, [pointer, size, POINTER(POINTER(Piece)), POINTER(i32), POINTER(Error)]),
     "sotto_session_set_limit": (i32, [pointer, size]),
     "sotto_session_generate": (i32, [pointer, POINTER(i32), size, size, PieceFn, pointer]),
     "sotto_session_logits": (i32, [pointer, POINTER(POINTER(f32)), POINTER(size)]),

@@ -1722,6 +1722,13 @@ extern "C" {
         session: *mut sotto_session,
         piece: *mut *const sotto_piece,
     ) -> sotto_status;
+    pub fn sotto_sessions_next(
+        sessions: *const *mut sotto_session,
+        count: usize,
+        pieces: *mut *const sotto_piece,
+        statuses: *mut sotto_status,
+        error: *mut sotto_error,
+    ) -> sotto_status;
     pub fn sotto_session_set_limit(session: *mut sotto_session, max_tokens: usize) -> sotto_status;
     pub fn sotto_session_generate(
         session: *mut sotto_session,

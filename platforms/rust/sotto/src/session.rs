@@ -305,12 +305,45 @@ impl Session {
         // SAFETY: on success `piece` is the session's until its next call, which the borrow prevents.
         let status = unsafe { sys::sotto_session_next(self.raw(), &mut piece) };
         self.panics.resume();
+        self.step(status, piece)
+    }
+
+    /// Returns the step for the status and the piece of a call, which are valid until the session's next call.
+    fn step(&self, status: i32, piece: *const sys::sotto_piece) -> Result<Step<'_>> {
         let status = self.check(status)?;
+        // SAFETY: without a failure, there is a piece.
         let piece = Piece(unsafe { &*piece });
         Ok(match Stop::from_status(status) {
             None => Step::Piece(piece),
             Some(stop) => Step::Stop(stop, piece.text()),
         })
+    }
+
+    /// Generates one token in each of several sessions of the same model, in one batch, which takes less time than
+    /// [`next_piece`](Session::next_piece) in one after the other. The results are the same.
+    pub fn next_of<'s>(sessions: &'s mut [&mut Session]) -> Result<Vec<Result<Step<'s>>>> {
+        let handles: Vec<_> = sessions.iter().map(|session| session.raw()).collect();
+        let mut pieces = vec![std::ptr::null(); handles.len()];
+        let mut statuses = vec![0; handles.len()];
+        let mut report = Report::new();
+        // SAFETY: the arrays have one element per session; the sessions are alive and borrowed.
+        let status = unsafe {
+            sys::sotto_sessions_next(
+                handles.as_ptr(),
+                handles.len(),
+                pieces.as_mut_ptr(),
+                statuses.as_mut_ptr(),
+                report.out(),
+            )
+        };
+        report.check(status)?;
+        sessions.iter().for_each(|session| session.panics.resume());
+        let results = statuses.iter().zip(&pieces);
+        Ok(sessions
+            .iter()
+            .zip(results)
+            .map(|(session, (&status, &piece))| session.step(status, piece))
+            .collect())
     }
 
     /// Limits the number of tokens that `next_piece` generates from now on, until the next prefill;

@@ -93,6 +93,38 @@ fn expect_stream(session: &mut Session, case: &Case) {
     assert_eq!(stream.stop(), Some(stop));
 }
 
+#[test]
+fn a_batch_equals_single_sessions() {
+    let model = demo();
+    let cases = [Case::named("greedy"), Case::named("sampled")];
+    let (mut first, mut second, mut empty) = (session(&model), session(&model), session(&model));
+    for (session, case) in [&mut first, &mut second].into_iter().zip(&cases) {
+        session.set_sampler(&case.sampler()).unwrap();
+        session.prefill(case.text("prompt")).unwrap();
+        session.set_limit(case.number::<usize>("max_tokens"));
+    }
+    let mut texts = [String::new(), String::new()];
+    let mut goes_on = true;
+    while goes_on {
+        goes_on = false;
+        let mut sessions = [&mut first, &mut second, &mut empty];
+        let steps = Session::next_of(&mut sessions).unwrap();
+        for (text, step) in texts.iter_mut().zip(&steps) {
+            match step.as_ref().unwrap() {
+                Step::Piece(piece) => text.push_str(piece.text()),
+                Step::Stop(_, withheld) => text.push_str(withheld),
+            }
+            goes_on |= matches!(step, Ok(Step::Piece(_)));
+        }
+        let failure = steps[2].as_ref().unwrap_err();
+        assert_eq!(failure.message(), "the stream is empty: prefill a prompt first");
+    }
+    for ((session, case), text) in [&first, &second].into_iter().zip(&cases).zip(texts) {
+        assert_eq!(text, case.text("text"));
+        assert_eq!(number(session.info().stop), case.number::<i32>("status"));
+    }
+}
+
 fn number(stop: Option<Stop>) -> i32 {
     match stop {
         None => sys::SOTTO_OK,

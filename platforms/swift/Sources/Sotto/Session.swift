@@ -190,10 +190,41 @@ public final class Session: @unchecked Sendable {
   public func next() throws -> Piece? {
     try run { session in
       var made: UnsafePointer<sotto_piece>?
-      try check(sotto_session_next(session, &made), of: session)
-      let piece = Piece(made!.pointee)
-      return piece.token >= 0 || !piece.text.isEmpty ? piece : nil
+      let status = sotto_session_next(session, &made)
+      return try step(status, made)
     }
+  }
+
+  /// Returns the piece of a call that generates a token.
+  private func step(_ status: Int32, _ made: UnsafePointer<sotto_piece>?) throws -> Piece? {
+    try check(status, of: resource.handle)
+    let piece = Piece(made!.pointee)
+    return piece.token >= 0 || !piece.text.isEmpty ? piece : nil
+  }
+
+  /// Generates one token in each of several sessions of the same model, in one batch, which takes less time than one
+  /// after the other. Returns what `next` would return or throw in each session.
+  public static func next(of sessions: [Session]) throws -> [Result<Piece?, Error>] {
+    var handles: [OpaquePointer?] = []
+    func enter(_ index: Int) throws -> [Result<Piece?, Error>] {
+      if index < sessions.count {
+        return try sessions[index].resource.run { session in
+          handles.append(session)
+          return try enter(index + 1)
+        }
+      }
+      var pieces = [UnsafePointer<sotto_piece>?](repeating: nil, count: index)
+      var statuses = [Int32](repeating: 0, count: index)
+      var details = newError()
+      try check(sotto_sessions_next(&handles, index, &pieces, &statuses, &details), details)
+      return sessions.indices.map { i in
+        Result {
+          try sessions[i].callbacks.rethrow()
+          return try sessions[i].step(statuses[i], pieces[i])
+        }
+      }
+    }
+    return try enter(0)
   }
 
   /// Clears a cancellation that came too late to end a call.

@@ -44,17 +44,21 @@ struct Case {
 }
 
 final class GoldenTests: XCTestCase {
-  private func checkText(_ name: String, _ prepare: (Session, Case) throws -> Void = { _, _ in }) async throws {
-    let fields = try Case(name)
-    let session = try Session(Model(path: modelPath), shape())
-    XCTAssertEqual(try session.tokenize(fields.text("prompt")), fields.tokens("prompt_tokens"))
+  private func sampler(_ fields: Case) -> SamplerParameters {
     var sampler = SamplerParameters()
     sampler.temperature = fields.decimal("temperature")
     sampler.topK = UInt32(fields.number("top_k"))
     sampler.topP = fields.decimal("top_p")
     sampler.repetitionPenalty = fields.decimal("repetition_penalty")
     sampler.seed = UInt64(fields.number("seed"))
-    try session.setSampler(sampler)
+    return sampler
+  }
+
+  private func checkText(_ name: String, _ prepare: (Session, Case) throws -> Void = { _, _ in }) async throws {
+    let fields = try Case(name)
+    let session = try Session(Model(path: modelPath), shape())
+    XCTAssertEqual(try session.tokenize(fields.text("prompt")), fields.tokens("prompt_tokens"))
+    try session.setSampler(sampler(fields))
     try prepare(session, fields)
     var tokens: [Token] = []
     var text = ""
@@ -86,6 +90,32 @@ final class GoldenTests: XCTestCase {
   func testGreedy() async throws { try await checkText("greedy") }
 
   func testSampled() async throws { try await checkText("sampled") }
+
+  func testBatch() throws {
+    let cases = [try Case("greedy"), try Case("sampled")]
+    let model = try Model(path: modelPath)
+    let sessions = try (0..<3).map { _ in try Session(model, shape()) }  // the last one stays empty
+    for (session, fields) in zip(sessions, cases) {
+      try session.setSampler(sampler(fields))
+      try session.prefill(fields.tokens("prompt_tokens"))
+      try session.setLimit(fields.number("max_tokens"))
+    }
+    var texts = ["", ""]
+    var goesOn = true
+    while goesOn {
+      let steps = try Session.next(of: sessions)
+      let pieces = try steps.prefix(2).map { try $0.get() }
+      for (index, piece) in pieces.enumerated() { texts[index] += piece?.text ?? "" }
+      goesOn = pieces.contains { $0 != nil }
+      XCTAssertThrowsError(try steps[2].get()) { error in
+        XCTAssertEqual("\(error)", "the stream is empty: prefill a prompt first")
+      }
+    }
+    for (index, fields) in cases.enumerated() {
+      XCTAssertEqual(texts[index], fields.text("text"))
+      XCTAssertEqual(try sessions[index].info().stop.rawValue, Int32(fields.number("status")))
+    }
+  }
 
   func testStop() async throws {
     try await checkText("stop") { session, fields in

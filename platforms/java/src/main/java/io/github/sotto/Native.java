@@ -112,6 +112,10 @@ final class Native {
 
     static native int sessionPrefillEmbeddings(long session, float[] embeddings, int count);
     static native Piece sessionNext(long session);
+
+    /** Returns a piece or an exception for each session. */
+    static native Object[] sessionsNext(long[] sessions);
+
     static native void sessionSetLimit(long session, long maxTokens);
     static native int sessionGenerate(long session, int[] tokens, long maxTokens, boolean calls);
     static native void sessionHeal(long session);

@@ -31,6 +31,11 @@ public final class Piece {
         this.stop = stop;
     }
 
+    /** Returns whether there is a token or text, as there may not be at a stop. */
+    boolean hasContent() {
+        return token >= 0 || !text.isEmpty();
+    }
+
     @Override
     public String toString() {
         return text;

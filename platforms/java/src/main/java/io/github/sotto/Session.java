@@ -1,12 +1,15 @@
 package io.github.sotto;
 
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Spliterator;
 import java.util.Spliterators;
 import java.util.function.LongConsumer;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
@@ -197,7 +200,42 @@ public final class Session extends Owned {
     public Piece next() {
         return resource.run(session -> {
             Piece piece = Native.sessionNext(session);
-            return piece.token >= 0 || !piece.text.isEmpty() ? piece : null;
+            return piece.hasContent() ? piece : null;
+        });
+    }
+
+    /** A result of {@link #nextOf}: the one of {@link #next} in one session. */
+    public static final class Step {
+        /** The piece, or null at a stop or after a failure. */
+        public final Piece piece;
+        /** The failure, or null. */
+        public final SottoException failure;
+
+        private Step(Object result) {
+            failure = result instanceof SottoException ? (SottoException) result : null;
+            Piece made = failure == null ? (Piece) result : null;
+            piece = made != null && made.hasContent() ? made : null;
+        }
+    }
+
+    /**
+     * Generates one token in each of several sessions of the same model, in one batch, which takes less time than one
+     * after the other. The results are the same. An exception of a callback is thrown at the end; in the rest of the
+     * call, no other callback runs.
+     */
+    public static List<Step> nextOf(List<Session> sessions) {
+        Object[] results = nextOf(sessions, 0, new long[sessions.size()]);
+        return Arrays.stream(results).map(Step::new).collect(Collectors.toList());
+    }
+
+    /** Enters the sessions from `index` on, and makes the call in all of them. */
+    private static Object[] nextOf(List<Session> sessions, int index, long[] handles) {
+        if (index == handles.length) {
+            return Native.sessionsNext(handles);
+        }
+        return sessions.get(index).resource.run(session -> {
+            handles[index] = session;
+            return nextOf(sessions, index + 1, handles);
         });
     }
 

@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -64,6 +65,16 @@ final class GoldenTest {
         return Stream.of(text.split(" ")).mapToInt(Integer::parseInt).toArray();
     }
 
+    private static SamplerParams sampler(Case fields) {
+        SamplerParams params = new SamplerParams();
+        params.temperature = fields.decimal("temperature");
+        params.topK = fields.number("top_k");
+        params.topP = fields.decimal("top_p");
+        params.repetitionPenalty = fields.decimal("repetition_penalty");
+        params.seed = fields.number("seed");
+        return params;
+    }
+
     private interface Prepare {
         void prepare(Session session, Case fields);
     }
@@ -72,13 +83,7 @@ final class GoldenTest {
         Case fields = new Case(name);
         same(MODEL.tokenize(fields.text("prompt")), fields.tokens("prompt_tokens"));
         try (Session session = MODEL.session(shape())) {
-            SamplerParams params = new SamplerParams();
-            params.temperature = fields.decimal("temperature");
-            params.topK = fields.number("top_k");
-            params.topP = fields.decimal("top_p");
-            params.repetitionPenalty = fields.decimal("repetition_penalty");
-            params.seed = fields.number("seed");
-            session.setSampler(params);
+            session.setSampler(sampler(fields));
             prepare.prepare(session, fields);
             List<Integer> tokens = new ArrayList<>();
             StringBuilder text = new StringBuilder();
@@ -127,6 +132,35 @@ final class GoldenTest {
                 session.setGrammar(grammar);
             }
         });
+    }
+
+    static void testBatch() throws Exception {
+        List<Case> cases = Arrays.asList(new Case("greedy"), new Case("sampled"));
+        try (Session first = MODEL.session(shape()); Session second = MODEL.session(shape());
+                Session empty = MODEL.session(shape())) {
+            List<Session> sessions = Arrays.asList(first, second, empty);
+            for (int i = 0; i < cases.size(); ++i) {
+                sessions.get(i).setSampler(sampler(cases.get(i)));
+                sessions.get(i).prefill(cases.get(i).text("prompt"));
+                sessions.get(i).setLimit(cases.get(i).number("max_tokens"));
+            }
+            String[] texts = {"", ""};
+            boolean goesOn = true;
+            while (goesOn) {
+                List<Session.Step> steps = Session.nextOf(sessions);
+                goesOn = false;
+                for (int i = 0; i < texts.length; ++i) {
+                    Piece piece = steps.get(i).piece;
+                    texts[i] += piece == null ? "" : piece.text;
+                    goesOn |= piece != null;
+                }
+                same(steps.get(2).failure.getMessage(), "the stream is empty: prefill a prompt first");
+            }
+            for (int i = 0; i < texts.length; ++i) {
+                same(texts[i], cases.get(i).text("text"));
+                same(sessions.get(i).info().stop, Status.of(cases.get(i).number("status")));
+            }
+        }
     }
 
     static void testSearch() throws Exception {

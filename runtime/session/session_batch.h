@@ -1,0 +1,46 @@
+// One step of several sessions of the same model, whose pending tokens are evaluated in one batch: each weight is read
+// once for all of them. Everything else remains the matter of each session, so that its text is the one that it would
+// generate alone.
+//
+// Session::next() evaluates the pending token unless this has been done before. A SessionBatch does it before, for all
+// sessions whose next() would. If a token cannot be part of a batch (in sessions that draft or have to be re-anchored),
+// next() evaluates it as usual.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/base/status.h"
+#include "runtime/session/session.h"
+
+namespace sotto {
+
+// A list of sessions, which the caller stores in a form of its own.
+struct SessionList {
+  const void* self = nullptr;
+  size_t count = 0;
+  Session* (*at)(const void* self, size_t index) = nullptr;
+
+  Session& operator[](size_t index) const { return *at(self, index); }
+};
+
+class SessionBatch {
+ public:
+  explicit SessionBatch(const SessionList& sessions) : sessions_(sessions) {}
+  ~SessionBatch();
+  SessionBatch(const SessionBatch&) = delete;
+  SessionBatch& operator=(const SessionBatch&) = delete;
+
+  // Validates the sessions, and marks them as in use, so that no callback changes them. After a failure nothing has
+  // changed.
+  Status begin(Error* error);
+  // Evaluates the pending tokens of the sessions, with the threads of the first one.
+  void evaluate();
+  // Calls next() of a session.
+  Status next(size_t index);
+
+ private:
+  const SessionList sessions_;
+  size_t marked_count_ = 0;  // number of sessions that are marked as in use
+};
+
+}  // namespace sotto
