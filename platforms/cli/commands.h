@@ -20,6 +20,7 @@ void add_sample(Command& app, Run& run);
 void add_next(Command& app, Run& run);
 void add_explore(Command& app, Run& run);
 void add_score(Command& app, Run& run);
+void add_eval(Command& app, Run& run);
 void add_embed(Command& app, Run& run);
 void add_detect(Command& app, Run& run);
 void add_grammar(Command& app, Run& run);

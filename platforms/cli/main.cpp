@@ -19,6 +19,7 @@
 #include "platforms/cli/options/config.h"
 #include "platforms/cli/support/failure.h"
 #include "platforms/cli/support/output.h"
+#include "platforms/cli/support/text.h"
 #include "platforms/command_line/help.h"
 
 namespace sotto::cli {
@@ -103,6 +104,7 @@ int run_program(int argc, char** argv) {
       "  sotto plan --shape gpt2 --budget 96MiB\n"
       "  sotto next -m demo.sotto -p \"Once upon a time\"\n"
       "  sotto score -m demo.sotto -f chapter.txt\n"
+      "  sotto eval perplexity -m demo.sotto texts.jsonl\n"
       "  sotto grammar check answer.gbnf --test yes\n"
       "  sotto serve -m demo.sotto\n"
       "\n"
@@ -122,6 +124,7 @@ int run_program(int argc, char** argv) {
   add_next(app, run);
   add_explore(app, run);
   add_score(app, run);
+  add_eval(app, run);
   add_embed(app, run);
   add_detect(app, run);
   add_grammar(app, run);
@@ -144,7 +147,7 @@ int main(int argc, char** argv) {
   try {
     return sotto::cli::run_program(argc, argv);
   } catch (const sotto::cli::Failure& failure) {
-    std::fprintf(stderr, "sotto: %s\n", failure.what());
+    std::fprintf(stderr, "sotto: %s\n", sotto::cli::for_terminal(failure.what()).c_str());
     return failure.exit_code();
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "sotto: not enough memory\n");

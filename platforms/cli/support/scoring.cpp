@@ -7,6 +7,15 @@
 #include "platforms/cli/support/output.h"
 
 namespace sotto::cli {
+namespace {
+
+void check_fit(size_t count, const std::string& name, const Session& session) {
+  const uint32_t context = session.info().context_tokens;
+  if (count <= context) return;
+  throw Failure(name + ": " + std::to_string(count) + " tokens do not fit a context of " + std::to_string(context));
+}
+
+}  // namespace
 
 double Scores::perplexity() const { return std::exp(-mean()); }
 
@@ -45,6 +54,27 @@ Scores score_tokens(const TokenList& tokens, size_t first, size_t stride, const 
     ++scores.count;
   }
   return scores;
+}
+
+Scores score_answer(const std::string& prompt, const std::string& answer, const LoadedModel& model, Session& session) {
+  TokenList tokens = model.tokenize(prompt, false, "prompt");
+  const TokenList rest = model.tokenize(answer, false, "answer");
+  if (tokens.empty()) throw Failure("prompt is empty");
+  if (rest.empty()) throw Failure("the text after the prompt is empty");
+  const size_t first = tokens.size();
+  tokens.insert(tokens.end(), rest.begin(), rest.end());
+  check_fit(tokens.size(), "the prompt and the text after it", session);
+  return score_tokens(tokens, first, session.info().context_tokens, model, session);
+}
+
+std::vector<float> rewards_of(const TokenList& tokens, const std::string& name, const LoadedModel& model,
+                              Session& session) {
+  if (tokens.empty()) throw Failure(name + ": empty");
+  check_fit(tokens.size(), name, session);
+  session.reset();
+  call(name, [&] { return session.prefill(tokens); });
+  const auto logits = session.logits();
+  return {logits.end() - model.info().reward_count, logits.end()};
 }
 
 }  // namespace sotto::cli

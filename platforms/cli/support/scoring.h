@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "platforms/cli/support/model.h"
@@ -43,5 +44,13 @@ void for_each_window(size_t count, size_t stride, Session& session, const Evalua
 // Scores the tokens from `first` on. Each is scored once, with at least context - stride tokens before it unless it is
 // in the first window. The first token of a window cannot be scored, which happens only if windows do not overlap.
 Scores score_tokens(const TokenList& tokens, size_t first, size_t stride, const LoadedModel& model, Session& session);
+
+// Scores an answer after its prompt. Throws a Failure if one of them is empty, or if both do not fit the context.
+Scores score_answer(const std::string& prompt, const std::string& answer, const LoadedModel& model, Session& session);
+
+// Returns what a reward model gives to a text, which `name` names in messages: the last logits after all of it
+// (reward_count of sotto_model_info).
+std::vector<float> rewards_of(const TokenList& tokens, const std::string& name, const LoadedModel& model,
+                              Session& session);
 
 }  // namespace sotto::cli

@@ -93,29 +93,18 @@ Json scores_json(const ScoreOptions& options, const LoadedModel& model, const Sc
           {"start", options.starts}};
 }
 
-// Returns the rewards of a text, which are the last logits after all of it (reward_count of sotto_model_info).
-Json rewards_of(const TokenList& tokens, const std::string& name, const LoadedModel& model, Session& session) {
-  const uint32_t count = model.info().reward_count;
-  if (tokens.empty()) throw Failure(name + ": empty");
-  if (tokens.size() > session.info().context_tokens) {
-    throw Failure(name + ": " + std::to_string(tokens.size()) + " tokens do not fit a context of " +
-                  std::to_string(session.info().context_tokens));
-  }
-  session.reset();
-  call(name, [&] { return session.prefill(tokens); });
+// Returns the list of rewards, or with `is_whole` an object that also has the tokens.
+Json rewards_json(const TokenList& tokens, const std::string& name, const LoadedModel& model, Session& session,
+                  bool is_whole) {
   Json rewards = Json::array();
-  const auto logits = session.logits();
-  for (size_t i = logits.size() - count; i < logits.size(); ++i) rewards.push_back(number_json(logits[i]));
-  return rewards;
-}
-
-Json rewards_json(const LoadedModel& model, const TokenList& tokens, Json rewards) {
+  for (const float reward : rewards_of(tokens, name, model, session)) rewards.push_back(number_json(reward));
+  if (!is_whole) return rewards;
   return {{"model", to_utf8(model.path())}, {"tokens", tokens}, {"rewards", std::move(rewards)}};
 }
 
 Json answer_request(const ScoreOptions& options, const Json& request, const LoadedModel& model, Session& session) {
   const TokenList tokens = tokens_of_request(request, model, options.special, options.rewards ? "id" : "given");
-  if (options.rewards) return rewards_json(model, tokens, rewards_of(tokens, "text", model, session));
+  if (options.rewards) return rewards_json(tokens, "text", model, session, true);
   const Json* given = request.find("given");
   const std::string before = given != nullptr ? to_text(*given, "given") : options.given;
   return scores_json(options, model, score_text(options, tokens, before, "text", model, session));
@@ -125,9 +114,7 @@ void print_answer(const ScoreOptions& options, const LoadedModel& model, Session
   const TokenList tokens = options.input.tokens(model, options.special);
   const std::string name = options.input.name();
   if (options.rewards) {
-    Json rewards = rewards_of(tokens, name, model, session);
-    const Json answer = options.json ? rewards_json(model, tokens, std::move(rewards)) : std::move(rewards);
-    return OutputWriter().write(answer.dump() + '\n');
+    return OutputWriter().write(rewards_json(tokens, name, model, session, options.json).dump() + '\n');
   }
   const ScoredText scored = score_text(options, tokens, options.given, name, model, session);
   if (!options.json) return print_scores(options, model, scored);
