@@ -197,6 +197,20 @@ void add_man_options(const Command& command, std::string& page) {
   if (!command.footer().empty()) page += ".PP\n.nf\n" + roff(command.footer()) + "\n.fi\n";
 }
 
+// Replaces control characters other than newline and tab by "?", because a word must not be able to control the
+// terminal.
+std::string without_controls(std::string text) {
+  char previous = '\0';
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_control = (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
+    const bool ends_control = previous == '\xc2' && byte >= 0x80 && byte < 0xa0;  // U+0080 to U+009F
+    previous = c;
+    if (is_control || ends_control) c = '?';
+  }
+  return text;
+}
+
 }  // namespace
 
 std::optional<int> parse_command_line(Command& program, int argc, char** argv, const ReadDefaults& read_defaults) {
@@ -210,7 +224,8 @@ std::optional<int> parse_command_line(Command& program, int argc, char** argv, c
     if (parser.lacks_command()) {
       std::fputs(help_text(command).c_str(), stderr);
     } else {
-      std::fprintf(stderr, "%s: %s\nTry: %s --help\n", name.c_str(), error.what(), command.path().c_str());
+      std::fprintf(stderr, "%s: %s\nTry: %s --help\n", name.c_str(), without_controls(error.what()).c_str(),
+                   command.path().c_str());
     }
     return kUsageError;
   }

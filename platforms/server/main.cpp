@@ -12,6 +12,7 @@
 #include "platforms/cli/options/common.h"
 #include "platforms/cli/options/config.h"
 #include "platforms/cli/options/sampler.h"
+#include "platforms/cli/support/text.h"
 #include "platforms/command_line/help.h"
 #include "platforms/server/server.h"
 
@@ -110,7 +111,7 @@ int main(int argc, char** argv) {
   try {
     return sotto::cli::run_program(argc, argv);
   } catch (const sotto::cli::Failure& failure) {
-    std::fprintf(stderr, "sotto-serve: %s\n", failure.what());
+    std::fprintf(stderr, "sotto-serve: %s\n", sotto::cli::for_terminal(failure.what()).c_str());
     return failure.exit_code();
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "sotto-serve: not enough memory\n");

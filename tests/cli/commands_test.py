@@ -1,0 +1,198 @@
+"""Runs every command that `sotto help` lists as people and scripts do: help, wrong usage, pipes that close, no terminal, a
+narrow terminal, Ctrl-C, and bytes that are not UTF-8. A new command is tested without an entry in ARGUMENTS; with one,
+it must also succeed."""
+import argparse
+import concurrent.futures
+import fcntl
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import tempfile
+import termios
+import time
+
+CTRL_C = b"\x03"
+NOT_UTF8 = b"\xff\xfe\x80caf\xe9 \xed\xa0\x80 \x1b[31m"
+SECONDS = 60
+# Arguments with which a command succeeds. MODEL and FOLDER are replaced.
+ARGUMENTS = {
+    "generate": "-m MODEL -p It -n 2",
+    "chat": "-m MODEL -n 2",
+    "tokenize": "-m MODEL It",
+    "inspect": "MODEL",
+    "sample": "--jsonl FOLDER/logits.jsonl",
+    "next": "-m MODEL -p It",
+    "score": "-m MODEL Once",
+    "embed": "-m MODEL It",
+    "detect": "-m MODEL Once,upon,a,time",
+    "grammar check": "--regex a+ --test aa",
+    "grammar mask": "--regex a+ -m MODEL",
+    "grammar compile": "--regex a+ -o FOLDER/grammar",
+    "eval perplexity": "-m MODEL FOLDER/texts.jsonl",
+    "eval answers": "-m MODEL FOLDER/answers.jsonl",
+    "eval preferences": "FOLDER/rewards.jsonl",
+    "eval kl": "-m MODEL --reference MODEL -f FOLDER/text",
+    "eval bleu": "FOLDER/compared.jsonl",
+    "eval rouge": "FOLDER/compared.jsonl",
+    "help": "generate",
+    "completion": "bash",
+}
+FILES = {
+    "logits.jsonl": '{"probs":[0.5,0.5]}\n',
+    "text": "It was",
+    "texts.jsonl": '{"text":"It was"}\n',
+    "answers.jsonl": '{"prompt":"It","answer":" was"}\n',
+    "rewards.jsonl": '{"chosen":2,"rejected":1}\n',
+    "compared.jsonl": '{"hypothesis":"It was","references":["It is"]}\n',
+}
+
+
+def expect(condition, what):
+    if not condition:
+        raise SystemExit(what)
+
+
+class Commands:
+    def __init__(self, args, folder):
+        self.program, self.model, self.folder, self.serves = args.program, args.model, folder, args.serves
+        self.paths = list(self.leaves([]))
+
+    def leaves(self, path):
+        """The commands below a path, each as a list of words."""
+        done = self.run(["help", *path])
+        expect(done.returncode == 0, f"help {path}: {done}")
+        commands = re.search(rb"^Commands:\n((?: .*\n)+)", done.stdout, flags=re.M)
+        names = re.findall(rb"^  (\w[\w-]*) ", commands[1], flags=re.M) if commands else []
+        for name in names:
+            if name == b"serve" and not self.serves:
+                continue
+            yield from self.leaves([*path, name.decode()])
+        if not names:
+            yield path
+
+    def run(self, words, **options):
+        """Without a terminal, and without input."""
+        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        return subprocess.run([self.program, *words], timeout=SECONDS, start_new_session=True, check=False, **options)
+
+    def on_terminal(self, words, keys=b"", columns=80):
+        """Types keys when the command waits for input. Returns the exit code and what the terminal shows."""
+        process, terminal = pty.fork()
+        if process == 0:
+            fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+            os.execve(self.program, [self.program, *words], {**os.environ, "NO_COLOR": "1", "TERM": "dumb"})
+        shown, end, typed = b"", time.monotonic() + SECONDS, not keys
+        while True:
+            if time.monotonic() > end:
+                os.kill(process, signal.SIGKILL)
+                raise SystemExit(f"{words}: still running after {shown!r}")
+            if not select.select([terminal], [], [], 0.1)[0]:
+                if not typed or (keys == CTRL_C and shown.endswith(b"^C")):
+                    os.write(terminal, keys)
+                typed = True
+                continue
+            try:
+                shown += os.read(terminal, 4096)
+            except OSError:  # it has ended
+                break
+        os.close(terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), shown
+
+    def good_arguments(self, path):
+        words = ARGUMENTS.get(" ".join(path))
+        if words is None:
+            return None
+        return [str(self.folder / word[7:]) if word.startswith("FOLDER") else self.model if word == "MODEL" else word
+                for word in words.split()]
+
+    def least_arguments(self, path):
+        """The model, if the command needs one. Commands that read a text or lines then wait for them."""
+        has_model = b"-m, --model" in self.run([*path, "--help"]).stdout
+        return [*(["-m", self.model] if has_model else []), *(["--port", "0"] if path == ["serve"] else [])]
+
+    def check(self, path):
+        self.check_help(path)
+        self.check_wrong_usage(path)
+        self.check_interrupt(path)
+        if path != ["serve"]:  # it answers until Ctrl-C
+            self.check_pipes(path)
+            self.check_bytes(path)
+
+    def check_help(self, path):
+        whole = self.run([*path, "--help"])
+        usage = b"Usage: " + " ".join(["sotto-serve"] if path == ["serve"] else ["sotto", *path]).encode()
+        expect(whole.returncode == 0 and usage in whole.stdout and not whole.stderr, f"{path} --help: {whole}")
+        if path != ["serve"]:
+            expect(self.run(["help", *path]).stdout == whole.stdout, f"help {path} differs from --help")
+        for columns in (20, 200):
+            code, shown = self.on_terminal([*path, "--help"], columns=columns)
+            expect((code, shown.replace(b"\r\n", b"\n")) == (0, whole.stdout), f"{path} --help on a terminal: {shown!r}")
+
+    def check_wrong_usage(self, path):
+        for words in (["--no-such-option"], ["--no-such-option=\n\x1b[31m"], [b"--\xff\xfe"]):
+            done = self.run([*path, *words])
+            expect(done.returncode == 2 and not done.stdout and b"Try: sotto" in done.stderr, f"{path} {words}: {done}")
+            expect(done.stderr.startswith(b"sotto") and b"\x1b" not in done.stderr, f"{path} {words}: {done}")
+
+    def check_interrupt(self, path):
+        """Ctrl-C ends a command that waits for input, and serve."""
+        words = [*path, *self.least_arguments(path)]
+        code, shown = self.on_terminal(words, keys=CTRL_C, columns=20)
+        waits = b"Ctrl-D" in shown or path == ["chat"]
+        ends = (0,) if path == ["serve"] else (-signal.SIGINT,) if waits else (0, 1, 2)
+        expect(code in ends, f"{words} ended with {code} on Ctrl-C and showed {shown!r}")
+
+    def check_pipes(self, path):
+        words = self.good_arguments(path)
+        done = self.run([*path, *(words if words is not None else self.least_arguments(path))])
+        if words is None:
+            expect(done.returncode in (0, 1, 2, 3), f"{path} without a terminal: {done}")
+            expect(done.returncode == 0 or b"sotto: " in done.stderr, f"{path} says nothing: {done}")
+            return
+        prints = path != ["chat"]  # which has nothing to answer
+        expect(done.returncode == 0 and bool(done.stdout) == prints, f"{path} {words}: {done}")
+        expect(b"\x1b" not in done.stdout + done.stderr, f"{path}: control sequences without a terminal: {done}")
+        if not prints:
+            return
+        reader, writer = os.pipe()
+        os.close(reader)
+        closed = self.run([*path, *words], stdout=writer)
+        os.close(writer)
+        expect(closed.returncode == -signal.SIGPIPE, f"{path} with a closed pipe: {closed}")
+        full = self.run([*path, *words], stdout=os.open("/dev/full", os.O_WRONLY))
+        expect(full.returncode == 1 and b"standard output" in full.stderr, f"{path} on a full disk: {full}")
+
+    def check_bytes(self, path):
+        words = [*path, *self.least_arguments(path)]
+        for case in ([*words, NOT_UTF8], [*path, NOT_UTF8]):
+            code, shown = self.on_terminal(case, keys=NOT_UTF8[:9] + b"\n\x04", columns=20)
+            expect(code in (0, 1, 2, 3), f"{case} ended with {code} and showed {shown!r}")
+            expect(b"\x1b[31m" not in shown, f"{case} changes the terminal: {shown!r}")
+        done = self.run(words, stdin=None, input=NOT_UTF8 + b"\0\n")
+        expect(done.returncode in (0, 1, 2, 3), f"{words} with bytes that are not UTF-8: {done}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program")
+    parser.add_argument("model")
+    parser.add_argument("--serves", action="store_true", help="sotto-serve is built")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for file, text in FILES.items():
+            (folder / file).write_text(text)
+        commands = Commands(args, folder)
+        known = {" ".join(path) for path in commands.paths}
+        expect(known >= set(ARGUMENTS), f"no longer commands: {set(ARGUMENTS) - known}")
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            list(pool.map(commands.check, commands.paths))
+        print(f"{len(known)} commands")
+
+
+main()
