@@ -1,9 +1,7 @@
-// Reads and writes numbers and arrays as little-endian bytes, for saved states.
+// Reads and writes numbers and arrays as bytes in the order of the CPU, which is little-endian (xxhash64.cpp), for saved
+// states.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,18 +9,6 @@
 #include <type_traits>
 
 namespace sotto {
-
-// Converts a number to or from little-endian byte order.
-template <typename T>
-T little_endian(T value) {
-  static_assert(std::is_arithmetic_v<T>);
-  if constexpr (std::endian::native == std::endian::big) {
-    auto bytes = std::bit_cast<std::array<uint8_t, sizeof(T)>>(value);
-    std::reverse(bytes.begin(), bytes.end());
-    value = std::bit_cast<T>(bytes);
-  }
-  return value;
-}
 
 // Writes values in order.
 class ByteWriter {
@@ -32,16 +18,14 @@ class ByteWriter {
 
   template <typename T>
   void put(T value) {
-    value = little_endian(value);
-    put_bytes(&value, sizeof value);
+    put_array(&value, 1);
   }
   template <typename T>
   void put_array(const T* values, size_t count) {
-    if constexpr (sizeof(T) == 1 || std::endian::native == std::endian::little) {
-      put_bytes(values, count * sizeof(T));
-    } else {
-      for (size_t i = 0; i < count; ++i) put(values[i]);
-    }
+    static_assert(std::is_arithmetic_v<T>);
+    const size_t size = count * sizeof(T);
+    if (bytes_ != nullptr && size > 0) std::memcpy(bytes_ + size_, values, size);
+    size_ += size;
   }
   // The same as ByteReader::field(), so that one function can list the fields for both directions.
   template <typename T>
@@ -51,11 +35,6 @@ class ByteWriter {
   size_t size() const { return size_; }
 
  private:
-  void put_bytes(const void* bytes, size_t size) {
-    if (bytes_ != nullptr && size > 0) std::memcpy(bytes_ + size_, bytes, size);
-    size_ += size;
-  }
-
   uint8_t* bytes_;
   size_t size_ = 0;
 };
@@ -77,9 +56,6 @@ class ByteReader {
     if (count == 0) return;
     std::memcpy(values, bytes_.data() + at_, count * sizeof(T));
     at_ += count * sizeof(T);
-    if constexpr (sizeof(T) > 1 && std::endian::native == std::endian::big) {
-      for (size_t i = 0; i < count; ++i) values[i] = little_endian(values[i]);
-    }
   }
   template <typename T>
   void field(T& value) {

@@ -7,7 +7,6 @@
 
 #include "kernels/kernels.h"
 #include "runtime/base/arena.h"
-#include "runtime/base/byte_stream.h"
 #include "runtime/base/range_check.h"
 #include "runtime/base/utf8.h"
 #include "runtime/base/xxhash64.h"
@@ -355,7 +354,6 @@ Status ModelView::verify_small_tensors(Error* error) const {
 uint64_t ModelView::fingerprint() const {
   uint64_t hash = 0;
   const auto add = [&](uint64_t value) {
-    value = little_endian(value);
     hash = xxhash64(&value, sizeof value, hash);
   };
   for (const uint32_t value :

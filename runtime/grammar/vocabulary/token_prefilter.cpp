@@ -1,6 +1,5 @@
 #include "runtime/grammar/vocabulary/token_prefilter.h"
 
-#include <bit>
 #include <cstring>
 
 #include "runtime/base/utf8.h"
@@ -42,11 +41,7 @@ uint64_t held(TokenPrefilter prefilter, uint64_t summaries) {
 // Loads eight summaries, the first one lowest.
 uint64_t load_summaries(const TextSummary* summaries) {
   uint64_t eight = 0;
-  if constexpr (std::endian::native == std::endian::little) {
-    std::memcpy(&eight, summaries, 8);
-  } else {
-    for (size_t k = 0; k < 8; ++k) eight |= uint64_t{summaries[k]} << 8 * k;
-  }
+  std::memcpy(&eight, summaries, 8);
   return eight;
 }
 
