@@ -9,11 +9,8 @@ namespace {
 
 bool is_scale(float value) { return std::isfinite(value) && value >= 0; }
 
-// Sizes of the buffers through which rows and floats are verified.
-constexpr size_t kMaxRow = 256;
-constexpr size_t kChunk = 256;
-
 bool verify_floats(ByteReader* reader, size_t count, bool (*is_right)(float)) {
+  constexpr size_t kChunk = 256;
   float chunk[kChunk];
   for (size_t done = 0; done < count && !reader->failed();) {
     const size_t size = std::min(kChunk, count - done);
@@ -25,7 +22,7 @@ bool verify_floats(ByteReader* reader, size_t count, bool (*is_right)(float)) {
 }
 
 bool verify_rows(ByteReader* reader, size_t rows, size_t width) {
-  int8_t row[kMaxRow];
+  int8_t row[kMaxHeadSize];
   for (size_t i = 0; i < rows && !reader->failed(); ++i) {
     reader->get_array(row, width);
     // The kernels add pairs of products in 16 bits, which would overflow with -128.

@@ -13,10 +13,8 @@ void PendingNodes::layout(Arena& arena, const CompiledGrammar& grammar, const Ma
   constexpr uint32_t kMinCapacity = 16;
   capacity_ = std::min(limits.visit_count / 2 + 1, std::max(grammar.rule_count(), kMinCapacity));
   nodes_ = arena.take<Pending>(capacity_);
-  const bool has_loops = grammar.counts().loops > 0;
   links_ = arena.take<Link>(link_capacity_);
-  link_counts_ = has_loops ? arena.take<FrameCount>(link_capacity_) : nullptr;
-  link_high_ = grammar.has_large_sets() ? arena.take<uint32_t>(link_capacity_) : nullptr;
+  link_counts_.layout(arena, link_capacity_, grammar);
   groups_ = arena.take<Group>(capacity_);
   frames_.layout(arena, frame_capacity_, grammar);
   members_ = arena.take<uint32_t>(capacity_);

@@ -53,10 +53,7 @@ class PendingNodes {
   bool link(uint32_t index, const StackFrame& frame) {
     if (link_count_ == link_capacity_ || index >= count_) return false;
     links_[link_count_] = {{frame.state, frame.parent}, nodes_[index].first_link};
-    if (link_counts_ != nullptr) {
-      link_counts_[link_count_].loop = frame.loop;
-      set_count(link_count_, frame.count);
-    }
+    link_counts_.set(link_count_, frame);
     nodes_[index].first_link = link_count_++;
     return true;
   }
@@ -69,16 +66,9 @@ class PendingNodes {
   uint32_t first_link(uint32_t node) const { return nodes_[node - kPending].first_link; }
   uint32_t next_link(uint32_t link) const { return links_[link].next; }
   bool is_tail(uint32_t link) const { return links_[link].is_tail(); }
-  StackFrame frame_of(uint32_t link) const {
-    const PlainFrame& frame = links_[link].frame;
-    if (link_counts_ == nullptr) return {frame.state, frame.parent};
-    const uint64_t above = link_high_ == nullptr ? 0 : uint64_t{link_high_[link]} << 32;
-    return {frame.state, frame.parent, link_counts_[link].loop, above | link_counts_[link].low};
-  }
-  void set_count(uint32_t link, uint64_t count) {
-    link_counts_[link].low = static_cast<uint32_t>(count);
-    if (link_high_ != nullptr) link_high_[link] = static_cast<uint32_t>(count >> 32);
-  }
+  StackFrame frame_of(uint32_t link) const { return link_counts_.join(links_[link].frame, link); }
+  // Sets the loop and the count of a frame.
+  void set_count(uint32_t link, const StackFrame& frame) { link_counts_.set(link, frame); }
 
   // Stores the nodes that the states need, and replaces the pending nodes in the states by the stored ones.
   StepResult store(std::span<StackTop> states);
@@ -139,8 +129,7 @@ class PendingNodes {
   uint32_t frame_count_ = 0;
   Pending* nodes_ = nullptr;
   Link* links_ = nullptr;
-  FrameCount* link_counts_ = nullptr;  // null in grammars without loops
-  uint32_t* link_high_ = nullptr;      // high halves of the counts; null in grammars without large sets
+  FrameCounts link_counts_;
   Group* groups_ = nullptr;
   FrameArray frames_;
   uint32_t* members_ = nullptr;  // groups by component

@@ -333,7 +333,7 @@ void StackStepper::repeat(std::span<const char> text, size_t* taken) {
     const uint32_t symbol_class = grammar_->byte_class(static_cast<uint8_t>(text[*taken]));
     if (!ends_only({states_, state_count_}, top, symbol_class) || !count_on(frame.loop, &frame.count)) break;
   }
-  pending_.set_count(link, frame.count);
+  pending_.set_count(link, frame);
 }
 
 StepResult StackStepper::step_loop(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next) {

@@ -29,8 +29,7 @@ uint32_t relative(uint32_t parent, uint32_t first, uint32_t size) {
 
 }  // namespace
 
-void FrameColumns::layout(Arena& arena, uint32_t capacity, const CompiledGrammar& grammar) {
-  plain = arena.take<PlainFrame>(capacity);
+void FrameCounts::layout(Arena& arena, uint32_t capacity, const CompiledGrammar& grammar) {
   counts = grammar.counts().loops > 0 ? arena.take<FrameCount>(capacity) : nullptr;
   high = grammar.has_large_sets() ? arena.take<uint32_t>(capacity) : nullptr;
 }
@@ -57,7 +56,7 @@ void FrameArray::sort_columns(uint32_t first, uint32_t count) {
 }
 
 uint32_t FrameArray::sort(uint32_t first, uint32_t count) {
-  if (columns_.counts != nullptr) {
+  if (columns_.counts.counts != nullptr) {
     sort_columns(first, count);
   } else {
     const auto less = [](const PlainFrame& a, const PlainFrame& b) {

@@ -61,27 +61,43 @@ inline bool frame_less(const StackFrame& a, const StackFrame& b) {
   return a.count < b.count;
 }
 
-// Frames, stored by column: a grammar has only the columns that its frames need. Counts exist if there are loops, and
-// high halves of counts if there are sets of more than 32 members.
-struct FrameColumns {
-  PlainFrame* plain = nullptr;
+// The loops and counts of frames. A grammar has only the columns that its frames need: none without loops, and high
+// halves of counts only if there are sets of more than 32 members.
+struct FrameCounts {
   FrameCount* counts = nullptr;
   uint32_t* high = nullptr;
 
   void layout(Arena& arena, uint32_t capacity, const CompiledGrammar& grammar);
-  FrameColumns from(uint32_t first) const {
-    return {plain + first, counts == nullptr ? nullptr : counts + first, high == nullptr ? nullptr : high + first};
+  FrameCounts from(uint32_t first) const {
+    return {counts == nullptr ? nullptr : counts + first, high == nullptr ? nullptr : high + first};
   }
-  StackFrame operator[](size_t i) const {
-    if (counts == nullptr) return {plain[i].state, plain[i].parent};
+  // Returns frame `i`, given the part that is not stored here.
+  StackFrame join(const PlainFrame& plain, size_t i) const {
+    if (counts == nullptr) return {plain.state, plain.parent};
     const uint64_t above = high == nullptr ? 0 : uint64_t{high[i]} << 32;
-    return {plain[i].state, plain[i].parent, counts[i].loop, above | counts[i].low};
+    return {plain.state, plain.parent, counts[i].loop, above | counts[i].low};
   }
   void set(size_t i, const StackFrame& frame) const {
-    plain[i] = {frame.state, frame.parent};
     if (counts == nullptr) return;
     counts[i] = {frame.loop, static_cast<uint32_t>(frame.count)};
     if (high != nullptr) high[i] = static_cast<uint32_t>(frame.count >> 32);
+  }
+};
+
+// Frames, stored by column.
+struct FrameColumns {
+  PlainFrame* plain = nullptr;
+  FrameCounts counts;
+
+  void layout(Arena& arena, uint32_t capacity, const CompiledGrammar& grammar) {
+    plain = arena.take<PlainFrame>(capacity);
+    counts.layout(arena, capacity, grammar);
+  }
+  FrameColumns from(uint32_t first) const { return {plain + first, counts.from(first)}; }
+  StackFrame operator[](size_t i) const { return counts.join(plain[i], i); }
+  void set(size_t i, const StackFrame& frame) const {
+    plain[i] = {frame.state, frame.parent};
+    counts.set(i, frame);
   }
 };
 
