@@ -42,7 +42,7 @@ Status BeamSearch::run(uint32_t* count) {
   *count = 0;
   SOTTO_TRY(run_.begin(/*needs_last=*/false));
   for (uint32_t group = 0; group < group_count_; ++group) {
-    run_.memory.running[0][first_of(group)] = {.text = run_.input.stops.text};
+    run_.memory.running[0][first_of(group)] = {.text = run_.input.text};
     run_.memory.phrase_states[0][first_of(group)] = {};
     groups_[group] = {.running_count = 1};
   }
@@ -179,7 +179,7 @@ void BeamSearch::scan_beam(uint32_t beam) {
 // and all tokens that end it.
 void BeamSearch::scan_likeliest(uint32_t beam, Candidates& candidates) {
   // Even if every token that ends the text ranks first, 2 * group_size others follow it.
-  const size_t max_needed = size_t{2} * group_size_ + 1 + run_.input.stops.token_count;
+  const size_t max_needed = size_t{2} * group_size_ + 1 + run_.input.stops->stop_token_count();
   const size_t wanted = std::min(max_needed, candidates.count());
   float floor = candidates.ranking().lower_bound_of_rank(wanted);
   if (continuing_.full() && best_.full()) {

@@ -10,7 +10,7 @@ namespace {
 class ContrastiveSearch {
  public:
   ContrastiveSearch(const SearchInput& input, const SearchParams& params, SearchMemory* memory)
-      : run_(input, params, memory), text_(input.stops.text) {}
+      : run_(input, params, memory), text_(input.text) {}
 
   Status run(uint32_t* count);
 

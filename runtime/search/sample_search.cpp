@@ -83,7 +83,7 @@ Status SampleSearch::run(uint32_t* count) {
   const TokenConstraint* constraint = run_.input.constraint;
   running_count_ = run_.params.sequence_count;
   for (uint32_t i = 0; i < running_count_; ++i) {
-    memory.running[0][i] = {.index = i, .text = run_.input.stops.text};
+    memory.running[0][i] = {.index = i, .text = run_.input.text};
     memory.sampler_states[i] = run_.input.sampler_state;
     if (constraint != nullptr) constraint->fork(constraint->self, 0, 1 + i);
   }

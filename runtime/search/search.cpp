@@ -59,8 +59,7 @@ Status check_phrases(const SearchParams& params, const SearchInput& input, uint3
       if (!is_token(token, vocabulary_size)) {
         return reject_token(error, token, vocabulary_size, "phrases[", i, "].tokens[", k, "]");
       }
-      const SearchStops& stops = input.stops;
-      if (input.is_end_token(token) || (stops.is_token != nullptr && stops.is_token(stops.self, token))) {
+      if (input.is_end_token(token) || input.stops->is_stop_token(token)) {
         return fail(error, Status::kInvalidArgument, "phrases[", i, "].tokens[", k, "] is ", token,
                     ", which ends the text");
       }
@@ -97,7 +96,7 @@ Status check_sampler(const SearchParams& params, const SamplerParams& sampler, E
 Status initial_stop(const SearchInput& input) {
   const TokenConstraint* constraint = input.constraint;
   if (constraint != nullptr && constraint->must_end(constraint->self, 0)) return Status::kStopGrammar;
-  const uint64_t max_tokens = input.stops.max_tokens;
+  const uint64_t max_tokens = input.stops->max_tokens();
   return max_tokens != 0 && input.generated_count >= max_tokens ? Status::kStopMaxTokens : Status::kOk;
 }
 

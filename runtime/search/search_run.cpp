@@ -43,9 +43,8 @@ Status SearchRun::begin(bool needs_last) {
   // The last token of a sequence takes no slot if it is not evaluated.
   if (!needs_last) ++capacity;
   uint64_t wanted = params.max_tokens;
-  if (input.stops.max_tokens != 0) {
-    wanted = std::min(wanted, input.stops.max_tokens - input.generated_count);
-  }
+  const uint64_t max_tokens = input.stops->max_tokens();
+  if (max_tokens != 0) wanted = std::min(wanted, max_tokens - input.generated_count);
   limit = static_cast<uint32_t>(std::min<uint64_t>(wanted, capacity));
   limit_stop = capacity < wanted ? Status::kStopContextFull : Status::kStopMaxTokens;
   return Status::kOk;
@@ -55,15 +54,13 @@ bool SearchRun::is_cancelled() const { return input.cancellation->is_requested()
 
 Status SearchRun::interruption() const {
   if (is_cancelled()) return Status::kStopCancelled;
-  const uint64_t limit_ns = input.stops.max_time_ns;
+  const uint64_t limit_ns = input.stops->max_time_ns();
   return limit_ns != 0 && monotonic_ns() - begin_ns_ >= limit_ns ? Status::kStopTime : Status::kOk;
 }
 
 Status SearchRun::stop_of(int32_t token) const {
   if (input.is_end_token(token)) return Status::kStopEndOfText;
-  const SearchStops& stops = input.stops;
-  const bool is_stop = stops.is_token != nullptr && stops.is_token(stops.self, token);
-  return is_stop ? Status::kStopToken : Status::kOk;
+  return input.stops->is_stop_token(token) ? Status::kStopToken : Status::kOk;
 }
 
 SampleInput SearchRun::sample_input(std::span<const int32_t> tokens, uint32_t sequence) const {
@@ -90,20 +87,30 @@ Status SearchRun::follow(uint32_t from, uint32_t to, std::span<const int32_t> to
     if (from != to) constraint->fork(constraint->self, from, to);
     SOTTO_TRY(constraint->accept(constraint->self, to, tokens.back()));
   }
-  const SearchStops& stops = input.stops;
-  if (stops.completes_string != nullptr && stops.completes_string(stops.self, tokens.back(), text)) {
-    return Status::kStopString;
-  }
+  if (completes_stop_string(tokens.back(), text)) return Status::kStopString;
   if (repeats_itself(tokens)) return Status::kStopRepetition;
   const bool complete = constraint != nullptr && constraint->must_end(constraint->self, to);
   return complete ? Status::kStopGrammar : Status::kOk;
 }
 
+// Appends the text of a token to the text of a sequence. Returns whether this completes a stop string.
+bool SearchRun::completes_stop_string(int32_t token, SequenceText* text) const {
+  const StringMatcher& strings = input.stops->stop_strings();
+  if (strings.empty()) return false;
+  char characters[Utf8Stream::output_bound(kMaxTokenBytes)];
+  const size_t size = text->characters.append(input.tokenizer->bytes_of(static_cast<uint32_t>(token)), characters);
+  for (size_t i = 0; i < size; ++i) {
+    text->stop_state = strings.step(text->stop_state, characters[i]);
+    if (strings.matched(text->stop_state) != 0) return true;
+  }
+  return false;
+}
+
 bool SearchRun::repeats_itself(std::span<const int32_t> tokens) const {
-  const SearchStops& stops = input.stops;
-  if (stops.repetition_limit == 0) return false;
-  const TokenHistory history = sample_input(tokens, 0).history.last(stops.repetition_window);
-  return repetitiveness(history, stops.repetition_window) > stops.repetition_limit;
+  const Stops& stops = *input.stops;
+  if (stops.repetition_limit() == 0) return false;
+  const TokenHistory history = sample_input(tokens, 0).history.last(stops.repetition_window());
+  return repetitiveness(history, stops.repetition_window()) > stops.repetition_limit();
 }
 
 }  // namespace sotto

@@ -12,8 +12,10 @@
 #include "runtime/base/status.h"
 #include "runtime/base/utf8.h"
 #include "runtime/generated/params.h"
+#include "runtime/model/tokenizer_view.h"
 #include "runtime/sampling/sampler.h"
 #include "runtime/search/beam_candidates.h"
+#include "runtime/text/stops.h"
 #include "runtime/transformer/beams.h"
 
 namespace sotto {
@@ -62,22 +64,8 @@ class SequenceModel {
 
 // The matching state of stop strings at the end of a sequence's text.
 struct SequenceText {
-  uint16_t stop_state = 0;
+  StringMatcher::State stop_state = 0;
   Utf8Stream characters;
-};
-
-// The stops of a sequence, in addition to the end-of-text token and the limits of the search itself.
-struct SearchStops {
-  const void* self = nullptr;
-  bool (*is_token)(const void* self, int32_t token) = nullptr;  // null if no token is a stop token
-  size_t token_count = 0;                                       // number of stop tokens
-  // Adds the text of a token and returns whether it completes a stop string. Null if there are no stop strings.
-  bool (*completes_string)(const void* self, int32_t token, SequenceText* text) = nullptr;
-  SequenceText text;           // matching state at the end of the stream
-  uint64_t max_tokens = 0;     // maximum number of generated tokens; 0 for no limit
-  uint64_t max_time_ns = 0;    // maximum time of the search; 0 for no limit
-  float repetition_limit = 0;  // 0 for no limit
-  uint32_t repetition_window = 0;
 };
 
 // The input of a search: the model, the stream that it continues, and its stops.
@@ -89,7 +77,10 @@ struct SearchInput {
   const TokenConstraint* constraint = nullptr;  // null if there is no constraint
   const Cancellation* cancellation = nullptr;
   std::span<const int32_t> end_tokens;
-  SearchStops stops;
+  // The stops of the session. Banned strings do not apply, because sequences that share KV slots cannot be rewound.
+  const Stops* stops = nullptr;
+  const TokenizerView* tokenizer = nullptr;  // null if there are no stop strings
+  SequenceText text;                         // state at the end of the stream
   TokenHistory history;          // history of the stream; its third piece is empty
   uint64_t token_count = 0;      // number of tokens of the stream
   uint64_t generated_count = 0;  // number of tokens at its end that were generated
@@ -191,6 +182,7 @@ class SearchRun {
   Status limit_stop = Status::kStopMaxTokens;  // stop that a sequence reports at the limit
 
  private:
+  bool completes_stop_string(int32_t token, SequenceText* text) const;
   bool repeats_itself(std::span<const int32_t> tokens) const;
 
   uint64_t begin_ns_ = 0;

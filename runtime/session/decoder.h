@@ -13,7 +13,7 @@
 #include "runtime/base/token_mask.h"
 #include "runtime/sampling/sampler.h"
 #include "runtime/session/contrast.h"
-#include "runtime/session/output/stops.h"
+#include "runtime/text/stops.h"
 #include "runtime/session/output/text_output.h"
 #include "runtime/session/token_stream.h"
 

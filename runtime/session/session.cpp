@@ -10,7 +10,6 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/features.h"
 #include "runtime/base/range_check.h"
-#include "runtime/session/output/search_text.h"
 #include "runtime/session/scoring.h"
 
 namespace sotto {
@@ -399,7 +398,6 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   if (!parts_.stops.banned_strings().empty()) {
     return fail(error, Status::kInvalidArgument, "banned_strings is not supported in a search");
   }
-  const SearchText text(parts_.stops, parts_.stream);
   SearchInput input;
   input.model = SequenceModel(&parts_.beams, (parts_.stream.params().features & kFeatureHiddenHistory) != 0);
   input.kernels = &model.kernels();
@@ -407,7 +405,8 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   input.constraint = parts_.stream.constraint().mask == nullptr ? nullptr : &parts_.stream.constraint();
   input.cancellation = &parts_.cancellation;
   input.end_tokens = model.view().end_of_text_tokens();
-  input.stops = text.stops_after(output_.mark());
+  input.stops = &parts_.stops;
+  input.tokenizer = model.tokenizer();
   input.token_count = token_count();
   SearchParams params;
   SOTTO_TRY(parts_.search.resolve(input, model.config().vocabulary_size, given, &params, error));
@@ -418,7 +417,7 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   input.history = next.history;
   input.token_count = token_count();
   input.generated_count = next.generated_count;
-  input.stops = text.stops_after(output_.mark());
+  input.text = {output_.mark().stop, output_.mark().characters};
   const CallbackScope scope(&parts_.in_callback);
   return parts_.cancellation.consume(parts_.search.run(input, params, sequences, error));
 }

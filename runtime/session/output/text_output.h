@@ -14,7 +14,7 @@
 #include "runtime/generated/params.h"
 #include "runtime/session/output/healing.h"
 #include "runtime/session/output/rejected_tokens.h"
-#include "runtime/session/output/stops.h"
+#include "runtime/text/stops.h"
 #include "runtime/session/output/text_stream.h"
 #include "runtime/session/output/token_buffer.h"
 #include "runtime/session/token_stream.h"

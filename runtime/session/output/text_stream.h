@@ -8,7 +8,7 @@
 
 #include "runtime/base/utf8.h"
 #include "runtime/model/tokenizer_view.h"
-#include "runtime/session/output/stops.h"
+#include "runtime/text/stops.h"
 
 namespace sotto {
 

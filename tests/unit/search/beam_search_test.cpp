@@ -303,9 +303,11 @@ TEST(BeamSearch, ConsidersEnoughTokensThatDoNotEndTheText) {
     return logits;
   });
   SearchFixture bench(64, {2, 4});
-  SearchStops& stops = bench.input().stops;
-  stops.is_token = [](const void*, int32_t token) { return token < kEnds; };
-  stops.token_count = kEnds;
+  Tokens ends(kEnds);
+  std::iota(ends.begin(), ends.end(), 0);
+  StopParams stops;
+  stops.stop_tokens = ends;
+  bench.set_stops(stops);
   SearchParams params;
   params.early_stopping = EarlyStopping::kNever;
   params.length_penalty = 10;

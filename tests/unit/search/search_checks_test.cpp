@@ -15,7 +15,10 @@ class SearchChecks : public testing::Test {
   SearchChecks()
       : bench_(10, {6, 8}), model_([](const Tokens&) -> std::vector<float> { throw std::runtime_error("evaluated"); }) {
     bench_.set_end_token(0);
-    bench_.input().stops.is_token = [](const void*, int32_t token) { return token == 9; };
+    static constexpr int32_t kStopToken = 9;
+    StopParams stops;
+    stops.stop_tokens = {&kStopToken, 1};
+    bench_.set_stops(stops);
   }
 
   void refuses(const char* name, const std::function<void(SearchParams&)>& change) {

@@ -86,6 +86,15 @@ SearchFixture::SearchFixture(uint32_t vocabulary, const SearchSizes& shape, int3
   Arena arena(align(search_storage_, measure.size()));
   search_.layout(arena, shape);
   constexpr size_t kListBytes = 4096;
+  for (uint32_t token = 0; token < vocabulary; ++token) {
+    token_bytes_.push_back(static_cast<char>(token));
+    token_offsets_.push_back(token);
+  }
+  token_offsets_.push_back(vocabulary);
+  tokenizer_.token_bytes = token_bytes_;
+  tokenizer_.token_offsets = token_offsets_;
+  Arena stops_arena(align(stops_storage_, kListBytes));
+  stops_.layout(stops_arena, {vocabulary, /*context_tokens=*/1024, /*has_text=*/true, kListBytes});
   SamplerContext sampler_context = {};
   sampler_context.vocabulary_size = vocabulary;
   set_end_token(end_token);
@@ -96,6 +105,8 @@ SearchFixture::SearchFixture(uint32_t vocabulary, const SearchSizes& shape, int3
   set_sampler(plain_sampler());
   input_.kernels = &reference_kernels();
   input_.sampler = &sampler_;
+  input_.stops = &stops_;
+  input_.tokenizer = &tokenizer_;
   input_.cancellation = &cancellation_;
   input_.token_count = 1;
 }
@@ -109,6 +120,11 @@ void SearchFixture::set_sampler(const SamplerParams& params) {
   Error error;
   if (sampler_.set_params(params, &error) != Status::kOk) throw std::runtime_error(error.message);
   input_.sampler_state = sampler_.initial_state();
+}
+
+void SearchFixture::set_stops(const StopParams& params) {
+  Error error;
+  if (stops_.set(params, &error) != Status::kOk) throw std::runtime_error(error.message);
 }
 
 std::vector<SearchSequence> SearchFixture::run(const SequenceModel& model, const SearchParams& params,

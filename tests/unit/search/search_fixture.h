@@ -120,6 +120,8 @@ class SearchFixture {
 
   Sampler& sampler() { return sampler_; }
   void set_sampler(const SamplerParams& params);
+  // In stop strings, each token is the byte with its number.
+  void set_stops(const StopParams& params);
   SearchInput& input() { return input_; }
   void set_end_token(int32_t token);  // -1 for none
   Cancellation& cancellation() { return cancellation_; }
@@ -137,14 +139,18 @@ class SearchFixture {
 
   uint32_t vocabulary_;
   int32_t end_token_ = -1;
-  std::vector<uint8_t> search_storage_, sampler_storage_;
+  std::vector<uint8_t> search_storage_, sampler_storage_, stops_storage_;
+  std::vector<char> token_bytes_;
+  std::vector<uint32_t> token_offsets_;
+  TokenizerView tokenizer_;
+  Stops stops_;
   Search search_;
   Sampler sampler_;
   SearchInput input_;
   Cancellation cancellation_;
 };
 
-// The stop string of pair_stops().
+// The tokens of the stop string of pair_stops().
 inline const Tokens kStopPair = {1, 2};
 
 inline bool ends_with(const Tokens& tokens, const Tokens& end) {
@@ -152,13 +158,10 @@ inline bool ends_with(const Tokens& tokens, const Tokens& end) {
 }
 
 // Ends sequences when kStopPair is complete.
-inline SearchStops pair_stops() {
-  SearchStops stops;
-  stops.completes_string = [](const void*, int32_t token, SequenceText* text) {
-    const bool completes = text->stop_state == 1 && token == kStopPair[1];
-    text->stop_state = token == kStopPair[0] ? 1 : 0;
-    return completes;
-  };
+inline StopParams pair_stops() {
+  static constexpr TextView kString = {"\1\2", 2};
+  StopParams stops;
+  stops.stop_strings = {&kString, 1};
   return stops;
 }
 

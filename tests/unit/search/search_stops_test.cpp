@@ -37,7 +37,7 @@ TEST(SearchStops, WideBeamsFindTheBestTextsThatEndAtStopStrings) {
     const uint32_t limit = 5, count = 300;
     SearchFixture bench(5, {count, limit});
     bench.set_end_token(kEnd);
-    bench.input().stops = pair_stops();
+    bench.set_stops(pair_stops());
     const auto logits = scrambled(5, seed);
     FunctionModel model(logits);
     ToyGrammar grammar = toy_grammar(constraint_sequence_count(count));
@@ -66,7 +66,7 @@ TEST(SearchStops, SamplesEndWhereTheirStopStringIsComplete) {
     for (const auto& s : bench.run(model.view(), params_of(SearchMode::kSample))) {
       whole.push_back(tokens_of(s));
     }
-    bench.input().stops = pair_stops();
+    bench.set_stops(pair_stops());
     const auto found = bench.run(model.view(), params_of(SearchMode::kSample));
     for (size_t i = 0; i < found.size(); ++i) {
       const auto at = std::search(whole[i].begin(), whole[i].end(), kStopPair.begin(), kStopPair.end());
@@ -84,8 +84,8 @@ TEST(SearchStops, StopStringsMayBeginInTheStream) {
     SearchFixture bench(4, {4, 6});
     sample_freely(bench);
     FunctionModel model = similar_model([](const Tokens&) { return std::vector<float>{0, 0, 50, 0}; });
-    bench.input().stops = pair_stops();
-    bench.input().stops.text.stop_state = 1;
+    bench.set_stops(pair_stops());
+    bench.input().text.stop_state = 1;
     const auto found = bench.run(model.view(), params_of(mode));
     ASSERT_FALSE(found.empty());
     EXPECT_EQ(tokens_of(found[0]), Tokens{2});
@@ -97,7 +97,7 @@ TEST(SearchStops, TokensOfTheAnswerCountTowardsTheLimit) {
   for (const SearchMode mode : kModes) {
     SearchFixture bench(9, {4, 8});
     FunctionModel model = similar_model(scrambled(9, 2));
-    bench.input().stops.max_tokens = 6;
+    bench.set_stops({.max_tokens = 6});
     for (const uint64_t generated : {0u, 2u, 5u, 6u, 9u}) {
       bench.input().generated_count = generated;
       const auto found = bench.run(model.view(), params_of(mode));
@@ -114,7 +114,7 @@ TEST(SearchStops, TimeLimitEndsSequences) {
   for (const SearchMode mode : kModes) {
     SearchFixture bench(9, {4, 100000});
     FunctionModel model = similar_model([](const Tokens&) { return std::vector<float>(9, 1.0f); });
-    bench.input().stops.max_time_ns = 2000000;
+    bench.set_stops({.max_time_ns = 2000000});
     const auto found = bench.run(model.view(), params_of(mode));
     ASSERT_FALSE(found.empty());
     for (const SearchSequence& s : found) {
@@ -129,7 +129,7 @@ TEST(SearchStops, TimeLimitReturnsTheSequencesSoFar) {
   for (const SearchMode mode : kModes) {
     SearchFixture bench(9, {4, 8});
     FunctionModel model = similar_model([](const Tokens&) { return std::vector<float>(9, 1.0f); });
-    bench.input().stops.max_time_ns = 1;
+    bench.set_stops({.max_time_ns = 1});
     const auto found = bench.run(model.view(), params_of(mode));
     ASSERT_FALSE(found.empty());
     for (const SearchSequence& s : found) {
@@ -147,8 +147,7 @@ TEST(SearchStops, RepetitionEndsASequence) {
       logits[1 + tokens.size() % 3] = 40;
       return logits;
     });
-    bench.input().stops.repetition_limit = 0.6f;
-    bench.input().stops.repetition_window = 32;
+    bench.set_stops({.repetition_limit = 0.6f, .repetition_window = 32});
     const auto found = bench.run(model.view(), params_of(mode));
     ASSERT_FALSE(found.empty());
     EXPECT_EQ(found[0].stop, Status::kStopRepetition);

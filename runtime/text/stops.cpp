@@ -1,4 +1,4 @@
-#include "runtime/session/output/stops.h"
+#include "runtime/text/stops.h"
 
 #include <algorithm>
 #include <cassert>
