@@ -17,7 +17,6 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/scalar_math.h"
 #include "runtime/base/sort.h"
-#include "runtime/sampling/border_estimate.h"
 #include "runtime/sampling/scratch.h"
 
 namespace sotto {
@@ -98,6 +97,13 @@ uint64_t select_by_sum(std::span<uint64_t> keys, Measure measure, uint64_t targe
   }
   return kNoKey;
 }
+
+// The logits l with floor <= l < ceiling, or all from `floor` on if the ceiling is kNoCeiling.
+struct LogitRange {
+  float floor;
+  float ceiling;
+};
+inline constexpr float kNoCeiling = std::numeric_limits<float>::quiet_NaN();
 
 // Finds ranks and prefixes in the sorted order of an array of logits. Intermediate results are kept until the next
 // set().

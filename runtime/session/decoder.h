@@ -13,9 +13,9 @@
 #include "runtime/base/token_mask.h"
 #include "runtime/sampling/sampler.h"
 #include "runtime/session/contrast.h"
-#include "runtime/text/stops.h"
 #include "runtime/session/output/text_output.h"
 #include "runtime/session/token_stream.h"
+#include "runtime/text/stops.h"
 
 namespace sotto {
 

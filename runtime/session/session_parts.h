@@ -9,10 +9,10 @@
 #include "runtime/search/search.h"
 #include "runtime/session/decoder.h"
 #include "runtime/session/drafting.h"
-#include "runtime/text/stops.h"
 #include "runtime/session/output/text_output.h"
 #include "runtime/session/partners.h"
 #include "runtime/session/token_stream.h"
+#include "runtime/text/stops.h"
 #include "runtime/transformer/beams.h"
 
 namespace sotto {

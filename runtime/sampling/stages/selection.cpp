@@ -8,7 +8,6 @@
 #include "runtime/base/random.h"
 #include "runtime/base/scalar_math.h"
 #include "runtime/sampling/chain.h"
-#include "runtime/sampling/stages/truncation.h"
 #include "runtime/sampling/watermark/gumbel_max.h"
 #include "runtime/sampling/watermark/watermark.h"
 

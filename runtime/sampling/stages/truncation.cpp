@@ -1,5 +1,6 @@
-#include "runtime/sampling/stages/truncation.h"
-
+// Stages that drop unlikely tokens. Among equal logits, the lower id counts as the more likely one. Probabilities p are
+// normalized over the remaining tokens, and H is their entropy. Every stage keeps at least `min_keep` tokens (1 or
+// more), or all tokens if there are fewer.
 #include <algorithm>
 #include <bit>
 #include <cmath>
