@@ -7,8 +7,14 @@ from typing import NamedTuple
 
 from ._convert import integers_in
 from .generated import abi
+from .generated.enums import LogLevel
 
 _NAN = float("nan")
+
+
+def log_callback(log):
+    """Returns a C callback that calls `log(level, text)`."""
+    return log and abi.LogFn(lambda _, level, text: log(LogLevel(level), ctypes.string_at(text).decode()))
 
 
 class Piece(NamedTuple):

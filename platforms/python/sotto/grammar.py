@@ -7,18 +7,19 @@ from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ._callbacks import log_callback
 from ._convert import Filler, as_bytes, changed, integer, read
 from ._library import SottoError, check, lib
 from ._resource import Block, Exclusive, Resource, Shared
 from .generated import abi, info
 from .generated.enums import GrammarLanguage, Status
 from .generated.params import GrammarParams, MatcherParams, Text
-from .model import Model, log_callback
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .generated.fields import GrammarFields, MatcherFields
+    from .model import Model
 
 
 _COMPILE_LIMIT = 1 << 30  # maximum number of bytes for the compilation of a grammar
@@ -33,7 +34,7 @@ class Vocabulary(Resource):
         filler, error, size, handle = Filler(), abi.Error(), ctypes.c_size_t(), ctypes.c_void_p()
         given = filler.fill(abi.VocabularyParams, None)
         self._model = None
-        if isinstance(tokens, Model):
+        if isinstance(tokens, Resource):  # a model
             self._model = tokens._retain(_is_held)
             self.token_count = tokens.vocabulary_size
             given.model = tokens._handle

@@ -6,18 +6,19 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ._callbacks import log_callback
 from ._convert import Filler, as_bytes, changed, integer, read, tokens_in
 from ._library import SottoError, check, lib
 from ._resource import Block, Resource, Shared
 from .generated import abi, info
-from .generated.enums import Isa, LogLevel, ModelTextKind, Status, TokenFlag
+from .generated.enums import Isa, ModelTextKind, Status, TokenFlag
 from .generated.params import ModelParams, SessionParams, Text
+from .session import Session
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .generated.fields import ModelFields, SessionFields
-    from .session import Session
 
 _TOKENIZE_SPECIAL = 1
 
@@ -25,11 +26,6 @@ _TOKENIZE_SPECIAL = 1
 def isa_name(isa: Isa) -> str:
     """Returns the name of an instruction set."""
     return lib.sotto_isa_text(integer(abi.i32, isa, "isa")).decode()
-
-
-def log_callback(log):
-    """Returns a C callback that calls `log(level, text)`."""
-    return log and abi.LogFn(lambda _, level, text: log(LogLevel(level), ctypes.string_at(text).decode()))
 
 
 class Model(Resource):
@@ -90,7 +86,6 @@ class Model(Resource):
 
     def session(self, params: SessionParams | None = None, **changes: Unpack[SessionFields]) -> Session:
         """Creates a session: `model.session(context_tokens=256, thread_count=2)`."""
-        from .session import Session
         return Session(self, changed(SessionParams, params, changes))
 
     def tokenize(self, text: Text, special: bool = False) -> list[int]:

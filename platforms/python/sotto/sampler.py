@@ -11,12 +11,12 @@ from ._library import check, lib
 from ._resource import Block, Exclusive, Resource
 from .generated import abi, info
 from .generated.params import SamplerParams, WatermarkParams
-from .model import Model
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .generated.fields import SamplerFields, WatermarkFields
+    from .model import Model
 
 _LIST_BYTES = 16384
 

@@ -18,13 +18,13 @@ from .generated.enums import Pooling, Status
 from .generated.params import (GuideParams, SamplerParams, SearchParams, SessionParams, SpeculationParams,
                                StopParams, Text)
 from .grammar import Grammar, Matcher, Vocabulary
-from .model import Model
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .generated.fields import (GuideFields, MatcherFields, SamplerFields, SearchFields, SessionFields,
                                    SpeculationFields, StopFields)
+    from .model import Model
 
 
 def _limit(max_tokens: int | None) -> int:
