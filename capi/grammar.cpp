@@ -1,34 +1,33 @@
 // The functions of sotto_grammar.h: vocabularies, grammars and matchers, and the matcher of a session.
-#include <new>
-
 #include "capi/generated/params.h"
-#include "runtime/base/arena.h"
-#include "runtime/base/range_check.h"
-#include "runtime/grammar/compiler/compiled_grammar.h"
+#include "runtime/base/features.h"
+#include "runtime/grammar/compiler/grammar_image.h"
 #include "runtime/grammar/compiler/grammar_source.h"
 #include "runtime/grammar/matcher/matcher.h"
 #include "runtime/grammar/vocabulary/model_vocabulary.h"
 
-using sotto::Status;
-using sotto::capi::ErrorOut;
-using sotto::capi::wrap;
-
-#if SOTTO_HAS_GRAMMAR
-
 using sotto::CompiledGrammar;
 using sotto::Error;
 using sotto::GrammarParams;
-using sotto::kMatcherBytes;
+using sotto::kHasGrammar;
 using sotto::Matcher;
 using sotto::MatcherParams;
+using sotto::Status;
 using sotto::TokenConstraint;
 using sotto::TokenMask;
 using sotto::Vocabulary;
 using sotto::VocabularySource;
+using sotto::capi::ErrorOut;
 using sotto::capi::read_params;
 using sotto::capi::unwrap;
+using sotto::capi::wrap;
 
 namespace {
+
+// In a build without grammars, no vocabulary, grammar or matcher can exist.
+sotto_status unsupported(ErrorOut* out) {
+  return wrap(fail(out->get(), Status::kUnsupported, "grammars: this library is built with SOTTO_WITH_GRAMMAR=OFF"));
+}
 
 sotto_status read_vocabulary(const sotto_vocabulary_params* params, sotto_vocabulary_params* given, ErrorOut* out) {
   if (params != nullptr && params->struct_size == 0) return out->bad_struct("params");
@@ -68,24 +67,12 @@ bool has_sequence(const sotto_matcher* matcher, uint32_t sequence) {
   return matcher != nullptr && sequence < unwrap_matcher(matcher)->sequence_count();
 }
 
-sotto_status find_size(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary, const MatcherParams& params,
-                       size_t* size, ErrorOut* out) {
-  const Status status = Matcher::check(*unwrap(grammar), unwrap(vocabulary), params, out->get());
-  if (status != Status::kOk) return wrap(status);
-  *size = Matcher::memory_size(*unwrap(grammar), unwrap(vocabulary), params);
-  if (*size == 0 || *size > SIZE_MAX - kMatcherBytes) {
-    return wrap(
-        fail(out->get(), Status::kInvalidArgument, "params: the matcher needs more memory than can be addressed"));
-  }
-  *size += kMatcherBytes;
-  return SOTTO_OK;
-}
-
 }  // namespace
 
 sotto_status sotto_vocabulary_memory_size(const sotto_vocabulary_params* params, size_t* memory_size,
                                           sotto_error* error) {
   ErrorOut out(error);
+  if constexpr (!kHasGrammar) return unsupported(&out);
   if (memory_size == nullptr) return out.null_argument("memory_size");
   sotto_vocabulary_params given;
   if (const sotto_status bad = read_vocabulary(params, &given, &out); bad != SOTTO_OK) return bad;
@@ -100,6 +87,7 @@ sotto_status sotto_vocabulary_memory_size(const sotto_vocabulary_params* params,
 sotto_status sotto_vocabulary_init(const sotto_vocabulary_params* params, void* memory, size_t memory_size,
                                    sotto_vocabulary** c_vocabulary, sotto_error* error) {
   ErrorOut out(error);
+  if constexpr (!kHasGrammar) return unsupported(&out);
   if (memory == nullptr) return out.null_argument("memory");
   if (c_vocabulary == nullptr) return out.null_argument("vocabulary");
   sotto_vocabulary_params given;
@@ -114,12 +102,16 @@ sotto_status sotto_vocabulary_init(const sotto_vocabulary_params* params, void* 
   return wrap(status);
 }
 
-size_t sotto_grammar_typical_memory(size_t source_size) { return sotto::typical_compile_memory(source_size); }
+size_t sotto_grammar_typical_memory(size_t source_size) {
+  if constexpr (!kHasGrammar) return 0;
+  return sotto::typical_compile_memory(source_size);
+}
 
 sotto_status sotto_grammar_compile(const char* source, size_t source_size, const sotto_grammar_params* c_params,
                                    void* memory, size_t memory_size, sotto_grammar** grammar, size_t* grammar_size,
                                    sotto_error* error) {
   ErrorOut out(error);
+  if constexpr (!kHasGrammar) return unsupported(&out);
   if (source == nullptr && source_size != 0) return out.null_argument("source");
   if (memory == nullptr) return out.null_argument("memory");
   if (grammar == nullptr) return out.null_argument("grammar");
@@ -138,6 +130,7 @@ sotto_status sotto_grammar_compile(const char* source, size_t source_size, const
 }
 
 sotto_status sotto_grammar_save(const sotto_grammar* grammar, void* image, size_t capacity, size_t* size) {
+  if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (grammar == nullptr || size == nullptr || (image == nullptr && capacity != 0)) {
     return SOTTO_INVALID_ARGUMENT;
   }
@@ -150,6 +143,7 @@ sotto_status sotto_grammar_save(const sotto_grammar* grammar, void* image, size_
 sotto_status sotto_grammar_load(const void* image, size_t image_size, const sotto_grammar** grammar,
                                 sotto_error* error) {
   ErrorOut out(error);
+  if constexpr (!kHasGrammar) return unsupported(&out);
   if (image == nullptr) return out.null_argument("image");
   if (grammar == nullptr) return out.null_argument("grammar");
   const CompiledGrammar* opened = nullptr;
@@ -161,45 +155,43 @@ sotto_status sotto_grammar_load(const void* image, size_t image_size, const sott
 sotto_status sotto_matcher_memory_size(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
                                        const sotto_matcher_params* c_params, size_t* memory_size, sotto_error* error) {
   ErrorOut out(error);
+  if constexpr (!kHasGrammar) return unsupported(&out);
   if (grammar == nullptr) return out.null_argument("grammar");
   if (memory_size == nullptr) return out.null_argument("memory_size");
   MatcherParams params;
   if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
   size_t size = 0;
-  const sotto_status status = find_size(grammar, vocabulary, params, &size, &out);
-  if (status == SOTTO_OK) *memory_size = size;
-  return status;
+  const Status status = Matcher::memory_size(*unwrap(grammar), unwrap(vocabulary), params, &size, out.get());
+  if (status == Status::kOk) *memory_size = size;
+  return wrap(status);
 }
 
 sotto_status sotto_matcher_init(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
                                 const sotto_matcher_params* c_params, void* memory, size_t memory_size,
                                 sotto_matcher** c_matcher, sotto_error* error) {
   ErrorOut out(error);
+  if constexpr (!kHasGrammar) return unsupported(&out);
   if (grammar == nullptr) return out.null_argument("grammar");
   if (memory == nullptr) return out.null_argument("memory");
   if (c_matcher == nullptr) return out.null_argument("matcher");
   MatcherParams params;
   if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
-  size_t needed = 0;
-  const sotto_status status = find_size(grammar, vocabulary, params, &needed, &out);
-  if (status != SOTTO_OK) return status;
-  const Status usable = sotto::check_memory(memory, memory_size, needed, out.get());
-  if (usable != Status::kOk) return wrap(usable);
-  auto* matcher = new (memory) Matcher;
-  const Status started = matcher->init(*unwrap(grammar), unwrap(vocabulary), params,
-                                       static_cast<uint8_t*>(memory) + kMatcherBytes, {}, out.get());
-  if (started != Status::kOk) return wrap(started);
-  *c_matcher = reinterpret_cast<sotto_matcher*>(matcher);
-  return SOTTO_OK;
+  Matcher* matcher = nullptr;
+  const Status status =
+      Matcher::init(*unwrap(grammar), unwrap(vocabulary), params, memory, memory_size, &matcher, out.get());
+  if (status == Status::kOk) *c_matcher = reinterpret_cast<sotto_matcher*>(matcher);
+  return wrap(status);
 }
 
 sotto_status sotto_matcher_reset(sotto_matcher* matcher, uint32_t sequence) {
+  if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (!has_sequence(matcher, sequence)) return SOTTO_INVALID_ARGUMENT;
   unwrap_matcher(matcher)->reset(sequence);
   return SOTTO_OK;
 }
 
 sotto_status sotto_matcher_mask(sotto_matcher* handle, uint32_t sequence, uint64_t* words, size_t word_count) {
+  if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (!has_sequence(handle, sequence) || words == nullptr) return SOTTO_INVALID_ARGUMENT;
   Matcher& matcher = *unwrap_matcher(handle);
   if (matcher.vocabulary() == nullptr) return SOTTO_INVALID_ARGUMENT;
@@ -212,6 +204,7 @@ sotto_status sotto_matcher_mask(sotto_matcher* handle, uint32_t sequence, uint64
 }
 
 sotto_status sotto_matcher_borrow_mask(sotto_matcher* handle, uint32_t sequence, const uint64_t** words) {
+  if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (!has_sequence(handle, sequence) || words == nullptr) return SOTTO_INVALID_ARGUMENT;
   Matcher& matcher = *unwrap_matcher(handle);
   if (matcher.vocabulary() == nullptr) return SOTTO_INVALID_ARGUMENT;
@@ -222,12 +215,14 @@ sotto_status sotto_matcher_borrow_mask(sotto_matcher* handle, uint32_t sequence,
 }
 
 sotto_status sotto_matcher_accept_token(sotto_matcher* matcher, uint32_t sequence, sotto_token token) {
+  if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (!has_sequence(matcher, sequence)) return SOTTO_INVALID_ARGUMENT;
   if (unwrap_matcher(matcher)->vocabulary() == nullptr) return SOTTO_INVALID_ARGUMENT;
   return wrap(unwrap_matcher(matcher)->accept_token(sequence, token));
 }
 
 sotto_status sotto_matcher_accept_text(sotto_matcher* matcher, uint32_t sequence, const char* text, size_t text_size) {
+  if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (!has_sequence(matcher, sequence)) return SOTTO_INVALID_ARGUMENT;
   if (text == nullptr && text_size != 0) return SOTTO_INVALID_ARGUMENT;
   return wrap(unwrap_matcher(matcher)->accept_text(sequence, {text, text_size}));
@@ -235,6 +230,7 @@ sotto_status sotto_matcher_accept_text(sotto_matcher* matcher, uint32_t sequence
 
 sotto_status sotto_matcher_test(sotto_matcher* matcher, uint32_t sequence, const char* text, size_t text_size,
                                 uint32_t* begins, uint32_t* matches) {
+  if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (!has_sequence(matcher, sequence)) return SOTTO_INVALID_ARGUMENT;
   if (text == nullptr && text_size != 0) return SOTTO_INVALID_ARGUMENT;
   if (begins == nullptr || matches == nullptr) return SOTTO_INVALID_ARGUMENT;
@@ -248,11 +244,13 @@ sotto_status sotto_matcher_test(sotto_matcher* matcher, uint32_t sequence, const
 }
 
 sotto_status sotto_matcher_rewind(sotto_matcher* matcher, uint64_t count) {
+  if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (matcher == nullptr) return SOTTO_INVALID_ARGUMENT;
   return wrap(unwrap_matcher(matcher)->rewind(count));
 }
 
 sotto_status sotto_matcher_fork(sotto_matcher* matcher, uint32_t from, uint32_t to) {
+  if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (!has_sequence(matcher, from) || !has_sequence(matcher, to)) return SOTTO_INVALID_ARGUMENT;
   unwrap_matcher(matcher)->fork(from, to);
   return SOTTO_OK;
@@ -260,6 +258,7 @@ sotto_status sotto_matcher_fork(sotto_matcher* matcher, uint32_t from, uint32_t 
 
 sotto_status sotto_matcher_forced_text(sotto_matcher* matcher, uint32_t sequence, char* text, size_t capacity,
                                        size_t* size) {
+  if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (!has_sequence(matcher, sequence) || size == nullptr) return SOTTO_INVALID_ARGUMENT;
   if (text == nullptr && capacity != 0) return SOTTO_INVALID_ARGUMENT;
   size_t written = 0;
@@ -269,6 +268,7 @@ sotto_status sotto_matcher_forced_text(sotto_matcher* matcher, uint32_t sequence
 }
 
 sotto_status sotto_matcher_get_info(const sotto_matcher* handle, uint32_t sequence, sotto_matcher_info* info) {
+  if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (!has_sequence(handle, sequence) || info == nullptr || info->struct_size == 0) {
     return SOTTO_INVALID_ARGUMENT;
   }
@@ -286,6 +286,7 @@ sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* mat
   if (const sotto_status bad = out.check_usable(unwrap(handle), "session"); bad != SOTTO_OK) return bad;
   sotto::Session& session = *unwrap(handle);
   if (matcher == nullptr) return wrap(session.set_constraint(nullptr));
+  if constexpr (!kHasGrammar) return unsupported(&out);
   Matcher& used = *unwrap_matcher(matcher);
   const uint32_t own = session.stream().model().config().vocabulary_size;
   const uint32_t other = used.vocabulary() == nullptr ? 0 : used.vocabulary()->token_count;
@@ -303,61 +304,3 @@ sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* mat
   if (status == Status::kOk) return SOTTO_OK;
   return wrap(fail(out.get(), status, "buffered tokens cannot be rolled back"));
 }
-
-#else  // A build without grammars, in which no vocabulary, grammar or matcher can exist.
-
-namespace {
-
-sotto_status unsupported(sotto_error* error) {
-  ErrorOut out(error);
-  return wrap(fail(out.get(), Status::kUnsupported, "grammars: this library is built with SOTTO_WITH_GRAMMAR=OFF"));
-}
-
-}  // namespace
-
-sotto_status sotto_vocabulary_memory_size(const sotto_vocabulary_params*, size_t*, sotto_error* error) {
-  return unsupported(error);
-}
-sotto_status sotto_vocabulary_init(const sotto_vocabulary_params*, void*, size_t, sotto_vocabulary**,
-                                   sotto_error* error) {
-  return unsupported(error);
-}
-
-size_t sotto_grammar_typical_memory(size_t) { return 0; }
-sotto_status sotto_grammar_compile(const char*, size_t, const sotto_grammar_params*, void*, size_t, sotto_grammar**,
-                                   size_t*, sotto_error* error) {
-  return unsupported(error);
-}
-sotto_status sotto_grammar_save(const sotto_grammar*, void*, size_t, size_t*) { return SOTTO_UNSUPPORTED; }
-sotto_status sotto_grammar_load(const void*, size_t, const sotto_grammar**, sotto_error* error) {
-  return unsupported(error);
-}
-
-sotto_status sotto_matcher_memory_size(const sotto_grammar*, const sotto_vocabulary*, const sotto_matcher_params*,
-                                       size_t*, sotto_error* error) {
-  return unsupported(error);
-}
-sotto_status sotto_matcher_init(const sotto_grammar*, const sotto_vocabulary*, const sotto_matcher_params*, void*,
-                                size_t, sotto_matcher**, sotto_error* error) {
-  return unsupported(error);
-}
-sotto_status sotto_matcher_reset(sotto_matcher*, uint32_t) { return SOTTO_UNSUPPORTED; }
-sotto_status sotto_matcher_mask(sotto_matcher*, uint32_t, uint64_t*, size_t) { return SOTTO_UNSUPPORTED; }
-sotto_status sotto_matcher_borrow_mask(sotto_matcher*, uint32_t, const uint64_t**) { return SOTTO_UNSUPPORTED; }
-sotto_status sotto_matcher_accept_token(sotto_matcher*, uint32_t, sotto_token) { return SOTTO_UNSUPPORTED; }
-sotto_status sotto_matcher_accept_text(sotto_matcher*, uint32_t, const char*, size_t) { return SOTTO_UNSUPPORTED; }
-sotto_status sotto_matcher_test(sotto_matcher*, uint32_t, const char*, size_t, uint32_t*, uint32_t*) {
-  return SOTTO_UNSUPPORTED;
-}
-sotto_status sotto_matcher_rewind(sotto_matcher*, uint64_t) { return SOTTO_UNSUPPORTED; }
-sotto_status sotto_matcher_fork(sotto_matcher*, uint32_t, uint32_t) { return SOTTO_UNSUPPORTED; }
-sotto_status sotto_matcher_forced_text(sotto_matcher*, uint32_t, char*, size_t, size_t*) { return SOTTO_UNSUPPORTED; }
-sotto_status sotto_matcher_get_info(const sotto_matcher*, uint32_t, sotto_matcher_info*) { return SOTTO_UNSUPPORTED; }
-
-// Since no matcher can exist, removing it always succeeds.
-sotto_status sotto_session_set_matcher(sotto_session* session, sotto_matcher* matcher, sotto_error* error) {
-  if (session != nullptr && matcher == nullptr) return SOTTO_OK;
-  return unsupported(error);
-}
-
-#endif

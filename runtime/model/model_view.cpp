@@ -353,9 +353,7 @@ Status ModelView::verify_small_tensors(Error* error) const {
 
 uint64_t ModelView::fingerprint() const {
   uint64_t hash = 0;
-  const auto add = [&](uint64_t value) {
-    hash = xxhash64(&value, sizeof value, hash);
-  };
+  const auto add = [&](uint64_t value) { hash = xxhash64(&value, sizeof value, hash); };
   for (const uint32_t value :
        {config_.vocabulary_size, config_.position_count, config_.embedding_size, config_.head_count, config_.head_size,
         config_.feed_forward_size, config_.layer_count, std::bit_cast<uint32_t>(config_.norm_epsilon)}) {

@@ -81,9 +81,9 @@ struct SearchInput {
   const Stops* stops = nullptr;
   const TokenizerView* tokenizer = nullptr;  // null if there are no stop strings
   SequenceText text;                         // state at the end of the stream
-  TokenHistory history;          // history of the stream; its third piece is empty
-  uint64_t token_count = 0;      // number of tokens of the stream
-  uint64_t generated_count = 0;  // number of tokens at its end that were generated
+  TokenHistory history;                      // history of the stream; its third piece is empty
+  uint64_t token_count = 0;                  // number of tokens of the stream
+  uint64_t generated_count = 0;              // number of tokens at its end that were generated
 
   bool is_end_token(int32_t token) const {
     return std::find(end_tokens.begin(), end_tokens.end(), token) != end_tokens.end();

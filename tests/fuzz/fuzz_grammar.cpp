@@ -148,20 +148,27 @@ MatcherParams small_limits(FuzzBytes& bytes) {
   return limits;
 }
 
-GrammarWalk::GrammarWalk(const CompiledGrammar& grammar, FuzzBytes& bytes) : bytes_(bytes) {
+Matcher* open_matcher(const CompiledGrammar& grammar, const MatcherParams& limits, const MaskShortcuts& shortcuts,
+                      FuzzMemory& memory) {
   const Vocabulary& vocabulary = FuzzVocabulary::get().view();
-  const MatcherParams limits = small_limits(bytes);
-  const size_t size = Matcher::memory_size(grammar, &vocabulary, limits);
-  REQUIRE(size > 0);
-  const MaskShortcuts shortcuts{bytes.below(4) != 1, bytes.below(4) != 1};
-  const Status status = matcher_.init(grammar, &vocabulary, limits, matcher_memory().last(size).data(), shortcuts);
+  size_t size = 0;
+  REQUIRE(Matcher::memory_size(grammar, &vocabulary, limits, &size, nullptr) == Status::kOk);
+  Matcher* matcher = nullptr;
+  const Status status =
+      Matcher::init(grammar, &vocabulary, limits, memory.last(size).data(), size, &matcher, nullptr, shortcuts);
   REQUIRE(status == Status::kOk || status == Status::kGrammarTooLarge);
-  is_open_ = status == Status::kOk;
+  return matcher;
+}
+
+GrammarWalk::GrammarWalk(const CompiledGrammar& grammar, FuzzBytes& bytes) : bytes_(bytes) {
+  const MatcherParams limits = small_limits(bytes);
+  const MaskShortcuts shortcuts{bytes.below(4) != 1, bytes.below(4) != 1};
+  matcher_ = open_matcher(grammar, limits, shortcuts, matcher_memory());
 }
 
 bool GrammarWalk::read_mask() {
   TokenMask mask;
-  const Status status = matcher_.mask(0, &mask);
+  const Status status = matcher_->mask(0, &mask);
   if (status == Status::kGrammarTooLarge) return false;
   REQUIRE(status == Status::kOk);  // every byte is a token, so there is no dead end
   REQUIRE(mask.token_count == FuzzVocabulary::get().size());
@@ -174,12 +181,12 @@ void GrammarWalk::check_bits() {
   const uint32_t token_count = FuzzVocabulary::get().size();
   for (uint32_t i = 0; i < kBitsPerStep; ++i) {
     checked_ = (checked_ * 5 + 41 + bytes_.byte()) % token_count;
-    matcher_.fork(0, 1);
-    const Status status = matcher_.accept_token(1, static_cast<int32_t>(checked_));
+    matcher_->fork(0, 1);
+    const Status status = matcher_->accept_token(1, static_cast<int32_t>(checked_));
     if (status == Status::kGrammarTooLarge) continue;
     REQUIRE((status == Status::kOk) == allows(checked_));
     REQUIRE(status == Status::kOk || status == Status::kInvalidArgument);
-    REQUIRE(status == Status::kOk || matcher_.may_end(1) == matcher_.may_end(0));
+    REQUIRE(status == Status::kOk || matcher_->may_end(1) == matcher_->may_end(0));
   }
 }
 
@@ -187,8 +194,8 @@ void GrammarWalk::check_bits() {
 void GrammarWalk::check_forced() {
   char forced[24];
   size_t size = 0;
-  if (matcher_.forced_text(0, forced, &size) != Status::kOk || size == 0) return;
-  REQUIRE(size <= sizeof forced && !matcher_.may_end(0));
+  if (matcher_->forced_text(0, forced, &size) != Status::kOk || size == 0) return;
+  REQUIRE(size <= sizeof forced && !matcher_->may_end(0));
   const Vocabulary& vocabulary = FuzzVocabulary::get().view();
   for (uint32_t token = 0; token < vocabulary.token_count; ++token) {
     if (!allows(token)) continue;
@@ -196,8 +203,8 @@ void GrammarWalk::check_forced() {
     const size_t common = std::min(size, text.size());
     REQUIRE(common > 0 && std::equal(text.begin(), text.begin() + static_cast<ptrdiff_t>(common), forced));
   }
-  matcher_.fork(0, 2);
-  const Status status = matcher_.accept_text(2, {forced, size});
+  matcher_->fork(0, 2);
+  const Status status = matcher_->accept_text(2, {forced, size});
   REQUIRE(status == Status::kOk || status == Status::kGrammarTooLarge);
 }
 
@@ -206,12 +213,12 @@ bool GrammarWalk::ends(uint32_t token) {
   const Vocabulary& vocabulary = FuzzVocabulary::get().view();
   if (!FuzzVocabulary::get().is_end(token)) return false;
   const auto text = vocabulary.token_bytes(token);
-  matcher_.fork(0, 1);
-  return matcher_.may_end(0) && (text.empty() || matcher_.accept_text(1, text) == Status::kInvalidArgument);
+  matcher_->fork(0, 1);
+  return matcher_->may_end(0) && (text.empty() || matcher_->accept_text(1, text) == Status::kInvalidArgument);
 }
 
 bool GrammarWalk::step() {
-  if (!is_open_ || has_ended_ || !read_mask()) return false;
+  if (!is_open() || has_ended_ || !read_mask()) return false;
   check_bits();
   check_forced();
   const std::vector<uint64_t> before = mask_;
@@ -225,7 +232,7 @@ bool GrammarWalk::step() {
   REQUIRE(!allowed.empty());
   const uint32_t token = allowed[(bytes_.byte() * 7u + bytes_.byte()) % allowed.size()];
   const bool ends = this->ends(token);
-  const Status status = matcher_.accept_token(0, static_cast<int32_t>(token));
+  const Status status = matcher_->accept_token(0, static_cast<int32_t>(token));
   if (status == Status::kGrammarTooLarge) return false;
   REQUIRE(status == Status::kOk);
   if (ends) {

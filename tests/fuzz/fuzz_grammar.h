@@ -74,6 +74,10 @@ void check_refusal(Status status, const Error& error, std::string_view text);
 
 MatcherParams small_limits(FuzzBytes& bytes);
 
+// Creates a matcher at the end of `memory`. Returns null if the start state exceeds the limits.
+Matcher* open_matcher(const CompiledGrammar& grammar, const MatcherParams& limits, const MaskShortcuts& shortcuts,
+                      FuzzMemory& memory);
+
 // Appends tokens that masks allow. Checks that exactly the tokens of the mask are accepted, that some token is always
 // allowed, and that a failure leaves the sequence unchanged.
 class GrammarWalk {
@@ -84,8 +88,8 @@ class GrammarWalk {
   bool step();
   // The accepted bytes; tokens without bytes add nothing.
   const std::string& text() const { return text_; }
-  bool accepts() const { return matcher_.may_end(0); }
-  bool is_open() const { return is_open_; }
+  bool accepts() const { return matcher_->may_end(0); }
+  bool is_open() const { return matcher_ != nullptr; }
 
  private:
   bool read_mask();
@@ -95,11 +99,10 @@ class GrammarWalk {
   void check_forced();
 
   FuzzBytes& bytes_;
-  Matcher matcher_;
+  Matcher* matcher_;
   std::vector<uint64_t> mask_;
   std::string text_;
   uint32_t checked_ = 0;
-  bool is_open_ = false;
   bool has_ended_ = false;
 };
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "runtime/base/xxhash64.h"
-#include "runtime/grammar/compiler/compiled_grammar.h"
+#include "runtime/grammar/compiler/grammar_image.h"
 #include "tests/fuzz/fuzz_grammar.h"
 
 namespace {
@@ -99,12 +99,13 @@ void walk(const sotto::CompiledGrammar& grammar, uint64_t seed) {
   Numbers numbers(seed);
   const sotto::Vocabulary& vocabulary = sotto::FuzzVocabulary::get().view();
   const sotto::MatcherParams limits = choose_limits(numbers);
-  const size_t size = sotto::Matcher::memory_size(grammar, &vocabulary, limits);
-  if (size == 0 || size > kMaxMemory) return;
-  sotto::Matcher matcher;
-  const Status status = matcher.init(grammar, &vocabulary, limits, memory.last(size).data(), {});
+  size_t size = 0;
+  Status status = sotto::Matcher::memory_size(grammar, &vocabulary, limits, &size, nullptr);
+  if (status != Status::kOk || size > kMaxMemory) return;
+  sotto::Matcher* matcher = nullptr;
+  status = sotto::Matcher::init(grammar, &vocabulary, limits, memory.last(size).data(), size, &matcher, nullptr);
   REQUIRE(status == Status::kOk || is_refusal(status));
-  for (int i = 0; status == Status::kOk && i < kSteps; ++i) step(matcher, numbers);
+  for (int i = 0; status == Status::kOk && i < kSteps; ++i) step(*matcher, numbers);
 }
 
 }  // namespace

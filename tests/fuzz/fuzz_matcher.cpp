@@ -57,11 +57,11 @@ class Pair {
     static sotto::FuzzMemory small_memory(kMatcherSize);
     static sotto::FuzzMemory ample_memory(kMatcherSize);
     const sotto::MaskShortcuts shortcuts{bytes.below(4) != 1, bytes.below(4) != 1};
-    is_open_ = open(grammar, limits_, shortcuts, small_memory, &small_) &&
-               open(grammar, ample_limits(), {false, false}, ample_memory, &ample_);
+    small_ = sotto::open_matcher(grammar, limits_, shortcuts, small_memory);
+    ample_ = sotto::open_matcher(grammar, ample_limits(), {false, false}, ample_memory);
   }
 
-  bool is_open() const { return is_open_; }
+  bool is_open() const { return small_ != nullptr && ample_ != nullptr; }
 
   // Makes one call to both matchers. Returns false if the larger one also reports a limit, after which they cannot be
   // compared.
@@ -102,26 +102,16 @@ class Pair {
   }
 
  private:
-  static bool open(const sotto::CompiledGrammar& grammar, const sotto::MatcherParams& limits,
-                   const sotto::MaskShortcuts& shortcuts, sotto::FuzzMemory& memory, sotto::Matcher* matcher) {
-    const sotto::Vocabulary& vocabulary = sotto::FuzzVocabulary::get().view();
-    const size_t size = sotto::Matcher::memory_size(grammar, &vocabulary, limits);
-    REQUIRE(size > 0);
-    const Status status = matcher->init(grammar, &vocabulary, limits, memory.last(size).data(), shortcuts);
-    REQUIRE(status == Status::kOk || status == Status::kGrammarTooLarge);
-    return status == Status::kOk;
-  }
-
   void compare_states(uint32_t sequence) {
-    REQUIRE(small_.may_end(sequence) == ample_.may_end(sequence));
-    REQUIRE(small_.must_end(sequence) == ample_.must_end(sequence));
+    REQUIRE(small_->may_end(sequence) == ample_->may_end(sequence));
+    REQUIRE(small_->must_end(sequence) == ample_->must_end(sequence));
   }
 
   template <typename Call>
   bool accept(uint32_t sequence, Call call) {
-    const Status status = call(small_);
+    const Status status = call(*small_);
     if (status != Status::kGrammarTooLarge) {
-      const Status expected = call(ample_);
+      const Status expected = call(*ample_);
       if (expected == Status::kGrammarTooLarge) return false;
       REQUIRE(status == expected);
       if (sequence == 0 && status == Status::kOk) {
@@ -134,7 +124,7 @@ class Pair {
 
   bool accept_allowed(uint32_t sequence) {
     sotto::TokenMask mask;
-    const Status status = ample_.mask(sequence, &mask);
+    const Status status = ample_->mask(sequence, &mask);
     if (status == Status::kGrammarTooLarge) return false;
     REQUIRE(status == Status::kOk);
     std::vector<int32_t> allowed;
@@ -151,11 +141,11 @@ class Pair {
 
   bool compare_masks(uint32_t sequence) {
     sotto::TokenMask mask;
-    const Status status = small_.mask(sequence, &mask);
+    const Status status = small_->mask(sequence, &mask);
     compare_states(sequence);
     if (status == Status::kGrammarTooLarge) return true;
     sotto::TokenMask expected;
-    const Status expected_status = ample_.mask(sequence, &expected);
+    const Status expected_status = ample_->mask(sequence, &expected);
     if (expected_status == Status::kGrammarTooLarge) return false;
     REQUIRE(status == Status::kOk && expected_status == Status::kOk);
     REQUIRE(std::equal(mask.words, mask.words + (mask.token_count + 63) / 64, expected.words));
@@ -166,12 +156,12 @@ class Pair {
     char forced[12];
     size_t size = 0;
     const size_t capacity = bytes_.below(13);
-    const Status status = small_.forced_text(sequence, {forced, capacity}, &size);
+    const Status status = small_->forced_text(sequence, {forced, capacity}, &size);
     compare_states(sequence);
     if (status == Status::kGrammarTooLarge) return true;
     char expected[12];
     size_t expected_size = 0;
-    const Status expected_status = ample_.forced_text(sequence, {expected, capacity}, &expected_size);
+    const Status expected_status = ample_->forced_text(sequence, {expected, capacity}, &expected_size);
     if (expected_status == Status::kGrammarTooLarge) return false;
     REQUIRE(status == Status::kOk && expected_status == Status::kOk);
     REQUIRE(size == expected_size && std::equal(forced, forced + size, expected));
@@ -179,34 +169,33 @@ class Pair {
   }
 
   void rewind(uint32_t count) {
-    const Status status = small_.rewind(count);
+    const Status status = small_->rewind(count);
     REQUIRE((status == Status::kOk) == (count <= rewindable_));
     if (status != Status::kOk) return;
-    REQUIRE(ample_.rewind(count) == Status::kOk);
+    REQUIRE(ample_->rewind(count) == Status::kOk);
     rewindable_ -= count;
     compare_states(0);
   }
 
   void fork(uint32_t from, uint32_t to) {
-    small_.fork(from, to);
-    ample_.fork(from, to);
+    small_->fork(from, to);
+    ample_->fork(from, to);
     if (to == 0 && from != 0) rewindable_ = 0;
     compare_states(to);
   }
 
   void reset(uint32_t sequence) {
-    small_.reset(sequence);
-    ample_.reset(sequence);
+    small_->reset(sequence);
+    ample_->reset(sequence);
     if (sequence == 0) rewindable_ = 0;
     compare_states(sequence);
   }
 
   sotto::FuzzBytes& bytes_;
   sotto::MatcherParams limits_;
-  sotto::Matcher small_;
-  sotto::Matcher ample_;
+  sotto::Matcher* small_;
+  sotto::Matcher* ample_;
   uint32_t rewindable_ = 0;
-  bool is_open_ = false;
 };
 
 }  // namespace

@@ -6,11 +6,10 @@
 // to be allowed after it (lookahead.h), so that most masks need no search.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-
-#include "runtime/base/status.h"
 
 namespace sotto {
 
@@ -152,7 +151,12 @@ class CompiledGrammar {
   friend class GrammarWriter;
   friend class GrammarVerifier;
 
-  uint32_t named_token_class(uint32_t token) const;
+  uint32_t named_token_class(uint32_t token) const {
+    const auto ranges = token_ranges();
+    const auto range = std::lower_bound(ranges.begin(), ranges.end(), token,
+                                        [](const TokenRange& r, uint32_t t) { return r.last < t; });
+    return range == ranges.end() || token < range->first ? kNoClass : range->symbol_class;
+  }
   template <typename T>
   const T* at(uint32_t offset) const {
     return reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(this) + offset);
@@ -180,19 +184,5 @@ class CompiledGrammar {
   uint32_t rule_count_;
 };
 static_assert(sizeof(CompiledGrammar) == 320);  // images have the same size on all platforms
-
-// Version of images. An image is a FlatBuffer (grammar.fbs) that contains the block, is written without additional
-// memory, and is used in place. Increase the version with every change to CompiledGrammar or to the meaning of its
-// parts, which include the character classes.
-inline constexpr uint32_t kGrammarVersion = 4;
-
-size_t grammar_image_size(const CompiledGrammar& grammar);
-// Writes an image. `image` must have grammar_image_size() bytes.
-void write_grammar_image(const CompiledGrammar& grammar, uint8_t* image);
-
-// Verifies an image that may come from an untrusted source. `image` must be aligned to kMemoryAlignment and must
-// outlive `*grammar`, which points into it. Fails with kMemoryMisaligned or kGrammarCorrupt, or with kGrammarTooLarge
-// if verifying it would take more than about a second.
-Status open_grammar_image(std::span<const uint8_t> image, const CompiledGrammar** grammar, Error* error);
 
 }  // namespace sotto

@@ -2,43 +2,41 @@
 
 #include <algorithm>
 #include <cassert>
+#include <new>
+
+#include "runtime/base/range_check.h"
 
 namespace sotto {
 namespace {
 
+// Bytes reserved for the object itself, the same on every platform, because memory sizes are part of the API.
+constexpr size_t kMatcherBytes = 1920;
+static_assert(sizeof(Matcher) <= kMatcherBytes);
+
 Status status_of(StepResult result) { return result == StepResult::kDone ? Status::kOk : Status::kGrammarTooLarge; }
 
-MatcherParams resolve(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits) {
-  return resolve_limits(limits, grammar, vocabulary == nullptr ? 0 : vocabulary->token_count);
-}
-
-}  // namespace
-
-Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given,
-                      Error* error) {
+// Validates the parameters and replaces defaults by actual values.
+Status resolve(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given,
+               MatcherParams* limits, Error* error) {
   SOTTO_TRY(check_ranges(given, error));
   if (vocabulary == nullptr && given.finish_within != 0) {
     return fail(error, Status::kInvalidArgument, "finish_within is ", given.finish_within,
                 "; it must be 0 without a vocabulary");
   }
-  if (vocabulary == nullptr) return Status::kOk;
   const auto tokens = grammar.token_ranges();
-  if (!tokens.empty() && tokens.back().last >= vocabulary->token_count) {
+  if (vocabulary != nullptr && !tokens.empty() && tokens.back().last >= vocabulary->token_count) {
     return fail(error, Status::kInvalidArgument, "the vocabulary has ", vocabulary->token_count,
                 " tokens, but the grammar names token ", tokens.back().last);
   }
-  const MatcherParams limits = resolve(grammar, vocabulary, given);
-  MaskFinder masks;
-  Arena arena;
-  if (masks.layout(arena, grammar, *vocabulary, limits)) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, "mask_bytes is ", limits.mask_bytes,
-              "; one mask of this vocabulary needs more");
+  *limits = resolve_limits(given, grammar, vocabulary == nullptr ? 0 : vocabulary->token_count);
+  return Status::kOk;
 }
 
+}  // namespace
+
 bool Matcher::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary,
-                     const MatcherParams& given) {
-  if (check(grammar, vocabulary, given, nullptr) != Status::kOk) return false;
-  const MatcherParams limits = resolve(grammar, vocabulary, given);
+                     const MatcherParams& limits) {
+  vocabulary_ = vocabulary;
   sequence_count_ = limits.sequence_count;
   rollback_count_ = limits.rollback_count;
   finish_within_ = limits.finish_within;
@@ -63,32 +61,53 @@ bool Matcher::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabul
   return fits;
 }
 
-size_t Matcher::memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits) {
-  Arena arena;
+Status Matcher::memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given,
+                            size_t* size, Error* error) {
+  MatcherParams limits;
+  SOTTO_TRY(resolve(grammar, vocabulary, given, &limits, error));
   Matcher matcher;
-  const bool fits = matcher.layout(arena, grammar, vocabulary, limits);
-  return fits && !arena.overflowed() ? arena.size() : 0;
+  Arena measure;
+  measure.take<uint8_t>(kMatcherBytes);
+  if (!matcher.layout(measure, grammar, vocabulary, limits)) {
+    return fail(error, Status::kInvalidArgument, "mask_bytes is ", limits.mask_bytes,
+                "; one mask of this vocabulary needs more");
+  }
+  *size = measure.overflowed() ? 0 : measure.size();
+  if (*size != 0) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, "params: the matcher needs more memory than can be addressed");
 }
 
-Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits,
-                     void* memory, const MaskShortcuts& shortcuts, Error* error) {
-  vocabulary_ = vocabulary;
+Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given,
+                     void* memory, size_t memory_size, Matcher** out, Error* error, const MaskShortcuts& shortcuts) {
+  size_t needed;
+  SOTTO_TRY(Matcher::memory_size(grammar, vocabulary, given, &needed, error));
+  SOTTO_TRY(check_memory(memory, memory_size, needed, error));
+  MatcherParams limits;
+  SOTTO_TRY(resolve(grammar, vocabulary, given, &limits, error));
   Arena arena(memory);
-  if (!layout(arena, grammar, vocabulary, limits)) return Status::kInvalidArgument;
+  auto* matcher = new (arena.take<uint8_t>(kMatcherBytes)) Matcher;
+  (void)matcher->layout(arena, grammar, vocabulary, limits);
+  SOTTO_TRY(matcher->start(grammar, limits, shortcuts, error));
+  *out = matcher;
+  return Status::kOk;
+}
+
+Status Matcher::start(const CompiledGrammar& grammar, const MatcherParams& limits, const MaskShortcuts& shortcuts,
+                      Error* error) {
   pins_.sequences = automaton_.pins() + 1;
   pins_.start = pins_.sequences + sequence_count_;
   pins_.history = pins_.start + 1;
   pins_.scratch = pins_.history + rollback_count_;
-  const uint32_t longest = vocabulary == nullptr ? 0 : vocabulary->longest;
-  if (finish_within_ != 0) completions_.init(grammar, *vocabulary);
+  const uint32_t longest = vocabulary_ == nullptr ? 0 : vocabulary_->longest;
+  if (finish_within_ != 0) completions_.init(grammar, *vocabulary_);
   const StepResult result = automaton_.init(grammar, limits, longest, finish_within_ == 0 ? nullptr : &completions_);
   if (result != StepResult::kDone) {
     return fail(error, status_of(result), "the start state does not fit; increase node_count or state_count");
   }
   // The compiler rejects grammars that match nothing, but an image may contain one.
   if (automaton_.pins()->set == kDeadSet) return Status::kGrammarCorrupt;
-  if (vocabulary != nullptr) {
-    masks_.init(automaton_, *vocabulary, shortcuts, pins_.scratch + kScratchPinCount);
+  if (vocabulary_ != nullptr) {
+    masks_.init(automaton_, *vocabulary_, shortcuts, pins_.scratch + kScratchPinCount);
     steps_.clear();
     steps_collection_ = automaton_.collection_count();
   }

@@ -59,19 +59,14 @@ class TokenStepCache {
 
 class Matcher {
  public:
-  // Checks that the limits, the grammar and the vocabulary are compatible. The message names the limit that is too
-  // small or too large.
-  static Status check(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given,
-                      Error* error);
-
-  // Returns the bytes of working memory, or 0 if a limit is too small or the sum exceeds SIZE_MAX. If `vocabulary` is
-  // null, the matcher accepts only bytes.
-  static size_t memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits);
-
-  // Builds a matcher whose sequences are all empty. `memory` must have memory_size() bytes and be aligned to 64. The
-  // grammar and the vocabulary must outlive the matcher. Fails if no text can be completed within finish_within tokens.
-  Status init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits, void* memory,
-              const MaskShortcuts& shortcuts = {}, Error* error = nullptr);
+  // If `vocabulary` is null, the matcher accepts only bytes.
+  static Status memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given,
+                            size_t* size, Error* error);
+  // Creates a matcher whose sequences are all empty. The grammar and the vocabulary must outlive it. Fails if no text
+  // can be completed within finish_within tokens.
+  static Status init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given,
+                     void* memory, size_t memory_size, Matcher** out, Error* error,
+                     const MaskShortcuts& shortcuts = {});
 
   // Empties a sequence.
   void reset(uint32_t sequence);
@@ -117,7 +112,11 @@ class Matcher {
   const MaskFinder& masks() const { return masks_; }
 
  private:
-  bool layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given);
+  // The defaults in `limits` must have been replaced by actual values. Returns false if mask_bytes is too small.
+  bool layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits);
+  // Requires layout() over real memory.
+  Status start(const CompiledGrammar& grammar, const MatcherParams& limits, const MaskShortcuts& shortcuts,
+               Error* error);
   // Pins for the sets of one call.
   enum ScratchPin : uint32_t { kByBytes, kByLiteral, kNext, kScratchPinCount };
   // The matcher's pins by purpose, without those of the mask finder.
@@ -153,9 +152,5 @@ class Matcher {
   bool is_single_[256] = {};       // for each class, whether it has exactly one byte
   uint8_t class_bytes_[256] = {};  // for each class, its last byte
 };
-
-// Bytes reserved for the object itself, the same on every platform, because memory sizes are part of the API.
-inline constexpr size_t kMatcherBytes = 1920;
-static_assert(sizeof(Matcher) <= kMatcherBytes);
 
 }  // namespace sotto

@@ -89,10 +89,9 @@ TEST(AnyOrder, MembersWithoutTextsLeadNowhere) {
   ASSERT_TRUE(optional.valid()) << optional.message();
   EXPECT_TRUE(optional.matches(R"({"c":1,"a":2})"));
   EXPECT_FALSE(optional.matches(R"({"c":1,"b":{}})"));
-  const Memory memory = aligned_memory(Matcher::memory_size(optional.view(), nullptr, {}));
-  Matcher matcher;
-  ASSERT_EQ(matcher.init(optional.view(), nullptr, {}, memory.get()), Status::kOk);
-  EXPECT_EQ(matcher.accept_text(0, as_span(R"({"c":1,"b)")), Status::kInvalidArgument);
+  OwnedMatcher matcher;
+  ASSERT_EQ(matcher.init(optional.view(), nullptr), Status::kOk);
+  EXPECT_EQ(matcher->accept_text(0, as_span(R"({"c":1,"b)")), Status::kInvalidArgument);
   EXPECT_TRUE(BuiltGrammar::schema(std::string(kEndless) + R"(,"required":["b"]})", BuiltGrammar::compact()).empty());
 }
 
@@ -115,23 +114,19 @@ TEST(AnyOrder, MasksAreExact) {
     MatcherParams limits;
     MaskShortcuts shortcuts;
   } ways[] = {{{}, {true, true}}, {{}, {false, false}}, {{}, {true, false}}, {{}, {false, true}}, {tiny, {true, true}}};
-  std::vector<Memory> memories;
-  std::vector<Matcher> matchers(std::size(ways));
+  std::vector<OwnedMatcher> matchers(std::size(ways));
   for (size_t i = 0; i < std::size(ways); ++i) {
-    memories.push_back(aligned_memory(Matcher::memory_size(grammar.view(), &vocabulary.view(), ways[i].limits)));
-    ASSERT_EQ(
-        matchers[i].init(grammar.view(), &vocabulary.view(), ways[i].limits, memories[i].get(), ways[i].shortcuts),
-        Status::kOk);
+    ASSERT_EQ(matchers[i].init(grammar.view(), &vocabulary.view(), ways[i].limits, ways[i].shortcuts), Status::kOk);
   }
   uint64_t random = 7;
   size_t ends = 0;
   for (int walk = 0; walk < 12; ++walk) {
-    for (Matcher& matcher : matchers) matcher.reset(0);
+    for (OwnedMatcher& matcher : matchers) matcher->reset(0);
     for (int step = 0; step < 1000; ++step) {
       std::vector<uint32_t> allowed;
-      for (Matcher& matcher : matchers) {
+      for (OwnedMatcher& matcher : matchers) {
         TokenMask mask;
-        ASSERT_EQ(matcher.mask(0, &mask), Status::kOk);
+        ASSERT_EQ(matcher->mask(0, &mask), Status::kOk);
         std::vector<uint32_t> own;
         for (uint32_t token = 0; token < vocabulary.size(); ++token) {
           if (mask.allows(token)) own.push_back(token);
@@ -142,13 +137,13 @@ TEST(AnyOrder, MasksAreExact) {
       ASSERT_FALSE(allowed.empty());
       for (uint32_t token = 0; walk == 0 && token < vocabulary.size(); ++token) {
         const bool is_allowed = std::find(allowed.begin(), allowed.end(), token) != allowed.end();
-        ASSERT_EQ(matchers[0].accept_token(0, static_cast<int32_t>(token)) == Status::kOk, is_allowed) << token;
+        ASSERT_EQ(matchers[0]->accept_token(0, static_cast<int32_t>(token)) == Status::kOk, is_allowed) << token;
         if (!is_allowed) continue;
-        ASSERT_EQ(matchers[0].rewind(1), Status::kOk);
+        ASSERT_EQ(matchers[0]->rewind(1), Status::kOk);
       }
       const bool may_end = allowed[0] == static_cast<uint32_t>(vocabulary.end_token());
       const auto token = static_cast<int32_t>(allowed[may_end ? 0 : next_random(&random) % allowed.size()]);
-      for (Matcher& matcher : matchers) ASSERT_EQ(matcher.accept_token(0, token), Status::kOk);
+      for (OwnedMatcher& matcher : matchers) ASSERT_EQ(matcher->accept_token(0, token), Status::kOk);
       if (token != vocabulary.end_token()) continue;
       ++ends;
       break;

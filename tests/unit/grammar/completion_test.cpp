@@ -17,11 +17,8 @@ MatcherParams within(uint32_t tokens) {
 }
 
 std::string start_error(const CompiledGrammar& grammar, const Vocabulary* vocabulary, uint32_t tokens) {
-  const size_t size = Matcher::memory_size(grammar, vocabulary, within(tokens));
-  const Memory memory = aligned_memory(size);
-  Matcher matcher;
   Error error;
-  const Status status = matcher.init(grammar, vocabulary, within(tokens), memory.get(), {}, &error);
+  const Status status = OwnedMatcher().init(grammar, vocabulary, within(tokens), {}, &error);
   return status == Status::kOk ? "" : error.message;
 }
 
@@ -112,16 +109,13 @@ TEST(Completions, MasksAreThoseOfASearchOverAllTexts) {
 // token.
 void expect_complete_texts(const CompiledGrammar& grammar, const TestVocabulary& vocabulary, uint32_t tokens,
                            uint32_t seed, const std::string& name) {
-  const size_t size = Matcher::memory_size(grammar, &vocabulary.view(), within(tokens));
-  ASSERT_GT(size, 0u);
-  const Memory memory = aligned_memory(size);
-  Matcher matcher;
-  ASSERT_EQ(matcher.init(grammar, &vocabulary.view(), within(tokens), memory.get()), Status::kOk) << name;
+  OwnedMatcher matcher;
+  ASSERT_EQ(matcher.init(grammar, &vocabulary.view(), within(tokens)), Status::kOk) << name;
   std::mt19937 random(seed);
   uint32_t used = 0;
-  for (; !matcher.must_end(0); ++used) {
+  for (; !matcher->must_end(0); ++used) {
     TokenMask mask;
-    ASSERT_EQ(matcher.mask(0, &mask), Status::kOk) << name << " after " << used << " of " << tokens;
+    ASSERT_EQ(matcher->mask(0, &mask), Status::kOk) << name << " after " << used << " of " << tokens;
     std::vector<int32_t> allowed;
     for (uint32_t token = 0; token < vocabulary.size(); ++token) {
       const bool bit = (mask.words[token / 64] >> token % 64 & 1) != 0;
@@ -130,14 +124,14 @@ void expect_complete_texts(const CompiledGrammar& grammar, const TestVocabulary&
     if (allowed.empty()) break;
     const int32_t tried = static_cast<int32_t>(random() % vocabulary.size());
     const bool is_allowed = (mask.words[tried / 64] >> tried % 64 & 1) != 0;
-    const Status status = matcher.accept_token(0, tried);
+    const Status status = matcher->accept_token(0, tried);
     ASSERT_EQ(status == Status::kOk, is_allowed) << name << vocabulary.text(static_cast<uint32_t>(tried));
     if (status == Status::kOk) {
-      ASSERT_EQ(matcher.rewind(1), Status::kOk);
+      ASSERT_EQ(matcher->rewind(1), Status::kOk);
     }
-    ASSERT_EQ(matcher.accept_token(0, allowed[random() % allowed.size()]), Status::kOk);
+    ASSERT_EQ(matcher->accept_token(0, allowed[random() % allowed.size()]), Status::kOk);
   }
-  EXPECT_TRUE(matcher.may_end(0)) << name << " after " << used;
+  EXPECT_TRUE(matcher->may_end(0)) << name << " after " << used;
   EXPECT_LE(used, tokens) << name;
 }
 
@@ -177,9 +171,7 @@ TEST(Completions, TooFewTokensAreAnErrorWithTheNumberNeeded) {
   EXPECT_EQ(start_error(grammar.view(), &letters.view(), 1),
             "finish_within is 1; it must be at least 2, the number of tokens of the shortest text");
   EXPECT_EQ(start_error(grammar.view(), &letters.view(), 2), "");
-  Error error;
-  EXPECT_EQ(Matcher::check(grammar.view(), nullptr, within(5), &error), Status::kInvalidArgument);
-  EXPECT_STREQ(error.message, "finish_within is 5; it must be 0 without a vocabulary");
+  EXPECT_EQ(start_error(grammar.view(), nullptr, 5), "finish_within is 5; it must be 0 without a vocabulary");
 }
 
 TEST(Completions, AVocabularyWithoutATokenForAByteAvoidsIt) {

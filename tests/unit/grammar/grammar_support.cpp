@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "runtime/grammar/compiler/compiled_grammar.h"
+#include "runtime/grammar/compiler/grammar_image.h"
 
 namespace sotto::test {
 namespace {
@@ -146,29 +146,33 @@ TestGrammar TestGrammar::reloaded() const {
   return loaded;
 }
 
+Status OwnedMatcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& params,
+                          const MaskShortcuts& shortcuts, Error* error) {
+  SOTTO_TRY(Matcher::memory_size(grammar, vocabulary, params, &memory_size_, error));
+  memory_ = aligned_memory(memory_size_);
+  return Matcher::init(grammar, vocabulary, params, memory_.get(), memory_size_, &matcher_, error, shortcuts);
+}
+
 TestMatcher::TestMatcher(const TestGrammar& grammar, const TestVocabulary* vocabulary, const MatcherParams& limits,
                          const MaskShortcuts& shortcuts) {
   EXPECT_TRUE(grammar.valid()) << grammar.message();
   if (!grammar.valid()) std::abort();
   const Vocabulary* view = vocabulary == nullptr ? nullptr : &vocabulary->view();
   if (vocabulary != nullptr) token_count_ = vocabulary->size();
-  const size_t size = Matcher::memory_size(grammar.view(), view, limits);
-  EXPECT_GT(size, 0u);
-  memory_ = aligned_memory(size);
-  EXPECT_EQ(matcher_.init(grammar.view(), view, limits, memory_.get(), shortcuts), Status::kOk);
+  EXPECT_EQ(matcher_.init(grammar.view(), view, limits, shortcuts), Status::kOk);
 }
 
 std::optional<bool> TestMatcher::matches(std::string_view text) {
-  matcher_.reset(0);
+  matcher_->reset(0);
   const Status status = accept(text);
-  if (status == Status::kOk) return matcher_.may_end(0);
+  if (status == Status::kOk) return matcher_->may_end(0);
   if (status == Status::kInvalidArgument) return false;
   return std::nullopt;
 }
 
 std::vector<bool> TestMatcher::mask(uint32_t sequence) {
   TokenMask mask;
-  const Status status = matcher_.mask(sequence, &mask);
+  const Status status = matcher_->mask(sequence, &mask);
   if (status == Status::kGrammarDeadEnd) return {};
   EXPECT_EQ(status, Status::kOk);
   std::vector<bool> allowed(token_count_);

@@ -82,22 +82,37 @@ class TestGrammar {
   const CompiledGrammar* view_ = nullptr;
 };
 
+// A matcher in memory of its own.
+class OwnedMatcher {
+ public:
+  Status init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& params = {},
+              const MaskShortcuts& shortcuts = {}, Error* error = nullptr);
+  size_t memory_size() const { return memory_size_; }
+
+  Matcher& operator*() { return *matcher_; }
+  Matcher* operator->() { return matcher_; }
+
+ private:
+  size_t memory_size_ = 0;
+  Memory memory_;
+  Matcher* matcher_ = nullptr;
+};
+
 class TestMatcher {
  public:
   explicit TestMatcher(const TestGrammar& grammar, const TestVocabulary* vocabulary = nullptr,
                        const MatcherParams& limits = {}, const MaskShortcuts& shortcuts = {});
 
-  Matcher& operator*() { return matcher_; }
-  Matcher* operator->() { return &matcher_; }
+  Matcher& operator*() { return *matcher_; }
+  Matcher* operator->() { return &*matcher_; }
   // Returns whether the text is in the language, from the start state, or nullopt if a limit was reached.
   std::optional<bool> matches(std::string_view text);
-  Status accept(std::string_view text) { return matcher_.accept_text(0, as_span(text)); }
+  Status accept(std::string_view text) { return matcher_->accept_text(0, as_span(text)); }
   // Returns the allowed tokens of sequence 0. The result is empty at a dead end, and the test fails at a limit.
   std::vector<bool> mask(uint32_t sequence = 0);
 
  private:
-  Memory memory_;
-  Matcher matcher_;
+  OwnedMatcher matcher_;
   uint32_t token_count_ = 0;
 };
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "runtime/base/xxhash64.h"
-#include "runtime/grammar/compiler/compiled_grammar.h"
+#include "runtime/grammar/compiler/grammar_image.h"
 #include "runtime/grammar/grammar_generated.h"
 #include "runtime/grammar/vocabulary/token_prefilter.h"
 #include "tests/unit/grammar/grammar_support.h"
@@ -156,17 +156,15 @@ void use(const CompiledGrammar& grammar, const Vocabulary& vocabulary) {
   limits.frame_count = limits.state_count = limits.visit_count = 256;
   limits.mask_bytes = 4096;
   limits.step_budget = 20'000;
-  const size_t size = Matcher::memory_size(grammar, &vocabulary, limits);
-  if (size == 0) return;  // the grammar refers to tokens that the vocabulary lacks
-  const Memory memory = aligned_memory(size);
-  Matcher matcher;
-  if (matcher.init(grammar, &vocabulary, limits, memory.get()) != Status::kOk) return;
+  OwnedMatcher matcher;
+  // The grammar may refer to tokens that the vocabulary lacks.
+  if (matcher.init(grammar, &vocabulary, limits) != Status::kOk) return;
   for (int step = 0; step < 8; ++step) {
     TokenMask mask;
-    if (matcher.mask(0, &mask) != Status::kOk) return;
+    if (matcher->mask(0, &mask) != Status::kOk) return;
     uint32_t token = static_cast<uint32_t>(step) * 37 % vocabulary.token_count;
     while (!mask.allows(token)) token = (token + 1) % vocabulary.token_count;
-    const Status status = matcher.accept_token(0, static_cast<int32_t>(token));
+    const Status status = matcher->accept_token(0, static_cast<int32_t>(token));
     ASSERT_TRUE(status == Status::kOk || status == Status::kGrammarTooLarge);
   }
 }
@@ -197,12 +195,11 @@ TEST(GrammarImage, ThisVersionStaysReadable) {
     Image image({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
     const CompiledGrammar* grammar = image.open();
     ASSERT_NE(grammar, nullptr) << image.message();
-    const Memory memory = aligned_memory(Matcher::memory_size(*grammar, nullptr, {}));
-    Matcher matcher;
-    ASSERT_EQ(matcher.init(*grammar, nullptr, {}, memory.get()), Status::kOk);
-    ASSERT_EQ(matcher.accept_text(0, as_span(file.text)), Status::kOk) << file.name;
-    EXPECT_TRUE(matcher.may_end(0)) << file.name;
-    EXPECT_EQ(matcher.accept_text(0, as_span("?")), Status::kInvalidArgument);
+    OwnedMatcher matcher;
+    ASSERT_EQ(matcher.init(*grammar, nullptr), Status::kOk);
+    ASSERT_EQ(matcher->accept_text(0, as_span(file.text)), Status::kOk) << file.name;
+    EXPECT_TRUE(matcher->may_end(0)) << file.name;
+    EXPECT_EQ(matcher->accept_text(0, as_span("?")), Status::kInvalidArgument);
   }
 }
 

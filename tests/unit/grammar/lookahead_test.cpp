@@ -71,19 +71,17 @@ TEST(Lookahead, IgnoresBytesThatAreNotCharacters) {
     const CompiledGrammar* grammar = nullptr;
     ASSERT_EQ(compile_grammar(builder, as_span(text), root, {}, {}, &grammar, nullptr), Status::kOk);
     const TestVocabulary vocabulary = small_vocabulary({"\xD0", "\xE2\x82", "\xC3\xA9"});
-    const size_t size = Matcher::memory_size(*grammar, &vocabulary.view(), {});
-    const Memory matcher_memory = aligned_memory(size);
-    Matcher matcher;
-    ASSERT_EQ(matcher.init(*grammar, &vocabulary.view(), {}, matcher_memory.get()), Status::kOk);
+    OwnedMatcher matcher;
+    ASSERT_EQ(matcher.init(*grammar, &vocabulary.view()), Status::kOk);
     for (size_t at = 0; at < text.size(); ++at) {
       TokenMask mask;
-      ASSERT_EQ(matcher.mask(0, &mask), Status::kOk) << at;
+      ASSERT_EQ(matcher->mask(0, &mask), Status::kOk) << at;
       for (uint32_t token = 0; token < vocabulary.size(); ++token) {
         const std::string_view bytes = vocabulary.text(token);
         const bool fits = !bytes.empty() && text.substr(at).substr(0, bytes.size()) == bytes;
         EXPECT_EQ(mask.allows(token), fits) << at << " " << token;
       }
-      ASSERT_EQ(matcher.accept_text(0, as_span(text.substr(at, 1))), Status::kOk);
+      ASSERT_EQ(matcher->accept_text(0, as_span(text.substr(at, 1))), Status::kOk);
     }
   }
 }

@@ -111,22 +111,21 @@ class Bench {
     large.mask_bytes = 8u << 20;
     std::vector<Tokens> walks;
     uint64_t random = 1;
-    const Memory memory = aligned_memory(Matcher::memory_size(grammar, &view(), large));
-    Matcher matcher;
-    if (matcher.init(grammar, &view(), large, memory.get()) != Status::kOk) return walks;
+    OwnedMatcher matcher;
+    if (matcher.init(grammar, &view(), large) != Status::kOk) return walks;
     for (int walk = 0; walk < walk_count; ++walk) {
       walks.emplace_back();
-      matcher.reset(0);
+      matcher->reset(0);
       for (int step = 0; step < step_count; ++step) {
         TokenMask mask;
-        if (matcher.mask(0, &mask) != Status::kOk) break;
+        if (matcher->mask(0, &mask) != Status::kOk) break;
         Tokens allowed;
         for (uint32_t token = 0; token < vocabulary_.size(); ++token) {
           if (mask.allows(token)) allowed.push_back(static_cast<int32_t>(token));
         }
         const int32_t token = allowed[next_random(&random) % allowed.size()];
         if (token == vocabulary_.end_token()) break;
-        if (matcher.accept_token(0, token) != Status::kOk) break;
+        if (matcher->accept_token(0, token) != Status::kOk) break;
         walks.back().push_back(token);
       }
     }
@@ -140,18 +139,19 @@ class Bench {
       *count = std::max(16u, *count / divisor_);
     }
     limits.mask_bytes = std::max(limits.mask_bytes / divisor_, 8192u);
-    const size_t size = Matcher::memory_size(grammar, &view(), limits);
-    result->memory.record(static_cast<double>(size) / 1024);
     for (int run = 0; run < kRuns; ++run) {
-      const Memory memory = aligned_memory(size);
-      Matcher matcher;
+      OwnedMatcher matcher;
       result->mask.begin_run();
       result->accept.begin_run();
-      if (matcher.init(grammar, &view(), limits, memory.get()) != Status::kOk) ++result->failures;
+      if (matcher.init(grammar, &view(), limits) != Status::kOk) {
+        ++result->failures;
+        continue;
+      }
+      if (run == 0) result->memory.record(static_cast<double>(matcher.memory_size()) / 1024);
       for (const Tokens& text : texts) {
-        matcher.reset(0);
+        matcher->reset(0);
         for (const int32_t token : text) {
-          if (!replay_step(matcher, token, result)) break;
+          if (!replay_step(*matcher, token, result)) break;
         }
       }
     }

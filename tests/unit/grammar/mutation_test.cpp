@@ -128,11 +128,8 @@ TEST(Mutation, CompiledGrammarsAreExactInAnyMemory) {
     }
     ++compiled;
     const MatcherParams limits = mutator.small_limits();
-    const size_t size = Matcher::memory_size(grammar.view(), &vocabulary.view(), limits);
-    const Memory memory = aligned_memory(size);
-    Matcher probe;
     // The start itself may exceed such limits.
-    if (probe.init(grammar.view(), &vocabulary.view(), limits, memory.get()) != Status::kOk) continue;
+    if (OwnedMatcher().init(grammar.view(), &vocabulary.view(), limits) != Status::kOk) continue;
     TestMatcher small(grammar, &vocabulary, limits);
     MatcherParams much;
     much.step_budget = 400'000;

@@ -71,10 +71,7 @@ std::vector<bool> read_mask(const std::string& hex, size_t count) {
 
 // Returns whether the limits suffice for the start of the grammar.
 bool can_begin(const TestGrammar& grammar, const TestVocabulary& vocabulary, const Variant& variant) {
-  const auto& limits = variant.limits;
-  const Memory memory = aligned_memory(Matcher::memory_size(grammar.view(), &vocabulary.view(), limits));
-  Matcher matcher;
-  const Status status = matcher.init(grammar.view(), &vocabulary.view(), limits, memory.get(), variant.shortcuts);
+  const Status status = OwnedMatcher().init(grammar.view(), &vocabulary.view(), variant.limits, variant.shortcuts);
   EXPECT_TRUE(status == Status::kOk || status == Status::kGrammarTooLarge);
   return status == Status::kOk;
 }

@@ -35,11 +35,10 @@ TEST(SchemaKeywords, FreeStringsRepeatTheirState) {
   for (const auto& c : cases) {
     const BuiltGrammar grammar = BuiltGrammar::schema(c.schema);
     ASSERT_TRUE(grammar.valid()) << grammar.message();
-    const Memory memory = aligned_memory(Matcher::memory_size(grammar.view(), nullptr, {}));
-    Matcher matcher;
-    ASSERT_EQ(matcher.init(grammar.view(), nullptr, {}, memory.get()), Status::kOk);
-    ASSERT_EQ(matcher.accept_text(0, as_span(c.text)), Status::kOk) << c.text;
-    const LazyAutomaton& automaton = matcher.automaton();
+    OwnedMatcher matcher;
+    ASSERT_EQ(matcher.init(grammar.view(), nullptr), Status::kOk);
+    ASSERT_EQ(matcher->accept_text(0, as_span(c.text)), Status::kOk) << c.text;
+    const LazyAutomaton& automaton = matcher->automaton();
     const StateSet& set = automaton.store().state_set(automaton.pins()[1].set);
     EXPECT_EQ(set.repeated_classes, c.repeats ? kAllClasses : 0) << c.schema << c.text;
   }

@@ -162,17 +162,15 @@ TEST(SchemaSuites, BenchFitsTheDefaultLimits) {
     const Json document = Json::parse(read_file(entry.path()));
     BuiltGrammar grammar = BuiltGrammar::schema(document.at("schema").dump(), options);
     if (!grammar.valid()) continue;
-    const size_t size = Matcher::memory_size(grammar.view(), &vocabulary.view(), {});
-    const Memory memory = aligned_memory(size);
-    Matcher matcher;
-    ASSERT_EQ(matcher.init(grammar.view(), &vocabulary.view(), {}, memory.get()), Status::kOk);
+    OwnedMatcher matcher;
+    ASSERT_EQ(matcher.init(grammar.view(), &vocabulary.view()), Status::kOk);
     for (const auto& test : document.at("tests")) {
       if (!test.at("valid") || !grammar.accepts(test.at("data"))) continue;
-      matcher.reset(0);
+      matcher->reset(0);
       for (const char c : spaced(grammar.text()).substr(0, 2000)) {
         TokenMask mask;
-        ASSERT_EQ(matcher.mask(0, &mask), Status::kOk) << entry.path().filename();
-        ASSERT_EQ(matcher.accept_text(0, {&c, 1}), Status::kOk) << entry.path().filename();
+        ASSERT_EQ(matcher->mask(0, &mask), Status::kOk) << entry.path().filename();
+        ASSERT_EQ(matcher->accept_text(0, {&c, 1}), Status::kOk) << entry.path().filename();
       }
       ++texts;
     }

@@ -85,7 +85,7 @@ BuiltGrammar BuiltGrammar::json(const GrammarParams& params, bool only_objects) 
 }
 
 void BuiltGrammar::start() {
-  if (matcher_ == nullptr) {
+  if (!has_matcher_) {
     MatcherParams limits;
     limits.node_count = 1 << 14;
     limits.frame_count = 1 << 16;
@@ -95,9 +95,8 @@ void BuiltGrammar::start() {
     limits.mask_bytes = 4096;
     limits.rollback_count = 20000;
     limits.step_budget = 2'000'000'000;
-    memory_ = aligned_memory(Matcher::memory_size(view(), nullptr, limits));
-    matcher_ = std::make_unique<Matcher>();
-    EXPECT_EQ(matcher_->init(view(), nullptr, limits, memory_.get()), Status::kOk);
+    EXPECT_EQ(matcher_.init(view(), nullptr, limits), Status::kOk);
+    has_matcher_ = true;
   }
   matcher_->reset(0);
   fed_.clear();

@@ -57,8 +57,8 @@ class BuiltGrammar {
   std::string message_;
   bool empty_ = false;
   std::vector<uint64_t> image_;
-  Memory memory_;
-  std::unique_ptr<Matcher> matcher_;
+  OwnedMatcher matcher_;
+  bool has_matcher_ = false;
   std::vector<std::string> fed_;
   size_t tries_ = 0;
   Status limit_ = Status::kOk;

@@ -65,9 +65,12 @@ class ModelGrammar {
               Status::kOk);
     MatcherParams limits;
     limits.sequence_count = constraint_sequence_count(kSequences);
-    memory_ = std::make_unique<TestMemory>(Matcher::memory_size(*grammar, &vocabulary_, limits));
-    EXPECT_EQ(matcher_.init(*grammar, &vocabulary_, limits, memory_->data()), Status::kOk);
-    constraint_ = Matcher::constraint(&matcher_);
+    size_t size = 0;
+    EXPECT_EQ(Matcher::memory_size(*grammar, &vocabulary_, limits, &size, nullptr), Status::kOk);
+    memory_ = std::make_unique<TestMemory>(size);
+    Matcher* matcher = nullptr;
+    EXPECT_EQ(Matcher::init(*grammar, &vocabulary_, limits, memory_->data(), size, &matcher, nullptr), Status::kOk);
+    constraint_ = Matcher::constraint(matcher);
   }
   const TokenConstraint* get() const { return &constraint_; }
 
@@ -79,7 +82,6 @@ class ModelGrammar {
   Vocabulary vocabulary_;
   TestMemory workspace_;
   std::unique_ptr<TestMemory> memory_;
-  Matcher matcher_;
   TokenConstraint constraint_;
 };
 

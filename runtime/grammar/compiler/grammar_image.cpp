@@ -1,6 +1,5 @@
-#include "runtime/grammar/compiler/compiled_grammar.h"
+#include "runtime/grammar/compiler/grammar_image.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "runtime/base/arena.h"
@@ -11,13 +10,6 @@
 #include "runtime/grammar/vocabulary/vocabulary.h"
 
 namespace sotto {
-
-uint32_t CompiledGrammar::named_token_class(uint32_t token) const {
-  const auto ranges = token_ranges();
-  const auto range =
-      std::lower_bound(ranges.begin(), ranges.end(), token, [](const TokenRange& r, uint32_t t) { return r.last < t; });
-  return range == ranges.end() || token < range->first ? kNoClass : range->symbol_class;
-}
 
 class GrammarVerifier {
  public:
