@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -33,10 +32,7 @@ inline std::vector<nlohmann::json> answers_to(const std::string& lines, int exit
   return answers;
 }
 
-inline std::filesystem::path grammar_data() {
-  const char* data = std::getenv("SOTTO_TEST_DATA");
-  return std::filesystem::path(data != nullptr ? data : SOTTO_SOURCE_DIR "/../shared/data") / "grammars";
-}
+inline std::filesystem::path grammar_data() { return shared_data() / "grammars"; }
 
 inline const std::string kPersonSchema =
     R"({"type": "object", "properties": {"name": {"type": "string", "maxLength": 6},)"

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/files.h"
+
 namespace sotto::test {
 
 struct Result {
@@ -51,7 +53,6 @@ void expect_refused(const Result& result, int exit_code, const std::string& part
 // Quotes any text as one word of a shell command.
 std::string shell_word(const std::string& text);
 
-std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& bytes);
 
 // A folder that is removed at the end of the test.

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <sstream>
 #include <string>
@@ -17,11 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string cases_path() {
-  const char* data = std::getenv("SOTTO_TEST_DATA");
-  const std::string folder = data != nullptr ? data : SOTTO_SOURCE_DIR "/../shared/data";
-  return folder + "/sampling/sampler_cases.json";
-}
+constexpr char kCases[] = "sampling/sampler_cases.json";
 
 // A line for the program, and the expected answer.
 struct Question {
@@ -212,12 +206,10 @@ void expect_answer(const Question& question, const Distribution& kept) {
   }
 }
 
-json published_cases() { return json::parse(read_file(cases_path()))["cases"]; }
+json published_cases() { return json::parse(read_file(shared_data() / kCases))["cases"]; }
 
 TEST(SamplePublished, PublishedCasesHold) {
-  if (!std::filesystem::exists(cases_path())) {
-    GTEST_SKIP() << cases_path() << " is missing; set SOTTO_TEST_DATA";
-  }
+  SOTTO_NEEDS_SHARED(kCases);
   const std::vector<Question> questions = questions_of(published_cases());
   std::vector<json> lines;
   for (const Question& question : questions) lines.push_back(question.line);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <numeric>
@@ -21,12 +20,6 @@ double mean_of(std::span<const float> x) {
 }  // namespace
 
 std::filesystem::path golden_data() { return std::filesystem::path(SOTTO_SOURCE_DIR) / "tests/golden/data"; }
-
-std::filesystem::path shared_data() {
-  const char* named = std::getenv("SOTTO_TEST_DATA");
-  if (named != nullptr) return named;
-  return std::filesystem::path(SOTTO_SOURCE_DIR).parent_path() / "shared/data";
-}
 
 FloatModel load_checkpoint(const std::filesystem::path& directory) {
   return load_float_model(*open_checkpoint(directory));

@@ -9,18 +9,13 @@
 
 #include "converters/model_writer.h"
 #include "converters/readers/checkpoint.h"
+#include "tests/support/files.h"
 
 namespace sotto {
 
+using test::shared_data;
+
 std::filesystem::path golden_data();  // in the source tree
-// Returns the directory of larger checkpoints: SOTTO_TEST_DATA, or ../shared/data next to the source tree.
-std::filesystem::path shared_data();
-
-// Skips the test unless shared_data() has `path`.
-#define SOTTO_NEEDS_SHARED(path)                                 \
-  if (!std::filesystem::exists(::sotto::shared_data() / (path))) \
-  GTEST_SKIP() << "no " << (path) << " in " << ::sotto::shared_data().string() << "; set SOTTO_TEST_DATA"
-
 FloatModel load_checkpoint(const std::filesystem::path& directory);
 // Returns the bytes of the .sotto file that the converter makes of a checkpoint.
 std::vector<uint8_t> convert_checkpoint(const std::filesystem::path& directory, WeightKind weights = WeightKind::kInt8);

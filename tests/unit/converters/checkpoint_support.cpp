@@ -2,11 +2,8 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
-#include <random>
 #include <stdexcept>
 
 #include "converters/model_writer.h"
@@ -23,25 +20,6 @@ uint16_t half_of(float value) {
 }
 
 }  // namespace
-
-TemporaryDirectory::TemporaryDirectory()
-    : path_(std::filesystem::temp_directory_path() / ("sotto-converters-" + std::to_string(std::random_device{}()))) {
-  std::filesystem::create_directory(path_);
-}
-
-TemporaryDirectory::~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-
-std::filesystem::path shared_test_data() {
-  const char* named = std::getenv("SOTTO_TEST_DATA");
-  if (named != nullptr) return named;
-  return std::filesystem::path(SOTTO_SOURCE_DIR).parent_path() / "shared/data";
-}
-
-std::string read_bytes(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::logic_error("cannot read " + path.string());
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 void write_bytes(const std::filesystem::path& path, const std::string& bytes) {
   std::ofstream file(path, std::ios::binary);

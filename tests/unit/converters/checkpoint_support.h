@@ -13,25 +13,13 @@
 #include <nlohmann/json.hpp>
 
 #include "converters/readers/checkpoint.h"
+#include "tests/support/files.h"
 
 namespace sotto {
 
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+using test::read_file;
+using test::TemporaryDirectory;
 
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
-
-std::filesystem::path shared_test_data();
-std::string read_bytes(const std::filesystem::path& path);
 void write_bytes(const std::filesystem::path& path, const std::string& bytes);
 
 struct RawTensor {

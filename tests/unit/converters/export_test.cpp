@@ -148,7 +148,7 @@ TEST_F(ExportTest, KeepsTheTokenizer) {
 
 TEST_F(ExportTest, RejectsDamagedFiles) {
   convert();
-  std::string bytes = read_bytes(model_);
+  std::string bytes = read_file(model_);
   write_bytes(model_, bytes.substr(0, bytes.size() - 1));
   EXPECT_ERROR(ModelFile(model_), "m.sotto: ");
   write_bytes(model_, bytes);

@@ -31,7 +31,7 @@ constexpr ModelShape kShape = {.vocabulary_size = 37,
 // An independent, simple reader of .sotto files that checks every statement of the header and every range.
 class WrittenModel {
  public:
-  explicit WrittenModel(const std::filesystem::path& path) : bytes_(read_bytes(path)) {
+  explicit WrittenModel(const std::filesystem::path& path) : bytes_(read_file(path)) {
     FileHeader header;
     std::memcpy(&header, bytes_.data(), sizeof header);
     EXPECT_EQ(std::memcmp(header.magic, FileHeader::kMagic, sizeof header.magic), 0);
@@ -236,11 +236,11 @@ TEST_F(ModelWriterTest, WritesTheTokenizer) {
 
 TEST_F(ModelWriterTest, GivesEqualBytesForEqualInput) {
   write_model(SyntheticCheckpoint("a", kShape, 1), output(), {});
-  const std::string first = read_bytes(output());
+  const std::string first = read_file(output());
   write_model(SyntheticCheckpoint("a", kShape, 1), output(), {});
-  EXPECT_EQ(read_bytes(output()), first);
+  EXPECT_EQ(read_file(output()), first);
   write_model(SyntheticCheckpoint("a", kShape, 2), output(), {});
-  EXPECT_NE(read_bytes(output()), first);
+  EXPECT_NE(read_file(output()), first);
 }
 
 TEST_F(ModelWriterTest, KeepsTheOldFileOnFailure) {
@@ -251,7 +251,7 @@ TEST_F(ModelWriterTest, KeepsTheOldFileOnFailure) {
       if (fraction >= when) throw std::runtime_error("stopped");
     };
     EXPECT_ERROR(write_model(SyntheticCheckpoint("a", kShape, 1), output(), options), "stopped");
-    EXPECT_EQ(read_bytes(output()), "precious");
+    EXPECT_EQ(read_file(output()), "precious");
     EXPECT_EQ(file_count(), 1u);
   }
   EXPECT_ERROR(write_model(SyntheticCheckpoint("a", kShape, 1), directory_ / "no/x.sotto", {}), "cannot create");
@@ -315,10 +315,8 @@ TEST(SyntheticTest, DrawsFromTheNormalDistribution) {
 class RealCheckpointTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(RealCheckpointTest, ConvertsToAModelThatOpens) {
-  const std::filesystem::path directory = shared_test_data() / GetParam();
-  if (!std::filesystem::exists(directory)) {
-    GTEST_SKIP() << directory.string() << " is missing; set SOTTO_TEST_DATA";
-  }
+  SOTTO_NEEDS_SHARED(GetParam());
+  const std::filesystem::path directory = test::shared_data() / GetParam();
   const TemporaryDirectory temporary;
   const auto checkpoint = open_checkpoint(directory);
   const WriteReport report = write_model(*checkpoint, temporary / "x.sotto", {});

@@ -30,7 +30,7 @@ TEST(PackingTest, WritesTheLayoutOfTheKernels) {
   const TemporaryDirectory directory;
   const SyntheticCheckpoint checkpoint("tiny", {70, 9, 24, 3, 40, 2}, 7);
   const WriteReport report = write_model(checkpoint, directory / "m.sotto", {.packer = &packer});
-  const std::string file = read_bytes(directory / "m.sotto");
+  const std::string file = read_file(directory / "m.sotto");
   const format::Model* model = format::GetModel(file.data() + sizeof(FileHeader));
   ASSERT_EQ(model->packed()->size(), 1u);
   const format::Packed* packed = model->packed()->Get(0);
@@ -82,7 +82,7 @@ TEST(PackingTest, StartsOnAPageIfItFillsMany) {
     const WriteReport report =
         write_model(checkpoint, directory / "m.sotto", {.packer = &packer, .page_size = page_size});
     ASSERT_GE(report.packed_size, WriteOptions::kMinPages * kPage);
-    const std::string file = read_bytes(directory / "m.sotto");
+    const std::string file = read_file(directory / "m.sotto");
     const format::Model* model = format::GetModel(file.data() + sizeof(FileHeader));
     const uint64_t start = model->token_embedding()->scales()->offset();
     EXPECT_EQ(start % kPage == 0, page_size == kPage);

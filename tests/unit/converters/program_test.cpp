@@ -19,13 +19,13 @@ class ProgramTest : public testing::Test {
   // Runs a script, fills err_ and returns the exit code.
   int shell(const std::string& script) {
     const int status = std::system(("cd '" + directory_.path().string() + "' && " + script).c_str());
-    err_ = read_bytes(directory_ / "err");
+    err_ = read_file(directory_ / "err");
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
   // Runs the program with `arguments` in the notation of a shell and fills out_ and err_.
   int run(const std::string& arguments) {
     const int code = shell(SOTTO_CONVERT " " + arguments + " >out 2>err");
-    out_ = read_bytes(directory_ / "out");
+    out_ = read_file(directory_ / "out");
     return code;
   }
   void expect_failure(const std::string& arguments, int code, const std::string& part) {
@@ -51,8 +51,8 @@ TEST_F(ProgramTest, ConvertsAndPrintsASummary) {
   ASSERT_EQ(run(". -o m.sotto --name 'a name' --source 'a source'"), 0) << err_;
   EXPECT_PRED2(contains, out_, "layers.feed_forward_up          2  16 x 8");
   EXPECT_PRED2(contains, out_, "no tokenizer");
-  EXPECT_PRED2(contains, read_bytes(directory_ / "m.sotto"), "a name");
-  EXPECT_PRED2(contains, read_bytes(directory_ / "m.sotto"), "a source");
+  EXPECT_PRED2(contains, read_file(directory_ / "m.sotto"), "a name");
+  EXPECT_PRED2(contains, read_file(directory_ / "m.sotto"), "a source");
 
   ASSERT_EQ(run(". -o j.sotto --json"), 0) << err_;
   const auto json = nlohmann::json::parse(out_);
@@ -61,7 +61,7 @@ TEST_F(ProgramTest, ConvertsAndPrintsASummary) {
 
   ASSERT_EQ(run(". -o q.sotto --quiet"), 0);
   EXPECT_EQ(out_ + err_, "");
-  EXPECT_EQ(read_bytes(directory_ / "q.sotto"), read_bytes(directory_ / "j.sotto"));
+  EXPECT_EQ(read_file(directory_ / "q.sotto"), read_file(directory_ / "j.sotto"));
 }
 
 TEST_F(ProgramTest, AFileBeyondTheLimitOfFilesIsRemoved) {
@@ -125,7 +125,7 @@ TEST_F(ProgramTest, MakesSyntheticModels) {
   ASSERT_EQ(run(shape + " --json -o a.sotto"), 0) << err_;
   EXPECT_EQ(nlohmann::json::parse(out_)["shape"]["feed_forward_size"], 32);
   ASSERT_EQ(run(shape + " --seed 1 -o b.sotto"), 0) << err_;
-  EXPECT_NE(read_bytes(directory_ / "a.sotto"), read_bytes(directory_ / "b.sotto"));
+  EXPECT_NE(read_file(directory_ / "a.sotto"), read_file(directory_ / "b.sotto"));
   expect_failure(shape + " --heads 3 -o c.sotto", 2, "--heads");
   expect_failure("--synthetic gpt2 --layers 3 -o c.sotto", 2, "requires --synthetic custom");
   expect_failure("--synthetic custom --layers 3 -o c.sotto", 2, "needs --vocabulary-size");
@@ -171,7 +171,7 @@ TEST_F(ProgramTest, AFileNamesTheCheckpointOfItsDirectory) {
   save_tokenizer();
   ASSERT_EQ(run(". -o a.sotto"), 0) << err_;
   ASSERT_EQ(run("model.safetensors -o b.sotto"), 0) << err_;
-  EXPECT_EQ(read_bytes(directory_ / "a.sotto"), read_bytes(directory_ / "b.sotto"));
+  EXPECT_EQ(read_file(directory_ / "a.sotto"), read_file(directory_ / "b.sotto"));
   std::filesystem::remove(directory_ / "config.json");
   expect_failure("model.safetensors -o m.sotto", 1, "config.json is missing next to it");
 }
@@ -256,7 +256,7 @@ TEST_F(ProgramTest, ComparesWidthsAndCalibrations) {
 
 TEST_F(ProgramTest, DrawsTheReport) {
   ASSERT_EQ(run(". --dry-run --report r.svg --json"), 0) << err_;
-  const std::string svg = read_bytes(directory_ / "r.svg");
+  const std::string svg = read_file(directory_ / "r.svg");
   EXPECT_PRED2(contains, svg, "<title>layers.1.feed_forward_down: ");
   EXPECT_PRED2(contains, svg, "<title>token_embedding: ");
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
@@ -268,7 +268,7 @@ TEST_F(ProgramTest, ReplacesOtherFilesOnlyOnRequest) {
   expect_failure(". -o .", 1, "is not a regular file");
   ASSERT_EQ(run(". -o m.sotto"), 0) << err_;
   ASSERT_EQ(run(". -o m.sotto --name other"), 0) << err_;
-  EXPECT_PRED2(contains, read_bytes(directory_ / "m.sotto"), "other");
+  EXPECT_PRED2(contains, read_file(directory_ / "m.sotto"), "other");
   write_bytes(directory_ / "m.sotto", "something else");
   expect_failure(". -o m.sotto", 1, "use --force to replace it");
   EXPECT_EQ(run(". -o m.sotto --force"), 0) << err_;

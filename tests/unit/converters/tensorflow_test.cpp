@@ -281,11 +281,11 @@ TEST_F(TensorFlowTest, RejectsDamagedIndexes) {
 
 // The index that TensorFlow wrote for a fine-tuned GPT-2, with its 148 variables.
 TEST(TensorBundle, ReadsTheIndexOfTensorFlow) {
-  const auto data = shared_test_data() / "weights/tf-checkpoint-index";
+  const auto data = test::shared_data() / "weights/tf-checkpoint-index";
   if (!std::filesystem::exists(data)) GTEST_SKIP() << "needs " << data;
   TemporaryDirectory directory;
   std::filesystem::copy_file(data / "oscar_model-1000.index", directory / "model-1000.index");
-  const auto described = nlohmann::json::parse(read_bytes(data / "oscar_model-1000.index.json"));
+  const auto described = nlohmann::json::parse(read_file(data / "oscar_model-1000.index.json"));
   EXPECT_ERROR(open_tensor_bundle(directory / "model-1000.index"), "model-1000.data-00000-of-00001: cannot open");
   write_bytes(directory / "model-1000.data-00000-of-00001", "");
   std::filesystem::resize_file(directory / "model-1000.data-00000-of-00001", 497759232);

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -40,20 +38,6 @@ uint64_t next_random(uint64_t* state) {
 
 Memory aligned_memory(size_t size) {
   return Memory(std::aligned_alloc(kMemoryAlignment, align_up(size + 1, kMemoryAlignment)));
-}
-
-std::optional<std::filesystem::path> shared_data(const std::string& name) {
-  const char* named = std::getenv("SOTTO_TEST_DATA");
-  const std::filesystem::path root =
-      named != nullptr ? std::filesystem::path(named) : std::filesystem::path(SOTTO_SOURCE_DIR) / "../shared/data";
-  if (!std::filesystem::exists(root / name)) return std::nullopt;
-  return root / name;
-}
-
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 TestVocabulary::TestVocabulary(const std::vector<std::optional<std::string>>& tokens, int32_t end_token)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/grammar/matcher/matcher.h"
+#include "tests/support/files.h"
 #include "tests/unit/grammar/compile_gbnf.h"
 
 namespace sotto::test {
@@ -24,10 +25,6 @@ inline std::span<const char> as_span(std::string_view text) { return {text.data(
 
 // Returns the next number of a 31-bit random number generator.
 uint64_t next_random(uint64_t* state);
-
-// Returns a path in the shared test data, if it exists.
-std::optional<std::filesystem::path> shared_data(const std::string& name);
-std::string read_file(const std::filesystem::path& path);
 
 class TestVocabulary {
  public:

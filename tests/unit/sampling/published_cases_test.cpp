@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/session/contrast.h"
+#include "tests/support/files.h"
 #include "tests/unit/sampling/published_process.h"
 #include "tests/unit/sampling/sampling_fixture.h"
 
@@ -15,11 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string cases_path() {
-  const char* data = std::getenv("SOTTO_TEST_DATA");
-  const std::string folder = data != nullptr ? data : SOTTO_SOURCE_DIR "/../shared/data";
-  return folder + "/sampling/sampler_cases.json";
-}
+constexpr char kCases[] = "sampling/sampler_cases.json";
 
 std::vector<float> logits_of(const Json& input) {
   std::vector<float> logits;
@@ -189,8 +186,8 @@ void expect_guidance(const Json& c) {
 }
 
 TEST(PublishedCases, AllHold) {
-  std::ifstream file(cases_path());
-  if (!file) GTEST_SKIP() << "no test data at " << cases_path();
+  SOTTO_NEEDS_SHARED(kCases);
+  std::ifstream file(test::shared_data() / kCases);
   std::map<std::string, int> checked;
   const Json root = Json::parse(file);
   for (const Json& c : root["cases"]) {

@@ -9,6 +9,7 @@
 
 #include "runtime/sampling/watermark/watermark.h"
 #include "runtime/sampling/watermark/watermark_detect.h"
+#include "tests/support/files.h"
 #include "tests/unit/sampling/process_fixture.h"
 
 namespace sotto {
@@ -95,12 +96,10 @@ TEST(Watermark, MarkedTextIsFoundAndUnmarkedIsNot) {
 
 // Returns the words of the corpora as tokens, in order.
 Tokens corpus(size_t* vocabulary) {
-  const char* data = std::getenv("SOTTO_TEST_DATA");
-  const std::string folder = data != nullptr ? data : SOTTO_SOURCE_DIR "/../shared/data";
   Tokens tokens;
   std::unordered_map<std::string, int32_t> ids;
   for (const char* name : {"wikitext-2/valid.txt", "tinyshakespeare.txt"}) {
-    std::ifstream file(folder + "/corpora/" + name);
+    std::ifstream file(test::shared_data() / "corpora" / name);
     for (std::string word; file >> word;) {
       tokens.push_back(ids.emplace(word, static_cast<int32_t>(ids.size())).first->second);
     }

@@ -2,38 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <map>
 
 namespace sotto::test {
 
-std::optional<std::filesystem::path> shared_data(const std::string& name) {
-  const char* named = std::getenv("SOTTO_TEST_DATA");
-  const std::filesystem::path root =
-      named != nullptr ? std::filesystem::path(named) : std::filesystem::path(SOTTO_SOURCE_DIR) / "../shared/data";
-  if (!std::filesystem::exists(root / name)) return std::nullopt;
-  return root / name;
-}
-
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 void write_file(const std::filesystem::path& path, std::string_view text) {
   std::ofstream(path, std::ios::binary) << text;
 }
-
-TemporaryDirectory::TemporaryDirectory() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "sotto-text-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
-  path_ = pattern;
-}
-
-TemporaryDirectory::~TemporaryDirectory() { std::filesystem::remove_all(path_); }
 
 uint64_t Random::next() {
   uint64_t z = state_ += 0x9E3779B97F4A7C15u;

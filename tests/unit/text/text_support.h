@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,27 +10,14 @@
 
 #include "converters/tokenizers/builder.h"
 #include "runtime/text/tokenizer.h"
+#include "tests/support/files.h"
 
 namespace sotto::test {
 
-// Returns a file of SOTTO_TEST_DATA, or of ../shared/data next to the source tree, or nullopt if it is missing.
-std::optional<std::filesystem::path> shared_data(const std::string& name);
 #define SOTTO_REQUIRE_DATA(path) \
   if (!(path)) GTEST_SKIP() << "test data is missing; set SOTTO_TEST_DATA"
 
-std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::string_view text);
-
-// An empty directory that is removed with the object.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // SplitMix64, as in make_tokenizer_goldens.py.
 class Random {
