@@ -11,6 +11,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "runtime/model/file_header.h"
+
 namespace sotto {
 namespace {
 
@@ -102,6 +104,15 @@ InputFile::~InputFile() { close(descriptor_); }
 
 void InputFile::read_at(uint64_t offset, void* bytes, size_t size) const {
   read_fully(descriptor_, path_, offset, bytes, size);
+}
+
+bool is_model_file(const std::filesystem::path& path) {
+  if (!std::filesystem::is_regular_file(path)) return false;
+  const InputFile file(path);
+  uint8_t magic[sizeof FileHeader::kMagic];
+  if (file.size() < sizeof magic) return false;
+  file.read_at(0, magic, sizeof magic);
+  return std::memcmp(magic, FileHeader::kMagic, sizeof magic) == 0;
 }
 
 OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {

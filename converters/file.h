@@ -29,6 +29,9 @@ class InputFile {
   uint64_t size_ = 0;
 };
 
+// Returns whether a file begins like a .sotto file. False if there is no such file.
+bool is_model_file(const std::filesystem::path& path);
+
 // A file that is written under a temporary name next to `path` until commit(). The destructor removes an uncommitted
 // file.
 class OutputFile {

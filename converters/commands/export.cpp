@@ -2,6 +2,7 @@
 
 #include "converters/commands/commands.h"
 #include "converters/commands/progress.h"
+#include "converters/file.h"
 #include "converters/readers/model_file.h"
 
 namespace sotto {

@@ -10,7 +10,6 @@
 #include "converters/file.h"
 #include "converters/quantize/calibration_text.h"
 #include "converters/quantize/evaluate.h"
-#include "converters/readers/model_file.h"
 #include "converters/readers/synthetic.h"
 
 namespace sotto {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "converters/readers/model_file.h"
+#include "converters/file.h"
 #include "converters/tensors/pytorch.h"
 #include "runtime/model/model_view.h"
 

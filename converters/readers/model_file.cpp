@@ -5,7 +5,6 @@
 
 #include "converters/file.h"
 #include "kernels/linear/int4.h"
-#include "runtime/model/file_header.h"
 
 namespace sotto {
 namespace {
@@ -52,15 +51,6 @@ bool has_bias(const LinearWeights& linear) {
 }
 
 }  // namespace
-
-bool is_model_file(const std::filesystem::path& path) {
-  if (!std::filesystem::is_regular_file(path)) return false;
-  const InputFile file(path);
-  uint8_t magic[sizeof FileHeader::kMagic];
-  if (file.size() < sizeof magic) return false;
-  file.read_at(0, magic, sizeof magic);
-  return std::memcmp(magic, FileHeader::kMagic, sizeof magic) == 0;
-}
 
 ModelFile::ModelFile(const std::filesystem::path& path) : Checkpoint({}), path_(path) {
   const InputFile file(path);

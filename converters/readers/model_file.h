@@ -12,9 +12,6 @@
 
 namespace sotto {
 
-// Returns whether a file begins like a .sotto file. False if there is no such file.
-bool is_model_file(const std::filesystem::path& path);
-
 class ModelFile final : public Checkpoint {
  public:
   // Validates the structure of the file. The checksum of a tensor is verified when the tensor is read.

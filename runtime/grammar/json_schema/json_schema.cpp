@@ -1,7 +1,7 @@
 #include "runtime/grammar/json_schema/json_schema.h"
 
 #include "runtime/grammar/json_schema/compiler.h"
-#include "runtime/grammar/json_schema/number.h"
+#include "runtime/grammar/json_schema/decimal.h"
 #include "runtime/grammar/regex/grammar.h"
 
 namespace sotto {

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "runtime/base/ascii.h"
+#include "runtime/grammar/json_schema/decimal.h"
 #include "runtime/grammar/json_schema/format.h"
-#include "runtime/grammar/json_schema/number.h"
 
 namespace sotto {
 namespace {

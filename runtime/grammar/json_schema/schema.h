@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "runtime/grammar/json_schema/json_schema.h"
+#include "runtime/grammar/json_schema/json_grammar.h"
 
 namespace sotto {
 

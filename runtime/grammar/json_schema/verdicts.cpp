@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/grammar/json_schema/decimal.h"
 #include "runtime/grammar/json_schema/format.h"
-#include "runtime/grammar/json_schema/number.h"
 
 namespace sotto {
 namespace {

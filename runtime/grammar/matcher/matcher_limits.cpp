@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/base/token_mask.h"
-#include "runtime/grammar/matcher/stack_store.h"
 
 namespace sotto {
 namespace {
@@ -193,8 +192,8 @@ MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar
   }
   // The sets in the rollback ring stay in use, and each sequence of a search has its own stacks. The bounds keep the
   // sums in range.
-  const uint32_t sequences = std::min(limits.sequence_count, kMaxStateSets / 4);
-  const uint32_t kept = std::min(limits.rollback_count, kMaxStateSets / 2) + sequences;
+  const uint32_t sequences = std::min(limits.sequence_count, MatcherParams::kMaxStateSetCount / 4);
+  const uint32_t kept = std::min(limits.rollback_count, MatcherParams::kMaxStateSetCount / 2) + sequences;
   limits.state_set_count += kept;
   limits.state_count += (kStatesPerKeptSet + ambiguous(kAmbiguousStatesPerKeptSet, kTinyStateCount)) * kept;
   limits.visit_count += kVisitsPerMember * members.widest;

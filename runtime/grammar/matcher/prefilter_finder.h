@@ -69,7 +69,7 @@ class PrefilterFinder {
   // it.
   static constexpr uint32_t kSeenCount = 128;
   uint16_t seen_[kSeenCount] = {};
-  static_assert(kMaxStateSets <= UINT16_MAX);
+  static_assert(MatcherParams::kMaxStateSetCount <= UINT16_MAX);
   uint64_t seen_collection_ = 0;
 };
 

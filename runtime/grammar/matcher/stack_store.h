@@ -209,7 +209,6 @@ struct Pin {
   uint32_t set;
 };
 
-inline constexpr uint32_t kMaxStateSets = MatcherParams::kMaxStateSetCount;
 inline constexpr uint32_t kRootNode = 0;     // the node below the start rule
 inline constexpr uint32_t kUnknownNode = 1;  // stands for the part of a stack that was truncated
 // Marks a parent in the component that is being interned. The other bits are its index there.

@@ -106,7 +106,7 @@ class Bench {
 
   std::vector<Tokens> walks(const CompiledGrammar& grammar, int walk_count, int step_count) {
     MatcherParams large;
-    large.node_count = large.state_set_count = kMaxStateSets;
+    large.node_count = large.state_set_count = MatcherParams::kMaxStateSetCount;
     large.frame_count = large.state_count = large.visit_count = 1u << 18;
     large.mask_bytes = 8u << 20;
     std::vector<Tokens> walks;
