@@ -28,7 +28,7 @@ BeamSearch::BeamSearch(const SearchInput& input, const SearchParams& params, Sea
       phrases_(params.phrases, params.phrase_groups),
       group_count_(params.group_count),
       group_size_(params.sequence_count / params.group_count) {
-  assert(group_count_ <= kMaxGroups);
+  assert(group_count_ <= SearchParams::kMaxGroupCount);
   best_ = BestList(memory->best, group_size_);
   continuing_ = BestList(memory->continuing, size_t{2} * group_size_);
   extras_ = memory->continuing + size_t{2} * group_size_;

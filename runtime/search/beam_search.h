@@ -26,7 +26,6 @@ class BeamSearch {
     uint32_t finished_count = 0;
     bool done = false;
   };
-  static constexpr uint32_t kMaxGroups = 64;
 
   uint32_t first_of(uint32_t group) const { return group * group_size_; }
   std::span<const int32_t> tokens_of(uint32_t beam);
@@ -62,7 +61,7 @@ class BeamSearch {
   Phrases phrases_;
   uint32_t group_count_ = 1;
   uint32_t group_size_ = 0;
-  Group groups_[kMaxGroups];
+  Group groups_[SearchParams::kMaxGroupCount];
   BestList best_;                    // all candidates of a group
   BestList continuing_;              // candidates that do not end their sequence
   BeamCandidate* extras_ = nullptr;  // candidates that are added for phrases

@@ -19,6 +19,8 @@ namespace {
 constexpr size_t kSessionBytes = 40960;
 static_assert(sizeof(Session) <= kSessionBytes);
 
+static_assert(SessionParams::kMaxThreadCount == kMaxThreads);
+
 constexpr uint32_t kMinContextTokens = 16;
 constexpr uint32_t kDefaultSinkTokens = 4;
 constexpr uint32_t kDefaultSequenceTokens = 128;

@@ -257,7 +257,7 @@ uint64_t green_word(uint64_t seed, uint32_t threshold, uint64_t block) {
 
 SelfHash::SelfHash(const WatermarkParams& params, std::span<const int32_t> context)
     : count_(context.size() + 1), threshold_(green_threshold(params.gamma)) {
-  assert(count_ <= kMaxContextWidth);
+  assert(count_ <= WatermarkParams::kMaxContextWidth);
   constexpr auto kScheme = static_cast<uint32_t>(WatermarkScheme::kSelfHash);
   for (size_t i = 0; i < context.size(); ++i) {
     const auto token = static_cast<uint32_t>(context[i]);
@@ -293,7 +293,7 @@ void stages::watermark(Candidates& candidates, const StageInput& input) {
   const TokenHistory& history = input.input.history;
   const size_t size = context_size(params);
   if (replaces_selection(params.scheme) || history.size() < size) return;
-  int32_t tokens[kMaxContextWidth];
+  int32_t tokens[WatermarkParams::kMaxContextWidth];
   const std::span<const int32_t> context = newest(history, size, tokens);
   const uint32_t threshold = green_threshold(params.gamma);
   if (params.scheme == WatermarkScheme::kLeftHash) {
@@ -315,7 +315,7 @@ bool watermark_seed(const WatermarkParams& params, PastTokens& past, uint64_t* s
   for (size_t back = 1; back <= last; ++back) {
     if (repeats[back] >= size) return false;
   }
-  int32_t tokens[kMaxContextWidth];
+  int32_t tokens[WatermarkParams::kMaxContextWidth];
   *seed = context_seed(params, newest(past.history(), size, tokens));
   return true;
 }

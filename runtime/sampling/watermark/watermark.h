@@ -35,8 +35,6 @@
 
 namespace sotto {
 
-inline constexpr size_t kMaxContextWidth = 16;
-
 // Returns the number of tokens that are hashed. With kSelfHash, one of them is the scored token itself.
 inline size_t context_width(const WatermarkParams& params) {
   if (params.context_width > 0) return params.context_width;
@@ -70,7 +68,8 @@ class SelfHash {
   size_t anchor(int32_t token) const;
 
  private:
-  int32_t anchors_[kMaxContextWidth];  // one for each token of the context, then one for the token itself
+  int32_t
+      anchors_[WatermarkParams::kMaxContextWidth];  // one for each token of the context, then one for the token itself
   size_t count_;
   uint32_t in_;
   uint32_t out_;
