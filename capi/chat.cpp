@@ -12,13 +12,6 @@ using sotto::capi::read_params;
 using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
-namespace {
-
-Chat* unwrap_chat(sotto_chat* chat) { return reinterpret_cast<Chat*>(chat); }
-const Chat* unwrap_chat(const sotto_chat* chat) { return reinterpret_cast<const Chat*>(chat); }
-
-}  // namespace
-
 const char* sotto_chat_format_text(sotto_chat_format format) {
   return sotto::ChatFormatView::text_of(static_cast<sotto::ChatFormat>(format));
 }
@@ -52,55 +45,55 @@ sotto_status sotto_chat_init(sotto_session* session, const sotto_chat_params* c_
 
 sotto_status sotto_chat_set_stops(sotto_chat* chat, const sotto_stop_params* c_params, sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap_chat(chat), "chat"); bad != SOTTO_OK) return bad;
+  if (const sotto_status bad = out.check_usable(unwrap(chat), "chat"); bad != SOTTO_OK) return bad;
   sotto::StopParams params;
   if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
-  return wrap(unwrap_chat(chat)->set_stops(params, out.get()));
+  return wrap(unwrap(chat)->set_stops(params, out.get()));
 }
 
 sotto_status sotto_chat_add(sotto_chat* chat, sotto_chat_role role, const char* text, size_t size, sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap_chat(chat), "chat"); bad != SOTTO_OK) return bad;
+  if (const sotto_status bad = out.check_usable(unwrap(chat), "chat"); bad != SOTTO_OK) return bad;
   if (text == nullptr && size != 0) return out.null_argument("text");
-  return wrap(unwrap_chat(chat)->add(static_cast<ChatRole>(role), {text, size}, out.get()));
+  return wrap(unwrap(chat)->add(static_cast<ChatRole>(role), {text, size}, out.get()));
 }
 
 sotto_status sotto_chat_reply(sotto_chat* chat, size_t max_tokens, sotto_piece_fn on_piece, void* user_data,
                               sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap_chat(chat), "chat"); bad != SOTTO_OK) return bad;
-  return wrap(unwrap_chat(chat)->reply(max_tokens, on_piece, user_data, out.get()));
+  if (const sotto_status bad = out.check_usable(unwrap(chat), "chat"); bad != SOTTO_OK) return bad;
+  return wrap(unwrap(chat)->reply(max_tokens, on_piece, user_data, out.get()));
 }
 
 sotto_status sotto_chat_undo(sotto_chat* chat, uint32_t only_reply, sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap_chat(chat), "chat"); bad != SOTTO_OK) return bad;
+  if (const sotto_status bad = out.check_usable(unwrap(chat), "chat"); bad != SOTTO_OK) return bad;
   if (only_reply > 1) return out.not_bool("only_reply", only_reply);
-  return wrap(unwrap_chat(chat)->undo(only_reply != 0, out.get()));
+  return wrap(unwrap(chat)->undo(only_reply != 0, out.get()));
 }
 
 void sotto_chat_reset(sotto_chat* chat) {
-  if (chat != nullptr) unwrap_chat(chat)->reset();
+  if (chat != nullptr) unwrap(chat)->reset();
 }
 
 sotto_status sotto_chat_get_info(const sotto_chat* chat, sotto_chat_info* info) {
   if (chat == nullptr || info == nullptr || info->struct_size == 0) return SOTTO_INVALID_ARGUMENT;
-  sotto::capi::fill(info, unwrap_chat(chat)->info());
+  sotto::capi::fill(info, unwrap(chat)->info());
   return SOTTO_OK;
 }
 
 sotto_status sotto_chat_save(const sotto_chat* chat, void* bytes, size_t capacity, size_t* size) {
   if (chat == nullptr || size == nullptr || (bytes == nullptr && capacity != 0)) return SOTTO_INVALID_ARGUMENT;
-  if (unwrap_chat(chat)->is_in_callback()) return SOTTO_INVALID_STATE;
-  *size = unwrap_chat(chat)->saved_size();
+  if (unwrap(chat)->is_in_callback()) return SOTTO_INVALID_STATE;
+  *size = unwrap(chat)->saved_size();
   if (*size > capacity) return SOTTO_BUFFER_TOO_SMALL;
-  unwrap_chat(chat)->save(static_cast<uint8_t*>(bytes));
+  unwrap(chat)->save(static_cast<uint8_t*>(bytes));
   return SOTTO_OK;
 }
 
 sotto_status sotto_chat_restore(sotto_chat* chat, const void* bytes, size_t size, sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap_chat(chat), "chat"); bad != SOTTO_OK) return bad;
+  if (const sotto_status bad = out.check_usable(unwrap(chat), "chat"); bad != SOTTO_OK) return bad;
   if (bytes == nullptr) return out.null_argument("bytes");
-  return wrap(unwrap_chat(chat)->restore({static_cast<const uint8_t*>(bytes), size}, out.get()));
+  return wrap(unwrap(chat)->restore({static_cast<const uint8_t*>(bytes), size}, out.get()));
 }

@@ -60,11 +60,8 @@ VocabularySource source_of(const sotto_vocabulary_params& given) {
   return source;
 }
 
-Matcher* unwrap_matcher(sotto_matcher* matcher) { return reinterpret_cast<Matcher*>(matcher); }
-const Matcher* unwrap_matcher(const sotto_matcher* matcher) { return reinterpret_cast<const Matcher*>(matcher); }
-
 bool has_sequence(const sotto_matcher* matcher, uint32_t sequence) {
-  return matcher != nullptr && sequence < unwrap_matcher(matcher)->sequence_count();
+  return matcher != nullptr && sequence < unwrap(matcher)->sequence_count();
 }
 
 }  // namespace
@@ -186,14 +183,14 @@ sotto_status sotto_matcher_init(const sotto_grammar* grammar, const sotto_vocabu
 sotto_status sotto_matcher_reset(sotto_matcher* matcher, uint32_t sequence) {
   if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (!has_sequence(matcher, sequence)) return SOTTO_INVALID_ARGUMENT;
-  unwrap_matcher(matcher)->reset(sequence);
+  unwrap(matcher)->reset(sequence);
   return SOTTO_OK;
 }
 
 sotto_status sotto_matcher_mask(sotto_matcher* handle, uint32_t sequence, uint64_t* words, size_t word_count) {
   if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (!has_sequence(handle, sequence) || words == nullptr) return SOTTO_INVALID_ARGUMENT;
-  Matcher& matcher = *unwrap_matcher(handle);
+  Matcher& matcher = *unwrap(handle);
   if (matcher.vocabulary() == nullptr) return SOTTO_INVALID_ARGUMENT;
   const size_t needed = matcher.vocabulary()->word_count();
   if (word_count < needed) return SOTTO_BUFFER_TOO_SMALL;
@@ -206,7 +203,7 @@ sotto_status sotto_matcher_mask(sotto_matcher* handle, uint32_t sequence, uint64
 sotto_status sotto_matcher_borrow_mask(sotto_matcher* handle, uint32_t sequence, const uint64_t** words) {
   if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (!has_sequence(handle, sequence) || words == nullptr) return SOTTO_INVALID_ARGUMENT;
-  Matcher& matcher = *unwrap_matcher(handle);
+  Matcher& matcher = *unwrap(handle);
   if (matcher.vocabulary() == nullptr) return SOTTO_INVALID_ARGUMENT;
   TokenMask mask;
   const Status status = matcher.mask(sequence, &mask);
@@ -217,15 +214,15 @@ sotto_status sotto_matcher_borrow_mask(sotto_matcher* handle, uint32_t sequence,
 sotto_status sotto_matcher_accept_token(sotto_matcher* matcher, uint32_t sequence, sotto_token token) {
   if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (!has_sequence(matcher, sequence)) return SOTTO_INVALID_ARGUMENT;
-  if (unwrap_matcher(matcher)->vocabulary() == nullptr) return SOTTO_INVALID_ARGUMENT;
-  return wrap(unwrap_matcher(matcher)->accept_token(sequence, token));
+  if (unwrap(matcher)->vocabulary() == nullptr) return SOTTO_INVALID_ARGUMENT;
+  return wrap(unwrap(matcher)->accept_token(sequence, token));
 }
 
 sotto_status sotto_matcher_accept_text(sotto_matcher* matcher, uint32_t sequence, const char* text, size_t text_size) {
   if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (!has_sequence(matcher, sequence)) return SOTTO_INVALID_ARGUMENT;
   if (text == nullptr && text_size != 0) return SOTTO_INVALID_ARGUMENT;
-  return wrap(unwrap_matcher(matcher)->accept_text(sequence, {text, text_size}));
+  return wrap(unwrap(matcher)->accept_text(sequence, {text, text_size}));
 }
 
 sotto_status sotto_matcher_test(sotto_matcher* matcher, uint32_t sequence, const char* text, size_t text_size,
@@ -236,7 +233,7 @@ sotto_status sotto_matcher_test(sotto_matcher* matcher, uint32_t sequence, const
   if (begins == nullptr || matches == nullptr) return SOTTO_INVALID_ARGUMENT;
   bool begun = false;
   bool matched = false;
-  const Status status = unwrap_matcher(matcher)->test_text(sequence, {text, text_size}, &begun, &matched);
+  const Status status = unwrap(matcher)->test_text(sequence, {text, text_size}, &begun, &matched);
   if (status != Status::kOk) return wrap(status);
   *begins = begun ? 1 : 0;
   *matches = matched ? 1 : 0;
@@ -246,13 +243,13 @@ sotto_status sotto_matcher_test(sotto_matcher* matcher, uint32_t sequence, const
 sotto_status sotto_matcher_rewind(sotto_matcher* matcher, uint64_t count) {
   if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (matcher == nullptr) return SOTTO_INVALID_ARGUMENT;
-  return wrap(unwrap_matcher(matcher)->rewind(count));
+  return wrap(unwrap(matcher)->rewind(count));
 }
 
 sotto_status sotto_matcher_fork(sotto_matcher* matcher, uint32_t from, uint32_t to) {
   if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
   if (!has_sequence(matcher, from) || !has_sequence(matcher, to)) return SOTTO_INVALID_ARGUMENT;
-  unwrap_matcher(matcher)->fork(from, to);
+  unwrap(matcher)->fork(from, to);
   return SOTTO_OK;
 }
 
@@ -262,7 +259,7 @@ sotto_status sotto_matcher_forced_text(sotto_matcher* matcher, uint32_t sequence
   if (!has_sequence(matcher, sequence) || size == nullptr) return SOTTO_INVALID_ARGUMENT;
   if (text == nullptr && capacity != 0) return SOTTO_INVALID_ARGUMENT;
   size_t written = 0;
-  const Status status = unwrap_matcher(matcher)->forced_text(sequence, {text, capacity}, &written);
+  const Status status = unwrap(matcher)->forced_text(sequence, {text, capacity}, &written);
   if (status == Status::kOk) *size = written;
   return wrap(status);
 }
@@ -272,7 +269,7 @@ sotto_status sotto_matcher_get_info(const sotto_matcher* handle, uint32_t sequen
   if (!has_sequence(handle, sequence) || info == nullptr || info->struct_size == 0) {
     return SOTTO_INVALID_ARGUMENT;
   }
-  const Matcher& matcher = *unwrap_matcher(handle);
+  const Matcher& matcher = *unwrap(handle);
   sotto_matcher_info filled = {};
   filled.may_end = matcher.may_end(sequence) ? 1 : 0;
   filled.must_end = matcher.must_end(sequence) ? 1 : 0;
@@ -287,7 +284,7 @@ sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* mat
   sotto::Session& session = *unwrap(handle);
   if (matcher == nullptr) return wrap(session.set_constraint(nullptr));
   if constexpr (!kHasGrammar) return unsupported(&out);
-  Matcher& used = *unwrap_matcher(matcher);
+  Matcher& used = *unwrap(matcher);
   const uint32_t own = session.stream().model().config().vocabulary_size;
   const uint32_t other = used.vocabulary() == nullptr ? 0 : used.vocabulary()->token_count;
   if (own != other) {

@@ -16,8 +16,6 @@ using sotto::capi::wrap;
 
 namespace {
 
-StandaloneSampler* unwrap_sampler(sotto_sampler* sampler) { return reinterpret_cast<StandaloneSampler*>(sampler); }
-
 std::span<const char> bytes_of(const void* model, int32_t token) {
   const sotto::TokenizerView* tokenizer = static_cast<const sotto::Model*>(model)->tokenizer();
   return tokenizer->bytes_of(static_cast<uint32_t>(token));
@@ -108,18 +106,18 @@ sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_siz
 
 sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_params* c_params, sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap_sampler(sampler), "sampler"); bad != SOTTO_OK) return bad;
+  if (const sotto_status bad = out.check_usable(unwrap(sampler), "sampler"); bad != SOTTO_OK) return bad;
   SamplerParams params;
   if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
-  return wrap(unwrap_sampler(sampler)->set_params(params, out.get()));
+  return wrap(unwrap(sampler)->set_params(params, out.get()));
 }
 
 sotto_status sotto_sampler_sample(sotto_sampler* handle, const sotto_sampler_input* input, sotto_token* token,
                                   sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap_sampler(handle), "sampler"); bad != SOTTO_OK) return bad;
+  if (const sotto_status bad = out.check_usable(unwrap(handle), "sampler"); bad != SOTTO_OK) return bad;
   if (token == nullptr) return out.null_argument("token");
-  StandaloneSampler& sampler = *unwrap_sampler(handle);
+  StandaloneSampler& sampler = *unwrap(handle);
   StepInput step;
   if (const sotto_status bad = read_input(sampler, input, &step, &out); bad != SOTTO_OK) {
     return bad;
@@ -130,11 +128,11 @@ sotto_status sotto_sampler_sample(sotto_sampler* handle, const sotto_sampler_inp
 sotto_status sotto_sampler_apply(sotto_sampler* handle, const sotto_sampler_input* input, sotto_token* tokens,
                                  float* probabilities, size_t capacity, size_t* count, sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap_sampler(handle), "sampler"); bad != SOTTO_OK) return bad;
+  if (const sotto_status bad = out.check_usable(unwrap(handle), "sampler"); bad != SOTTO_OK) return bad;
   if (count == nullptr) return out.null_argument("count");
   if (capacity != 0 && tokens == nullptr) return out.null_argument("tokens");
   if (capacity != 0 && probabilities == nullptr) return out.null_argument("probabilities");
-  StandaloneSampler& sampler = *unwrap_sampler(handle);
+  StandaloneSampler& sampler = *unwrap(handle);
   StepInput step;
   if (const sotto_status bad = read_input(sampler, input, &step, &out); bad != SOTTO_OK) {
     return bad;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 
 #include "capi/generated/field_ends.h"
 #include "capi/include/sotto.h"
@@ -13,18 +14,41 @@
 #include "runtime/model/model.h"
 #include "runtime/session/session.h"
 
+namespace sotto {
+
+class Chat;
+class Matcher;
+class StandaloneSampler;
+
+}  // namespace sotto
+
 namespace sotto::capi {
 
-inline Model* unwrap(sotto_model* model) { return reinterpret_cast<Model*>(model); }
-inline const Model* unwrap(const sotto_model* model) { return reinterpret_cast<const Model*>(model); }
-inline Session* unwrap(sotto_session* session) { return reinterpret_cast<Session*>(session); }
-inline const Session* unwrap(const sotto_session* session) { return reinterpret_cast<const Session*>(session); }
+// The runtime's class of each handle.
+template <typename Handle>
+struct ClassOf;
+template <>
+struct ClassOf<sotto_chat> : std::type_identity<Chat> {};
+template <>
+struct ClassOf<sotto_grammar> : std::type_identity<CompiledGrammar> {};
+template <>
+struct ClassOf<sotto_matcher> : std::type_identity<Matcher> {};
+template <>
+struct ClassOf<sotto_model> : std::type_identity<Model> {};
+template <>
+struct ClassOf<sotto_sampler> : std::type_identity<StandaloneSampler> {};
+template <>
+struct ClassOf<sotto_session> : std::type_identity<Session> {};
+template <>
+struct ClassOf<sotto_vocabulary> : std::type_identity<Vocabulary> {};
 
-inline const Vocabulary* unwrap(const sotto_vocabulary* vocabulary) {
-  return reinterpret_cast<const Vocabulary*>(vocabulary);
+template <typename Handle>
+typename ClassOf<Handle>::type* unwrap(Handle* handle) {
+  return reinterpret_cast<typename ClassOf<Handle>::type*>(handle);
 }
-inline const CompiledGrammar* unwrap(const sotto_grammar* grammar) {
-  return reinterpret_cast<const CompiledGrammar*>(grammar);
+template <typename Handle>
+const typename ClassOf<Handle>::type* unwrap(const Handle* handle) {
+  return reinterpret_cast<const typename ClassOf<Handle>::type*>(handle);
 }
 
 inline sotto_status wrap(Status status) { return static_cast<sotto_status>(status); }
