@@ -125,7 +125,9 @@ uint32_t supported_isas() {
 // A module with unknown instructions is not valid, so a module that runs has all of its instructions.
 uint32_t supported_isas() {
   const uint32_t isas = isa_bit(Isa::kReference) | isa_bit(Isa::kSimd128);
-#  if SOTTO_RELAXED_SIMD
+#  if defined(SOTTO_LOADED_KERNELS)
+  return isas | isa_bit(Isa::kRelaxedSimd);  // their module is loaded only where it can run
+#  elif SOTTO_RELAXED_SIMD
   if (relaxed_simd_is_exact()) return isas | isa_bit(Isa::kRelaxedSimd);
 #  endif
   return isas;

@@ -36,16 +36,29 @@ constexpr InstructionSet kInstructionSets[] = {
     {&reference::kOps, nullptr, int4(&reference::kInt4)},
 };
 
+// Returns the first row that `is_wanted` accepts, or null.
+template <typename F>
+const InstructionSet* find_first(F is_wanted) {
+#if defined(SOTTO_LOADED_KERNELS)
+  const InstructionSet* loaded = loaded_instruction_set();
+  if (loaded != nullptr && is_wanted(*loaded)) return loaded;
+#endif
+  for (const InstructionSet& set : kInstructionSets) {
+    if (is_wanted(set)) return &set;
+  }
+  return nullptr;
+}
+
 // Enables the first row that this CPU supports and that `is_wanted` accepts. Returns its operations, or null if there
 // is no such row.
 template <typename F>
 const Kernels* enable_first(F is_wanted) {
   const uint32_t supported = supported_isas();
-  for (const InstructionSet& set : kInstructionSets) {
+  const InstructionSet* first = find_first([&](const InstructionSet& set) {
     const bool is_supported = (supported & isa_bit(set.ops->isa)) != 0;
-    if (is_supported && is_wanted(set) && (set.enable == nullptr || set.enable())) return set.ops;
-  }
-  return nullptr;
+    return is_supported && is_wanted(set) && (set.enable == nullptr || set.enable());
+  });
+  return first == nullptr ? nullptr : first->ops;
 }
 
 }  // namespace
@@ -56,10 +69,9 @@ const char* isa_name(Isa isa) {
 }
 
 const InstructionSet* find_instruction_set(Isa isa) {
-  for (const InstructionSet& set : kInstructionSets) {
-    if (set.ops->isa == isa && (set.condition == nullptr || set.condition())) return &set;
-  }
-  return nullptr;
+  return find_first([isa](const InstructionSet& set) {
+    return set.ops->isa == isa && (set.condition == nullptr || set.condition());
+  });
 }
 
 const Kernels* find_kernels(Isa isa) {

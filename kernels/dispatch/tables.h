@@ -23,6 +23,11 @@ struct InstructionSet {
 // Returns the row of an instruction set, whether or not the CPU supports it, or null if the build does not contain it.
 const InstructionSet* find_instruction_set(Isa isa);
 
+#if defined(SOTTO_LOADED_KERNELS)
+// Returns a row that the host has loaded besides those of the build, or null. Its kernels can run here.
+const InstructionSet* loaded_instruction_set();
+#endif
+
 // Parts of the rows, which the directory of each instruction set defines.
 namespace reference {
 extern const Int4Kernels kInt4;

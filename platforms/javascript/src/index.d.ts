@@ -16,15 +16,15 @@ export class SottoError extends Error {
   readonly offset: number | null;
 }
 
-/** The modules of this package: "simd128" runs in all current engines, "relaxed_simd" is faster. */
-export type ModuleName = "relaxed_simd" | "simd128";
+/** "simd128" runs in all current engines; "relaxed_simd" is faster and adds a second module. */
+export type KernelsName = "relaxed_simd" | "simd128";
 
-/** Returns the name of the best module that this engine can run. */
-export function moduleName(): ModuleName;
+/** Returns the best kernels that this engine can load. */
+export function bestKernels(): KernelsName;
 
 export interface OpenOptions extends ModelParams {
   /** By default the best that the engine can run. Both give the same bits. */
-  module?: ModuleName;
+  kernels?: KernelsName;
   /** Called while the file is read. */
   onProgress?: (bytes: number, size: number) => void;
 }
@@ -61,7 +61,6 @@ export class Model {
   /** Opens a model: a path (Node.js), an address, bytes, a Blob or a Response. */
   static open(source: string | URL | ArrayBuffer | ArrayBufferView | Blob | Response, options?: OpenOptions): Promise<Model>;
   readonly info: ModelInfo;
-  readonly module: ModuleName;
   /** The name of the instruction set in use. */
   readonly isa: string;
   /** Bytes of memory of the model, with its file. */

@@ -3,5 +3,5 @@ export { Chat } from "./chat.js";
 export { SottoError } from "./convert.js";
 export { Grammar } from "./grammar.js";
 export { Model } from "./model.js";
-export { moduleName } from "./module.js";
+export { bestKernels } from "./module.js";
 export { Session } from "./session.js";

@@ -1,6 +1,6 @@
 import { ErrorSlot, SottoError, check, copyIntegers, createObject, fill, integer, readInfo } from "./convert.js";
 import { Status } from "./generated/enums.js";
-import { Instance, describe, isNode, moduleName } from "./module.js";
+import { Instance, bestKernels, describe, isNode } from "./module.js";
 import { Session } from "./session.js";
 
 const TOKENIZE_SPECIAL = 1;
@@ -62,16 +62,16 @@ async function openResponse(response, onProgress) {
 export class Model {
   /**
    * Opens a model: a path (Node.js), an address, bytes, a Blob or a Response. `options` may have the members of
-   * ModelParams, `module`, and `onProgress(bytes, size)`.
+   * ModelParams, `kernels`, and `onProgress(bytes, size)`.
    */
   static async open(source, options = {}) {
-    const { module = moduleName(), onProgress, ...params } = options;
-    const instance = await Instance.create(module);
+    const { kernels = bestKernels(), onProgress, ...params } = options;
+    const instance = await Instance.create(kernels);
     const file = await openSource(source, onProgress);
     try {
       const address = instance.allocate(file.size);
       await file.read(() => instance.views.u8.subarray(address, address + file.size));
-      return new Model(instance, module, address, file.size, params);
+      return new Model(instance, address, file.size, params);
     } finally {
       await file.close();
     }
@@ -79,9 +79,8 @@ export class Model {
 
   #sessions = new Set();
 
-  constructor(instance, module, file, fileSize, params) {
+  constructor(instance, file, fileSize, params) {
     this.instance = instance;
-    this.module = module;
     const { exports } = instance;
     const made = instance.withScratch((scratch) => {
       const given = fill(scratch, "ModelParams", params);

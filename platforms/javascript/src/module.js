@@ -4,18 +4,17 @@
 // A module with an instruction of relaxed SIMD (i8x16.relaxed_swizzle), which other engines reject.
 const RELAXED = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 15, 1, 13, 0, 65, 1,
   253, 15, 65, 2, 253, 15, 253, 128, 2, 11);
-const FILES = {
-  simd128: new URL("../wasm/sotto-simd128.wasm", import.meta.url),
-  relaxed_simd: new URL("../wasm/sotto-relaxed-simd.wasm", import.meta.url),
-};
-const compiled = {};
+const MAIN = new URL("../wasm/sotto.wasm", import.meta.url);
+const RELAXED_KERNELS = new URL("../wasm/sotto-relaxed-simd.wasm", import.meta.url);
+const TABLE_SIZE = 4096; // functions of both modules, of which the second begins at 1024
+const compiled = new Map();
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
 export const isNode = typeof process === "object" && Boolean(process.versions?.node);
 
-/** The name of the module that this engine can run: "relaxed_simd" or "simd128". */
-export function moduleName() {
+/** The kernels that this engine can run: "relaxed_simd" or "simd128". */
+export function bestKernels() {
   return WebAssembly.validate(RELAXED) ? "relaxed_simd" : "simd128";
 }
 
@@ -32,23 +31,33 @@ async function compile(url) {
 }
 
 /** Compiles a module, once. */
-export function compileModule(name = moduleName()) {
-  if (!(name in FILES)) throw new RangeError(`module is ${name}; it must be ${Object.keys(FILES).join(" or ")}`);
-  compiled[name] ??= compile(FILES[name]).catch((error) => {
-    delete compiled[name];
-    throw error;
-  });
-  return compiled[name];
+function compileOnce(url) {
+  if (!compiled.has(url)) {
+    const module = compile(url);
+    module.catch(() => compiled.delete(url));
+    compiled.set(url, module);
+  }
+  return compiled.get(url);
 }
 
 export class Instance {
-  static async create(name) {
-    const module = await compileModule(name);
+  static async create(kernels) {
+    if (kernels !== "simd128" && kernels !== "relaxed_simd") {
+      throw new RangeError(`kernels is ${describe(kernels)}; it must be simd128 or relaxed_simd`);
+    }
+    const modules = [MAIN, ...(kernels === "relaxed_simd" ? [RELAXED_KERNELS] : [])];
+    const [main, relaxed] = await Promise.all(modules.map(compileOnce));
     const instance = new Instance();
-    const { exports } = await WebAssembly.instantiate(module, instance.#imports(module));
+    const { exports } = await WebAssembly.instantiate(main, instance.#imports(main));
     instance.exports = exports;
     instance.memory = exports.memory;
     exports._initialize();
+    if (relaxed) {
+      const { memory, __indirect_function_table } = exports;
+      __indirect_function_table.grow(TABLE_SIZE - __indirect_function_table.length);
+      const second = await WebAssembly.instantiate(relaxed, { env: { memory, __indirect_function_table } });
+      exports.use_kernels(second.exports.kernels());
+    }
     return instance;
   }
 

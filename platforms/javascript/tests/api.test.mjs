@@ -42,7 +42,7 @@ test("ModelsOpenFromEverySource", async () => {
   await assert.rejects(Model.open("/no/such/file"), { code: "ENOENT" });
   await assert.rejects(Model.open(5), /the model is 5; it must be a path, an address, bytes/);
   await assert.rejects(Model.open(new Uint8Array(0)), SottoError);
-  await assert.rejects(Model.open(bytes, { module: "avx2" }), /module is avx2; it must be simd128 or relaxed_simd/);
+  await assert.rejects(Model.open(bytes, { kernels: "avx2" }), /kernels is "avx2"; it must be simd128 or relaxed_simd/);
 });
 
 test("StreamsYieldWhatGenerateReturns", async () => {
