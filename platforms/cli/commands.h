@@ -19,6 +19,7 @@ void add_list(Command& app, Run& run);
 void add_sample(Command& app, Run& run);
 void add_next(Command& app, Run& run);
 void add_explore(Command& app, Run& run);
+void add_compare(Command& app, Run& run);
 void add_score(Command& app, Run& run);
 void add_eval(Command& app, Run& run);
 void add_embed(Command& app, Run& run);

@@ -123,6 +123,7 @@ int run_program(int argc, char** argv) {
   add_sample(app, run);
   add_next(app, run);
   add_explore(app, run);
+  add_compare(app, run);
   add_score(app, run);
   add_eval(app, run);
   add_embed(app, run);

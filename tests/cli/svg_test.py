@@ -97,6 +97,18 @@ def check_curves(program, model, picture):
     expect(near(heights[1] / heights[0], likeliest[1] / likeliest[0], 0.05), f"probabilities: {heights}")
 
 
+def check_comparison(program, model, picture):
+    root, result = drawn(program, model, ["compare", "-p", "It was", "-n", "12", "--with", "greedy", "--with", "--temp 2"],
+                         picture)
+    bars = [float(bar.get("width")) for bar in root.iter(f"{SVG}rect") if bar.get("class") == "bar"]
+    expect(len(bars) == 12, f"{len(bars)} bars")
+    expect("--temp 2" in "".join(root.itertext()), "the strategy is missing")
+    for panel, name in ((0, "unique_tokens"), (2, "entropy"), (3, "divergence"), (4, "log_probability")):
+        values = [abs(strategy[name]) for strategy in result["strategies"]]
+        for bar, value in zip(bars[2 * panel:], values):
+            expect(near(bar, max(100 * value / max(values), 1), 0.06), f"{name}: a bar of {bar} shows {value} of {values}")
+
+
 def check_failure(program, model):
     done = subprocess.run([program, "next", "-m", model, "-p", "x", "--svg", "missing/a.svg"], capture_output=True,
                           text=True, check=False)
@@ -107,7 +119,7 @@ def main():
     program, model = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         picture = str(pathlib.Path(folder) / "picture.svg")
-        for check in (check_bars, check_text, check_bytes, check_curves):
+        for check in (check_bars, check_text, check_bytes, check_curves, check_comparison):
             check(program, model, picture)
     check_failure(program, model)
 

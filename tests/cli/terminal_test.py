@@ -76,12 +76,13 @@ def shown_in(columns, command, **environment):
 
 def check_tables(program, model):
     for command, bar_columns in ((["next"], 60), (["next", "--all"], 1000), (["next", "--by-stage"], 60),
-                                 (["explore", "-n", "4", "--seed", "1"], 100)):
+                                 (["explore", "-n", "4", "--seed", "1"], 100),
+                                 (["compare", "-n", "4", "--with", "greedy", "--with", "beams"], 1000)):
         for columns in (20, 60, 100):
             words = [program, *command, *model, "-p", "It was a dark night, and the sea was \u65e5\u672c."]
             text = shown_in(columns, words)
             plain = re.sub(r"\x1b\[[01]m", "", text)
-            lines = [line for line in plain.split("\r\n") if not line.startswith("after")]
+            lines = [line for line in plain.split("\r\n") if not line.startswith(("after", "the seed"))]
             widths = [len(line) + len(re.findall("[\u3040-\u9fff]", line)) for line in lines]
             expect(max(widths) <= columns, f"{words}: a line has {max(widths)} of {columns} columns")
             has_bars = "\u2588" in text

@@ -534,6 +534,19 @@ int run_lines(const Command& command, const GenerateOptions& options, const Gene
 
 }  // namespace
 
+Generation generate(GenerateOptions options, TokenList prompt,
+                    const std::function<void(Session&, const Generation&)>& look) {
+  options.json = true;  // collects the text
+  const Clock::time_point load_start = Clock::now();
+  Engine engine(options);
+  Generation generation;
+  generation.prompt_tokens = std::move(prompt);
+  run_request(options, engine, load_start, generation);
+  if (!generation.failure.empty()) throw Failure(generation.failure);
+  look(engine.session(), generation);
+  return generation;
+}
+
 void add_generate(Command& app, Run& run) {
   auto options = std::make_shared<GenerateOptions>();
   Command& command = app.add_command("generate", "Continue a prompt, streaming the text");

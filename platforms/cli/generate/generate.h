@@ -1,7 +1,8 @@
-// The results of a run of `sotto generate`.
+// A run of `sotto generate`, and its results.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -44,5 +45,9 @@ struct Generation {
   double first_token_seconds = -1.0;  // time from the start of the prefill to the first token, or -1 if there was none
   double total_seconds = 0.0;
 };
+
+// Continues a prompt without printing. At the end, calls `look` with the result and the session.
+Generation generate(GenerateOptions options, TokenList prompt,
+                    const std::function<void(Session&, const Generation&)>& look);
 
 }  // namespace sotto::cli

@@ -2,6 +2,7 @@
 // texts sampled at several temperatures, and ranges of settings that follow from the distribution.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -346,6 +347,9 @@ int run_explore(ExploreOptions options) {
   print_results(options, model, whole, results, stream);
   print_samples(options, samples, stream);
   print_advice(whole, stream);
+  if (options.sample_count > 0) {
+    std::fprintf(stderr, "\nthe seed was %s\n", std::to_string(options.sampler.params.seed).c_str());
+  }
   return kExitOk;
 }
 

@@ -258,7 +258,9 @@ std::string decimal(double number, int digits) {
   if (std::isnan(number)) return "-";
   char buffer[64];
   std::snprintf(buffer, sizeof buffer, "%.*f", digits, number);
-  return buffer;
+  const std::string text = buffer;
+  const bool is_zero = text.find_first_not_of("-0.") == std::string::npos;
+  return is_zero && text[0] == '-' ? text.substr(1) : text;
 }
 
 std::string with_thousands(uint64_t number) {
