@@ -252,7 +252,8 @@ struct FieldEnds<sotto_sampler_params> {
       offsetof(sotto_sampler_params, dola) + sizeof(sotto_sampler_params::dola),
       offsetof(sotto_sampler_params, dola_relative_top) + sizeof(sotto_sampler_params::dola_relative_top),
       offsetof(sotto_sampler_params, log_probabilities) + sizeof(sotto_sampler_params::log_probabilities),
-      offsetof(sotto_sampler_params, alternative_count) + sizeof(sotto_sampler_params::alternative_count)};
+      offsetof(sotto_sampler_params, alternative_count) + sizeof(sotto_sampler_params::alternative_count),
+      offsetof(sotto_sampler_params, statistics) + sizeof(sotto_sampler_params::statistics)};
 };
 
 template <>

@@ -200,6 +200,7 @@ sotto_status read_params(const sotto_sampler_params* given, const char* name, Sa
   if (c.begin_suppressed_tokens == nullptr && c.begin_suppressed_token_count != 0) return out->null_argument("begin_suppressed_tokens");
   if (c.forced_prefix == nullptr && c.forced_prefix_count != 0) return out->null_argument("forced_prefix");
   if (c.log_probabilities > 1) return out->not_bool("log_probabilities", c.log_probabilities);
+  if (c.statistics > 1) return out->not_bool("statistics", c.statistics);
   params->temperature = c.temperature;
   params->top_k = c.top_k;
   params->top_p = c.top_p;
@@ -268,6 +269,7 @@ sotto_status read_params(const sotto_sampler_params* given, const char* name, Sa
   params->dola_relative_top = c.dola_relative_top;
   params->log_probabilities = c.log_probabilities != 0;
   params->alternative_count = c.alternative_count;
+  params->statistics = c.statistics != 0;
   return SOTTO_OK;
 }
 

@@ -161,6 +161,7 @@ inline constexpr sotto_sampler_params kSamplerDefaults = {
     .dola_relative_top = 0.1f,
     .log_probabilities = 0,
     .alternative_count = 0,
+    .statistics = 0,
 };
 
 inline constexpr sotto_search_params kSearchDefaults = {

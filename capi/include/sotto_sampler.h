@@ -456,6 +456,9 @@ typedef struct sotto_sampler_params {
   uint32_t log_probabilities;
   /* Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64. */
   uint32_t alternative_count;
+  /* If true, the entropy, the effective vocabulary, the number of kept tokens and the
+   * repetitiveness in sotto_piece are computed. Default: 0. */
+  uint32_t statistics;
 } sotto_sampler_params;
 
 SOTTO_API void sotto_sampler_params_init(sotto_sampler_params* params, size_t params_size);

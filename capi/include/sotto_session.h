@@ -176,6 +176,18 @@ typedef struct sotto_piece {
   size_t byte_count;
   /* Nanoseconds from the start of the call that decoded this token until it was decoded. */
   uint64_t elapsed_ns;
+  /* Entropy of the model's distribution from which the token was drawn, before the sampler's chain:
+   * H = -sum p ln p, in nats. NaN unless statistics is set. */
+  float entropy;
+  /* exp(H): the number of equally likely tokens with the same entropy. NaN unless statistics is
+   * set. */
+  float effective_vocabulary;
+  /* Number of tokens that could be drawn after the masks and the sampler's chain; 1 if the
+   * selection is greedy. 0 unless statistics is set. */
+  uint32_t kept_count;
+  /* Repetitiveness of the newest tokens, of which this is the last (see repetition_limit and
+   * repetition_window in sotto_stop_params). NaN unless statistics is set. */
+  float repetitiveness;
 } sotto_piece;
 
 /* Receives a generated token, on the caller's thread. Returns 0 to continue, and any other value to
@@ -313,7 +325,10 @@ typedef struct sotto_stop_params {
   uint64_t max_time_ns;
   /* Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last
    * repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated and 1
-   * if the text only repeats itself. Default: 0 (off). Range: 0 to 1. */
+   * if the text only repeats itself. It is the mean of three measures of n tokens: max(0, 1 - 2 d /
+   * n) for d distinct tokens, 1 - b / (n - 1) for b distinct pairs of neighbours, and min(1, 2 s /
+   * n) for the length s of the longest sequence that occurs twice, wherever it is. It is 0 if n <
+   * 8. Default: 0 (off). Range: 0 to 1. */
   float repetition_limit;
   /* Number of recent tokens that repetition_limit examines. Default: 64. Range: 8
    * to context_tokens. */

@@ -117,6 +117,7 @@ func TestProbabilities(t *testing.T) {
 	session := openSession(t, model, nil)
 	params := DefaultSamplerParams()
 	params.Temperature, params.LogProbabilities, params.AlternativeCount = 0, true, 3
+	params.Statistics = true
 	noError(t, session.SetSampler(params))
 	must[Status](t)(session.Prefill(must[[]Token](t)(model.Tokenize("Once upon a"))))
 	logits := must[[]float32](t)(session.Logits())
@@ -131,6 +132,18 @@ func TestProbabilities(t *testing.T) {
 	if math.Abs(float64(piece.LogProbability)+math.Log(sum)) > 1e-4 {
 		t.Errorf("ln p %v, not %v", piece.LogProbability, -math.Log(sum))
 	}
+	entropy := math.Log(sum)
+	for _, l := range logits {
+		entropy += math.Exp(float64(l-largest)) / sum * float64(largest-l)
+	}
+	if math.Abs(float64(piece.Entropy)-entropy) > 1e-4 {
+		t.Errorf("entropy %v, not %v", piece.Entropy, entropy)
+	}
+	if math.Abs(float64(piece.EffectiveVocabulary)/math.Exp(entropy)-1) > 1e-3 {
+		t.Errorf("effective vocabulary %v, not %v", piece.EffectiveVocabulary, math.Exp(entropy))
+	}
+	equal(t, piece.KeptCount, 1)
+	equal(t, piece.Repetitiveness, 0)
 	equal(t, len(piece.Alternatives), 3)
 	equal(t, piece.Alternatives[0], Alternative{piece.Token, piece.LogProbability})
 	equal(t, string(piece.Bytes), string(must[[]byte](t)(model.TokenBytes(piece.Token))))

@@ -459,6 +459,9 @@ type SamplerParams struct {
 	LogProbabilities bool
 	// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
 	AlternativeCount uint32
+	// If true, the entropy, the effective vocabulary, the number of kept tokens and the repetitiveness in sotto_piece
+	// are computed. Default: 0.
+	Statistics bool
 }
 
 // DefaultSamplerParams returns the library's defaults.
@@ -529,6 +532,7 @@ func newSamplerParams(c *C.sotto_sampler_params) *SamplerParams {
 	p.DolaRelativeTop = float32(c.dola_relative_top)
 	p.LogProbabilities = c.log_probabilities != 0
 	p.AlternativeCount = uint32(c.alternative_count)
+	p.Statistics = c.statistics != 0
 	return &p
 }
 
@@ -601,6 +605,7 @@ func (p *SamplerParams) fill(c *C.sotto_sampler_params, a *arena) {
 	c.dola_relative_top = C.float(p.DolaRelativeTop)
 	c.log_probabilities = flag(p.LogProbabilities)
 	c.alternative_count = C.uint32_t(p.AlternativeCount)
+	c.statistics = flag(p.Statistics)
 }
 
 // SearchParams: parameters of a search.
@@ -769,8 +774,10 @@ type StopParams struct {
 	// 0 (off).
 	MaxTimeNS uint64
 	// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
-	// this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. Default: 0 (off).
-	// Range: 0 to 1.
+	// this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. It is the mean of
+	// three measures of n tokens: max(0, 1 - 2 d / n) for d distinct tokens, 1 - b / (n - 1) for b distinct pairs of
+	// neighbours, and min(1, 2 s / n) for the length s of the longest sequence that occurs twice, wherever it is. It is
+	// 0 if n < 8. Default: 0 (off). Range: 0 to 1.
 	RepetitionLimit float32
 	// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens.
 	RepetitionWindow uint32

@@ -32,6 +32,12 @@ type Piece struct {
 	SampledLogProbability float32       // after the sampler's chain; both are NaN unless LogProbabilities is set
 	Alternatives          []Alternative // most likely first
 	ElapsedNS             uint64
+
+	// The others are set if Statistics is; without it they are NaN and 0.
+	Entropy             float32 // of the model's distribution, in nats
+	EffectiveVocabulary float32 // exp(Entropy)
+	KeptCount           uint32  // number of tokens that could be drawn after the sampler's chain
+	Repetitiveness      float32 // of the newest tokens, from 0 to 1
 }
 
 func newPiece(p *C.sotto_piece) Piece {
@@ -41,6 +47,10 @@ func newPiece(p *C.sotto_piece) Piece {
 		LogProbability:        float32(p.log_probability),
 		SampledLogProbability: float32(p.sampled_log_probability),
 		ElapsedNS:             uint64(p.elapsed_ns),
+		Entropy:               float32(p.entropy),
+		EffectiveVocabulary:   float32(p.effective_vocabulary),
+		KeptCount:             uint32(p.kept_count),
+		Repetitiveness:        float32(p.repetitiveness),
 	}
 	if p.byte_count > 0 {
 		piece.Bytes = C.GoBytes(unsafe.Pointer(p.bytes), C.int(p.byte_count))

@@ -577,6 +577,7 @@ struct SamplerParams {
   float dola_relative_top = 0.1f;
   bool log_probabilities = false;
   uint32_t alternative_count = 0;
+  bool statistics = false;
 };
 
 // Rejects the first parameter that is outside its range, where that does not depend on other values.

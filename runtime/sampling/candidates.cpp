@@ -268,6 +268,11 @@ bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
   return kept > 0;
 }
 
+size_t Candidates::weighty_count() {
+  const float* w = weights();
+  return static_cast<size_t>(std::count_if(w, w + count_, [](float weight) { return weight > 0; }));
+}
+
 double entropy(Candidates& candidates) {
   const float* w = candidates.weights();
   FoldedSum sum;

@@ -28,6 +28,18 @@ LogProbabilities::LogProbabilities(const Kernels& kernels, std::span<const float
   ln_sum_ = ln(sum_);
 }
 
+double LogProbabilities::entropy(const Kernels& kernels) const {
+  if (has_infinite_max()) return ln_sum_;
+  FoldedSum sum;
+  for_each_power_chunk(kernels, logits_, max_logit(), [&](const float* powers, size_t first, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      const float gap = max_logit() - logits_[first + i];
+      sum.add(i, static_cast<double>(zero_unless(powers[i] > 0, powers[i] * gap)));
+    }
+  });
+  return ln_sum_ + sum.fold() / sum_;
+}
+
 size_t LogProbabilities::find_likeliest(std::span<Alternative> alternatives) const {
   const size_t wanted = std::min(alternatives.size(), logits_.size());
   size_t count = 0;

@@ -38,6 +38,8 @@ class LogProbabilities {
     if (has_infinite_max()) return logit == max_logit() || max_ < 0 ? -ln_sum_ : -kInfinity;
     return logit == logit ? (static_cast<double>(logit) - max_) - ln_sum_ : -kInfinity;
   }
+  // Returns the entropy H = -sum p ln p in nats, computed as ln sum + sum p (max - l).
+  double entropy(const Kernels& kernels) const;
   // Replaces logits by ln p.
   void apply(std::span<float> logits) const;
   float max_logit() const { return static_cast<float>(max_); }

@@ -95,7 +95,8 @@ class PastTokens {
 // to 1 (nothing else), as the mean of three measures:
 //   max(0, 1 - 2 d / n) for d distinct tokens, because ordinary text repeats about half of its tokens;
 //   1 - b / (n - 1) for b distinct bigrams;
-//   min(1, 2 s / n) for the length s of the longest suffix that also occurs earlier.
+//   min(1, 2 s / n) for the length s of the longest sequence of tokens that occurs twice, anywhere in the window; the
+//   occurrences may overlap.
 // The result is 0 for n < 8. Uses only the stack.
 float repetitiveness(const TokenHistory& history, size_t window);
 

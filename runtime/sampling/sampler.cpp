@@ -113,14 +113,18 @@ void Sampler::run(std::span<const float> logits, const TokenMask& mask, const St
 SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                              SamplerState* state) {
   const StageInput stage_input = this->stage_input(input, *state);
-  run(logits, mask, stage_input, {}, is_plain_draw(params_));
-  SampledToken sampled = {0, std::numeric_limits<float>::quiet_NaN()};
+  run(logits, mask, stage_input, {}, is_plain_draw(params_) && !params_.statistics);
+  SampledToken sampled = {0, std::numeric_limits<float>::quiet_NaN(), 0};
   const size_t index = select(candidates_, stage_input, state);
   sampled.token = candidates_.id(index);
   assert(mask.allows(static_cast<size_t>(sampled.token)));
   count_for_top_p(sampled.token, state);
   if (params_.log_probabilities) {
     sampled.sampled_log_probability = static_cast<float>(candidates_.log_probability(index));
+  }
+  if (params_.statistics) {
+    const bool is_certain = is_greedy(params_) || candidates_.max() == kMinusInfinity;
+    sampled.kept_count = is_certain ? 1 : static_cast<uint32_t>(candidates_.weighty_count());
   }
   return sampled;
 }

@@ -27,6 +27,9 @@ struct SampledToken {
   // ln p under the distribution from which the token was selected, or NaN unless SamplerParams::log_probabilities is
   // set. For greedy selection this is the distribution after the stages that reweigh.
   float sampled_log_probability;
+  // Number of tokens of that distribution that could be drawn, or 0 unless SamplerParams::statistics is set. It is 1
+  // for greedy selection.
+  uint32_t kept_count;
 };
 
 // Selects tokens with the parameters of the last set_params(). The mask must allow at least one token, and the selected

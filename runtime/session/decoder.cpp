@@ -63,12 +63,14 @@ Status Decoder::check_limits() const {
   }
   if (stops_->max_time_ns() != 0 && stream_->answer_ns() >= stops_->max_time_ns()) return Status::kStopTime;
   if (stops_->repetition_limit() > 0 && generated > 0) {
-    const TokenHistory history = stream_->history(stops_->repetition_window());
-    if (repetitiveness(history, stops_->repetition_window()) > stops_->repetition_limit()) {
-      return Status::kStopRepetition;
-    }
+    if (stream_repetitiveness() > stops_->repetition_limit()) return Status::kStopRepetition;
   }
   return Status::kOk;
+}
+
+float Decoder::stream_repetitiveness() const {
+  const uint32_t window = stops_->repetition_window();
+  return repetitiveness(stream_->history(window), window);
 }
 
 Status Decoder::check_end(int32_t token) const {
@@ -142,8 +144,8 @@ SampleInput Decoder::sample_input() const {
 // Returns whether nothing needs the logits of the tokens that the mask excludes.
 bool Decoder::needs_only_allowed() const {
   const SamplerParams& params = sampler_.params();
-  return !params.log_probabilities && params.alternative_count == 0 && params.dola == DolaLayers::kOff &&
-         stream_->guide() == nullptr;
+  return !params.log_probabilities && params.alternative_count == 0 && !params.statistics &&
+         params.dola == DolaLayers::kOff && stream_->guide() == nullptr;
 }
 
 Status Decoder::find_logits(const TokenMask& mask, std::span<const float>* logits) {
@@ -180,13 +182,20 @@ Status Decoder::mix_logits(std::span<const float>* logits) {
 }
 
 void Decoder::describe(const SampledToken& sampled, BufferedToken* buffered) const {
-  buffered->log_probability = buffered->sampled_log_probability = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
+  buffered->log_probability = buffered->sampled_log_probability = buffered->entropy = kUnknown;
+  buffered->repetitiveness = kUnknown;
   buffered->alternative_count = 0;
+  buffered->kept_count = sampled.kept_count;
   const SamplerParams& params = sampler_.params();
-  if (!params.log_probabilities && params.alternative_count == 0) return;
+  if (!params.log_probabilities && params.alternative_count == 0 && !params.statistics) return;
   const LogProbabilities model(model_->kernels(), stream_->kv().logits());
   const uint32_t wanted = std::min(params.alternative_count, SamplerParams::kMaxAlternativeCount);
   buffered->alternative_count = static_cast<uint32_t>(model.find_likeliest({buffered->alternatives.data(), wanted}));
+  if (params.statistics) {
+    buffered->entropy = static_cast<float>(model.entropy(model_->kernels()));
+    buffered->repetitiveness = stream_repetitiveness();
+  }
   if (!params.log_probabilities) return;
   buffered->log_probability = static_cast<float>(model.of(sampled.token));
   buffered->sampled_log_probability = sampled.sampled_log_probability;

@@ -51,13 +51,16 @@ class Decoder {
   Status find_mask(TokenMask* mask);
   // Returns what the sampler reads of the stream: the history, the index of the draw, and the counts of tokens.
   SampleInput sample_input() const;
-  // Fills in the values that are reported with a token: ln p and the alternatives under the model's own logits, and ln
-  // p under the distribution that the sampler drew from.
+  // Fills in the values that are reported with a token: ln p, the alternatives and the entropy under the model's own
+  // logits, ln p and the number of tokens under the distribution that the sampler drew from, and the repetitiveness of
+  // the stream, which ends with the token.
   void describe(const SampledToken& sampled, BufferedToken* buffered) const;
 
  private:
   // Returns whether only the end-of-text token may continue the text.
   bool is_complete() const;
+  // Returns the repetitiveness of the newest tokens of the stream, with the window of the stops.
+  float stream_repetitiveness() const;
   Status find_healing_mask(TokenMask* mask);
   bool needs_only_allowed() const;
   Status find_logits(const TokenMask& mask, std::span<const float>* logits);

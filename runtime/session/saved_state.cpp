@@ -49,10 +49,13 @@ TokenState read_state(ByteReader* reader) {
 }
 
 template <typename Buffered, typename Bytes>
-void visit_probabilities(Buffered& buffered, Bytes* bytes) {
+void visit_values(Buffered& buffered, Bytes* bytes) {
   bytes->field(buffered.log_probability);
   bytes->field(buffered.sampled_log_probability);
   bytes->field(buffered.alternative_count);
+  bytes->field(buffered.entropy);
+  bytes->field(buffered.kept_count);
+  bytes->field(buffered.repetitiveness);
 }
 
 template <typename Listed, typename Bytes>
@@ -62,12 +65,12 @@ void visit_alternative(Listed& alternative, Bytes* bytes) {
 }
 
 void write_buffered(const BufferedToken& buffered, ByteWriter* writer) {
-  visit_probabilities(buffered, writer);
+  visit_values(buffered, writer);
   for (size_t i = 0; i < buffered.alternative_count; ++i) visit_alternative(buffered.alternatives[i], writer);
 }
 
 void read_buffered(uint32_t vocabulary_size, ByteReader* reader, BufferedToken* buffered) {
-  visit_probabilities(*buffered, reader);
+  visit_values(*buffered, reader);
   buffered->elapsed_ns = 0;
   if (buffered->alternative_count > SamplerParams::kMaxAlternativeCount) {
     buffered->alternative_count = 0;
@@ -84,7 +87,7 @@ void read_buffered(uint32_t vocabulary_size, ByteReader* reader, BufferedToken* 
 // The header of a saved state. A session accepts a state whose header agrees with its own.
 struct SavedState::Header {
   static constexpr uint8_t kMagic[8] = {'S', 'O', 'T', 'T', 'O', 'S', 'E', 'S'};
-  static constexpr uint32_t kVersion = 3;
+  static constexpr uint32_t kVersion = 4;
   static constexpr size_t kChecksumSize = sizeof(uint64_t);
 
   uint64_t size = 0;

@@ -332,7 +332,11 @@ Status Session::next_piece() {
             .alternatives = nullptr,
             .bytes = "",
             .byte_count = 0,
-            .elapsed_ns = 0};
+            .elapsed_ns = 0,
+            .entropy = kUnknown,
+            .effective_vocabulary = kUnknown,
+            .kept_count = 0,
+            .repetitiveness = kUnknown};
   SOTTO_TRY(require_tokens());
   if (const Status status = parts_.stream.guide_status(); status != Status::kOk) {
     return fail(&last_error_, status, "the guide could not be rolled back with the session: reset it and set it again");

@@ -74,7 +74,7 @@ class Stops {
   uint64_t max_tokens_ = 0;
   uint64_t max_time_ns_ = 0;
   float repetition_limit_ = 0;
-  uint32_t repetition_window_ = 0;
+  uint32_t repetition_window_ = StopParams().repetition_window;
   std::span<const int32_t> stop_tokens_;  // sorted
   StringMatcher stop_strings_;
   StringMatcher banned_strings_;

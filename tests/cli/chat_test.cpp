@@ -112,6 +112,26 @@ TEST(Chat, ParametersOfTheSamplerCanBeSet) {
   EXPECT_EQ(list.back()["messages"], 0);
 }
 
+// With only one token, every reply is a loop.
+TEST(Chat, RepetitionEndsAReply) {
+  const auto reply = [](const std::string& commands, const Words& more) {
+    Words words = {"--allowed-tokens", "290", "--repetition-limit-window", "8"};
+    words.insert(words.end(), more.begin(), more.end());
+    return events(commands + "Say it.\n", words).back();
+  };
+  const json given = reply("", {"--repetition-limit", "0.7"});
+  EXPECT_EQ(given["stop"], "repetition");
+  EXPECT_LT(given["tokens"], 12);
+  const json set = reply("/set repetition_limit 0.7\n", {"--repetition-limit", "1"});
+  EXPECT_EQ(set["stop"], "repetition");
+  EXPECT_EQ(set["tokens"], given["tokens"]);
+  EXPECT_EQ(reply("/set repetition_limit 0\n", {"--repetition-limit", "0.7"})["stop"], "max_tokens");
+  const auto list = events("/set repetition_limit 2\n/set repetition_limit 0.5\n/set guard_window 64\n/stats\n");
+  EXPECT_EQ(of_kind(list, "error"), std::vector<json>{"repetition_limit is 2; it must be from 0 to 1"});
+  EXPECT_EQ(list.back()["parameters"]["repetition_limit"], 0.5);
+  EXPECT_EQ(list.back()["parameters"]["guard_window"], 64);
+}
+
 TEST(Chat, RepliesFollowTheGrammar) {
   const auto given = of_kind(events("Who?\nWho?\n", {"--regex", "(yes|no)!"}), "reply");
   for (const json& reply : given) EXPECT_TRUE(reply == "yes!" || reply == "no!") << reply;

@@ -101,6 +101,26 @@ TEST(Generate, LogProbabilitiesAreReportedPerToken) {
   EXPECT_EQ(std::count(lines.out.begin(), lines.out.end(), '\n'), 12);
 }
 
+TEST(Generate, StatisticsAreReportedPerToken) {
+  const json object = generate_json({"-p", kPrompt, "-n", "12", "--statistics", "--top-k", "7", "--temp", "1"});
+  for (const char* name : {"entropy", "effective_vocabulary", "kept", "repetitiveness"}) {
+    ASSERT_EQ(object[name].size(), 12u) << name;
+  }
+  for (size_t i = 0; i < 12; ++i) {
+    const double entropy = object["entropy"][i];
+    EXPECT_NEAR(object["effective_vocabulary"][i].get<double>(), std::exp(entropy), 1e-3 * std::exp(entropy));
+    EXPECT_LE(object["kept"][i], 7);
+    EXPECT_GE(object["kept"][i], 1);
+    EXPECT_LT(object["repetitiveness"][i].get<double>(), 0.5);
+  }
+  const json loop = generate_json({"-p", "on and on and on and on and on and", "-n", "1", "--statistics", "--greedy"});
+  EXPECT_GT(loop["repetitiveness"][0].get<double>(), 0.5);
+  EXPECT_EQ(loop["kept"][0], 1);
+  expect_refused(run_on_demo("generate", {"-p", kPrompt, "--statistics"}), 2, "--json");
+  expect_refused(run_on_demo("generate", {"-p", kPrompt, "--json", "--statistics", "--num-beams", "2"}), 2,
+                 "--statistics: is not available for several sequences");
+}
+
 TEST(Generate, NoTokensGiveAnEmptyText) {
   const json object = generate_json({"-p", kPrompt, "-n", "0"});
   EXPECT_EQ(object["text"], "");

@@ -302,6 +302,9 @@ class Calls {
     digest_.add(piece.bytes, piece.byte_count);
     digest_.add(piece.log_probability);
     digest_.add(piece.sampled_log_probability);
+    digest_.add(piece.entropy);
+    digest_.add(piece.kept_count);
+    digest_.add(piece.repetitiveness);
     for (uint32_t i = 0; i < piece.alternative_count; ++i) digest_.add(piece.alternatives[i].token);
   }
 

@@ -79,7 +79,7 @@ const Conversation::Command Conversation::kCommands[] = {
     {"/help", "", "List the commands", &Conversation::help},
     {"/system", "[TEXT]", "Set the instructions before all messages, or remove them", &Conversation::set_system},
     {"/temperature", "X", "Set the temperature", &Conversation::set_temperature},
-    {"/set", "NAME VALUE", "Set a parameter of the sampler, such as top_p", &Conversation::set_parameter},
+    {"/set", "NAME VALUE", "Set a parameter of the sampler or the stops, such as top_p", &Conversation::set_parameter},
     {"/grammar", "[TEXT]", "Constrain replies, as in /grammar regex yes|no, or stop that", &Conversation::set_grammar},
     {"/regenerate", "", "Generate another last reply, with the next seed", &Conversation::regenerate},
     {"/undo", "", "Remove the last message and its reply", &Conversation::undo},
@@ -103,9 +103,10 @@ Conversation::Conversation(const ChatOptions& options, const LoadedModel& model)
     : options_(options),
       model_(model),
       sampler_(options.sampler.params),
+      stops_(options.stops.params),
       chat_(new_chat(options, model)),
       is_interactive_(!options.json && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) {
-  call_with_options("stops", [&] { chat_.set_stops(options.stops.params); });
+  call_with_options("stops", [&] { chat_.set_stops(stops_); });
   if (options.grammar.is_on()) compile(options.grammar);
   if (!options.saved.empty()) restore(options.saved);
   if (!options.system.empty()) call("--system", [&] { chat_.add(SOTTO_ROLE_SYSTEM, options.system); });
@@ -233,6 +234,14 @@ void Conversation::report(const std::string& problem) {
 }
 
 void Conversation::set(const std::string& name, const Json& value) {
+  if (const Parameter* parameter = find_parameter(kStopParameters, name)) {
+    StopParams changed = stops_;
+    sotto_stop_params& c_params = changed;
+    read_parameter(*parameter, value, name, &c_params);
+    call_plainly([&] { chat_.set_stops(changed); });
+    stops_ = std::move(changed);
+    return;
+  }
   SamplerParams changed = sampler_;
   Json object = Json::object();
   object[name] = value;
@@ -270,7 +279,7 @@ void Conversation::compile(GrammarOptions options) {
   if (options.matcher.finish_within == 0 && options_.token_limit > 0) {
     options.matcher.finish_within = static_cast<uint32_t>(std::min<int64_t>(options_.token_limit, UINT32_MAX));
   }
-  grammar_.emplace(compile_for_session(options, model_, chat_.session(), options_.stops.params));
+  grammar_.emplace(compile_for_session(options, model_, chat_.session(), stops_));
   for (const std::string& warning : grammar_->compiled.warnings) note("warning: " + to_utf8(warning));
 }
 
@@ -306,6 +315,13 @@ void Conversation::save(const std::string& text) {
 
 void Conversation::load(const std::string& text) { restore(text); }
 
+Json Conversation::parameters_json() const {
+  const sotto_stop_params& c_params = stops_;
+  Json object = sampler_json(sampler_);
+  object.update(cli::parameters_json(kStopParameters, &c_params));
+  return object;
+}
+
 void Conversation::show_stats(const std::string&) {
   const ChatInfo info = chat_.info();
   const SessionInfo session = chat_.session().info();
@@ -318,7 +334,7 @@ void Conversation::show_stats(const std::string&) {
                         {"context_tokens", session.context_tokens},
                         {"history_bytes", info.history_bytes},
                         {"session_bytes", session.memory_bytes},
-                        {"parameters", sampler_json(sampler_)}};
+                        {"parameters", parameters_json()}};
     stream_.write(event.dump() + '\n');
     return;
   }

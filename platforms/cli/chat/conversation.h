@@ -49,6 +49,7 @@ class Conversation {
   void note(const std::string& message);
   void report(const std::string& problem);
   void set(const std::string& name, const Json& value);
+  Json parameters_json() const;
   void restore(const std::string& path);
   void compile(GrammarOptions options);
 
@@ -68,6 +69,7 @@ class Conversation {
   const ChatOptions& options_;
   const LoadedModel& model_;
   SamplerParams sampler_;
+  StopParams stops_;
   Chat chat_;
   std::optional<SessionGrammar> grammar_;
   OutputWriter stream_;

@@ -248,6 +248,10 @@ class Streamer {
     generation_.text += piece.text();
     if (piece.token() < 0) return;
     generation_.tokens.push_back(piece.token());
+    if (options_.statistics) {
+      generation_.statistics.push_back(
+          {piece.entropy(), piece.effective_vocabulary(), piece.kept_count(), piece.repetitiveness()});
+    }
     if (!options_.log_probabilities) return;
     const auto alternatives = piece.alternatives();
     generation_.scores.push_back(

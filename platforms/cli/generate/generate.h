@@ -17,6 +17,14 @@ struct TokenScore {
   std::vector<sotto_alternative> alternatives;
 };
 
+// Statistics of one token (--statistics).
+struct TokenStatistics {
+  float entropy;
+  float effective_vocabulary;
+  uint32_t kept_count;
+  float repetitiveness;
+};
+
 // A continuation that a search returned.
 struct Continuation {
   Sequence sequence;
@@ -35,6 +43,7 @@ struct Generation {
   std::string text;
   TokenList tokens;
   std::vector<TokenScore> scores;
+  std::vector<TokenStatistics> statistics;
   std::vector<Continuation> sequences;  // results of a search, best first
   Status stop = Status::ok;
   std::string failure;      // message of a failure to report after the results, or empty

@@ -181,6 +181,17 @@ void add_scores(const std::vector<TokenScore>& scores, bool with_alternatives, c
   }
 }
 
+// Adds the statistics to `object` as lists with one entry per token.
+void add_statistics(const std::vector<TokenStatistics>& statistics, Json& object) {
+  for (const char* name : {"entropy", "effective_vocabulary", "kept", "repetitiveness"}) object[name] = Json::array();
+  for (const TokenStatistics& token : statistics) {
+    object["entropy"].push_back(number_json(token.entropy));
+    object["effective_vocabulary"].push_back(number_json(token.effective_vocabulary));
+    object["kept"].push_back(token.kept_count);
+    object["repetitiveness"].push_back(number_json(token.repetitiveness));
+  }
+}
+
 Json sequence_json(const Continuation& continuation, bool with_scores) {
   const Sequence& sequence = continuation.sequence;
   Json object = {{"text", continuation.text},
@@ -285,6 +296,7 @@ Json result_json(const Generation& generation, const GenerateOptions& options, c
   } else if (options.log_probabilities) {
     add_scores(generation.scores, options.alternative_count > 0, model, object);
   }
+  if (options.statistics) add_statistics(generation.statistics, object);
   object["stop"] = name_of_stop(generation.stop);
   if (options.grammar.is_on()) object["complete"] = generation.is_complete;
   object["timings"] = timings_json(generation, session.timings());

@@ -63,6 +63,12 @@ void add_output_options(Command& command, GenerateOptions& options) {
       .add_flag("--echo-scores,--prompt-logprobs", options.scores_prompt,
                 "Also print the tokens of the prompt with their ln p")
       .group(kGroup);
+  command
+      .add_flag("--statistics", options.statistics,
+                "In JSON, report per token the entropy of the model's distribution, the effective vocabulary "
+                "exp(entropy), the number of tokens that the sampler keeps, and the repetitiveness of the last tokens")
+      .needs("--json,--stream-json,--jsonl")
+      .group(kGroup);
   command.add_flag("-q,--quiet", options.quiet, "Print no timings").group(kGroup);
   command
       .add_flag("--json", options.json,
@@ -470,8 +476,10 @@ void validate_generate_options(const Command& command, GenerateOptions& options)
   if (options.search.is_on && options.alternative_count > 0) {
     reject("--logprobs", "has no alternatives for several sequences; it must be 0");
   }
+  if (options.search.is_on && options.statistics) reject("--statistics", "is not available for several sequences");
   sampler.log_probabilities = options.log_probabilities ? 1 : 0;
   sampler.alternative_count = options.alternative_count;
+  sampler.statistics = options.statistics ? 1 : 0;
   if (is_given(command, "--forced-last-token")) {
     if (options.token_limit < 1) reject("--forced-last-token", "needs --max-tokens of at least 1");
     options.stops.params.max_tokens = static_cast<uint64_t>(options.token_limit);

@@ -68,6 +68,7 @@ struct GenerateOptions {
   bool has_escapes = false;
   bool heals = false;  // --token-healing
   bool log_probabilities = false;
+  bool statistics = false;
   uint32_t alternative_count = 0;
   bool scores_prompt = false;
   bool hide_prompt = false;

@@ -382,12 +382,16 @@ TEST(SessionTest, ScoresAndLogits) {
   sotto::SamplerParams params;
   params.alternative_count = 3;
   params.log_probabilities = 1;
+  params.statistics = 1;
   session.set_sampler(params);
   sotto::Piece piece;
   ASSERT_EQ(session.next(piece), Status::ok);
   ASSERT_EQ(piece.alternatives().size(), 3u);
   EXPECT_GE(piece.alternatives()[0].log_probability, piece.log_probability());
   EXPECT_EQ(piece.bytes(), model.token_bytes(piece.token()));
+  EXPECT_NEAR(piece.effective_vocabulary(), std::exp(piece.entropy()), 1e-3 * piece.effective_vocabulary());
+  EXPECT_GT(piece.kept_count(), 1u);
+  EXPECT_LT(piece.repetitiveness(), 1);
 }
 
 TEST(SessionTest, HealsAndListsOfTheSampler) {

@@ -53,7 +53,9 @@ jobject new_piece(JNIEnv* env, const sotto_piece& piece, sotto_status stop) {
   }
   return env->NewObject(library().piece_class, library().new_piece, text, piece.token, bytes,
                         static_cast<jfloat>(piece.log_probability), static_cast<jfloat>(piece.sampled_log_probability),
-                        tokens, log_probabilities, static_cast<jlong>(piece.elapsed_ns), stop);
+                        tokens, log_probabilities, static_cast<jlong>(piece.elapsed_ns),
+                        static_cast<jfloat>(piece.entropy), static_cast<jfloat>(piece.effective_vocabulary),
+                        static_cast<jint>(piece.kept_count), static_cast<jfloat>(piece.repetitiveness), stop);
 }
 
 void on_log(void* callbacks, sotto_log_level level, const char* message) {

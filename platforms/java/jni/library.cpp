@@ -51,7 +51,7 @@ bool find_classes(JNIEnv* env, Library* java) {
   java->to_utf8 = env->GetStaticMethodID(native, "toUtf8", "(Ljava/lang/String;)[B");
   java->from_utf8 = env->GetStaticMethodID(native, "fromUtf8", "([B)Ljava/lang/String;");
   java->failure = env->GetStaticMethodID(native, "failure", "(I[BJ)Lio/github/sotto/SottoException;");
-  java->new_piece = env->GetMethodID(java->piece_class, "<init>", "([BI[BFF[I[FJI)V");
+  java->new_piece = env->GetMethodID(java->piece_class, "<init>", "([BI[BFF[I[FJFFIFI)V");
   java->new_sequence = env->GetMethodID(java->sequence_class, "<init>", "([IDDII)V");
   return !env->ExceptionCheck() && find_callbacks(env, java);
 }

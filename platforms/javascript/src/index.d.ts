@@ -44,6 +44,14 @@ export interface Piece {
   /** The most likely tokens, if the sampler's alternativeCount is set. */
   readonly alternatives: readonly { readonly token: number; readonly logProbability: number }[];
   readonly elapsedNs: number;
+  /** Entropy of the model's distribution in nats; NaN unless statistics is set, as the two other numbers. */
+  readonly entropy: number;
+  /** exp(entropy): the number of equally likely tokens with the same entropy. */
+  readonly effectiveVocabulary: number;
+  /** Number of tokens that could be drawn after the sampler's stages; 0 unless statistics is set. */
+  readonly keptCount: number;
+  /** Repetitiveness of the newest tokens, from 0 to 1. */
+  readonly repetitiveness: number;
 }
 
 /** A continuation that a search found. */

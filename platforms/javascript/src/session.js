@@ -42,6 +42,10 @@ export function readPiece(instance, address) {
     sampledLogProbability: f32[at("sampledLogProbability")],
     alternatives,
     elapsedNs: Number(u64[at("elapsedNs") >>> 1]),
+    entropy: f32[at("entropy")],
+    effectiveVocabulary: f32[at("effectiveVocabulary")],
+    keptCount: u32[at("keptCount")],
+    repetitiveness: f32[at("repetitiveness")],
   };
 }
 

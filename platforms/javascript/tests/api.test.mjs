@@ -149,12 +149,16 @@ test("CallsInsideCallbacksAreRejected", () => {
 
 test("ProbabilitiesAreThoseOfTheLogits", () => {
   const session = newSession();
-  session.setSampler({ temperature: 0, logProbabilities: true, alternativeCount: 5 });
+  session.setSampler({ temperature: 0, logProbabilities: true, alternativeCount: 5, statistics: true });
   session.prefill(PROMPT);
   const logits = session.logits();
   const piece = session.next();
   const total = logits.reduce((sum, logit) => sum + Math.exp(logit), 0);
   assert.equal(piece.alternatives.length, 5);
+  const entropy = logits.reduce((sum, l) => sum - Math.exp(l) / total * (l - Math.log(total)), 0);
+  assert.ok(Math.abs(piece.entropy - entropy) < 1e-4);
+  assert.ok(Math.abs(piece.effectiveVocabulary / Math.exp(entropy) - 1) < 1e-3);
+  assert.deepEqual([piece.keptCount, piece.repetitiveness], [1, 0]);
   for (const { token, logProbability } of piece.alternatives) {
     assert.ok(Math.abs(logits[token] - Math.log(total) - logProbability) < 1e-4);
   }

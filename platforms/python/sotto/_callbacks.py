@@ -27,6 +27,11 @@ class Piece(NamedTuple):
     sampled_log_probability: float = _NAN  # after the sampler's chain
     alternatives: tuple[tuple[int, float], ...] = ()  # token and log probability, most likely first
     elapsed_ns: int = 0
+    # The others are set if statistics is.
+    entropy: float = _NAN  # of the model's distribution, in nats
+    effective_vocabulary: float = _NAN  # exp(entropy)
+    kept_count: int = 0  # number of tokens that could be drawn after the sampler's chain
+    repetitiveness: float = _NAN  # of the newest tokens, from 0 to 1
 
     @classmethod
     def of(cls, piece: abi.Piece) -> Piece:
@@ -35,7 +40,8 @@ class Piece(NamedTuple):
         alternatives = tuple((piece.alternatives[i].token, piece.alternatives[i].log_probability)
                              for i in range(piece.alternative_count))
         return cls(text, piece.token, raw, piece.log_probability, piece.sampled_log_probability, alternatives,
-                   piece.elapsed_ns)
+                   piece.elapsed_ns, piece.entropy, piece.effective_vocabulary, piece.kept_count,
+                   piece.repetitiveness)
 
 
 class Sequence(NamedTuple):

@@ -73,7 +73,7 @@ class SessionTest(unittest.TestCase):
 
     def test_probabilities(self):
         session = self.session()
-        session.set_sampler(temperature=0, log_probabilities=True, alternative_count=3)
+        session.set_sampler(temperature=0, log_probabilities=True, alternative_count=3, statistics=True)
         session.prefill("Once upon a")
         logits = list(session.logits())
         piece = session.next()
@@ -83,6 +83,10 @@ class SessionTest(unittest.TestCase):
         self.assertEqual(piece.alternatives[0], (piece.token, piece.log_probability))
         self.assertEqual(len(piece.alternatives), 3)
         self.assertLessEqual(piece.sampled_log_probability, 0)
+        entropy = total + sum(math.exp(value - max(logits) - total) * (max(logits) - value) for value in logits)
+        self.assertAlmostEqual(piece.entropy, entropy, places=4)
+        self.assertAlmostEqual(piece.effective_vocabulary / math.exp(entropy), 1, places=4)
+        self.assertEqual((piece.kept_count, piece.repetitiveness), (1, 0))
         self.assertGreater(piece.elapsed_ns, 0)
         self.assertEqual(len(session.hidden()), MODEL.info.embedding_size)
 

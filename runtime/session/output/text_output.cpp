@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/scalar_math.h"
 
 namespace sotto {
 
@@ -113,7 +114,11 @@ Status TextOutput::emit(Piece* piece) {
             .alternatives = oldest.alternatives.data(),
             .bytes = bytes.data(),
             .byte_count = bytes.size(),
-            .elapsed_ns = oldest.elapsed_ns};
+            .elapsed_ns = oldest.elapsed_ns,
+            .entropy = oldest.entropy,
+            .effective_vocabulary = static_cast<float>(e_to(static_cast<double>(oldest.entropy))),
+            .kept_count = oldest.kept_count,
+            .repetitiveness = oldest.repetitiveness};
   return Status::kOk;
 }
 

@@ -28,6 +28,9 @@ struct BufferedToken {
   float sampled_log_probability = 0;
   uint32_t alternative_count = 0;
   uint64_t elapsed_ns = 0;
+  float entropy = 0;
+  uint32_t kept_count = 0;
+  float repetitiveness = 0;
   TextMark mark;  // state after the text of this token
   std::array<Alternative, SamplerParams::kMaxAlternativeCount> alternatives;
 };

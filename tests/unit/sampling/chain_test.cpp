@@ -226,11 +226,12 @@ RandomChain make_chain(size_t count, std::mt19937_64& random) {
   p.log_probabilities = true;
   p.stages = chain.stages;
   p.suppressed_tokens = chain.suppressed;
+  p.statistics = random() % 2 == 0;
   return chain;
 }
 
 bool same(const SampledToken& a, const SampledToken& b) {
-  return a.token == b.token &&
+  return a.token == b.token && a.kept_count == b.kept_count &&
          std::bit_cast<uint32_t>(a.sampled_log_probability) == std::bit_cast<uint32_t>(b.sampled_log_probability);
 }
 

@@ -30,6 +30,12 @@ TEST(LogProbabilities, IsTheDefinition) {
     for (const float l : logits) max = l > max ? l : max;
     for (const float l : logits) sum += l == l ? std::exp(l - max) : 0;
     const LogProbabilities model(reference_kernels(), logits);
+    double entropy = 0;
+    for (const float l : logits) {
+      const double ln_p = l - max - std::log(sum);
+      if (ln_p > -700) entropy -= std::exp(ln_p) * ln_p;
+    }
+    EXPECT_NEAR(model.entropy(reference_kernels()), entropy, 1e-6 * (1 + entropy));
     std::vector<float> result = logits;
     model.apply(result);
     for (int32_t i = 0; i < 5000; ++i) {
@@ -52,14 +58,33 @@ TEST(LogProbabilities, SharesProbabilityIfNoLogitIsFinite) {
   const LogProbabilities model(reference_kernels(), logits);
   EXPECT_NEAR(model.of(3), -std::log(2.0), 1e-9);
   EXPECT_EQ(model.of(0), -kInfinity);
+  EXPECT_NEAR(model.entropy(reference_kernels()), std::log(2.0), 1e-9);
   model.apply(logits);
   EXPECT_NEAR(logits[1], -std::log(2.0), 1e-6);
   EXPECT_EQ(logits[1], logits[3]);
   for (const size_t i : {0, 2, 4}) EXPECT_EQ(logits[i], -kInfinity);
   std::vector<float> nothing = {-kInfinity, kNan, -kInfinity};
   EXPECT_NEAR(LogProbabilities(reference_kernels(), nothing).of(1), -std::log(3.0), 1e-9);
+  EXPECT_NEAR(LogProbabilities(reference_kernels(), nothing).entropy(reference_kernels()), std::log(3.0), 1e-9);
   LogProbabilities(reference_kernels(), nothing).apply(nothing);
   for (const float l : nothing) EXPECT_NEAR(l, -std::log(3.0), 1e-6);
+}
+
+TEST(LogProbabilities, EntropyHasTheSameBitsOnEveryInstructionSet) {
+  std::mt19937 random(2);
+  for (const size_t count : {1, 15, 1025, 50257}) {
+    std::vector<float> logits(count);
+    std::normal_distribution<float> normal(0, 4);
+    for (float& l : logits) l = normal(random);
+    if (count > 10) logits[5] = -kInfinity;
+    const double expected = LogProbabilities(reference_kernels(), logits).entropy(reference_kernels());
+    EXPECT_GE(expected, 0);
+    for (int isa = 0; isa < 16; ++isa) {
+      const Kernels* kernels = find_kernels(static_cast<Isa>(isa));
+      if (kernels == nullptr) continue;
+      EXPECT_EQ(LogProbabilities(*kernels, logits).entropy(*kernels), expected) << isa;
+    }
+  }
 }
 
 TEST(LogProbabilities, HandleRowsWithoutFiniteLogits) {

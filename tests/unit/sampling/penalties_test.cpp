@@ -251,7 +251,7 @@ TEST(Severity, GrowsFromVariedTextToALoop) {
   EXPECT_EQ(severity_of(Tokens(7, 1), 64), 0.0f);  // too short for a measurement
   EXPECT_GT(severity_of(loop, 64), 0.95f);
   EXPECT_LE(severity_of(loop, 64), 1.0f);
-  // 16 of 64 tokens and pairs are distinct, and the last 48 tokens occur earlier.
+  // 16 of 64 tokens and pairs are distinct, and 48 tokens occur twice.
   EXPECT_NEAR(severity_of(phrases, 64), (0.5 + (1 - 16.0 / 63) + 1) / 3, 1e-6);
   // Only the window counts, and at most SamplerParams::kMaxGuardWindow tokens.
   Tokens late = varied;
@@ -259,6 +259,20 @@ TEST(Severity, GrowsFromVariedTextToALoop) {
   EXPECT_EQ(severity_of(late, 64), severity_of(loop, 64));
   EXPECT_LT(severity_of(late, 128), severity_of(late, 64));
   EXPECT_GT(severity_of(Tokens(5000, 1), 5000), 0.95f);
+}
+
+// A loop counts wherever it is in the window, not only at its end.
+TEST(Severity, FindsALoopInsideTheText) {
+  Tokens varied(64);
+  for (int32_t i = 0; i < 64; ++i) varied[static_cast<size_t>(i)] = 100 + i;
+  const auto with_loop_at = [&](size_t place) {
+    Tokens tokens = varied;
+    for (size_t i = 0; i < 24; ++i) tokens[place + i] = static_cast<int32_t>(i % 6);
+    return severity_of(tokens, 64);
+  };
+  // 46 of 64 tokens and 46 of 63 pairs are distinct, and 18 tokens of the loop equal those 6 places before.
+  const double expected = ((1 - 46.0 / 63) + 2 * 18.0 / 64) / 3;
+  for (size_t place = 0; place <= 40; ++place) EXPECT_NEAR(with_loop_at(place), expected, 1e-6) << place;
 }
 
 TEST(Severity, AgreesWithItsDefinition) {
@@ -272,10 +286,12 @@ TEST(Severity, AgreesWithItsDefinition) {
     std::set<std::pair<int32_t, int32_t>> pairs;
     for (size_t k = 1; k < n; ++k) pairs.insert({t[k - 1], t[k]});
     size_t longest = 0;
-    for (size_t back = 1; back < n; ++back) {
-      size_t length = 0;
-      while (back + length < n && t[n - 1 - length] == t[n - 1 - length - back]) ++length;
-      longest = std::max(longest, length);
+    for (size_t first = 0; first < n; ++first) {
+      for (size_t second = first + 1; second < n; ++second) {
+        size_t length = 0;
+        while (second + length < n && t[first + length] == t[second + length]) ++length;
+        longest = std::max(longest, length);
+      }
     }
     const auto count = static_cast<double>(n);
     const double expected = (std::max(0.0, 1 - 2 * static_cast<double>(single.size()) / count) +

@@ -1,7 +1,8 @@
 // Tests the values that are reported with each token.
 #include <cmath>
 
-#include "tests/unit/session/session_support.h"
+#include "runtime/sampling/past_tokens.h"
+#include "tests/unit/session/speculation_support.h"
 
 namespace sotto {
 namespace {
@@ -52,6 +53,65 @@ TEST(Pieces, ReportBytesProbabilitiesAndAlternatives) {
         EXPECT_NEAR(double{piece.alternatives[k].log_probability}, ln_p(order[k]), 1e-6);
       }
       EXPECT_GT(piece.elapsed_ns, 0u);
+    }
+  }
+}
+
+TEST(Pieces, ReportStatistics) {
+  OpenedSession session(text_model()), watched(text_model());
+  const auto adjust = [](SamplerParams& params) {
+    params.top_k = 4;
+    params.ignore_end = true;
+  };
+  session.sample(5, [&](SamplerParams& params) {
+    adjust(params);
+    params.statistics = true;
+  });
+  watched.sample(5, adjust);
+  session.prefill(kPrompt);
+  watched.prefill(kPrompt);
+  std::vector<int32_t> tokens = kPrompt;
+  for (int i = 0; i < 25; ++i) {
+    const std::vector<float> logits = watched.logits();
+    ASSERT_EQ(watched->next(), Status::kOk);
+    EXPECT_TRUE(std::isnan(watched->piece().entropy));
+    EXPECT_TRUE(std::isnan(watched->piece().effective_vocabulary));
+    EXPECT_TRUE(std::isnan(watched->piece().repetitiveness));
+    EXPECT_EQ(watched->piece().kept_count, 0u);
+    ASSERT_EQ(session->next(), Status::kOk);
+    const Piece& piece = session->piece();
+    ASSERT_EQ(piece.token, watched->piece().token);
+    double sum = 0, entropy = 0;
+    for (const float logit : logits) sum += std::exp(double{logit});
+    for (const float logit : logits) entropy -= std::exp(double{logit}) / sum * (double{logit} - std::log(sum));
+    EXPECT_NEAR(double{piece.entropy}, entropy, 1e-5);
+    EXPECT_NEAR(double{piece.effective_vocabulary}, std::exp(entropy), 1e-4);
+    EXPECT_EQ(piece.kept_count, 4u);
+    tokens.push_back(piece.token);
+    EXPECT_EQ(piece.repetitiveness, repetitiveness(TokenHistory(tokens, {}), 64));
+  }
+  EXPECT_TRUE(std::isnan(session->piece().log_probability));
+}
+
+// Counting the kept tokens must not change which one is drawn, although it needs the draws' full set of tokens.
+TEST(Pieces, StatisticsDoNotChangeTheTokens) {
+  for (const NamedSampler& sampler : every_sampler()) {
+    const auto adjust = [](SessionParams& params) { params.features = kFeatureDola; };
+    OpenedSession session(text_model(), adjust), plain(text_model(), adjust);
+    session.sample(9, [&](SamplerParams& params) {
+      sampler.adjust(params);
+      params.statistics = true;
+    });
+    plain.sample(9, sampler.adjust);
+    session.prefill(kPrompt);
+    plain.prefill(kPrompt);
+    for (int i = 0; i < 20; ++i) {
+      const Status status = plain->next();
+      ASSERT_EQ(session->next(), status) << sampler.name;
+      if (status != Status::kOk) break;
+      ASSERT_EQ(session->piece().token, plain->piece().token) << sampler.name;
+      ASSERT_GE(session->piece().kept_count, 1u) << sampler.name;
+      ASSERT_LE(session->piece().kept_count, vocabulary().size()) << sampler.name;
     }
   }
 }

@@ -16,7 +16,10 @@ RecordedPiece record(Status status, const Piece& piece) {
                             {piece.text, piece.text_size},
                             std::bit_cast<uint32_t>(piece.log_probability),
                             std::bit_cast<uint32_t>(piece.sampled_log_probability),
-                            {}};
+                            {},
+                            std::bit_cast<uint32_t>(piece.entropy),
+                            piece.kept_count,
+                            std::bit_cast<uint32_t>(piece.repetitiveness)};
   for (uint32_t i = 0; i < piece.alternative_count; ++i) {
     recorded.alternatives.push_back(
         {piece.alternatives[i].token, std::bit_cast<uint32_t>(piece.alternatives[i].log_probability)});

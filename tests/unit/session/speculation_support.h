@@ -16,6 +16,9 @@ struct RecordedPiece {
   uint32_t log_probability;
   uint32_t sampled_log_probability;
   std::vector<std::pair<int32_t, uint32_t>> alternatives;
+  uint32_t entropy;
+  uint32_t kept_count;
+  uint32_t repetitiveness;
 
   bool operator==(const RecordedPiece&) const = default;
 };

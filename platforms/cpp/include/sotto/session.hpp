@@ -30,6 +30,12 @@ class Piece {
   float sampled_log_probability() const { return piece_->sampled_log_probability; }
   View<const sotto_alternative> alternatives() const { return {piece_->alternatives, piece_->alternative_count}; }
   uint64_t elapsed_ns() const { return piece_->elapsed_ns; }
+  // With SamplerParams::statistics: the entropy of the model's distribution in nats, exp(entropy), the number of tokens
+  // that could be drawn, and the repetitiveness of the newest tokens.
+  float entropy() const { return piece_->entropy; }
+  float effective_vocabulary() const { return piece_->effective_vocabulary; }
+  uint32_t kept_count() const { return piece_->kept_count; }
+  float repetitiveness() const { return piece_->repetitiveness; }
 
  private:
   const sotto_piece* piece_;

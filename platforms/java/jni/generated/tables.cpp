@@ -127,6 +127,7 @@ constexpr Field kSamplerParams[] = {
     FIELD(sotto_sampler_params, dola_relative_top, "dolaRelativeTop", "F"),
     FIELD(sotto_sampler_params, log_probabilities, "logProbabilities", "Z"),
     FIELD(sotto_sampler_params, alternative_count, "alternativeCount", "I"),
+    FIELD(sotto_sampler_params, statistics, "statistics", "Z"),
 };
 
 constexpr Field kSearchParams[] = {

@@ -221,6 +221,7 @@ export const structs = {
       dolaRelativeTop: [296, "f32"],
       logProbabilities: [300, "bool"],
       alternativeCount: [304, "u32"],
+      statistics: [308, "bool"],
     },
   },
   Sequence: {
@@ -300,7 +301,7 @@ export const structs = {
     },
   },
   Piece: {
-    size: 48,
+    size: 64,
     fields: {
       text: [0],
       textSize: [4],
@@ -312,6 +313,10 @@ export const structs = {
       bytes: [28],
       byteCount: [32],
       elapsedNs: [40],
+      entropy: [48],
+      effectiveVocabulary: [52],
+      keptCount: [56],
+      repetitiveness: [60],
     },
   },
   StopParams: {

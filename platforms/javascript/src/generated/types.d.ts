@@ -904,6 +904,11 @@ export interface SamplerParams {
   logProbabilities?: boolean;
   /** Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64. */
   alternativeCount?: number;
+  /**
+   * If true, the entropy, the effective vocabulary, the number of kept tokens and the repetitiveness in sotto_piece are
+   * computed. Default: 0.
+   */
+  statistics?: boolean;
 }
 
 /** Parameters of a search. */
@@ -1009,8 +1014,10 @@ export interface StopParams {
   maxTimeNs?: number | bigint;
   /**
    * Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
-   * this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. Default: 0 (off).
-   * Range: 0 to 1.
+   * this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. It is the mean of
+   * three measures of n tokens: max(0, 1 - 2 d / n) for d distinct tokens, 1 - b / (n - 1) for b distinct pairs of
+   * neighbours, and min(1, 2 s / n) for the length s of the longest sequence that occurs twice, wherever it is. It is 0
+   * if n < 8. Default: 0 (off). Range: 0 to 1.
    */
   repetitionLimit?: number;
   /** Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens. */

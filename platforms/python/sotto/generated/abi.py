@@ -150,7 +150,8 @@ class SamplerParams(Struct):
         ("suppressed_token_count", size), ("begin_suppressed_tokens", POINTER(i32)),
         ("begin_suppressed_token_count", size), ("forced_prefix", POINTER(i32)), ("forced_prefix_count", size),
         ("logits_callback", LogitsFn), ("logits_user_data", pointer), ("watermark", POINTER(WatermarkParams)),
-        ("dola", i32), ("dola_relative_top", f32), ("log_probabilities", u32), ("alternative_count", u32)]
+        ("dola", i32), ("dola_relative_top", f32), ("log_probabilities", u32), ("alternative_count", u32),
+        ("statistics", u32)]
     COUNTS = {
         "stages": "stage_count", "dry_breakers": "dry_breaker_count", "dry_breaker_tokens": "dry_breaker_token_count",
         "logit_bias": "logit_bias_count", "sequence_bias": "sequence_bias_count", "bad_words": "bad_word_count",
@@ -227,7 +228,8 @@ class Piece(Struct):
     _fields_ = [
         ("text", pointer), ("text_size", size), ("token", i32), ("log_probability", f32),
         ("sampled_log_probability", f32), ("alternative_count", u32), ("alternatives", POINTER(Alternative)),
-        ("bytes", pointer), ("byte_count", size), ("elapsed_ns", u64)]
+        ("bytes", pointer), ("byte_count", size), ("elapsed_ns", u64), ("entropy", f32), ("effective_vocabulary", f32),
+        ("kept_count", u32), ("repetitiveness", f32)]
     COUNTS = {
         "text": "text_size", "alternatives": "alternative_count", "bytes": "byte_count"}
 

@@ -149,6 +149,7 @@ class SamplerFields(TypedDict, total=False):
     dola_relative_top: float | None
     log_probabilities: bool | None
     alternative_count: int | None
+    statistics: bool | None
 
 
 class SearchFields(TypedDict, total=False):

@@ -313,6 +313,9 @@ class SamplerParams:
     """If true, the log probabilities in sotto_piece are computed. Default: 0."""
     alternative_count: int | None = None
     """Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64."""
+    statistics: bool | None = None
+    """If true, the entropy, the effective vocabulary, the number of kept tokens and the repetitiveness in sotto_piece
+    are computed. Default: 0."""
 
     @classmethod
     def preset(cls, preset: Preset | str) -> SamplerParams:
@@ -419,8 +422,10 @@ class StopParams:
     0 (off)."""
     repetition_limit: float | None = None
     """Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
-    this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. Default: 0 (off).
-    Range: 0 to 1."""
+    this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. It is the mean of
+    three measures of n tokens: max(0, 1 - 2 d / n) for d distinct tokens, 1 - b / (n - 1) for b distinct pairs of
+    neighbours, and min(1, 2 s / n) for the length s of the longest sequence that occurs twice, wherever it is. It is 0
+    if n < 8. Default: 0 (off). Range: 0 to 1."""
     repetition_window: int | None = None
     """Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens."""
     stop_tokens: Sequence[int] | None = None

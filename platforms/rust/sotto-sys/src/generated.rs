@@ -1035,6 +1035,9 @@ pub struct sotto_sampler_params {
     pub log_probabilities: u32,
     /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
     pub alternative_count: u32,
+    /// If true, the entropy, the effective vocabulary, the number of kept tokens and the
+    /// repetitiveness in sotto_piece are computed. Default: 0.
+    pub statistics: u32,
 }
 
 /// Input of a sampler for one token.
@@ -1281,6 +1284,18 @@ pub struct sotto_piece {
     pub byte_count: usize,
     /// Nanoseconds from the start of the call that decoded this token until it was decoded.
     pub elapsed_ns: u64,
+    /// Entropy of the model's distribution from which the token was drawn, before the sampler's
+    /// chain: H = -sum p ln p, in nats. NaN unless statistics is set.
+    pub entropy: f32,
+    /// exp(H): the number of equally likely tokens with the same entropy. NaN unless statistics is
+    /// set.
+    pub effective_vocabulary: f32,
+    /// Number of tokens that could be drawn after the masks and the sampler's chain; 1 if the
+    /// selection is greedy. 0 unless statistics is set.
+    pub kept_count: u32,
+    /// Repetitiveness of the newest tokens, of which this is the last (see repetition_limit and
+    /// repetition_window in sotto_stop_params). NaN unless statistics is set.
+    pub repetitiveness: f32,
 }
 
 /// Conditions that end generation. Tokens and time are counted from the last prefill. Arrays are
@@ -1298,7 +1313,10 @@ pub struct sotto_stop_params {
     pub max_time_ns: u64,
     /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last
     /// repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated and
-    /// 1 if the text only repeats itself. Default: 0 (off). Range: 0 to 1.
+    /// 1 if the text only repeats itself. It is the mean of three measures of n tokens: max(0, 1 -
+    /// 2 d / n) for d distinct tokens, 1 - b / (n - 1) for b distinct pairs of neighbours, and
+    /// min(1, 2 s / n) for the length s of the longest sequence that occurs twice, wherever it is.
+    /// It is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
     pub repetition_limit: f32,
     /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8
     /// to context_tokens.

@@ -1329,6 +1329,9 @@ impl SamplerParams {
         log_probabilities: bool,
         /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
         alternative_count: u32,
+        /// If true, the entropy, the effective vocabulary, the number of kept tokens and the
+        /// repetitiveness in sotto_piece are computed. Default: 0.
+        statistics: bool,
     }
 
     /// Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on
@@ -1646,7 +1649,10 @@ impl StopParams {
         max_time_ns: u64,
         /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last
         /// repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated
-        /// and 1 if the text only repeats itself. Default: 0 (off). Range: 0 to 1.
+        /// and 1 if the text only repeats itself. It is the mean of three measures of n tokens:
+        /// max(0, 1 - 2 d / n) for d distinct tokens, 1 - b / (n - 1) for b distinct pairs of
+        /// neighbours, and min(1, 2 s / n) for the length s of the longest sequence that occurs
+        /// twice, wherever it is. It is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
         repetition_limit: f32,
         /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8
         /// to context_tokens.

@@ -91,6 +91,26 @@ impl<'s> Piece<'s> {
     pub fn elapsed_ns(&self) -> u64 {
         self.0.elapsed_ns
     }
+
+    /// Entropy of the model's distribution in nats; NaN unless `statistics` is set.
+    pub fn entropy(&self) -> f32 {
+        self.0.entropy
+    }
+
+    /// exp(entropy), the number of equally likely tokens with the same entropy; NaN unless `statistics` is set.
+    pub fn effective_vocabulary(&self) -> f32 {
+        self.0.effective_vocabulary
+    }
+
+    /// Number of tokens that could be drawn after the sampler's chain; 0 unless `statistics` is set.
+    pub fn kept_count(&self) -> u32 {
+        self.0.kept_count
+    }
+
+    /// Repetitiveness of the newest tokens, from 0 to 1; NaN unless `statistics` is set.
+    pub fn repetitiveness(&self) -> f32 {
+        self.0.repetitiveness
+    }
 }
 
 impl fmt::Debug for Piece<'_> {

@@ -313,7 +313,8 @@ fn scores_and_states() {
     assert!((sum - score.log_probability).abs() < 1e-4);
     assert_eq!(session.logits().unwrap().len(), model.info().vocabulary_size);
     assert_eq!(session.hidden().unwrap().len(), model.info().embedding_size);
-    let params = SamplerParams::default().alternative_count(3).log_probabilities(true);
+    let params =
+        SamplerParams::default().alternative_count(3).log_probabilities(true).statistics(true);
     session.set_sampler(&params).unwrap();
     match session.next_piece().unwrap() {
         Step::Piece(piece) => {
@@ -321,6 +322,8 @@ fn scores_and_states() {
             assert_eq!(piece.alternatives().count(), 3);
             assert!(best.1 >= piece.log_probability());
             assert_eq!(piece.bytes(), model.token_bytes(piece.token().unwrap()).unwrap());
+            assert!((piece.effective_vocabulary() / piece.entropy().exp() - 1.0).abs() < 1e-3);
+            assert!(piece.kept_count() >= 1 && piece.repetitiveness() == 0.0);
         }
         Step::Stop(stop, _) => panic!("{stop:?}"),
     }

@@ -41,6 +41,14 @@ public struct Piece: Sendable {
   /// The most likely tokens, best first.
   public let alternatives: [Alternative]
   public let elapsedNanoseconds: UInt64
+  /// Entropy of the model's distribution in nats; NaN unless statistics is set, as the two other numbers.
+  public let entropy: Float
+  /// exp(entropy): the number of equally likely tokens with the same entropy.
+  public let effectiveVocabulary: Float
+  /// Number of tokens that could be drawn after the sampler's chain; 0 unless statistics is set.
+  public let keptCount: UInt32
+  /// Repetitiveness of the newest tokens, from 0 to 1.
+  public let repetitiveness: Float
 
   init(_ piece: sotto_piece) {
     text = string(piece.text, piece.text_size)
@@ -52,6 +60,10 @@ public struct Piece: Sendable {
       Alternative(token: $0.token, logProbability: $0.log_probability)
     }
     elapsedNanoseconds = piece.elapsed_ns
+    entropy = piece.entropy
+    effectiveVocabulary = piece.effective_vocabulary
+    keptCount = piece.kept_count
+    repetitiveness = piece.repetitiveness
   }
 }
 

@@ -58,7 +58,7 @@ macro_rules! each_field {
                 suppressed_tokens suppressed_token_count begin_suppressed_tokens
                 begin_suppressed_token_count forced_prefix forced_prefix_count logits_callback
                 logits_user_data watermark dola dola_relative_top log_probabilities
-                alternative_count }
+                alternative_count statistics }
             sotto_sampler_input {
                 struct_size sequence logits allowed history history_count generated_count
                 token_limit }
@@ -84,7 +84,8 @@ macro_rules! each_field {
                 token log_probability }
             sotto_piece {
                 text text_size token log_probability sampled_log_probability alternative_count
-                alternatives bytes byte_count elapsed_ns }
+                alternatives bytes byte_count elapsed_ns entropy effective_vocabulary kept_count
+                repetitiveness }
             sotto_stop_params {
                 struct_size include_stop_text max_tokens max_time_ns repetition_limit
                 repetition_window stop_tokens stop_token_count stop_strings stop_string_count

@@ -415,6 +415,9 @@ public struct SamplerParameters {
   public var logProbabilities: Bool
   /// Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64.
   public var alternativeCount: UInt32
+  /// If true, the entropy, the effective vocabulary, the number of kept tokens and the repetitiveness in sotto_piece
+  /// are computed. Default: 0.
+  public var statistics: Bool
 
   /// Sets all properties to the defaults of the library.
   public init() {
@@ -473,6 +476,7 @@ public struct SamplerParameters {
     dolaRelativeTop = c.dola_relative_top
     logProbabilities = c.log_probabilities != 0
     alternativeCount = c.alternative_count
+    statistics = c.statistics != 0
   }
 
   /// Sets the parameters for a purpose, and all others to the defaults of the library.
@@ -533,6 +537,7 @@ public struct SamplerParameters {
     dolaRelativeTop = c.dola_relative_top
     logProbabilities = c.log_probabilities != 0
     alternativeCount = c.alternative_count
+    statistics = c.statistics != 0
   }
 
   func filled(_ arena: Arena) -> sotto_sampler_params {
@@ -610,6 +615,7 @@ public struct SamplerParameters {
     c.dola_relative_top = dolaRelativeTop
     c.log_probabilities = logProbabilities ? 1 : 0
     c.alternative_count = alternativeCount
+    c.statistics = statistics ? 1 : 0
     return c
   }
 }
@@ -764,8 +770,10 @@ public struct StopParameters {
   /// 0 (off).
   public var maxTimeNs: UInt64
   /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
-  /// this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. Default: 0 (off).
-  /// Range: 0 to 1.
+  /// this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. It is the mean of
+  /// three measures of n tokens: max(0, 1 - 2 d / n) for d distinct tokens, 1 - b / (n - 1) for b distinct pairs of
+  /// neighbours, and min(1, 2 s / n) for the length s of the longest sequence that occurs twice, wherever it is. It is
+  /// 0 if n < 8. Default: 0 (off). Range: 0 to 1.
   public var repetitionLimit: Float
   /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens.
   public var repetitionWindow: UInt32

@@ -198,6 +198,11 @@ public final class SamplerParams {
     public boolean logProbabilities;
     /** Number of most likely tokens that each sotto_piece lists. Default: 0. Range: 0 to 64. */
     public int alternativeCount;
+    /**
+     * If true, the entropy, the effective vocabulary, the number of kept tokens and the repetitiveness in sotto_piece
+     * are computed. Default: 0.
+     */
+    public boolean statistics;
 
     /** Sets all fields to the defaults of the library. */
     public SamplerParams() {

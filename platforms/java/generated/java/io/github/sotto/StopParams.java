@@ -17,8 +17,10 @@ public final class StopParams {
     public long maxTimeNs;
     /**
      * Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
-     * this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. Default: 0 (off).
-     * Range: 0 to 1.
+     * this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. It is the mean of
+     * three measures of n tokens: max(0, 1 - 2 d / n) for d distinct tokens, 1 - b / (n - 1) for b distinct pairs of
+     * neighbours, and min(1, 2 s / n) for the length s of the longest sequence that occurs twice, wherever it is. It is
+     * 0 if n &lt; 8. Default: 0 (off). Range: 0 to 1.
      */
     public float repetitionLimit;
     /** Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens. */

@@ -16,10 +16,19 @@ public final class Piece {
     public final int[] alternatives;
     public final float[] alternativeLogProbabilities;
     public final long elapsedNs;
+    /** Entropy of the model's distribution in nats; NaN unless statistics is set, as the two other numbers. */
+    public final float entropy;
+    /** exp(entropy): the number of equally likely tokens with the same entropy. */
+    public final float effectiveVocabulary;
+    /** Number of tokens that could be drawn after the sampler's chain; 0 unless statistics is set. */
+    public final int keptCount;
+    /** Repetitiveness of the newest tokens, from 0 to 1. */
+    public final float repetitiveness;
     final int stop;
 
     private Piece(byte[] text, int token, byte[] bytes, float logProbability, float sampledLogProbability,
-            int[] alternatives, float[] alternativeLogProbabilities, long elapsedNs, int stop) {
+            int[] alternatives, float[] alternativeLogProbabilities, long elapsedNs, float entropy,
+            float effectiveVocabulary, int keptCount, float repetitiveness, int stop) {
         this.text = Native.fromUtf8(text);
         this.token = token;
         this.bytes = bytes;
@@ -28,6 +37,10 @@ public final class Piece {
         this.alternatives = alternatives;
         this.alternativeLogProbabilities = alternativeLogProbabilities;
         this.elapsedNs = elapsedNs;
+        this.entropy = entropy;
+        this.effectiveVocabulary = effectiveVocabulary;
+        this.keptCount = keptCount;
+        this.repetitiveness = repetitiveness;
         this.stop = stop;
     }
 

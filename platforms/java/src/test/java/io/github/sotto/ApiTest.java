@@ -166,6 +166,7 @@ final class ApiTest {
             params.temperature = 0;
             params.logProbabilities = true;
             params.alternativeCount = 3;
+            params.statistics = true;
             session.setSampler(params);
             session.prefill("Once upon a");
             float[] logits = session.logits();
@@ -180,6 +181,14 @@ final class ApiTest {
             }
             same(piece.token, best);
             check(Math.abs(piece.logProbability + Math.log(sum)) < 1e-4, "log probability");
+            double entropy = Math.log(sum);
+            for (float logit : logits) {
+                entropy += Math.exp(logit - logits[best]) / sum * (logits[best] - logit);
+            }
+            check(Math.abs(piece.entropy - entropy) < 1e-4, "entropy");
+            check(Math.abs(piece.effectiveVocabulary / Math.exp(entropy) - 1) < 1e-3, "effective vocabulary");
+            same(piece.keptCount, 1);
+            same(piece.repetitiveness, 0f);
             same(piece.alternatives.length, 3);
             same(piece.alternatives[0], best);
             same(piece.alternativeLogProbabilities[0], piece.logProbability);
