@@ -24,8 +24,9 @@ struct InstructionSet {
 const InstructionSet* find_instruction_set(Isa isa);
 
 #if defined(SOTTO_LOADED_KERNELS)
-// Returns a row that the host has loaded besides those of the build, or null. Its kernels can run here.
-const InstructionSet* loaded_instruction_set();
+// Returns the row of a second module of WebAssembly (kernels/wasm/relaxed_simd/module.cpp), or null. JavaScript defines
+// this function.
+__attribute__((import_module("sotto"), import_name("kernels"))) const InstructionSet* loaded_instruction_set();
 #endif
 
 // Parts of the rows, which the directory of each instruction set defines.

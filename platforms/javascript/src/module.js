@@ -56,11 +56,12 @@ export class Instance {
       const { memory, __indirect_function_table } = exports;
       __indirect_function_table.grow(TABLE_SIZE - __indirect_function_table.length);
       const second = await WebAssembly.instantiate(relaxed, { env: { memory, __indirect_function_table } });
-      exports.use_kernels(second.exports.kernels());
+      instance.#kernels = second.exports.kernels();
     }
     return instance;
   }
 
+  #kernels = 0; // the address of their row in the table of kernels
   #views = null;
   #callbacks = new Map();
   #callbackCount = 0;
@@ -148,6 +149,7 @@ export class Instance {
   #imports(module) {
     const imports = {
       sotto: {
+        kernels: () => this.#kernels,
         piece: (user, piece) => this.#guarded(() => (this.#callbacks.get(user)(piece >>> 0) ? 1 : 0), 1),
         logits: (user, logits, count) => {
           this.#guarded(() => this.#callbacks.get(user)(this.views.f32.subarray(logits >>> 2, (logits >>> 2) + count)));

@@ -1,5 +1,5 @@
-// The module with relaxed SIMD: a row of the kernel table, for the memory and the table of functions of the main
-// module.
+// The second module of the npm package (platforms/javascript): a row of the kernel table, in the memory and the table
+// of functions of the main module.
 #include "kernels/dispatch/cpu_features.h"
 #include "kernels/dispatch/tables.h"
 
