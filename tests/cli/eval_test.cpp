@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/capi/open_session.h"
@@ -46,6 +47,7 @@ TEST(Eval, SimilaritiesEqualThoseOfTheReferencePackages) {
     lines.push_back({{"hypothesis", line["hypothesis"]}, {"references", line["references"]}});
   }
   const json bleu = evaluated("bleu", {}, lines), rouge = evaluated("rouge", {}, lines);
+  const json stemmed = evaluated("rouge", {"--stemmer"}, lines);
   ASSERT_EQ(bleu["lines"].size(), lines.size());
   ASSERT_GE(lines.size(), 300u);
   double sum = 0.0;
@@ -56,9 +58,11 @@ TEST(Eval, SimilaritiesEqualThoseOfTheReferencePackages) {
     const char* const parts[] = {"precision", "recall", "f"};
     for (size_t kind = 0; kind < 3; ++kind) {
       for (size_t part = 0; part < 3; ++part) {
-        EXPECT_NEAR(rouge["lines"][i][kinds[kind]][parts[part]].get<double>(),
-                    expected["rouge"][kind][part].get<double>(), 1e-12)
-            << lines[i];
+        for (const auto& [found, name] : {std::pair(&rouge, "rouge"), std::pair(&stemmed, "stemmed_rouge")}) {
+          EXPECT_NEAR((*found)["lines"][i][kinds[kind]][parts[part]].get<double>(),
+                      expected[name][kind][part].get<double>(), 1e-12)
+              << name << lines[i];
+        }
       }
     }
     sum += expected["rouge"][2][2].get<double>();

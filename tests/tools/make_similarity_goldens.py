@@ -12,15 +12,22 @@ WORDS = ("the a cat dog sat ran on under mat house quickly and or of in 12 3.5 1
          "x-1 2- $5 50% A&B &amp; &quot; &lt; &gt; <skipped> ( ) [ ] { } / \\ : ; ! ? \" ' , . -- … naïve Größe 日本語 "
          "The CAT e.g. 3,4 .5 5. a,b 9,a a.9 - -\n \n \t \u00a0 \u2028 \u3000 \x1c \u0085 é. É, \u212a \u0130x ½ _ ` ~ ^ | "
          "http://example.org/z?a=b#c user@host").split(" ")
+# Words with the same stem.
+RELATED = ["running runs run", "connected connection connecting connects", "flies flying fly", "happily happy",
+           "nationalities nationality national", "relational relate related", "agreed agree agreeing", "hopping hops hop",
+           "dying die dies", "skies sky", "motoring motor", "enjoyment enjoy enjoying", "generally general", "sized sizes",
+           "falling falls fall", "controlling controls", "adoption adopt adopted", "hopefulness hopeful hope", "news new"]
+RELATED = {word: words.split(" ") for words in RELATED for word in words.split(" ")}
 TYPES = ("rouge1", "rouge2", "rougeL")
 
 
 def sentence(random_, length):
-    return "".join(random_.choice(WORDS) + random_.choice((" ", " ", " ", "")) for _ in range(length))
+    return "".join(random_.choice(WORDS if random_.random() < 0.8 else list(RELATED)) + random_.choice((" ", " ", " ", ""))
+                   for _ in range(length))
 
 
 def changed(random_, text):
-    words = text.split(" ")
+    words = [random_.choice(RELATED.get(word, [word])) for word in text.split(" ")]
     for _ in range(random_.randrange(1, 5)):
         place = random_.randrange(len(words))
         kind = random_.randrange(4)
@@ -48,13 +55,15 @@ def main():
     parser.add_argument("output")
     args = parser.parse_args()
     logging.getLogger("sacrebleu").setLevel(logging.ERROR)
-    scorer = rouge_scorer.RougeScorer(TYPES, use_stemmer=False)
+    scorers = {"rouge": rouge_scorer.RougeScorer(TYPES, use_stemmer=False),
+               "stemmed_rouge": rouge_scorer.RougeScorer(TYPES, use_stemmer=True)}
     all_cases = list(cases(random.Random(1)))
     lines = []
     for text, references in all_cases:
         line = {"hypothesis": text, "references": references, "bleu": sacrebleu.sentence_bleu(text, references).score}
-        scores = scorer.score_multi(references, text)
-        line["rouge"] = [[scores[kind].precision, scores[kind].recall, scores[kind].fmeasure] for kind in TYPES]
+        for name, scorer in scorers.items():
+            scores = scorer.score_multi(references, text)
+            line[name] = [[scores[kind].precision, scores[kind].recall, scores[kind].fmeasure] for kind in TYPES]
         lines.append(line)
     corpora = []
     for first, count in ((0, 300), (0, 1), (3, 20), (50, 100), (120, 7)):

@@ -6,6 +6,8 @@
 #include <map>
 #include <string_view>
 
+#include "platforms/cli/eval/porter.h"
+
 namespace sotto::cli {
 namespace {
 
@@ -58,9 +60,8 @@ void keep_better(const Overlap& other, bool is_first, Overlap& best) {
   if (is_first || other.f > best.f) best = other;
 }
 
-}  // namespace
-
-std::vector<std::string> rouge_tokens(const std::string& text) {
+// Returns the words of letters a to z and digits, in lower case.
+Words words_of(const std::string& text, bool stems) {
   Words words;
   std::string word;
   for (size_t i = 0; i <= text.size(); ++i) {
@@ -80,19 +81,21 @@ std::vector<std::string> rouge_tokens(const std::string& text) {
     if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
       word += c;
     } else if (!word.empty()) {
-      words.push_back(std::move(word));
+      words.push_back(stems && word.size() > 3 ? stem_of(word) : word);
       word.clear();
     }
   }
   return words;
 }
 
-Rouge rouge_of(const std::string& hypothesis, const std::vector<std::string>& references) {
-  const Words words = rouge_tokens(hypothesis);
+}  // namespace
+
+Rouge rouge_of(const std::string& hypothesis, const std::vector<std::string>& references, bool stems) {
+  const Words words = words_of(hypothesis, stems);
   Rouge best;
   bool is_first = true;
   for (const std::string& text : references) {
-    const Words reference = rouge_tokens(text);
+    const Words reference = words_of(text, stems);
     keep_better(ngram_overlap(words, reference, 1), is_first, best.rouge_1);
     keep_better(ngram_overlap(words, reference, 2), is_first, best.rouge_2);
     keep_better(sequence_overlap(words, reference), is_first, best.rouge_l);

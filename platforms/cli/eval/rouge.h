@@ -1,4 +1,4 @@
-// ROUGE, the overlap of texts with references (Lin, 2004), as Google's rouge-score computes it without its stemmer.
+// ROUGE, the overlap of texts with references (Lin, 2004), as Google's rouge-score computes it.
 #pragma once
 
 #include <string>
@@ -18,10 +18,8 @@ struct Rouge {
   Overlap rouge_l;  // the longest common subsequence of words
 };
 
-// Returns the overlap with the reference for which f is largest. `references` are not empty.
-Rouge rouge_of(const std::string& hypothesis, const std::vector<std::string>& references);
-
-// Returns the words of letters a to z and digits, in lower case.
-std::vector<std::string> rouge_tokens(const std::string& text);
+// Returns the overlap with the reference for which f is largest. `references` are not empty. With `stems`, words of
+// more than 3 letters are replaced by their stems.
+Rouge rouge_of(const std::string& hypothesis, const std::vector<std::string>& references, bool stems);
 
 }  // namespace sotto::cli

@@ -11,6 +11,11 @@
 namespace sotto::cli {
 namespace {
 
+struct TextsOptions {
+  DataOptions data;
+  bool stems = false;
+};
+
 // A line {"hypothesis": TEXT, "references": [TEXT, ...]}.
 struct ComparedText {
   explicit ComparedText(const Json& line)
@@ -26,9 +31,9 @@ Json precisions_json(const Bleu& bleu) {
   return Json(std::vector<double>(bleu.precisions.begin(), bleu.precisions.end()));
 }
 
-int run_bleu(const DataOptions& options) {
+int run_bleu(const TextsOptions& options) {
   BleuCounts counts;
-  const std::vector<Json> results = evaluate_lines(options, [&](const Json& line) {
+  const std::vector<Json> results = evaluate_lines(options.data, [&](const Json& line) {
     const ComparedText text(line);
     const BleuCounts of_line = count_bleu(text.hypothesis, text.references);
     counts.add(of_line);
@@ -46,7 +51,7 @@ int run_bleu(const DataOptions& options) {
                      {"brevity penalty", decimal(bleu.brevity_penalty, 3)},
                      {"tokens", with_thousands(counts.size) + ", references " + with_thousands(counts.reference_size)},
                      {"mean of sentences", decimal(mean, 2)}};
-  print_totals(options,
+  print_totals(options.data,
                {{"texts", results.size()},
                 {"bleu", bleu.score},
                 {"precisions", precisions_json(bleu)},
@@ -76,11 +81,11 @@ Json rouge_json(const Rouge& rouge) {
   return object;
 }
 
-int run_rouge(const DataOptions& options) {
+int run_rouge(const TextsOptions& options) {
   Rouge sum;
-  const std::vector<Json> results = evaluate_lines(options, [&](const Json& line) {
+  const std::vector<Json> results = evaluate_lines(options.data, [&](const Json& line) {
     const ComparedText text(line);
-    const Rouge rouge = rouge_of(text.hypothesis, text.references);
+    const Rouge rouge = rouge_of(text.hypothesis, text.references, options.stems);
     for (const NamedOverlap& overlap : kOverlaps) {
       Overlap& total = sum.*overlap.member;
       const Overlap& value = rouge.*overlap.member;
@@ -95,49 +100,55 @@ int run_rouge(const DataOptions& options) {
     mean = {mean.precision / count, mean.recall / count, mean.f / count};
     table.add_row({overlap.name, decimal(mean.precision, 4), decimal(mean.recall, 4), decimal(mean.f, 4)});
   }
-  if (!options.json) {
+  if (!options.data.json) {
     OutputWriter stream;
     table.print(stream);
     return kExitOk;
   }
   Json totals = {{"texts", results.size()}};
   totals.update(rouge_json(sum));
-  print_totals(options, std::move(totals), results, {});
+  print_totals(options.data, std::move(totals), results, {});
   return kExitOk;
 }
 
-using RunTexts = int (*)(const DataOptions& options);
+using RunTexts = int (*)(const TextsOptions& options);
 
-void add_texts_command(Command& parent, Run& run, const char* name, const char* description, const char* footer,
-                       RunTexts run_texts) {
-  auto options = std::make_shared<DataOptions>();
+Command& add_texts_command(Command& parent, Run& run, const char* name, const char* description, RunTexts run_texts,
+                           const std::shared_ptr<TextsOptions>& options) {
   Command& command = parent.add_command(name, description);
-  add_data_options(command, *options);
-  command.set_footer(std::string("A line: {\"hypothesis\": TEXT, \"references\": [TEXT, ...]}\n") + footer);
+  add_data_options(command, options->data);
   command.on_parsed([&run, options, run_texts] { run = [options, run_texts] { return run_texts(*options); }; });
+  return command;
 }
 
 }  // namespace
 
 void add_eval_bleu(Command& parent, Run& run) {
-  add_texts_command(parent, run, "bleu", "Compare texts with references: BLEU, as sacrebleu computes it",
-                    "The tokenizer is 13a, and the smoothing that of NIST, in the corpus and in sentences.\n"
-                    "\n"
-                    "Examples:\n"
-                    "  sotto eval bleu translations.jsonl\n"
-                    "  sotto eval bleu --json < translations.jsonl",
-                    run_bleu);
+  Command& command =
+      add_texts_command(parent, run, "bleu", "Compare texts with references: BLEU, as sacrebleu computes it", run_bleu,
+                        std::make_shared<TextsOptions>());
+  command.set_footer(
+      "A line: {\"hypothesis\": TEXT, \"references\": [TEXT, ...]}\n"
+      "The tokenizer is 13a, and the smoothing that of NIST, in the corpus and in sentences.\n"
+      "\n"
+      "Examples:\n"
+      "  sotto eval bleu translations.jsonl\n"
+      "  sotto eval bleu --json < translations.jsonl");
 }
 
 void add_eval_rouge(Command& parent, Run& run) {
-  add_texts_command(parent, run, "rouge", "Compare texts with references: ROUGE-1, ROUGE-2 and ROUGE-L",
-                    "The figures are means over all lines, each with the reference that is best for it, as\n"
-                    "rouge-score computes them without its stemmer.\n"
-                    "\n"
-                    "Examples:\n"
-                    "  sotto eval rouge summaries.jsonl\n"
-                    "  sotto eval rouge --json < summaries.jsonl",
-                    run_rouge);
+  auto options = std::make_shared<TextsOptions>();
+  Command& command = add_texts_command(
+      parent, run, "rouge", "Compare texts with references: ROUGE-1, ROUGE-2 and ROUGE-L", run_rouge, options);
+  command.add_flag("--stemmer", options->stems, "Compare the stems of words, by Porter's algorithm");
+  command.set_footer(
+      "A line: {\"hypothesis\": TEXT, \"references\": [TEXT, ...]}\n"
+      "The figures are means over all lines, each with the reference that is best for it, as rouge-score\n"
+      "computes them.\n"
+      "\n"
+      "Examples:\n"
+      "  sotto eval rouge summaries.jsonl\n"
+      "  sotto eval rouge --stemmer --json < summaries.jsonl");
 }
 
 }  // namespace sotto::cli
