@@ -9,6 +9,7 @@ import pathlib
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -25,8 +26,11 @@ ARGUMENTS = {
     "chat": "-m MODEL -n 2",
     "tokenize": "-m MODEL It",
     "inspect": "MODEL",
+    "list": "FOLDER/.",
+    "plan": "MODEL",
     "sample": "--jsonl FOLDER/logits.jsonl",
     "next": "-m MODEL -p It",
+    "explore": "-m MODEL -p It --samples 0",
     "score": "-m MODEL Once",
     "embed": "-m MODEL It",
     "detect": "-m MODEL Once,upon,a,time",
@@ -48,6 +52,7 @@ FILES = {
     "texts.jsonl": '{"text":"It was"}\n',
     "answers.jsonl": '{"prompt":"It","answer":" was"}\n',
     "rewards.jsonl": '{"chosen":2,"rejected":1}\n',
+    "config.json": "{}",
     "compared.jsonl": '{"hypothesis":"It was","references":["It is"]}\n',
 }
 
@@ -185,6 +190,8 @@ def main():
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
+        os.environ.update(SOTTO_CONFIG=str(folder / "config.json"), SOTTO_MODEL="")
+        shutil.copy(args.model, folder)
         for file, text in FILES.items():
             (folder / file).write_text(text)
         commands = Commands(args, folder)
