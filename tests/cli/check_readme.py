@@ -1,6 +1,6 @@
-"""Runs the commands in the READMEs of platforms/cli: each block ```console contains lines "$ COMMAND" and what the
-commands print. They run in a new directory with a copy of the demo model, and with the program sotto in the path. In
-the shown output, "..." stands for any text within a line, such as a speed."""
+"""Runs the commands in the READMEs of platforms/cli and in capi/GUIDE.md: each block ```console contains lines
+"$ COMMAND" and what the commands print. They run in a new directory with a copy of the demo model, and with the program
+sotto in the path. In the shown output, "..." stands for any text within a line, such as a speed."""
 import argparse
 import os
 import pathlib
@@ -26,7 +26,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(args.source / "platforms/models/demo.sotto", folder)
         environment = {**os.environ, "SOTTO_CONFIG": "", "SOTTO_MODEL": "", "PATH": f"{args.program.parent}{os.pathsep}{os.environ['PATH']}"}
-        for readme in sorted((args.source / "platforms/cli").rglob("README.md")):
+        for readme in [*sorted((args.source / "platforms/cli").rglob("README.md")), args.source / "capi/GUIDE.md"]:
             for command, shown in commands_of(readme):
                 done = subprocess.run(["sh", "-euc", command], cwd=folder, env=environment, capture_output=True, text=True,
                                       check=False)

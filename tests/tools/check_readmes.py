@@ -17,6 +17,39 @@ NOT_RUN = {
     "platforms/java/README.md": {"python3 platforms/java/make_aar.py": "the test java.aar does it"},
 }
 
+GUIDE = r"""
+#include <sotto.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static sotto_error error = {sizeof error, SOTTO_OK, 0, ""};
+static void check(sotto_status status) {
+  if (status >= 0) return;
+  fprintf(stderr, "%s\n", error.status == status ? error.message : sotto_status_text(status));
+  exit(1);
+}
+static void* block(size_t size) {
+  return aligned_alloc(SOTTO_MEMORY_ALIGNMENT, (size + 63) / 64 * 64);
+}
+static int32_t print(void* stream, const sotto_piece* piece) {
+  fwrite(piece->text, 1, piece->text_size, stream);
+  return 0;
+}
+int main(int argc, char** argv) {
+  size_t size, count, file_size;
+  char* file = block(8 << 20);
+  FILE* input = fopen(argv[argc - 1], "rb");
+  if (input == NULL) return 1;
+  file_size = fread(file, 1, 8 << 20, input);
+  sotto_model* model;
+  check(sotto_model_memory_size(file, file_size, NULL, &size, &error));
+  check(sotto_model_init(file, file_size, NULL, block(size), size, &model, &error));
+BODY
+  puts("");
+  return 0;
+}
+"""
+
 
 class Readmes:
     def __init__(self, args, work):
@@ -83,6 +116,13 @@ class Readmes:
         self.program("README.md", "python", "stream.py")
         self.expect_text("README.md, Python", "python3 stream.py", self.work,
                          PYTHONPATH=str(self.tree / "platforms/python"))
+
+    def guide(self):
+        """The blocks of C in the guide are one program, after helpers and a model."""
+        body = "".join(self.blocks("capi/GUIDE.md", "c"))
+        (self.work / "guide.c").write_text(GUIDE.replace("BODY", body), encoding="utf-8")
+        self.expect_text("capi/GUIDE.md", "cc -std=c11 -Wall -Wextra -Werror guide.c -lsotto -o guide\n./guide demo.sotto",
+                         self.work)
 
     def cpp(self):
         self.program("platforms/cpp/README.md", "cpp", "main.cpp")
@@ -157,6 +197,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         readmes = Readmes(args, pathlib.Path(temporary))
         readmes.main_page()
+        readmes.guide()
         readmes.cpp()
         readmes.python()
         for name, is_here in (("rust", version_of(["cargo", "--version"]) >= (1, 63)),
