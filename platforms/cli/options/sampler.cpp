@@ -20,6 +20,30 @@ constexpr char kRepetitionGroup[] = "Repetition";
 constexpr char kSelectionGroup[] = "Selection";
 constexpr char kBiasGroup[] = "Bans, bias and forcing";
 
+// A list of tokens. To add one, add a row here and its texts to SamplerOptions.
+struct TokenListParam {
+  const char* names;  // in JSON, the library's first
+  TokenList SamplerParams::*list;
+  // The option, whose values are ids or texts. Null if it is read in another way.
+  const char* option;
+  std::vector<std::string> SamplerOptions::*texts;
+  const char* group;
+  const char* description;
+  const char* needs = nullptr;  // another option
+};
+constexpr TokenListParam kTokenLists[] = {
+    {"allowed_tokens,allowed_token_ids", &SamplerParams::allowed_tokens, "--allowed-tokens,--allowed-token-ids",
+     &SamplerOptions::allowed, kBiasGroup, "Generate only these tokens (ids, or the tokens of a text)"},
+    {"suppressed_tokens,suppress_tokens", &SamplerParams::suppressed_tokens, "--suppress-tokens,--suppressed-tokens",
+     &SamplerOptions::suppressed, kBiasGroup, "Never generate these tokens"},
+    {"begin_suppressed_tokens,begin_suppress_tokens", &SamplerParams::begin_suppressed_tokens,
+     "--begin-suppress-tokens,--begin-suppressed-tokens", &SamplerOptions::begin_suppressed, kBiasGroup,
+     "Never generate these as the first token"},
+    {"forced_prefix,force_prefix", &SamplerParams::forced_prefix, nullptr, nullptr, kBiasGroup, nullptr},
+    {"dry_breaker_tokens,dry_breaker_token", &SamplerParams::dry_breaker_tokens, "--dry-breaker-token",
+     &SamplerOptions::dry_breaker_tokens, kRepetitionGroup, "DRY: repetitions end at these tokens (ids or text)",
+     "--dry-multiplier"}};
+
 // Sets the selection of --mirostat N and of "mirostat": N. Returns false for other versions.
 bool set_mirostat(uint32_t version, SamplerParams& params) {
   constexpr sotto_selection kVersions[] = {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_MIROSTAT, SOTTO_SELECT_MIROSTAT_V2};
@@ -47,6 +71,16 @@ void add_group(Command& command, const char* group, SamplerOptions& options) {
   add_parameters(command, kSamplerParameters, &c_params, group, &options.tokens);
 }
 
+// Adds the options of the lists of tokens that belong to a group.
+void add_token_lists(Command& command, const char* group, SamplerOptions& options) {
+  for (const TokenListParam& param : kTokenLists) {
+    if (param.option == nullptr || param.group != group) continue;
+    Option& option = add_texts(command, param.option, options.*param.texts, param.description, "TOKENS");
+    option.group(group);
+    if (param.needs != nullptr) option.needs(param.needs);
+  }
+}
+
 void add_sampling(Command& command, SamplerOptions& options) {
   SamplerParams& params = options.params;
   add_group(command, kSamplingGroup, options);
@@ -71,10 +105,7 @@ void add_repetition(Command& command, SamplerOptions& options) {
             "DRY: repetitions end at tokens that contain TEXT; \"none\": at no token [line end, :, \", *]")
       .needs("--dry-multiplier")
       .group(kRepetitionGroup);
-  add_texts(command, "--dry-breaker-token", options.dry_breaker_tokens,
-            "DRY: repetitions end at these tokens (ids or text)", "TOKENS")
-      .needs("--dry-multiplier")
-      .group(kRepetitionGroup);
+  add_token_lists(command, kRepetitionGroup, options);
 }
 
 // Appends the stage or stages with this name. Returns false if there are none.
@@ -134,11 +165,7 @@ void add_bias(Command& command, SamplerOptions& options) {
       "Never generate the tokens of TEXT in a row, with or without a space before it; --banned-string bans the text in "
       "any tokenization",
       "TEXT");
-  add("--allowed-tokens,--allowed-token-ids", options.allowed,
-      "Generate only these tokens (ids, or the tokens of a text)", "TOKENS");
-  add("--suppress-tokens,--suppressed-tokens", options.suppressed, "Never generate these tokens", "TOKENS");
-  add("--begin-suppress-tokens,--begin-suppressed-tokens", options.begin_suppressed,
-      "Never generate these as the first token", "TOKENS");
+  add_token_lists(command, kBiasGroup, options);
   add_value(command, "--force-prefix,--forced-prefix", options.forced_prefix, "Begin the generated text with TEXT",
             "TEXT")
       .group(kBiasGroup);
@@ -369,33 +396,22 @@ void read_watermark(const Json& value, const std::string& name, SamplerParams& p
   for (const auto& [key, item] : value.members()) read_watermark_part(key, item, prefix + key, params);
 }
 
-template <auto member>
-void read_tokens(const Json& value, const std::string& name, SamplerParams& params) {
-  params.*member = to_tokens(value, name);
-}
-
 // A JSON name that needs its own function: its value is a list, or it sets other parameters.
 struct AliasedParam {
   const char* names;
   void (*read)(const Json& value, const std::string& name, SamplerParams& params);
 };
 
-constexpr AliasedParam kAliasedParams[] = {
-    {"logit_bias", read_logit_bias},
-    {"sequence_bias", read_sequence_bias},
-    {"bad_words,bad_word,bad_words_ids", read_bad_words},
-    {"allowed_tokens,allowed_token_ids", read_tokens<&SamplerParams::allowed_tokens>},
-    {"suppressed_tokens,suppress_tokens", read_tokens<&SamplerParams::suppressed_tokens>},
-    {"begin_suppressed_tokens,begin_suppress_tokens", read_tokens<&SamplerParams::begin_suppressed_tokens>},
-    {"forced_prefix,force_prefix", read_tokens<&SamplerParams::forced_prefix>},
-    {"dry_breaker_tokens,dry_breaker_token", read_tokens<&SamplerParams::dry_breaker_tokens>},
-    {"dry_breakers,dry_breaker,dry_sequence_breakers", read_dry_breakers},
-    {"stages,samplers", read_stages},
-    {"seed", read_seed},
-    {"mirostat", read_mirostat},
-    {"do_sample", read_do_sample},
-    {"greedy", read_greedy},
-    {"watermark,watermarking_config", read_watermark}};
+constexpr AliasedParam kAliasedParams[] = {{"logit_bias", read_logit_bias},
+                                           {"sequence_bias", read_sequence_bias},
+                                           {"bad_words,bad_word,bad_words_ids", read_bad_words},
+                                           {"dry_breakers,dry_breaker,dry_sequence_breakers", read_dry_breakers},
+                                           {"stages,samplers", read_stages},
+                                           {"seed", read_seed},
+                                           {"mirostat", read_mirostat},
+                                           {"do_sample", read_do_sample},
+                                           {"greedy", read_greedy},
+                                           {"watermark,watermarking_config", read_watermark}};
 
 // A JSON name of a parameter of sequences or sessions. Since it cannot affect the choice of a single token, it is
 // accepted only with the value that disables it.
@@ -424,6 +440,12 @@ void read_sampler_parameter(const std::string& name, const Json& value, SamplerP
   if (const Parameter* parameter = find_parameter(kSamplerParameters, name)) {
     sotto_sampler_params& c_params = params;
     return read_parameter(*parameter, value, name, &c_params);
+  }
+  for (const TokenListParam& param : kTokenLists) {
+    if (is_among(param.names, name)) {
+      params.*param.list = to_tokens(value, name);
+      return;
+    }
   }
   for (const AliasedParam& aliased : kAliasedParams) {
     if (is_among(aliased.names, name)) return aliased.read(value, name, params);
@@ -476,10 +498,7 @@ uint32_t list_bytes(const SamplerParams& params) {
   constexpr uint64_t kEntryBytes = 64;  // bytes of the library's bookkeeping, rounded up
   uint64_t size = kEntryBytes * (params.stages.size() + params.logit_bias.size());
   const auto add_tokens = [&size](const TokenList& tokens) { size += kEntryBytes + tokens.size() * sizeof(Token); };
-  for (const TokenList* tokens : {&params.allowed_tokens, &params.suppressed_tokens, &params.begin_suppressed_tokens,
-                                  &params.forced_prefix, &params.dry_breaker_tokens}) {
-    add_tokens(*tokens);
-  }
+  for (const TokenListParam& param : kTokenLists) add_tokens(params.*param.list);
   for (const SequenceBias& entry : params.sequence_bias) add_tokens(entry.tokens);
   for (const TokenList& word : params.bad_words) add_tokens(word);
   if (params.dry_breakers) {
@@ -517,13 +536,10 @@ void read_sampler_texts(SamplerOptions& options, const LoadedModel& model) {
   for (const std::string& word : options.bad_words) {
     for (TokenList& tokens : reader.variants(word, "--bad-word")) params.bad_words.push_back(std::move(tokens));
   }
-  const auto read_list = [&](const std::vector<std::string>& texts, const char* option, TokenList& list) {
-    if (!texts.empty()) list = reader.all(texts, option);
-  };
-  read_list(options.allowed, "--allowed-tokens", params.allowed_tokens);
-  read_list(options.suppressed, "--suppress-tokens", params.suppressed_tokens);
-  read_list(options.begin_suppressed, "--begin-suppress-tokens", params.begin_suppressed_tokens);
-  read_list(options.dry_breaker_tokens, "--dry-breaker-token", params.dry_breaker_tokens);
+  for (const TokenListParam& param : kTokenLists) {
+    if (param.option == nullptr || (options.*param.texts).empty()) continue;
+    params.*param.list = reader.all(options.*param.texts, split_names(param.option).front().c_str());
+  }
   if (!options.forced_prefix.empty()) params.forced_prefix = reader.tokens(options.forced_prefix, "--force-prefix");
   sotto_sampler_params& c_params = params;
   for (const auto& [parameter, text] : options.tokens) {
@@ -570,14 +586,9 @@ Json sampler_json(const SamplerParams& params) {
     object["sequence_bias"].push_back({{"tokens", entry.tokens}, {"bias", number_json(entry.bias)}});
   }
   if (!params.bad_words.empty()) object["bad_words"] = params.bad_words;
-  const auto add = [&](const char* name, const TokenList& tokens) {
-    if (!tokens.empty()) object[name] = tokens;
-  };
-  add("allowed_tokens", params.allowed_tokens);
-  add("suppressed_tokens", params.suppressed_tokens);
-  add("begin_suppressed_tokens", params.begin_suppressed_tokens);
-  add("forced_prefix", params.forced_prefix);
-  add("dry_breaker_tokens", params.dry_breaker_tokens);
+  for (const TokenListParam& param : kTokenLists) {
+    if (!(params.*param.list).empty()) object[split_names(param.names).front()] = params.*param.list;
+  }
   if (params.dry_breakers) object["dry_breakers"] = *params.dry_breakers;
   if (params.watermark) object["watermark"] = watermark_json(*params.watermark);
   return object;
