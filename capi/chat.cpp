@@ -22,7 +22,7 @@ sotto_status sotto_chat_memory_size(const sotto_session* session, const sotto_ch
   if (session == nullptr) return out.null_argument("session");
   if (memory_size == nullptr) return out.null_argument("memory_size");
   ChatParams params;
-  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_params(c_params, "params", &params, &out));
   return wrap(Chat::memory_size(*unwrap(session), params, memory_size, out.get()));
 }
 
@@ -30,12 +30,12 @@ sotto_status sotto_chat_init(sotto_session* session, const sotto_chat_params* c_
                              size_t format_size, void* memory, size_t memory_size, sotto_chat** c_chat,
                              sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap(session), "session"); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(out.check_usable(unwrap(session), "session"));
   if (format == nullptr) return out.null_argument("format");
   if (memory == nullptr) return out.null_argument("memory");
   if (c_chat == nullptr) return out.null_argument("chat");
   ChatParams params;
-  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_params(c_params, "params", &params, &out));
   Chat* chat = nullptr;
   const Status status =
       Chat::init(unwrap(session), params, {format, format_size}, memory, memory_size, &chat, out.get());
@@ -45,15 +45,15 @@ sotto_status sotto_chat_init(sotto_session* session, const sotto_chat_params* c_
 
 sotto_status sotto_chat_set_stops(sotto_chat* chat, const sotto_stop_params* c_params, sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap(chat), "chat"); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(out.check_usable(unwrap(chat), "chat"));
   sotto::StopParams params;
-  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_params(c_params, "params", &params, &out));
   return wrap(unwrap(chat)->set_stops(params, out.get()));
 }
 
 sotto_status sotto_chat_add(sotto_chat* chat, sotto_chat_role role, const char* text, size_t size, sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap(chat), "chat"); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(out.check_usable(unwrap(chat), "chat"));
   if (text == nullptr && size != 0) return out.null_argument("text");
   return wrap(unwrap(chat)->add(static_cast<ChatRole>(role), {text, size}, out.get()));
 }
@@ -61,13 +61,13 @@ sotto_status sotto_chat_add(sotto_chat* chat, sotto_chat_role role, const char* 
 sotto_status sotto_chat_reply(sotto_chat* chat, size_t max_tokens, sotto_piece_fn on_piece, void* user_data,
                               sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap(chat), "chat"); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(out.check_usable(unwrap(chat), "chat"));
   return wrap(unwrap(chat)->reply(max_tokens, on_piece, user_data, out.get()));
 }
 
 sotto_status sotto_chat_undo(sotto_chat* chat, uint32_t only_reply, sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap(chat), "chat"); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(out.check_usable(unwrap(chat), "chat"));
   if (only_reply > 1) return out.not_bool("only_reply", only_reply);
   return wrap(unwrap(chat)->undo(only_reply != 0, out.get()));
 }
@@ -93,7 +93,7 @@ sotto_status sotto_chat_save(const sotto_chat* chat, void* bytes, size_t capacit
 
 sotto_status sotto_chat_restore(sotto_chat* chat, const void* bytes, size_t size, sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap(chat), "chat"); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(out.check_usable(unwrap(chat), "chat"));
   if (bytes == nullptr) return out.null_argument("bytes");
   return wrap(unwrap(chat)->restore({static_cast<const uint8_t*>(bytes), size}, out.get()));
 }

@@ -72,7 +72,7 @@ sotto_status sotto_vocabulary_memory_size(const sotto_vocabulary_params* params,
   if constexpr (!kHasGrammar) return unsupported(&out);
   if (memory_size == nullptr) return out.null_argument("memory_size");
   sotto_vocabulary_params given;
-  if (const sotto_status bad = read_vocabulary(params, &given, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_vocabulary(params, &given, &out));
   size_t size = 0;
   const Status status = given.model != nullptr
                             ? sotto::measure_model_vocabulary(unwrap(given.model)->view(), &size, out.get())
@@ -88,7 +88,7 @@ sotto_status sotto_vocabulary_init(const sotto_vocabulary_params* params, void* 
   if (memory == nullptr) return out.null_argument("memory");
   if (c_vocabulary == nullptr) return out.null_argument("vocabulary");
   sotto_vocabulary_params given;
-  if (const sotto_status bad = read_vocabulary(params, &given, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_vocabulary(params, &given, &out));
   if (!sotto::capi::is_aligned(memory)) return out.misaligned("memory");
   Vocabulary* vocabulary = nullptr;
   const Status status =
@@ -114,7 +114,7 @@ sotto_status sotto_grammar_compile(const char* source, size_t source_size, const
   if (grammar == nullptr) return out.null_argument("grammar");
   if (grammar_size == nullptr) return out.null_argument("grammar_size");
   GrammarParams params;
-  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_params(c_params, "params", &params, &out));
   if (!sotto::capi::is_aligned(memory)) return out.misaligned("memory");
   const std::span<const char> text = {source == nullptr ? "" : source, source_size};
   const CompiledGrammar* compiled = nullptr;
@@ -156,7 +156,7 @@ sotto_status sotto_matcher_memory_size(const sotto_grammar* grammar, const sotto
   if (grammar == nullptr) return out.null_argument("grammar");
   if (memory_size == nullptr) return out.null_argument("memory_size");
   MatcherParams params;
-  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_params(c_params, "params", &params, &out));
   size_t size = 0;
   const Status status = Matcher::memory_size(*unwrap(grammar), unwrap(vocabulary), params, &size, out.get());
   if (status == Status::kOk) *memory_size = size;
@@ -172,7 +172,7 @@ sotto_status sotto_matcher_init(const sotto_grammar* grammar, const sotto_vocabu
   if (memory == nullptr) return out.null_argument("memory");
   if (c_matcher == nullptr) return out.null_argument("matcher");
   MatcherParams params;
-  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_params(c_params, "params", &params, &out));
   Matcher* matcher = nullptr;
   const Status status =
       Matcher::init(*unwrap(grammar), unwrap(vocabulary), params, memory, memory_size, &matcher, out.get());
@@ -280,7 +280,7 @@ sotto_status sotto_matcher_get_info(const sotto_matcher* handle, uint32_t sequen
 
 sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* matcher, sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap(handle), "session"); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(out.check_usable(unwrap(handle), "session"));
   sotto::Session& session = *unwrap(handle);
   if (matcher == nullptr) return wrap(session.set_constraint(nullptr));
   if constexpr (!kHasGrammar) return unsupported(&out);

@@ -67,7 +67,7 @@ sotto_status sotto_model_memory_size(const void* file, size_t file_size, const s
   if (file == nullptr) return out.null_argument("file");
   if (memory_size == nullptr) return out.null_argument("memory_size");
   ModelParams params;
-  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_params(c_params, "params", &params, &out));
   return wrap(Model::memory_size(file, file_size, params, memory_size, out.get()));
 }
 
@@ -78,7 +78,7 @@ sotto_status sotto_model_init(const void* file, size_t file_size, const sotto_mo
   if (memory == nullptr) return out.null_argument("memory");
   if (c_model == nullptr) return out.null_argument("model");
   ModelParams params;
-  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_params(c_params, "params", &params, &out));
   Model* model = nullptr;
   const sotto::Status status = Model::init(file, file_size, params, memory, memory_size, &model, out.get());
   if (status != sotto::Status::kOk) return wrap(status);

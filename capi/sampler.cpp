@@ -66,9 +66,9 @@ sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_in
 sotto_status sotto_session_set_sampler(sotto_session* session, const sotto_sampler_params* c_params,
                                        sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap(session), "session"); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(out.check_usable(unwrap(session), "session"));
   SamplerParams params;
-  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_params(c_params, "params", &params, &out));
   return wrap(unwrap(session)->set_sampler(params, out.get()));
 }
 
@@ -106,37 +106,33 @@ sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_siz
 
 sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_params* c_params, sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap(sampler), "sampler"); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(out.check_usable(unwrap(sampler), "sampler"));
   SamplerParams params;
-  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_params(c_params, "params", &params, &out));
   return wrap(unwrap(sampler)->set_params(params, out.get()));
 }
 
 sotto_status sotto_sampler_sample(sotto_sampler* handle, const sotto_sampler_input* input, sotto_token* token,
                                   sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap(handle), "sampler"); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(out.check_usable(unwrap(handle), "sampler"));
   if (token == nullptr) return out.null_argument("token");
   StandaloneSampler& sampler = *unwrap(handle);
   StepInput step;
-  if (const sotto_status bad = read_input(sampler, input, &step, &out); bad != SOTTO_OK) {
-    return bad;
-  }
+  SOTTO_TRY_C(read_input(sampler, input, &step, &out));
   return wrap(sampler.sample(step.logits, step.mask, step.input, token, out.get()));
 }
 
 sotto_status sotto_sampler_apply(sotto_sampler* handle, const sotto_sampler_input* input, sotto_token* tokens,
                                  float* probabilities, size_t capacity, size_t* count, sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap(handle), "sampler"); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(out.check_usable(unwrap(handle), "sampler"));
   if (count == nullptr) return out.null_argument("count");
   if (capacity != 0 && tokens == nullptr) return out.null_argument("tokens");
   if (capacity != 0 && probabilities == nullptr) return out.null_argument("probabilities");
   StandaloneSampler& sampler = *unwrap(handle);
   StepInput step;
-  if (const sotto_status bad = read_input(sampler, input, &step, &out); bad != SOTTO_OK) {
-    return bad;
-  }
+  SOTTO_TRY_C(read_input(sampler, input, &step, &out));
   sotto::Candidates* applied = nullptr;
   const Status status = sampler.apply(step.logits, step.mask, step.input, &applied, out.get());
   if (status != Status::kOk) return wrap(status);
@@ -159,7 +155,7 @@ sotto_status sotto_watermark_detect(const sotto_watermark_params* c_params, size
   if (result == nullptr) return out.null_argument("result");
   if (result->struct_size == 0) return out.bad_struct("result");
   sotto::WatermarkParams params;
-  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_params(c_params, "params", &params, &out));
   sotto::WatermarkResult found;
   const Status status = sotto::detect_watermark(params, {tokens, count}, vocabulary_size, &found, out.get());
   if (status != Status::kOk) return wrap(status);

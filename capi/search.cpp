@@ -11,11 +11,11 @@ using sotto::capi::wrap;
 sotto_status sotto_session_search(sotto_session* session, const sotto_search_params* c_params,
                                   const sotto_sequence** sequences, size_t* count, sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap(session), "session"); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(out.check_usable(unwrap(session), "session"));
   if (sequences == nullptr) return out.null_argument("sequences");
   if (count == nullptr) return out.null_argument("count");
   sotto::SearchParams params;
-  if (const sotto_status bad = sotto::capi::read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(sotto::capi::read_params(c_params, "params", &params, &out));
   if constexpr (!sotto::kHasSearch) {
     return wrap(fail(out.get(), Status::kUnsupported, "searches: this library is built with SOTTO_WITH_SEARCH=OFF"));
   } else {

@@ -18,7 +18,7 @@ namespace {
 
 // Reads the parameters and checks that the executor is complete.
 sotto_status read_session_params(const sotto_session_params* given, SessionParams* params, ErrorOut* out) {
-  if (const sotto_status bad = read_params(given, "params", params, out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_params(given, "params", params, out));
   const sotto_executor* executor = params->executor;
   if (executor == nullptr) return SOTTO_OK;
   constexpr size_t kNeeded = offsetof(sotto_executor, executor_context) + sizeof(void*);
@@ -54,7 +54,7 @@ sotto_status sotto_session_memory_size(const sotto_model* model, const sotto_ses
   if (model == nullptr) return out.null_argument("model");
   if (memory_size == nullptr) return out.null_argument("memory_size");
   SessionParams params;
-  if (const sotto_status bad = read_session_params(c_params, &params, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_session_params(c_params, &params, &out));
   return wrap(Session::memory_size(*unwrap(model), params, memory_size, out.get()));
 }
 
@@ -65,7 +65,7 @@ sotto_status sotto_session_init(const sotto_model* model, const sotto_session_pa
   if (memory == nullptr) return out.null_argument("memory");
   if (c_session == nullptr) return out.null_argument("session");
   SessionParams params;
-  if (const sotto_status bad = read_session_params(c_params, &params, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_session_params(c_params, &params, &out));
   Session* session = nullptr;
   const Status status = Session::init(*unwrap(model), params, memory, memory_size, &session, out.get());
   if (status == Status::kOk) *c_session = reinterpret_cast<sotto_session*>(session);
@@ -175,9 +175,9 @@ void sotto_session_reset_timings(sotto_session* session) {
 
 sotto_status sotto_session_set_stops(sotto_session* session, const sotto_stop_params* c_params, sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap(session), "session"); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(out.check_usable(unwrap(session), "session"));
   sotto::StopParams params;
-  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_params(c_params, "params", &params, &out));
   return wrap(unwrap(session)->set_stops(params, out.get()));
 }
 
@@ -189,11 +189,11 @@ sotto_status sotto_session_heal(sotto_session* session) {
 sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guide, const sotto_guide_params* c_params,
                                      sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap(session), "session"); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(out.check_usable(unwrap(session), "session"));
   sotto::GuideParams params;
-  if (const sotto_status bad = read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(read_params(c_params, "params", &params, &out));
   if (guide != nullptr) {
-    if (const sotto_status bad = out.check_usable(unwrap(guide), "guide"); bad != SOTTO_OK) return bad;
+    SOTTO_TRY_C(out.check_usable(unwrap(guide), "guide"));
   }
   return wrap(unwrap(session)->set_guide(unwrap(guide), params, out.get()));
 }
@@ -243,14 +243,14 @@ sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_
 
 sotto_status sotto_session_restore(sotto_session* session, const void* bytes, size_t size, sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap(session), "session"); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(out.check_usable(unwrap(session), "session"));
   if (bytes == nullptr) return out.null_argument("bytes");
   return wrap(SavedState::restore({static_cast<const uint8_t*>(bytes), size}, unwrap(session), out.get()));
 }
 
 sotto_status sotto_session_fork(const sotto_session* from, sotto_session* to, sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap(from), "from"); bad != SOTTO_OK) return bad;
-  if (const sotto_status bad = out.check_usable(unwrap(to), "to"); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(out.check_usable(unwrap(from), "from"));
+  SOTTO_TRY_C(out.check_usable(unwrap(to), "to"));
   return wrap(SavedState::fork(*unwrap(from), unwrap(to), out.get()));
 }

@@ -53,6 +53,12 @@ const typename ClassOf<Handle>::type* unwrap(const Handle* handle) {
 
 inline sotto_status wrap(Status status) { return static_cast<sotto_status>(status); }
 
+// As SOTTO_TRY, for an expression with a sotto_status.
+#define SOTTO_TRY_C(expression)                                                                                    \
+  do {                                                                                                             \
+    if (const sotto_status sotto_try_status = (expression); sotto_try_status != SOTTO_OK) return sotto_try_status; \
+  } while (false)
+
 // Copies the fields that both sides know, which are those that end within both sizes. `target` keeps its struct_size.
 template <typename T>
 void copy_known(T* target, uint32_t target_size, const T& source, uint32_t source_size) {

@@ -10,16 +10,16 @@ using sotto::capi::wrap;
 sotto_status sotto_session_set_speculation(sotto_session* session, const sotto_speculation_params* c_params,
                                            sotto_error* error) {
   ErrorOut out(error);
-  if (const sotto_status bad = out.check_usable(unwrap(session), "session"); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(out.check_usable(unwrap(session), "session"));
   SpeculationParams params;
-  if (const sotto_status bad = sotto::capi::read_params(c_params, "params", &params, &out); bad != SOTTO_OK) return bad;
+  SOTTO_TRY_C(sotto::capi::read_params(c_params, "params", &params, &out));
   if (c_params == nullptr) params.sources = 0;
   if (!sotto::kHasSpeculation && params.sources != 0) {
     return wrap(fail(out.get(), sotto::Status::kUnsupported,
                      "speculation: this library is built with SOTTO_WITH_SPECULATION=OFF"));
   }
   if (params.draft_session != nullptr) {
-    if (const sotto_status bad = out.check_usable(params.draft_session, "draft_session"); bad != SOTTO_OK) return bad;
+    SOTTO_TRY_C(out.check_usable(params.draft_session, "draft_session"));
   }
   return wrap(unwrap(session)->set_speculation(params, out.get()));
 }

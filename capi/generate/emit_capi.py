@@ -109,8 +109,7 @@ def read_function(struct: t.Struct, params: set[str], tables: t.Tables) -> str:
             checks += f'  if (c.{field.name} > 1) return out->not_bool("{field.name}", c.{field.name});\n'
         if field.type in params:
             copies += f"""  if (c.{field.name} != nullptr) {{
-    const sotto_status bad = read_params(c.{field.name}, "{field.name}", &params->{field.name}, out);
-    if (bad != SOTTO_OK) return bad;
+    SOTTO_TRY_C(read_params(c.{field.name}, "{field.name}", &params->{field.name}, out));
   }}
 """
         else:

@@ -262,8 +262,7 @@ sotto_status read_params(const sotto_sampler_params* given, const char* name, Sa
   params->logits_callback = c.logits_callback;
   params->logits_user_data = c.logits_user_data;
   if (c.watermark != nullptr) {
-    const sotto_status bad = read_params(c.watermark, "watermark", &params->watermark, out);
-    if (bad != SOTTO_OK) return bad;
+    SOTTO_TRY_C(read_params(c.watermark, "watermark", &params->watermark, out));
   }
   params->dola = static_cast<DolaLayers>(c.dola);
   params->dola_relative_top = c.dola_relative_top;
