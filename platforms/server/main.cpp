@@ -44,7 +44,7 @@ void add_serve_options(Command& command, ServeOptions& options) {
       .shown_default("the file's name")
       .group(kServerGroup);
   add_value(command, "--parallel", server.slot_count,
-            "Number of requests that are answered at the same time, each by a session with --threads; others wait", "N")
+            "Number of requests that are answered at the same time, in one batch; others wait", "N")
       .group(kServerGroup);
   add_value(command, "--connections", server.connections, "Number of connections that are served at the same time", "N")
       .group(kServerGroup);

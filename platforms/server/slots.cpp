@@ -1,5 +1,6 @@
 #include "platforms/server/slots.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -30,8 +31,8 @@ Choice part_of(const Piece& piece, uint32_t index, bool is_scored, const LoadedM
 
 }  // namespace
 
-Slot::Slot(const LoadedModel& model, const SlotParams& params)
-    : model_(model), cancels_(*params.cancels), chat_(new_chat(model, params)) {}
+Slot::Slot(const LoadedModel& model, const SlotParams& params, Batcher& batcher)
+    : model_(model), batcher_(batcher), cancels_(*params.cancels), chat_(new_chat(model, params)) {}
 
 TokenList Slot::tokens_of(const Prompt& prompt, const char* name) const {
   const auto* text = std::get_if<std::string>(&prompt);
@@ -71,6 +72,21 @@ void Slot::restart(std::optional<SessionGrammar>& grammar) {
   chat_.session().set_matcher(grammar->matcher);
 }
 
+bool Slot::generate(const GenerationRequest& request, size_t max_tokens, uint32_t index, Usage& usage,
+                    const OnChoice& on_part) {
+  bool goes_on = true;
+  Status stop = Status::ok;
+  call("text", [&] {
+    stop = batcher_.generate(chat_.session(), max_tokens, [&](const Piece& piece) {
+      if (piece.token() >= 0) ++usage.completion_tokens;
+      goes_on = !cancels_ && on_part(part_of(piece, index, request.sampler.log_probabilities != 0, model_));
+      return goes_on;
+    });
+  });
+  if (goes_on) on_part({index, "", {}, stop});
+  return goes_on;
+}
+
 void Slot::complete(const CompletionRequest& request, Usage& usage, const OnChoice& on_part) {
   Session& session = chat_.session();
   std::vector<TokenList> prompts;
@@ -87,17 +103,7 @@ void Slot::complete(const CompletionRequest& request, Usage& usage, const OnChoi
       if (choice > 0) call("prompt", [&] { session.rewind(prompt.size()); });
       set_sampler(request, choice);
       restart(grammar);
-      bool goes_on = true;
-      Status stop = Status::ok;
-      call("completion", [&] {
-        stop = session.generate(request.max_tokens, [&](const Piece& piece) {
-          if (piece.token() >= 0) ++usage.completion_tokens;
-          goes_on = !cancels_ && on_part(part_of(piece, index, request.sampler.log_probabilities != 0, model_));
-          return goes_on;
-        });
-      });
-      if (!goes_on) return;
-      on_part({index, "", {}, stop});
+      if (!generate(request, request.max_tokens, index, usage, on_part)) return;
     }
   }
 }
@@ -114,22 +120,15 @@ void Slot::reply(const ChatRequest& request, Usage& usage, const OnChoice& on_pa
     if (choice > 0) chat_.undo_reply();
     set_sampler(request, choice);
     restart(grammar);
-    bool goes_on = true;
-    Status stop = Status::ok;
-    call("messages", [&] {
-      stop = chat_.reply(request.max_tokens, [&](const Piece& piece) {
-        if (piece.token() >= 0) ++usage.completion_tokens;
-        goes_on = !cancels_ && on_part(part_of(piece, choice, request.sampler.log_probabilities != 0, model_));
-        return goes_on;
-      });
-    });
+    // An empty reply: only the messages are evaluated. The conversation ends with the request, so it needs no more.
+    call("messages", [&] { chat_.reply(0); });
+    const ChatInfo info = chat_.info();
     if (choice == 0) {
-      const ChatInfo info = chat_.info();
       usage.prompt_tokens = info.prompt_tokens;
       usage.cached_tokens = info.prompt_tokens - info.evaluated_tokens;
     }
-    if (!goes_on) return;
-    on_part({choice, "", {}, stop});
+    const size_t free = chat_.session().info().context_tokens - info.prompt_tokens;
+    if (!generate(request, std::min(request.max_tokens, free), choice, usage, on_part)) return;
   }
 }
 
@@ -145,7 +144,7 @@ std::vector<float> Slot::embed(const Prompt& input, Usage& usage) {
 
 Slots::Slots(const LoadedModel& model, const SlotParams& params, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    slots_.push_back(std::make_unique<Slot>(model, params));
+    slots_.push_back(std::make_unique<Slot>(model, params, batcher_));
     free_.push_back(slots_.back().get());
   }
 }

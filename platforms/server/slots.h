@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "platforms/cli/options/grammar.h"
+#include "platforms/cli/support/batcher.h"
 #include "platforms/server/request.h"
 
 namespace sotto::cli {
@@ -47,7 +48,8 @@ struct SlotParams {
 
 class Slot {
  public:
-  Slot(const LoadedModel& model, const SlotParams& params);
+  // The slots of a batcher generate together.
+  Slot(const LoadedModel& model, const SlotParams& params, Batcher& batcher);
 
   // The functions generate all choices, one after the other. They throw a Failure before the first part if the request
   // does not fit the model.
@@ -62,8 +64,12 @@ class Slot {
   void set_sampler(const GenerationRequest& request, uint32_t choice);
   void restart(std::optional<SessionGrammar>& grammar);
   std::optional<SessionGrammar> compile(const GenerationRequest& request);
+  // Generates a choice. Returns false if `on_part` has ended it.
+  bool generate(const GenerationRequest& request, size_t max_tokens, uint32_t index, Usage& usage,
+                const OnChoice& on_part);
 
   const LoadedModel& model_;
+  Batcher& batcher_;
   const std::atomic<bool>& cancels_;
   Chat chat_;
 };
@@ -78,6 +84,7 @@ class Slots {
   Lease take();
 
  private:
+  Batcher batcher_;
   std::mutex mutex_;
   std::condition_variable is_free_;
   std::vector<std::unique_ptr<Slot>> slots_;

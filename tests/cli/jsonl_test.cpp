@@ -71,11 +71,16 @@ TEST(GenerateLines, AnswersEqualSingleRuns) {
     }
     Words words = {"-n", "12"};
     words.insert(words.end(), options.begin(), options.end());
-    const std::vector<json> found = answers("generate", words, text_of(requests));
-    ASSERT_EQ(found.size(), requests.size());
-    for (size_t i = 0; i < found.size(); ++i) {
-      EXPECT_EQ(essence(found[i]), essence(expected[i])) << requests[i];
-      EXPECT_EQ(found[i]["id"], i);
+    for (const char* count : {"1", "4"}) {
+      SCOPED_TRACE(count);
+      Words parallel = words;
+      parallel.insert(parallel.end(), {"--parallel", count});
+      const std::vector<json> found = answers("generate", parallel, text_of(requests));
+      ASSERT_EQ(found.size(), requests.size());
+      for (size_t i = 0; i < found.size(); ++i) {
+        EXPECT_EQ(essence(found[i]), essence(expected[i])) << requests[i];
+        EXPECT_EQ(found[i]["id"], i);
+      }
     }
   }
 }
@@ -127,6 +132,9 @@ TEST(GenerateLines, InvalidLinesAreReportedAndOthersAnswered) {
   std::string input;
   for (const auto& [line, message] : invalid) input += line + "\n" + R"({"prompt":"It was"})" + "\n";
   const std::vector<json> found = answers("generate", {"-n", "3"}, input, 1);
+  const std::vector<json> in_parallel = answers("generate", {"-n", "3", "--parallel", "3"}, input, 1);
+  ASSERT_EQ(in_parallel.size(), found.size());
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_EQ(essence(in_parallel[i]), essence(found[i]));
   ASSERT_EQ(found.size(), 2 * invalid.size());
   for (size_t i = 0; i < found.size(); i += 2) {
     const auto& [line, message] = invalid[i / 2];
@@ -140,6 +148,9 @@ TEST(GenerateLines, InvalidLinesAreReportedAndOthersAnswered) {
 TEST(GenerateLines, OptionsThatContradictLinesAreReported) {
   expect_refused(run_on_demo("generate", {"--jsonl", "-p", "x"}), 2, "--prompt");
   expect_refused(run_on_demo("generate", {"--jsonl", "--json"}), 2, "all answers are JSON");
+  expect_refused(run_on_demo("generate", {"-p", "x", "--parallel", "2"}), 2, "--jsonl");
+  expect_refused(run_on_demo("generate", {"--jsonl", "--parallel", "65"}), 2, "is 65; it must be from 1 to 64");
+  expect_refused(run_on_demo("generate", {"--jsonl", "--parallel", "2", "--stream-json"}), 2, "would be mixed");
   expect_refused(run_on_demo("generate", {"--jsonl", "--save-state", "x"}), 2, "--save-state");
   expect_refused(run_on_demo("generate", {"--jsonl", "--grammar", "-"}), 2, "standard input cannot be both");
   expect_refused(run_on_demo("generate", {"--jsonl", "--temp", "0", "--mirostat", "2"}), 2, "Mirostat needs");

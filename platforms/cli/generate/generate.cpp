@@ -2,18 +2,22 @@
 #include "platforms/cli/generate/generate.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "platforms/cli/commands.h"
 #include "platforms/cli/generate/report.h"
+#include "platforms/cli/support/batcher.h"
 #include "platforms/cli/support/interrupt.h"
 #include "platforms/cli/support/output.h"
+#include "platforms/cli/support/parallel_requests.h"
 #include "platforms/cli/support/text.h"
 
 namespace sotto::cli {
@@ -202,8 +206,9 @@ std::optional<SessionGrammar> make_grammar(const GenerateOptions& options, const
 // Prints the pieces of a stream, or collects them for --json.
 class Streamer {
  public:
-  Streamer(const GenerateOptions& options, const LoadedModel& model, Clock::time_point start, Generation& generation)
-      : options_(options), model_(model), start_(start), generation_(generation) {}
+  Streamer(const GenerateOptions& options, const LoadedModel& model, Batcher& batcher, Clock::time_point start,
+           Generation& generation)
+      : options_(options), model_(model), batcher_(batcher), start_(start), generation_(generation) {}
 
   void run(Session& session) {
     if (!options_.json && !options_.log_probabilities && !options_.hide_prompt) {
@@ -215,7 +220,12 @@ class Streamer {
     }
     const size_t limit = options_.token_limit < 0 ? SIZE_MAX : static_cast<size_t>(options_.token_limit);
     try {
-      generation_.stop = session.generate(limit, [this](const Piece& piece) { receive(piece); });
+      const auto on_piece = [this](const Piece& piece) {
+        receive(piece);
+        return true;
+      };
+      generation_.stop = options_.parallel_count == 1 ? session.generate(limit, on_piece)
+                                                      : batcher_.generate(session, limit, on_piece);
     } catch (const Error& error) {
       throw session_failure(model_.path(), error);
     }
@@ -277,6 +287,7 @@ class Streamer {
 
   const GenerateOptions& options_;
   const LoadedModel& model_;
+  Batcher& batcher_;
   Clock::time_point start_;
   Generation& generation_;
   OutputWriter stream_;
@@ -391,8 +402,7 @@ bool is_complete(const GenerateOptions& options, const SessionGrammar& grammar, 
                      [&](const Continuation& continuation) { return is_wanted_end(continuation.sequence.stop); });
 }
 
-// The parts that all requests of a process share: the models, the grammar's source, and the session, which is created
-// again only if a request needs another one.
+// The parts that all requests of a process share: the models and the grammar's source.
 class Engine {
  public:
   explicit Engine(const GenerateOptions& options) : model_(options.model) {
@@ -409,6 +419,21 @@ class Engine {
   const LoadedModel& model() const { return model_; }
   const LoadedModel* weaker() const { return weaker_ ? &*weaker_ : nullptr; }
   const GrammarText& source() const { return source_; }
+  Batcher& batcher() { return batcher_; }
+
+ private:
+  LoadedModel model_;
+  std::optional<LoadedModel> weaker_;
+  GrammarText source_ = {};
+  Batcher batcher_;
+};
+
+// The session of one request after the other, which is created again only if a request needs another one.
+class Worker {
+ public:
+  explicit Worker(Engine& engine) : engine_(engine) {}
+
+  Engine& engine() { return engine_; }
   Session& session() { return *session_; }
 
   // Returns an empty session.
@@ -421,25 +446,24 @@ class Engine {
       return *session_;
     }
     params_ = options.session;
-    session_.emplace(model_.new_session(params_));
+    session_.emplace(engine_.model().new_session(params_));
     if (options.drafts.is_on()) attach_drafts(*session_, options);
     return *session_;
   }
 
  private:
-  LoadedModel model_;
-  std::optional<LoadedModel> weaker_;
-  GrammarText source_ = {};
+  Engine& engine_;
   SessionParams params_;
   std::optional<Session> session_;
 };
 
 // Continues the prompt of `generation`.
-void run_request(GenerateOptions& options, Engine& engine, Clock::time_point load_start, Generation& generation) {
+void run_request(GenerateOptions& options, Worker& worker, Clock::time_point load_start, Generation& generation) {
+  Engine& engine = worker.engine();
   const LoadedModel& model = engine.model();
   read_generate_texts(options, model);
   limit_lengths(options, generation.prompt_tokens.size());
-  Session& session = engine.session_for(options);
+  Session& session = worker.session_for(options);
   std::optional<SessionGrammar> grammar =
       make_grammar(options, engine.source(), model, session, generation.prompt_tokens.size());
   call_with_options("sampler", [&] { session.set_sampler(options.sampler.params); });
@@ -464,7 +488,7 @@ void run_request(GenerateOptions& options, Engine& engine, Clock::time_point loa
     if (options.search.is_on) {
       generate_sequences(options, model, session, start, generation);
     } else {
-      Streamer(options, model, start, generation).run(session);
+      Streamer(options, model, engine.batcher(), start, generation).run(session);
     }
   }
   generation.total_seconds = seconds_since(start);
@@ -476,12 +500,13 @@ int run_generate(GenerateOptions options) {
   if (options.has_prompt && options.ids.empty()) generation.prompt = read_prompt(options);
   const Clock::time_point load_start = Clock::now();
   Engine engine(options);
+  Worker worker(engine);
   const LoadedModel& model = engine.model();
   generation.prints_ids = !options.ids.empty() || model.info().has_tokenizer == 0;
   if (options.has_prompt) generation.prompt_tokens = prompt_tokens(options, model, generation.prompt);
   if (!options.ids.empty()) generation.prompt = model.text_of(generation.prompt_tokens);
-  run_request(options, engine, load_start, generation);
-  Session& session = engine.session();
+  run_request(options, worker, load_start, generation);
+  Session& session = worker.session();
   print(generation, options, model, session);
   if (!generation.failure.empty()) throw Failure(generation.failure);
   if (!options.save_state.empty()) save_state(options.save_state, options, generation, session);
@@ -496,8 +521,8 @@ int run_generate(GenerateOptions options) {
 
 // Answers {"prompt": ...} or {"ids": [...]} with the object of --json. `options` are as parsed, because "params" change
 // them before they are validated. Sets `is_complete` to false if the text is not complete under the grammar.
-Json answer_request(const Command& command, GenerateOptions options, const Json& request, Engine& engine,
-                    bool& is_complete) {
+Json answer_request(const Command& command, GenerateOptions options, const Json& request, Worker& worker,
+                    std::atomic<bool>& is_complete) {
   const Clock::time_point start = Clock::now();
   reject_other_members(request, {"prompt", "ids", "params", "id"});
   const Json* prompt = request.find("prompt");
@@ -507,7 +532,7 @@ Json answer_request(const Command& command, GenerateOptions options, const Json&
   validate_generate_options(command, options);
   Generation generation;
   if (const Json* id = request.find("id")) generation.id = *id;
-  const LoadedModel& model = engine.model();
+  const LoadedModel& model = worker.engine().model();
   if (ids != nullptr) {
     generation.prompt_tokens = model.check_ids(to_tokens(*ids, "ids"), "ids");
     generation.prompt = model.text_of(generation.prompt_tokens);
@@ -516,23 +541,28 @@ Json answer_request(const Command& command, GenerateOptions options, const Json&
     generation.prompt_tokens = prompt_tokens(options, model, generation.prompt);
   }
   if (generation.prompt_tokens.empty()) throw Failure("ids is empty");
-  run_request(options, engine, start, generation);
+  run_request(options, worker, start, generation);
   if (!generation.failure.empty()) throw Failure(generation.failure);
-  is_complete = is_complete && generation.is_complete;
-  return result_json(generation, options, model, engine.session());
+  if (!generation.is_complete) is_complete = false;
+  return result_json(generation, options, model, worker.session());
 }
 
 // `options` are as parsed, and `validated` are the same without the parameters of a request.
 int run_lines(const Command& command, const GenerateOptions& options, const GenerateOptions& validated) {
   Engine engine(validated);
-  bool is_complete = true;
-  const bool is_good = answer_requests([&](const Json& request) {
-    try {
-      return answer_request(command, options, request, engine, is_complete);
-    } catch (const UsageError& error) {  // options and the request's parameters contradict each other
-      throw Failure(error.what());
-    }
-  });
+  std::atomic<bool> is_complete = true;
+  std::deque<Worker> workers;
+  std::vector<AnswerRequest> answers;
+  for (uint32_t i = 0; i < options.parallel_count; ++i) {
+    answers.emplace_back([&, &worker = workers.emplace_back(engine)](const Json& request) {
+      try {
+        return answer_request(command, options, request, worker, is_complete);
+      } catch (const UsageError& error) {  // options and the request's parameters contradict each other
+        throw Failure(error.what());
+      }
+    });
+  }
+  const bool is_good = answers.size() == 1 ? answer_requests(answers[0]) : answer_requests_in_parallel(answers);
   return !is_good ? kExitFailure : is_complete ? kExitOk : kExitIncomplete;
 }
 

@@ -89,6 +89,11 @@ void add_output_options(Command& command, GenerateOptions& options) {
       .excludes("--json", "all answers are JSON")
       .excludes("--prompt,--file,--ids,--escape,--load-state,--save-state", "lines have prompts of their own")
       .group(kGroup);
+  add_value(command, "--parallel", options.parallel_count,
+            "Number of lines of --jsonl that are answered at the same time, in one batch, with the same answers", "N")
+      .needs("--jsonl")
+      .excludes("--stream-json", "events of several lines would be mixed")
+      .group(kGroup);
 }
 
 void add_state_options(Command& command, GenerateOptions& options) {
@@ -465,6 +470,9 @@ void validate_generate_options(const Command& command, GenerateOptions& options)
   if (options.token_limit >= 0 && options.token_limit < finish_within) {
     reject("--finish-within", "is " + std::to_string(finish_within) + "; it must be at most --max-tokens, " +
                                   std::to_string(options.token_limit));
+  }
+  if (options.parallel_count < 1 || options.parallel_count > 64) {
+    reject("--parallel", "is " + std::to_string(options.parallel_count) + "; it must be from 1 to 64");
   }
   validate_guide_options(command, options.guide);
   validate_search_options(command, options);

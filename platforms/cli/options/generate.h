@@ -73,9 +73,10 @@ struct GenerateOptions {
   bool scores_prompt = false;
   bool hide_prompt = false;
   bool quiet = false;
-  bool json = false;          // also set by the next two
-  bool streams_json = false;  // --stream-json: also one JSON object per piece
-  bool jsonl = false;         // one request per line of standard input
+  bool json = false;            // also set by the next two
+  bool streams_json = false;    // --stream-json: also one JSON object per piece
+  bool jsonl = false;           // one request per line of standard input
+  uint32_t parallel_count = 1;  // number of these requests that are answered at the same time
 };
 
 // `options` must outlive `command`.

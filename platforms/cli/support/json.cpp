@@ -568,23 +568,30 @@ bool answer_lines(const std::string& path, const AnswerLine& answer, const Rejec
   return good;
 }
 
-bool answer_requests(const std::function<Json(const Json& request)>& answer) {
-  Json id;  // of the last request
-  const auto with_id = [&id](Json object) {
-    if (!id.is_null()) object["id"] = id;
-    return object;
-  };
-  const auto answer_line = [&](const std::string& line) {
-    id = Json();
+Json answer_request_line(const AnswerRequest& answer, const std::string& line, uint64_t number, bool& is_good) {
+  Json id, object;
+  try {
     const Json request = parse_json(line);
     if (!request.is_object()) throw Failure("a line is a JSON object");
     if (const Json* value = request.find("id")) id = *value;
-    return with_id(answer(request));
-  };
-  const auto reject_line = [&](const std::string& message, uint64_t number) {
-    return with_id({{"error", to_utf8(message)}, {"line", number}});
-  };
-  return answer_lines("-", answer_line, reject_line);
+    object = answer(request);
+  } catch (const Failure& failure) {
+    object = {{"error", to_utf8(failure.what())}, {"line", number}};
+    is_good = false;
+  }
+  if (!id.is_null()) object["id"] = id;
+  return object;
+}
+
+bool answer_requests(const AnswerRequest& answer) {
+  const Input input("-");
+  bool is_good = true;
+  std::string line;
+  for (uint64_t number = 1; read_line(input, number, line); ++number) {
+    std::printf("%s\n", answer_request_line(answer, line, number, is_good).dump().c_str());
+    flush_output();  // a program at the other end of a pipe may wait for each answer
+  }
+  return is_good;
 }
 
 }  // namespace sotto::cli

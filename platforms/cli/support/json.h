@@ -148,6 +148,9 @@ bool answer_lines(const std::string& path, const AnswerLine& answer, const Rejec
 
 // Answers requests, which are objects, from standard input. The answer to an invalid one is {"error": message,
 // "line": number}, and the result is then false. An answer repeats the member "id" of its request.
-bool answer_requests(const std::function<Json(const Json& request)>& answer);
+using AnswerRequest = std::function<Json(const Json& request)>;
+bool answer_requests(const AnswerRequest& answer);
+// Answers one request. Sets `is_good` to false if it is invalid.
+Json answer_request_line(const AnswerRequest& answer, const std::string& line, uint64_t number, bool& is_good);
 
 }  // namespace sotto::cli
