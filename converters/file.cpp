@@ -1,16 +1,14 @@
 #include "converters/file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <set>
 #include <stdexcept>
+#include <system_error>
 #include <vector>
 
+#include "converters/descriptor.h"
 #include "runtime/model/file_header.h"
 
 namespace sotto {
@@ -27,7 +25,7 @@ constexpr size_t kTransferLimit = size_t{1} << 30;  // some systems reject trans
 void read_fully(int descriptor, const std::filesystem::path& path, uint64_t offset, void* bytes, size_t size) {
   auto* at = static_cast<char*>(bytes);
   while (size > 0) {
-    const ssize_t got = pread(descriptor, at, std::min(size, kTransferLimit), static_cast<off_t>(offset));
+    const int64_t got = descriptor::read_at(descriptor, offset, at, std::min(size, kTransferLimit));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_with_errno(path, "read");
     if (got == 0) {
@@ -89,18 +87,15 @@ class JsonChecker final : public nlohmann::json_sax<json> {
 }  // namespace
 
 InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
-  // With O_NONBLOCK, opening a pipe does not wait for its writer.
-  descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  descriptor_ = descriptor::open_to_read(path_);
   if (descriptor_ < 0) fail_with_errno(path_, "open");
-  struct stat status;
-  if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
-    close(descriptor_);
+  if (!descriptor::is_regular_file(descriptor_, &size_)) {
+    descriptor::close(descriptor_);
     throw std::runtime_error(path_.string() + ": not a regular file");
   }
-  size_ = static_cast<uint64_t>(status.st_size);
 }
 
-InputFile::~InputFile() { close(descriptor_); }
+InputFile::~InputFile() { descriptor::close(descriptor_); }
 
 void InputFile::read_at(uint64_t offset, void* bytes, size_t size) const {
   read_fully(descriptor_, path_, offset, bytes, size);
@@ -117,21 +112,22 @@ bool is_model_file(const std::filesystem::path& path) {
 
 OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
   temporary_ = path_;
-  temporary_ += ".partial-" + std::to_string(getpid());
-  descriptor_ = open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  temporary_ += ".partial-" + std::to_string(descriptor::process_id());
+  descriptor_ = descriptor::create(temporary_);
   if (descriptor_ < 0) fail_with_errno(path_, "create");
 }
 
 OutputFile::~OutputFile() {
   if (descriptor_ < 0) return;
-  close(descriptor_);
-  unlink(temporary_.c_str());
+  descriptor::close(descriptor_);
+  std::error_code ignored;
+  std::filesystem::remove(temporary_, ignored);
 }
 
 void OutputFile::write_at(uint64_t offset, const void* bytes, size_t size) {
   const auto* at = static_cast<const char*>(bytes);
   while (size > 0) {
-    const ssize_t put = pwrite(descriptor_, at, std::min(size, kTransferLimit), static_cast<off_t>(offset));
+    const int64_t put = descriptor::write_at(descriptor_, offset, at, std::min(size, kTransferLimit));
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) fail_with_errno(path_, "write");
     at += put;
@@ -145,10 +141,15 @@ void OutputFile::read_at(uint64_t offset, void* bytes, size_t size) const {
 }
 
 void OutputFile::commit() {
-  if (fsync(descriptor_) != 0) fail_with_errno(path_, "write");
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail_with_errno(path_, "replace");
-  close(descriptor_);
+  if (!descriptor::make_durable(descriptor_)) fail_with_errno(path_, "write");
+  descriptor::close(descriptor_);  // Windows does not rename an open file
   descriptor_ = -1;
+  std::error_code error;
+  std::filesystem::rename(temporary_, path_, error);
+  if (!error) return;
+  std::error_code ignored;
+  std::filesystem::remove(temporary_, ignored);
+  throw std::runtime_error(path_.string() + ": cannot replace: " + error.message());
 }
 
 std::string read_text_file(const std::filesystem::path& path, uint64_t limit) {

@@ -8,6 +8,7 @@
 #include "converters/commands/commands.h"
 #include "converters/commands/progress.h"
 #include "platforms/command_line/help.h"
+#include "platforms/command_line/system.h"
 
 constexpr char kDescription[] =
     "Converts a GPT-2 checkpoint to a .sotto model file: int8 or 4-bit weights, the tokenizer\n"
@@ -15,6 +16,7 @@ constexpr char kDescription[] =
 
 int main(int argc, char** argv) {
   using namespace sotto;
+  cli::prepare_streams();
   try {
     Arguments arguments;
     cli::Command command("sotto-convert", kDescription);

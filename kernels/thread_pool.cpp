@@ -5,14 +5,12 @@
 #include "kernels/thread_pool.h"
 
 #if SOTTO_THREADS
-#  include <pthread.h>
-#  include <signal.h>
-#  include <unistd.h>
-
 #  include <algorithm>
 #  include <atomic>
 #  include <cassert>
 #  include <new>
+
+#  include "kernels/threads.h"
 #endif
 
 namespace sotto {
@@ -35,17 +33,6 @@ void relax() { asm volatile("yield"); }
 constexpr int kSpins = 10000;
 void relax() {}
 #  endif
-
-class Lock {
- public:
-  explicit Lock(pthread_mutex_t* mutex) : mutex_(mutex) { pthread_mutex_lock(mutex_); }
-  ~Lock() { pthread_mutex_unlock(mutex_); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  pthread_mutex_t* mutex_;
-};
 
 // Indices of the current loop: `left` of them, from `next` on. The owner takes them from the front, other threads take
 // them from the back. Decrementing `left` makes a thread the owner of one index. The loop cannot end before this index
@@ -71,26 +58,24 @@ struct IndexRange {
 class ThreadPool {
  public:
   bool init(uint32_t thread_count, const HostExecutor* host) {
-    process_ = getpid();
-    pthread_mutex_init(&mutex_, nullptr);
-    pthread_cond_init(&work_, nullptr);
-    pthread_cond_init(&done_, nullptr);
+    mutex_.init();
+    work_.init();
+    done_.init();
     for (Thread& thread : threads_) thread.pool = this;
     if (host != nullptr) {
       host_ = *host;
       thread_count_ = 1 + std::min(thread_count - 1, host->thread_count);
       return true;
     }
-    // The threads block all signals, so that the host's handlers run on threads of the host.
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    while (thread_count_ < thread_count) {
-      Thread* thread = &threads_[thread_count_];
-      if (pthread_create(&thread->handle, nullptr, run_worker, thread) != 0) break;
-      ++thread_count_;
+    {
+      // So that the host's handlers run on threads of the host.
+      const BlockedSignals blocked;
+      while (thread_count_ < thread_count) {
+        Thread* thread = &threads_[thread_count_];
+        if (!thread->worker.start(run_worker, thread)) break;
+        ++thread_count_;
+      }
     }
-    pthread_sigmask(SIG_SETMASK, &old, nullptr);
     if (thread_count_ == thread_count) return true;
     deinit();
     return false;
@@ -101,19 +86,19 @@ class ThreadPool {
     {
       Lock lock(&mutex_);
       stopping_ = true;
-      pthread_cond_broadcast(&work_);
+      work_.wake_all();
     }
     for (uint32_t i = 1; i < thread_count_; ++i) {
       if (host_.schedule == nullptr) {
-        pthread_join(threads_[i].handle, nullptr);
+        threads_[i].worker.join();
       } else {
         Lock lock(&mutex_);
-        while (threads_[i].state != Thread::kFree) pthread_cond_wait(&done_, &mutex_);
+        while (threads_[i].state != Thread::kFree) done_.wait(&mutex_);
       }
     }
-    pthread_cond_destroy(&done_);
-    pthread_cond_destroy(&work_);
-    pthread_mutex_destroy(&mutex_);
+    done_.destroy();
+    work_.destroy();
+    mutex_.destroy();
   }
 
   bool is_calling_host() const { return is_calling_host_; }
@@ -140,20 +125,20 @@ class ThreadPool {
   struct Thread {
     enum State : uint32_t { kFree, kScheduled, kRunning };  // of the host's task
     ThreadPool* pool;
-    pthread_t handle;  // of a worker
+    Worker worker;  // unless the caller or the host runs the thread
     std::atomic<uint32_t> state = kFree;
     IndexRange range;
   };
 
   // Returns whether fork() has made this process, which then has only the thread that called fork().
-  bool is_child() const { return getpid() != process_; }
+  bool is_child() const { return process_number() != process_; }
 
   void call_helpers() {
     if (host_.schedule != nullptr) {
       if (!is_child()) schedule_host_tasks();
     } else if (sleeping_.load() > 0 && !is_child()) {
       Lock lock(&mutex_);
-      pthread_cond_broadcast(&work_);
+      work_.wake_all();
     }
   }
 
@@ -164,7 +149,7 @@ class ThreadPool {
     }
     Lock lock(&mutex_);
     is_waiting_.store(true);
-    while (pending_.load() != 0) pthread_cond_wait(&done_, &mutex_);
+    while (pending_.load() != 0) done_.wait(&mutex_);
     is_waiting_.store(false);
   }
 
@@ -178,7 +163,7 @@ class ThreadPool {
     }
     if (count == 0 || pending_.fetch_sub(count) != count || !is_waiting_.load()) return;
     Lock lock(&mutex_);
-    pthread_cond_signal(&done_);
+    done_.wake_one();
   }
 
   // Spins for a while. Returns whether indices have arrived in the range.
@@ -190,13 +175,12 @@ class ThreadPool {
     return false;
   }
 
-  static void* run_worker(void* argument) {
+  static void run_worker(void* argument) {
     auto& thread = *static_cast<Thread*>(argument);
     ThreadPool& pool = *thread.pool;
     const auto self = static_cast<uint32_t>(&thread - pool.threads_);
     // The loops begin some time after the threads, so the first wait does not spin.
     for (bool may_spin = false; pool.wait_for_work(thread.range, may_spin); may_spin = true) pool.work(self);
-    return nullptr;
   }
 
   // Waits until there are indices for the worker. Returns false if the worker has to end.
@@ -204,7 +188,7 @@ class ThreadPool {
     if (may_spin && spin_for_work(own)) return true;
     Lock lock(&mutex_);
     sleeping_.fetch_add(1);
-    while (own.left.load() == 0 && !stopping_) pthread_cond_wait(&work_, &mutex_);
+    while (own.left.load() == 0 && !stopping_) work_.wait(&mutex_);
     sleeping_.fetch_sub(1);
     return !stopping_;
   }
@@ -234,10 +218,10 @@ class ThreadPool {
     } while (spin_for_work(thread.range));
     Lock lock(&pool.mutex_);
     thread.state = Thread::kFree;
-    pthread_cond_broadcast(&pool.done_);
+    pool.done_.wake_all();
   }
 
-  pid_t process_ = 0;
+  decltype(process_number()) process_ = process_number();
   HostExecutor host_;
   bool is_calling_host_ = false;  // read and written by the thread that calls run()
   uint32_t thread_count_ = 1;
@@ -252,9 +236,9 @@ class ThreadPool {
   // them and then looks for work again. In the single order of these operations, one of the two sees the other.
   std::atomic<uint32_t> sleeping_ = 0;
   std::atomic<bool> is_waiting_ = false;
-  pthread_mutex_t mutex_;
-  pthread_cond_t work_;
-  pthread_cond_t done_;
+  Mutex mutex_;
+  Condition work_;
+  Condition done_;
   bool stopping_ = false;
 };
 

@@ -29,7 +29,8 @@ usage: sh platforms/run.sh COMMAND
                               baremetal: firmware for a Cortex-M7, run by QEMU (Debian's compiler
                               for it takes 2.5 GB);
                               linux-musl or wasm32: with Zig's compiler, for static programs and for
-                              WebAssembly; macos: the same for a Mac's library, which is only built
+                              WebAssembly; windows-x86_64: the same, run by Wine; macos: for a
+                              Mac's library, and windows-arm64, which are only built
   release DIRECTORY           make the packages of all channels from the last commit
   help                        this text
 
@@ -152,7 +153,7 @@ build() {
     configure=always
   fi
   case $1 in
-    linux-musl|wasm32|macos) [ "$(uname -s)" = Darwin ] || install_python_tools zig ziglang==0.17.0 wasmtime==50.0.1 ;;
+    linux-musl|wasm32|macos|windows-*) [ "$(uname -s)" = Darwin ] || install_python_tools zig ziglang==0.17.0 wasmtime==50.0.1 ;;
     style|tidy) install_python_tools style clang-format==14.0.6 clang-tidy==14.0.6 ;;
   esac
   cd "$root"
@@ -205,7 +206,8 @@ libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;
       rpi-armv7|rpi-armv7-cpus) packages="$packages g++-arm-linux-gnueabihf qemu-user" ;;
       linux-musl) packages="$packages python3-venv" ;;
       wasm32) packages="$packages python3-venv"; has node || packages="$packages nodejs" ;;
-      macos) packages="$packages $download_packages python3-venv" ;;
+      windows-x86_64) packages="$packages python3-venv wine64 wine" ;;
+      macos|windows-arm64) packages="$packages $download_packages python3-venv" ;;
       style) packages="$packages python3-venv doxygen" ;;
       tidy) packages="$packages python3-venv" ;;
       *) misuse "there is no preset '$preset' to test" ;;

@@ -1,11 +1,11 @@
 #include "converters/commands/progress.h"
 
-#include <unistd.h>
-
 #include <csignal>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+
+#include "platforms/command_line/system.h"
 
 namespace sotto {
 
@@ -17,16 +17,9 @@ void note_interrupt(int) { interrupted = 1; }
 
 }  // namespace
 
-// SA_RESTART stays unset, so that a blocked system call returns.
-void catch_interrupts() {
-  struct sigaction action = {};
-  action.sa_handler = note_interrupt;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  std::signal(SIGXFSZ, SIG_IGN);
-}
+void catch_interrupts() { cli::catch_interrupts(note_interrupt); }
 
-Progress::Progress(bool wanted) : shown_(wanted && isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(bool wanted) : shown_(wanted && cli::is_terminal(stderr)) {}
 
 Progress::~Progress() {
   if (shown_) std::fprintf(stderr, "\r\033[K");

@@ -3,8 +3,7 @@
 
 namespace sotto {
 
-// Lets SIGINT and SIGTERM end the work at the next Progress::show() instead of the process, and lets a write beyond the
-// limit of files (SIGXFSZ) fail.
+// Lets SIGINT and SIGTERM end the work at the next Progress::show() instead of the process.
 void catch_interrupts();
 
 // A progress bar on standard error if that is a terminal. The destructor removes it.

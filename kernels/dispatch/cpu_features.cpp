@@ -1,6 +1,6 @@
 // Detects instruction sets, in one section per architecture. x86-64: cpuid, and xgetbv for the registers that the
-// operating system saves. arm64: the hardware capabilities that the kernel of Linux and Android reports, and sysctl on
-// Apple systems. wasm32: the module itself, and how it rounds.
+// operating system saves. arm64: the hardware capabilities that the kernel of Linux and Android reports, sysctl on
+// Apple systems, and a function of Windows. wasm32: the module itself, and how it rounds.
 #include "kernels/dispatch/cpu_features.h"
 
 #if SOTTO_X86_64
@@ -9,6 +9,8 @@
 #  include <sys/sysctl.h>
 
 #  include <cstddef>
+#elif SOTTO_ARM64 && defined(_WIN32)
+#  include "kernels/windows_header.h"
 #elif SOTTO_ARM64
 #  include <sys/auxv.h>
 #endif
@@ -104,6 +106,19 @@ uint32_t supported_isas() {
   if (!has("hw.optional.arm.FEAT_DotProd")) return isas;
   isas |= isa_bit(Isa::kNeonDotprod);
   if (has("hw.optional.arm.FEAT_I8MM")) isas |= isa_bit(Isa::kNeonI8mm);
+  return isas;
+}
+
+#elif SOTTO_ARM64 && defined(_WIN32)
+
+uint32_t supported_isas() {
+  // Values of <winnt.h>. Old versions of that header lack them.
+  constexpr uint32_t kDotProduct = 43;  // PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE
+  constexpr uint32_t kInt8Matmul = 66;  // PF_ARM_V82_I8MM_INSTRUCTIONS_AVAILABLE
+  uint32_t isas = isa_bit(Isa::kReference) | isa_bit(Isa::kNeon);
+  if (!IsProcessorFeaturePresent(kDotProduct)) return isas;
+  isas |= isa_bit(Isa::kNeonDotprod);
+  if (IsProcessorFeaturePresent(kInt8Matmul)) isas |= isa_bit(Isa::kNeonI8mm);
   return isas;
 }
 

@@ -1,18 +1,11 @@
 // The program sotto: text generation on the command line, on top of the C++ binding.
-#include <unistd.h>
-
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <exception>
-#include <filesystem>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "platforms/cli/commands.h"
@@ -21,6 +14,7 @@
 #include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
 #include "platforms/command_line/help.h"
+#include "platforms/command_line/system.h"
 
 namespace sotto::cli {
 namespace {
@@ -81,18 +75,9 @@ void add_completion(Command& app, Run& run) {
   });
 }
 
-// Replaces this program by sotto-serve, from the same directory or else from PATH. A program of its own, because the
-// HTTP library would slow the start of all commands.
-[[noreturn]] void run_server(char** argv) {
-  std::error_code ignored;
-  const auto directory = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  execv((directory / "sotto-serve").c_str(), argv);
-  execvp("sotto-serve", argv);
-  throw Failure(std::string("sotto-serve: ") + std::strerror(errno));
-}
-
 int run_program(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "serve") run_server(argv + 1);
+  // A program of its own, because the HTTP library would slow the start of all commands.
+  if (argc > 1 && std::string_view(argv[1]) == "serve") throw Failure(replace_program("sotto-serve", argv + 1));
   Command app("sotto", "Generates text with GPT-2 models in int8 or int4.");
   app.set_version(version_text() + "\nBuilt with " + sotto_build_text(), "Print the version and exit");
   app.set_footer(
@@ -144,7 +129,7 @@ int run_program(int argc, char** argv) {
 }  // namespace sotto::cli
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // so that a write beyond the limit of files fails with a message
+  sotto::cli::prepare_streams();
   try {
     return sotto::cli::run_program(argc, argv);
   } catch (const sotto::cli::Failure& failure) {

@@ -41,6 +41,14 @@ function(sotto_harden target)
   endif()
 endfunction()
 
+# sotto_utf8(PROGRAM): on Windows, the program's arguments and paths are UTF-8.
+function(sotto_utf8 program)
+  if(WIN32)
+    enable_language(RC)
+    target_sources(${program} PRIVATE "${PROJECT_SOURCE_DIR}/platforms/cmake/windows/program.rc")
+  endif()
+endfunction()
+
 # sotto_precompile(TARGET HEADER...): precompiles large library headers that most files of a program include.
 function(sotto_precompile target)
   target_precompile_headers(${target} PRIVATE ${ARGN})

@@ -3,7 +3,8 @@
 # OUT receives the object's path.
 #
 # Needs GNU ld and objcopy, or Apple's ld. Other linkers and sanitizer builds produce one object whose inner
-# names are hidden but global. Zig's linkers for macOS and WebAssembly also include code that no name reaches.
+# names are hidden but global. Zig's linkers for macOS and WebAssembly also include code that no name reaches. Windows
+# has no relocatable links: there, OUT receives the objects of the libraries.
 
 # The host may hold COMDAT groups of the same signature, and the final link keeps one of each: a group must be
 # dissolved before its names become local.
@@ -29,6 +30,11 @@ function(sotto_probe_local_names)
 endfunction()
 
 function(sotto_single_object out symbols_file)
+  if(WIN32)
+    list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
+    set(${out} ${ARGN} PARENT_SCOPE)
+    return()
+  endif()
   separate_arguments(sotto_link_flags UNIX_COMMAND "${CMAKE_C_FLAGS}")
   if(CMAKE_C_COMPILER_TARGET AND CMAKE_C_COMPILER_ID MATCHES "Clang")
     list(APPEND sotto_link_flags "--target=${CMAKE_C_COMPILER_TARGET}")

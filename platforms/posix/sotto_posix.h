@@ -1,6 +1,6 @@
-/* sotto_posix.h - memory for the runtime on Linux, macOS and other POSIX systems: model files mapped read-only, and
- * blocks on huge pages. The library is separate, because the core never allocates. Link with sotto_posix, or copy its
- * two files.
+/* sotto_posix.h - memory for the runtime on Linux, macOS, other POSIX systems and Windows: model files mapped
+ * read-only, and blocks on huge pages. The library is separate, because the core never allocates. Link with
+ * sotto_posix, or copy its two files.
  *
  * The functions return 0 or an errno value. On failure they write the reason and the path to
  * `message`, which is NUL-terminated and truncated to `message_size` bytes. It may be NULL if the
@@ -10,20 +10,28 @@
 #define SOTTO_POSIX_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* A mapped file, page-aligned, which satisfies SOTTO_MEMORY_ALIGNMENT. */
+/* A mapped file, or a part of one, which satisfies SOTTO_MEMORY_ALIGNMENT. */
 typedef struct sotto_posix_mapping {
   const void* bytes;
   size_t size;
+  size_t copied_size; /* 0, or the memory that a copy of the bytes takes */
 } sotto_posix_mapping;
 
 /* Maps a regular, non-empty file read-only. The file must not shrink while it is mapped, so
- * replace model files by rename, never in place. */
+ * replace model files by rename, never in place. The path is UTF-8 on Windows. */
 int sotto_posix_map_file(const char* path, sotto_posix_mapping* mapping, char* message, size_t message_size);
+
+/* Maps `size` bytes, or all if the size is 0, of an open file from `offset` on: a model inside another file, such as an
+ * Android package, or a file that another process has opened. The descriptor may be closed afterwards. If the offset
+ * is not a multiple of 64, the bytes are copied, and sotto_posix_release must not be used. */
+int sotto_posix_map_descriptor(int file, uint64_t offset, uint64_t size, sotto_posix_mapping* mapping, char* message,
+                               size_t message_size);
 
 /* Unmaps a file. Does nothing if the struct is all zeros. */
 void sotto_posix_unmap_file(sotto_posix_mapping* mapping);

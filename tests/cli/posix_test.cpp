@@ -5,8 +5,10 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "tests/cli/program.h"
 
@@ -32,6 +34,41 @@ TEST(Posix, MapsAFileAndReleasesPages) {
   sotto_posix_unmap_file(&mapping);
   EXPECT_EQ(mapping.bytes, nullptr);
   sotto_posix_unmap_file(&mapping);
+}
+
+TEST(Posix, MapsAPartOfAnOpenFile) {
+  const TemporaryFolder folder;
+  std::string bytes(100'001, 'x');
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7);
+  write_file(folder.file("data"), bytes);
+  char message[200] = "";
+  // Offsets that are multiples of a page, of the model's alignment, and of neither, and sizes up to the end.
+  for (const size_t offset : {0, 4096, 64, 65'536 + 64, 3, 100'000}) {
+    for (const size_t size : {size_t{0}, size_t{1}, bytes.size() - offset}) {
+      FILE* file = std::fopen(folder.file("data").c_str(), "rb");
+      sotto_posix_mapping mapping;
+      ASSERT_EQ(sotto_posix_map_descriptor(fileno(file), offset, size, &mapping, message, sizeof message), 0)
+          << message;
+      std::fclose(file);
+      EXPECT_EQ(mapping.size, size == 0 ? bytes.size() - offset : size);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(mapping.bytes) % 64, 0u);
+      EXPECT_EQ(mapping.copied_size > 0, offset % 64 != 0);
+      EXPECT_EQ(std::memcmp(mapping.bytes, bytes.data() + offset, mapping.size), 0);
+      sotto_posix_unmap_file(&mapping);
+      EXPECT_EQ(mapping.bytes, nullptr);
+    }
+  }
+  FILE* file = std::fopen(folder.file("data").c_str(), "rb");
+  const std::string name = "file descriptor " + std::to_string(fileno(file));
+  sotto_posix_mapping mapping;
+  for (const auto& [offset, size] :
+       {std::pair<uint64_t, uint64_t>{100'001, 0}, {100'001, 1}, {1, 100'001}, {5, UINT64_MAX}}) {
+    EXPECT_EQ(sotto_posix_map_descriptor(fileno(file), offset, size, &mapping, message, sizeof message), EINVAL);
+    EXPECT_EQ(message, name + ": the file ends before the requested bytes");
+    EXPECT_EQ(mapping.bytes, nullptr);
+  }
+  std::fclose(file);
+  EXPECT_EQ(sotto_posix_map_descriptor(-1, 0, 0, &mapping, message, sizeof message), EBADF);
 }
 
 TEST(Posix, ReportsWhyAFileCannotBeMapped) {

@@ -50,7 +50,7 @@ CORE_HEADERS = {"algorithm", "array", "atomic", "bit", "cassert", "cfloat", "cma
                 "functional", "limits", "new", "span", "string_view", "type_traits", "utility", "stddef.h", "stdint.h", "time.h"}
 # Additionally for kernels: intrinsics and detection of the CPU.
 KERNEL_HEADERS = {"immintrin.h", "arm_neon.h", "wasm_simd128.h", "cpuid.h", "sys/auxv.h", "sys/sysctl.h", "asm/hwcap.h",
-                  "pthread.h", "signal.h", "unistd.h"}
+                  "pthread.h", "signal.h", "unistd.h", "windows.h"}
 FORBIDDEN_IN_CORE = [
     (re.compile(r"\bnew\s+[A-Za-z_:]"), "new that allocates"),
     (re.compile(r"(?<!= )(?<!=)(?<!operator )\bdelete\b"), "delete"),
@@ -69,7 +69,7 @@ MACHINE_PATH = re.compile(r"(^|[^A-Za-z0-9_.~-])/(work|root|home|Users|tmp)/")
 LEFT_OPEN = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 ADDRESS = re.compile(r"https?://([A-Za-z0-9.-]+)")
 ADDRESS_ALLOWED = re.compile(r"(github\.com|huggingface\.co|arxiv\.org|(www\.)?(unicode|w3|apache|json-schema)\.org|"
-                             r"maven\.apache\.org|schemas\.android\.com|"  # names of XML formats
+                             r"maven\.apache\.org|schemas\.(android|microsoft)\.com|www\.debian\.org|"  # names of formats
                              r"localhost|127\.0\.0\.1|([\w-]+\.)*example\.(com|org))$")
 
 

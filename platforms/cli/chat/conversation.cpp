@@ -1,7 +1,5 @@
 #include "platforms/cli/chat/conversation.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -15,6 +13,7 @@
 #include "platforms/cli/support/line_editor.h"
 #include "platforms/cli/support/text.h"
 #include "platforms/command_line/help.h"
+#include "platforms/command_line/system.h"
 
 namespace sotto::cli {
 namespace {
@@ -105,7 +104,7 @@ Conversation::Conversation(const ChatOptions& options, const LoadedModel& model)
       sampler_(options.sampler.params),
       stops_(options.stops.params),
       chat_(new_chat(options, model)),
-      is_interactive_(!options.json && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) {
+      is_interactive_(!options.json && is_terminal(stdin) && is_terminal(stdout)) {
   call_with_options("stops", [&] { chat_.set_stops(stops_); });
   if (options.grammar.is_on()) compile(options.grammar);
   if (!options.saved.empty()) restore(options.saved);

@@ -1,10 +1,9 @@
 #include "platforms/cli/generate/report.h"
 
-#include <sys/resource.h>
-
 #include <cstdio>
 
 #include "platforms/cli/support/text.h"
+#include "platforms/command_line/system.h"
 
 namespace sotto::cli {
 namespace {
@@ -78,16 +77,6 @@ Json speculation_json(const SpeculationInfo& info) {
           {"forced_proposed", info.forced_proposed_count},
           {"forced_accepted", info.forced_accepted_count},
           {"draft_seconds", static_cast<double>(info.draft_ns) * 1e-9}};
-}
-
-uint64_t peak_resident_bytes() {
-  struct rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-#ifdef __APPLE__
-  return static_cast<uint64_t>(usage.ru_maxrss);
-#else
-  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
-#endif
 }
 
 void print_phase(const char* name, uint64_t tokens, uint64_t nanoseconds) {

@@ -10,6 +10,7 @@ std::atomic<sotto_session*> running_session = nullptr;
 static_assert(std::atomic<sotto_session*>::is_always_lock_free);
 
 void on_interrupt(int) {
+  std::signal(SIGINT, SIG_DFL);  // the second one ends the program
   if (sotto_session* session = running_session.load()) sotto_session_cancel(session);
 }
 
@@ -17,16 +18,12 @@ void on_interrupt(int) {
 
 CancelOnInterrupt::CancelOnInterrupt(const Session& session) {
   running_session.store(session.c_session());
-  sigaction(SIGINT, nullptr, &previous_);
-  if (previous_.sa_handler == SIG_IGN) return;  // as after nohup or a script's "&"
-  struct sigaction action = {};
-  action.sa_handler = on_interrupt;
-  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);  // the second one ends the program
-  sigaction(SIGINT, &action, nullptr);
+  previous_ = std::signal(SIGINT, on_interrupt);
+  if (previous_ == SIG_IGN) std::signal(SIGINT, SIG_IGN);  // as after nohup or a script's "&"
 }
 
 CancelOnInterrupt::~CancelOnInterrupt() {
-  sigaction(SIGINT, &previous_, nullptr);
+  std::signal(SIGINT, previous_);
   running_session.store(nullptr);
 }
 

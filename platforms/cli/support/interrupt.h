@@ -15,7 +15,7 @@ class CancelOnInterrupt {
   CancelOnInterrupt& operator=(const CancelOnInterrupt&) = delete;
 
  private:
-  struct sigaction previous_ = {};
+  void (*previous_)(int) = nullptr;
 };
 
 }  // namespace sotto::cli

@@ -1,8 +1,5 @@
 #include "platforms/cli/support/output.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -10,13 +7,14 @@
 #include <utility>
 
 #include "platforms/cli/support/text.h"
+#include "platforms/command_line/system.h"
 
 namespace sotto::cli {
 
 using std::chrono::milliseconds;
 
 OutputWriter::OutputWriter()
-    : is_terminal_(isatty(STDOUT_FILENO) != 0), use_colour_(is_terminal_ && std::getenv("NO_COLOR") == nullptr) {}
+    : is_terminal_(is_terminal(stdout)), use_colour_(is_terminal_ && std::getenv("NO_COLOR") == nullptr) {}
 
 void OutputWriter::write_bold(std::string_view text) {
   if (use_colour_) write_bytes("\x1b[1m");
@@ -36,9 +34,9 @@ void OutputWriter::end_line() {
 
 size_t OutputWriter::width() const {
   constexpr size_t kDefault = 80;
-  struct winsize size = {};
   if (!is_terminal_) return 0;
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kDefault;
+  const size_t columns = terminal_columns();
+  return columns > 0 ? columns : kDefault;
 }
 
 void OutputWriter::write_bytes(std::string_view bytes) {
@@ -56,7 +54,7 @@ std::string score_line(Token token, float log_probability, const std::string& by
 Progress::Progress(std::string name, uint64_t total)
     : name_(std::move(name)),
       total_(total),
-      is_terminal_(isatty(STDERR_FILENO) != 0),
+      is_terminal_(is_terminal(stderr)),
       next_(Clock::now() + milliseconds(500)) {}
 
 Progress::~Progress() {

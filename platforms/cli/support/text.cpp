@@ -1,8 +1,5 @@
 #include "platforms/cli/support/text.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -12,8 +9,10 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <random>
 
 #include "platforms/cli/support/failure.h"
+#include "platforms/command_line/system.h"
 
 namespace sotto::cli {
 namespace {
@@ -71,8 +70,9 @@ Input::Input(const std::string& path) : name(path), file(nullptr, std::fclose) {
   if (path == "-") {
     name = "standard input";
     file = {stdin, [](FILE*) { return 0; }};
-    if (isatty(STDIN_FILENO) != 0) {
-      std::fputs("sotto: reading from the terminal; Ctrl-D at the start of a line ends the text\n", stderr);
+    if (is_terminal(stdin)) {
+      std::fprintf(stderr, "sotto: reading from the terminal; %s at the start of a line ends the text\n",
+                   kEndOfInputKeys);
     }
     return;
   }
@@ -100,7 +100,7 @@ bool read_line(const Input& input, uint64_t number, std::string& line) {
   FILE* file = input.file.get();
   line.clear();
   int c;
-  while ((c = getc_unlocked(file)) != EOF && c != '\n') {
+  while ((c = read_byte(file)) != EOF && c != '\n') {
     if (line.size() == kMaxTextSize) fail("longer than 256 MiB");
     line += static_cast<char>(c);
   }
@@ -118,18 +118,16 @@ void write_all(const std::string& path, const std::string& bytes) {
     throw Failure(path + ": " + std::strerror(errno));
   }
   // Writes a temporary file and renames it at the end, so that a failure leaves the old file intact.
-  std::string temporary = target.string() + ".XXXXXX";
-  const int descriptor = mkstemp(temporary.data());
-  if (descriptor == -1) throw Failure(path + ": " + std::strerror(errno));
-  const mode_t masked = umask(0);
-  umask(masked);
-  const mode_t mode = std::filesystem::exists(old) ? static_cast<mode_t>(old.permissions()) : 0666 & ~masked;
-  const bool written = fchmod(descriptor, mode) == 0 && write_file(fdopen(descriptor, "wb"), bytes) &&
-                       std::rename(temporary.c_str(), target.c_str()) == 0;
-  if (written) return;
-  const int error = errno;
-  unlink(temporary.c_str());
-  throw Failure(path + ": " + std::strerror(error));
+  const std::string temporary = target.string() + ".partial-" + std::to_string(std::random_device()());
+  FILE* file = std::fopen(temporary.c_str(), "wbx");
+  if (file == nullptr) throw Failure(path + ": " + std::strerror(errno));
+  std::error_code error;
+  if (std::filesystem::exists(old)) std::filesystem::permissions(temporary, old.permissions(), error);
+  if (!write_file(file, bytes) && !error) error = {errno, std::generic_category()};
+  if (!error) std::filesystem::rename(temporary, target, error);
+  if (!error) return;
+  std::filesystem::remove(temporary, ignored);
+  throw Failure(path + ": " + error.message());
 }
 
 void flush_output() {

@@ -1,6 +1,4 @@
 // `sotto tokenize` converts text to token ids and back.
-#include <unistd.h>
-
 #include <cstdio>
 #include <limits>
 #include <memory>
@@ -13,6 +11,7 @@
 #include "platforms/cli/support/model.h"
 #include "platforms/cli/support/text.h"
 #include "platforms/command_line/command_line.h"
+#include "platforms/command_line/system.h"
 
 namespace sotto::cli {
 namespace {
@@ -63,7 +62,7 @@ void decode(const TokenizeOptions& options, const LoadedModel& model) {
     object.update(text_json(bytes));
     return print_line(object.dump());
   }
-  if (isatty(STDOUT_FILENO) != 0) return print_line(for_terminal(bytes));
+  if (is_terminal(stdout)) return print_line(for_terminal(bytes));
   std::fwrite(bytes.data(), 1, bytes.size(), stdout);  // the exact bytes, for pipes and files
 }
 

@@ -50,7 +50,7 @@ bool read_params(JNIEnv* env, jobject from, const Model& model, sotto_model_para
     params->log = on_log;
     params->log_user_data = model.callbacks;
   }
-  if (model.mapping.bytes != nullptr) params->release = sotto_posix_release;
+  if (model.mapping.bytes != nullptr && model.mapping.copied_size == 0) params->release = sotto_posix_release;
   return true;
 }
 
