@@ -204,6 +204,14 @@ def java(user):
     return user.types(f"java -cp sotto-jvm-{user.version}.jar StreamText.java {user.arguments()}")
 
 
+def npm(user):
+    """The npm package, in Node.js."""
+    user.needs("npm")
+    user.take("javascript/examples/stream.mjs", "stream.mjs")
+    user.types(f"npm install --silent {next(user.packages.glob('npm/sotto-*.tgz'))}")
+    return user.types(f"node stream.mjs {user.arguments()}")
+
+
 def amalgamation(user):
     """The two files, with a compiler alone."""
     archive = f"sotto-{user.version}-amalgamation.tar.gz"
@@ -227,6 +235,7 @@ CHANNELS = {
     "Python sdist": python_sdist,
     "Maven": maven,
     "jar": java,
+    "npm": npm,
     "amalgamation": amalgamation,
 }
 

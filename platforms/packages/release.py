@@ -186,6 +186,17 @@ class Release:
         run([*cc, "-shared", "-s", *sorted(directory.glob("*.o")), library, "-o", output, "-lm", "-lpthread"])
         return output
 
+    def javascript(self):
+        """Compiles the modules with CMake, because the two files have no kernels for WebAssembly."""
+        if not self.zig:
+            print("The npm package needs Zig's compiler: left out", file=sys.stderr)
+            return
+        ziglang = run([self.zig, "-c", "import ziglang; print(ziglang.__path__[0])"]).strip()
+        build = self.work / "wasm32"
+        run(["cmake", "--preset", "wasm32", "-B", build, f"-DSOTTO_ZIG={ziglang}/zig", "-DSOTTO_BUILD_TESTS=OFF"], self.tree)
+        run(["cmake", "--build", build, "--target", "npm_package"])
+        run(["npm", "pack", "--silent", "--pack-destination", self.channel("npm"), build / "npm/node_modules/sotto"], build)
+
     def checksums(self):
         lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n" for name, path in
                  files_in(self.output).items() if name != "SHA256SUMS"]
@@ -209,6 +220,7 @@ def main():
         libraries = {target: release.library(target) for target in release.targets()}
         release.python(libraries)
         release.java(libraries)
+        release.javascript()
         release.checksums()
 
 

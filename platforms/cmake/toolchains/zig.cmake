@@ -13,6 +13,8 @@ for option in "$@"; do
 done
 ]])
 
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES SOTTO_ZIG)
+
 function(sotto_use_zig target)
   get_filename_component(tools "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../../../build/tools" ABSOLUTE)
   file(GLOB installed "${tools}/zig/lib/python3*/site-packages/ziglang")
