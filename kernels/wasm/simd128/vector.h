@@ -2,11 +2,12 @@
 // namespace.
 //
 // SIMD128 has no fused multiplication and addition. Relaxed SIMD has an instruction that is fused where the CPU can do
-// it, which cpu_features.cpp checks; without it, fma() computes in double precision.
+// it, which relaxed_simd/is_exact.cpp checks; without it, fma() computes in double precision.
 #pragma once
 
 #include <wasm_simd128.h>
 
+#include <cfloat>
 #include <cstddef>
 #include <cstdint>
 
@@ -158,8 +159,22 @@ inline Vector operator/(Vector a, Vector b) {
 #if defined(__wasm_relaxed_simd__)
 inline v128_t fma(v128_t a, v128_t b, v128_t c) { return wasm_f32x4_relaxed_madd(a, b, c); }
 #else
-// Returns a b + c of the low two lanes, rounded once. The product is exact in double precision. The sum is rounded to
-// odd, so that rounding it again to single precision gives the correct result (Boldo and Melquiond 2008).
+// Returns a b + c of the low two lanes, rounded to double precision. The product is exact.
+inline v128_t add_product(v128_t a, v128_t b, v128_t c) {
+  const v128_t product = wasm_f64x2_mul(wasm_f64x2_promote_low_f32x4(a), wasm_f64x2_promote_low_f32x4(b));
+  return wasm_f64x2_add(product, wasm_f64x2_promote_low_f32x4(c));
+}
+
+// Returns lanes that are not zero where rounding `sum` again, to single precision, may be wrong: halfway between two
+// floats, and below the normal ones, where the halves have other bits.
+inline v128_t is_doubtful(v128_t sum) {
+  constexpr int64_t kRest = (int64_t{1} << 29) - 1, kHalf = int64_t{1} << 28;
+  const v128_t is_half = wasm_i64x2_eq(wasm_v128_and(sum, wasm_i64x2_splat(kRest)), wasm_i64x2_splat(kHalf));
+  return wasm_v128_or(is_half, wasm_f64x2_lt(wasm_f64x2_abs(sum), wasm_f64x2_splat(FLT_MIN)));
+}
+
+// Returns a b + c of the low two lanes, rounded once. The sum is rounded to odd, so that rounding it again to single
+// precision gives the correct result (Boldo and Melquiond 2008).
 inline v128_t fma_low(v128_t a, v128_t b, v128_t c) {
   const v128_t product = wasm_f64x2_mul(wasm_f64x2_promote_low_f32x4(a), wasm_f64x2_promote_low_f32x4(b));
   const v128_t addend = wasm_f64x2_promote_low_f32x4(c);
@@ -175,9 +190,18 @@ inline v128_t fma_low(v128_t a, v128_t b, v128_t c) {
   const v128_t truncated = wasm_i64x2_add(sum, is_above);
   return wasm_f32x4_demote_f64x2_zero(wasm_v128_or(truncated, wasm_u64x2_shr(is_inexact, 63)));
 }
+
+inline v128_t high_lanes(v128_t x) { return wasm_i32x4_shuffle(x, x, 2, 3, 2, 3); }
+
+[[gnu::noinline]] inline v128_t fma_exactly(v128_t a, v128_t b, v128_t c) {
+  return wasm_i64x2_shuffle(fma_low(a, b, c), fma_low(high_lanes(a), high_lanes(b), high_lanes(c)), 0, 2);
+}
+
 inline v128_t fma(v128_t a, v128_t b, v128_t c) {
-  const auto high = [](v128_t x) { return wasm_i32x4_shuffle(x, x, 2, 3, 2, 3); };
-  return wasm_i64x2_shuffle(fma_low(a, b, c), fma_low(high(a), high(b), high(c)), 0, 2);
+  const v128_t low = add_product(a, b, c);
+  const v128_t high = add_product(high_lanes(a), high_lanes(b), high_lanes(c));
+  if (wasm_v128_any_true(wasm_v128_or(is_doubtful(low), is_doubtful(high)))) return fma_exactly(a, b, c);
+  return wasm_i64x2_shuffle(wasm_f32x4_demote_f64x2_zero(low), wasm_f32x4_demote_f64x2_zero(high), 0, 2);
 }
 #endif
 inline Vector fma(Vector a, Vector b, Vector c) {
