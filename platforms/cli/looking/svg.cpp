@@ -6,6 +6,7 @@
 #include <limits>
 #include <string_view>
 
+#include "platforms/cli/support/table.h"
 #include "platforms/cli/support/text.h"
 
 namespace sotto::cli {
@@ -51,18 +52,8 @@ std::string escaped(std::string_view text) {
   return xml;
 }
 
-// Returns the number of columns of a text on a terminal, which monospaced fonts keep.
-size_t width_in_columns(std::string_view text) {
-  size_t columns = 0;
-  while (!text.empty()) {
-    const Utf8Character character = first_character(text);
-    columns += character.valid ? columns_of(text.substr(0, character.size)) : 1;
-    text.remove_prefix(character.size);
-  }
-  return columns;
-}
-
-double width_of(std::string_view text) { return kColumnWidth * static_cast<double>(width_in_columns(text)); }
+// Returns the width of a text in a monospaced font, which has the columns of a terminal.
+double width_of(std::string_view text) { return kColumnWidth * static_cast<double>(columns_of_text(text)); }
 
 std::string number(double value) {
   char text[32];
@@ -276,7 +267,7 @@ std::string coloured_text(const Heading& heading, const std::vector<ColouredPart
   picture.fit(x + kMargin, 0);
   size_t row = 0, column = 0;
   for (const ColouredPart& part : parts) {
-    const size_t width = width_in_columns(part.text);
+    const size_t width = columns_of_text(part.text);
     if (column > 0 && column + width > kColumns) {
       ++row;
       column = 0;

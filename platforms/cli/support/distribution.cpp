@@ -60,12 +60,6 @@ Distribution Distribution::at_temperature(double temperature) const {
 
 double Distribution::effective_vocabulary() const { return std::exp(entropy_); }
 
-size_t Distribution::count_above(double probability) const {
-  const auto end = std::find_if(outcomes_.begin(), outcomes_.end(),
-                                [&](const Outcome& outcome) { return outcome.probability() <= probability; });
-  return static_cast<size_t>(end - outcomes_.begin());
-}
-
 size_t Distribution::nucleus_size(double mass) const {
   double sum = 0.0;
   size_t count = 0;
@@ -86,14 +80,6 @@ double Distribution::mass_in(const Distribution& other) const {
   double sum = 0.0;
   for (const Outcome& outcome : outcomes_) sum += std::exp(other.log_probability(outcome.token));
   return sum;
-}
-
-double Distribution::divergence_from(const Distribution& other) const {
-  double sum = 0.0;
-  for (const Outcome& outcome : outcomes_) {
-    sum += outcome.probability() * (outcome.log_probability - other.log_probability(outcome.token));
-  }
-  return std::max(sum, 0.0);
 }
 
 std::string likeliest(const Distribution& distribution, const LoadedModel& model, size_t count) {

@@ -29,15 +29,12 @@ class Distribution {
   double entropy() const { return entropy_; }  // in nats
   // Returns the number of equally likely tokens with the same entropy, exp(H).
   double effective_vocabulary() const;
-  size_t count_above(double probability) const;
   // Returns the size of the nucleus: the smallest number of tokens that have this probability together.
   size_t nucleus_size(double mass) const;
   double log_probability(Token token) const;  // -infinity for a token that cannot be drawn
   size_t rank(Token token) const;             // 1 for the most likely token, or 0 for a token that cannot be drawn
   // Returns the probability that `other` draws one of the tokens of this distribution.
   double mass_in(const Distribution& other) const;
-  // Returns the Kullback-Leibler divergence sum p ln (p / q) of this distribution p from `other`, q, in nats.
-  double divergence_from(const Distribution& other) const;
 
  private:
   explicit Distribution(std::vector<Outcome> outcomes);

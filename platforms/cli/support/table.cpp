@@ -15,16 +15,6 @@ constexpr size_t kMinWrappedWidth = 16;
 constexpr size_t kMinBarWidth = 8;
 constexpr size_t kMaxBarWidth = 40;
 
-size_t columns_of_text(std::string_view text) {
-  size_t columns = 0;
-  while (!text.empty()) {
-    const Utf8Character character = first_character(text);
-    columns += character.valid ? columns_of(text.substr(0, character.size)) : 1;
-    text.remove_prefix(character.size);
-  }
-  return columns;
-}
-
 // Returns how many bytes of `text` fit in `width` columns.
 size_t fitting_size(std::string_view text, size_t width) {
   size_t size = 0;
@@ -75,6 +65,16 @@ std::string fitted(std::string line, size_t screen_width) {
 }
 
 }  // namespace
+
+size_t columns_of_text(std::string_view text) {
+  size_t columns = 0;
+  while (!text.empty()) {
+    const Utf8Character character = first_character(text);
+    columns += character.valid ? columns_of(text.substr(0, character.size)) : 1;
+    text.remove_prefix(character.size);
+  }
+  return columns;
+}
 
 std::vector<size_t> Table::widths(size_t screen_width) const {
   std::vector<size_t> widths;

@@ -3,11 +3,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "platforms/cli/support/output.h"
 
 namespace sotto::cli {
+
+// Returns the number of columns that a text takes on a terminal.
+size_t columns_of_text(std::string_view text);
 
 class Table {
  public:
