@@ -236,7 +236,7 @@ TEST_F(DecodingArguments, WatermarkFieldsOutOfRangeAreNamed) {
 }
 
 TEST(SamplerPresets, ChangeOnlyWhatTheySet) {
-  sotto_sampler_params plain, creative;
+  sotto_sampler_params plain = {}, creative = {};  // also clears the padding, which memcmp compares
   sotto_sampler_params_init(&plain, sizeof plain);
   ASSERT_EQ(sotto_sampler_params_init_preset(&creative, sizeof creative, SOTTO_PRESET_CREATIVE), SOTTO_OK);
   EXPECT_EQ(creative.temperature, 1.0f);
