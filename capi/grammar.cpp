@@ -25,7 +25,7 @@ using sotto::capi::wrap;
 namespace {
 
 // In a build without grammars, no vocabulary, grammar or matcher can exist.
-sotto_status unsupported(ErrorOut* out) {
+[[maybe_unused]] sotto_status unsupported(ErrorOut* out) {
   return wrap(fail(out->get(), Status::kUnsupported, "grammars: this library is built with SOTTO_WITH_GRAMMAR=OFF"));
 }
 
