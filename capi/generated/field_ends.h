@@ -337,7 +337,9 @@ struct FieldEnds<sotto_session_info> {
       offsetof(sotto_session_info, kv_bytes) + sizeof(sotto_session_info::kv_bytes),
       offsetof(sotto_session_info, memory_bytes) + sizeof(sotto_session_info::memory_bytes),
       offsetof(sotto_session_info, matcher_sequence_count) + sizeof(sotto_session_info::matcher_sequence_count),
-      offsetof(sotto_session_info, stop) + sizeof(sotto_session_info::stop)};
+      offsetof(sotto_session_info, stop) + sizeof(sotto_session_info::stop),
+      offsetof(sotto_session_info, step_parent) + sizeof(sotto_session_info::step_parent),
+      offsetof(sotto_session_info, reserved) + sizeof(sotto_session_info::reserved)};
 };
 
 template <>

@@ -104,8 +104,9 @@ typedef double (*sotto_similarity_fn)(void* user_data, const sotto_token* a, siz
                                       size_t b_count);
 
 /* Called in each step with the newest token of each live sequence. In beam searches these are the
- * surviving beams, which may still be abandoned later. Returns 0 to continue, and any other value
- * to stop the search with SOTTO_STOP_CALLBACK. */
+ * surviving beams, which may still be abandoned later; step_parent in sotto_session_info says which
+ * beam of the step before each of them continues. Returns 0 to continue, and any other value to
+ * stop the search with SOTTO_STOP_CALLBACK. */
 typedef int32_t (*sotto_step_fn)(void* user_data, uint32_t sequence, sotto_token token);
 
 /* Parameters of a search. */

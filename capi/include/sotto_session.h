@@ -120,6 +120,10 @@ typedef struct sotto_session_info {
   uint32_t matcher_sequence_count;
   /* Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues. */
   sotto_status stop;
+  /* During a call of on_step: the number of the sequence of the step before that the reported
+   * sequence continues, or 0 in the first step. */
+  uint32_t step_parent;
+  uint32_t reserved;
 } sotto_session_info;
 
 /* Counts of tokens and wall-clock times in nanoseconds, since init or the last

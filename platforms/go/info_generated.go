@@ -191,6 +191,9 @@ type SessionInfo struct {
 	MatcherSequenceCount uint32
 	// Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues.
 	Stop Status
+	// During a call of on_step: the number of the sequence of the step before that the reported sequence continues, or
+	// 0 in the first step.
+	StepParent uint32
 }
 
 func newSessionInfo(c *C.sotto_session_info) SessionInfo {
@@ -206,6 +209,7 @@ func newSessionInfo(c *C.sotto_session_info) SessionInfo {
 	info.MemoryBytes = uint64(c.memory_bytes)
 	info.MatcherSequenceCount = uint32(c.matcher_sequence_count)
 	info.Stop = Status(c.stop)
+	info.StepParent = uint32(c.step_parent)
 	return info
 }
 

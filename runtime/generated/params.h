@@ -238,6 +238,8 @@ struct SessionInfo {
   uint64_t memory_bytes;
   uint32_t matcher_sequence_count;
   Status stop;
+  uint32_t step_parent;
+  uint32_t reserved;
 };
 static_assert(sizeof(SessionInfo) == sizeof(sotto_session_info));
 static_assert(offsetof(SessionInfo, struct_size) == offsetof(sotto_session_info, struct_size));
@@ -252,6 +254,8 @@ static_assert(offsetof(SessionInfo, kv_bytes) == offsetof(sotto_session_info, kv
 static_assert(offsetof(SessionInfo, memory_bytes) == offsetof(sotto_session_info, memory_bytes));
 static_assert(offsetof(SessionInfo, matcher_sequence_count) == offsetof(sotto_session_info, matcher_sequence_count));
 static_assert(offsetof(SessionInfo, stop) == offsetof(sotto_session_info, stop));
+static_assert(offsetof(SessionInfo, step_parent) == offsetof(sotto_session_info, step_parent));
+static_assert(offsetof(SessionInfo, reserved) == offsetof(sotto_session_info, reserved));
 
 inline constexpr int32_t kStageKindCount = 28;
 

@@ -107,7 +107,7 @@ bool BeamSearch::report() {
   for (uint32_t g = 0; g < group_count_; ++g) {
     for (uint32_t i = 0; i < groups_[g].running_count; ++i) {
       const uint32_t beam = first_of(g) + i;
-      stops |= run_.stops_at_step(beam, tokens_of(beam).back());
+      stops |= run_.stops_at_step(beam, tokens_of(beam).back(), run_.memory.running[generation_][beam].index);
     }
   }
   return stops;
@@ -315,7 +315,7 @@ void BeamSearch::continue_beam(uint32_t group, const BeamCandidate& candidate) {
   }
   memory.phrase_states[next][beam] = state;
   memory.running[next][beam] = {candidate.score, candidate.log_probability + diversity_loss(group, candidate.token),
-                                memory.running[generation_][parent].row, beam, text};
+                                memory.running[generation_][parent].row, parent, text};
   std::copy_n(parent_tokens, depth_ + 1, memory.tokens_of(next, beam));
   ++groups_[group].running_count;
 }

@@ -74,7 +74,7 @@ Status ContrastiveSearch::step() {
   const Status status = run_.follow(depth_ == 0 ? 0 : 1, 1, {tokens, depth_ + 1}, &text_);
   if (status < Status::kOk) return status;
   ++depth_;
-  return run_.stops_at_step(0, token) ? Status::kStopCallback : status;
+  return run_.stops_at_step(0, token, 0) ? Status::kStopCallback : status;
 }
 
 // Stores the k most likely candidates in memory.best, in the order of token ids, with p as their key.

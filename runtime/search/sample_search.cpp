@@ -120,7 +120,7 @@ Status SampleSearch::step() {
     if (status < Status::kOk) return status;
     const int32_t token = run_.memory.tokens_of(0, sequence.index)[depth_];
     const bool has_token = SearchRun::keeps_token(status);
-    if (has_token) stopped |= run_.stops_at_step(sequence.index, token);
+    if (has_token) stopped |= run_.stops_at_step(sequence.index, token, depth_ == 0 ? 0 : sequence.index);
     if (status != Status::kOk) {
       end(sequence, has_token ? depth_ + 1 : depth_, status == Status::kStopBanned ? depth_ : depth_ + 1, status);
     } else if (depth_ + 1 == run_.limit) {

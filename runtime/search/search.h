@@ -25,6 +25,9 @@ class Search {
   Status run(const SearchInput& input, const SearchParams& params, std::span<const SearchSequence>* sequences,
              Error* error);
 
+  // Returns, during on_step, the number of the sequence of the step before that the reported one continues.
+  uint32_t step_parent() const { return memory_.step_parent; }
+
  private:
   Status run_mode(const SearchInput& input, const SearchParams& params, uint32_t* count);
 

@@ -105,7 +105,7 @@ struct RunningSequence {
   double score = 0;            // key by which beams are ranked
   double log_probability = 0;  // sum of ln p
   uint32_t row = 0;            // index among the model's live sequences
-  uint32_t index = 0;          // index of the sequence in the results
+  uint32_t index = 0;          // of a sample: its index in the results; of a beam: the beam that it continues
   SequenceText text;
 };
 
@@ -138,6 +138,7 @@ struct SearchMemory {
   SamplerState* sampler_states = nullptr;  // (sequence)
   uint32_t* order = nullptr;               // (sequence, token): sorted n-grams
   SearchSequence* results = nullptr;       // (sequence)
+  uint32_t step_parent = 0;                // parent of the sequence that on_step reports
 };
 
 // Returns the length-normalized score of a sequence: its sum of ln p divided by length^alpha, or by ((5 + length) /
@@ -171,7 +172,8 @@ class SearchRun {
   // Makes constraint sequence `to` a copy of `from` followed by the last of `tokens`, and appends that token's text to
   // `text`. Returns a stop if the sequence ends after the token.
   Status follow(uint32_t from, uint32_t to, std::span<const int32_t> tokens, SequenceText* text) const;
-  bool stops_at_step(uint32_t sequence, int32_t token) const {
+  bool stops_at_step(uint32_t sequence, int32_t token, uint32_t parent) const {
+    memory.step_parent = parent;
     return params.on_step != nullptr && params.on_step(params.step_user_data, sequence, token) != 0;
   }
 

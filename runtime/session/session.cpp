@@ -139,6 +139,7 @@ SessionInfo Session::info() const {
   info.memory_bytes = memory_bytes_;
   info.matcher_sequence_count = constraint_sequence_count(params.sequence_count);
   info.stop = parts_.stop;
+  info.step_parent = parts_.search.step_parent();
   return info;
 }
 

@@ -1,8 +1,9 @@
 """Tests the program sotto on a pseudo terminal: Ctrl-D at the start of a line ends a text, the program says that it
-waits for input, it shows its progress in a long prompt, tables fit the terminal, and in a conversation Ctrl-C stops
-only the reply."""
+waits for input, it shows its progress in a long prompt, tables fit the terminal, searches show their sequences while
+they grow, and in a conversation Ctrl-C stops only the reply."""
 import argparse
 import fcntl
+import json
 import os
 import pty
 import re
@@ -89,6 +90,55 @@ def check_tables(program, model):
             expect(has_bars == (columns >= bar_columns), f"{words} in {columns} columns: {text}")
             expect(text != plain, f"{words}: no bold heading")
             expect("\x1b" not in shown_in(columns, words, NO_COLOR="1"), f"{words}: colours although NO_COLOR is set")
+
+
+def screen(text):
+    """Returns the lines that a terminal finally shows, and the number of columns of the widest line on the way."""
+    lines, row, widest = [""], 0, 0
+    for part in re.findall(r"\x1b\[\d*[A-Za-z]|\r?\n|\r|[^\x1b\r\n]+", text):
+        if part.endswith("A") and part[0] == "\x1b":
+            row -= int(part[2:-1])
+        elif part == "\x1b[J":
+            lines[row:] = [""]
+        elif part.endswith("\n"):
+            row += 1
+            if row == len(lines):
+                lines.append("")
+        elif part != "\r" and part[0] != "\x1b":
+            lines[row] += part
+            widest = max(widest, len(lines[row]) + len(re.findall("[\u3040-\u9fff]", lines[row])))
+    return lines, widest
+
+
+def check_beams(program, model):
+    """Searches show their sequences while they grow, and erase them at the end."""
+    prompt = ["generate", *model, "-q", "-n", "60", "-p"]
+    for search in (["--num-beams", "5", "--n", "2"], ["--best-of", "3", "--seed", "1"], ["--penalty-alpha", "0.6"]):
+        words = [program, *prompt, "It was", *search]
+        expected = shown_in(40, words, TERM="dumb")
+        expect("step" not in expected, f"{words}: a view on a terminal that cannot move its cursor: {expected!r}")
+        expect(shown_in(40, words) == expected, f"{words}: a view on an unknown terminal")
+        for columns in (12, 40, 100):
+            text = shown_in(columns, words, TERM="xterm", NO_COLOR="1")
+            expect("step 1 of 60" in text or columns < 14, f"{words} in {columns} columns: {text!r}")
+            expect(not re.search(r"\x1b\[\d*m", text), f"{words}: colours although NO_COLOR is set: {text!r}")
+            expect(text.count("\x1b[J") > 0, f"{words}: nothing is erased: {text!r}")
+            lines, _ = screen(text)
+            plain, _ = screen(shown_in(columns, words, NO_COLOR="1"))
+            expect(lines == plain, f"{words}: the terminal shows {lines} instead of {plain}")
+            _, widest = screen(text[:text.rindex("\x1b[J")])
+            expect(widest < columns, f"{words}: a line of the view has {widest} of {columns} columns")
+        expect("step" not in shown_in(40, [*words, "--json"], TERM="xterm"), f"{words}: a view with --json")
+        piped = subprocess.run(words, capture_output=True, env={"TERM": "xterm"}, text=True, check=True)
+        expect(piped.stderr == "" and "\x1b" not in piped.stdout, f"{words}: a view in a pipe")
+    words = [program, *prompt, "It was", "--n", "3", "--seed", "1"]
+    done = subprocess.run([*words, "--json"], capture_output=True, text=True, check=True)
+    texts = {sequence["index"] + 1: sequence["text"] for sequence in json.loads(done.stdout)["sequences"]}
+    frames = re.findall(r"step (\d+) of 60\r\n((?: +\d .*\r\n)+)", shown_in(300, words, TERM="xterm"))
+    expect(frames and frames[0][0] == "1", f"frames: {frames}")
+    for _, lines in frames:
+        for number, line in re.findall(r" (\d) (.*)\r\n", lines):
+            expect(texts[int(number)].replace("\n", "\\n").startswith(line), f"{line!r} does not begin any of {texts}")
 
 
 class Conversation:
@@ -194,6 +244,7 @@ def main():
     expect(kept == '{"kept":{"0":1.0}}\n', f"sample printed {kept!r}")
     shown = progress(args.program, ["generate", *model, "-p", "-", "--overflow", "ring", "-q"])
     check_tables(args.program, model)
+    check_beams(args.program, model)
     check_conversation(args.program, model)
     if args.edits_lines:
         check_line_editing(args.program, model)

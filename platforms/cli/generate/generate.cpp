@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "platforms/cli/commands.h"
+#include "platforms/cli/generate/beams_view.h"
 #include "platforms/cli/generate/report.h"
 #include "platforms/cli/support/batcher.h"
 #include "platforms/cli/support/interrupt.h"
@@ -354,11 +355,18 @@ void generate_sequences(const GenerateOptions& options, const LoadedModel& model
   SearchParams params = options.search.params;
   Progress progress("searching", uint64_t{params.sequence_count} * params.max_tokens);
   uint64_t step_count = 0;
-  params.on_step = [&](uint32_t, Token) {
-    progress.show(++step_count);
+  BeamsView view(model, params, progress, !options.json);
+  params.on_step = [&](uint32_t sequence, Token token) {
+    if (view.is_on()) {
+      view.add(sequence, token, session.info().step_parent);
+    } else {
+      progress.show(++step_count);
+    }
     return true;
   };
-  for (Sequence& sequence : search(params, session, generation)) {
+  std::vector<Sequence> found = search(params, session, generation);
+  view.erase();
+  for (Sequence& sequence : found) {
     std::string text = to_utf8(model.text_of(sequence.tokens));
     if (sequence.stop == Status::stop_string) text = cut_at_stop(text, stops);
     generation.sequences.push_back({std::move(sequence), std::move(text), {}});

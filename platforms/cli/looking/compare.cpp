@@ -74,7 +74,7 @@ struct CompareOptions {
   std::string svg;  // path; empty for none
 };
 
-struct Outcomes {
+struct StrategyResult {
   std::string text;
   TokenList tokens;
   Status stop = Status::ok;
@@ -116,7 +116,7 @@ bool is_deterministic(const GenerateOptions& options) {
 
 // Evaluates the text again and adds up the measures that need the model's distributions.
 void measure(const LoadedModel& model, const Strategy& strategy, const TokenList& prompt, Session& session,
-             Outcomes& outcomes) {
+             StrategyResult& result) {
   const GenerateOptions& options = strategy.options;
   const bool is_search = options.search.is_on;
   std::optional<Sampler> chain;  // from which a search draws
@@ -126,52 +126,54 @@ void measure(const LoadedModel& model, const Strategy& strategy, const TokenList
     chain.emplace(Sampler::create(model.get(), list_bytes(sampler.params)));
     chain->set(sampler.params);
   }
+  session.clear_guide();
+  session.clear_matcher();
   session.reset();
   TokenList history = prompt;
   Tokens next = history;
-  for (const Token token : outcomes.tokens) {
+  for (const Token token : result.tokens) {
     if (session.prefill(next) != Status::ok) return;
     const Distribution distribution = Distribution::of_model(session.logits());
-    outcomes.entropy += distribution.entropy();
-    outcomes.log_probability += distribution.log_probability(token);
+    result.entropy += distribution.entropy();
+    result.log_probability += distribution.log_probability(token);
     if (chain) {
       SamplerInput input;
       input.logits = session.logits();
       input.history = history;
       input.generated_count = history.size() - prompt.size();
-      outcomes.sampled_log_probability += Distribution::of_chain(*chain, input).log_probability(token);
+      result.sampled_log_probability += Distribution::of_chain(*chain, input).log_probability(token);
     }
     history.push_back(token);
     next = Tokens(&history.back(), 1);
   }
 }
 
-Outcomes run(const LoadedModel& model, const Strategy& strategy, const TokenList& prompt) {
-  Outcomes outcomes;
+StrategyResult run(const LoadedModel& model, const Strategy& strategy, const TokenList& prompt) {
+  StrategyResult result;
   try {
     generate(strategy.options, prompt, [&](Session& session, const Generation& generation) {
-      outcomes.text = model.info().has_tokenizer != 0 ? generation.text : ids_text(generation.tokens);
-      outcomes.tokens = generation.tokens;
-      outcomes.stop = generation.stop;
-      outcomes.seconds = generation.total_seconds - static_cast<double>(session.timings().prefill_ns) * 1e-9;
+      result.text = model.info().has_tokenizer != 0 ? generation.text : ids_text(generation.tokens);
+      result.tokens = generation.tokens;
+      result.stop = generation.stop;
+      result.seconds = generation.total_seconds - static_cast<double>(session.timings().prefill_ns) * 1e-9;
       if (!is_deterministic(strategy.options)) {
         for (const TokenScore& score : generation.scores) {
-          outcomes.sampled_log_probability += static_cast<double>(score.sampled_log_probability);
+          result.sampled_log_probability += static_cast<double>(score.sampled_log_probability);
         }
       }
-      if (generation.stop != Status::cancelled) measure(model, strategy, prompt, session, outcomes);
+      if (generation.stop != Status::cancelled) measure(model, strategy, prompt, session, result);
     });
   } catch (const Failure& failure) {
     throw Failure(strategy.name + ": " + failure.what(), failure.exit_code());
   } catch (const Error& error) {
     throw failure_of(strategy.name, error);
   }
-  return outcomes;
+  return result;
 }
 
 // The results
 
-void print_table(const std::vector<Strategy>& strategies, const std::vector<Outcomes>& results) {
+void print_table(const std::vector<Strategy>& strategies, const std::vector<StrategyResult>& results) {
   OutputWriter stream;
   Table measures({{"strategy", Table::Style::kText},
                   {"tokens"},
@@ -183,7 +185,7 @@ void print_table(const std::vector<Strategy>& strategies, const std::vector<Outc
                   {"tok/s"}});
   Table texts({{"strategy", Table::Style::kText}, {"text", Table::Style::kWrapped}});
   for (size_t i = 0; i < results.size(); ++i) {
-    const Outcomes& result = results[i];
+    const StrategyResult& result = results[i];
     const std::string rate = std::isfinite(result.tokens_per_second())
                                  ? with_thousands(static_cast<uint64_t>(result.tokens_per_second()))
                                  : "-";
@@ -197,7 +199,7 @@ void print_table(const std::vector<Strategy>& strategies, const std::vector<Outc
   texts.print(stream);
 }
 
-Json result_json(const Strategy& strategy, const Outcomes& result) {
+Json strategy_json(const Strategy& strategy, const StrategyResult& result) {
   const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
   Json object = {{"strategy", strategy.name}, {"options", strategy.words}, {"text", result.text}};
   object["tokens"] = result.tokens;
@@ -214,12 +216,12 @@ Json result_json(const Strategy& strategy, const Outcomes& result) {
 }
 
 std::string picture(const std::string& text, const std::vector<Strategy>& strategies,
-                    const std::vector<Outcomes>& results) {
+                    const std::vector<StrategyResult>& results) {
   std::vector<std::string> labels;
   std::vector<BarPanel> panels = {{"unique tokens", {}, 0},  {"repeated pairs", {}, 3}, {"entropy, nats", {}, 3},
                                   {"KL, nats/token", {}, 3}, {"-ln p/token", {}, 3},    {"tokens/s", {}, 0}};
   for (size_t i = 0; i < results.size(); ++i) {
-    const Outcomes& result = results[i];
+    const StrategyResult& result = results[i];
     const std::array<double, 6> values = {static_cast<double>(result.unique_count()), result.repeated(),
                                           result.per_token(result.entropy),           result.divergence(),
                                           result.per_token(-result.log_probability),  result.tokens_per_second()};
@@ -234,7 +236,7 @@ int run_compare(const CompareOptions& options) {
   model.require_text();
   const TokenList prompt = tokens_to_look_at(options.input, model, options.special);
   Progress progress("comparing", options.strategies.size() * uint64_t{options.token_count});
-  std::vector<Outcomes> results;
+  std::vector<StrategyResult> results;
   while (results.size() < options.strategies.size()) {
     progress.show(results.size() * uint64_t{options.token_count});
     results.push_back(run(model, options.strategies[results.size()], prompt));
@@ -247,7 +249,7 @@ int run_compare(const CompareOptions& options) {
     return kExitOk;
   }
   Json list = Json::array();
-  for (size_t i = 0; i < results.size(); ++i) list.push_back(result_json(options.strategies[i], results[i]));
+  for (size_t i = 0; i < results.size(); ++i) list.push_back(strategy_json(options.strategies[i], results[i]));
   const Json object = {{"model", to_utf8(model.path())}, {"prompt_tokens", prompt}, {"strategies", std::move(list)}};
   OutputWriter().write(object.dump() + '\n');
   return kExitOk;

@@ -40,6 +40,7 @@ class Progress {
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
+  bool is_on() const { return is_terminal_; }
   void show(uint64_t done);  // updates at most ten times per second, and only after half a second
 
  private:

@@ -479,6 +479,39 @@ TEST(SearchTest, CallbacksAndPhrasesReachTheSearch) {
   EXPECT_THROW(static_cast<void>(session.search(params)), std::runtime_error);
 }
 
+TEST(SearchTest, StepsNameTheSequencesThatTheyContinue) {
+  const auto model = demo();
+  sotto::SessionParams session_params;
+  session_params.sequence_count = 6;
+  Session session = Session::create(model, session_params);
+  prefill(session, "It was");
+  for (const uint32_t group_count : {1u, 2u}) {
+    sotto::SearchParams params;
+    params.max_tokens = 16;
+    params.group_count = group_count;
+    params.diversity_penalty = group_count == 1 ? 0.0f : 0.5f;
+    std::vector<std::vector<Token>> beams(6), next(6);
+    uint32_t newest = 6;
+    size_t reordered = 0;
+    params.on_step = [&](uint32_t sequence, Token token) {
+      if (sequence <= newest) beams = next;
+      newest = sequence;
+      const uint32_t parent = session.info().step_parent;
+      if (parent != sequence) ++reordered;
+      next[sequence] = beams[parent];
+      next[sequence].push_back(token);
+      return true;
+    };
+    for (const sotto::Sequence& sequence : session.search(params)) {
+      ASSERT_EQ(sequence.tokens.size(), 16u);
+      // The last tokens end the sequences, so that none is reported as live.
+      const std::vector<Token> before(sequence.tokens.begin(), sequence.tokens.end() - 1);
+      EXPECT_NE(std::find(next.begin(), next.end(), before), next.end());
+    }
+    EXPECT_GT(reordered, 6u);
+  }
+}
+
 TEST(GrammarTest, ConstrainsTokensWithoutAModel) {
   const auto vocabulary = sotto::Vocabulary::create({{"a", "b", "ab", "c", ""}, {}, {4}});
   const auto compiled = sotto::Grammar::compile("start ::= \"ab\"+ \"c\"", [] {

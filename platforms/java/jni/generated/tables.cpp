@@ -250,6 +250,7 @@ constexpr Field kSessionInfo[] = {
     FIELD(sotto_session_info, memory_bytes, "memoryBytes", "J"),
     FIELD(sotto_session_info, matcher_sequence_count, "matcherSequenceCount", "I"),
     FIELD(sotto_session_info, stop, "stop", "Lio/github/sotto/Status;"),
+    FIELD(sotto_session_info, step_parent, "stepParent", "I"),
 };
 
 constexpr Field kSessionTimings[] = {

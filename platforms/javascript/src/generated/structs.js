@@ -272,7 +272,7 @@ export const structs = {
     },
   },
   SessionInfo: {
-    size: 64,
+    size: 72,
     fields: {
       contextTokens: [4, "u32"],
       batchTokens: [8, "u32"],
@@ -285,6 +285,7 @@ export const structs = {
       memoryBytes: [48, "u64"],
       matcherSequenceCount: [56, "u32"],
       stop: [60, "i32"],
+      stepParent: [64, "u32"],
     },
   },
   SessionTimings: {

@@ -1217,6 +1217,11 @@ export interface SessionInfo {
   readonly matcherSequenceCount: number;
   /** Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues. */
   readonly stop: Status;
+  /**
+   * During a call of on_step: the number of the sequence of the step before that the reported sequence continues, or 0
+   * in the first step.
+   */
+  readonly stepParent: number;
 }
 
 /** Counts of tokens and wall-clock times in nanoseconds, since init or the last sotto_session_reset_timings. */

@@ -210,7 +210,7 @@ class SessionInfo(Struct):
     _fields_ = [
         ("struct_size", u32), ("context_tokens", u32), ("batch_tokens", u32), ("thread_count", u32),
         ("sink_tokens", u32), ("cached_tokens", u32), ("token_count", u64), ("reanchor_count", u64), ("kv_bytes", u64),
-        ("memory_bytes", u64), ("matcher_sequence_count", u32), ("stop", i32)]
+        ("memory_bytes", u64), ("matcher_sequence_count", u32), ("stop", i32), ("step_parent", u32), ("reserved", u32)]
 
 
 class SessionTimings(Struct):

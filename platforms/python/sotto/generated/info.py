@@ -148,6 +148,9 @@ class SessionInfo:
     """Number of sequences that a matcher needs to follow this session and its searches."""
     stop: Status
     """Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues."""
+    step_parent: int
+    """During a call of on_step: the number of the sequence of the step before that the reported sequence continues, or
+    0 in the first step."""
 
 
 @dataclass(frozen=True)

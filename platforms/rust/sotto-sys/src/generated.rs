@@ -1221,6 +1221,10 @@ pub struct sotto_session_info {
     pub matcher_sequence_count: u32,
     /// Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues.
     pub stop: sotto_status,
+    /// During a call of on_step: the number of the sequence of the step before that the reported
+    /// sequence continues, or 0 in the first step.
+    pub step_parent: u32,
+    pub reserved: u32,
 }
 
 /// Counts of tokens and wall-clock times in nanoseconds, since init or the last

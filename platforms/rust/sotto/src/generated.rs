@@ -2008,6 +2008,9 @@ pub struct SessionInfo {
     pub matcher_sequence_count: u32,
     /// Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues.
     pub stop: Option<Stop>,
+    /// During a call of on_step: the number of the sequence of the step before that the reported
+    /// sequence continues, or 0 in the first step.
+    pub step_parent: u32,
 }
 
 impl From<sys::sotto_session_info> for SessionInfo {
@@ -2024,6 +2027,7 @@ impl From<sys::sotto_session_info> for SessionInfo {
             memory_bytes: info.memory_bytes,
             matcher_sequence_count: info.matcher_sequence_count,
             stop: Stop::from_status(info.stop),
+            step_parent: info.step_parent,
         }
     }
 }

@@ -76,7 +76,8 @@ macro_rules! each_field {
                 sequence_count sequence_tokens features list_bytes draft_tokens reserved }
             sotto_session_info {
                 struct_size context_tokens batch_tokens thread_count sink_tokens cached_tokens
-                token_count reanchor_count kv_bytes memory_bytes matcher_sequence_count stop }
+                token_count reanchor_count kv_bytes memory_bytes matcher_sequence_count stop
+                step_parent reserved }
             sotto_session_timings {
                 struct_size reserved prefill_tokens prefill_ns decode_tokens decode_ns sample_count
                 sample_ns reanchor_tokens reanchor_ns }

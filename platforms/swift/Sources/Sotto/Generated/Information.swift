@@ -179,6 +179,9 @@ public struct SessionInfo: Sendable {
   public let matcherSequenceCount: UInt32
   /// Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues.
   public let stop: Status
+  /// During a call of on_step: the number of the sequence of the step before that the reported sequence continues, or 0
+  /// in the first step.
+  public let stepParent: UInt32
 
   init(_ c: sotto_session_info) {
     contextTokens = c.context_tokens
@@ -192,6 +195,7 @@ public struct SessionInfo: Sendable {
     memoryBytes = c.memory_bytes
     matcherSequenceCount = c.matcher_sequence_count
     stop = Status(rawValue: c.stop)
+    stepParent = c.step_parent
   }
 }
 

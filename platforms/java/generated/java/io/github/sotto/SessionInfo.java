@@ -25,6 +25,11 @@ public final class SessionInfo {
     public int matcherSequenceCount;
     /** Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues. */
     public Status stop;
+    /**
+     * During a call of on_step: the number of the sequence of the step before that the reported sequence continues, or
+     * 0 in the first step.
+     */
+    public int stepParent;
 
     SessionInfo() {}
 
@@ -42,6 +47,7 @@ public final class SessionInfo {
                 + ", memoryBytes=" + memoryBytes
                 + ", matcherSequenceCount=" + matcherSequenceCount
                 + ", stop=" + stop
+                + ", stepParent=" + stepParent
                 + "}";
     }
 }
