@@ -581,11 +581,12 @@ Generation generate(GenerateOptions options, TokenList prompt,
   options.json = true;  // collects the text
   const Clock::time_point load_start = Clock::now();
   Engine engine(options);
+  Worker worker(engine);
   Generation generation;
   generation.prompt_tokens = std::move(prompt);
-  run_request(options, engine, load_start, generation);
+  run_request(options, worker, load_start, generation);
   if (!generation.failure.empty()) throw Failure(generation.failure);
-  look(engine.session(), generation);
+  look(worker.session(), generation);
   return generation;
 }
 
