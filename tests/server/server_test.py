@@ -16,7 +16,6 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 
 PROMPT = "Once upon a time"
 
@@ -242,12 +241,14 @@ def check_key_and_end(program, model):
         expect(second.returncode == 1 and "the address is not available" in second.stderr, f"a shared port: {second}")
     with Server(program, model, "--alias", "mine", "--temp", "0") as server:
         body = {"model": "mine", "prompt": PROMPT, "stream": True, "max_tokens": 900}
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            answer = pool.submit(server.call, "/v1/completions", body)
-            time.sleep(0.1)
-            server.process.send_signal(signal.SIGINT)
-            status, text = answer.result()
-        expect(status == 200 and "data: [DONE]" in text, f"a request that had begun was not answered: {text[-200:]}")
+        connection = server.connect()
+        connection.request("POST", "/v1/completions", json.dumps(body), {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        text = response.read(20)  # the request has begun
+        server.process.send_signal(signal.SIGINT)
+        text += response.read()
+        connection.close()
+        expect(text.endswith(b"data: [DONE]\n\n"), f"a request that had begun was not answered: {text[-200:]}")
         equal(server.process.wait(timeout=60), 0, "exit code")
     for options, message in ((["--host", "everywhere"], "needs --api-key"), (["--port", "70000"], "at most 65535"),
                              (["--parallel", "0"], "from 1 to 64"), (["--colour"], "not an option")):
