@@ -26,6 +26,8 @@ int main(int argc, char** argv) {
     catch_interrupts();
     if (!arguments.export_format.empty()) {
       export_model(arguments);
+    } else if (arguments.simulates) {
+      simulate(arguments);
     } else if (!arguments.evaluation_text.empty()) {
       measure(arguments);
     } else {

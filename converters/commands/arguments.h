@@ -17,7 +17,7 @@ struct Arguments {
   std::string synthetic;             // name of the shape of a synthetic model
   ModelShape synthetic_shape;
   uint64_t seed = 0;
-  std::filesystem::path output;   // empty with --dry-run, --evaluate, --compare and --verify
+  std::filesystem::path output;   // empty with --dry-run, --simulate, --evaluate, --compare and --verify
   std::filesystem::path picture;  // of the summary, as SVG, or empty
   std::filesystem::path evaluation_text;
   bool compares_all = false;         // --compare: evaluate every width and calibration
@@ -33,6 +33,8 @@ struct Arguments {
   std::string export_format;       // "safetensors" or "gguf", or empty
   std::filesystem::path verified;  // the .sotto file to verify, or empty
   bool dry_run = false;
+  bool simulates = false;     // --simulate
+  double kept_percent = 1.0;  // of the weights, with --simulate
   bool force = false;
   bool json = false;
   bool quiet = false;

@@ -26,6 +26,9 @@ bool verify_model(const Arguments& arguments);
 // Compares quantized models with float32 on a text (--evaluate, --compare).
 void measure(const Arguments& arguments);
 
+// Prints the errors that other numbers of bits would cause (--simulate).
+void simulate(const Arguments& arguments);
+
 // Rejects an output that exists and may not be replaced.
 void check_output(const Arguments& arguments);
 // Opens the checkpoint, or the synthetic one.

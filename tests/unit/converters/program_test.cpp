@@ -64,6 +64,35 @@ TEST_F(ProgramTest, ConvertsAndPrintsASummary) {
   EXPECT_EQ(read_file(directory_ / "q.sotto"), read_file(directory_ / "j.sotto"));
 }
 
+TEST_F(ProgramTest, SimulatesQuantizationWithoutWritingAFile) {
+  ASSERT_EQ(run(". --simulate"), 0) << err_;
+  EXPECT_PRED2(contains, out_, "layers.feed_forward_up (2)      2  ");
+  EXPECT_PRED2(contains, out_, "the largest 1% kept");
+  ASSERT_EQ(run(". --simulate --json --keep 10"), 0) << err_;
+  const auto simulated = nlohmann::json::parse(out_);
+  EXPECT_EQ(simulated["kept_share"], 0.1);
+  ASSERT_EQ(simulated["tensors"].size(), 9u);
+  // The formats have the errors of a conversion.
+  ASSERT_EQ(run(". --dry-run --calibrate none --json"), 0) << err_;
+  const auto summary = nlohmann::json::parse(out_);
+  size_t compared = 0;
+  for (const auto& written : summary["tensors"]) {
+    for (const auto& tensor : simulated["tensors"]) {
+      if (tensor["name"] != written["name"]) continue;
+      EXPECT_EQ(tensor["int8"]["signal_to_noise_db"], written["signal_to_noise_db"]);
+      EXPECT_EQ(tensor["int8"]["mean_squared_error"], written["mean_squared_error"]);
+      EXPECT_EQ(tensor["int8"]["largest_error"], written["largest_error"]);
+      EXPECT_GE(tensor["widths"][0]["all"]["mean_squared_error"], tensor["widths"][0]["kept"]["mean_squared_error"]);
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, 9u);
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "m.sotto"));
+  expect_failure(". --simulate -o m.sotto", 2, "--simulate: cannot be combined with --output");
+  expect_failure(". --simulate --keep 101", 2, "--keep: is 101; it must be from 0 to 100");
+  expect_failure(". -o m.sotto --keep 1", 2, "--keep: has no effect without --simulate");
+}
+
 TEST_F(ProgramTest, AFileBeyondTheLimitOfFilesIsRemoved) {
   // The limit is in blocks of 512 bytes, and holds for the messages, too.
   EXPECT_EQ(shell("ulimit -f 4 && " SOTTO_CONVERT " . -o m.sotto 2>err"), 1);
@@ -135,7 +164,7 @@ TEST_F(ProgramTest, MakesSyntheticModels) {
 
 TEST_F(ProgramTest, ExplainsWrongUsageAndInput) {
   expect_failure("", 2, "CHECKPOINT or --synthetic is required");
-  expect_failure(".", 2, "--output, --dry-run, --evaluate, --compare or --verify is required");
+  expect_failure(".", 2, "--output, --dry-run, --simulate, --evaluate, --compare or --verify is required");
   expect_failure(". -o m.sotto --pack mmx", 2, "mmx");
   expect_failure(". -o m.sotto --nonsense", 2, "--nonsense");
   expect_failure(". -o ''", 2, "--output: the name of the file is empty");
