@@ -26,7 +26,12 @@ struct Line {
 class Lines {
  public:
   explicit Lines(const std::vector<AnswerRequest>& workers) : capacity_(4 * workers.size()) {
-    for (const AnswerRequest& worker : workers) threads_.emplace_back([this, &worker] { work(worker); });
+    try {
+      for (const AnswerRequest& worker : workers) threads_.emplace_back([this, &worker] { work(worker); });
+    } catch (...) {  // there are no more threads
+      end();
+      throw;
+    }
   }
   ~Lines() { end(); }
   Lines(const Lines&) = delete;
