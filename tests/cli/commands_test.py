@@ -66,6 +66,8 @@ class Commands:
     def __init__(self, args, folder):
         self.program, self.model, self.folder, self.serves = args.program, args.model, folder, args.serves
         self.paths = list(self.leaves([]))
+        reader, self.closed_pipe = os.pipe()
+        os.close(reader)  # before there are threads, whose new processes could keep it open
 
     def leaves(self, path):
         """The commands below a path, each as a list of words."""
@@ -85,22 +87,20 @@ class Commands:
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
         return subprocess.run([self.program, *words], timeout=SECONDS, start_new_session=True, check=False, **options)
 
-    def on_terminal(self, words, keys=b"", columns=80):
-        """Types keys when the command waits for input. Returns the exit code and what the terminal shows."""
+    def on_terminal(self, words, keys=b"", after=b"", columns=80):
+        """Types keys when the terminal shows the pattern `after`. Returns the exit code and what it shows."""
         process, terminal = pty.fork()
         if process == 0:
             fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
             os.execve(self.program, [self.program, *words], {**os.environ, "NO_COLOR": "1", "TERM": "dumb"})
-        shown, end, typed = b"", time.monotonic() + SECONDS, not keys
+        shown, end = b"", time.monotonic() + SECONDS
         while True:
-            if time.monotonic() > end:
+            if keys and re.search(after, shown):
+                os.write(terminal, keys)
+                keys = b""
+            if not select.select([terminal], [], [], max(0, end - time.monotonic()))[0]:
                 os.kill(process, signal.SIGKILL)
                 raise SystemExit(f"{words}: still running after {shown!r}")
-            if not select.select([terminal], [], [], 0.1)[0]:
-                if not typed or (keys == CTRL_C and shown.endswith(b"^C")):
-                    os.write(terminal, keys)
-                typed = True
-                continue
             try:
                 shown += os.read(terminal, 4096)
             except OSError:  # it has ended
@@ -145,11 +145,11 @@ class Commands:
             expect(done.stderr.startswith(b"sotto") and b"\x1b" not in done.stderr, f"{path} {words}: {done}")
 
     def check_interrupt(self, path):
-        """Ctrl-C ends a command that waits for input, and serve."""
+        """A command that waits says how to end, and Ctrl-C ends it. Serve ends by itself."""
         words = [*path, *self.least_arguments(path)]
-        code, shown = self.on_terminal(words, keys=CTRL_C, columns=20)
-        waits = b"Ctrl-D" in shown or path == ["chat"]
-        ends = (0,) if path == ["serve"] else (-signal.SIGINT,) if waits else (0, 1, 2)
+        waiting = rb"Ctrl-D|Ctrl-C stops|> "
+        code, shown = self.on_terminal(words, keys=CTRL_C, after=waiting, columns=20)
+        ends = (0,) if path == ["serve"] else (-signal.SIGINT,) if re.search(waiting, shown) else (0, 1, 2)
         expect(code in ends, f"{words} ended with {code} on Ctrl-C and showed {shown!r}")
 
     def check_pipes(self, path):
@@ -164,12 +164,10 @@ class Commands:
         expect(b"\x1b" not in done.stdout + done.stderr, f"{path}: control sequences without a terminal: {done}")
         if not prints:
             return
-        reader, writer = os.pipe()
-        os.close(reader)
-        closed = self.run([*path, *words], stdout=writer)
-        os.close(writer)
+        closed = self.run([*path, *words], stdout=self.closed_pipe)
         expect(closed.returncode == -signal.SIGPIPE, f"{path} with a closed pipe: {closed}")
-        full = self.run([*path, *words], stdout=os.open("/dev/full", os.O_WRONLY))
+        with open("/dev/full", "wb") as disk:
+            full = self.run([*path, *words], stdout=disk)
         expect(full.returncode == 1 and b"standard output" in full.stderr, f"{path} on a full disk: {full}")
 
     def check_bytes(self, path):
