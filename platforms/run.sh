@@ -29,8 +29,9 @@ usage: sh platforms/run.sh COMMAND
                               baremetal: firmware for a Cortex-M7, run by QEMU (Debian's compiler
                               for it takes 2.5 GB);
                               linux-musl or wasm32: with Zig's compiler, for static programs and for
-                              WebAssembly; windows-x86_64: the same, run by Wine; macos: for a
-                              Mac's library, and windows-arm64, which are only built
+                              WebAssembly with the npm package; windows-x86_64: the same, run by
+                              Wine; macos: for a Mac's library, and windows-arm64, which are only
+                              built
   release DIRECTORY           make the packages of all channels from the last commit
   help                        this text
 

@@ -11,7 +11,7 @@ async function openSource(source, onProgress) {
   const isText = typeof source === "string" || source instanceof URL;
   if (isText && isNode && !/^(https?|blob|data):/.test(String(source))) {
     const { open } = await import("node:fs/promises");
-    const file = await open(source);
+    const file = await open(String(source).startsWith("file:") ? new URL(source) : source);
     const { size } = await file.stat();
     const read = async (view) => {
       for (let done = 0; done < view().length;) {

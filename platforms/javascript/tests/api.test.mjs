@@ -27,7 +27,7 @@ test("ModelsOpenFromEverySource", async () => {
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = `http://127.0.0.1:${server.address().port}`;
   try {
-    const sources = [pathToFileURL(PATH), bytes, new Uint8Array(bytes).buffer, new Blob([bytes]), `${address}/sized`,
+    const sources = [pathToFileURL(PATH), pathToFileURL(PATH).href, bytes, new Uint8Array(bytes).buffer, new Blob([bytes]), `${address}/sized`,
       new URL(`${address}/chunked`), await fetch(`${address}/sized`)];
     for (const source of sources) {
       let last = 0;
