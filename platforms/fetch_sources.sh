@@ -59,8 +59,9 @@ place() {
 }
 
 mirrors=$(mirrors)
-while read -r package version hash repository commit; do
+while read -r package version hash rest; do
   case $package in '#'*|'') continue ;; esac
+  [ "$hash" != - ] || continue
   case $wanted in '  '|*" $package "*) ;; *) continue ;; esac
   place "$package" "$version" "$hash" || exit 1
 done <"$here/dependencies.txt"

@@ -114,6 +114,11 @@ class User:
             if shutil.which(tool) is None:
                 raise Skipped(f"{tool} is not installed")
 
+    def find(self, channel, file):
+        """Skips a package that release.py was told not to make."""
+        if not (self.packages / channel / file).exists():
+            raise Skipped(f"{channel}/{file} is missing")
+
     def arguments(self):
         return f'demo.sotto "{self.prompt}"'
 
@@ -221,6 +226,53 @@ def amalgamation(user):
     return user.types(f'./generate demo.sotto "{user.prompt}"')
 
 
+def windows(user, package, directory, include, library):
+    """Unpacks a package into `directory`, compiles the example against a library in it by Zig, and runs it by Wine."""
+    user.needs("wine")
+    zig = ROOT / "build/tools/zig/bin/python3"
+    if not zig.exists():
+        raise Skipped("Zig's compiler is missing")
+    user.environment.update(WINEPREFIX=str(user.home / "wine"), WINEDEBUG="-all")
+    shutil.copy(ROOT / "capi/examples/generate.c", user.directory)
+    user.types(f"python3 -m zipfile -e {package} . && {zig} -m ziglang cc -target x86_64-windows-gnu -I{include} "
+               f"generate.c {library} -o {directory}/generate.exe")
+    return user.types(f'wine {directory}/generate.exe demo.sotto "{user.prompt}"')
+
+
+def wheel_windows(user):
+    """The library in the wheel for Windows, without Python."""
+    name = f"sotto-{user.version}-py3-none-win_amd64.whl"
+    user.find("python", name)
+    return windows(user, user.packages / f"python/{name}", "sotto", ROOT / "capi/include", "sotto/sotto.dll")
+
+
+CMAKE_PROJECT = """cmake_minimum_required(VERSION 3.16)
+project(example LANGUAGES C CXX)
+include(FetchContent)
+FetchContent_Declare(sotto URL {address})
+FetchContent_MakeAvailable(sotto)
+add_executable(generate generate.c)
+target_link_libraries(generate PRIVATE sotto::sotto)
+"""
+
+
+def cmake(user):
+    """The amalgamation as a project of CMake, from an archive that is a file."""
+    user.write("CMakeLists.txt", CMAKE_PROJECT.format(address=user.packages / f"source/sotto-{user.version}.tar.gz"))
+    shutil.copy(ROOT / "capi/examples/generate.c", user.directory)
+    user.types("cmake -B build -D CMAKE_BUILD_TYPE=Release && cmake --build build")
+    return user.types(f'build/generate demo.sotto "{user.prompt}"')
+
+
+def conan(user):
+    """The recipe, with the program that tests its package."""
+    user.needs("conan")
+    user.environment["CONAN_HOME"] = str(user.home)
+    user.prepare("conan", "profile", "detect")
+    user.types(f"tar -xzf {user.packages}/source/sotto-{user.version}.tar.gz")
+    return user.types(f"conan create sotto-{user.version}").rstrip().rpartition("\n")[2]
+
+
 def expected_texts():
     """Returns the text of the bindings' examples and the beginning of the C example's, both without the prompt."""
     case = golden_case("example")
@@ -237,6 +289,9 @@ CHANNELS = {
     "jar": java,
     "npm": npm,
     "amalgamation": amalgamation,
+    "wheel, Windows": wheel_windows,
+    "CMake": cmake,
+    "Conan": conan,
 }
 
 

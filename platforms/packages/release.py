@@ -10,6 +10,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -18,11 +19,14 @@ import tempfile
 import time
 import zipfile
 
+import sbom
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULE = "github.com/sotto-runtime/sotto/platforms/go"
 GROUP, JVM_ARTIFACT = "io/github/sotto", "sotto-jvm"
 # Compilers' targets, with the oldest glibc. Zig's compiler has the headers and libraries for all of them.
-TARGETS = {"linux-x86_64": "x86_64-linux-gnu.2.17", "linux-aarch64": "aarch64-linux-gnu.2.17"}
+TARGETS = {"linux-x86_64": "x86_64-linux-gnu.2.17", "linux-aarch64": "aarch64-linux-gnu.2.17",
+           "windows-x86_64": "x86_64-windows-gnu"}
 
 
 def run(command, cwd=None, **environment):
@@ -89,6 +93,41 @@ class Release:
     def targets(self):
         return TARGETS if self.zig else ["linux-" + os.uname().machine]
 
+    def source_package(self):
+        """Writes the two files with manifests for CMake, Conan, SwiftPM, ESP-IDF, Zephyr, Arduino and PlatformIO, which
+        is also the tree of a repository for SwiftPM, and the port of vcpkg that downloads it."""
+        manifests = self.tree / "platforms/packages/source"
+        described = re.search(r'DESCRIPTION "(.*)"', (self.tree / "CMakeLists.txt").read_text())[1]
+
+        def filled(path, **more):
+            text = path.read_text()
+            for name, value in {"VERSION": self.version, "DESCRIPTION": described, **more}.items():
+                text = text.replace(f"@{name}@", value)
+            return text.encode()
+
+        swift = self.tree / "platforms/swift/Sources/Sotto"
+        files = {name: filled(path) for name, path in files_in(manifests).items() if not name.startswith("vcpkg/")}
+        files.update({f"src/{name}": path.read_bytes() for name, path in files_in(self.sources).items()})
+        files.update({f"Sources/Sotto/{name}": path.read_bytes() for name, path in files_in(swift).items()})
+        files["LICENSE"] = self.licence.read_bytes()
+        files["sbom.spdx.json"] = self.bill_of_materials().encode()
+        files["test_package/generate.c"] = (self.tree / "capi/examples/generate.c").read_bytes()
+        files["test_package/demo.sotto"] = (self.tree / "platforms/models/demo.sotto").read_bytes()
+        top = f"sotto-{self.version}"
+        archive = self.channel("source") / f"{top}.tar.gz"
+        write_tar(archive, top, {name: (contents, 0o644) for name, contents in files.items()}, self.seconds)
+        port = self.channel("vcpkg") / "ports/sotto"
+        port.mkdir(parents=True)
+        for name, path in files_in(manifests / "vcpkg").items():
+            (port / name).write_bytes(filled(path, SHA512=hashlib.sha512(archive.read_bytes()).hexdigest()))
+
+    def bill_of_materials(self):
+        """Returns the SBOM of the amalgamation."""
+        cache = (self.work / "headers/CMakeCache.txt").read_text()
+        include = pathlib.Path(re.search(r"^FLATBUFFERS_INCLUDE_DIR:PATH=(.*)$", cache, re.MULTILINE)[1])
+        return sbom.document(f"sotto-{self.version}", self.version, self.seconds,
+                             (self.tree / "platforms/dependencies.txt").read_text(), include)
+
     def source_archive(self):
         files = {name: (path.read_bytes(), 0o644) for name, path in files_in(self.sources).items()}
         files["LICENSE"] = (self.licence.read_bytes(), 0o644)
@@ -130,9 +169,16 @@ class Release:
         directory = self.work / "native" / target
         directory.mkdir(parents=True)
         cc, cxx = self.compilers(target)
-        parts = directory / "sotto.o", directory / "libsotto.so"
-        run([*cxx, "-std=c++20", "-O2", "-fPIC", "-fno-exceptions", "-c", "sotto.cpp", "-o", parts[0]], self.sources)
-        run([*cc, "-shared", "-s", "-Wl,-soname,libsotto.so", parts[0], "-o", parts[1], "-lm", "-lpthread"])
+        windows = target.startswith("windows")
+        parts = directory / "sotto.o", directory / ("sotto.dll" if windows else "libsotto.so")
+        run([*cxx, "-std=c++20", "-O2", *([] if windows else ["-fPIC"]), "-fno-exceptions", "-c", "sotto.cpp", "-o",
+             parts[0]], self.sources)
+        if windows:
+            names = directory / "sotto.def"
+            names.write_text("EXPORTS\n" + (self.tree / "capi/symbols.txt").read_text())
+            run([*cc, "-shared", "-s", parts[0], names, "-o", parts[1]])
+        else:
+            run([*cc, "-shared", "-s", "-Wl,-soname,libsotto.so", parts[0], "-o", parts[1], "-lm", "-lpthread"])
         return parts
 
     def python(self, libraries):
@@ -153,7 +199,8 @@ class Release:
         run(["javac", "--release", "11", "-encoding", "UTF-8", "-d", classes, *java_files])
         files = {name: path.read_bytes() for name, path in files_in(classes).items()}
         for target, (library, _) in libraries.items():
-            files[f"{GROUP}/native/{target}/libsotto_jni.so"] = self.jni_library(target, library).read_bytes()
+            native = self.jni_library(target, library)
+            files[f"{GROUP}/native/{target}/{native.name}"] = native.read_bytes()
         files["META-INF/LICENSE"] = self.licence.read_bytes()
         artifact = f"{JVM_ARTIFACT}-{self.version}"
         output = self.channel("maven") / GROUP / JVM_ARTIFACT / self.version
@@ -179,11 +226,15 @@ class Release:
         cc, cxx = self.compilers(target)
         includes = [f"-I{path}" for path in (self.tree, self.sources, posix, home / "include", home / "include/linux")]
         sources = [*sorted(java.glob("jni/*.cpp")), *sorted(java.glob("jni/generated/*.cpp"))]
-        flags = ["-O2", "-fPIC", "-fvisibility=hidden", *includes]
-        run([*cxx, "-std=c++20", *flags, "-fno-exceptions", "-fno-rtti", "-c", *sources], directory)
-        run([*cc, *flags, "-c", posix / "sotto_posix.c"], directory)
-        output = directory / "libsotto_jni.so"
-        run([*cc, "-shared", "-s", *sorted(directory.glob("*.o")), library, "-o", output, "-lm", "-lpthread"])
+        windows = target.startswith("windows")
+        # jni_md.h of Linux suits Windows, too, but for the exported names.
+        flags = ["-O2", "-fvisibility=hidden", *(["-DJNIEXPORT=__declspec(dllexport)"] if windows else ["-fPIC"]), *includes]
+        for source in sources:
+            run([*cxx, "-std=c++20", *flags, "-fno-exceptions", "-fno-rtti", "-c", source, "-o", f"{source.stem}.o"], directory)
+        run([*cc, *flags, "-c", posix / "sotto_posix.c", "-o", "sotto_posix.o"], directory)
+        output = directory / ("sotto_jni.dll" if windows else "libsotto_jni.so")
+        run([*cc, "-shared", "-s", *sorted(directory.glob("*.o")), library, "-o", output,
+             *([] if windows else ["-lm", "-lpthread"])])
         return output
 
     def javascript(self):
@@ -215,6 +266,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         release = Release(args.output.resolve(), pathlib.Path(work), args.zig)
         release.source_archive()
+        release.source_package()
         release.rust()
         release.go()
         libraries = {target: release.library(target) for target in release.targets()}

@@ -23,7 +23,8 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "amalgamation"  # sotto.h and sotto.cpp, in source distributions only
 TIMESTAMP = (1980, 1, 1, 0, 0, 0)
-MACHINES = {3: "i686", 40: "armv7l", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
+MACHINES = {3: "i686", 40: "armv7l", 62: "x86_64", 183: "aarch64", 243: "riscv64"}  # of ELF files
+WINDOWS_MACHINES = {0x8664: "win_amd64", 0xAA64: "win_arm64"}
 
 
 def project():
@@ -33,7 +34,11 @@ def project():
 
 
 def platform_tag(library):
-    """Returns the tag of an ELF file: machine and newest glibc that it requires. Elsewhere Python's own tag."""
+    """Returns the tag of an ELF file: machine and newest glibc that it requires; of a DLL: its machine. Elsewhere
+    Python's own tag."""
+    if library[:2] == b"MZ":
+        header = struct.unpack_from("<I", library, 0x3C)[0]
+        return WINDOWS_MACHINES[struct.unpack_from("<H", library, header + 4)[0]]
     if library[:4] != b"\x7fELF":
         return re.sub(r"[-.]", "_", sysconfig.get_platform())
     order = "<" if library[5] == 1 else ">"
@@ -99,7 +104,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     info = f"{about['name']}-{about['version']}.dist-info"
     tag = f"py3-none-{platform_tag(library)}"
     files = package_files()
-    files["sotto/libsotto.dylib" if sys.platform == "darwin" else "sotto/libsotto.so"] = library
+    names = {b"MZ": "sotto.dll", b"\x7fE": "libsotto.so"}
+    files[f"sotto/{names.get(library[:2], 'libsotto.dylib')}"] = library
     for licence in (ROOT / "LICENSE", ROOT.parent.parent / "LICENSE"):  # in a source distribution, in a checkout
         if licence.exists():
             files[f"{info}/licenses/LICENSE"] = licence.read_bytes()

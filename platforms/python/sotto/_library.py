@@ -40,9 +40,9 @@ def _candidates():
     one."""
     if named := os.environ.get("SOTTO_LIBRARY"):
         return [named]
-    name = "libsotto.dylib" if sys.platform == "darwin" else "libsotto.so"
+    name, versioned = {"darwin": ("libsotto.dylib", "libsotto.1.dylib"),
+                       "win32": ("sotto.dll", "sotto.dll")}.get(sys.platform, ("libsotto.so", "libsotto.so.1"))
     packaged = pathlib.Path(__file__).with_name(name)
-    versioned = "libsotto.1.dylib" if sys.platform == "darwin" else "libsotto.so.1"
     return [str(packaged)] if packaged.exists() else [versioned, ctypes.util.find_library("sotto") or name]
 
 

@@ -31,9 +31,9 @@ final class Native {
             System.load(path);
             return;
         }
-        String system = System.getProperty("os.name").startsWith("Mac") ? "macos" : "linux";
-        String machine = System.getProperty("os.arch").replace("amd64", "x86_64");
         String name = System.mapLibraryName("sotto_jni");
+        String system = name.endsWith(".dll") ? "windows" : name.endsWith(".dylib") ? "macos" : "linux";
+        String machine = System.getProperty("os.arch").replace("amd64", "x86_64");
         try (InputStream packaged = Native.class.getResourceAsStream("native/" + system + "-" + machine + "/" + name)) {
             if (packaged == null) {
                 System.loadLibrary("sotto_jni");
@@ -46,7 +46,8 @@ final class Native {
                 }
                 System.load(file.getPath());
             } finally {
-                file.delete(); // a loaded library keeps its pages
+                // A loaded library keeps its pages. Windows does not delete the file of one.
+                if (!file.delete()) file.deleteOnExit();
             }
         }
     }
