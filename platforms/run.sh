@@ -25,6 +25,7 @@ usage: sh platforms/run.sh COMMAND
                               consumer: a project that includes the library, per build type;
                               amalgamation: the library as two files, compiled with a compiler alone;
                               packages: those of \`release\`, made twice, installed and used;
+                              debian: packages for Debian, checked by lintian, installed and used;
                               style or tidy: formatting and the API reference, or clang-tidy;
                               baremetal: firmware for a Cortex-M7, run by QEMU (Debian's compiler
                               for it takes 2.5 GB);
@@ -198,6 +199,7 @@ case $command in
     preset=${1-release}
     case $preset in
       consumer|amalgamation|packages) ;;
+      debian) packages="$packages debhelper lintian" ;;
       release|debug) packages="$packages abigail-tools" ;;
       asan) packages="$packages clang libclang-rt-dev" ;;
       tsan|bindings|small|bare) ;;
@@ -222,6 +224,13 @@ libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;
     if [ "$preset" = amalgamation ]; then
       install_packages
       exec python3 -B "$root/platforms/amalgamation/check.py"
+    fi
+    if [ "$preset" = debian ]; then
+      install_packages
+      rm -rf "$root/build/debian"
+      python3 -B "$root/platforms/debian/build.py" "$root/build/debian"
+      as_root python3 -B "$root/platforms/debian/check.py" "$root/build/debian"
+      exit
     fi
     if [ "$preset" = packages ]; then
       rm -rf "$root/build/packages" && mkdir -p "$root/build/packages"
