@@ -53,7 +53,7 @@ const typename ClassOf<Handle>::type* unwrap(const Handle* handle) {
 
 inline sotto_status wrap(Status status) { return static_cast<sotto_status>(status); }
 
-// As SOTTO_TRY, for an expression with a sotto_status.
+// Like SOTTO_TRY, but for an expression with a sotto_status.
 #define SOTTO_TRY_C(expression)                                                                                    \
   do {                                                                                                             \
     if (const sotto_status sotto_try_status = (expression); sotto_try_status != SOTTO_OK) return sotto_try_status; \
@@ -80,7 +80,7 @@ void fill(T* target, const T& source) {
   copy_known(target, target->struct_size, source, sizeof(T));
 }
 
-// Returns a caller's struct, in which fields that the caller does not know have their defaults. `given` may be null.
+// Returns a caller's struct. Fields that the caller does not know have their defaults. `given` may be null.
 template <typename T>
 T read(const T* given, const T& defaults) {
   T params = defaults;

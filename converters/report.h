@@ -1,4 +1,4 @@
-// The report of a conversion: a table and a picture for people, JSON for programs.
+// The report of a conversion: a human-readable table and picture, and JSON for programs.
 #pragma once
 
 #include <string>

@@ -78,7 +78,7 @@ enum {
   SOTTO_STOP_BANNED = 11,
   /* An argument or parameter has a value that is not allowed. */
   SOTTO_INVALID_ARGUMENT = -1,
-  /* The object is not in a state in which this call is possible. */
+  /* The state of the object does not allow this call. */
   SOTTO_INVALID_STATE = -2,
   /* The block of memory passed to an _init function is too small. */
   SOTTO_MEMORY_TOO_SMALL = -3,

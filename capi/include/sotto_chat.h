@@ -104,8 +104,8 @@ SOTTO_API sotto_status sotto_chat_init(sotto_session* session, const sotto_chat_
                                        size_t format_size, void* memory, size_t memory_size, sotto_chat** chat,
                                        sotto_error* error);
 
-/* Sets the stops of the session as sotto_session_set_stops does, with the string that ends a reply
- * in addition to stop_strings, of which there may be 63. */
+/* Sets the stops of the session as sotto_session_set_stops does, and adds the string that ends a
+ * reply. There may be 63 stop_strings. */
 SOTTO_API sotto_status sotto_chat_set_stops(sotto_chat* chat, const sotto_stop_params* params, sotto_error* error);
 
 /* Adds a message of `size` bytes, which are copied. A message of the system comes before all others,

@@ -61,7 +61,7 @@ SOTTO_API sotto_status sotto_vocabulary_init(const sotto_vocabulary_params* para
 /* A compiled grammar, which never changes, so any number of threads may use it at the same time. */
 typedef struct sotto_grammar sotto_grammar;
 
-/* Languages in which a grammar can be written. */
+/* Languages of grammars. */
 typedef int32_t sotto_grammar_language;
 enum {
   /* GBNF, the grammar notation of llama.cpp. Ranges (<[1-9]>) and complements (!<[5]>) of tokens do
@@ -85,7 +85,7 @@ enum {
    * which are inclusive, and "integer": true. */
   SOTTO_GRAMMAR_NUMBER = 6,
   /* A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON
-   * array of {"name", "parameters"}, each of which may be wrapped as {"type": "function",
+   * array of {"name", "parameters"}. Each element may be wrapped as {"type": "function",
    * "function": {...}}. */
   SOTTO_GRAMMAR_TOOLS = 7,
   /* Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type":
@@ -112,7 +112,7 @@ typedef struct sotto_grammar_params {
   sotto_grammar_language language;
   /* Start rule of a GBNF grammar. Default: "root". */
   sotto_text root;
-  /* Vocabulary in which token literals of GBNF and trigger_tokens are looked up. May be NULL if
+  /* Token literals of GBNF and trigger_tokens are looked up in this vocabulary. May be NULL if
    * there are none. */
   const sotto_vocabulary* vocabulary;
   /* Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that
@@ -162,11 +162,11 @@ typedef struct sotto_grammar_params {
   /* If true, property names that the schema does not list count towards minProperties, although the
    * grammar cannot prevent such a name from occurring twice. Default: 0. */
   uint32_t assume_distinct_names;
-  /* If true, the members of an object come in the order in which the schema first lists them, and
-   * all others after them. If false, they come in any order, and those that the schema does not
-   * list come after the required ones. Objects with more than 64 listed names, those whose members
-   * are counted, and those in which some member must violate a condition (such as propertyNames
-   * under "not") always keep the order of the schema. Default: 0. */
+  /* If true, the members of an object come in the order of their first mention in the schema, and
+   * unlisted members come last. If false, they come in any order, but unlisted members come after
+   * the required ones. Three kinds of objects always keep the order of the schema: those with more
+   * than 64 listed names, those whose members are counted, and those that must have a member that
+   * violates a condition (such as propertyNames under "not"). Default: 0. */
   uint32_t schema_order;
   /* If true, the text is an array of one or more calls instead of a single call. Default: 0. */
   uint32_t parallel_tool_calls;
@@ -174,7 +174,7 @@ typedef struct sotto_grammar_params {
 
 SOTTO_API void sotto_grammar_params_init(sotto_grammar_params* params, size_t params_size);
 
-/* Returns a size of memory with which most sources of `source_size` bytes can be compiled. */
+/* Returns a size of memory that suffices to compile most sources of `source_size` bytes. */
 SOTTO_API size_t sotto_grammar_typical_memory(size_t source_size);
 
 /* Compiles a grammar from its UTF-8 source, which may be NULL when `source_size` is 0. The compiler

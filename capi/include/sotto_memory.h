@@ -5,7 +5,7 @@
  *   static _Alignas(SOTTO_MEMORY_ALIGNMENT) unsigned char
  *       session_memory[SOTTO_SESSION_MEMORY_BYTES(SHAPE, 256, 32, 0)];
  *
- * The arguments are numbers of elements, each of which is evaluated several times. The results are
+ * The arguments are numbers of elements. Each argument is evaluated several times. The results are
  * bytes, and they are valid for the library with the same SOTTO_VERSION.
  */
 #ifndef SOTTO_MEMORY_H
@@ -71,8 +71,8 @@
 #define SOTTO_PACKED_EXTRA_ 16          /* bytes per output for scale, bias and sum */
 #define SOTTO_HEAD_MULTIPLE_ 16         /* elements of a head's key are padded to this */
 #define SOTTO_ACTIVATION_PADDING_ 128   /* bytes that kernels may read after the activations */
-#define SOTTO_CANDIDATE_BLOCK_ 128      /* logits per block, of which the maximum is kept */
-#define SOTTO_CANDIDATE_CHUNK_ 1024     /* logits per chunk, of which the sum of weights is kept */
+#define SOTTO_CANDIDATE_BLOCK_ 128      /* logits per block; the maximum of each is kept */
+#define SOTTO_CANDIDATE_CHUNK_ 1024     /* logits per chunk; the sum of its weights is kept */
 #define SOTTO_CANDIDATE_BUCKETS_ 1024   /* buckets of the histogram that truncations use */
 #define SOTTO_MAX_PHRASES_ 32           /* phrases of a search */
 #define SOTTO_MAX_DOLA_LAYERS_ 10       /* layers that SOTTO_FEATURE_DOLA compares */

@@ -182,8 +182,8 @@ enum {
    * a token decides whether the token belongs to the green fraction gamma of the vocabulary. The
    * logits of green tokens are raised by delta. */
   SOTTO_WATERMARK_LEFT_HASH = 1,
-  /* Green list in which the context of a token includes the token itself, and the smallest hash in
-   * the context decides (Kirchenbauer et al. 2024). */
+  /* Green list whose context of a token includes the token itself. The smallest hash in the context
+   * decides (Kirchenbauer et al. 2024). */
   SOTTO_WATERMARK_SELF_HASH = 2,
   /* Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024). */
   SOTTO_WATERMARK_TOURNAMENT = 3,
@@ -254,9 +254,8 @@ enum {
 /* Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0. */
 typedef struct sotto_sampler_params {
   uint32_t struct_size;
-  /* Temperature T, by which the logits are divided. 0 selects the most likely of the tokens that
-   * the other stages leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1
-   * disables it. */
+  /* Temperature T: the logits are divided by it. 0 selects the most likely of the tokens that the
+   * other stages leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1 disables it. */
   float temperature;
   /* Keeps the k most likely tokens. Default: 40. 0 disables it. */
   uint32_t top_k;
@@ -346,8 +345,8 @@ typedef struct sotto_sampler_params {
 
   /* ---- Truncation ---- */
 
-  /* Factor by which top_p decreases per token: after t generated tokens it is max(top_p_min, top_p
-   * decay^t). Default: 1 (off). Range: greater than 0 and at most 1. */
+  /* Factor of top_p per token: after t generated tokens it is max(top_p_min, top_p decay^t).
+   * Default: 1 (off). Range: greater than 0 and at most 1. */
   float top_p_decay;
   /* Lower limit of the decayed top_p. Default: 0. Range: 0 to top_p. */
   float top_p_min;
@@ -375,7 +374,7 @@ typedef struct sotto_sampler_params {
   /* Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al.
    * 2025). Default: 1 (off). Range: greater than 0 and at most 1. */
   float top_h;
-  /* Probability with which XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p >=
+  /* Probability that XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p >=
    * xtc_threshold except the least likely of them. Default: 0 (off). Range: 0 to 1. */
   float xtc_probability;
   /* Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1. */
@@ -389,8 +388,8 @@ typedef struct sotto_sampler_params {
   float mirostat_tau;
   /* Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1. */
   float mirostat_eta;
-  /* Number of tokens from which MIROSTAT estimates the Zipf exponent. Default: 100. Range: at
-   * least 2. */
+  /* Number of most likely tokens that MIROSTAT uses to estimate the Zipf exponent. Default: 100.
+   * Range: at least 2. */
   uint32_t mirostat_m;
   /* Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0
    * to 1. */
@@ -429,7 +428,7 @@ typedef struct sotto_sampler_params {
   /* Tokens that must not be generated as the first token. */
   const sotto_token* begin_suppressed_tokens;
   size_t begin_suppressed_token_count;
-  /* Tokens with which the generated text must begin. A token that the grammar, allowed_tokens,
+  /* The generated text begins with these tokens. A token that the grammar, allowed_tokens,
    * suppressed_tokens or bad_words exclude is not forced. */
   const sotto_token* forced_prefix;
   size_t forced_prefix_count;
@@ -444,7 +443,7 @@ typedef struct sotto_sampler_params {
 
   /* ---- Layers (before the chain; the session needs SOTTO_FEATURE_DOLA) ---- */
 
-  /* Layers with which DoLa contrasts the last layer. Default: OFF. */
+  /* Layers that DoLa compares with the last layer. Default: OFF. */
   sotto_dola dola;
   /* DoLa removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1.
    * Range: 0 to 1. */
@@ -489,13 +488,13 @@ typedef struct sotto_sampler_input {
   /* Mask of the allowed tokens: bit i % 64 of word i / 64 stands for token i. At least one token
    * must be allowed. NULL allows all tokens. */
   const uint64_t* allowed;
-  /* The previous tokens, newest last, of which the stages consider the last 2048. May be NULL if
-   * there are none. */
+  /* The previous tokens, newest last. The stages consider the last 2048. May be NULL if there are
+   * none. */
   const sotto_token* history;
   size_t history_count;
   /* Number of tokens at the end of the history that were generated. */
   uint64_t generated_count;
-  /* Number of generated tokens at which the text ends, or 0 if it is not known. */
+  /* Maximum number of generated tokens, or 0 if it is not known. */
   uint64_t token_limit;
 } sotto_sampler_input;
 

@@ -67,7 +67,7 @@ enum {
  * including itself, comes first. */
 typedef int32_t sotto_rerank;
 enum {
-  /* The order in which the sequences were drawn. The score is the log probability. */
+  /* The order of drawing. The score is the log probability. */
   SOTTO_RERANK_ORDER = 0,
   /* Best of n: the sequence with the largest length-normalized log probability under the model
    * comes first. */
@@ -88,7 +88,7 @@ typedef struct sotto_sequence {
    * SOTTO_STOP_STRING, the last token completes the stop string. */
   const sotto_token* tokens;
   size_t token_count;
-  /* The score by which the search ranks the sequence. */
+  /* The score that ranks the sequence in the search. */
   double score;
   /* Log probability of the sequence, including the end-of-text token, under the distribution that
    * was searched. */

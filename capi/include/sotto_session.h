@@ -180,8 +180,8 @@ typedef struct sotto_piece {
   size_t byte_count;
   /* Nanoseconds from the start of the call that decoded this token until it was decoded. */
   uint64_t elapsed_ns;
-  /* Entropy of the model's distribution from which the token was drawn, before the sampler's chain:
-   * H = -sum p ln p, in nats. NaN unless statistics is set. */
+  /* Entropy of the model's distribution of this token, before the sampler's chain: H = -sum p ln p,
+   * in nats. NaN unless statistics is set. */
   float entropy;
   /* exp(H): the number of equally likely tokens with the same entropy. NaN unless statistics is
    * set. */
@@ -189,8 +189,8 @@ typedef struct sotto_piece {
   /* Number of tokens that could be drawn after the masks and the sampler's chain; 1 if the
    * selection is greedy. 0 unless statistics is set. */
   uint32_t kept_count;
-  /* Repetitiveness of the newest tokens, of which this is the last (see repetition_limit and
-   * repetition_window in sotto_stop_params). NaN unless statistics is set. */
+  /* Repetitiveness of the newest tokens up to this one (see repetition_limit and repetition_window
+   * in sotto_stop_params). NaN unless statistics is set. */
   float repetitiveness;
 } sotto_piece;
 
@@ -248,7 +248,7 @@ SOTTO_API sotto_status sotto_session_prefill_embeddings(sotto_session* session, 
 SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece);
 
 /* Generates one token in each of several sessions of the same model, with less work than one after
- * the other: their newest tokens are evaluated in one batch, for which the weights are read once.
+ * the other: their newest tokens are evaluated in one batch, which reads the weights once.
  * Sets statuses[i] and pieces[i] to what sotto_session_next would return for sessions[i], bit for
  * bit; pieces[i] is NULL if statuses[i] is an error. What happens to one session does not affect the
  * others. A session whose text has ended takes no time and may stay in the list, so that a loop ends
@@ -259,7 +259,7 @@ SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_pi
  * of them. The batch uses the threads of sessions[0]. A batch has up to 64 sessions, and up to
  * batch_tokens of the first one that takes part; more sessions are evaluated in several batches.
  * Some tokens are evaluated outside of a batch, with the same result: those of sessions with
- * draft_tokens, of guides with another model, those for which a KV ring is re-anchored, and, where
+ * draft_tokens, those of guides with another model, those that re-anchor a KV ring, and, where
  * banned strings require several tokens in a call, all but the first one. Prompts are evaluated by
  * sotto_session_prefill, for each session by itself.
  *
@@ -342,18 +342,17 @@ typedef struct sotto_stop_params {
   const sotto_token* stop_tokens;
   size_t stop_token_count;
   /* Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span
-   * several tokens. The stream then ends where the emitted text ends, so that continuing it
-   * continues this text: the stream is rewound, and if the text ends inside a token, that token is
-   * replaced by the longest tokens, one after the other, that spell its part of the text. The
-   * hidden tokens stay if the stream cannot be rewound that far (see sotto_session_rewind), and the
-   * token in which the text ends stays if the vocabulary cannot spell its part of the text, or the
-   * context cannot hold it. */
+   * several tokens. The stream is then rewound to the end of the emitted text, so that continuing
+   * the stream continues this text. If the text ends inside a token, the longest tokens that spell
+   * its part of the text, one after the other, replace it. The token stays if the vocabulary cannot
+   * spell this part, or if the context cannot hold it. All hidden tokens stay if the stream cannot
+   * be rewound that far (see sotto_session_rewind). */
   const sotto_text* stop_strings;
   size_t stop_string_count;
   /* Strings that must not be generated. When the text contains one, the stream is rolled back to
-   * the token in which the string begins, and another token is drawn instead. A token is therefore
-   * emitted only when it can no longer belong to a banned string. If every continuation fails,
-   * generation ends with SOTTO_STOP_BANNED. */
+   * the token that contains the beginning of the string, and another token is drawn instead. A
+   * token is therefore emitted only when it can no longer belong to a banned string. If every
+   * continuation fails, generation ends with SOTTO_STOP_BANNED. */
   const sotto_text* banned_strings;
   size_t banned_string_count;
 } sotto_stop_params;
@@ -419,7 +418,7 @@ SOTTO_API sotto_status sotto_session_embed(sotto_session* session, const sotto_t
 
 /* ---- Guidance by a second session ---------------------------------------------- */
 
-/* Methods by which a second session, the guide, changes the logits of the first one. */
+/* Methods of guidance: a second session, the guide, changes the logits of the first one. */
 typedef int32_t sotto_guide_mode;
 enum {
   /* No guide. */
@@ -436,7 +435,7 @@ enum {
 /* Parameters of guidance. */
 typedef struct sotto_guide_params {
   uint32_t struct_size;
-  /* Method by which the guide changes the logits. Default: CFG. */
+  /* Selects how the guide changes the logits. Default: CFG. */
   sotto_guide_mode mode;
   /* Strength of CFG. Default: 1.5. Range: 0 to 100. 1 disables it. */
   float scale;
@@ -460,8 +459,8 @@ SOTTO_API sotto_status sotto_session_set_guide(sotto_session* session, sotto_ses
 
 /* ---- Saved states ------------------------------------------------------------ */
 
-/* Returns the number of bytes that sotto_session_save would write now. Both return INVALID_STATE for
- * a stream that begins with embeddings. */
+/* Returns the number of bytes that sotto_session_save would write now. Both functions return
+ * INVALID_STATE in a callback and for a stream that begins with embeddings. */
 SOTTO_API sotto_status sotto_session_saved_size(const sotto_session* session, size_t* size);
 
 /* Saves the stream: its tokens, keys and values, the state of the sampler, and withheld text. The

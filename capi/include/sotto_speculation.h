@@ -40,7 +40,7 @@ enum {
 
 /* Proposes a draft: writes at most `capacity` tokens that may come next to `drafts` and returns
  * their number. `tokens` are the newest tokens of the stream, at most context_tokens. `hidden` is
- * the hidden state after the final LayerNorm from which the last of them was drawn (embedding_size
+ * the hidden state after the final LayerNorm that predicted the last of them (embedding_size
  * floats), or NULL if it is not available. An invalid token and those after it are ignored; if the
  * returned number exceeds `capacity`, the whole draft is. The function must not call the session. */
 typedef size_t (*sotto_draft_fn)(void* user_data, const sotto_token* tokens, size_t token_count, const float* hidden,

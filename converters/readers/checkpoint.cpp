@@ -18,7 +18,7 @@ constexpr uint32_t kInputLimit = 65536;
 
 void check_count(uint32_t value, uint32_t limit, const char* name, const std::string& where) {
   if (value < 1 || value > limit) {
-    throw std::runtime_error(where + ": " + name + " is " + std::to_string(value) + "; it must be between 1 and " +
+    throw std::runtime_error(where + ": " + name + " is " + std::to_string(value) + "; it must be from 1 to " +
                              std::to_string(limit));
   }
 }

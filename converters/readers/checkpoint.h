@@ -72,7 +72,7 @@ struct RecommendedSampling {
 
 struct CheckpointInfo {
   std::string name;
-  std::string source;  // origin of the weights, for people
+  std::string source;  // origin of the weights, human-readable
   ModelShape shape;
   Activation activation = Activation::kGeluTanh;
   HeadKind head_kind = HeadKind::kTied;

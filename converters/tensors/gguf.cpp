@@ -229,7 +229,7 @@ GgufFile::GgufFile(const std::filesystem::path& path) : TensorFile(path) {
   if (const auto found = values_.find("general.alignment"); found != values_.end()) {
     constexpr uint64_t kMaxAlignment = uint64_t{1} << 20;
     alignment = found->is_number_unsigned() ? found->get<uint64_t>() : 0;
-    if (alignment == 0 || alignment > kMaxAlignment) in.fail("general.alignment is not a number between 1 and 1048576");
+    if (alignment == 0 || alignment > kMaxAlignment) in.fail("general.alignment is not a number from 1 to 1048576");
   }
 
   // The format requires that the tensors follow each other, with only the padding of the alignment between them.

@@ -237,7 +237,7 @@ uint64_t read_shard_count(std::string_view header, const std::string& where) {
     if (number == 2 && value != 0) fail_at(where, "a checkpoint of a big-endian system, which is not supported");
   });
   if (count < 1 || count > kShardLimit) {
-    fail_at(where, "the number of shards is " + std::to_string(count) + "; it must be between 1 and 65536");
+    fail_at(where, "the number of shards is " + std::to_string(count) + "; it must be from 1 to 65536");
   }
   return count;
 }

@@ -49,7 +49,7 @@ Piece read_piece(std::string_view bytes, const std::string& where) {
   if (piece.name.empty()) throw std::runtime_error(where + ": it has no text");
   if (!std::isfinite(piece.score)) throw std::runtime_error(where + ": its score is not a finite number");
   if (piece.type < Piece::kNormal || piece.type > Piece::kByte) {
-    throw std::runtime_error(where + ": its type is " + std::to_string(piece.type) + "; it must be 1 to 6");
+    throw std::runtime_error(where + ": its type is " + std::to_string(piece.type) + "; it must be from 1 to 6");
   }
   return piece;
 }

@@ -15,8 +15,8 @@ struct InstructionSet {
   const Int8Kernels* int8;        // null for kReference, where scalar code multiplies
   const Int4Kernels* int4;        // null if this build has no 4-bit layers
   bool (*condition)() = nullptr;  // if set, the row is used only if this returns true
-  // If set, prepares the process for the row, and returns false if the operating system refuses. This lasts for the
-  // rest of the process.
+  // If set, asks the operating system to permit the row, and returns false if it denies the request. The permission
+  // lasts until the process exits.
   bool (*enable)() = nullptr;
 };
 

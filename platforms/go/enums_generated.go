@@ -34,7 +34,7 @@ const (
 	StopBanned Status = 11
 	// An argument or parameter has a value that is not allowed.
 	InvalidArgument Status = -1
-	// The object is not in a state in which this call is possible.
+	// The state of the object does not allow this call.
 	InvalidState Status = -2
 	// The block of memory passed to an _init function is too small.
 	MemoryTooSmall Status = -3
@@ -114,7 +114,7 @@ const (
 	ChatAlpaca ChatFormat = 3
 )
 
-// GrammarLanguage: languages in which a grammar can be written.
+// GrammarLanguage: languages of grammars.
 type GrammarLanguage int32
 
 const (
@@ -139,7 +139,7 @@ const (
 	// inclusive, and "integer": true.
 	LanguageNumber GrammarLanguage = 6
 	// A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON array of {"name",
-	// "parameters"}, each of which may be wrapped as {"type": "function", "function": {...}}.
+	// "parameters"}. Each element may be wrapped as {"type": "function", "function": {...}}.
 	LanguageTools GrammarLanguage = 7
 	// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type": "structural_tag",
 	// "format": {...}}. The formats are const_string, json_schema, regex, any_text, sequence, or, tag, triggered_tags
@@ -353,8 +353,8 @@ const (
 	// whether the token belongs to the green fraction gamma of the vocabulary. The logits of green tokens are raised by
 	// delta.
 	WatermarkLeftHash WatermarkScheme = 1
-	// Green list in which the context of a token includes the token itself, and the smallest hash in the context
-	// decides (Kirchenbauer et al. 2024).
+	// Green list whose context of a token includes the token itself. The smallest hash in the context decides
+	// (Kirchenbauer et al. 2024).
 	WatermarkSelfHash WatermarkScheme = 2
 	// Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024).
 	WatermarkTournament WatermarkScheme = 3
@@ -426,7 +426,7 @@ const (
 type Rerank int32
 
 const (
-	// The order in which the sequences were drawn. The score is the log probability.
+	// The order of drawing. The score is the log probability.
 	RerankOrder Rerank = 0
 	// Best of n: the sequence with the largest length-normalized log probability under the model comes first.
 	RerankBest Rerank = 1
@@ -476,7 +476,7 @@ const (
 	PoolMean Pooling = 1
 )
 
-// GuideMode: methods by which a second session, the guide, changes the logits of the first one.
+// GuideMode: methods of guidance: a second session, the guide, changes the logits of the first one.
 type GuideMode int32
 
 const (

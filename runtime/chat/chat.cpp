@@ -123,7 +123,7 @@ Status Chat::set_stops(const StopParams& params, Error* error) {
 // Rejects text that is not UTF-8, and text of special tokens, which must come from the format only.
 Status Chat::check_text(ChatRole role, std::span<const char> text, Error* error) const {
   if (static_cast<uint32_t>(role) > static_cast<uint32_t>(ChatRole::kTool)) {
-    return fail(error, Status::kInvalidArgument, "role is ", static_cast<int32_t>(role), "; it must be 0 to 3");
+    return fail(error, Status::kInvalidArgument, "role is ", static_cast<int32_t>(role), "; it must be from 0 to 3");
   }
   if (!format_.part(role).is_present) {
     return fail(error, Status::kInvalidArgument, "role is ", static_cast<int32_t>(role),
@@ -158,13 +158,13 @@ uint32_t Chat::next_turn(uint32_t index) const {
   return std::min(index, count_);
 }
 
-// Returns the bytes of the messages that stay when those before `first`, but the system's, are dropped.
+// Returns the size of the history after the messages before `first` have been dropped. The system message always stays.
 size_t Chat::kept_bytes(uint32_t first) const {
   return offset_of(count_) - (offset_of(first) - offset_of(system_count()));
 }
 
-// Returns whether `added` more messages of `bytes` bytes have space when those before `first`, but the system's, are
-// dropped.
+// Returns whether the history has space for `added` more messages, `bytes` bytes in total, after the messages before
+// `first` have been dropped. The system message always stays.
 bool Chat::has_space(uint32_t first, uint32_t added, size_t bytes) const {
   const uint32_t kept = count_ - first + system_count();
   return kept + added <= params_.message_limit && kept_bytes(first) + bytes <= params_.history_bytes;

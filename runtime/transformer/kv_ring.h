@@ -54,8 +54,8 @@ class KvRing {
   void attend(const Kernels& kernels, uint32_t layer, uint32_t head, std::span<const SlotSpan> window,
               const float* query, float* scores, float* output) const;
 
-  // As attend(), for rows at the positions first_position, first_position + 1, ..., all less than slot_count. `rows`
-  // describes the queries, scores and outputs by number and stride.
+  // Like attend(), but for rows at the positions first_position, first_position + 1, ..., all less than slot_count.
+  // `rows` describes the queries, scores and outputs by number and stride.
   void attend_rows(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t first_position,
                    AttentionRowsArgs rows) const;
 

@@ -51,7 +51,7 @@ template <int kSums, int kUnsigned, int kSigned>
   asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kUnsigned), "i"(kSigned));
 }
 
-// As multiply_tiles(), for signed rows.
+// Like multiply_tiles(), but for signed rows.
 template <int kSums, int kRows, int kColumns>
 [[gnu::always_inline]] inline void multiply_signed_tiles() {
   asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kRows), "i"(kColumns));

@@ -1,4 +1,4 @@
-// The output of `sotto generate`: scores, sequences and timings for people, or one JSON object.
+// The output of `sotto generate`: scores, sequences and timings in human-readable form, or one JSON object.
 #pragma once
 
 #include "platforms/cli/generate/generate.h"

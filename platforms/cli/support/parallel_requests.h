@@ -7,7 +7,7 @@
 
 namespace sotto::cli {
 
-// As answer_requests(), with a thread for each of `workers`. The answers have the order of the requests.
+// Like answer_requests(), but runs a thread for each of `workers`. The answers have the order of the requests.
 bool answer_requests_in_parallel(const std::vector<AnswerRequest>& workers);
 
 }  // namespace sotto::cli

@@ -1,5 +1,5 @@
-// A table for people. On a terminal it fits the width, and its rows may end with bars. In files and pipes, rows are as
-// long as their text.
+// A human-readable table. On a terminal it fits the width, and its rows may end with bars. In files and pipes, rows are
+// as long as their text.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Reads and writes files, converts and quotes text, and formats numbers and messages for people.
+// Reads and writes files, converts and quotes text, and formats human-readable numbers and messages.
 #pragma once
 
 #include <cstddef>

@@ -267,7 +267,7 @@ class StructuralTags {
       stops.push({document_.text(trigger), builder_.anonymous_rule(builder_.choice(choices))});
     }
     if (needs_one) {
-      // As in XGrammar, the tag that is needed comes first.
+      // The required tag comes first, as in XGrammar.
       GrammarBuilder::List choices;
       for (const uint32_t tag : document_.children(tags)) {
         GrammarBuilder::List parts;

@@ -43,7 +43,7 @@ Status build_json_schema(std::span<const char> schema, const GrammarParams& opti
 Status build_choices(std::span<const std::string_view> choices, std::span<const char> name, GrammarBuilder& builder,
                      Error* error);
 
-// As build_choices(), for a JSON array of at least one string.
+// Like build_choices(), but takes the strings from a JSON array, which must have at least one.
 Status build_choice_list(std::span<const char> list, std::span<const char> name, GrammarBuilder& builder, Error* error);
 
 // Defines the rule `name` as a number between two JSON numbers, both inclusive. An empty bound means that there is
@@ -51,7 +51,8 @@ Status build_choice_list(std::span<const char> list, std::span<const char> name,
 Status build_number_range(std::string_view minimum, std::string_view maximum, bool integer, std::span<const char> name,
                           GrammarBuilder& builder, Error* error);
 
-// As build_number_range(), for a JSON object with the optional members "minimum", "maximum" and "integer".
+// Like build_number_range(), but takes the arguments from a JSON object with the optional members "minimum", "maximum"
+// and "integer".
 Status build_number_object(std::span<const char> object, std::span<const char> name, GrammarBuilder& builder,
                            Error* error);
 

@@ -132,7 +132,7 @@ char take_character(std::string_view* token) {
   return is_escaped ? static_cast<char>(hex_value(text[1]) << 4 | hex_value(text[2])) : text[0];
 }
 
-// As take_character(), and also decodes the escapes of JSON pointers.
+// Like take_character(), but also decodes the escapes of JSON pointers.
 char take_unescaped(std::string_view* token) {
   const char c = take_character(token);
   if (c != '~' || token->empty()) return c;

@@ -54,7 +54,7 @@ class LazyAutomaton {
     to->set = known;
     return StepResult::kDone;
   }
-  // As step(), and remembers the transitions by other classes that lead to the same set.
+  // Like step(), but also remembers the transitions by other classes that lead to the same set.
   StepResult step_with_equivalents(const Pin* from, uint32_t symbol_class, Pin* to) {
     const uint32_t known = store_.next(from->set, symbol_class);
     if (known == kNotComputed) return make_equivalent_steps(from, symbol_class, to);

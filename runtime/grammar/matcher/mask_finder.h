@@ -49,7 +49,7 @@ class MaskFinder {
   // Returns the words of the mask of a pinned set, which are valid until the next call, or null if no token is
   // possible.
   StepResult find(const Pin* pin, const uint64_t** words);
-  // As find(), for a text that must be complete within `remaining` tokens.
+  // Like find(), but the text must be complete within `remaining` tokens.
   StepResult find_within(const Pin* pin, uint32_t remaining, const uint64_t** words);
   uint64_t walk_count() const { return walk_count_; }  // number of masks that have been computed
 

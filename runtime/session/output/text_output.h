@@ -101,7 +101,7 @@ class TextOutput {
   uint64_t emitted_count() const { return stream_->token_count() - state_.buffer.size(); }
   // Rewinds the stream to the end of its emitted tokens. On failure, the buffered tokens stay.
   Status roll_back(Error* error = nullptr);
-  // As roll_back(), but buffered tokens that cannot be rolled back stay and are emitted as they were drawn.
+  // Like roll_back(), but buffered tokens that cannot be rolled back stay and are emitted as they were drawn.
   void try_roll_back() { (void)roll_back(); }
   // Prepares for a prompt: rolls back the buffered tokens. Tokens that cannot be rolled back stay in the stream but are
   // not emitted.

@@ -1,4 +1,4 @@
-// The figures as a table for people and as JSON for programs.
+// The figures as a human-readable table and as JSON for programs.
 #pragma once
 
 #include <nlohmann/json.hpp>

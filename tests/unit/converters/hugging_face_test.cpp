@@ -426,7 +426,7 @@ TEST_F(HuggingFaceTest, HasTheLimitsOfTheRuntime) {
   EXPECT_PRED2(contains, config_error("n_positions", (1 << 20) + 1), "the number of positions is 1048577; it must be");
   EXPECT_PRED2(contains, config_error("n_layer", 1025), "the number of layers is 1025; it must be");
   tiny_.config["n_embd"] = 514;
-  EXPECT_ERROR(open(), "the head size is 257; it must be between 1 and 256");
+  EXPECT_ERROR(open(), "the head size is 257; it must be from 1 to 256");
 }
 
 TEST_F(HuggingFaceTest, RejectsWrongTensors) {

@@ -37,7 +37,7 @@ export declare const Status: {
   readonly STOP_BANNED: 11;
   /** An argument or parameter has a value that is not allowed. */
   readonly INVALID_ARGUMENT: -1;
-  /** The object is not in a state in which this call is possible. */
+  /** The state of the object does not allow this call. */
   readonly INVALID_STATE: -2;
   /** The block of memory passed to an _init function is too small. */
   readonly MEMORY_TOO_SMALL: -3;
@@ -115,7 +115,7 @@ export declare const ChatFormat: {
 };
 export type ChatFormat = (typeof ChatFormat)[keyof typeof ChatFormat];
 
-/** Languages in which a grammar can be written. */
+/** Languages of grammars. */
 export declare const GrammarLanguage: {
   /**
    * GBNF, the grammar notation of llama.cpp. Ranges (<[1-9]>) and complements (!<[5]>) of tokens do not contain end
@@ -146,7 +146,7 @@ export declare const GrammarLanguage: {
   readonly NUMBER: 6;
   /**
    * A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON array of {"name",
-   * "parameters"}, each of which may be wrapped as {"type": "function", "function": {...}}.
+   * "parameters"}. Each element may be wrapped as {"type": "function", "function": {...}}.
    */
   readonly TOOLS: 7;
   /**
@@ -371,7 +371,7 @@ export declare const WatermarkScheme: {
    */
   readonly LEFT_HASH: 1;
   /**
-   * Green list in which the context of a token includes the token itself, and the smallest hash in the context decides
+   * Green list whose context of a token includes the token itself. The smallest hash in the context decides
    * (Kirchenbauer et al. 2024).
    */
   readonly SELF_HASH: 2;
@@ -450,7 +450,7 @@ export type LengthNorm = (typeof LengthNorm)[keyof typeof LengthNorm];
  * Byrne 2004): the sequence with the largest mean similarity to all sequences, including itself, comes first.
  */
 export declare const Rerank: {
-  /** The order in which the sequences were drawn. The score is the log probability. */
+  /** The order of drawing. The score is the log probability. */
   readonly ORDER: 0;
   /** Best of n: the sequence with the largest length-normalized log probability under the model comes first. */
   readonly BEST: 1;
@@ -504,7 +504,7 @@ export declare const Pooling: {
 };
 export type Pooling = (typeof Pooling)[keyof typeof Pooling];
 
-/** Methods by which a second session, the guide, changes the logits of the first one. */
+/** Methods of guidance: a second session, the guide, changes the logits of the first one. */
 export declare const GuideMode: {
   /** No guide. */
   readonly OFF: 0;
@@ -615,10 +615,10 @@ export interface GrammarParams {
    */
   assumeDistinctNames?: boolean;
   /**
-   * If true, the members of an object come in the order in which the schema first lists them, and all others after
-   * them. If false, they come in any order, and those that the schema does not list come after the required ones.
-   * Objects with more than 64 listed names, those whose members are counted, and those in which some member must
-   * violate a condition (such as propertyNames under "not") always keep the order of the schema. Default: 0.
+   * If true, the members of an object come in the order of their first mention in the schema, and unlisted members come
+   * last. If false, they come in any order, but unlisted members come after the required ones. Three kinds of objects
+   * always keep the order of the schema: those with more than 64 listed names, those whose members are counted, and
+   * those that must have a member that violates a condition (such as propertyNames under "not"). Default: 0.
    */
   schemaOrder?: boolean;
   /** If true, the text is an array of one or more calls instead of a single call. Default: 0. */
@@ -710,8 +710,8 @@ export interface WatermarkParams {
 /** Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0. */
 export interface SamplerParams {
   /**
-   * Temperature T, by which the logits are divided. 0 selects the most likely of the tokens that the other stages
-   * leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1 disables it.
+   * Temperature T: the logits are divided by it. 0 selects the most likely of the tokens that the other stages leave;
+   * these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1 disables it.
    */
   temperature?: number;
   /** Keeps the k most likely tokens. Default: 40. 0 disables it. */
@@ -804,8 +804,8 @@ export interface SamplerParams {
   /** Curve c of quadratic smoothing. With 1 the curve is a parabola. Default: 1. Range: 1 to 10. */
   smoothingCurve?: number;
   /**
-   * Factor by which top_p decreases per token: after t generated tokens it is max(top_p_min, top_p decay^t). Default:
-   * 1 (off). Range: greater than 0 and at most 1.
+   * Factor of top_p per token: after t generated tokens it is max(top_p_min, top_p decay^t). Default: 1 (off). Range:
+   * greater than 0 and at most 1.
    */
   topPDecay?: number;
   /** Lower limit of the decayed top_p. Default: 0. Range: 0 to top_p. */
@@ -842,8 +842,8 @@ export interface SamplerParams {
    */
   topH?: number;
   /**
-   * Probability with which XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p >= xtc_threshold except
-   * the least likely of them. Default: 0 (off). Range: 0 to 1.
+   * Probability that XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p >= xtc_threshold except the
+   * least likely of them. Default: 0 (off). Range: 0 to 1.
    */
   xtcProbability?: number;
   /** Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1. */
@@ -854,7 +854,9 @@ export interface SamplerParams {
   mirostatTau?: number;
   /** Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1. */
   mirostatEta?: number;
-  /** Number of tokens from which MIROSTAT estimates the Zipf exponent. Default: 100. Range: at least 2. */
+  /**
+   * Number of most likely tokens that MIROSTAT uses to estimate the Zipf exponent. Default: 100. Range: at least 2.
+   */
   mirostatM?: number;
   /** Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0 to 1. */
   adaptiveTarget?: number;
@@ -886,7 +888,7 @@ export interface SamplerParams {
   /** Tokens that must not be generated as the first token. */
   beginSuppressedTokens?: readonly (number)[];
   /**
-   * Tokens with which the generated text must begin. A token that the grammar, allowed_tokens, suppressed_tokens or
+   * The generated text begins with these tokens. A token that the grammar, allowed_tokens, suppressed_tokens or
    * bad_words exclude is not forced.
    */
   forcedPrefix?: readonly (number)[];
@@ -894,7 +896,7 @@ export interface SamplerParams {
   logitsCallback?: (logits: Float32Array) => void;
   /** Watermark of the text, or null for none. The struct is copied. */
   watermark?: WatermarkParams;
-  /** Layers with which DoLa contrasts the last layer. Default: OFF. */
+  /** Layers that DoLa compares with the last layer. Default: OFF. */
   dola?: Dola;
   /**
    * DoLa removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1. Range: 0 to 1.
@@ -1029,23 +1031,23 @@ export interface StopParams {
   stopTokens?: readonly (number)[];
   /**
    * Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span several tokens. The stream
-   * then ends where the emitted text ends, so that continuing it continues this text: the stream is rewound, and if the
-   * text ends inside a token, that token is replaced by the longest tokens, one after the other, that spell its part of
-   * the text. The hidden tokens stay if the stream cannot be rewound that far (see sotto_session_rewind), and the token
-   * in which the text ends stays if the vocabulary cannot spell its part of the text, or the context cannot hold it.
+   * is then rewound to the end of the emitted text, so that continuing the stream continues this text. If the text ends
+   * inside a token, the longest tokens that spell its part of the text, one after the other, replace it. The token
+   * stays if the vocabulary cannot spell this part, or if the context cannot hold it. All hidden tokens stay if the
+   * stream cannot be rewound that far (see sotto_session_rewind).
    */
   stopStrings?: readonly (Text)[];
   /**
-   * Strings that must not be generated. When the text contains one, the stream is rolled back to the token in which the
-   * string begins, and another token is drawn instead. A token is therefore emitted only when it can no longer belong
-   * to a banned string. If every continuation fails, generation ends with SOTTO_STOP_BANNED.
+   * Strings that must not be generated. When the text contains one, the stream is rolled back to the token that
+   * contains the beginning of the string, and another token is drawn instead. A token is therefore emitted only when it
+   * can no longer belong to a banned string. If every continuation fails, generation ends with SOTTO_STOP_BANNED.
    */
   bannedStrings?: readonly (Text)[];
 }
 
 /** Parameters of guidance. */
 export interface GuideParams {
-  /** Method by which the guide changes the logits. Default: CFG. */
+  /** Selects how the guide changes the logits. Default: CFG. */
   mode?: GuideMode;
   /** Strength of CFG. Default: 1.5. Range: 0 to 100. 1 disables it. */
   scale?: number;

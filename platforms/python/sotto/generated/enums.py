@@ -54,7 +54,7 @@ class Status(_Named):
     INVALID_ARGUMENT = -1
     """An argument or parameter has a value that is not allowed."""
     INVALID_STATE = -2
-    """The object is not in a state in which this call is possible."""
+    """The state of the object does not allow this call."""
     MEMORY_TOO_SMALL = -3
     """The block of memory passed to an _init function is too small."""
     MEMORY_MISALIGNED = -4
@@ -131,7 +131,7 @@ class ChatFormat(_Named):
 
 
 class GrammarLanguage(_Named):
-    """Languages in which a grammar can be written."""
+    """Languages of grammars."""
 
     GBNF = 0
     """GBNF, the grammar notation of llama.cpp. Ranges (<[1-9]>) and complements (!<[5]>) of tokens do not contain end
@@ -154,7 +154,7 @@ class GrammarLanguage(_Named):
     inclusive, and "integer": true."""
     TOOLS = 7
     """A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON array of {"name",
-    "parameters"}, each of which may be wrapped as {"type": "function", "function": {...}}."""
+    "parameters"}. Each element may be wrapped as {"type": "function", "function": {...}}."""
     STRUCTURAL_TAG = 8
     """Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type": "structural_tag",
     "format": {...}}. The formats are const_string, json_schema, regex, any_text, sequence, or, tag, triggered_tags and
@@ -359,8 +359,8 @@ class WatermarkScheme(_Named):
     whether the token belongs to the green fraction gamma of the vocabulary. The logits of green tokens are raised by
     delta."""
     SELF_HASH = 2
-    """Green list in which the context of a token includes the token itself, and the smallest hash in the context
-    decides (Kirchenbauer et al. 2024)."""
+    """Green list whose context of a token includes the token itself. The smallest hash in the context decides
+    (Kirchenbauer et al. 2024)."""
     TOURNAMENT = 3
     """Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024)."""
     GUMBEL = 4
@@ -427,7 +427,7 @@ class Rerank(_Named):
     and Byrne 2004): the sequence with the largest mean similarity to all sequences, including itself, comes first."""
 
     ORDER = 0
-    """The order in which the sequences were drawn. The score is the log probability."""
+    """The order of drawing. The score is the log probability."""
     BEST = 1
     """Best of n: the sequence with the largest length-normalized log probability under the model comes first."""
     EXACT = 2
@@ -474,7 +474,7 @@ class Pooling(_Named):
 
 
 class GuideMode(_Named):
-    """Methods by which a second session, the guide, changes the logits of the first one."""
+    """Methods of guidance: a second session, the guide, changes the logits of the first one."""
 
     OFF = 0
     """No guide."""

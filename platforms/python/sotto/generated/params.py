@@ -44,7 +44,7 @@ class GrammarParams:
     root: Text | None = None
     """Start rule of a GBNF grammar. Default: "root"."""
     vocabulary: Vocabulary | None = None
-    """Vocabulary in which token literals of GBNF and trigger_tokens are looked up. May be None if there are none."""
+    """Token literals of GBNF and trigger_tokens are looked up in this vocabulary. May be None if there are none."""
     log: Callable[[LogLevel, str], None] | None = None
     """Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
     thus ignored. May be None."""
@@ -79,10 +79,10 @@ class GrammarParams:
     """If true, property names that the schema does not list count towards minProperties, although the grammar cannot
     prevent such a name from occurring twice. Default: 0."""
     schema_order: bool | None = None
-    """If true, the members of an object come in the order in which the schema first lists them, and all others after
-    them. If false, they come in any order, and those that the schema does not list come after the required ones.
-    Objects with more than 64 listed names, those whose members are counted, and those in which some member must violate
-    a condition (such as propertyNames under "not") always keep the order of the schema. Default: 0."""
+    """If true, the members of an object come in the order of their first mention in the schema, and unlisted members
+    come last. If false, they come in any order, but unlisted members come after the required ones. Three kinds of
+    objects always keep the order of the schema: those with more than 64 listed names, those whose members are counted,
+    and those that must have a member that violates a condition (such as propertyNames under "not"). Default: 0."""
     parallel_tool_calls: bool | None = None
     """If true, the text is an array of one or more calls instead of a single call. Default: 0."""
 
@@ -163,8 +163,8 @@ class SamplerParams:
     """Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0."""
 
     temperature: float | None = None
-    """Temperature T, by which the logits are divided. 0 selects the most likely of the tokens that the other stages
-    leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1 disables it."""
+    """Temperature T: the logits are divided by it. 0 selects the most likely of the tokens that the other stages leave;
+    these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1 disables it."""
     top_k: int | None = None
     """Keeps the k most likely tokens. Default: 40. 0 disables it."""
     top_p: float | None = None
@@ -233,8 +233,8 @@ class SamplerParams:
     smoothing_curve: float | None = None
     """Curve c of quadratic smoothing. With 1 the curve is a parabola. Default: 1. Range: 1 to 10."""
     top_p_decay: float | None = None
-    """Factor by which top_p decreases per token: after t generated tokens it is max(top_p_min, top_p decay^t). Default:
-    1 (off). Range: greater than 0 and at most 1."""
+    """Factor of top_p per token: after t generated tokens it is max(top_p_min, top_p decay^t). Default: 1 (off). Range:
+    greater than 0 and at most 1."""
     top_p_min: float | None = None
     """Lower limit of the decayed top_p. Default: 0. Range: 0 to top_p."""
     top_p_reset_token: int | None = None
@@ -259,8 +259,8 @@ class SamplerParams:
     """Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al. 2025). Default:
     1 (off). Range: greater than 0 and at most 1."""
     xtc_probability: float | None = None
-    """Probability with which XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p >= xtc_threshold
-    except the least likely of them. Default: 0 (off). Range: 0 to 1."""
+    """Probability that XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p >= xtc_threshold except the
+    least likely of them. Default: 0 (off). Range: 0 to 1."""
     xtc_threshold: float | None = None
     """Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1."""
     selection: Selection | None = None
@@ -270,7 +270,8 @@ class SamplerParams:
     mirostat_eta: float | None = None
     """Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1."""
     mirostat_m: int | None = None
-    """Number of tokens from which MIROSTAT estimates the Zipf exponent. Default: 100. Range: at least 2."""
+    """Number of most likely tokens that MIROSTAT uses to estimate the Zipf exponent. Default: 100. Range: at
+    least 2."""
     adaptive_target: float | None = None
     """Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0 to 1."""
     adaptive_decay: float | None = None
@@ -299,14 +300,14 @@ class SamplerParams:
     begin_suppressed_tokens: Sequence[int] | None = None
     """Tokens that must not be generated as the first token."""
     forced_prefix: Sequence[int] | None = None
-    """Tokens with which the generated text must begin. A token that the grammar, allowed_tokens, suppressed_tokens or
+    """The generated text begins with these tokens. A token that the grammar, allowed_tokens, suppressed_tokens or
     bad_words exclude is not forced."""
     logits_callback: Callable[[memoryview], None] | None = None
     """Called before all other stages to change the logits. May be None."""
     watermark: WatermarkParams | None = None
     """Watermark of the text, or None for none. The struct is copied."""
     dola: Dola | None = None
-    """Layers with which DoLa contrasts the last layer. Default: OFF."""
+    """Layers that DoLa compares with the last layer. Default: OFF."""
     dola_relative_top: float | None = None
     """DoLa removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1. Range: 0 to 1."""
     log_probabilities: bool | None = None
@@ -433,15 +434,14 @@ class StopParams:
     stream."""
     stop_strings: Sequence[Text] | None = None
     """Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span several tokens. The
-    stream then ends where the emitted text ends, so that continuing it continues this text: the stream is rewound, and
-    if the text ends inside a token, that token is replaced by the longest tokens, one after the other, that spell its
-    part of the text. The hidden tokens stay if the stream cannot be rewound that far (see sotto_session_rewind), and
-    the token in which the text ends stays if the vocabulary cannot spell its part of the text, or the context cannot
-    hold it."""
+    stream is then rewound to the end of the emitted text, so that continuing the stream continues this text. If the
+    text ends inside a token, the longest tokens that spell its part of the text, one after the other, replace it. The
+    token stays if the vocabulary cannot spell this part, or if the context cannot hold it. All hidden tokens stay if
+    the stream cannot be rewound that far (see sotto_session_rewind)."""
     banned_strings: Sequence[Text] | None = None
-    """Strings that must not be generated. When the text contains one, the stream is rolled back to the token in which
-    the string begins, and another token is drawn instead. A token is therefore emitted only when it can no longer
-    belong to a banned string. If every continuation fails, generation ends with SOTTO_STOP_BANNED."""
+    """Strings that must not be generated. When the text contains one, the stream is rolled back to the token that
+    contains the beginning of the string, and another token is drawn instead. A token is therefore emitted only when it
+    can no longer belong to a banned string. If every continuation fails, generation ends with SOTTO_STOP_BANNED."""
 
 
 @dataclass(frozen=True)
@@ -449,7 +449,7 @@ class GuideParams:
     """Parameters of guidance."""
 
     mode: GuideMode | None = None
-    """Method by which the guide changes the logits. Default: CFG."""
+    """Selects how the guide changes the logits. Default: CFG."""
     scale: float | None = None
     """Strength of CFG. Default: 1.5. Range: 0 to 100. 1 disables it."""
     alpha: float | None = None

@@ -44,7 +44,7 @@ pub const SOTTO_STOP_REPETITION: i32 = 10;
 pub const SOTTO_STOP_BANNED: i32 = 11;
 /// An argument or parameter has a value that is not allowed.
 pub const SOTTO_INVALID_ARGUMENT: i32 = -1;
-/// The object is not in a state in which this call is possible.
+/// The state of the object does not allow this call.
 pub const SOTTO_INVALID_STATE: i32 = -2;
 /// The block of memory passed to an _init function is too small.
 pub const SOTTO_MEMORY_TOO_SMALL: i32 = -3;
@@ -115,7 +115,7 @@ pub const SOTTO_CHAT_CHATML: i32 = 2;
 /// The headings of INSTRUCT after a sentence about the task (Taori et al. 2023).
 pub const SOTTO_CHAT_ALPACA: i32 = 3;
 
-/// Languages in which a grammar can be written.
+/// Languages of grammars.
 pub type sotto_grammar_language = i32;
 /// GBNF, the grammar notation of llama.cpp. Ranges (<\[1-9\]>) and complements (!<\[5\]>) of tokens
 /// do not contain end tokens.
@@ -138,7 +138,7 @@ pub const SOTTO_GRAMMAR_CHOICES: i32 = 5;
 /// which are inclusive, and "integer": true.
 pub const SOTTO_GRAMMAR_NUMBER: i32 = 6;
 /// A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON array
-/// of {"name", "parameters"}, each of which may be wrapped as {"type": "function", "function":
+/// of {"name", "parameters"}. Each element may be wrapped as {"type": "function", "function":
 /// {...}}.
 pub const SOTTO_GRAMMAR_TOOLS: i32 = 7;
 /// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type":
@@ -332,8 +332,8 @@ pub const SOTTO_WATERMARK_NONE: i32 = 0;
 /// a token decides whether the token belongs to the green fraction gamma of the vocabulary. The
 /// logits of green tokens are raised by delta.
 pub const SOTTO_WATERMARK_LEFT_HASH: i32 = 1;
-/// Green list in which the context of a token includes the token itself, and the smallest hash in
-/// the context decides (Kirchenbauer et al. 2024).
+/// Green list whose context of a token includes the token itself. The smallest hash in the context
+/// decides (Kirchenbauer et al. 2024).
 pub const SOTTO_WATERMARK_SELF_HASH: i32 = 2;
 /// Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024).
 pub const SOTTO_WATERMARK_TOURNAMENT: i32 = 3;
@@ -395,7 +395,7 @@ pub const SOTTO_LENGTH_GNMT: i32 = 1;
 /// decoding (Kumar and Byrne 2004): the sequence with the largest mean similarity to all sequences,
 /// including itself, comes first.
 pub type sotto_rerank = i32;
-/// The order in which the sequences were drawn. The score is the log probability.
+/// The order of drawing. The score is the log probability.
 pub const SOTTO_RERANK_ORDER: i32 = 0;
 /// Best of n: the sequence with the largest length-normalized log probability under the model comes
 /// first.
@@ -435,7 +435,7 @@ pub const SOTTO_POOL_LAST: i32 = 0;
 /// The mean of all states.
 pub const SOTTO_POOL_MEAN: i32 = 1;
 
-/// Methods by which a second session, the guide, changes the logits of the first one.
+/// Methods of guidance: a second session, the guide, changes the logits of the first one.
 pub type sotto_guide_mode = i32;
 /// No guide.
 pub const SOTTO_GUIDE_OFF: i32 = 0;
@@ -598,7 +598,7 @@ pub struct sotto_grammar_params {
     pub language: sotto_grammar_language,
     /// Start rule of a GBNF grammar. Default: "root".
     pub root: sotto_text,
-    /// Vocabulary in which token literals of GBNF and trigger_tokens are looked up. May be none if
+    /// Token literals of GBNF and trigger_tokens are looked up in this vocabulary. May be none if
     /// there are none.
     pub vocabulary: *const sotto_vocabulary,
     /// Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema
@@ -638,11 +638,11 @@ pub struct sotto_grammar_params {
     /// If true, property names that the schema does not list count towards minProperties, although
     /// the grammar cannot prevent such a name from occurring twice. Default: 0.
     pub assume_distinct_names: u32,
-    /// If true, the members of an object come in the order in which the schema first lists them,
-    /// and all others after them. If false, they come in any order, and those that the schema does
-    /// not list come after the required ones. Objects with more than 64 listed names, those whose
-    /// members are counted, and those in which some member must violate a condition (such as
-    /// propertyNames under "not") always keep the order of the schema. Default: 0.
+    /// If true, the members of an object come in the order of their first mention in the schema,
+    /// and unlisted members come last. If false, they come in any order, but unlisted members come
+    /// after the required ones. Three kinds of objects always keep the order of the schema: those
+    /// with more than 64 listed names, those whose members are counted, and those that must have a
+    /// member that violates a condition (such as propertyNames under "not"). Default: 0.
     pub schema_order: u32,
     /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
     pub parallel_tool_calls: u32,
@@ -858,7 +858,7 @@ pub struct sotto_watermark_result {
 #[derive(Clone, Copy)]
 pub struct sotto_sampler_params {
     pub struct_size: u32,
-    /// Temperature T, by which the logits are divided. 0 selects the most likely of the tokens that
+    /// Temperature T: the logits are divided by it. 0 selects the most likely of the tokens that
     /// the other stages leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1
     /// disables it.
     pub temperature: f32,
@@ -938,8 +938,8 @@ pub struct sotto_sampler_params {
     pub smoothing_factor: f32,
     /// Curve c of quadratic smoothing. With 1 the curve is a parabola. Default: 1. Range: 1 to 10.
     pub smoothing_curve: f32,
-    /// Factor by which top_p decreases per token: after t generated tokens it is max(top_p_min,
-    /// top_p decay^t). Default: 1 (off). Range: greater than 0 and at most 1.
+    /// Factor of top_p per token: after t generated tokens it is max(top_p_min, top_p decay^t).
+    /// Default: 1 (off). Range: greater than 0 and at most 1.
     pub top_p_decay: f32,
     /// Lower limit of the decayed top_p. Default: 0. Range: 0 to top_p.
     pub top_p_min: f32,
@@ -967,8 +967,8 @@ pub struct sotto_sampler_params {
     /// Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al.
     /// 2025). Default: 1 (off). Range: greater than 0 and at most 1.
     pub top_h: f32,
-    /// Probability with which XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p
-    /// >= xtc_threshold except the least likely of them. Default: 0 (off). Range: 0 to 1.
+    /// Probability that XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p >=
+    /// xtc_threshold except the least likely of them. Default: 0 (off). Range: 0 to 1.
     pub xtc_probability: f32,
     /// Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1.
     pub xtc_threshold: f32,
@@ -978,8 +978,8 @@ pub struct sotto_sampler_params {
     pub mirostat_tau: f32,
     /// Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1.
     pub mirostat_eta: f32,
-    /// Number of tokens from which MIROSTAT estimates the Zipf exponent. Default: 100. Range: at
-    /// least 2.
+    /// Number of most likely tokens that MIROSTAT uses to estimate the Zipf exponent. Default: 100.
+    /// Range: at least 2.
     pub mirostat_m: u32,
     /// Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects). Range:
     /// 0 to 1.
@@ -1017,7 +1017,7 @@ pub struct sotto_sampler_params {
     /// Tokens that must not be generated as the first token.
     pub begin_suppressed_tokens: *const sotto_token,
     pub begin_suppressed_token_count: usize,
-    /// Tokens with which the generated text must begin. A token that the grammar, allowed_tokens,
+    /// The generated text begins with these tokens. A token that the grammar, allowed_tokens,
     /// suppressed_tokens or bad_words exclude is not forced.
     pub forced_prefix: *const sotto_token,
     pub forced_prefix_count: usize,
@@ -1026,7 +1026,7 @@ pub struct sotto_sampler_params {
     pub logits_user_data: *mut c_void,
     /// Watermark of the text, or none for none. The struct is copied.
     pub watermark: *const sotto_watermark_params,
-    /// Layers with which DoLa contrasts the last layer. Default: OFF.
+    /// Layers that DoLa compares with the last layer. Default: OFF.
     pub dola: sotto_dola,
     /// DoLa removes tokens whose p under the last layer is below this fraction of max p.
     /// Default: 0.1. Range: 0 to 1.
@@ -1052,13 +1052,13 @@ pub struct sotto_sampler_input {
     /// Mask of the allowed tokens: bit i % 64 of word i / 64 stands for token i. At least one token
     /// must be allowed. none allows all tokens.
     pub allowed: *const u64,
-    /// The previous tokens, newest last, of which the stages consider the last 2048. May be none if
-    /// there are none.
+    /// The previous tokens, newest last. The stages consider the last 2048. May be none if there
+    /// are none.
     pub history: *const sotto_token,
     pub history_count: usize,
     /// Number of tokens at the end of the history that were generated.
     pub generated_count: u64,
-    /// Number of generated tokens at which the text ends, or 0 if it is not known.
+    /// Maximum number of generated tokens, or 0 if it is not known.
     pub token_limit: u64,
 }
 
@@ -1071,7 +1071,7 @@ pub struct sotto_sequence {
     /// SOTTO_STOP_STRING, the last token completes the stop string.
     pub tokens: *const sotto_token,
     pub token_count: usize,
-    /// The score by which the search ranks the sequence.
+    /// The score that ranks the sequence in the search.
     pub score: f64,
     /// Log probability of the sequence, including the end-of-text token, under the distribution
     /// that was searched.
@@ -1288,8 +1288,8 @@ pub struct sotto_piece {
     pub byte_count: usize,
     /// Nanoseconds from the start of the call that decoded this token until it was decoded.
     pub elapsed_ns: u64,
-    /// Entropy of the model's distribution from which the token was drawn, before the sampler's
-    /// chain: H = -sum p ln p, in nats. NaN unless statistics is set.
+    /// Entropy of the model's distribution of this token, before the sampler's chain: H = -sum p ln
+    /// p, in nats. NaN unless statistics is set.
     pub entropy: f32,
     /// exp(H): the number of equally likely tokens with the same entropy. NaN unless statistics is
     /// set.
@@ -1297,7 +1297,7 @@ pub struct sotto_piece {
     /// Number of tokens that could be drawn after the masks and the sampler's chain; 1 if the
     /// selection is greedy. 0 unless statistics is set.
     pub kept_count: u32,
-    /// Repetitiveness of the newest tokens, of which this is the last (see repetition_limit and
+    /// Repetitiveness of the newest tokens up to this one (see repetition_limit and
     /// repetition_window in sotto_stop_params). NaN unless statistics is set.
     pub repetitiveness: f32,
 }
@@ -1330,17 +1330,16 @@ pub struct sotto_stop_params {
     pub stop_tokens: *const sotto_token,
     pub stop_token_count: usize,
     /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span
-    /// several tokens. The stream then ends where the emitted text ends, so that continuing it
-    /// continues this text: the stream is rewound, and if the text ends inside a token, that token
-    /// is replaced by the longest tokens, one after the other, that spell its part of the text. The
-    /// hidden tokens stay if the stream cannot be rewound that far (see sotto_session_rewind), and
-    /// the token in which the text ends stays if the vocabulary cannot spell its part of the text,
-    /// or the context cannot hold it.
+    /// several tokens. The stream is then rewound to the end of the emitted text, so that
+    /// continuing the stream continues this text. If the text ends inside a token, the longest
+    /// tokens that spell its part of the text, one after the other, replace it. The token stays if
+    /// the vocabulary cannot spell this part, or if the context cannot hold it. All hidden tokens
+    /// stay if the stream cannot be rewound that far (see sotto_session_rewind).
     pub stop_strings: *const sotto_text,
     pub stop_string_count: usize,
     /// Strings that must not be generated. When the text contains one, the stream is rolled back to
-    /// the token in which the string begins, and another token is drawn instead. A token is
-    /// therefore emitted only when it can no longer belong to a banned string. If every
+    /// the token that contains the beginning of the string, and another token is drawn instead. A
+    /// token is therefore emitted only when it can no longer belong to a banned string. If every
     /// continuation fails, generation ends with SOTTO_STOP_BANNED.
     pub banned_strings: *const sotto_text,
     pub banned_string_count: usize,
@@ -1365,7 +1364,7 @@ pub struct sotto_score {
 #[derive(Clone, Copy)]
 pub struct sotto_guide_params {
     pub struct_size: u32,
-    /// Method by which the guide changes the logits. Default: CFG.
+    /// Selects how the guide changes the logits. Default: CFG.
     pub mode: sotto_guide_mode,
     /// Strength of CFG. Default: 1.5. Range: 0 to 100. 1 disables it.
     pub scale: f32,

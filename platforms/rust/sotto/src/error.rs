@@ -41,7 +41,7 @@ impl Error {
         self.offset
     }
 
-    /// Returns a message for people.
+    /// Returns a human-readable message.
     pub fn message(&self) -> &str {
         &self.message
     }

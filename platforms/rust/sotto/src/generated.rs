@@ -72,7 +72,7 @@ impl ChatFormat {
     }
 }
 
-/// Languages in which a grammar can be written.
+/// Languages of grammars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -99,7 +99,7 @@ pub enum GrammarLanguage {
     /// "maximum", which are inclusive, and "integer": true.
     Number = sys::SOTTO_GRAMMAR_NUMBER,
     /// A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON
-    /// array of {"name", "parameters"}, each of which may be wrapped as {"type": "function",
+    /// array of {"name", "parameters"}. Each element may be wrapped as {"type": "function",
     /// "function": {...}}.
     Tools = sys::SOTTO_GRAMMAR_TOOLS,
     /// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type":
@@ -466,8 +466,8 @@ pub enum WatermarkScheme {
     /// and a token decides whether the token belongs to the green fraction gamma of the vocabulary.
     /// The logits of green tokens are raised by delta.
     LeftHash = sys::SOTTO_WATERMARK_LEFT_HASH,
-    /// Green list in which the context of a token includes the token itself, and the smallest hash
-    /// in the context decides (Kirchenbauer et al. 2024).
+    /// Green list whose context of a token includes the token itself. The smallest hash in the
+    /// context decides (Kirchenbauer et al. 2024).
     SelfHash = sys::SOTTO_WATERMARK_SELF_HASH,
     /// Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024).
     Tournament = sys::SOTTO_WATERMARK_TOURNAMENT,
@@ -617,7 +617,7 @@ impl LengthNorm {
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum Rerank {
-    /// The order in which the sequences were drawn. The score is the log probability.
+    /// The order of drawing. The score is the log probability.
     Order = sys::SOTTO_RERANK_ORDER,
     /// Best of n: the sequence with the largest length-normalized log probability under the model
     /// comes first.
@@ -698,7 +698,7 @@ impl Pooling {
     }
 }
 
-/// Methods by which a second session, the guide, changes the logits of the first one.
+/// Methods of guidance: a second session, the guide, changes the logits of the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -734,7 +734,7 @@ impl GuideMode {
 pub enum Status {
     /// An argument or parameter has a value that is not allowed.
     InvalidArgument,
-    /// The object is not in a state in which this call is possible.
+    /// The state of the object does not allow this call.
     InvalidState,
     /// The block of memory passed to an _init function is too small.
     MemoryTooSmall,
@@ -944,12 +944,12 @@ impl GrammarParams {
         /// If true, property names that the schema does not list count towards minProperties,
         /// although the grammar cannot prevent such a name from occurring twice. Default: 0.
         assume_distinct_names: bool,
-        /// If true, the members of an object come in the order in which the schema first lists
-        /// them, and all others after them. If false, they come in any order, and those that the
-        /// schema does not list come after the required ones. Objects with more than 64 listed
-        /// names, those whose members are counted, and those in which some member must violate a
-        /// condition (such as propertyNames under "not") always keep the order of the schema.
-        /// Default: 0.
+        /// If true, the members of an object come in the order of their first mention in the
+        /// schema, and unlisted members come last. If false, they come in any order, but unlisted
+        /// members come after the required ones. Three kinds of objects always keep the order of
+        /// the schema: those with more than 64 listed names, those whose members are counted, and
+        /// those that must have a member that violates a condition (such as propertyNames under
+        /// "not"). Default: 0.
         schema_order: bool,
         /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
         parallel_tool_calls: bool,
@@ -962,7 +962,7 @@ impl GrammarParams {
         self
     }
 
-    /// Vocabulary in which token literals of GBNF and trigger_tokens are looked up. May be none if
+    /// Token literals of GBNF and trigger_tokens are looked up in this vocabulary. May be none if
     /// there are none.
     #[must_use]
     pub fn vocabulary(mut self, vocabulary: &Vocabulary) -> Self {
@@ -1185,7 +1185,7 @@ impl SamplerParams {
     }
 
     setters! {
-        /// Temperature T, by which the logits are divided. 0 selects the most likely of the tokens
+        /// Temperature T: the logits are divided by it. 0 selects the most likely of the tokens
         /// that the other stages leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100.
         /// 1 disables it.
         temperature: f32,
@@ -1257,8 +1257,8 @@ impl SamplerParams {
         /// Curve c of quadratic smoothing. With 1 the curve is a parabola. Default: 1. Range: 1
         /// to 10.
         smoothing_curve: f32,
-        /// Factor by which top_p decreases per token: after t generated tokens it is max(top_p_min,
-        /// top_p decay^t). Default: 1 (off). Range: greater than 0 and at most 1.
+        /// Factor of top_p per token: after t generated tokens it is max(top_p_min, top_p decay^t).
+        /// Default: 1 (off). Range: greater than 0 and at most 1.
         top_p_decay: f32,
         /// Lower limit of the decayed top_p. Default: 0. Range: 0 to top_p.
         top_p_min: f32,
@@ -1286,9 +1286,8 @@ impl SamplerParams {
         /// Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et
         /// al. 2025). Default: 1 (off). Range: greater than 0 and at most 1.
         top_h: f32,
-        /// Probability with which XTC (p-e-w 2024) acts on a token. XTC then removes all tokens
-        /// with p >= xtc_threshold except the least likely of them. Default: 0 (off). Range: 0
-        /// to 1.
+        /// Probability that XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p >=
+        /// xtc_threshold except the least likely of them. Default: 0 (off). Range: 0 to 1.
         xtc_probability: f32,
         /// Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1.
         xtc_threshold: f32,
@@ -1299,8 +1298,8 @@ impl SamplerParams {
         mirostat_tau: f32,
         /// Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1.
         mirostat_eta: f32,
-        /// Number of tokens from which MIROSTAT estimates the Zipf exponent. Default: 100. Range:
-        /// at least 2.
+        /// Number of most likely tokens that MIROSTAT uses to estimate the Zipf exponent.
+        /// Default: 100. Range: at least 2.
         mirostat_m: u32,
         /// Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects).
         /// Range: 0 to 1.
@@ -1320,7 +1319,7 @@ impl SamplerParams {
         /// Token that is forced as the last one when the limit max_tokens is reached. Default:
         /// -1 (none).
         forced_last_token: Token,
-        /// Layers with which DoLa contrasts the last layer. Default: OFF.
+        /// Layers that DoLa compares with the last layer. Default: OFF.
         dola: Dola,
         /// DoLa removes tokens whose p under the last layer is below this fraction of max p.
         /// Default: 0.1. Range: 0 to 1.
@@ -1402,7 +1401,7 @@ impl SamplerParams {
         self
     }
 
-    /// Tokens with which the generated text must begin. A token that the grammar, allowed_tokens,
+    /// The generated text begins with these tokens. A token that the grammar, allowed_tokens,
     /// suppressed_tokens or bad_words exclude is not forced.
     #[must_use]
     pub fn forced_prefix(mut self, forced_prefix: impl Into<Vec<Token>>) -> Self {
@@ -1668,12 +1667,11 @@ impl StopParams {
     }
 
     /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span
-    /// several tokens. The stream then ends where the emitted text ends, so that continuing it
-    /// continues this text: the stream is rewound, and if the text ends inside a token, that token
-    /// is replaced by the longest tokens, one after the other, that spell its part of the text. The
-    /// hidden tokens stay if the stream cannot be rewound that far (see sotto_session_rewind), and
-    /// the token in which the text ends stays if the vocabulary cannot spell its part of the text,
-    /// or the context cannot hold it.
+    /// several tokens. The stream is then rewound to the end of the emitted text, so that
+    /// continuing the stream continues this text. If the text ends inside a token, the longest
+    /// tokens that spell its part of the text, one after the other, replace it. The token stays if
+    /// the vocabulary cannot spell this part, or if the context cannot hold it. All hidden tokens
+    /// stay if the stream cannot be rewound that far (see sotto_session_rewind).
     #[must_use]
     pub fn stop_strings(mut self, stop_strings: impl Into<Vec<String>>) -> Self {
         self.stop_strings = Some(stop_strings.into());
@@ -1681,8 +1679,8 @@ impl StopParams {
     }
 
     /// Strings that must not be generated. When the text contains one, the stream is rolled back to
-    /// the token in which the string begins, and another token is drawn instead. A token is
-    /// therefore emitted only when it can no longer belong to a banned string. If every
+    /// the token that contains the beginning of the string, and another token is drawn instead. A
+    /// token is therefore emitted only when it can no longer belong to a banned string. If every
     /// continuation fails, generation ends with SOTTO_STOP_BANNED.
     #[must_use]
     pub fn banned_strings(mut self, banned_strings: impl Into<Vec<String>>) -> Self {
@@ -1720,7 +1718,7 @@ impl Default for GuideParams {
 
 impl GuideParams {
     setters! {
-        /// Method by which the guide changes the logits. Default: CFG.
+        /// Selects how the guide changes the logits. Default: CFG.
         mode: GuideMode,
         /// Strength of CFG. Default: 1.5. Range: 0 to 100. 1 disables it.
         scale: f32,

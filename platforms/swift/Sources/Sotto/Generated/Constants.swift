@@ -33,7 +33,7 @@ public struct Status: RawRepresentable, Hashable, Sendable {
   public static let stopBanned = Status(rawValue: 11)
   /// An argument or parameter has a value that is not allowed.
   public static let invalidArgument = Status(rawValue: -1)
-  /// The object is not in a state in which this call is possible.
+  /// The state of the object does not allow this call.
   public static let invalidState = Status(rawValue: -2)
   /// The block of memory passed to an _init function is too small.
   public static let memoryTooSmall = Status(rawValue: -3)
@@ -107,7 +107,7 @@ public enum ChatFormat: Int32, Sendable {
   case alpaca = 3
 }
 
-/// Languages in which a grammar can be written.
+/// Languages of grammars.
 public enum GrammarLanguage: Int32, Sendable {
   /// GBNF, the grammar notation of llama.cpp. Ranges (<[1-9]>) and complements (!<[5]>) of tokens do not contain end
   /// tokens.
@@ -130,7 +130,7 @@ public enum GrammarLanguage: Int32, Sendable {
   /// and "integer": true.
   case number = 6
   /// A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON array of {"name",
-  /// "parameters"}, each of which may be wrapped as {"type": "function", "function": {...}}.
+  /// "parameters"}. Each element may be wrapped as {"type": "function", "function": {...}}.
   case tools = 7
   /// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type": "structural_tag",
   /// "format": {...}}. The formats are const_string, json_schema, regex, any_text, sequence, or, tag, triggered_tags
@@ -329,7 +329,7 @@ public enum WatermarkScheme: Int32, Sendable {
   /// whether the token belongs to the green fraction gamma of the vocabulary. The logits of green tokens are raised by
   /// delta.
   case leftHash = 1
-  /// Green list in which the context of a token includes the token itself, and the smallest hash in the context decides
+  /// Green list whose context of a token includes the token itself. The smallest hash in the context decides
   /// (Kirchenbauer et al. 2024).
   case selfHash = 2
   /// Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024).
@@ -390,7 +390,7 @@ public enum LengthNorm: Int32, Sendable {
 /// Order of the sequences of SOTTO_SEARCH_SAMPLE. EXACT, NGRAM and CALLBACK use minimum Bayes risk decoding (Kumar and
 /// Byrne 2004): the sequence with the largest mean similarity to all sequences, including itself, comes first.
 public enum Rerank: Int32, Sendable {
-  /// The order in which the sequences were drawn. The score is the log probability.
+  /// The order of drawing. The score is the log probability.
   case order = 0
   /// Best of n: the sequence with the largest length-normalized log probability under the model comes first.
   case best = 1
@@ -437,7 +437,7 @@ public enum Pooling: Int32, Sendable {
   case mean = 1
 }
 
-/// Methods by which a second session, the guide, changes the logits of the first one.
+/// Methods of guidance: a second session, the guide, changes the logits of the first one.
 public enum GuideMode: Int32, Sendable {
   /// No guide.
   case off = 0

@@ -37,7 +37,7 @@ public struct GrammarParameters {
   public var language: GrammarLanguage
   /// Start rule of a GBNF grammar. Default: "root".
   public var root: String?
-  /// Vocabulary in which token literals of GBNF and trigger_tokens are looked up. May be nil if there are none.
+  /// Token literals of GBNF and trigger_tokens are looked up in this vocabulary. May be nil if there are none.
   public var vocabulary: Vocabulary?
   /// Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
   /// thus ignored. May be nil.
@@ -72,10 +72,11 @@ public struct GrammarParameters {
   /// If true, property names that the schema does not list count towards minProperties, although the grammar cannot
   /// prevent such a name from occurring twice. Default: 0.
   public var assumeDistinctNames: Bool
-  /// If true, the members of an object come in the order in which the schema first lists them, and all others after
-  /// them. If false, they come in any order, and those that the schema does not list come after the required ones.
-  /// Objects with more than 64 listed names, those whose members are counted, and those in which some member must
-  /// violate a condition (such as propertyNames under "not") always keep the order of the schema. Default: 0.
+  /// If true, the members of an object come in the order of their first mention in the schema, and unlisted members
+  /// come last. If false, they come in any order, but unlisted members come after the required ones. Three kinds of
+  /// objects always keep the order of the schema: those with more than 64 listed names, those whose members are
+  /// counted, and those that must have a member that violates a condition (such as propertyNames under "not").
+  /// Default: 0.
   public var schemaOrder: Bool
   /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
   public var parallelToolCalls: Bool
@@ -264,8 +265,8 @@ public struct WatermarkParameters {
 
 /// Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0.
 public struct SamplerParameters {
-  /// Temperature T, by which the logits are divided. 0 selects the most likely of the tokens that the other stages
-  /// leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1 disables it.
+  /// Temperature T: the logits are divided by it. 0 selects the most likely of the tokens that the other stages leave;
+  /// these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1 disables it.
   public var temperature: Float
   /// Keeps the k most likely tokens. Default: 40. 0 disables it.
   public var topK: UInt32
@@ -334,8 +335,8 @@ public struct SamplerParameters {
   public var smoothingFactor: Float
   /// Curve c of quadratic smoothing. With 1 the curve is a parabola. Default: 1. Range: 1 to 10.
   public var smoothingCurve: Float
-  /// Factor by which top_p decreases per token: after t generated tokens it is max(top_p_min, top_p decay^t). Default:
-  /// 1 (off). Range: greater than 0 and at most 1.
+  /// Factor of top_p per token: after t generated tokens it is max(top_p_min, top_p decay^t). Default: 1 (off). Range:
+  /// greater than 0 and at most 1.
   public var topPDecay: Float
   /// Lower limit of the decayed top_p. Default: 0. Range: 0 to top_p.
   public var topPMin: Float
@@ -360,8 +361,8 @@ public struct SamplerParameters {
   /// Keeps the most likely tokens as long as their entropy is at most top_h H (Potraghloo et al. 2025). Default:
   /// 1 (off). Range: greater than 0 and at most 1.
   public var topH: Float
-  /// Probability with which XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p >= xtc_threshold
-  /// except the least likely of them. Default: 0 (off). Range: 0 to 1.
+  /// Probability that XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p >= xtc_threshold except the
+  /// least likely of them. Default: 0 (off). Range: 0 to 1.
   public var xtcProbability: Float
   /// Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1.
   public var xtcThreshold: Float
@@ -371,7 +372,7 @@ public struct SamplerParameters {
   public var mirostatTau: Float
   /// Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1.
   public var mirostatEta: Float
-  /// Number of tokens from which MIROSTAT estimates the Zipf exponent. Default: 100. Range: at least 2.
+  /// Number of most likely tokens that MIROSTAT uses to estimate the Zipf exponent. Default: 100. Range: at least 2.
   public var mirostatM: UInt32
   /// Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0 to 1.
   public var adaptiveTarget: Float
@@ -400,14 +401,14 @@ public struct SamplerParameters {
   public var suppressedTokens: [Token] = []
   /// Tokens that must not be generated as the first token.
   public var beginSuppressedTokens: [Token] = []
-  /// Tokens with which the generated text must begin. A token that the grammar, allowed_tokens, suppressed_tokens or
+  /// The generated text begins with these tokens. A token that the grammar, allowed_tokens, suppressed_tokens or
   /// bad_words exclude is not forced.
   public var forcedPrefix: [Token] = []
   /// Called before all other stages to change the logits. May be nil.
   public var logitsCallback: ((UnsafeMutableBufferPointer<Float>) throws -> Void)?
   /// Watermark of the text, or nil for none. The struct is copied.
   public var watermark: WatermarkParameters?
-  /// Layers with which DoLa contrasts the last layer. Default: OFF.
+  /// Layers that DoLa compares with the last layer. Default: OFF.
   public var dola: Dola
   /// DoLa removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1. Range: 0 to 1.
   public var dolaRelativeTop: Float
@@ -781,15 +782,14 @@ public struct StopParameters {
   /// stream.
   public var stopTokens: [Token] = []
   /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span several tokens. The
-  /// stream then ends where the emitted text ends, so that continuing it continues this text: the stream is rewound,
-  /// and if the text ends inside a token, that token is replaced by the longest tokens, one after the other, that spell
-  /// its part of the text. The hidden tokens stay if the stream cannot be rewound that far (see sotto_session_rewind),
-  /// and the token in which the text ends stays if the vocabulary cannot spell its part of the text, or the context
-  /// cannot hold it.
+  /// stream is then rewound to the end of the emitted text, so that continuing the stream continues this text. If the
+  /// text ends inside a token, the longest tokens that spell its part of the text, one after the other, replace it. The
+  /// token stays if the vocabulary cannot spell this part, or if the context cannot hold it. All hidden tokens stay if
+  /// the stream cannot be rewound that far (see sotto_session_rewind).
   public var stopStrings: [String]
-  /// Strings that must not be generated. When the text contains one, the stream is rolled back to the token in which
-  /// the string begins, and another token is drawn instead. A token is therefore emitted only when it can no longer
-  /// belong to a banned string. If every continuation fails, generation ends with SOTTO_STOP_BANNED.
+  /// Strings that must not be generated. When the text contains one, the stream is rolled back to the token that
+  /// contains the beginning of the string, and another token is drawn instead. A token is therefore emitted only when
+  /// it can no longer belong to a banned string. If every continuation fails, generation ends with SOTTO_STOP_BANNED.
   public var bannedStrings: [String]
 
   /// Sets all properties to the defaults of the library.
@@ -825,7 +825,7 @@ public struct StopParameters {
 
 /// Parameters of guidance.
 public struct GuideParameters {
-  /// Method by which the guide changes the logits. Default: CFG.
+  /// Selects how the guide changes the logits. Default: CFG.
   public var mode: GuideMode
   /// Strength of CFG. Default: 1.5. Range: 0 to 100. 1 disables it.
   public var scale: Float

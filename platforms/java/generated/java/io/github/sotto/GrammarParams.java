@@ -7,7 +7,7 @@ public final class GrammarParams {
     public GrammarLanguage language;
     /** Start rule of a GBNF grammar. Default: "root". */
     public String root;
-    /** Vocabulary in which token literals of GBNF and trigger_tokens are looked up. May be null if there are none. */
+    /** Token literals of GBNF and trigger_tokens are looked up in this vocabulary. May be null if there are none. */
     public Vocabulary vocabulary;
     /**
      * Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
@@ -59,10 +59,11 @@ public final class GrammarParams {
      */
     public boolean assumeDistinctNames;
     /**
-     * If true, the members of an object come in the order in which the schema first lists them, and all others after
-     * them. If false, they come in any order, and those that the schema does not list come after the required ones.
-     * Objects with more than 64 listed names, those whose members are counted, and those in which some member must
-     * violate a condition (such as propertyNames under "not") always keep the order of the schema. Default: 0.
+     * If true, the members of an object come in the order of their first mention in the schema, and unlisted members
+     * come last. If false, they come in any order, but unlisted members come after the required ones. Three kinds of
+     * objects always keep the order of the schema: those with more than 64 listed names, those whose members are
+     * counted, and those that must have a member that violates a condition (such as propertyNames under "not").
+     * Default: 0.
      */
     public boolean schemaOrder;
     /** If true, the text is an array of one or more calls instead of a single call. Default: 0. */

@@ -3,7 +3,7 @@ package io.github.sotto;
 
 /** Parameters of guidance. */
 public final class GuideParams {
-    /** Method by which the guide changes the logits. Default: CFG. */
+    /** Selects how the guide changes the logits. Default: CFG. */
     public GuideMode mode;
     /** Strength of CFG. Default: 1.5. Range: 0 to 100. 1 disables it. */
     public float scale;

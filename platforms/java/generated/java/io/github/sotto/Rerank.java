@@ -6,7 +6,7 @@ package io.github.sotto;
  * Byrne 2004): the sequence with the largest mean similarity to all sequences, including itself, comes first.
  */
 public enum Rerank implements Constant {
-    /** The order in which the sequences were drawn. The score is the log probability. */
+    /** The order of drawing. The score is the log probability. */
     ORDER(0),
     /** Best of n: the sequence with the largest length-normalized log probability under the model comes first. */
     BEST(1),

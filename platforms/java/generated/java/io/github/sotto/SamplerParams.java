@@ -4,8 +4,8 @@ package io.github.sotto;
 /** Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0. */
 public final class SamplerParams {
     /**
-     * Temperature T, by which the logits are divided. 0 selects the most likely of the tokens that the other stages
-     * leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1 disables it.
+     * Temperature T: the logits are divided by it. 0 selects the most likely of the tokens that the other stages leave;
+     * these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1 disables it.
      */
     public float temperature;
     /** Keeps the k most likely tokens. Default: 40. 0 disables it. */
@@ -98,8 +98,8 @@ public final class SamplerParams {
     /** Curve c of quadratic smoothing. With 1 the curve is a parabola. Default: 1. Range: 1 to 10. */
     public float smoothingCurve;
     /**
-     * Factor by which top_p decreases per token: after t generated tokens it is max(top_p_min, top_p decay^t). Default:
-     * 1 (off). Range: greater than 0 and at most 1.
+     * Factor of top_p per token: after t generated tokens it is max(top_p_min, top_p decay^t). Default: 1 (off). Range:
+     * greater than 0 and at most 1.
      */
     public float topPDecay;
     /** Lower limit of the decayed top_p. Default: 0. Range: 0 to top_p. */
@@ -136,8 +136,8 @@ public final class SamplerParams {
      */
     public float topH;
     /**
-     * Probability with which XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p &gt;= xtc_threshold
-     * except the least likely of them. Default: 0 (off). Range: 0 to 1.
+     * Probability that XTC (p-e-w 2024) acts on a token. XTC then removes all tokens with p &gt;= xtc_threshold except
+     * the least likely of them. Default: 0 (off). Range: 0 to 1.
      */
     public float xtcProbability;
     /** Threshold of XTC. Above 0.5 it has no effect. Default: 0.1. Range: 0 to 1. */
@@ -148,7 +148,9 @@ public final class SamplerParams {
     public float mirostatTau;
     /** Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1. */
     public float mirostatEta;
-    /** Number of tokens from which MIROSTAT estimates the Zipf exponent. Default: 100. Range: at least 2. */
+    /**
+     * Number of most likely tokens that MIROSTAT uses to estimate the Zipf exponent. Default: 100. Range: at least 2.
+     */
     public int mirostatM;
     /** Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0 to 1. */
     public float adaptiveTarget;
@@ -180,7 +182,7 @@ public final class SamplerParams {
     /** Tokens that must not be generated as the first token. */
     public int[] beginSuppressedTokens;
     /**
-     * Tokens with which the generated text must begin. A token that the grammar, allowed_tokens, suppressed_tokens or
+     * The generated text begins with these tokens. A token that the grammar, allowed_tokens, suppressed_tokens or
      * bad_words exclude is not forced.
      */
     public int[] forcedPrefix;
@@ -188,7 +190,7 @@ public final class SamplerParams {
     public Callbacks.Logits logitsCallback;
     /** Watermark of the text, or null for none. The struct is copied. */
     public WatermarkParams watermark;
-    /** Layers with which DoLa contrasts the last layer. Default: OFF. */
+    /** Layers that DoLa compares with the last layer. Default: OFF. */
     public Dola dola;
     /**
      * DoLa removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1. Range: 0 to 1.

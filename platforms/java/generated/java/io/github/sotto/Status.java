@@ -35,7 +35,7 @@ public enum Status implements Constant {
     STOP_BANNED(11),
     /** An argument or parameter has a value that is not allowed. */
     INVALID_ARGUMENT(-1),
-    /** The object is not in a state in which this call is possible. */
+    /** The state of the object does not allow this call. */
     INVALID_STATE(-2),
     /** The block of memory passed to an _init function is too small. */
     MEMORY_TOO_SMALL(-3),

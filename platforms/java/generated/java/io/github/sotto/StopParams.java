@@ -32,17 +32,16 @@ public final class StopParams {
     public int[] stopTokens;
     /**
      * Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span several tokens. The
-     * stream then ends where the emitted text ends, so that continuing it continues this text: the stream is rewound,
-     * and if the text ends inside a token, that token is replaced by the longest tokens, one after the other, that
-     * spell its part of the text. The hidden tokens stay if the stream cannot be rewound that far (see
-     * sotto_session_rewind), and the token in which the text ends stays if the vocabulary cannot spell its part of the
-     * text, or the context cannot hold it.
+     * stream is then rewound to the end of the emitted text, so that continuing the stream continues this text. If the
+     * text ends inside a token, the longest tokens that spell its part of the text, one after the other, replace it.
+     * The token stays if the vocabulary cannot spell this part, or if the context cannot hold it. All hidden tokens
+     * stay if the stream cannot be rewound that far (see sotto_session_rewind).
      */
     public String[] stopStrings;
     /**
-     * Strings that must not be generated. When the text contains one, the stream is rolled back to the token in which
-     * the string begins, and another token is drawn instead. A token is therefore emitted only when it can no longer
-     * belong to a banned string. If every continuation fails, generation ends with SOTTO_STOP_BANNED.
+     * Strings that must not be generated. When the text contains one, the stream is rolled back to the token that
+     * contains the beginning of the string, and another token is drawn instead. A token is therefore emitted only when
+     * it can no longer belong to a banned string. If every continuation fails, generation ends with SOTTO_STOP_BANNED.
      */
     public String[] bannedStrings;
 

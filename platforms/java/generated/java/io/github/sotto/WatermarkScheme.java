@@ -17,8 +17,8 @@ public enum WatermarkScheme implements Constant {
      */
     LEFT_HASH(1),
     /**
-     * Green list in which the context of a token includes the token itself, and the smallest hash in the context
-     * decides (Kirchenbauer et al. 2024).
+     * Green list whose context of a token includes the token itself. The smallest hash in the context decides
+     * (Kirchenbauer et al. 2024).
      */
     SELF_HASH(2),
     /** Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024). */
