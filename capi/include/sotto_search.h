@@ -85,13 +85,16 @@ enum {
  * session. */
 typedef struct sotto_sequence {
   /* The new tokens, without an end-of-text or stop token. If the sequence ended with
-   * SOTTO_STOP_STRING, the last token completes the stop string. */
+   * SOTTO_STOP_STRING, they end where the shown text ends, as the stream of a session does (see
+   * stop_strings in sotto_stop_params), so sequences that differ only in hidden tokens are equal.
+   * The token in which the text ends stays if max_tokens leaves no space for the tokens that spell
+   * its part of the text. */
   const sotto_token* tokens;
   size_t token_count;
   /* The score that ranks the sequence in the search. */
   double score;
-  /* Log probability of the sequence, including the end-of-text token, under the distribution that
-   * was searched. */
+  /* Log probability of the sequence as it was drawn, including the end-of-text token and what a
+   * stop string hides, under the distribution that was searched. */
   double log_probability;
   /* The SOTTO_STOP_ value that says why the sequence ended. */
   sotto_status stop;

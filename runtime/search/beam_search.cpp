@@ -371,8 +371,10 @@ void BeamSearch::keep_finished(uint32_t group, std::span<const int32_t> tokens, 
     if (!(score > worst->score)) return;
     place = static_cast<uint32_t>(worst - memory.finished);
   }
-  memory.finished[place] = {score, log_probability, static_cast<uint32_t>(tokens.size()), stop};
-  std::copy(tokens.begin(), tokens.end(), memory.finished_tokens_of(place));
+  int32_t* const kept = memory.finished_tokens_of(place);
+  std::copy(tokens.begin(), tokens.end(), kept);
+  const uint32_t token_count = run_.drop_hidden(stop, kept, static_cast<uint32_t>(tokens.size()));
+  memory.finished[place] = {score, log_probability, token_count, stop};
 }
 
 // Returns whether a group is finished, so that no running sequence can become one of its best. The rules come from

@@ -5,6 +5,8 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/scalar_math.h"
 #include "runtime/sampling/past_tokens.h"
+#include "runtime/text/spelling.h"
+#include "runtime/text/text_place.h"
 
 namespace sotto {
 
@@ -104,6 +106,48 @@ bool SearchRun::completes_stop_string(int32_t token, SequenceText* text) const {
     if (strings.matched(text->stop_state) != 0) return true;
   }
   return false;
+}
+
+// Returns the size of the text of the tokens that the first stop string leaves.
+uint64_t SearchRun::find_shown_size(std::span<const int32_t> tokens) const {
+  const StringMatcher& strings = input.stops->stop_strings();
+  SequenceText text = input.text;
+  char characters[Utf8Stream::output_bound(kMaxTokenBytes)];
+  uint64_t end = 0;
+  for (const int32_t token : tokens) {
+    const size_t size = text.characters.append(input.tokenizer->bytes_of(static_cast<uint32_t>(token)), characters);
+    for (size_t i = 0; i < size; ++i) {
+      ++end;
+      text.stop_state = strings.step(text.stop_state, characters[i]);
+      const uint64_t found = strings.matched(text.stop_state);
+      if (found != 0) return input.stops->includes_stop_text() ? end : end - std::min(end, found);
+    }
+  }
+  return end;
+}
+
+uint32_t SearchRun::drop_hidden(Status stop, int32_t* tokens, uint32_t count) const {
+  if (stop != Status::kStopString) return count;
+  const auto bytes_of = [&](uint64_t i) { return input.tokenizer->bytes_of(static_cast<uint32_t>(tokens[i])); };
+  const auto text_of = [&](uint64_t i) { return TokenText{bytes_of(i)}; };
+  uint64_t length;
+  const TextPlace cut =
+      find_text_place(0, count, input.text.characters, find_shown_size({tokens, count}), text_of, &length);
+  const auto place = static_cast<uint32_t>(cut.token);
+  if (cut.byte_count == 0) return place;
+  // Other tokens spell the part of the token that belongs to the text.
+  const int32_t last = tokens[place];
+  uint32_t end = place;
+  for (auto rest = bytes_of(place).first(cut.byte_count); !rest.empty();) {
+    const int32_t next = find_longest_token(*input.tokenizer, rest);
+    if (next < 0 || end == limit) {
+      tokens[place] = last;
+      return place + 1;
+    }
+    tokens[end++] = next;
+    rest = rest.subspan(input.tokenizer->bytes_of(static_cast<uint32_t>(next)).size());
+  }
+  return end;
 }
 
 bool SearchRun::repeats_itself(std::span<const int32_t> tokens) const {

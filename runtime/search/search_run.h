@@ -172,6 +172,10 @@ class SearchRun {
   // Makes constraint sequence `to` a copy of `from` followed by the last of `tokens`, and appends that token's text to
   // `text`. Returns a stop if the sequence ends after the token.
   Status follow(uint32_t from, uint32_t to, std::span<const int32_t> tokens, SequenceText* text) const;
+  // Ends the tokens of a sequence that ended with `stop` where its shown text ends, if that is a stop string. Other
+  // tokens spell the part of a token before it, unless the limit leaves no space for them. Returns the number of
+  // tokens.
+  uint32_t drop_hidden(Status stop, int32_t* tokens, uint32_t count) const;
   bool stops_at_step(uint32_t sequence, int32_t token, uint32_t parent) const {
     memory.step_parent = parent;
     return params.on_step != nullptr && params.on_step(params.step_user_data, sequence, token) != 0;
@@ -185,6 +189,7 @@ class SearchRun {
 
  private:
   bool completes_stop_string(int32_t token, SequenceText* text) const;
+  uint64_t find_shown_size(std::span<const int32_t> tokens) const;
   bool repeats_itself(std::span<const int32_t> tokens) const;
 
   uint64_t begin_ns_ = 0;

@@ -3,30 +3,9 @@
 #include <cassert>
 #include <cstring>
 
+#include "runtime/text/spelling.h"
+
 namespace sotto {
-namespace {
-
-bool precedes(std::span<const char> a, std::span<const char> b) {
-  const int order = std::memcmp(a.data(), b.data(), std::min(a.size(), b.size()));
-  return order != 0 ? order < 0 : a.size() < b.size();
-}
-
-bool begins_with(std::span<const char> bytes, std::span<const char> prefix) {
-  return bytes.size() >= prefix.size() && std::memcmp(bytes.data(), prefix.data(), prefix.size()) == 0;
-}
-
-// Returns the tokens that begin with `prefix`, in order of their bytes.
-std::span<const uint32_t> find_prefix(const TokenizerView& tokenizer, std::span<const char> prefix) {
-  const auto tokens = tokenizer.sorted_tokens;
-  const auto first = std::lower_bound(tokens.begin(), tokens.end(), prefix, [&](uint32_t token, auto bytes) {
-    return precedes(tokenizer.bytes_of(token), bytes);
-  });
-  const auto end = std::partition_point(first, tokens.end(),
-                                        [&](uint32_t token) { return begins_with(tokenizer.bytes_of(token), prefix); });
-  return {first, end};
-}
-
-}  // namespace
 
 size_t Healing::count_unfinished(const TokenizerView& tokenizer, std::span<const int32_t> tokens) {
   char joined[kMaxTokenBytes];
@@ -38,19 +17,11 @@ size_t Healing::count_unfinished(const TokenizerView& tokenizer, std::span<const
     std::memmove(joined + bytes.size(), joined, size);
     std::memcpy(joined, bytes.data(), bytes.size());
     size += bytes.size();
-    const auto found = find_prefix(tokenizer, {joined, size});
+    const auto found = find_with_prefix(tokenizer, {joined, size});
     const bool longer = !found.empty() && tokenizer.bytes_of(found.back()).size() > size;
     if (longer) unfinished = back;
   }
   return unfinished;
-}
-
-int32_t Healing::find_longest(const TokenizerView& tokenizer, std::span<const char> text) {
-  for (size_t size = std::min<size_t>(text.size(), tokenizer.max_token_bytes); size > 0; --size) {
-    const auto found = find_prefix(tokenizer, text.first(size));
-    if (!found.empty() && tokenizer.bytes_of(found.front()).size() == size) return static_cast<int32_t>(found.front());
-  }
-  return -1;
 }
 
 void Healing::begin(const TokenizerView& tokenizer, std::span<const int32_t> tokens, uint64_t place) {
@@ -74,9 +45,9 @@ void Healing::restore(std::span<const char> bytes, uint64_t place) {
 void Healing::allow(const TokenizerView& tokenizer, uint64_t* words) const {
   const auto remaining = bytes().subspan(done_);
   const auto set = [&](uint32_t token) { words[token / 64] |= uint64_t{1} << (token % 64); };
-  for (const uint32_t token : find_prefix(tokenizer, remaining)) set(token);
+  for (const uint32_t token : find_with_prefix(tokenizer, remaining)) set(token);
   for (size_t size = 1; size < remaining.size(); ++size) {
-    const auto found = find_prefix(tokenizer, remaining.first(size));
+    const auto found = find_with_prefix(tokenizer, remaining.first(size));
     if (!found.empty() && tokenizer.bytes_of(found.front()).size() == size) set(found.front());
   }
 }

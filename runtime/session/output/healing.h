@@ -41,9 +41,6 @@ class Healing {
   // Starts again at `place`. The caller must then call advance() for each token after it.
   void restart() { done_ = 0; }
 
-  // Returns the longest token that spells a prefix of `text`, or -1 if there is none. `text` must not be empty.
-  static int32_t find_longest(const TokenizerView& tokenizer, std::span<const char> text);
-
   // Sets the bits of the tokens that begin with the remaining bytes or that spell a prefix of them.
   void allow(const TokenizerView& tokenizer, uint64_t* words) const;
 

@@ -6,6 +6,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/scalar_math.h"
+#include "runtime/text/spelling.h"
 
 namespace sotto {
 
@@ -122,37 +123,22 @@ Status TextOutput::emit(Piece* piece) {
   return Status::kOk;
 }
 
-// Returns the place after the first bytes of the tokens from `start` on whose text has `size` bytes, and sets `*length`
-// to the size of their text before that place. The place is the end of the stream if their text is shorter.
-TextOutput::Place TextOutput::find_place(uint64_t start, uint64_t size, uint64_t* length) {
-  constexpr size_t kReplacementBytes = 3;  // of U+FFFD
-  const uint64_t count = stream_->token_count();
+// Returns the place in the stream at which the first `size` bytes of the text from token `start` on end (text_place.h).
+TextPlace TextOutput::find_place(uint64_t start, uint64_t size, uint64_t* length) {
   rebuild_healing(start);
-  Utf8Stream characters;
-  *length = 0;
-  for (uint64_t i = start; i < count; ++i) {
+  const auto text_of = [&](uint64_t i) {
     const auto bytes = stream_->bytes_of(stream_->token_at(i));
     const size_t healed = state_.healing.healed(bytes.size());
     state_.healing.advance(bytes.size());
-    for (size_t b = 0; b < bytes.size(); ++b) {
-      if (b >= healed && *length >= size) return {i, b};
-      char text[Utf8Stream::output_bound(1)];
-      const bool is_inside = characters.has_incomplete();
-      const size_t grown = characters.append(bytes.subspan(b, 1), text);
-      if (b < healed) continue;  // the prompt contains this text
-      // With this byte, which belongs to another character, an incomplete one has become U+FFFD.
-      const bool replaces = is_inside && (grown > kReplacementBytes || characters.has_incomplete()) && grown > 0;
-      if (replaces && *length + kReplacementBytes == size) return {i, b};
-      *length += grown;
-    }
-  }
-  return {count, 0};
+    return TokenText{bytes, healed};
+  };
+  return find_text_place(start, stream_->token_count(), {}, size, text_of, length);
 }
 
 // Returns whether the vocabulary spells `bytes`, and the context holds `count` tokens and this spelling.
 bool TextOutput::can_spell(std::span<const char> bytes, uint64_t count) const {
   while (!bytes.empty()) {
-    const int32_t token = Healing::find_longest(*stream_->model().tokenizer(), bytes);
+    const int32_t token = find_longest_token(*stream_->model().tokenizer(), bytes);
     if (token < 0) return false;
     bytes = bytes.subspan(stream_->bytes_of(token).size());
     ++count;
@@ -165,7 +151,7 @@ bool TextOutput::can_spell(std::span<const char> bytes, uint64_t count) const {
 Status TextOutput::append_spelling(std::span<const char> bytes) {
   Cancellation never;
   while (!bytes.empty()) {
-    const int32_t token = Healing::find_longest(*stream_->model().tokenizer(), bytes);
+    const int32_t token = find_longest_token(*stream_->model().tokenizer(), bytes);
     const size_t size = stream_->bytes_of(token).size();
     TokenState state;
     state.sampler = stream_->states()[stream_->token_count() - 1].sampler;
@@ -186,7 +172,7 @@ void TextOutput::drop_hidden() {
   uint64_t length;
   find_place(start, UINT64_MAX, &length);
   const uint64_t shown = length - std::min<uint64_t>(length, text_.hidden());
-  Place cut = find_place(start, shown, &length);
+  TextPlace cut = find_place(start, shown, &length);
   std::span<const char> rest;
   if (cut.byte_count > 0) {
     rest = stream_->bytes_of(stream_->token_at(cut.token)).first(cut.byte_count);

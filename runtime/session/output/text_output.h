@@ -18,6 +18,7 @@
 #include "runtime/session/output/text_stream.h"
 #include "runtime/session/token_stream.h"
 #include "runtime/text/stops.h"
+#include "runtime/text/text_place.h"
 
 namespace sotto {
 
@@ -124,13 +125,7 @@ class TextOutput {
   const OutputState& state() const { return state_; }
 
  private:
-  // A place in the stream: the first `byte_count` bytes of a token, after all tokens before it.
-  struct Place {
-    uint64_t token;
-    size_t byte_count;
-  };
-
-  Place find_place(uint64_t start, uint64_t size, uint64_t* length);
+  TextPlace find_place(uint64_t start, uint64_t size, uint64_t* length);
   bool can_spell(std::span<const char> bytes, uint64_t count) const;
   Status append_spelling(std::span<const char> bytes);
   void drop_hidden();

@@ -38,6 +38,7 @@ void enumerate(const FunctionModel::Logits& model, const SearchParams& params, c
     longer.push_back(token);
     const int next = grammar == nullptr ? 0 : grammar->next(state, token);
     if (ends_with(longer, rules.stop_string)) {
+      longer.resize(longer.size() - rules.stop_string.size());
       add(longer, sum, depth + 1, Status::kStopString);
     } else if (grammar != nullptr && grammar->complete(next)) {
       add(longer, sum, depth + 1, Status::kStopGrammar);

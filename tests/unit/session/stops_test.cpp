@@ -103,6 +103,89 @@ TEST(StopStrings, TheStreamEndsWhereTheTextEnds) {
   EXPECT_GT(spelled, 5u);
 }
 
+// A search whose first sequence draws what the session would draw must leave the tokens that the stream of the session
+// has after the stop string, wherever the string begins.
+TEST(StopStrings, SequencesOfASearchEndWhereTheTextEnds) {
+  struct Mode {
+    SearchMode mode;
+    uint32_t count;
+    float temperature;
+  };
+  constexpr Mode kModes[] = {{SearchMode::kSample, 3, 1}, {SearchMode::kBeam, 1, 0}, {SearchMode::kContrastive, 1, 0}};
+  const std::vector<std::string> stop_strings = {"ab", "\xC3\xA9", "cb", "caa"};
+  size_t stops = 0, spelled = 0, in_stream = 0;
+  for (const Mode& mode : kModes) {
+    for (uint64_t seed = 0; seed < 60; ++seed) {
+      const auto adjust = [](SessionParams& params) {
+        params.sequence_count = 4;
+        params.sequence_tokens = 20;
+        params.features = kFeatureHiddenHistory;
+      };
+      OpenedSession session(text_model(), adjust), searched(text_model(), adjust);
+      const int32_t first = static_cast<int32_t>(1 + seed % 11), second = static_cast<int32_t>(1 + seed / 11);
+      for (OpenedSession* each : {&session, &searched}) {
+        each->sample(seed, [&](SamplerParams& params) {
+          params.ignore_end = true;
+          params.temperature = mode.temperature;
+        });
+        each->stop_at(stop_strings, seed % 4 == 3);
+        each->prefill({first, second});
+      }
+      if (session.generate(2).end != Status::kOk) continue;
+      ASSERT_EQ(searched.generate(2).end, Status::kOk);
+      const uint64_t start = session->token_count();
+      SearchParams params;
+      params.mode = mode.mode;
+      params.sequence_count = mode.count;
+      params.max_tokens = 20;
+      params.contrastive_alpha = 0;
+      std::span<const SearchSequence> found;
+      ASSERT_EQ(searched->search(params, &found, nullptr), Status::kOk);
+      EXPECT_EQ(searched->token_count(), start);
+      const Generated answer = session.generate(20);
+      if (answer.tokens.empty()) continue;  // the text had ended before
+      ASSERT_EQ(found[0].stop == Status::kStopString, answer.end == Status::kStopString);
+      if (answer.end != Status::kStopString) continue;
+      ++stops;
+      std::vector<int32_t> expected;
+      for (uint64_t i = start; i < session->token_count(); ++i) expected.push_back(session->stream().token_at(i));
+      EXPECT_EQ(std::vector<int32_t>(found[0].tokens, found[0].tokens + found[0].token_count), expected) << seed;
+      in_stream += session->token_count() <= start;
+      spelled += !expected.empty() && expected.back() != answer.tokens[expected.size() - 1];
+      for (const SearchSequence& sequence : found) {
+        ASSERT_LE(sequence.token_count, params.max_tokens);
+        if (seed % 4 == 3 || sequence.stop != Status::kStopString) continue;
+        const std::string text = bytes_of({sequence.tokens, sequence.tokens + sequence.token_count});
+        for (const std::string& string : stop_strings) EXPECT_EQ(text.find(string), std::string::npos);
+      }
+    }
+  }
+  EXPECT_GT(stops, 60u);
+  EXPECT_GT(spelled, 5u);
+  EXPECT_GT(in_stream, 2u);
+}
+
+// If the limit leaves no space for the tokens that spell the text, the last token stays.
+TEST(StopStrings, SequencesOfASearchStayWithinTheirLimit) {
+  OpenedSession session(text_model(), [](SessionParams& params) { params.sequence_count = 16; });
+  session.sample(1, [](SamplerParams& params) { params.ignore_end = true; });
+  session.stop_at({"ab", "ca", "cb"});
+  session.prefill(kPrompt);
+  size_t stops = 0;
+  for (uint32_t limit = 1; limit <= 6; ++limit) {
+    SearchParams params;
+    params.mode = SearchMode::kSample;
+    params.max_tokens = limit;
+    std::span<const SearchSequence> found;
+    ASSERT_EQ(session->search(params, &found, nullptr), Status::kOk);
+    for (const SearchSequence& sequence : found) {
+      EXPECT_LE(sequence.token_count, limit);
+      stops += sequence.stop == Status::kStopString;
+    }
+  }
+  EXPECT_GT(stops, 10u);
+}
+
 TEST(StopStrings, WithheldTextIsFlushedAtOtherStops) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     OpenedSession session(text_model()), free(text_model());
