@@ -20,6 +20,7 @@ ELEMENTS = {"sotto_text": ("string", "texts"), "sotto_token": ("Token", "tokens"
             "sotto_token_bias": ("TokenBias", "tokenBiases"), "sotto_sequence_bias": ("SequenceBias", "sequenceBiases")}
 CALLBACKS = {"sotto_log_fn": "func(level LogLevel, message string)",
              "sotto_logits_fn": "func(logits []float32)",
+             "sotto_logits_processor_fn": "func(tokens []Token, sequence uint32, logits []float32)",
              "sotto_similarity_fn": "func(a, b []Token) float64",
              "sotto_step_fn": "func(sequence uint32, token Token) (stop bool)",
              "sotto_draft_fn": "func(tokens []Token, hidden []float32, drafts []Token) (count int)"}

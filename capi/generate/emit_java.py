@@ -13,7 +13,8 @@ JNI = "platforms/java/jni/generated"
 NUMBERS = {"int32_t": ("int", "I"), "uint32_t": ("int", "I"), "uint64_t": ("long", "J"), "float": ("float", "F"),
            "double": ("double", "D"), "sotto_token": ("int", "I")}
 ELEMENTS = {"sotto_text": "String", "sotto_token": "int", "uint32_t": "int", "sotto_token_list": "int[]"}
-CALLBACKS = {"sotto_log_fn": "Log", "sotto_logits_fn": "Logits", "sotto_similarity_fn": "Similarity",
+CALLBACKS = {"sotto_log_fn": "Log", "sotto_logits_fn": "Logits",
+             "sotto_logits_processor_fn": "Processor", "sotto_similarity_fn": "Similarity",
              "sotto_step_fn": "Step", "sotto_draft_fn": "Draft"}
 
 

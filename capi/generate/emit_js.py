@@ -14,7 +14,8 @@ ELEMENTS = {"sotto_text": ("text", "Text"), "sotto_token_list": ("tokens", "read
             "sotto_sequence_bias": ("sequenceBias", "readonly [tokens: readonly number[], bias: number]")}
 # Functions that the module imports, and their types in JavaScript. Other callbacks have no parameter here.
 CALLBACKS = {"sotto_log_fn": ("log", "(level: LogLevel, text: string) => void"),
-             "sotto_logits_fn": ("logits", "(logits: Float32Array) => void")}
+             "sotto_logits_fn": ("logits", "(logits: Float32Array) => void"),
+             "sotto_logits_processor_fn": ("processor", "(tokens: Int32Array, sequence: number, logits: Float32Array) => void")}
 # Structs whose fields the binding copies by hand.
 RESULTS = ("sotto_error", "sotto_piece", "sotto_sequence", "sotto_vocabulary_params")
 WORDS_OF_C = ("null", "true", "false")

@@ -15,6 +15,7 @@ ELEMENTS = {"sotto_text": "Text", "sotto_token_list": "Sequence[int]", "sotto_to
             "sotto_sequence_bias": "tuple[Sequence[int], float]"}
 CALLBACKS = {"sotto_log_fn": "Callable[[LogLevel, str], None]",
              "sotto_logits_fn": "Callable[[memoryview], None]",
+             "sotto_logits_processor_fn": "Callable[[list[int], int, memoryview], None]",
              "sotto_similarity_fn": "Callable[[list[int], list[int]], float]",
              "sotto_step_fn": "Callable[[int, int], object]",
              "sotto_draft_fn": "Callable[[list[int], memoryview | None, int], Sequence[int]]"}

@@ -20,6 +20,8 @@ CONVERSIONS = {"sotto_text": "texts", "sotto_token_list": "token_lists", "sotto_
 CALLBACKS = {
     "sotto_log_fn": ("LogFunction", "impl Fn(i32, &str) + Send + Sync + 'static", "Arc"),
     "sotto_logits_fn": ("LogitsFunction", "impl Fn(&mut [f32]) + Send + Sync + 'static", "Arc"),
+    "sotto_logits_processor_fn":
+        ("LogitsProcessor", "impl Fn(&[Token], u32, &mut [f32]) + Send + Sync + 'static", "Arc"),
     "sotto_similarity_fn": ("Similarity<'f>", "impl FnMut(&[Token], &[Token]) -> f64 + 'f", "Box"),
     "sotto_step_fn": ("OnStep<'f>", "impl FnMut(u32, Token) -> ControlFlow<()> + 'f", "Box"),
     "sotto_draft_fn": ("DraftFunction", "impl FnMut(&[Token], &[f32], &mut [Token]) -> usize + Send + 'static", "Box"),
@@ -336,7 +338,7 @@ use crate::memory::pointer_of;
 use crate::params::{
     sequence_biases, setters, texts, token_biases, token_lists, with_defaults, Lists,
 };
-use crate::sampler::LogitsFunction;
+use crate::sampler::{LogitsFunction, LogitsProcessor};
 use crate::search::{OnStep, Similarity};
 use crate::speculation::DraftFunction;
 use crate::sys;

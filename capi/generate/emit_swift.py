@@ -14,6 +14,7 @@ ELEMENTS = {"sotto_text": ("String", "texts"), "sotto_token": ("Token", "tokens"
             "sotto_token_bias": ("TokenBias", "tokenBiases"), "sotto_sequence_bias": ("SequenceBias", "sequenceBiases")}
 CALLBACKS = {"sotto_log_fn": "(LogLevel, String) -> Void",
              "sotto_logits_fn": "(UnsafeMutableBufferPointer<Float>) throws -> Void",
+             "sotto_logits_processor_fn": "([Token], UInt32, UnsafeMutableBufferPointer<Float>) throws -> Void",
              "sotto_similarity_fn": "([Token], [Token]) throws -> Double",
              "sotto_step_fn": "(UInt32, Token) throws -> Bool",
              "sotto_draft_fn": "([Token], [Float]?, Int) throws -> [Token]"}

@@ -253,7 +253,9 @@ struct FieldEnds<sotto_sampler_params> {
       offsetof(sotto_sampler_params, dola_relative_top) + sizeof(sotto_sampler_params::dola_relative_top),
       offsetof(sotto_sampler_params, log_probabilities) + sizeof(sotto_sampler_params::log_probabilities),
       offsetof(sotto_sampler_params, alternative_count) + sizeof(sotto_sampler_params::alternative_count),
-      offsetof(sotto_sampler_params, statistics) + sizeof(sotto_sampler_params::statistics)};
+      offsetof(sotto_sampler_params, statistics) + sizeof(sotto_sampler_params::statistics),
+      offsetof(sotto_sampler_params, logits_processor) + sizeof(sotto_sampler_params::logits_processor),
+      offsetof(sotto_sampler_params, processor_user_data) + sizeof(sotto_sampler_params::processor_user_data)};
 };
 
 template <>

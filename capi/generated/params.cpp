@@ -269,6 +269,8 @@ sotto_status read_params(const sotto_sampler_params* given, const char* name, Sa
   params->log_probabilities = c.log_probabilities != 0;
   params->alternative_count = c.alternative_count;
   params->statistics = c.statistics != 0;
+  params->logits_processor = c.logits_processor;
+  params->processor_user_data = c.processor_user_data;
   return SOTTO_OK;
 }
 

@@ -162,6 +162,8 @@ inline constexpr sotto_sampler_params kSamplerDefaults = {
     .log_probabilities = 0,
     .alternative_count = 0,
     .statistics = 0,
+    .logits_processor = nullptr,
+    .processor_user_data = nullptr,
 };
 
 inline constexpr sotto_search_params kSearchDefaults = {

@@ -23,7 +23,7 @@ extern "C" {
  * parameters are off does nothing. */
 typedef int32_t sotto_stage;
 enum {
-  /* Calls logits_callback. */
+  /* Calls logits_callback and logits_processor. */
   SOTTO_STAGE_LOGITS_CALLBACK = 1,
   /* Adds logit_bias. */
   SOTTO_STAGE_BIAS = 2,
@@ -163,9 +163,20 @@ typedef struct sotto_sequence_bias {
   uint32_t reserved;
 } sotto_sequence_bias;
 
-/* Changes the `count` logits (vocabulary_size) in any way. NaN then counts as -infinity. The
- * callback is called on the session's thread, once per token and sequence. */
+/* Changes the `count` logits (vocabulary_size) in any way. NaN then counts as -infinity. If logits
+ * are +infinity, their tokens are equally likely and no others can follow. If no token is left, the
+ * stages that ban tokens, such as this one, are skipped. The callback is called on the session's
+ * thread, once per token and sequence. It must not call functions of the session, which return
+ * SOTTO_INVALID_STATE. */
 typedef void (*sotto_logits_fn)(void* user_data, float* logits, size_t count);
+
+/* The same with the `token_count` tokens of the stream before the token to be selected, oldest
+ * first: at most the newest context_tokens, or 2048 without a session. In a search, they are the
+ * tokens of exactly the sequence whose logits may be changed, and `sequence` is its index: the
+ * number of the sample, or the place of a beam among the beams of this step. Otherwise it is 0, or
+ * the sequence of sotto_sampler_input. */
+typedef void (*sotto_logits_processor_fn)(void* user_data, const sotto_token* tokens, size_t token_count,
+                                          uint32_t sequence, float* logits, size_t count);
 
 /* ---- Watermarks ------------------------------------------------------------ */
 
@@ -458,6 +469,12 @@ typedef struct sotto_sampler_params {
   /* If true, the entropy, the effective vocabulary, the number of kept tokens and the
    * repetitiveness in sotto_piece are computed. Default: 0. */
   uint32_t statistics;
+
+  /* ---- Logits callback that sees the tokens ---- */
+
+  /* Called after logits_callback, with the tokens before the one to be selected. May be NULL. */
+  sotto_logits_processor_fn logits_processor;
+  void* processor_user_data;
 } sotto_sampler_params;
 
 SOTTO_API void sotto_sampler_params_init(sotto_sampler_params* params, size_t params_size);

@@ -182,6 +182,18 @@ func TestListsOfTheSampler(t *testing.T) {
 		noError(t, err)
 		equal(t, piece.Token, 7)
 	}
+	params.LogitsCallback = nil
+	params.LogitsProcessor = func(tokens []Token, sequence uint32, logits []float32) {
+		equal(t, sequence, 0)
+		logits[tokens[len(tokens)-1]+1] = float32(math.Inf(1))
+	}
+	noError(t, session.SetSampler(params))
+	next := Token(5)
+	for piece, err := range session.Pieces(context.Background(), []Token{next}, 3) {
+		noError(t, err)
+		next++
+		equal(t, piece.Token, next)
+	}
 }
 
 func TestStopsStatesAndScores(t *testing.T) {

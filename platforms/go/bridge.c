@@ -69,6 +69,11 @@ static void change_logits(void* handle, float* logits, size_t count) {
   sottoGoLogits((uintptr_t)handle, logits, count);
 }
 
+static void process_logits(void* handle, const sotto_token* tokens, size_t token_count, uint32_t sequence,
+                           float* logits, size_t count) {
+  sottoGoProcessor((uintptr_t)handle, (sotto_token*)tokens, token_count, sequence, logits, count);
+}
+
 static double similarity(void* handle, const sotto_token* a, size_t a_count, const sotto_token* b, size_t b_count) {
   return sottoGoSimilarity((uintptr_t)handle, (sotto_token*)a, a_count, (sotto_token*)b, b_count);
 }
@@ -102,6 +107,11 @@ void sotto_go_set_grammar_log(sotto_grammar_params* params, uintptr_t handle) {
 void sotto_go_set_logits(sotto_sampler_params* params, uintptr_t handle) {
   params->logits_callback = change_logits;
   params->logits_user_data = (void*)handle;
+}
+
+void sotto_go_set_processor(sotto_sampler_params* params, uintptr_t handle) {
+  params->logits_processor = process_logits;
+  params->processor_user_data = (void*)handle;
 }
 
 void sotto_go_set_similarity(sotto_search_params* params, uintptr_t handle) {

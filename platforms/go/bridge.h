@@ -16,6 +16,7 @@ void sotto_go_set_log(sotto_model_params* params, uintptr_t handle);
 void sotto_go_set_release(sotto_model_params* params);
 void sotto_go_set_grammar_log(sotto_grammar_params* params, uintptr_t handle);
 void sotto_go_set_logits(sotto_sampler_params* params, uintptr_t handle);
+void sotto_go_set_processor(sotto_sampler_params* params, uintptr_t handle);
 void sotto_go_set_similarity(sotto_search_params* params, uintptr_t handle);
 void sotto_go_set_step(sotto_search_params* params, uintptr_t handle);
 void sotto_go_set_draft(sotto_speculation_params* params, uintptr_t handle);

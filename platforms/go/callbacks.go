@@ -17,6 +17,7 @@ type callbacks struct {
 	log        func(level LogLevel, message string)
 	piece      func(Piece) bool
 	logits     func(logits []float32)
+	processor  func(tokens []Token, sequence uint32, logits []float32)
 	similarity func(a, b []Token) float64
 	step       func(sequence uint32, token Token) bool
 	draft      func(tokens []Token, hidden []float32, drafts []Token) int
@@ -77,6 +78,16 @@ func sottoGoPiece(handle C.uintptr_t, piece *C.sotto_piece) (stop C.int32_t) {
 func sottoGoLogits(handle C.uintptr_t, logits *C.float, count C.size_t) {
 	c := callbacksOf(handle)
 	c.guard(func() { c.logits(unsafe.Slice((*float32)(unsafe.Pointer(logits)), count)) })
+}
+
+//export sottoGoProcessor
+func sottoGoProcessor(handle C.uintptr_t, tokens *C.sotto_token, tokenCount C.size_t, sequence C.uint32_t,
+	logits *C.float, count C.size_t) {
+	c := callbacksOf(handle)
+	c.guard(func() {
+		values := unsafe.Slice((*float32)(unsafe.Pointer(logits)), count)
+		c.processor(goTokens(tokens, tokenCount), uint32(sequence), values)
+	})
 }
 
 //export sottoGoSimilarity

@@ -228,7 +228,7 @@ const (
 type Stage int32
 
 const (
-	// Calls logits_callback.
+	// Calls logits_callback and logits_processor.
 	StageLogitsCallback Stage = 1
 	// Adds logit_bias.
 	StageBias Stage = 2

@@ -463,6 +463,8 @@ type SamplerParams struct {
 	// If true, the entropy, the effective vocabulary, the number of kept tokens and the repetitiveness in sotto_piece
 	// are computed. Default: 0.
 	Statistics bool
+	// Called after logits_callback, with the tokens before the one to be selected. May be nil.
+	LogitsProcessor func(tokens []Token, sequence uint32, logits []float32)
 }
 
 // DefaultSamplerParams returns the library's defaults.

@@ -16,6 +16,9 @@ func samplerParams(params *SamplerParams, a *arena, calls *callbacks) C.sotto_sa
 	if params.LogitsCallback != nil {
 		C.sotto_go_set_logits(&given, calls.pointer())
 	}
+	if params.LogitsProcessor != nil {
+		C.sotto_go_set_processor(&given, calls.pointer())
+	}
 	if params.Watermark != nil {
 		mark := &array[C.sotto_watermark_params](a, 1)[0]
 		*mark = defaultWatermarkParamsC()
@@ -112,7 +115,7 @@ func (s *Sampler) Set(params *SamplerParams) error {
 		given := samplerParams(params, &a, s.core.callbacks)
 		status := C.sotto_sampler_set(handle, &given, details)
 		if status >= 0 {
-			s.core.callbacks.logits = params.LogitsCallback
+			s.core.callbacks.logits, s.core.callbacks.processor = params.LogitsCallback, params.LogitsProcessor
 		}
 		return status
 	})

@@ -163,7 +163,7 @@ func (s *Session) SetSampler(params *SamplerParams) error {
 		given, details := samplerParams(params, &a, s.core.callbacks), newError()
 		status := C.sotto_session_set_sampler(handle, &given, &details)
 		if status >= 0 {
-			s.core.callbacks.logits = params.LogitsCallback
+			s.core.callbacks.logits, s.core.callbacks.processor = params.LogitsCallback, params.LogitsProcessor
 		}
 		return status, &details
 	})

@@ -8,11 +8,15 @@
 
 IMPORT("piece") int32_t call_piece(void* user_data, const sotto_piece* piece);
 IMPORT("logits") void call_logits(void* user_data, float* logits, size_t count);
+IMPORT("processor")
+void call_processor(void* user_data, const sotto_token* tokens, size_t token_count, uint32_t sequence, float* logits,
+                    size_t count);
 IMPORT("log") void call_log(void* user_data, sotto_log_level level, const char* text);
 
 /* The addresses of the callbacks. */
 sotto_piece_fn EXPORT(piece_callback)(void) { return call_piece; }
 sotto_logits_fn EXPORT(logits_callback)(void) { return call_logits; }
+sotto_logits_processor_fn EXPORT(processor_callback)(void) { return call_processor; }
 sotto_log_fn EXPORT(log_callback)(void) { return call_log; }
 
 /* ---- Memory: blocks in the order of their addresses, of which the first that is large enough is taken. A model needs

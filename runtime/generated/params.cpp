@@ -151,7 +151,7 @@ Status check_ranges(const SamplerParams& params, Error* error) {
 bool is_on(StageKind stage, const SamplerParams& params) {
   switch (stage) {
     case StageKind::kLogitsCallback:
-      return params.logits_callback != nullptr;
+      return params.logits_callback != nullptr || params.logits_processor != nullptr;
     case StageKind::kBias:
       return !params.logit_bias.empty();
     case StageKind::kSequenceBias:

@@ -29,6 +29,7 @@ using SpeculationInfo = sotto_speculation_info;
 using LogFunction = sotto_log_fn;
 using ReleaseFunction = sotto_release_fn;
 using LogitsFunction = sotto_logits_fn;
+using LogitsProcessorFunction = sotto_logits_processor_fn;
 using SimilarityFunction = sotto_similarity_fn;
 using StepFunction = sotto_step_fn;
 using PieceFunction = sotto_piece_fn;
@@ -582,6 +583,8 @@ struct SamplerParams {
   bool log_probabilities = false;
   uint32_t alternative_count = 0;
   bool statistics = false;
+  LogitsProcessorFunction logits_processor = nullptr;
+  void* processor_user_data = nullptr;
 };
 
 // Rejects the first parameter that is outside its range, where that does not depend on other values.

@@ -88,6 +88,13 @@ std::span<const int32_t> PastTokens::reversed() {
   return {reversed_, history_.size()};
 }
 
+std::span<const int32_t> PastTokens::in_order() {
+  int32_t* place = reversed_;
+  for (const auto piece : history_.pieces()) place = std::copy(piece.begin(), piece.end(), place);
+  is_reversed_ = false;
+  return {reversed_, history_.size()};
+}
+
 std::span<const uint32_t> PastTokens::repeats() {
   const std::span<const int32_t> r = reversed();
   if (has_repeats_) return {repeats_, r.size()};

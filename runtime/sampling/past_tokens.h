@@ -60,6 +60,8 @@ class PastTokens {
 
   // Returns the tokens of the history, newest first.
   std::span<const int32_t> reversed();
+  // Returns the tokens of the history, oldest first, until the next call of another member.
+  std::span<const int32_t> in_order();
 
   // Returns the Z-array of reversed() (Gusfield 1997), in linear time. Element k > 0 is the length of the longest
   // common prefix of reversed() and reversed() without its first k tokens: how many tokens before the newest k equal

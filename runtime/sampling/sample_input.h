@@ -52,6 +52,7 @@ struct SampleInput {
   // draws the same numbers again.
   uint64_t draw = 0;
   uint32_t sequence = 0;         // number of the sequence in a search; 0 for the session's own
+  uint32_t rejected_count = 0;   // number of tokens that were rejected at this place
   uint64_t generated_count = 0;  // number of generated tokens at the end of the history
   uint64_t token_limit = 0;      // number of generated tokens after which the text ends; 0 if it is not known
 };

@@ -11,10 +11,6 @@
 namespace sotto {
 namespace {
 
-// The stream of random numbers for a draw after a rejection. If the draw reused the random number that selected the
-// rejected token, the remaining tokens would not be drawn in proportion to their probabilities.
-constexpr uint32_t kRejectionSequence = 0x80000000;
-
 std::span<const char> token_bytes(const void* tokenizer, int32_t token) {
   return static_cast<const TokenizerView*>(tokenizer)->bytes_of(static_cast<uint32_t>(token));
 }
@@ -134,8 +130,7 @@ SampleInput Decoder::sample_input() const {
   SampleInput input;
   input.history = stream_->history(stream_->params().context_tokens);
   input.draw = stream_->token_count();
-  const auto rejected = output_->rejections().size();
-  if (rejected > 0) input.sequence = kRejectionSequence + static_cast<uint32_t>(rejected);
+  input.rejected_count = static_cast<uint32_t>(output_->rejections().size());
   input.generated_count = stream_->generated_count();
   input.token_limit = token_limit() == UINT64_MAX ? 0 : token_limit();
   return input;

@@ -284,13 +284,13 @@ bool Drafting::draft_from(std::span<const float> logits) {
   input.history = TokenHistory(text_.text(), {}).last(stream_->params().context_tokens);
   input.draw += ahead;
   input.generated_count += ahead;
-  if (ahead > 0) input.sequence = 0;
+  if (ahead > 0) input.rejected_count = 0;
   TokenMask mask;
   const bool has_tokens = ahead == 0 ? decoder_->find_mask(&mask) == Status::kOk : sampler.constrain(input, &mask);
   if (!has_tokens) return false;
-  // A logits callback must see only the logits of the session, not of the drafter, so with a callback drafts are
-  // greedy.
-  const bool can_sample = sampler.params().logits_callback == nullptr;
+  // A callback must see only the logits of the session, not of the drafter, so with a callback drafts are greedy.
+  const SamplerParams& params = sampler.params();
+  const bool can_sample = params.logits_callback == nullptr && params.logits_processor == nullptr;
   const int32_t token = can_sample ? sampler.sample(logits, mask, input, &sampler_state_).token
                                    : static_cast<int32_t>(kernels.argmax(logits.data(), logits.size()));
   if (decoder_->check_end(token) != Status::kOk) return false;

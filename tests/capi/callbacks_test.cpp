@@ -1,6 +1,7 @@
 // Tests every function of a session from every callback. Inside callbacks of samplers, searches and executors,
 // functions return INVALID_STATE. Inside the callback of generate, all functions except deinit work.
 
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <set>
@@ -171,6 +172,26 @@ TEST_F(Callbacks, AStepRejectsCallsOnItsSession) {
     set_logits_callback(session.get(), &attempt);
     ASSERT_EQ(sotto_session_prefill(session.get(), kPrompt, 4), SOTTO_OK);
     EXPECT_EQ(session.generate(8), expected);
+    EXPECT_TRUE(attempt.made);
+    EXPECT_EQ(attempt.status, SOTTO_INVALID_STATE);
+  }
+}
+
+TEST_F(Callbacks, AProcessorRejectsCallsOnItsSession) {
+  OpenSession other(model_.get(), allow_everything);
+  for (const Call& call : calls(other.get())) {
+    SCOPED_TRACE(call.name);
+    OpenSession session(model_.get(), allow_everything);
+    Attempt attempt = {session.get(), &call};
+    sotto_sampler_params params;
+    sotto_sampler_params_init(&params, sizeof params);
+    params.logits_processor = [](void* user_data, const sotto_token*, size_t, uint32_t, float*, size_t) {
+      static_cast<Attempt*>(user_data)->make();
+    };
+    params.processor_user_data = &attempt;
+    ASSERT_EQ(sotto_session_set_sampler(session.get(), &params, nullptr), SOTTO_OK);
+    ASSERT_EQ(sotto_session_prefill(session.get(), kPrompt, 4), SOTTO_OK);
+    EXPECT_EQ(session.generate(8).size(), 8u);
     EXPECT_TRUE(attempt.made);
     EXPECT_EQ(attempt.status, SOTTO_INVALID_STATE);
   }
@@ -387,6 +408,185 @@ TEST_F(Callbacks, NumbersThatAreNotFiniteAreHarmless) {
       std::vector<uint8_t> saved(size);
       ASSERT_EQ(sotto_session_save(session.get(), saved.data(), size, &size), SOTTO_OK);
       EXPECT_EQ(sotto_session_restore(session.get(), saved.data(), size, nullptr), SOTTO_OK) << selection;
+    }
+  }
+}
+
+// The settings of each mode of search, and of a session without one.
+struct Mode {
+  const char* name;
+  sotto_search_mode mode = SOTTO_SEARCH_BEAM;
+  uint32_t group_count = 1;
+  bool is_search = true;
+};
+constexpr Mode kModes[] = {{"beam"},
+                           {"diverse", SOTTO_SEARCH_BEAM, 2},
+                           {"beam sample", SOTTO_SEARCH_BEAM_SAMPLE},
+                           {"sample", SOTTO_SEARCH_SAMPLE},
+                           {"contrastive", SOTTO_SEARCH_CONTRASTIVE},
+                           {"session", SOTTO_SEARCH_BEAM, 1, false}};
+
+struct Found {
+  std::vector<std::vector<sotto_token>> tokens;
+  std::vector<double> scores;
+  bool operator==(const Found&) const = default;
+};
+
+// Returns the sequences that a search finds after the prompt, or the tokens that a session generates.
+Found find(sotto_model* model, const Mode& mode, const std::function<void(sotto_sampler_params&)>& adjust) {
+  OpenSession session(model, [](sotto_session_params& params) {
+    allow_everything(params);
+    params.sequence_count = 4;
+  });
+  sotto_sampler_params sampler;
+  sotto_sampler_params_init(&sampler, sizeof sampler);
+  sampler.top_k = 0;
+  sampler.ignore_end = 1;
+  adjust(sampler);
+  EXPECT_EQ(sotto_session_set_sampler(session.get(), &sampler, nullptr), SOTTO_OK);
+  EXPECT_EQ(sotto_session_prefill(session.get(), kPrompt, 4), SOTTO_OK);
+  if (!mode.is_search) return {{session.generate(12)}, {}};
+  sotto_search_params params;
+  sotto_search_params_init(&params, sizeof params);
+  params.mode = mode.mode;
+  params.group_count = mode.group_count;
+  params.max_tokens = 12;
+  const sotto_sequence* sequences = nullptr;
+  size_t count = 0;
+  EXPECT_EQ(sotto_session_search(session.get(), &params, &sequences, &count, nullptr), SOTTO_OK) << mode.name;
+  Found found;
+  for (size_t i = 0; i < count; ++i) {
+    found.tokens.emplace_back(sequences[i].tokens, sequences[i].tokens + sequences[i].token_count);
+    found.scores.push_back(sequences[i].score);
+  }
+  return found;
+}
+
+void use(sotto_sampler_params& params, sotto_logits_processor_fn function, void* user_data) {
+  params.logits_processor = function;
+  params.processor_user_data = user_data;
+}
+
+// A processor that forbids a token must find the same sequences as a bias that forbids it.
+TEST_F(Callbacks, AProcessorForbidsATokenInEveryMode) {
+  for (const Mode& mode : kModes) {
+    SCOPED_TRACE(mode.name);
+    const Found plain = find(model_.get(), mode, [](auto&) {});
+    ASSERT_FALSE(plain.tokens.empty());
+    ASSERT_FALSE(plain.tokens[0].empty());
+    sotto_token token = plain.tokens[0][0];
+    const sotto_token_bias ban = {token, -std::numeric_limits<float>::infinity()};
+    const Found expected = find(model_.get(), mode, [&](auto& params) {
+      params.logit_bias = &ban;
+      params.logit_bias_count = 1;
+    });
+    EXPECT_NE(expected, plain);
+    EXPECT_EQ(find(model_.get(), mode,
+                   [&](auto& params) {
+                     use(
+                         params,
+                         [](void* banned, const sotto_token*, size_t, uint32_t, float* logits, size_t) {
+                           logits[*static_cast<sotto_token*>(banned)] = std::numeric_limits<float>::quiet_NaN();
+                         },
+                         &token);
+                   }),
+              expected);
+  }
+}
+
+// The same for pairs of tokens, which needs the tokens of exactly the sequence whose logits the processor changes.
+TEST_F(Callbacks, AProcessorSeesTheTokensOfItsSequence) {
+  static constexpr uint32_t kShift = 100;  // token t must not follow a token t + kShift, modulo the vocabulary
+  const auto forbidden_after = [](sotto_token last) {
+    return static_cast<sotto_token>((static_cast<uint32_t>(last) + kShift) % kShape.vocabulary_size);
+  };
+  std::vector<sotto_token> pairs;
+  for (uint32_t token = 0; token < kShape.vocabulary_size; ++token) {
+    pairs.push_back(static_cast<sotto_token>(token));
+    pairs.push_back(forbidden_after(pairs.back()));
+  }
+  std::vector<sotto_sequence_bias> biases;
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    biases.push_back({&pairs[i], 2, -std::numeric_limits<float>::infinity(), 0});
+  }
+  struct Log {
+    std::vector<std::vector<sotto_token>> tokens;
+    std::vector<uint32_t> sequences;
+  };
+  for (const Mode& mode : kModes) {
+    SCOPED_TRACE(mode.name);
+    const Found expected = find(model_.get(), mode, [&](auto& params) {
+      params.sequence_bias = biases.data();
+      params.sequence_bias_count = biases.size();
+    });
+    Log log;
+    const Found found = find(model_.get(), mode, [&](auto& params) {
+      use(
+          params,
+          [](void* user_data, const sotto_token* tokens, size_t token_count, uint32_t sequence, float* logits, size_t) {
+            auto& seen = *static_cast<Log*>(user_data);
+            seen.tokens.emplace_back(tokens, tokens + token_count);
+            seen.sequences.push_back(sequence);
+            const auto last = static_cast<uint32_t>(tokens[token_count - 1]);
+            logits[(last + kShift) % kShape.vocabulary_size] = -std::numeric_limits<float>::infinity();
+          },
+          &log);
+    });
+    EXPECT_EQ(found, expected);
+    const std::vector<sotto_token> prompt(kPrompt, kPrompt + 4);
+    std::set<uint32_t> indices(log.sequences.begin(), log.sequences.end());
+    for (const auto& tokens : log.tokens) {
+      ASSERT_GE(tokens.size(), 4u);
+      EXPECT_EQ(std::vector<sotto_token>(tokens.begin(), tokens.begin() + 4), prompt);
+    }
+    const bool is_one = !mode.is_search || mode.mode == SOTTO_SEARCH_CONTRASTIVE;
+    EXPECT_EQ(indices.size(), is_one ? 1u : 4u);
+    EXPECT_EQ(*indices.begin(), 0u);
+    if (mode.mode != SOTTO_SEARCH_SAMPLE) continue;
+    // Each result is what the processor saw last for its sequence, and one more token.
+    for (size_t i = 0; i < found.tokens.size(); ++i) {
+      size_t last = 0;
+      for (size_t call = 0; call < log.tokens.size(); ++call) last = log.sequences[call] == i ? call : last;
+      std::vector<sotto_token> whole = prompt;
+      whole.insert(whole.end(), found.tokens[i].begin(), found.tokens[i].end() - 1);
+      EXPECT_EQ(log.tokens[last], whole);
+    }
+  }
+}
+
+TEST_F(Callbacks, NumbersThatAreNotFiniteAreHarmlessInEveryMode) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto find_with = [&](const Mode& mode, std::vector<float>& pattern) {
+    const Found found = find(model_.get(), mode, [&](auto& params) {
+      use(
+          params,
+          [](void* user_data, const sotto_token*, size_t, uint32_t, float* logits, size_t count) {
+            const auto& written = *static_cast<std::vector<float>*>(user_data);
+            for (size_t i = 0; i < count; ++i) {
+              if (written[i % written.size()] != 0) logits[i] = written[i % written.size()];
+            }
+          },
+          &pattern);
+    });
+    for (const double score : found.scores) EXPECT_TRUE(std::isfinite(score)) << mode.name;
+    return found;
+  };
+  for (const Mode& mode : kModes) {
+    SCOPED_TRACE(mode.name);
+    // Bans of all tokens are skipped.
+    const Found plain = find(model_.get(), mode, [](auto&) {});
+    for (const float value : {-kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
+      std::vector<float> all = {value};
+      EXPECT_EQ(find_with(mode, all), plain);
+    }
+    // Tokens with +infinity are the only ones that can follow. 0 in the pattern keeps a logit.
+    std::vector<float> some = {0, -kInfinity, 0, std::numeric_limits<float>::quiet_NaN(), 3e38f, kInfinity};
+    for (const auto& tokens : find_with(mode, some).tokens) {
+      for (const sotto_token token : tokens) EXPECT_EQ(token % 6, 5);
+    }
+    std::vector<float> huge = {3e38f, -3e38f};
+    for (const auto& tokens : find_with(mode, huge).tokens) {
+      for (const sotto_token token : tokens) EXPECT_EQ(token % 2, 0);
     }
   }
 }

@@ -438,12 +438,24 @@ class Calls {
     const sotto::FuzzedParams fuzzed(bytes_, kShape.vocabulary_size);
     sotto_sampler_params params = fuzzed.get();
     params.log_probabilities = bytes_.below(2);
+    params.statistics = bytes_.below(2);
     if (bytes_.below(4) == 0) {
       params.logits_callback = [](void* calls, float* logits, size_t count) {
         logits[static_cast<Calls*>(calls)->bytes_.byte() % count] = static_cast<Calls*>(calls)->bytes_.number();
         static_cast<Calls*>(calls)->call_again();
       };
       params.logits_user_data = this;
+    }
+    if (bytes_.below(4) == 0) {
+      params.logits_processor = [](void* calls, const sotto_token* tokens, size_t token_count, uint32_t sequence,
+                                   float* logits, size_t count) {
+        auto& self = *static_cast<Calls*>(calls);
+        self.digest_.add(sequence);
+        self.digest_.add(tokens, token_count);
+        logits[self.bytes_.byte() % count] = self.bytes_.number();
+        self.call_again();
+      };
+      params.processor_user_data = this;
     }
     Error error;
     add(sotto_session_set_sampler(session(), &params, &error), error);

@@ -284,6 +284,17 @@ TEST(Callbacks, ExceptionsPassTheLibrary) {
   };
   session.set_sampler(params);
   EXPECT_EQ(take(session, 2), (std::vector<Token>{11, 11}));
+
+  sotto::SamplerParams counting;
+  counting.logits_processor = [](sotto::Tokens tokens, uint32_t sequence, sotto::View<float> logits) {
+    EXPECT_EQ(sequence, 0u);
+    logits[static_cast<size_t>(tokens[tokens.size() - 1]) + 1] = std::numeric_limits<float>::infinity();
+  };
+  session.set_sampler(counting);
+  EXPECT_EQ(take(session, 3), (std::vector<Token>{12, 13, 14}));
+  counting.logits_processor = [](sotto::Tokens, uint32_t, sotto::View<float>) { throw std::runtime_error("tokens"); };
+  session.set_sampler(counting);
+  EXPECT_THROW(take(session, 1), std::runtime_error);
 }
 
 TEST(Callbacks, CancelFromAnotherThread) {

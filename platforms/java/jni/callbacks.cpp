@@ -87,6 +87,19 @@ void on_logits(void* callbacks, float* logits, size_t count) {
   env->GetFloatArrayRegion(values, 0, static_cast<jsize>(count), logits);
 }
 
+void on_processor(void* callbacks, const sotto_token* tokens, size_t token_count, uint32_t sequence, float* logits,
+                  size_t count) {
+  const Frame frame;
+  if (!frame.is_open()) return;
+  JNIEnv* env = frame.env();
+  jintArray stream = new_ints(env, tokens, token_count);
+  jfloatArray values = stream == nullptr ? nullptr : new_floats(env, logits, count);
+  if (values == nullptr) return;
+  env->CallVoidMethod(target(callbacks), library().on_processor, stream, static_cast<jint>(sequence), values);
+  if (env->ExceptionCheck()) return;
+  env->GetFloatArrayRegion(values, 0, static_cast<jsize>(count), logits);
+}
+
 double on_similarity(void* callbacks, const sotto_token* a, size_t a_count, const sotto_token* b, size_t b_count) {
   const Frame frame;
   if (!frame.is_open()) return 0;

@@ -57,8 +57,15 @@ bool read_bytes(JNIEnv* env, jbyteArray from, Arena* arena, const char** bytes, 
 // Fills a struct from the fields of an object. Returns false with a pending exception.
 bool read_fields(JNIEnv* env, jobject from, const Fields& fields, Arena* arena, void* to);
 
-// Fills the parameters of a sampler as read_fields() does. The logits are passed to `callbacks` unless it is null.
-bool read_sampler_params(JNIEnv* env, jobject from, jobject callbacks, Arena* arena, sotto_sampler_params* params);
+// The object with the functions of Java, and which of them change logits.
+struct LogitsCalls {
+  jobject callbacks;
+  bool has_callback, has_processor;
+};
+
+// Fills the parameters of a sampler as read_fields() does.
+bool read_sampler_params(JNIEnv* env, jobject from, const LogitsCalls& calls, Arena* arena,
+                         sotto_sampler_params* params);
 
 // Sets the fields of an object from a struct.
 void write_fields(JNIEnv* env, const void* from, const Fields& fields, jobject to);

@@ -26,9 +26,10 @@ bool find_callbacks(JNIEnv* env, Library* java) {
     jmethodID* id;
     const char *name, *signature;
   } methods[] = {
-      {&java->on_log, "onLog", "(I[B)V"},      {&java->on_piece, "onPiece", "(Lio/github/sotto/Piece;)Z"},
-      {&java->on_logits, "onLogits", "([F)V"}, {&java->on_similarity, "onSimilarity", "([I[I)D"},
-      {&java->on_step, "onStep", "(II)Z"},     {&java->on_draft, "onDraft", "([I[FI)[I"},
+      {&java->on_log, "onLog", "(I[B)V"},        {&java->on_piece, "onPiece", "(Lio/github/sotto/Piece;)Z"},
+      {&java->on_logits, "onLogits", "([F)V"},   {&java->on_processor, "onProcessor", "([II[F)V"},
+      {&java->on_step, "onStep", "(II)Z"},       {&java->on_similarity, "onSimilarity", "([I[I)D"},
+      {&java->on_draft, "onDraft", "([I[FI)[I"},
   };
   for (const auto& method : methods) {
     *method.id = env->GetMethodID(type, method.name, method.signature);

@@ -24,6 +24,7 @@ struct Library {
   jmethodID on_log;
   jmethodID on_piece;
   jmethodID on_logits;
+  jmethodID on_processor;
   jmethodID on_similarity;
   jmethodID on_step;
   jmethodID on_draft;

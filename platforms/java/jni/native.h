@@ -61,6 +61,8 @@ struct Sampler {
 void on_log(void* callbacks, sotto_log_level level, const char* message);
 int32_t on_piece(void* callbacks, const sotto_piece* piece);
 void on_logits(void* callbacks, float* logits, size_t count);
+void on_processor(void* callbacks, const sotto_token* tokens, size_t token_count, uint32_t sequence, float* logits,
+                  size_t count);
 double on_similarity(void* callbacks, const sotto_token* a, size_t a_count, const sotto_token* b, size_t b_count);
 int32_t on_step(void* callbacks, uint32_t sequence, sotto_token token);
 size_t on_draft(void* callbacks, const sotto_token* tokens, size_t token_count, const float* hidden,

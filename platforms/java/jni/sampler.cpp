@@ -8,12 +8,13 @@
 
 using namespace sotto_jni;
 
-bool sotto_jni::read_sampler_params(JNIEnv* env, jobject from, jobject callbacks, Arena* arena,
+bool sotto_jni::read_sampler_params(JNIEnv* env, jobject from, const LogitsCalls& calls, Arena* arena,
                                     sotto_sampler_params* params) {
   sotto_sampler_params_init(params, sizeof *params);
   if (!read_fields(env, from, kSamplerParamsFields, arena, params)) return false;
-  params->logits_callback = callbacks == nullptr ? nullptr : on_logits;
-  params->logits_user_data = callbacks;
+  params->logits_callback = calls.has_callback ? on_logits : nullptr;
+  params->logits_processor = calls.has_processor ? on_processor : nullptr;
+  params->logits_user_data = params->processor_user_data = calls.callbacks;
   return true;
 }
 
@@ -76,11 +77,13 @@ NATIVE(jlong, samplerNew)
 
 NATIVE(void, samplerFree)(JNIEnv* env, jclass, jlong sampler) { destroy(env, as<Sampler>(sampler)); }
 
-NATIVE(void, samplerSet)(JNIEnv* env, jclass, jlong sampler, jobject from, jboolean calls) {
+NATIVE(void, samplerSet)
+(JNIEnv* env, jclass, jlong sampler, jobject from, jboolean has_callback, jboolean has_processor) {
   Arena arena;
   sotto_sampler_params params;
   sotto_error error = new_error();
-  if (!read_sampler_params(env, from, calls ? as<Sampler>(sampler)->callbacks : nullptr, &arena, &params)) return;
+  const LogitsCalls calls = {as<Sampler>(sampler)->callbacks, has_callback != 0, has_processor != 0};
+  if (!read_sampler_params(env, from, calls, &arena, &params)) return;
   check(env, sotto_sampler_set(as<Sampler>(sampler)->sampler, &params, &error), &error);
 }
 

@@ -98,11 +98,12 @@ NATIVE(void, sessionFree)(JNIEnv* env, jclass, jlong session) { destroy(env, as<
 NATIVE(void, sessionCancel)(JNIEnv*, jclass, jlong session) { sotto_session_cancel(session_of(session)); }
 
 NATIVE(void, sessionSetSampler)
-(JNIEnv* env, jclass, jlong session, jobject from, jboolean calls) {
+(JNIEnv* env, jclass, jlong session, jobject from, jboolean has_callback, jboolean has_processor) {
   Arena arena;
   sotto_sampler_params params;
   sotto_error error = new_error();
-  if (!read_sampler_params(env, from, calls ? as<Session>(session)->callbacks : nullptr, &arena, &params)) return;
+  const LogitsCalls calls = {as<Session>(session)->callbacks, has_callback != 0, has_processor != 0};
+  if (!read_sampler_params(env, from, calls, &arena, &params)) return;
   check(env, sotto_session_set_sampler(session_of(session), &params, &error), &error);
 }
 

@@ -154,6 +154,12 @@ export class Instance {
         logits: (user, logits, count) => {
           this.#guarded(() => this.#callbacks.get(user)(this.views.f32.subarray(logits >>> 2, (logits >>> 2) + count)));
         },
+        processor: (user, tokens, tokenCount, sequence, logits, count) => {
+          const { i32, f32 } = this.views;
+          const before = i32.slice(tokens >>> 2, (tokens >>> 2) + tokenCount);
+          const values = f32.subarray(logits >>> 2, (logits >>> 2) + count);
+          this.#guarded(() => this.#callbacks.get(user)(before, sequence >>> 0, values));
+        },
         log: (user, level, text) => {
           this.#guarded(() => this.#callbacks.get(user)(level, this.textToEnd(text)));
         },

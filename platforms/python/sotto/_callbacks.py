@@ -102,6 +102,15 @@ class Callbacks:
 
         return function and self._guarded(abi.LogitsFn, call, None)
 
+    def processor(self, function, memory):
+        """Calls `function` with the tokens before the next one, the index of the sequence, and the logits."""
+
+        def call(_, tokens, token_count, sequence, logits, count):
+            values = memory.view(ctypes.cast(logits, ctypes.c_void_p).value, 4 * count, "f")
+            function(tokens[:token_count], sequence, values)
+
+        return function and self._guarded(abi.LogitsProcessorFn, call, None)
+
     def draft(self, function):
         """Calls `function` with the newest tokens, the hidden state or None, and the capacity for draft tokens."""
 

@@ -48,7 +48,8 @@ class Sampler(Resource):
         """Sets the parameters and restarts the random numbers from the seed."""
         params, filler, error = changed(SamplerParams, params, changes), Filler(), abi.Error()
         given = filler.fill(abi.SamplerParams, params,
-                            logits_callback=self._callbacks.logits(params.logits_callback, self._memory))
+                            logits_callback=self._callbacks.logits(params.logits_callback, self._memory),
+                            logits_processor=self._callbacks.processor(params.logits_processor, self._memory))
         with Exclusive(self) as handle:
             check(lib.sotto_sampler_set(handle, given, error), error)
         self._kept = filler

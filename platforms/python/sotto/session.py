@@ -65,7 +65,8 @@ class Session(Resource):
         """Sets the sampler: `session.set_sampler(temperature=0.7, top_p=0.9, seed=1)`."""
         params = changed(SamplerParams, params, changes)
         self._set("sampler", lib.sotto_session_set_sampler, abi.SamplerParams, params,
-                  logits_callback=self._callbacks.logits(params.logits_callback, self._memory))
+                  logits_callback=self._callbacks.logits(params.logits_callback, self._memory),
+                  logits_processor=self._callbacks.processor(params.logits_processor, self._memory))
 
     def set_stops(self, params: StopParams | None = None, **changes: Unpack[StopFields]) -> None:
         """Replaces the stops: `session.set_stops(stop_strings=["\\n\\n"], max_tokens=200)`."""

@@ -138,6 +138,30 @@ class SessionTest(unittest.TestCase):
         session.set_sampler(logits_callback=only_seven)
         self.assertEqual([piece.token for piece in session.pieces("It was", 4)], [7] * 4)
 
+    def test_logits_processor(self):
+        session = self.session(sequence_count=3)
+        prompt, seen = MODEL.tokenize("It was"), set()
+
+        def counting(tokens, sequence, logits):  # each token is the one before it plus 1
+            seen.add(sequence)
+            self.assertEqual(tokens[:len(prompt)], prompt)
+            logits[tokens[-1] + 1] = math.inf
+
+        session.set_sampler(logits_processor=counting)
+        first = prompt[-1] + 1
+        self.assertEqual([piece.token for piece in session.pieces(prompt, 4)], list(range(first, first + 4)))
+        session.reset()
+        session.prefill(prompt)
+        for sequence in session.search(mode=sotto.SearchMode.SAMPLE, max_tokens=4):
+            self.assertEqual(sequence.tokens, list(range(first, first + 4)))
+        self.assertEqual(seen, {0, 1, 2})
+
+        def fail(tokens, sequence, logits):
+            raise RuntimeError("mine")
+
+        session.set_sampler(logits_processor=fail)
+        self.assertRaisesRegex(RuntimeError, "mine", session.next)
+
     def test_stops_and_rewinding(self):
         session = self.session()
         session.set_stops(stop_tokens=list(range(4096)))

@@ -19,28 +19,41 @@ void ban(Candidates& candidates, std::span<const int32_t> tokens) {
   for (const int32_t token : tokens) ban(candidates, token);
 }
 
+// Replaces NaN by -infinity. If there are logits of +infinity, they become 0 and all others -infinity: these tokens are
+// equally likely.
+void resolve_infinities(std::span<float> logits) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  if (std::find(logits.begin(), logits.end(), kInfinity) != logits.end()) {
+    for (float& logit : logits) logit = logit == kInfinity ? 0 : kMinusInfinity;
+  }
+  for (float& logit : logits) logit = logit == logit ? logit : kMinusInfinity;
+}
+
 }  // namespace
 
 namespace stages {
 
-// Lets the callback change the logits of the whole vocabulary. Tokens that are not candidates have -infinity and stay
-// out. NaN becomes -infinity.
+// Lets the callbacks change the logits of the whole vocabulary. Tokens that are not candidates have -infinity and stay
+// out.
 void logits_callback(Candidates& candidates, const StageInput& input) {
   const auto call = [&](float* logits, size_t count) {
-    input.params.logits_callback(input.params.logits_user_data, logits, count);
+    const SamplerParams& p = input.params;
+    if (p.logits_callback != nullptr) p.logits_callback(p.logits_user_data, logits, count);
+    if (p.logits_processor == nullptr) return;
+    const auto tokens = input.past.in_order();
+    p.logits_processor(p.processor_user_data, tokens.data(), tokens.size(), input.input.sequence, logits, count);
   };
-  const auto without_nan = [](float logit) { return logit == logit ? logit : kMinusInfinity; };
   const std::span<float> own = candidates.mutable_logits();
   if (candidates.ids() == nullptr) {
     call(own.data(), own.size());
-    for (float& logit : own) logit = without_nan(logit);
-    return;
+  } else {
+    float* whole = input.scratch.floats;
+    std::fill_n(whole, input.context.vocabulary_size, kMinusInfinity);
+    for (size_t i = 0; i < own.size(); ++i) whole[candidates.id(i)] = own[i];
+    call(whole, input.context.vocabulary_size);
+    for (size_t i = 0; i < own.size(); ++i) own[i] = whole[candidates.id(i)];
   }
-  float* whole = input.scratch.floats;
-  std::fill_n(whole, input.context.vocabulary_size, kMinusInfinity);
-  for (size_t i = 0; i < own.size(); ++i) whole[candidates.id(i)] = own[i];
-  call(whole, input.context.vocabulary_size);
-  for (size_t i = 0; i < own.size(); ++i) own[i] = without_nan(whole[candidates.id(i)]);
+  resolve_infinities(own);
 }
 
 void bias(Candidates& candidates, const StageInput& input) {

@@ -17,6 +17,10 @@ namespace {
 
 constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 
+// The stream of random numbers for a draw after a rejection. If the draw reused the random number that selected the
+// rejected token, the remaining tokens would not be drawn in proportion to their probabilities.
+constexpr uint32_t kRejectionSequence = 0x80000000;
+
 // Returns the exponent of Zipf's law, fitted to the sorted keys, or infinity if the second token has probability 0.
 double zipf_exponent(Candidates& candidates, std::span<const uint64_t> keys) {
   // The same as Candidates::gap(), but does not need the weights of all candidates.
@@ -74,7 +78,9 @@ size_t run_adaptive(Candidates& candidates, const StageInput& input, SamplerStat
 }  // namespace
 
 uint64_t draw_bits(const StageInput& input, DrawLane lane) {
-  return random_bits(input.params.seed, input.input.draw, input.input.sequence, static_cast<uint32_t>(lane));
+  const uint32_t rejected = input.input.rejected_count;
+  const uint32_t sequence = rejected == 0 ? input.input.sequence : kRejectionSequence + rejected;
+  return random_bits(input.params.seed, input.input.draw, sequence, static_cast<uint32_t>(lane));
 }
 
 size_t select(Candidates& candidates, const StageInput& input, SamplerState* state) {

@@ -206,6 +206,59 @@ TEST(Callback, SeesTheVocabularyAndMayWriteAnything) {
   EXPECT_EQ(bench.sample(kRising, {}).token, 7);
 }
 
+TEST(Callback, InfinityLeavesOnlyItsTokens) {
+  ProcessFixture bench(8);
+  const float n = kMinusInfinity;
+  Written written;
+  written.written = {NAN, INFINITY, 8, n, INFINITY, 5, NAN, 3e38f};
+  SamplerParams p = ProcessFixture::off();
+  p.logits_callback = Written::call;
+  p.logits_user_data = &written;
+  ASSERT_EQ(bench.set(p, {K::kLogitsCallback}), Status::kOk);
+  EXPECT_EQ(bench.logits(kRising, {}), (std::vector<float>{n, 0, n, n, 0, n, n, n}));
+  uint64_t words = 0b11101101;  // a token that the mask forbids cannot have the probability
+  EXPECT_EQ(bench.logits(kRising, {}, mask_of(&words, 8)), (std::vector<float>{n, n, 8, n, n, 5, n, 3e38f}));
+}
+
+// The tokens that a processor received.
+struct Seen {
+  Tokens tokens;
+  uint32_t sequence = 0;
+  static void process(void* self, const int32_t* tokens, size_t count, uint32_t sequence, float* logits, size_t size) {
+    auto& seen = *static_cast<Seen*>(self);
+    seen.tokens.assign(tokens, tokens + count);
+    seen.sequence = sequence;
+    logits[size - 1] += 1;
+  }
+};
+
+TEST(Callback, ProcessorSeesTheTokensInOrder) {
+  ProcessFixture bench(8);
+  Seen seen;
+  Written written;
+  written.written = kRising;
+  SamplerParams p = ProcessFixture::off();
+  p.logits_callback = Written::call;
+  p.logits_user_data = &written;
+  p.logits_processor = Seen::process;
+  p.processor_user_data = &seen;
+  p.no_repeat_ngram = 2;  // reads the newest tokens first, before and after the callback
+  const Tokens oldest = {1, 2, 3}, older = {4, 5}, newest = {1};
+  SampleInput input = input_of(TokenHistory(oldest, older, newest));
+  input.sequence = 5;
+  for (const bool is_last : {false, true}) {
+    const std::vector<StageKind> stages = is_last ? std::vector{K::kNoRepeatNgram, K::kLogitsCallback}
+                                                  : std::vector{K::kLogitsCallback, K::kNoRepeatNgram};
+    written.written = std::vector<float>(8, 1);
+    ASSERT_EQ(bench.set(p, stages), Status::kOk);
+    const std::vector<float> logits = bench.logits(kRising, input);
+    EXPECT_EQ(seen.tokens, (Tokens{1, 2, 3, 4, 5, 1}));
+    EXPECT_EQ(seen.sequence, 5u);
+    EXPECT_EQ(logits[7], 2);  // the processor follows the callback
+    EXPECT_EQ(logits[2], is_last ? 1 : kMinusInfinity);
+  }
+}
+
 TEST(Bans, ReweighingAlsoSkipsBansThatLeaveNothing) {
   ProcessFixture bench(8);
   const Tokens all = {0, 1, 2, 3, 4, 5, 6, 7};

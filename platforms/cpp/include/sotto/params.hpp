@@ -5,7 +5,9 @@
 #define SOTTO_PARAMS_HPP
 
 #include <functional>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "generated/lists.hpp"
@@ -29,6 +31,7 @@ struct SamplerParams : detail::SamplerParamsLists {
   }
 
   std::function<void(View<float> logits)> logits_callback;
+  std::function<void(Tokens tokens, uint32_t sequence, View<float> logits)> logits_processor;
   std::optional<WatermarkParams> watermark;
 };
 
@@ -77,36 +80,45 @@ struct Sequence {
 
 namespace detail {
 
-// The C struct of sampler parameters, without the callback. `params` must outlive it.
+// The functions that change logits, and the place for the exception that one throws.
+struct LogitsCalls {
+  std::function<void(View<float>)> callback;
+  std::function<void(Tokens, uint32_t, View<float>)> processor;
+  Guard* guard;
+
+  static void call(void* user_data, float* logits, size_t count) {
+    auto* self = static_cast<LogitsCalls*>(user_data);
+    self->guard->run([&] { self->callback(View<float>(logits, count)); });
+  }
+  static void process(void* user_data, const Token* tokens, size_t token_count, uint32_t sequence, float* logits,
+                      size_t count) {
+    auto* self = static_cast<LogitsCalls*>(user_data);
+    self->guard->run([&] { self->processor(Tokens(tokens, token_count), sequence, View<float>(logits, count)); });
+  }
+};
+
+// The C struct of sampler parameters, and the functions that it calls. `params` must outlive it.
 class CSamplerParams {
  public:
-  explicit CSamplerParams(const SamplerParams& params) : c_(params) {
+  CSamplerParams(const SamplerParams& params, Guard* guard)
+      : c_(params), calls_(new LogitsCalls{params.logits_callback, params.logits_processor, guard}) {
     params.lists_to_c(c_, arrays_);
     c_.watermark = params.watermark ? &*params.watermark : nullptr;
+    c_.logits_callback = params.logits_callback ? &LogitsCalls::call : nullptr;
+    c_.logits_processor = params.logits_processor ? &LogitsCalls::process : nullptr;
+    c_.logits_user_data = c_.processor_user_data = calls_.get();
   }
   CSamplerParams(const CSamplerParams&) = delete;
   CSamplerParams& operator=(const CSamplerParams&) = delete;
 
-  void set_callback(sotto_logits_fn function, void* user_data) {
-    c_.logits_callback = function;
-    c_.logits_user_data = user_data;
-  }
   const sotto_sampler_params* get() const { return &c_; }
+  // Returns the functions, which must live as long as the parameters are in effect.
+  std::unique_ptr<LogitsCalls> take_calls() { return std::move(calls_); }
 
  private:
   sotto_sampler_params c_;
   Arrays arrays_;
-};
-
-// A callback that changes logits, and the exception that it threw, if any.
-struct LogitsCall {
-  std::function<void(View<float>)> function;
-  Guard* guard;
-
-  static void call(void* user_data, float* logits, size_t count) {
-    auto* self = static_cast<LogitsCall*>(user_data);
-    self->guard->run([&] { self->function(View<float>(logits, count)); });
-  }
+  std::unique_ptr<LogitsCalls> calls_;
 };
 
 }  // namespace detail

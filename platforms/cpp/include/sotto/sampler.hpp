@@ -42,16 +42,10 @@ class Sampler {
   Sampler& operator=(Sampler&&) = default;
 
   Result<void> set(const SamplerParams& params) {
-    detail::CSamplerParams c_params(params);
-    auto call = std::make_unique<detail::LogitsCall>();
-    if (params.logits_callback) {
-      call->function = params.logits_callback;
-      call->guard = &state_->guard;
-      c_params.set_callback(&detail::LogitsCall::call, call.get());
-    }
+    detail::CSamplerParams c_params(params, &state_->guard);
     detail::Report report;
     SOTTO_HPP_TRY_(sotto_sampler_set(c_sampler(), c_params.get(), report.out()));
-    state_->logits = std::move(call);
+    state_->logits = c_params.take_calls();
     SOTTO_HPP_DONE_;
   }
 
@@ -88,7 +82,7 @@ class Sampler {
     std::shared_ptr<const detail::ModelState> model;
     Memory memory;
     size_t vocabulary_size = 0;
-    std::unique_ptr<detail::LogitsCall> logits;
+    std::unique_ptr<detail::LogitsCalls> logits;
     detail::Guard guard;
     sotto_sampler* handle = nullptr;
   };

@@ -47,7 +47,7 @@ struct SessionState {
   std::shared_ptr<const ModelState> model;
   std::shared_ptr<const void> matcher;
   std::shared_ptr<const SessionState> guide, draft_session;
-  std::unique_ptr<LogitsCall> logits;
+  std::unique_ptr<LogitsCalls> logits;
   std::unique_ptr<DraftFunction> draft;
   Memory memory;
   Guard guard;
@@ -125,15 +125,10 @@ class Session {
   void reset() { sotto_session_reset(c_session()); }
 
   Result<void> set_sampler(const SamplerParams& params) {
-    detail::CSamplerParams c_params(params);
-    auto call = std::make_unique<detail::LogitsCall>();
-    if (params.logits_callback) {
-      *call = {params.logits_callback, &state_->guard};
-      c_params.set_callback(&detail::LogitsCall::call, call.get());
-    }
+    detail::CSamplerParams c_params(params, &state_->guard);
     detail::Report report;
     SOTTO_HPP_TRY_(sotto_session_set_sampler(c_session(), c_params.get(), report.out()));
-    state_->logits = std::move(call);
+    state_->logits = c_params.take_calls();
     SOTTO_HPP_DONE_;
   }
 

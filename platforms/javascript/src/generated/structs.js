@@ -154,7 +154,7 @@ export const structs = {
     },
   },
   SamplerParams: {
-    size: 312,
+    size: 320,
     init: "sotto_sampler_params_init",
     fields: {
       temperature: [4, "f32"],
@@ -222,6 +222,7 @@ export const structs = {
       logProbabilities: [300, "bool"],
       alternativeCount: [304, "u32"],
       statistics: [308, "bool"],
+      logitsProcessor: [312, "callback", "processor", 316],
     },
   },
   Sequence: {

@@ -237,7 +237,7 @@ export type TokenFlag = number;
  * nothing.
  */
 export declare const Stage: {
-  /** Calls logits_callback. */
+  /** Calls logits_callback and logits_processor. */
   readonly LOGITS_CALLBACK: 1;
   /** Adds logit_bias. */
   readonly BIAS: 2;
@@ -911,6 +911,8 @@ export interface SamplerParams {
    * computed. Default: 0.
    */
   statistics?: boolean;
+  /** Called after logits_callback, with the tokens before the one to be selected. May be null. */
+  logitsProcessor?: (tokens: Int32Array, sequence: number, logits: Float32Array) => void;
 }
 
 /** Parameters of a search. */

@@ -129,6 +129,9 @@ class WatermarkResult(Struct):
 LogitsFn = CFUNCTYPE(None, pointer, POINTER(f32), size)
 
 
+LogitsProcessorFn = CFUNCTYPE(None, pointer, POINTER(i32), size, u32, POINTER(f32), size)
+
+
 class SamplerParams(Struct):
     _fields_ = [
         ("struct_size", u32), ("temperature", f32), ("top_k", u32), ("top_p", f32), ("min_p", f32),
@@ -151,7 +154,7 @@ class SamplerParams(Struct):
         ("begin_suppressed_token_count", size), ("forced_prefix", POINTER(i32)), ("forced_prefix_count", size),
         ("logits_callback", LogitsFn), ("logits_user_data", pointer), ("watermark", POINTER(WatermarkParams)),
         ("dola", i32), ("dola_relative_top", f32), ("log_probabilities", u32), ("alternative_count", u32),
-        ("statistics", u32)]
+        ("statistics", u32), ("logits_processor", LogitsProcessorFn), ("processor_user_data", pointer)]
     COUNTS = {
         "stages": "stage_count", "dry_breakers": "dry_breaker_count", "dry_breaker_tokens": "dry_breaker_token_count",
         "logit_bias": "logit_bias_count", "sequence_bias": "sequence_bias_count", "bad_words": "bad_word_count",

@@ -238,7 +238,7 @@ class Stage(_Named):
     are off does nothing."""
 
     LOGITS_CALLBACK = 1
-    """Calls logits_callback."""
+    """Calls logits_callback and logits_processor."""
     BIAS = 2
     """Adds logit_bias."""
     SEQUENCE_BIAS = 3

@@ -150,6 +150,7 @@ class SamplerFields(TypedDict, total=False):
     log_probabilities: bool | None
     alternative_count: int | None
     statistics: bool | None
+    logits_processor: Callable[[list[int], int, memoryview], None] | None
 
 
 class SearchFields(TypedDict, total=False):

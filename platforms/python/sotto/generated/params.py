@@ -317,6 +317,8 @@ class SamplerParams:
     statistics: bool | None = None
     """If true, the entropy, the effective vocabulary, the number of kept tokens and the repetitiveness in sotto_piece
     are computed. Default: 0."""
+    logits_processor: Callable[[list[int], int, memoryview], None] | None = None
+    """Called after logits_callback, with the tokens before the one to be selected. May be None."""
 
     @classmethod
     def preset(cls, preset: Preset | str) -> SamplerParams:

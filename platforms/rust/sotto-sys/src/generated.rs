@@ -215,7 +215,7 @@ pub const SOTTO_TOKENIZE_SPECIAL: u32 = 1;
 /// skipped. Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A
 /// stage whose parameters are off does nothing.
 pub type sotto_stage = i32;
-/// Calls logits_callback.
+/// Calls logits_callback and logits_processor.
 pub const SOTTO_STAGE_LOGITS_CALLBACK: i32 = 1;
 /// Adds logit_bias.
 pub const SOTTO_STAGE_BIAS: i32 = 2;
@@ -468,6 +468,17 @@ pub type sotto_release_fn =
 
 pub type sotto_logits_fn =
     Option<unsafe extern "C" fn(user_data: *mut c_void, logits: *mut f32, count: usize)>;
+
+pub type sotto_logits_processor_fn = Option<
+    unsafe extern "C" fn(
+        user_data: *mut c_void,
+        tokens: *const sotto_token,
+        token_count: usize,
+        sequence: u32,
+        logits: *mut f32,
+        count: usize,
+    ),
+>;
 
 pub type sotto_similarity_fn = Option<
     unsafe extern "C" fn(
@@ -1038,6 +1049,9 @@ pub struct sotto_sampler_params {
     /// If true, the entropy, the effective vocabulary, the number of kept tokens and the
     /// repetitiveness in sotto_piece are computed. Default: 0.
     pub statistics: u32,
+    /// Called after logits_callback, with the tokens before the one to be selected. May be none.
+    pub logits_processor: sotto_logits_processor_fn,
+    pub processor_user_data: *mut c_void,
 }
 
 /// Input of a sampler for one token.
@@ -1068,13 +1082,16 @@ pub struct sotto_sampler_input {
 #[derive(Clone, Copy)]
 pub struct sotto_sequence {
     /// The new tokens, without an end-of-text or stop token. If the sequence ended with
-    /// SOTTO_STOP_STRING, the last token completes the stop string.
+    /// SOTTO_STOP_STRING, they end where the shown text ends, as the stream of a session does (see
+    /// stop_strings in sotto_stop_params), so sequences that differ only in hidden tokens are
+    /// equal. The token in which the text ends stays if max_tokens leaves no space for the tokens
+    /// that spell its part of the text.
     pub tokens: *const sotto_token,
     pub token_count: usize,
     /// The score that ranks the sequence in the search.
     pub score: f64,
-    /// Log probability of the sequence, including the end-of-text token, under the distribution
-    /// that was searched.
+    /// Log probability of the sequence as it was drawn, including the end-of-text token and what a
+    /// stop string hides, under the distribution that was searched.
     pub log_probability: f64,
     /// The SOTTO_STOP_ value that says why the sequence ended.
     pub stop: sotto_status,

@@ -6,7 +6,7 @@ use crate::memory::pointer_of;
 use crate::params::{
     sequence_biases, setters, texts, token_biases, token_lists, with_defaults, Lists,
 };
-use crate::sampler::LogitsFunction;
+use crate::sampler::{LogitsFunction, LogitsProcessor};
 use crate::search::{OnStep, Similarity};
 use crate::speculation::DraftFunction;
 use crate::sys;
@@ -249,7 +249,7 @@ impl ModelTextKind {
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum Stage {
-    /// Calls logits_callback.
+    /// Calls logits_callback and logits_processor.
     LogitsCallback = sys::SOTTO_STAGE_LOGITS_CALLBACK,
     /// Adds logit_bias.
     Bias = sys::SOTTO_STAGE_BIAS,
@@ -1146,6 +1146,7 @@ pub struct SamplerParams {
     pub(crate) forced_prefix: Option<Vec<Token>>,
     pub(crate) logits_callback: Option<LogitsFunction>,
     pub(crate) watermark: Option<WatermarkParams>,
+    pub(crate) logits_processor: Option<LogitsProcessor>,
 }
 
 // SAFETY: `raw` has no pointers but to constants of the library.
@@ -1168,6 +1169,7 @@ impl Default for SamplerParams {
             forced_prefix: None,
             logits_callback: None,
             watermark: None,
+            logits_processor: None,
         }
     }
 }
@@ -1423,6 +1425,16 @@ impl SamplerParams {
     #[must_use]
     pub fn watermark(mut self, watermark: WatermarkParams) -> Self {
         self.watermark = Some(watermark);
+        self
+    }
+
+    /// Called after logits_callback, with the tokens before the one to be selected. May be none.
+    #[must_use]
+    pub fn logits_processor(
+        mut self,
+        logits_processor: impl Fn(&[Token], u32, &mut [f32]) + Send + Sync + 'static,
+    ) -> Self {
+        self.logits_processor = Some(Arc::new(logits_processor));
         self
     }
 

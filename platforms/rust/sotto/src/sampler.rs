@@ -1,7 +1,7 @@
 //! The sampler's chain for any logits.
 
 use crate::error::{Error, Report, Result};
-use crate::memory::{pointer_of, Block, Panics};
+use crate::memory::{pointer_of, slice, Block, Panics};
 use crate::params::Lists;
 use crate::sys;
 use crate::{Model, SamplerParams, Token, WatermarkParams, WatermarkResult};
@@ -31,7 +31,7 @@ pub struct Sampler {
     raw: NonNull<sys::sotto_sampler>,
     vocabulary_size: usize,
     panics: Arc<Panics>,
-    _logits: Option<Box<LogitsCall>>,
+    _logits: Option<Box<LogitsCalls>>,
     _memory: Block,
     _model: Option<Model>,
 }
@@ -94,12 +94,12 @@ impl Sampler {
     /// Sets the parameters and restarts the random numbers from the seed.
     pub fn set(&mut self, params: &SamplerParams) -> Result<()> {
         let raw = self.raw.as_ptr();
-        self._logits = params.lower(&self.panics, |params| {
+        self._logits = Some(params.lower(&self.panics, |params| {
             let mut report = Report::new();
             // SAFETY: `params` and what it points to live during the call.
             let status = unsafe { sys::sotto_sampler_set(raw, params, report.out()) };
             report.check(status).map(drop)
-        })?;
+        })?);
         Ok(())
     }
 
@@ -189,41 +189,62 @@ impl WatermarkParams {
 }
 
 pub(crate) type LogitsFunction = Arc<dyn Fn(&mut [f32]) + Send + Sync>;
+pub(crate) type LogitsProcessor = Arc<dyn Fn(&[Token], u32, &mut [f32]) + Send + Sync>;
 
 impl SamplerParams {
-    /// Calls `set` with the C struct. Returns the callback, which must live as long as the parameters
+    /// Calls `set` with the C struct. Returns the callbacks, which must live as long as the parameters
     /// are set.
     pub(crate) fn lower(
         &self,
         panics: &Arc<Panics>,
         set: impl FnOnce(&sys::sotto_sampler_params) -> std::result::Result<(), Error>,
-    ) -> Result<Option<Box<LogitsCall>>> {
+    ) -> Result<Box<LogitsCalls>> {
         let mut lists = Lists::default();
         let mut raw = self.fill(&mut lists);
         if let Some(watermark) = &self.watermark {
             raw.watermark = &watermark.raw;
         }
-        let call = self
-            .logits_callback
-            .clone()
-            .map(|function| Box::new(LogitsCall { function, panics: Arc::clone(panics) }));
-        if let Some(call) = &call {
-            raw.logits_callback = Some(call_logits);
-            raw.logits_user_data = call.as_ref() as *const LogitsCall as *mut c_void;
-        }
+        let calls = Box::new(LogitsCalls {
+            callback: self.logits_callback.clone(),
+            processor: self.logits_processor.clone(),
+            panics: Arc::clone(panics),
+        });
+        raw.logits_callback = calls.callback.as_ref().map(|_| call_logits as _);
+        raw.logits_processor = calls.processor.as_ref().map(|_| process_logits as _);
+        raw.logits_user_data = calls.as_ref() as *const LogitsCalls as *mut c_void;
+        raw.processor_user_data = raw.logits_user_data;
         set(&raw)?;
-        Ok(call)
+        Ok(calls)
     }
 }
 
-/// A callback for logits and the place for its panic, as user data of C.
-pub(crate) struct LogitsCall {
-    function: LogitsFunction,
+/// The callbacks for logits and the place for their panics, as user data of C.
+pub(crate) struct LogitsCalls {
+    callback: Option<LogitsFunction>,
+    processor: Option<LogitsProcessor>,
     panics: Arc<Panics>,
 }
 
-unsafe extern "C" fn call_logits(call: *mut c_void, logits: *mut f32, count: usize) {
-    let call = &*(call as *const LogitsCall);
+unsafe extern "C" fn call_logits(calls: *mut c_void, logits: *mut f32, count: usize) {
+    let calls = &*(calls as *const LogitsCalls);
     let logits = std::slice::from_raw_parts_mut(logits, count);
-    call.panics.catch(|| (call.function)(logits));
+    if let Some(function) = &calls.callback {
+        calls.panics.catch(|| function(logits));
+    }
+}
+
+unsafe extern "C" fn process_logits(
+    calls: *mut c_void,
+    tokens: *const Token,
+    token_count: usize,
+    sequence: u32,
+    logits: *mut f32,
+    count: usize,
+) {
+    let calls = &*(calls as *const LogitsCalls);
+    let tokens = slice(tokens, token_count);
+    let logits = std::slice::from_raw_parts_mut(logits, count);
+    if let Some(function) = &calls.processor {
+        calls.panics.catch(|| function(tokens, sequence, logits));
+    }
 }

@@ -3,7 +3,7 @@
 use crate::error::{check, check_whole, Error, Report, Result};
 use crate::memory::{pointer_of, slice, Block, Panics};
 use crate::params::{read_info, Lists};
-use crate::sampler::LogitsCall;
+use crate::sampler::LogitsCalls;
 use crate::speculation::DraftCall;
 use crate::stream::{Piece, Prompt, Step, Stream};
 use crate::sys;
@@ -96,7 +96,7 @@ pub struct Session {
     guide: Option<Box<Session>>,
     pub(crate) draft_session: Option<Box<Session>>,
     pub(crate) draft: Option<Box<DraftCall>>,
-    logits: Option<Box<LogitsCall>>,
+    logits: Option<Box<LogitsCalls>>,
     // The library's objects belong to one thread at a time.
     _not_sync: std::marker::PhantomData<std::cell::Cell<()>>,
 }
@@ -164,12 +164,12 @@ impl Session {
     /// Sets the sampler's parameters and restarts the random numbers from the seed.
     pub fn set_sampler(&mut self, params: &SamplerParams) -> Result<()> {
         let raw = self.raw();
-        self.logits = params.lower(&self.panics, |params| {
+        self.logits = Some(params.lower(&self.panics, |params| {
             let mut report = Report::new();
             // SAFETY: `params` and what it points to live during the call; the callback as long as set.
             let status = unsafe { sys::sotto_session_set_sampler(raw, params, report.out()) };
             report.check(status).map(drop)
-        })?;
+        })?);
         Ok(())
     }
 

@@ -224,6 +224,16 @@ fn panics_pass_the_library() {
     });
     session.set_sampler(&only_11).unwrap();
     assert_eq!(take(&mut session, 2), [11, 11]);
+    let counting = SamplerParams::default().logits_processor(|tokens, sequence, logits| {
+        assert_eq!(sequence, 0);
+        logits[*tokens.last().unwrap() as usize + 1] = f32::INFINITY;
+    });
+    session.set_sampler(&counting).unwrap();
+    assert_eq!(take(&mut session, 3), [12, 13, 14]);
+    session
+        .set_sampler(&SamplerParams::default().logits_processor(|_, _, _| panic!("over tokens")))
+        .unwrap();
+    assert!(catch_unwind(AssertUnwindSafe(|| take(&mut session, 1))).is_err());
 }
 
 #[test]

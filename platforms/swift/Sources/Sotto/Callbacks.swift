@@ -5,6 +5,7 @@ final class Callbacks {
   var log: ((LogLevel, String) -> Void)?
   var piece: ((Piece) throws -> Bool)?
   var logits: ((UnsafeMutableBufferPointer<Float>) throws -> Void)?
+  var processor: (([Token], UInt32, UnsafeMutableBufferPointer<Float>) throws -> Void)?
   var similarity: (([Token], [Token]) throws -> Double)?
   var step: ((UInt32, Token) throws -> Bool)?
   var draft: (([Token], [Float]?, Int) throws -> [Token])?
@@ -55,6 +56,17 @@ func onPiece(_ pointer: UnsafeMutableRawPointer?, _ piece: UnsafePointer<sotto_p
 func onLogits(_ pointer: UnsafeMutableRawPointer?, _ logits: UnsafeMutablePointer<Float>?, _ count: Int) {
   let callbacks = Callbacks.at(pointer)
   callbacks.guarded(()) { try callbacks.logits!(UnsafeMutableBufferPointer(start: logits, count: count)) }
+}
+
+func onProcessor(
+  _ pointer: UnsafeMutableRawPointer?, _ tokens: UnsafePointer<Token>?, _ tokenCount: Int, _ sequence: UInt32,
+  _ logits: UnsafeMutablePointer<Float>?, _ count: Int
+) {
+  let callbacks = Callbacks.at(pointer)
+  callbacks.guarded(()) {
+    let values = UnsafeMutableBufferPointer(start: logits, count: count)
+    try callbacks.processor!(tokenArray(tokens, tokenCount), sequence, values)
+  }
 }
 
 func onSimilarity(

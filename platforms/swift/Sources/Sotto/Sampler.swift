@@ -8,6 +8,10 @@ extension SamplerParameters {
       given.logits_callback = onLogits
       given.logits_user_data = callbacks.pointer
     }
+    if logitsProcessor != nil {
+      given.logits_processor = onProcessor
+      given.processor_user_data = callbacks.pointer
+    }
     if let watermark { given.watermark = arena.array([watermark.filled()]) }
     return given
   }
@@ -83,6 +87,7 @@ public final class Sampler: @unchecked Sendable {
       var details = newError()
       try check(sotto_sampler_set(sampler, &given, &details), details)
       callbacks.logits = parameters.logitsCallback
+      callbacks.processor = parameters.logitsProcessor
     }
     withExtendedLifetime(arena) {}
   }

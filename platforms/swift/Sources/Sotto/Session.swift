@@ -76,6 +76,7 @@ public final class Session: @unchecked Sendable {
       var details = newError()
       try check(sotto_session_set_sampler(session, &given, &details), details)
       callbacks.logits = parameters.logitsCallback
+      callbacks.processor = parameters.logitsProcessor
     }
     withExtendedLifetime(arena) {}
   }

@@ -97,6 +97,25 @@ final class LifetimeTests: XCTestCase {
     XCTAssertEqual(try session.info().stop, .ok)
   }
 
+  func testProcessorSeesTheTokens() throws {
+    let session = try Session(Model(path: modelPath), shape())
+    var sampler = SamplerParameters()
+    sampler.statistics = true
+    sampler.logitsProcessor = { tokens, sequence, logits in
+      XCTAssertEqual(sequence, 0)
+      logits[Int(tokens.last!) + 1] = .infinity
+    }
+    try session.setSampler(sampler)
+    try session.prefill([5])
+    for expected in 6..<9 {
+      let piece = try session.next()!
+      XCTAssertEqual(piece.token, Token(expected))
+      XCTAssertEqual(piece.keptCount, 1)
+      XCTAssertEqual(piece.effectiveVocabulary, Float(exp(Double(piece.entropy))), accuracy: 0.1)
+      XCTAssertEqual(piece.repetitiveness, 0)
+    }
+  }
+
   func testTasksCancel() async throws {
     var parameters = shape()
     parameters.overflow = .ring

@@ -58,7 +58,7 @@ macro_rules! each_field {
                 suppressed_tokens suppressed_token_count begin_suppressed_tokens
                 begin_suppressed_token_count forced_prefix forced_prefix_count logits_callback
                 logits_user_data watermark dola dola_relative_top log_probabilities
-                alternative_count statistics }
+                alternative_count statistics logits_processor processor_user_data }
             sotto_sampler_input {
                 struct_size sequence logits allowed history history_count generated_count
                 token_limit }

@@ -212,7 +212,7 @@ public struct TokenFlag: OptionSet, Sendable {
 /// resolved in favour of the lowest token id, and NaN counts as -infinity. A stage whose parameters are off does
 /// nothing.
 public enum Stage: Int32, Sendable {
-  /// Calls logits_callback.
+  /// Calls logits_callback and logits_processor.
   case logitsCallback = 1
   /// Adds logit_bias.
   case bias = 2

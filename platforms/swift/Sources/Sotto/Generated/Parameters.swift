@@ -419,6 +419,8 @@ public struct SamplerParameters {
   /// If true, the entropy, the effective vocabulary, the number of kept tokens and the repetitiveness in sotto_piece
   /// are computed. Default: 0.
   public var statistics: Bool
+  /// Called after logits_callback, with the tokens before the one to be selected. May be nil.
+  public var logitsProcessor: (([Token], UInt32, UnsafeMutableBufferPointer<Float>) throws -> Void)?
 
   /// Sets all properties to the defaults of the library.
   public init() {

@@ -205,6 +205,8 @@ public final class SamplerParams {
      * are computed. Default: 0.
      */
     public boolean statistics;
+    /** Called after logits_callback, with the tokens before the one to be selected. May be null. */
+    public Callbacks.Processor logitsProcessor;
 
     /** Sets all fields to the defaults of the library. */
     public SamplerParams() {

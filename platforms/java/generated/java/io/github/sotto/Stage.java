@@ -11,7 +11,7 @@ package io.github.sotto;
  * nothing.
  */
 public enum Stage implements Constant {
-    /** Calls logits_callback. */
+    /** Calls logits_callback and logits_processor. */
     LOGITS_CALLBACK(1),
     /** Adds logit_bias. */
     BIAS(2),

@@ -18,6 +18,11 @@ public final class Callbacks {
         void change(float[] logits);
     }
 
+    /** Changes the logits of all tokens that may follow the tokens of a sequence. */
+    public interface Processor {
+        void change(int[] tokens, int sequence, float[] logits);
+    }
+
     /** Returns the similarity of two continuations. */
     public interface Similarity {
         double of(int[] a, int[] b);
@@ -36,6 +41,7 @@ public final class Callbacks {
     Log log;
     Pieces pieces;
     Logits logits;
+    Processor processor;
     Similarity similarity;
     Step step;
     Draft draft;
@@ -58,6 +64,10 @@ public final class Callbacks {
 
     private void onLogits(float[] values) {
         logits.change(values);
+    }
+
+    private void onProcessor(int[] tokens, int sequence, float[] values) {
+        processor.change(tokens, sequence, values);
     }
 
     private double onSimilarity(int[] a, int[] b) {

@@ -104,7 +104,8 @@ final class Native {
     static native long sessionNew(long model, SessionParams params, Callbacks callbacks);
     static native void sessionFree(long session);
     static native void sessionCancel(long session);
-    static native void sessionSetSampler(long session, SamplerParams params, boolean calls);
+    static native void sessionSetSampler(long session, SamplerParams params, boolean hasCallback,
+            boolean hasProcessor);
     static native void sessionSetStops(long session, StopParams params);
     static native void sessionSetSpeculation(long session, SpeculationParams params, long draft, boolean calls);
     static native void sessionSetGuide(long session, long guide, GuideParams params);
@@ -171,7 +172,7 @@ final class Native {
 
     static native long samplerNew(long model, int vocabularySize, int listBytes, Callbacks callbacks);
     static native void samplerFree(long sampler);
-    static native void samplerSet(long sampler, SamplerParams params, boolean calls);
+    static native void samplerSet(long sampler, SamplerParams params, boolean hasCallback, boolean hasProcessor);
     static native int samplerSample(long sampler, float[] logits, long[] allowed, int[] history, long generatedCount,
             long tokenLimit, int sequence);
     static native int[] samplerApply(long sampler, float[] logits, long[] allowed, int[] history, long generatedCount,

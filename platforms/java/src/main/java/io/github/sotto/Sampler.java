@@ -72,12 +72,15 @@ public final class Sampler extends Owned {
     /** Sets the parameters and restarts the random numbers from the seed. */
     public void set(SamplerParams params) {
         resource.act(sampler -> {
-            Callbacks.Logits before = callbacks.logits;
+            Callbacks.Logits logits = callbacks.logits;
+            Callbacks.Processor processor = callbacks.processor;
             callbacks.logits = params.logitsCallback;
+            callbacks.processor = params.logitsProcessor;
             try {
-                Native.samplerSet(sampler, params, params.logitsCallback != null);
+                Native.samplerSet(sampler, params, params.logitsCallback != null, params.logitsProcessor != null);
             } catch (RuntimeException | Error failure) {
-                callbacks.logits = before;
+                callbacks.logits = logits;
+                callbacks.processor = processor;
                 throw failure;
             }
         });

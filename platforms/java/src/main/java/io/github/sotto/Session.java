@@ -54,12 +54,15 @@ public final class Session extends Owned {
     /** Sets the sampler's parameters and restarts the random numbers from the seed. */
     public void setSampler(SamplerParams params) {
         resource.act(session -> {
-            Callbacks.Logits before = callbacks.logits;
+            Callbacks.Logits logits = callbacks.logits;
+            Callbacks.Processor processor = callbacks.processor;
             callbacks.logits = params.logitsCallback;
+            callbacks.processor = params.logitsProcessor;
             try {
-                Native.sessionSetSampler(session, params, params.logitsCallback != null);
+                Native.sessionSetSampler(session, params, params.logitsCallback != null, params.logitsProcessor != null);
             } catch (RuntimeException | Error failure) {
-                callbacks.logits = before;
+                callbacks.logits = logits;
+                callbacks.processor = processor;
                 throw failure;
             }
         });

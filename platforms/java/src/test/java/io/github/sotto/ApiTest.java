@@ -228,6 +228,16 @@ final class ApiTest {
             for (pieces = session.pieces(new int[] {1}, 3); pieces.hasNext();) {
                 same(pieces.next().token, 7);
             }
+            SamplerParams counting = new SamplerParams();
+            counting.logitsProcessor = (tokens, sequence, logits) -> {
+                same(sequence, 0);
+                logits[tokens[tokens.length - 1] + 1] = Float.POSITIVE_INFINITY;
+            };
+            session.setSampler(counting);
+            int next = 5;
+            for (pieces = session.pieces(new int[] {next}, 3); pieces.hasNext();) {
+                same(pieces.next().token, ++next);
+            }
         }
     }
 
