@@ -95,6 +95,10 @@ Plan make_plan(const LoadedModel& model, const LoadedModel* other_model, const O
     add_speculation(model, other_model, threads, &plan);
     return plan;
   }
+  if (options.no_cache) {
+    for (const uint32_t context : options.contexts) add_no_cache(model, context, threads, &plan);
+    return plan;
+  }
   if (!options.against.empty()) {
     add_against(model, *other_model, {options.contexts, options.prompt_lengths, threads}, &plan);
     return plan;
@@ -161,6 +165,7 @@ nlohmann::ordered_json describe_settings(const LoadedModel& model, const Options
           {"micro", options.micro},
           {"grammar", options.grammar},
           {"speculation", options.speculation},
+          {"no_cache", options.no_cache},
           {"peers", !options.peers.empty()},
           {"against", options.against}};
 }
@@ -193,7 +198,7 @@ int measure(Options options) {
     }
   }
   report.figures = make_figures(plan, samples);
-  if (!options.micro && !options.grammar && !options.speculation && options.against.empty()) {
+  if (!options.micro && !options.grammar && !options.speculation && !options.no_cache && options.against.empty()) {
     add_library_size(&report.figures);
   }
   if (options.json) {

@@ -36,6 +36,8 @@ constexpr char kFooter[] =
     "                 mask_warm: again; mask_search: of five sequences that replace each other\n"
     "  speculation    with --speculation: speed with drafts, in times of that without;\n"
     "                 accepted: drafts that came\n"
+    "  with_cache     with --no-cache: one token, from the KV ring; without_cache: the same with an\n"
+    "                 evaluation of the whole text\n"
     "  tokenize       text made of the vocabulary's own tokens\n"
     "\n"
     "Examples:\n"
@@ -44,6 +46,7 @@ constexpr char kFooter[] =
     "  sotto-bench -m synthetic-gpt2-124M --micro --runs 3\n"
     "  sotto-bench -m synthetic-gpt2-124M --grammar --runs 3\n"
     "  sotto-bench -m synthetic-gpt2-124M-int4 --against synthetic-gpt2-124M\n"
+    "  sotto-bench -m synthetic-gpt2-124M --no-cache --runs 3\n"
     "  sotto-bench --peers build/peers\n"
     "\n"
     "Exit status: 0 done; 1 it could not be measured; 2 wrong usage.";
@@ -113,7 +116,7 @@ void add_options(cli::Command& command, Options& options) {
     command.add_option(name, set, help).metavar("N,...");
   };
   add_list("--prompt-lengths", options.prompt_lengths, "prefill: tokens (default: 32,128,512)");
-  add_list("--contexts", options.contexts, "decode: tokens before (default: 0,512,1000)");
+  add_list("--contexts", options.contexts, "decode: tokens before (default: 0,512,1000; more with --no-cache)");
   command
       .add_option(
           "--pages",
@@ -126,7 +129,7 @@ void add_options(cli::Command& command, Options& options) {
           "--isa", [&options](const std::string& name) { options.isa = parse_isa(name); },
           "instruction set: " + isa_names())
       .metavar("NAME");
-  constexpr char kOtherModes[] = "--micro,--grammar,--speculation";
+  constexpr char kOtherModes[] = "--micro,--grammar,--speculation,--no-cache";
   command.add_flag("--micro", options.micro, "measure the kernels by themselves instead, for every instruction set");
   const auto add_mode = [&](const char* name, bool& is_on, std::string& value, const char* help) -> cli::Option& {
     const auto set = [&is_on, &value](const std::string& text) {
@@ -144,6 +147,10 @@ void add_options(cli::Command& command, Options& options) {
            "measure speculative decoding instead, also with a smaller model that drafts")
       .metavar("[MODEL]")
       .excludes("--micro,--grammar");
+  command
+      .add_flag("--no-cache", options.no_cache,
+                "measure instead the time per token with and without the KV ring, after --contexts tokens")
+      .excludes("--micro,--grammar,--speculation");
   command
       .add_option(
           "--peers", options.peers,
@@ -191,7 +198,8 @@ void set_default_lengths(const sotto_model_info& info, Options* options) {
     lengths = fitting;
   };
   resolve(options->prompt_lengths, {32, 128, 512}, 0, "--prompt-lengths");
-  resolve(options->contexts, {0, 512, 1000}, kDecodeTokens + 1, "--contexts");
+  const std::vector<uint32_t> contexts = {0, 512, 1000}, many_contexts = {16, 32, 64, 128, 256, 512, 1000};
+  resolve(options->contexts, options->no_cache ? many_contexts : contexts, kDecodeTokens + 1, "--contexts");
 }
 
 }  // namespace sotto::bench

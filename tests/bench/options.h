@@ -25,6 +25,7 @@ struct Options {
   bool grammar = false;
   std::string grammar_directory;  // empty for none
   bool speculation = false;
+  bool no_cache = false;
   std::string peers;        // directory that peers/setup.sh has set up; empty for none
   std::string draft_model;  // like `model`; empty for none
   std::string against;      // like `model`; empty for none

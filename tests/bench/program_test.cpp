@@ -296,11 +296,27 @@ TEST(Program, MeasuresTwoModelsInterleaved) {
   EXPECT_EQ(names, (std::set<std::string>{"decode_against", "prefill_against"}));
 }
 
+TEST(Program, MeasuresWithoutTheCache) {
+  const auto json = json_of("-m synthetic-tiny --runs 1 --no-cache --contexts 0,100");
+  std::map<std::string, size_t> counts;
+  for (const auto& figure : json.at("figures")) {
+    ++counts[figure.at("name").get<std::string>()];
+    expect_sound(figure, 1);
+  }
+  EXPECT_EQ(counts, (std::map<std::string, size_t>{{"with_cache", 2}, {"without_cache", 2}, {"cache_speedup", 2}}));
+  EXPECT_TRUE(json.at("settings").at("no_cache"));
+  // 128 does not fit 128 positions.
+  EXPECT_EQ(json_of("-m synthetic-tiny --runs 1 --no-cache").at("settings").at("contexts"),
+            nlohmann::json::array({16, 32, 64}));
+  expect_refused("-m synthetic-tiny --no-cache --micro", 2, "--no-cache: cannot be combined with --micro");
+}
+
 TEST(Program, PrintsHelp) {
   const Result result = run_bench("--help");
   EXPECT_EQ(result.exit_code, 0);
-  for (const char* option : {"--model", "--json", "--threads", "--runs", "--prompt-lengths", "--contexts", "--pages",
-                             "--isa", "--micro", "--grammar", "--speculation", "--peers", "--against", "--keep"}) {
+  for (const char* option :
+       {"--model", "--json", "--threads", "--runs", "--prompt-lengths", "--contexts", "--pages", "--isa", "--micro",
+        "--grammar", "--speculation", "--peers", "--against", "--keep", "--no-cache"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }

@@ -53,6 +53,9 @@ void add_tokenizer(const LoadedModel& model, Plan* plan);
 // `directory` contains more grammars; it may be empty.
 void add_grammars(const LoadedModel& model, const std::string& directory, Plan* plan);
 
+// Measures the time of a token after `context` others, with the KV ring and with an evaluation of the whole text.
+void add_no_cache(const LoadedModel& model, uint32_t context, uint32_t thread_count, Plan* plan);
+
 // Measures decode, prefill and fresh processes of the peers in `directory`, compared with Sotto's figures, which `plan`
 // already holds.
 void add_peers(const std::string& directory, const WorkloadOptions& options, Plan* plan);
