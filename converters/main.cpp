@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
     Arguments arguments;
     cli::Command command("sotto-convert", kDescription);
     add_arguments(command, arguments);
+    cli::add_documentation(command);
     if (const auto exit_code = cli::parse_command_line(command, argc, argv)) return *exit_code;
     if (!arguments.verified.empty()) return verify_model(arguments) ? 0 : 1;
     catch_interrupts();

@@ -79,7 +79,7 @@ int run_program(int argc, char** argv) {
   // A program of its own, because the HTTP library would slow the start of all commands.
   if (argc > 1 && std::string_view(argv[1]) == "serve") throw Failure(replace_program("sotto-serve", argv + 1));
   Command app("sotto", "Generates text with GPT-2 models in int8 or int4.");
-  app.set_version(version_text() + "\nBuilt with " + sotto_build_text(), "Print the version and exit");
+  add_version(app, version_text() + "\nBuilt with " + sotto_build_text());
   app.set_footer(
       "Examples:\n"
       "  sotto generate -m demo.sotto -p \"Once upon a time\"\n"

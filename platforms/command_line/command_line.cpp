@@ -80,7 +80,8 @@ bool Option::is_named(std::string_view name) const {
 
 Command::Command(std::string path, std::string description)
     : path_(std::move(path)), description_(std::move(description)) {
-  add_option("-h,--help", nullptr, "Print this help message and exit", Values::kNone);
+  add_option("-h,--help", nullptr, "Print this help message and exit", Values::kNone)
+      .answers([this](const std::string&) { return help_text(*this); });
 }
 
 Command& Command::add_command(const std::string& name, std::string description) {
@@ -114,11 +115,6 @@ Option& Command::add_flag(std::string_view names, std::function<void()> set, std
   return add_option(names, set_if_true, std::move(description), Values::kNone);
 }
 
-void Command::set_version(std::string text, std::string description) {
-  version_ = std::move(text);
-  add_option("--version", nullptr, std::move(description), Values::kNone);
-}
-
 const Command* Command::find_command(std::string_view name) const {
   for (const auto& command : commands_) {
     if (command->name() == name) return command.get();
@@ -136,7 +132,7 @@ const Option* Command::find(std::string_view name) const {
 Parser::Parser(Command& program, int argc, char** argv) : words_(argv + 1, argv + argc), command_(&program) {}
 
 void Parser::run(const ReadDefaults& read_defaults) {
-  while (next_ < words_.size() && !wants_help_ && !wants_version_) {
+  while (next_ < words_.size() && !answer_) {
     const std::string word = words_[next_++];
     if (is_option(word)) {
       read_option(word);
@@ -146,7 +142,7 @@ void Parser::run(const ReadDefaults& read_defaults) {
       read_argument(word);
     }
   }
-  if (wants_help_ || wants_version_) return;
+  if (answer_) return;
   if (read_defaults && command_->commands_.empty()) {
     for (const OptionDefault& given : read_defaults(*command_)) add_default(given);
     drop_overridden_defaults();
@@ -231,8 +227,6 @@ void Parser::add_values(Option& option, const std::string& name, const std::stri
       }
       const bool is_true = (value == nullptr || *value == "true") != is_negated;
       option.given_.push_back(is_true ? "true" : "false");
-      wants_help_ |= option.is_named("--help");
-      wants_version_ |= !command_->version_.empty() && option.is_named("--version");
       break;
     }
     case Values::kOne:
@@ -250,6 +244,11 @@ void Parser::add_values(Option& option, const std::string& name, const std::stri
       }
       if (next_ < words_.size() && words_[next_] == "--") ++next_;  // ends the list
   }
+  if (!option.answer_) return;
+  const std::string& given = option.given_.back();
+  const std::string wrong = option.check_ ? option.check_(given) : "";
+  if (!wrong.empty()) reject(option.name(), wrong);
+  answer_ = option.answer_(given);
 }
 
 void Parser::read_argument(const std::string& word) {

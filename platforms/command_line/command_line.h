@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -48,6 +49,8 @@ class Option {
   using Set = std::function<void(const std::string& value)>;
   // Returns the reason why a value is invalid, or an empty string.
   using Check = std::function<std::string(const std::string& value)>;
+  // Returns the text that the program prints instead of its work.
+  using Answer = std::function<std::string(const std::string& value)>;
 
   // `spellings` is a list with commas. A spelling that begins with "!" negates a flag.
   Option(std::string_view spellings, Values values, Set set, std::string description);
@@ -60,6 +63,8 @@ class Option {
   Option& standard(std::string value) { return set(standard_, std::move(value)); }
   Option& required() { return set(is_required_, true); }
   Option& check(Check check) { return set(check_, std::move(check)); }
+  // Ends the command line: nothing after this option is read, and the program prints the answer.
+  Option& answers(Answer answer) { return set(answer_, std::move(answer)); }
   // Requires one of the listed options together with this one.
   Option& needs(std::string_view options);
   // Rejects the listed options together with this one. `why` is added to the message.
@@ -102,6 +107,7 @@ class Option {
   Values values_;
   Set set_;
   Check check_;
+  Answer answer_;
   std::vector<std::string> needed_;
   std::vector<Exclusion> excluded_;
   std::vector<std::string> replaced_;
@@ -128,7 +134,6 @@ class Command {
                      Values kind = Values::kList);
   Option& add_flag(std::string_view names, bool& value, std::string description);
   Option& add_flag(std::string_view names, std::function<void()> set, std::string description);
-  void set_version(std::string text, std::string description);  // adds --version
   void set_footer(std::string text) { footer_ = std::move(text); }
   void on_parsed(std::function<void()> function) { on_parsed_ = std::move(function); }
 
@@ -136,7 +141,6 @@ class Command {
   std::string name() const { return path_.substr(path_.rfind(' ') + 1); }
   const std::string& description() const { return description_; }
   const std::string& footer() const { return footer_; }
-  const std::string& version() const { return version_; }
   const std::vector<std::unique_ptr<Command>>& commands() const { return commands_; }
   const std::vector<std::unique_ptr<Option>>& options() const { return options_; }
   const Command* find_command(std::string_view name) const;  // null if there is none
@@ -148,7 +152,6 @@ class Command {
   std::string path_;
   std::string description_;
   std::string footer_;
-  std::string version_;
   std::function<void()> on_parsed_;
   std::vector<std::unique_ptr<Command>> commands_;
   std::vector<std::unique_ptr<Option>> options_;
@@ -165,8 +168,8 @@ class Parser {
 
   const Command& command() const { return *command_; }   // the command that was named last
   bool lacks_command() const { return lacks_command_; }  // true if the error is a missing command
-  bool wants_help() const { return wants_help_; }
-  bool wants_version() const { return wants_version_; }
+  // The text of an option that answers() instead of letting the program work.
+  const std::optional<std::string>& answer() const { return answer_; }
 
  private:
   bool is_option(const std::string& word) const;
@@ -184,8 +187,7 @@ class Parser {
   size_t next_ = 0;
   bool has_only_arguments_ = false;
   bool lacks_command_ = false;
-  bool wants_help_ = false;
-  bool wants_version_ = false;
+  std::optional<std::string> answer_;
   Command* command_;
 };
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "capi/include/sotto_base.h"
+
 namespace sotto::cli {
 namespace {
 
@@ -131,10 +133,17 @@ void add_bash_cases(const Command& command, const std::string& path, std::string
             joined(option_names(command)) + "\" ;;\n";
 }
 
+// Returns the name of the shell function that completes a program: _sotto_convert.
+std::string function_name(const Command& program) {
+  std::string name = '_' + program.name();
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 std::string bash_script(const Command& program) {
-  std::string script =
-      "_sotto() {\n  local current=${COMP_WORDS[COMP_CWORD]} words options\n"
-      "  case \"${COMP_WORDS[*]:1:COMP_CWORD-1} \" in\n";
+  std::string script = function_name(program) +
+                       "() {\n  local current=${COMP_WORDS[COMP_CWORD]} words options\n"
+                       "  case \"${COMP_WORDS[*]:1:$((COMP_CWORD-1))} \" in\n";
   add_bash_cases(program, "", script);
   return script +
          "  esac\n"
@@ -146,8 +155,16 @@ std::string bash_script(const Command& program) {
          "    COMPREPLY=($(compgen -f -- \"$current\"))\n"
          "  fi\n"
          "}\n"
-         "complete -o filenames -F _sotto " +
-         program.name() + '\n';
+         "complete -o filenames -F " +
+         function_name(program) + ' ' + program.name() + '\n';
+}
+
+// Returns a script that a user may read, or that zsh finds by its name in a directory of functions and runs at the
+// first completion.
+std::string zsh_script(const Command& program) {
+  return "#compdef " + program.name() + "\nautoload -U +X bashcompinit && bashcompinit\n" + bash_script(program) +
+         "[[ $funcstack[1] != _" + program.name() + " ]] || _bash_complete -o filenames -F " + function_name(program) +
+         '\n';
 }
 
 std::string fish_quoted(std::string text) {
@@ -181,8 +198,12 @@ std::string roff(std::string_view text) {
   return escaped;
 }
 
+std::string on_one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
 void add_man_options(const Command& command, std::string& page) {
-  page += ".SH " + roff(command.path()) + '\n' + roff(command.description()) + ".\n";
   for (const std::string& heading : headings(command)) {
     page += ".SS " + roff(heading) + '\n';
     for (const auto& option : command.options()) {
@@ -193,8 +214,17 @@ void add_man_options(const Command& command, std::string& page) {
       page += ".TP\n.B " + roff(names) + '\n' + roff(option->description()) + ".\n";
     }
   }
-  for (const auto& part : command.commands()) add_man_options(*part, page);
+}
+
+void add_man_footer(const Command& command, std::string& page) {
   if (!command.footer().empty()) page += ".PP\n.nf\n" + roff(command.footer()) + "\n.fi\n";
+}
+
+void add_man_command(const Command& command, std::string& page) {
+  page += ".SH " + roff(command.path()) + '\n' + roff(command.description()) + ".\n";
+  add_man_options(command, page);
+  for (const auto& part : command.commands()) add_man_command(*part, page);
+  add_man_footer(command, page);
 }
 
 // Replaces control characters other than newline and tab by "?", because a word must not be able to control the
@@ -229,11 +259,27 @@ std::optional<int> parse_command_line(Command& program, int argc, char** argv, c
     }
     return kUsageError;
   }
-  if (!parser.wants_help() && !parser.wants_version()) return std::nullopt;
-  const std::string text = parser.wants_help() ? help_text(parser.command()) : program.version() + '\n';
-  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+  if (!parser.answer()) return std::nullopt;
+  if (std::fputs(parser.answer()->c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
   std::fprintf(stderr, "%s: standard output could not be written\n", name.c_str());
   return 1;
+}
+
+void add_version(Command& program, const std::string& text) {
+  program.add_option("--version", nullptr, "Print the version and exit", Values::kNone)
+      .answers([text](const std::string&) { return text + '\n'; });
+}
+
+void add_documentation(Command& program) {
+  const std::string text = program.name() + ' ' + std::to_string(SOTTO_VERSION_MAJOR) + '.' +
+                           std::to_string(SOTTO_VERSION_MINOR) + '.' + std::to_string(SOTTO_VERSION_PATCH);
+  add_version(program, text);
+  program.add_option("--man", nullptr, "Print the manual page and exit", Values::kNone)
+      .answers([&program, text](const std::string&) { return man_page(program, text); });
+  program.add_option("--completion", nullptr, "Print a script that completes the options in bash, zsh or fish")
+      .metavar("SHELL")
+      .check(one_of({"bash", "zsh", "fish"}))
+      .answers([&program](const std::string& shell) { return completion_script(program, shell); });
 }
 
 std::string help_text(const Command& command) {
@@ -291,22 +337,35 @@ std::string unknown_command(const Command& command, const std::string& name) {
 
 std::string completion_script(const Command& program, const std::string& shell) {
   if (shell == "bash") return bash_script(program);
-  if (shell == "zsh") return "autoload -U +X bashcompinit && bashcompinit\n" + bash_script(program);
+  if (shell == "zsh") return zsh_script(program);
   std::string script;
-  add_fish_lines(program, " -n __fish_use_subcommand", "complete -c " + program.name(), script);
+  add_fish_lines(program, program.commands().empty() ? "" : " -n __fish_use_subcommand",
+                 "complete -c " + program.name(), script);
   return script;
 }
 
 std::string man_page(const Command& program, const std::string& version) {
-  std::string page = ".TH SOTTO 1 \"\" \"" + version + "\" \"User Commands\"\n.SH NAME\n" + program.name() + " \\- " +
-                     roff(program.description()) + "\n.SH SYNOPSIS\n.B " + program.name() +
-                     "\n.I COMMAND\n.RI [ OPTION ...]\n.SH DESCRIPTION\nEvery name with \\- is also understood with "
-                     "_.\n.PP\n.nf\n" +
-                     roff(program.footer()) + "\n.fi\n.SH COMMANDS\n";
+  std::string title = program.name();
+  std::transform(title.begin(), title.end(), title.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  const bool has_commands = !program.commands().empty();
+  std::string page = ".TH " + roff(title) + " 1 \"\" \"" + version + "\" \"User Commands\"\n.SH NAME\n" +
+                     roff(program.name()) + " \\- " + roff(on_one_line(program.description())) + "\n.SH SYNOPSIS\n.B " +
+                     roff(program.name()) + (has_commands ? "\n.I COMMAND" : "") +
+                     "\n.RI [ OPTION ...]\n.SH DESCRIPTION\nEvery name with \\- is also understood with _.\n";
+  if (!has_commands) {
+    page += ".SH OPTIONS\n";
+    add_man_options(program, page);
+    page += ".SH NOTES\n";
+    add_man_footer(program, page);
+    return page;
+  }
+  add_man_footer(program, page);
+  page += ".SH COMMANDS\n";
   for (const auto& command : program.commands()) {
     page += ".TP\n.B " + command->name() + '\n' + roff(command->description()) + ".\n";
   }
-  for (const auto& command : program.commands()) add_man_options(*command, page);
+  for (const auto& command : program.commands()) add_man_command(*command, page);
   return page;
 }
 

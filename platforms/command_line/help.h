@@ -1,5 +1,5 @@
 // Generates from the declared options: help texts, errors that suggest a similar name, shell completion, and the manual
-// page. The programs sotto, sotto-convert and sotto-bench share it.
+// page. All programs share it.
 #pragma once
 
 #include <optional>
@@ -13,6 +13,13 @@ namespace sotto::cli {
 // output cannot be written, 2 after the message of an error.
 std::optional<int> parse_command_line(Command& program, int argc, char** argv,
                                       const ReadDefaults& read_defaults = nullptr);
+
+// Adds --version, which prints `text`.
+void add_version(Command& program, const std::string& text);
+
+// Adds --version, and --man and --completion, which print the manual page and a completion script. The program sotto
+// has commands instead of the last two.
+void add_documentation(Command& program);
 
 // Returns the help of a command, which lists each option under its one or two main names.
 std::string help_text(const Command& command);

@@ -99,6 +99,7 @@ int run_program(int argc, char** argv) {
   add_serve_options(command, options);
   command.on_parsed([&] { validate(command, options); });
   add_config_options(command);
+  add_documentation(command);
   const auto defaults = [&](const Command&) { return read_defaults(command, command, "serve"); };
   if (const std::optional<int> exit_code = parse_command_line(command, argc, argv, defaults)) return *exit_code;
   return serve(std::move(options));

@@ -45,6 +45,23 @@ def check_layout(prefix, libdir):
         missing = [name for name in commands if f".B {name}\n" not in page]
         if missing or len(commands) < 5:
             raise SystemExit(f"sotto.1 does not mention {', '.join(missing)}")
+        for program in sorted((prefix / "bin").iterdir()):
+            check_documentation(prefix, program)
+
+
+def check_documentation(prefix, program):
+    """Every program has a manual page, and completions with every option of its help."""
+    name = program.name
+    if f".TH {name.upper().replace('-', chr(92) + '-')} 1 " not in (prefix / f"share/man/man1/{name}.1").read_text():
+        raise SystemExit(f"{name}.1 is not the manual page of {name}")
+    options = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", run(program, "--help").split("\nOptions:")[1], flags=re.M)
+    for path in ["bash-completion/completions/" + name, "zsh/site-functions/_" + name,
+                 f"fish/vendor_completions.d/{name}.fish"]:
+        script = (prefix / "share" / path).read_text()
+        prefixes = "-l " if path.endswith("fish") else "--"
+        missing = [option for option in options if prefixes + option[2:] not in script]
+        if missing or not options:
+            raise SystemExit(f"share/{path} lacks {', '.join(missing)}")
 
 
 def main():

@@ -173,6 +173,7 @@ std::optional<Options> parse_options(int argc, char** argv, int* exit_code) {
   cli::Command command("sotto-bench", kDescription);
   command.set_footer(kFooter);
   add_options(command, options);
+  cli::add_documentation(command);
   command.on_parsed([&] { validate(options); });
   const std::optional<int> code = cli::parse_command_line(command, argc, argv);
   if (!code) return options;

@@ -311,6 +311,15 @@ TEST(Program, MeasuresWithoutTheCache) {
   expect_refused("-m synthetic-tiny --no-cache --micro", 2, "--no-cache: cannot be combined with --micro");
 }
 
+TEST(Program, HasAManualPageAndCompletions) {
+  const Result page = run_bench("--man");
+  EXPECT_EQ(page.exit_code, 0);
+  EXPECT_EQ(page.out.rfind(".TH SOTTO\\-BENCH 1 ", 0), 0u) << page.out;
+  EXPECT_NE(page.out.find(".B \\-\\-no\\-cache\n"), std::string::npos);
+  EXPECT_NE(run_bench("--completion bash").out.find("complete -o filenames -F _sotto_bench sotto-bench\n"),
+            std::string::npos);
+}
+
 TEST(Program, PrintsHelp) {
   const Result result = run_bench("--help");
   EXPECT_EQ(result.exit_code, 0);

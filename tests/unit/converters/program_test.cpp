@@ -93,6 +93,36 @@ TEST_F(ProgramTest, SimulatesQuantizationWithoutWritingAFile) {
   expect_failure(". -o m.sotto --keep 1", 2, "--keep: has no effect without --simulate");
 }
 
+TEST_F(ProgramTest, HasAManualPageAndCompletions) {
+  ASSERT_EQ(run("--man"), 0) << err_;
+  for (const char* part : {".TH SOTTO\\-CONVERT 1 ", ".SH NAME\nsotto\\-convert \\- Converts a GPT\\-2 checkpoint",
+                           ".SH OPTIONS\n", ".B \\-\\-calibrate TEXT\n", ".SS Shape of", "CHECKPOINT is a directory"}) {
+    EXPECT_PRED2(contains, out_, part);
+  }
+  ASSERT_EQ(run("--version"), 0);
+  EXPECT_EQ(out_.rfind("sotto-convert 1.", 0), 0u) << out_;
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    ASSERT_EQ(run(std::string("--completion ") + shell), 0) << err_;
+    EXPECT_PRED2(contains, out_, std::string(shell) == "fish" ? "-l calibrate" : "--calibrate") << shell;
+  }
+  expect_failure("--completion csh", 2, "--completion: \"csh\" is not one of bash, zsh, fish");
+  expect_failure("--completion", 2, "--completion: needs a value");
+  if (shell("zsh -f -c true 2>err") == 0) {
+    EXPECT_EQ(shell(SOTTO_CONVERT
+                    " --completion zsh >script && zsh -f -c 'autoload -U compinit && compinit -u -D; "
+                    ". ./script; setopt ksharrays; COMP_WORDS=(sotto-convert --cal) COMP_CWORD=1; _sotto_convert; "
+                    "echo \"${COMPREPLY[*]}\"' >out 2>err"),
+              0);
+    EXPECT_PRED2(contains, read_file(directory_ / "out"), "--calibrate");
+    EXPECT_EQ(err_, "");
+  }
+  if (shell("bash -c 'complete -p >/dev/null' 2>err") != 0) GTEST_SKIP() << "there is no bash";
+  EXPECT_EQ(shell(SOTTO_CONVERT " --completion bash >script && echo 'COMP_WORDS=(sotto-convert --cal) COMP_CWORD=1; "
+                                "_sotto_convert; echo \"${COMPREPLY[*]}\"' >>script && bash script >out 2>err"),
+            0);
+  EXPECT_EQ(read_file(directory_ / "out"), "--calibrate\n");
+}
+
 TEST_F(ProgramTest, AFileBeyondTheLimitOfFilesIsRemoved) {
   // The limit is in blocks of 512 bytes, and holds for the messages, too.
   EXPECT_EQ(shell("ulimit -f 4 && " SOTTO_CONVERT " . -o m.sotto 2>err"), 1);
