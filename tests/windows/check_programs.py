@@ -47,7 +47,7 @@ def check_files(programs, source):
     shutil.copy(source / "platforms/models/demo.sotto", model)
     generate = ["generate", "-p", "Once upon a time", "--seed", "0", "-n", "8", "-q"]
     text = programs.run("sotto", *generate, "-m", "demo.sotto")
-    expect(programs.run("sotto", *generate, "-m", model.name), text)
+    expect(programs.run("sotto", *generate, "-m", model.name, "--threads", "2"), text)
     message = programs.run("sotto", *generate, "-m", "fehlt 東京.sotto", exit_code=1).decode()
     expect(message, "sotto: fehlt 東京.sotto: No such file or directory\n")
     state = programs.folder / "état.state"
