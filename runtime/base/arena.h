@@ -1,6 +1,13 @@
 // Divides a block of the caller's memory into aligned arrays. A class describes its arrays in one layout function,
 // which runs twice: over an empty arena to compute the size, and over the real block to place the arrays. Size and
 // placement therefore cannot disagree.
+//
+//   void Table::layout(Arena& arena, size_t count) { keys_ = arena.take<float>(count); }
+//   ...
+//   Arena measure;
+//   table.layout(measure, 1000);  // measure.size() is now 4032: 4,000 bytes, rounded up to a multiple of 64
+//   Arena arena(memory);
+//   table.layout(arena, 1000);  // keys_ is now a part of the memory
 #pragma once
 
 #include <cstddef>

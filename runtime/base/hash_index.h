@@ -72,7 +72,7 @@ class HashIndex {
     }
   }
 
-  // Returns the number inserted with this hash for which equals(number) is true, or kAbsent.
+  // Returns the number that was inserted with this hash and makes equals(number) true, or kAbsent.
   template <typename Equals>
   uint32_t find(uint32_t hash, Equals equals) const {
     for (uint32_t slot = hash & mask_; at(slot) != 0; slot = (slot + 1) & mask_) {
@@ -102,7 +102,7 @@ class HashIndex {
     if (slots_ == nullptr) return std::max(kMinSlots, 2 * std::bit_ceil(entry_count + 1));
     return entry_count >= (mask_ + 1) / 2 ? 2 * (mask_ + 1) : 0;
   }
-  // Moves all entries into new slots. hash_of(number) returns the hash with which the number was inserted.
+  // Moves all entries into new slots. hash_of(number) returns the hash that the number was inserted with.
   template <typename HashOf>
   void rehash(uint32_t* slots, uint32_t slot_count, HashOf hash_of) {
     const HashIndex old = *this;

@@ -68,7 +68,7 @@ Status fail_tensor(Error* error, Status status, uint64_t offset, const TensorNam
 struct FileBytes {
   const uint8_t* bytes;
   size_t size;
-  size_t data_begin;  // offset at which the metadata ends
+  size_t data_begin;  // end of the metadata
 };
 
 // Checks that the range is aligned, lies inside the data and has the expected size.

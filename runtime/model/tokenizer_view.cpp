@@ -70,7 +70,7 @@ Status verify_tokens(const TokenizerView& view, Error* error) {
   return Status::kOk;
 }
 
-// Returns whether the result of a merge has the bytes of its two parts, neither of which may be empty.
+// Returns whether the result of a merge has the bytes of its two parts, and neither part is empty.
 bool is_concatenation(const TokenizerView& view, const TokenMerge& merge) {
   const auto left = view.bytes_of(merge.left);
   const auto right = view.bytes_of(merge.right);

@@ -131,7 +131,7 @@ struct TokenizerView {
   }
 };
 
-// Returns the hash of a pair of tokens. Modulo the table size, it is the slot at which linear probing starts.
+// Returns the hash of a pair of tokens. Linear probing starts at this hash modulo the table size.
 constexpr uint32_t merge_hash(uint32_t left, uint32_t right) { return fibonacci_hash(uint64_t{left} << 32 | right); }
 
 // The maximum number of occupied slots that a lookup may visit.

@@ -4,6 +4,10 @@
 // the key at which a sum over the sorted order reaches a target. Ranking::find_prefix() and key_of_rank() first
 // estimate, from a sample, an interval of logits that contains that key. One vectorized pass then sums the weights
 // above the interval, and a weighted selection (select_by_sum) finds the key among the few tokens in it.
+//
+// Example: the logits 1, 3, 2, 3 have the sorted order 1, 3, 2, 0 (indices). The sums of their probabilities in this
+// order are 0.40, 0.80, 0.95 and 1, so top_p = 0.75 keeps two tokens, and the border is the key of index 3. Only logits
+// in the estimated interval, perhaps 2.5 to 3, are compared with each other.
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 namespace sotto {
 
 // A view of the newest tokens of a stream, oldest first, in at most three pieces: two of a ring buffer, and one of a
-// sequence with which a search has continued the stream.
+// sequence that continues the stream in a search.
 class TokenHistory {
  public:
   TokenHistory() = default;

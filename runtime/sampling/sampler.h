@@ -24,8 +24,8 @@ namespace sotto {
 // A token that was drawn.
 struct SampledToken {
   int32_t token;
-  // ln p under the distribution from which the token was selected, or NaN unless SamplerParams::log_probabilities is
-  // set. For greedy selection this is the distribution after the stages that reweigh.
+  // ln p under the distribution that the token was selected from. NaN unless SamplerParams::log_probabilities is set.
+  // For greedy selection this is the distribution after the stages that reweigh.
   float sampled_log_probability;
   // Number of tokens of that distribution that could be drawn, or 0 unless SamplerParams::statistics is set. It is 1
   // for greedy selection.

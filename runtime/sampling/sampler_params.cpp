@@ -105,7 +105,7 @@ Status check_bias(const char* name, uint64_t index, float bias, Error* error) {
               "; it must be finite or -infinity");
 }
 
-// Accepts any stage: check_stages() validates the list, in which each may occur once.
+// Accepts any stage: check_stages() validates the list, which may contain each stage once.
 Status check_element(const char*, uint64_t, StageKind, const SamplerContext&, Error*) { return Status::kOk; }
 Status check_element(const char* name, uint64_t index, int32_t token, const SamplerContext& context, Error* error) {
   if (is_token(token, context.vocabulary_size)) return Status::kOk;

@@ -399,7 +399,7 @@ bool BeamSearch::is_done(uint32_t group) const {
 }
 
 // Collects the results of all groups, best first, and returns their number. Sequences with equal scores keep the order
-// in which they finished.
+// of finishing.
 uint32_t BeamSearch::collect() {
   SearchMemory& memory = run_.memory;
   uint32_t count = 0;

@@ -102,7 +102,7 @@ struct SearchSizes {
 
 // A sequence that has not ended.
 struct RunningSequence {
-  double score = 0;            // key by which beams are ranked
+  double score = 0;            // ranks the beams
   double log_probability = 0;  // sum of ln p
   uint32_t row = 0;            // index among the model's live sequences
   uint32_t index = 0;          // of a sample: its index in the results; of a beam: the beam that it continues

@@ -156,8 +156,7 @@ void Drafting::close_batch(bool rejected) {
   batch_.count = 0;
 }
 
-// Returns the maximum number of drafts in the next batch, with which neither the answer's limit nor the context can be
-// exceeded.
+// Returns the maximum number of drafts in the next batch that cannot exceed the answer's limit or the context.
 size_t Drafting::capacity() const {
   const uint64_t limit = decoder_->token_limit();
   const uint64_t wanted = limit - std::min(limit, stream_->generated_count());

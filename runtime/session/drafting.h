@@ -12,6 +12,10 @@
 // The sources of drafts are the text that a constraint forces, a callback, earlier text (prompt lookup), another
 // session, the first layers of the model, and n-grams that the model has predicted before (lookahead decoding). For
 // each kind of draft, a DraftPace decides how many drafts are worth their cost.
+//
+// Example: the pending token is "the", and the drafts are "cat sat on". One batch evaluates all four. The row of "the"
+// draws "cat", so the first draft is accepted. The row of "cat" draws "lay", so "sat" and "on" are dropped, and "lay"
+// becomes the pending token: one evaluation has produced two tokens.
 #pragma once
 
 #include <array>
@@ -31,8 +35,8 @@
 
 namespace sotto {
 
-// Adapts the number of drafts per batch to the rate at which they are accepted. A batch contains the drafts whose
-// estimated probability of being accepted exceeds their cost. If no draft is worth its cost, a single draft is tried at
+// Adapts the number of drafts per batch to the rate of their acceptance. A batch contains the drafts whose estimated
+// probability of being accepted exceeds their cost. If no draft is worth its cost, a single draft is tried at
 // intervals, which grow after each failure.
 class DraftPace {
  public:
@@ -84,7 +88,7 @@ class Drafting {
   // Kinds of drafts, each with its own DraftPace. Prompt lookup has three, by the length of the match.
   enum Kind { kShortMatch, kMatch, kLongMatch, kSession, kEarlyExit, kLookahead, kCallback, kKindCount };
 
-  // An evaluated batch of drafts, of which the constraint forced the first `forced`.
+  // An evaluated batch of drafts. The constraint forced the first `forced` of them.
   struct Batch {
     size_t count = 0;  // 0 if no batch is open
     size_t forced = 0;

@@ -24,7 +24,7 @@ class Partners {
   void unlink();
 
   bool has_guide() const { return guide_ != nullptr; }
-  // Returns whether the guide has no tokens from which it could continue.
+  // Returns whether the guide has no tokens to continue.
   bool has_empty_guide() const;
   // Returns whether `test` returns true for the guide, the drafter, or the session that this one guides or drafts for.
   template <typename Test>

@@ -110,7 +110,7 @@ class TokenStream {
   uint64_t answer_ns() const;  // returns the time since the answer began
   // Starts an answer after `count` tokens. Tokens `first` ... `count` - 1 were added to the prompt by this call.
   void begin_answer(uint64_t first, uint64_t count, const SamplerState& sampler);
-  // Finds the start of the answer to which the last token belongs, after a rewind.
+  // Finds the start of the answer that contains the last token, after a rewind.
   void find_answer_start();
   // Starts a new answer and a new text here, after a rewind, even if the last token belongs to an earlier answer.
   void mark_answer_start();

@@ -10,7 +10,7 @@ size_t match_end(const SplitStep& step, const Word& word, size_t start, FailedSe
   const size_t width = step.header.class_count + 1;
   uint32_t state = 0;
   size_t end = start;
-  size_t entered = start;  // position at which the automaton entered the state, or matched in it
+  size_t entered = start;  // where the automaton entered the state, or matched in it
   size_t changes = 0;      // number of changes of the state since the last match
   size_t at = start;
   while (at < word.size() && changes <= kMaxSplitLookahead) {

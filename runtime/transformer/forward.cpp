@@ -132,7 +132,7 @@ void Forward::compute_stream_logits(std::span<const StreamRow> rows) {
   }
 }
 
-// Returns the forward pass of the stream to which a row belongs.
+// Returns the forward pass of the stream that a row belongs to.
 Forward& Forward::owner(const Batch& batch, size_t row) {
   return batch.streams.empty() ? *this : *batch.streams[row].forward;
 }
@@ -153,7 +153,7 @@ Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const Cance
   return Status::kOk;
 }
 
-// Keeps the hidden states with which the last rows of each stream enter a layer, for DoLa.
+// Keeps the hidden states of the last rows of each stream before a layer, for DoLa.
 void Forward::keep_layer_states(uint32_t layer, const Batch& batch) {
   const size_t width = model_->config().embedding_size;
   const size_t first = batch.streams.empty() ? first_state_row_ : 0;
@@ -298,8 +298,8 @@ void Forward::attend(uint32_t layer, const Batch& batch) {
   parallel_for(pool_, model_->config().head_count, [&](size_t head) {
     const auto h = static_cast<uint32_t>(head);
     if (block > 1) return attend_in_blocks(layer, h, batch, block);
-    // Stores and attends one row after the other, because the key of a row may overwrite a slot to which the row before
-    // it still attends.
+    // Stores and attends one row after the other, because the key of a row may overwrite a slot that the row before it
+    // still attends to.
     for (size_t row = 0; row < batch.row_count(); ++row) {
       store_row(layer, h, batch, row);
       attend_row(layer, h, batch, row);

@@ -32,7 +32,7 @@ struct TokenRow {
   uint32_t slot = 0;
 };
 
-// A token of a beam, and the slots that it attends to, the last of which is its own.
+// A token of a beam, and the slots that it attends to. The last of them is its own.
 struct BeamRow : TokenRow {
   std::span<const SlotSpan> window;
 };
@@ -89,9 +89,9 @@ class Forward {
   // call.
   std::span<const float> final_states(size_t first_row, size_t count);
 
-  // Applies the final norm and the head to the hidden state with which a row entered each of `layers`. The logits of
-  // layers[i] are premature_logits(i); logits() do not change. `layers` are at most premature_layer_count() indices
-  // below layer_count. The row must be one of the last draft_tokens + 1 rows of the last batch. Requires kFeatureDola.
+  // Applies the final norm and the head to the hidden state of a row before each of `layers`. The logits of layers[i]
+  // are premature_logits(i); logits() do not change. `layers` are at most premature_layer_count() indices below
+  // layer_count. The row must be one of the last draft_tokens + 1 rows of the last batch. Requires kFeatureDola.
   void compute_premature_logits(size_t row, std::span<const uint32_t> layers);
   std::span<float> premature_logits(size_t index) const { return logits(logit_row_count_ + index); }
 
@@ -144,7 +144,7 @@ class Forward {
   RowQuantization* quantization_ = nullptr;  // (row)
   float* scores_ = nullptr;                  // (head, visible slot)
   float* logits_ = nullptr;                  // (row, token): first the rows with logits, then the premature layers
-  // (layer, row, embedding): the states with which the last rows of the batch entered the layer
+  // (layer, row, embedding): the states of the last rows of the batch before the layer
   float* layer_states_ = nullptr;
   LinearKernels linear_kernels_;
 };

@@ -5,6 +5,9 @@
 // and removing tokens from the end costs nothing. The first `sink_count` slots are never overwritten: they are the
 // attention sinks of Xiao et al. 2023 ("Efficient Streaming Language Models with Attention Sinks"). The slots after the
 // ring hold the tokens of beams; beams.h assigns them.
+//
+// Example: with 6 slots, 2 of them sinks, the positions 0 to 9 use the slots 0 1 2 3 4 5 2 3 4 5. Token 6 overwrites
+// token 2 and attends to the slots 0 and 1 (sinks), 3, 4 and 5 (tokens 3 to 5), and 2 (itself).
 #pragma once
 
 #include <cstddef>

@@ -69,7 +69,7 @@ class KvSequence {
   // does not include them, and rewind() cannot cut inside them. Requires Overflow::kStop. Returns kStopContextFull if
   // the rows do not fit. After kStopCancelled the stream is empty.
   Status append_embeddings(const float* embeddings, size_t count, const Cancellation& cancellation);
-  // Returns the number of rows of embeddings with which the stream began.
+  // Returns the number of rows of embeddings at the beginning of the stream.
   uint64_t embedded_count() const { return embedded_count_; }
 
   // Returns how many drafts append() accepts at this point. Drafts never overwrite a slot.
@@ -91,8 +91,8 @@ class KvSequence {
   Status compute_allowed_logits(const TokenMask& mask, const Cancellation& cancellation,
                                 std::span<const float>* logits);
 
-  // Returns the number of rows of the last batch, the last of which is the last token of the stream. Returns 0 if
-  // something else has been evaluated since.
+  // Returns the number of rows of the last batch. Its last row is the last token of the stream. Returns 0 if something
+  // else has been evaluated since.
   size_t batch_row_count() const { return batch_row_count_; }
   // Computes the logits after at most forward().logit_row_count() rows of the last batch, which are
   // forward().logits(0), logits(1), ... until the next call. logits() are lost unless the first row is the last row of

@@ -46,7 +46,7 @@ bool automaton_of_words(std::span<const std::string_view> words, Workspace& work
 // Accepts the strings that both automata accept. A negated automaton stands for its complement.
 bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const CharacterAutomaton& b, bool negate_b,
                         Workspace& workspace, CharacterAutomaton* automaton, uint32_t max_states = kMaxAutomatonStates);
-// Removes states from which nothing is accepted and merges equivalent states.
+// Removes states that lead to no final state, and merges equivalent states.
 bool minimize_automaton(const CharacterAutomaton& automaton, Workspace& workspace, CharacterAutomaton* minimized);
 
 // Converts a DFA, whose symbols are the classes of `ranges`, to a minimal table. Releases everything that was taken

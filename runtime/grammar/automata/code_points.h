@@ -1,4 +1,6 @@
 // Sets of Unicode scalar values as intervals, and their UTF-8 byte sequences.
+//
+// Example: the UTF-8 forms of U+0061 to U+07FF are [61-7F] and [C2-DF][80-BF].
 #pragma once
 
 #include <cstdint>

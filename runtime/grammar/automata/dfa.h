@@ -6,9 +6,13 @@
 // has classes of code points (regex/automaton.cpp).
 //
 // The subset construction is by Rabin and Scott ("Finite Automata and Their Decision Problems", 1959): a state of the
-// DFA is the set of NFA states to which an input can lead. Sets are closed under epsilon edges. States that read no
-// symbol are then dropped, so that equal languages often have equal sets. The minimization is by Valmari and Lehtinen
+// DFA is the set of NFA states that an input can reach. Sets are closed under epsilon edges. States that read no symbol
+// are then dropped, so that equal languages often have equal sets. The minimization is by Valmari and Lehtinen
 // ("Efficient Minimization of DFAs with Partial Transition Functions", 2008).
+//
+// Example: after the first character, the NFA of ab|ac|db|dc has four states, one per alternative. The subset
+// construction makes two states of them, one after a and one after d. The minimization merges these two, because the
+// same strings may follow.
 #pragma once
 
 #include <algorithm>
@@ -229,7 +233,7 @@ class SubsetConstruction {
   const Nfa& nfa_;
   const Alphabet& alphabet_;
   Workspace& workspace_;
-  GrowingArray<uint32_t> visited_;  // for each NFA state, the round in which it was last visited
+  GrowingArray<uint32_t> visited_;  // for each NFA state, the round of its last visit
   GrowingArray<uint32_t> stack_;
   GrowingArray<uint32_t> closure_;
   InternedSets sets_;  // for each state of the DFA, its set of NFA states
@@ -281,8 +285,8 @@ class Minimizer {
   GrowingArray<uint32_t> incoming_;
 };
 
-// Removes all edges to dead states, from which no final state is reachable. Sets `live` to 1 for every other state, and
-// to 0 for dead ones. Returns false if the workspace is exhausted.
+// Removes all edges to dead states, which are the states that cannot reach a final state. Sets `live` to 1 for every
+// other state, and to 0 for dead ones. Returns false if the workspace is exhausted.
 bool remove_dead_ends(Dfa* dfa, Workspace& workspace, GrowingArray<uint8_t>* live);
 
 }  // namespace sotto

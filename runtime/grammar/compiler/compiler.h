@@ -30,12 +30,12 @@ struct RuleWarnings {
   void (*unreachable)(void* self, std::span<const char> rule, uint64_t source_offset) = nullptr;
 };
 
-// The rules with which a text begins. The two differ if the grammar has triggers.
+// The rules that begin a text. The two differ if the grammar has triggers.
 struct StartRules {
   StartRules() = default;
   StartRules(uint32_t rule) : first(rule), text(rule) {}
 
-  uint32_t first = 0;  // the rule with which the whole text begins
+  uint32_t first = 0;  // the rule of the whole text
   uint32_t text = 0;   // the start rule of the source, which must match some string
 };
 

@@ -213,8 +213,8 @@ Status GrammarVerifier::verify_calls(uint32_t state) const {
 
 namespace {
 
-// Verifies a compiled grammar that may come from an untrusted source. Checks everything on which the matcher's safety
-// depends, but not the data that only determines the language.
+// Verifies a compiled grammar that may come from an untrusted source. Checks everything that the matcher's safety
+// depends on, but not the data that only determines the language.
 Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** grammar, Error* error) {
   if (block.size() < sizeof(CompiledGrammar) ||
       reinterpret_cast<uintptr_t>(block.data()) % alignof(CompiledGrammar) != 0) {

@@ -7,13 +7,17 @@
 // characters of any class that are allowed. Both are lower bounds, because calls of rules are followed only one level
 // deep. Flags record whether the number is exact, and whether characters lead back to the same state.
 //
-// Each fact about a state follows from its own moves and from facts about the states to which they lead. Facts about
-// strings of any length are a greatest fixed point: they are assumed for all states and withdrawn where they do not
-// hold. Counts are a least fixed point: they increase from 0. Both are computed by sweeps over the states, alternately
-// in descending and ascending order. The verifier checks the facts of a loaded grammar in the same way.
+// Each fact about a state follows from its own moves and from facts about the next states. Facts about strings of any
+// length are a greatest fixed point: they are assumed for all states and withdrawn where they do not hold. Counts are a
+// least fixed point: they increase from 0. Both are computed by sweeps over the states, alternately in descending and
+// ascending order. The verifier checks the facts of a loaded grammar in the same way.
 //
 // Grammars read bytes, but these facts are about characters. The analysis therefore follows the UTF-8 forms of all
 // characters of a class at the same time (Utf8Transitions).
+//
+// Examples: the start of root ::= [a-z]* "\"" has the endless class of lower-case letters: "a", "dog" and any longer
+// word are allowed. The start of root ::= [^"\\]{0,5} "\"" has the count 5: all strings of up to 5 characters are
+// allowed. The count is exact, because none of 6 is.
 #pragma once
 
 #include <algorithm>

@@ -109,7 +109,7 @@ class NfaBuilder {
     }
   }
 
-  // Returns a state from which a byte of this range leads to `target`. Recent byte sequences share such states, which
+  // Returns a state with an edge to `target` by the bytes of this range. Recent byte sequences share such states, which
   // keeps the automata of large character sets small.
   uint32_t suffix(uint8_t lo, uint8_t hi, uint32_t target) {
     constexpr uint32_t kRemembered = 16;  // number of newest suffixes that are searched
@@ -344,8 +344,8 @@ class Analyzer {
     return result;
   }
 
-  // Finds the states from which the exit of their rule is reachable, backwards from the exits. A rule is productive if
-  // its start is such a state.
+  // Finds the states that can reach the exit of their rule, backwards from the exits. A rule is productive if its start
+  // is such a state.
   void find_live() {
     for (const RuleAutomaton& rule : nfa_.rules.span()) mark_live(rule.exit);
     do {
@@ -354,7 +354,7 @@ class Analyzer {
     } while (!work_.empty() && !workspace_.exhausted());
   }
 
-  // Marks the states before a member of a set from which the set can be completed, possibly by other members.
+  // Marks the states before a member of a set if the set can be completed from there, possibly by other members.
   void mark_sets() {
     for (uint32_t e = 1; e < nfa_.edges.size(); ++e) {
       const NfaEdge& edge = nfa_.edges[e];

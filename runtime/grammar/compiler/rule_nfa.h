@@ -1,10 +1,10 @@
 // The rules of a grammar as nondeterministic automata over bytes, tokens and calls of other rules.
 //
-// Each rule becomes an automaton with one start and one exit (Thompson's construction, in which characters become UTF-8
-// byte sequences). A call of a rule is a single edge, so recursion needs no special treatment here; the matcher handles
-// it with a stack. A counted repetition is unrolled if that needs only a few states. Otherwise it becomes a loop: a
-// call of its body that the matcher counts. The members of a set, which come in any order, are loops as well: the
-// matcher remembers which of them it has read.
+// Each rule becomes an automaton with one start and one exit (Thompson's construction; characters become UTF-8 byte
+// sequences). A call of a rule is a single edge, so recursion needs no special treatment here; the matcher handles it
+// with a stack. A counted repetition is unrolled if that needs only a few states. Otherwise it becomes a loop: a call
+// of its body that the matcher counts. The members of a set, which come in any order, are loops as well: the matcher
+// remembers which of them it has read.
 //
 // The analysis ensures that every path leads to an exit. As long as a matcher has any state left, the text read so far
 // is therefore a prefix of some string of the language. The analysis adds an epsilon edge in parallel to each call of a
@@ -27,7 +27,7 @@ struct Loop {
   uint32_t set;      // first of the consecutive loops that are the members of the set, or kNoIndex
 };
 
-// The states at which the automaton of a rule begins and ends.
+// The first and the last state of a rule's automaton.
 struct RuleAutomaton {
   uint32_t start;
   uint32_t exit;

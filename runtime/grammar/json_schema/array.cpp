@@ -54,7 +54,7 @@ class ArrayBuilder {
     uint32_t maximum = kUnbounded;
 
     bool is_limited() const { return maximum != kUnbounded; }
-    // Returns the number at which counting stops.
+    // Returns the number that ends the counting.
     uint32_t last() const { return is_limited() ? maximum : minimum; }
   };
 

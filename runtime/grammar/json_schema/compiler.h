@@ -57,7 +57,7 @@ class SchemaCompiler {
   uint32_t pair(std::string_view name, uint32_t value);
 
  private:
-  // The rule of a goal, and its literals in the order in which the document mentions them.
+  // The rule of a goal, and its literals in the order of the document.
   struct GoalRule {
     uint32_t rule;
     uint32_t first;

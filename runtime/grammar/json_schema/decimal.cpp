@@ -131,7 +131,7 @@ class Magnitudes {
   bool greater_;
   uint32_t below_ = kNoState;
   uint32_t above_ = kNoState;
-  uint32_t equal_states_ = kNoState;  // states after the decimal point in which all digits have been equal so far
+  uint32_t equal_states_ = kNoState;  // states after the decimal point while all digits are equal
 };
 
 }  // namespace

@@ -151,8 +151,8 @@ Status Expansion::apply_equals(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Forks one branch per way in which an array or object differs from `value`: a child is missing, there is one more, or
-// a child is different.
+// Forks one branch per difference between an array or object and `value`: a child is missing, there is one more, or a
+// child is different.
 void Expansion::differ(const Branch& branch, uint32_t value) {
   const bool is_array = type_ == JsonType::kArray;
   const Literal more{value, is_array ? LiteralKind::kExceeds : LiteralKind::kSomeUnlisted, false};
@@ -258,8 +258,8 @@ Status Expansion::apply_values(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Makes an atom of every required name. A negation forks one branch per name, in which that name is absent. No branch
-// is forked for a name that "properties" next to "required" restricts: the negation of "properties" covers it.
+// Makes an atom of every required name. A negation forks one branch per name: that name is absent. No branch is forked
+// for a name that "properties" next to "required" restricts: the negation of "properties" covers it.
 Status Expansion::apply_required(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kArray)
     return schema_.reject(literal.node, "must be an array of names");
@@ -356,8 +356,8 @@ Status Expansion::apply_all(Branch& branch, Literal literal, bool conjunction) {
   return Status::kOk;
 }
 
-// Expands a list of schemas of which exactly one must hold. Each schema becomes a branch in which the other schemas
-// that may overlap it are negated.
+// Expands a list of schemas. Exactly one of them must hold. Each schema becomes a branch; the branch negates the other
+// schemas that may overlap it.
 Status Expansion::apply_one(Branch& branch, Literal literal) {
   const JsonNode& list = document_[literal.node];
   if (list.kind != JsonKind::kArray || list.count == 0) {
@@ -415,7 +415,7 @@ Status Expansion::apply_one(Branch& branch, Literal literal) {
 
 // Sets `*result` to true if it is certain that no value satisfies both schemas, and to false otherwise.
 Status Expansion::disjoint(uint32_t a, uint32_t b, bool* result) {
-  constexpr uint32_t kDepth = 2;  // depth to which properties are compared
+  constexpr uint32_t kDepth = 2;  // nested properties are compared down to this depth
   Conjunction both(schema_, patterns_);
   SOTTO_TRY(both.add(a));
   SOTTO_TRY(both.add(b));
@@ -443,8 +443,8 @@ Status Expansion::apply_if(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Makes one atom of properties and the keywords next to it. A negation forks one branch per property, in which its
-// value is present and wrong or, if the property is required, absent or wrong.
+// Makes one atom of properties and the keywords next to it. A negation forks one branch per property: its value is
+// present and wrong or, if the property is required, absent or wrong.
 Status Expansion::apply_properties(Branch& branch, Literal literal) {
   const uint32_t schema = document_[literal.node].parent;
   if (!literal.negated) {
@@ -470,7 +470,7 @@ Status Expansion::apply_properties(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Makes one atom of all schemas of elements. A negation forks one branch per element, in which it is present and wrong.
+// Makes one atom of all schemas of elements. A negation forks one branch per element: it is present and wrong.
 Status Expansion::apply_tuple(Branch& branch, Literal literal) {
   const uint32_t schema = document_[literal.node].parent;
   if (!literal.negated) {

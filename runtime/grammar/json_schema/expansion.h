@@ -3,9 +3,13 @@
 // A goal is a set of literals that one value must satisfy together. A literal is a schema, a keyword, a value, or the
 // negation of one. For one JSON type, the expansion replaces schemas by their keywords, and keywords that combine
 // schemas (allOf, anyOf, oneOf, not, if, dependencies) by their meaning. What remains are atoms, the literals that the
-// builder of the type understands. The result is a disjunctive normal form: a list of alternatives, each of which is a
-// list of atoms. The disjunction is built branch by branch with an explicit list of pending literals, as in the tableau
-// method of logic. A branch that requires a literal and its negation is dead.
+// builder of the type understands. The result is a disjunctive normal form: a list of alternatives, which are lists of
+// atoms. The disjunction is built branch by branch with an explicit list of pending literals, as in the tableau method
+// of logic. A branch that requires a literal and its negation is dead.
+//
+// Example: {"anyOf": [{"minimum": 9}, {"maximum": 3}], "not": {"multipleOf": 2}} has two alternatives for numbers:
+// {minimum 9, not multipleOf 2} and {maximum 3, not multipleOf 2}. For strings it has none: multipleOf holds for every
+// string, so its negation is dead.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +43,7 @@ enum class LiteralKind : uint8_t {
   kSameElement,  // if there is an element with the index of `node`, it is equal to `node`
   kLonger,       // the number of elements exceeds the index of `node`
   kExceeds,      // the number of elements exceeds that of the array `node`
-  // Some property to which the keyword applies violates it. The kinds differ in the properties to which it applies.
+  // Some property violates the keyword. The kinds differ in the properties that the keyword applies to.
   kSomeMatching,  // `node` is a member of "patternProperties"
   kSomeOther,     // `node` is "additionalProperties"
   kSomeName,      // `node` is "propertyNames"
@@ -57,7 +61,7 @@ struct Literal {
 
 using Atoms = std::span<const Literal>;
 
-// Returns the name of the property to which a kPresent, kNamed, kProperty or kSameMember literal refers.
+// Returns the name of the property that a kPresent, kNamed, kProperty or kSameMember literal refers to.
 std::string_view name_of(const JsonDocument& document, const Literal& literal);
 
 // The alternatives of an expansion, each a run of literals.

@@ -4,8 +4,8 @@
 // - White space follows options.json_space.
 // - Members come in any order, but those that the schema does not name come after the required ones. With
 //   options.schema_order, and where members are counted, are more than 64, or one of them must violate a condition
-//   (such as propertyNames under "not"), they come in the order in which the schema first mentions them (first in
-//   "properties", then in "required"), and all others after them.
+//   (such as propertyNames under "not"), they come in the order of their first mention in the schema (first in
+//   "properties", then in "required"), and all others come after them.
 // - A string or name that the schema constrains is written in one way only: each character as it is, except for \\ \"
 //   \b \f \n \r \t, and \u00XX for other control characters. Unconstrained strings may use any escape.
 // - A number that the schema constrains has no exponent. An integer has no fraction, and zero has no sign. Values of
@@ -15,9 +15,9 @@
 // - Keywords that the draft of the schema does not define are annotations.
 //
 // The grammar never allows a value that the schema does not. In three cases it allows fewer values:
-// - A string with a pattern or format and a large maxLength is limited to the length for which 12,000 states suffice:
-//   an email address to about 60 characters.
-// - Unique elements come in the order in which enum lists them, if they are counted or are more than a set may have.
+// - A string with a pattern or format and a large maxLength is limited to the length that 12,000 states can count:
+//   about 60 characters for an email address.
+// - Unique elements come in the order of enum, if they are counted or are more than a set may have.
 // - With "not": after a member whose value satisfies the negation, no member follows whose unlisted name could repeat
 //   that name and so replace the value.
 // A schema that this translation does not support is rejected, with the keyword and its JSON pointer.

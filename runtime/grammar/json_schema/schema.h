@@ -1,7 +1,7 @@
 // A JSON Schema document: its keywords, its references, and the properties of a schema that are cheap to find.
 //
 // The document stays as it was parsed: schemas, keywords and values are all represented by node numbers. Schema answers
-// questions about nodes: which keyword a member is, whether it asserts anything, to which schema a $ref refers, and
+// questions about nodes: which keyword a member is, whether it asserts anything, which schema a $ref refers to, and
 // what a keyword means for the values of one JSON type. The expansion (expansion.h) and the builders of each type use
 // it.
 #pragma once
@@ -121,13 +121,13 @@ class Schema {
   Tuple tuple_of(uint32_t schema) const;
   // Returns additionalProperties, or unevaluatedProperties if it means the same in this schema.
   uint32_t additional_of(uint32_t schema) const;
-  // Returns whether unevaluatedProperties and unevaluatedItems must also consider keywords of other schemas to which
-  // this schema refers.
+  // Returns whether unevaluatedProperties and unevaluatedItems must also consider keywords of other schemas that this
+  // schema refers to.
   bool is_seen_through(uint32_t schema) const;
 
-  // Finds the schema to which a $ref refers, by JSON pointer, anchor or identifier, within the document.
+  // Finds the schema that a $ref refers to, by JSON pointer, anchor or identifier, within the document.
   Status resolve(uint32_t member, uint32_t* target) const;
-  // Follows schemas that consist only of a $ref, and returns the schema to which the last $ref refers.
+  // Follows schemas that consist only of a $ref, and returns the target of the last $ref.
   Status skip_references(uint32_t* schema) const;
 
  private:

@@ -8,7 +8,7 @@
 namespace sotto {
 namespace {
 
-constexpr uint32_t kMaxTestDepth = 8;  // nesting depth up to which a value is tested against a schema
+constexpr uint32_t kMaxTestDepth = 8;  // a value is tested against a schema down to this depth of nesting
 
 }  // namespace
 
@@ -232,7 +232,7 @@ Status Conjunction::member_rejected(std::string_view name, uint32_t depth, bool*
   return Status::kOk;
 }
 
-// Returns whether the schema's "not" contains only "required", all names of which are required here.
+// Returns whether the schema's "not" contains only "required", and all its names are required here.
 bool Conjunction::excludes_required(uint32_t schema) const {
   const uint32_t excluded = schema_.assertion(schema, Keyword::kNot);
   if (excluded == kNoIndex || document_.kind(excluded) != JsonKind::kObject) return false;

@@ -1,5 +1,8 @@
 // Verdicts on schemas, found without expanding them: a schema holds for all values of a JSON type or for none, or
 // several schemas have no value in common. Where the verdict is certain, the expansion (expansion.h) needs no branch.
+//
+// Example: {"minimum": 3} holds for all strings, because "minimum" asserts something only about numbers; and {"const":
+// 1} and {"const": 2} have no value in common.
 #pragma once
 
 #include <cstdint>

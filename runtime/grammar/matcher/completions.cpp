@@ -51,7 +51,7 @@ uint32_t cost_of_call(const CompiledGrammar& grammar, const uint32_t* costs, con
 }
 
 // Searches the completions of all states. The edges of the search are the moves and, after them, the calls. An edge can
-// be used once the completions on which it depends are known: those of its target and of the rule that it calls.
+// be used once the completions of its target and of the rule that it calls are known.
 class CompletionSearch {
  public:
   void layout(Arena& arena, const CompiledGrammar& grammar);
@@ -200,7 +200,7 @@ uint32_t CompletionSearch::read_moves(uint32_t edge, const uint32_t* tokens) con
   return fewest;
 }
 
-// Adds an edge to the heap if everything on which it depends is known.
+// Adds an edge to the heap if everything that it depends on is known.
 void CompletionSearch::push(uint32_t edge) {
   const uint32_t bytes = cost_in_bytes(edge);
   if (bytes == kNoCompletion || costs_[sources_[edge]] != kNoCompletion) return;

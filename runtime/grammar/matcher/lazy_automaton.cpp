@@ -131,7 +131,7 @@ StepResult LazyAutomaton::make_loop_step(const Pin* from, std::span<const char> 
   return result;
 }
 
-// Continues a text from a new set without storing the sets in between, most of which would never be used again.
+// Continues a text from a new set without storing the sets in between: most of them would never be used again.
 StepResult LazyAutomaton::step_bytes(std::span<const char> bytes, Pin* set) {
   Pin* from = trail();
   Pin* to = from + 1;

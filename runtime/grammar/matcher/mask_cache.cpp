@@ -63,7 +63,7 @@ bool MaskCache::equals_draft(const Entry& entry) {
   return equals;
 }
 
-// Counts the tokens in which the draft differs from the base, but stops at `limit`. A null base stands for the empty
+// Counts the tokens that differ between the draft and the base, but stops at `limit`. A null base stands for the empty
 // mask.
 uint32_t MaskCache::difference(const uint64_t* base, uint32_t limit) const {
   const uint64_t* words = buffer_;
@@ -96,7 +96,7 @@ bool MaskCache::take(uint32_t alignment, size_t size, uint32_t* offset) {
   return true;
 }
 
-// Writes the tokens of the draft, or those in which it differs from its base, to the pool.
+// Writes the tokens of the draft, or those that differ from its base, to the pool.
 void MaskCache::write_list(const Entry& entry) {
   const uint64_t* words = buffer_;
   const uint64_t* base = entry.base == kNoMask ? nullptr : pool_words(entry.base);

@@ -1,6 +1,6 @@
 // Stores token masks compactly. A mask is stored in the shortest of three forms: its words; a list of its tokens; or a
-// list of the tokens in which it differs from a base, another mask whose words are stored. Equal masks are stored once.
-// A buffer contains the words of the mask that was used last, so that a similar mask takes only a few flips.
+// base, which is another mask whose words are stored, and a list of the tokens that differ. Equal masks are stored
+// once. A buffer contains the words of the mask that was used last, so that a similar mask takes only a few flips.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class MaskCache {
   // first use.
   bool layout(Arena& arena, uint32_t token_count, uint32_t mask_bytes);
 
-  // Returns zeroed words in which the caller composes a new mask, valid until the next call.
+  // Returns zeroed words for a new mask, which the caller composes. They are valid until the next call.
   uint64_t* begin_draft();
   // Stores the draft and returns its number. If it does not fit, returns kNoMask and keeps the draft.
   uint32_t store_draft();

@@ -187,7 +187,7 @@ void MaskFinder::remove_run(uint32_t first, uint32_t end) {
 StepResult MaskFinder::walk(bool* cut_off) {
   const TokenPrefilter prefilter = progress_.prefilter;
   const TokenPrefilter guess = progress_.guess;
-  constexpr uint32_t kLargeSubtree = 32;  // number of nodes from which on the search of a prefilter pays
+  constexpr uint32_t kLargeSubtree = 32;  // the search of a prefilter pays for subtrees of this size or more
   const TrieNode* nodes = vocabulary_->nodes.data();
   const TextSummary* summaries = vocabulary_->node_summaries.data();
   const auto node_count = static_cast<uint32_t>(vocabulary_->nodes.size() - 1);

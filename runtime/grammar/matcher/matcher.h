@@ -6,7 +6,7 @@
 // adds sequences. A sequence is a pin that contains its set, so copying a sequence means copying a number, and a ring
 // of earlier pins allows sequence 0 to be rolled back. All sequences share everything that has been computed.
 //
-// The pins are, in this order: the set before the first byte; one pin per sequence; the set to which restart() returns;
+// The pins are, in this order: the set before the first byte; one pin per sequence; the set that restart() restores;
 // the ring of rollback_count earlier sets of sequence 0; scratch pins; the trail.
 #pragma once
 
@@ -25,9 +25,9 @@
 
 namespace sotto {
 
-// Remembers the set to which each recently accepted token led. The automaton does not: step_bytes() does not store the
-// sets between the bytes of a token, and a collection drops transitions. The cache is direct-mapped, so a new entry
-// replaces the one in its slot.
+// Remembers the set after each recently accepted token. The automaton does not: step_bytes() does not store the sets
+// between the bytes of a token, and a collection drops transitions. The cache is direct-mapped, so a new entry replaces
+// the one in its slot.
 class TokenStepCache {
  public:
   void layout(Arena& arena) { steps_ = arena.take<Step>(kCount); }
@@ -122,7 +122,7 @@ class Matcher {
   // The matcher's pins by purpose, without those of the mask finder.
   struct Pins {
     Pin* sequences = nullptr;  // (sequence)
-    Pin* start = nullptr;      // the set to which restart() returns
+    Pin* start = nullptr;      // the set that restart() restores
     Pin* history = nullptr;    // (rollback_count): a ring of earlier sets of sequence 0
     Pin* scratch = nullptr;    // (ScratchPin): the sets of one call
   };
@@ -140,7 +140,7 @@ class Matcher {
   MaskFinder masks_;
   Completions completions_;
   TokenStepCache steps_;
-  uint64_t steps_collection_ = 0;  // the collection count at which steps_ is valid
+  uint64_t steps_collection_ = 0;  // steps_ is valid at this collection count
   const Vocabulary* vocabulary_ = nullptr;
   uint32_t sequence_count_ = 0;
   uint32_t rollback_count_ = 0;

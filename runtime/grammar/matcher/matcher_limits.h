@@ -1,5 +1,5 @@
-// The bounds of a matcher: capacities of memory, all of which is reserved at init, and the number of steps that one
-// call may take.
+// The bounds of a matcher: the capacities of its memory, which is all reserved at init, and the number of steps that
+// one call may take.
 #pragma once
 
 #include <cstddef>

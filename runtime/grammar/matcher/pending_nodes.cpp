@@ -179,7 +179,7 @@ bool PendingNodes::find_groups() {
     nodes_[p].group = group;
     groups_[group].rule_start = std::min(groups_[group].rule_start, nodes_[p].rule_start);
   }
-  // Sort the nodes by group, with a counting sort. Group::member is the place at which the nodes of a group begin.
+  // Sort the nodes by group, with a counting sort. The nodes of a group begin at the place Group::member.
   for (uint32_t p = 0; p < count_; ++p) ++groups_[nodes_[p].group].member;
   uint32_t end = 0;
   for (uint32_t group = 0; group < group_count_; ++group) end = groups_[group].member += end;
@@ -242,8 +242,8 @@ uint32_t PendingNodes::normalize(uint32_t first, uint32_t count) {
 }
 
 // Drops frames that allow less than another one. Of frames that differ only in the count of a loop, it keeps the lowest
-// count with which the loop may end after this repetition. In a loop without a maximum all such counts are equivalent,
-// and the highest one is kept.
+// count that lets the loop end after this repetition. In a loop without a maximum all such counts are equivalent, and
+// the highest one is kept.
 uint32_t PendingNodes::drop_dominated(uint32_t first, uint32_t count) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; ++i) {

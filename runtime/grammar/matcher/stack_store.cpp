@@ -233,8 +233,8 @@ void StackStore::complete_nodes(uint32_t first) {
   }
 }
 
-// Returns the shortest completion of the states. A state in which its rule may end counts only for longer strings,
-// because the set also contains the states after the rule.
+// Returns the shortest completion of the states. A state that may end its rule counts only for longer strings, because
+// the set also contains the states after the rule.
 uint32_t StackStore::completion_of(std::span<const StackTop> states, uint8_t flags) const {
   if ((flags & StateSet::kAccepts) != 0) return 0;
   uint32_t shortest = kNoCompletion;
@@ -293,7 +293,7 @@ uint8_t StackStore::repeated_classes(std::span<const StackTop> states) const {
   return 0;
 }
 
-// Marks the classes by which no state of the set moves as dead.
+// Marks a class as dead if no state of the set moves by it.
 void StackStore::begin_row(uint32_t set) {
   const auto begin = [&](auto* rows) {
     using Cell = std::remove_pointer_t<decltype(rows)>;

@@ -2,14 +2,18 @@
 //
 // If a grammar can read a text in several ways, the matcher has several stacks of open rules. As in Tomita (Efficient
 // Parsing for Natural Language, 1986) and Scott and Johnstone (GLL Parsing, 2010), stacks share their common parts. A
-// StackNode represents an open rule with everything below it. Each of its StackFrames is a return address: the state in
-// which the caller continues, and the parent node on which that state then stands. In contrast to those papers, nodes
-// do not record a position in the text, so two prefixes with the same unfinished rules share a node.
+// StackNode represents an open rule with everything below it. Each of its StackFrames is a return address: the caller's
+// next state, and the parent node below that state. In contrast to those papers, nodes do not record a position in the
+// text, so two prefixes with the same unfinished rules share a node.
 //
-// A StackTop is a state of the grammar on top of a node. A StateSet contains all stack tops to which a text may have
-// led, and thus determines everything that may follow. Nodes and sets are hash-consed: equal ones are stored once, so
+// A StackTop is a state of the grammar on top of a node. A StateSet contains all stack tops that a text may have
+// reached, so it determines everything that may follow. Nodes and sets are hash-consed: equal ones are stored once, so
 // equal numbers mean equal contents, and a set can serve as the state of a lazy automaton (lazy_automaton.h). Nodes
 // that refer to each other, as with left recursion, form a strongly connected component and are interned together.
+//
+// Example: root ::= "[" (root ("," root)*)? "]" reads nested lists. After "[[", the inner list is a node with one
+// frame: the outer list continues in the state before "," or "]". After "[[],[" and "[[[]],[" the same rules are open
+// and return to the same state, so all three texts have the same node and the same state set.
 //
 // All memory is reserved when the matcher is created. When it is full, collect() keeps what the given sets need,
 // compacts it and renumbers it.
@@ -28,8 +32,8 @@
 
 namespace sotto {
 
-// The return address of a rule: the state in which the caller continues. The frame of a tail call has the state kTail:
-// the rule returns to the frames of the parent.
+// The return address of a rule: the caller's next state and the node below it. The frame of a tail call has the state
+// kTail: the rule returns to the frames of the parent.
 struct StackFrame {
   static constexpr uint32_t kTail = UINT32_MAX;
 
@@ -180,7 +184,7 @@ inline bool stack_top_less(const StackTop& a, const StackTop& b) {
   return a.node != b.node ? a.node < b.node : a.state < b.state;
 }
 
-// All states to which a text may have led.
+// All states that a text may have reached.
 struct StateSet {
   static constexpr uint8_t kUnknownClasses = 0xFF;
   static constexpr uint8_t kAccepts = 1;  // the text may end here
@@ -261,8 +265,8 @@ class StackStore {
   // Finds or stores the node with these frames, which must be sorted by frame_less. Returns false if there is not
   // enough memory.
   bool intern_node(FrameSpan frames, uint32_t* node);
-  // Finds or stores a component in which node i has the frames from ends[i - 1] to ends[i]. A parent in the component
-  // is given as kInternal | index. The nodes of the component get consecutive numbers from `first` on.
+  // Finds or stores a component. Node i has the frames from ends[i - 1] to ends[i]. A parent in the component is given
+  // as kInternal | index. The nodes of the component get consecutive numbers from `first` on.
   bool intern_component(FrameSpan frames, std::span<const uint32_t> ends, uint32_t* first);
   // Finds or stores the set with these states, which must be sorted by stack_top_less.
   bool intern_set(std::span<const StackTop> states, uint8_t flags, uint32_t* set);

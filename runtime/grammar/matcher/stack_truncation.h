@@ -1,11 +1,11 @@
 // Truncation of stacks for the computation of masks: it removes everything that a single token cannot reach.
 //
 // A token can pop only the few rules on top of a stack, and it can change the count of a loop by no more than its
-// number of bytes. The mask of a state set therefore nearly always equals the mask of a simpler set, in which all
-// stacks are cut off below a small depth and every count far from the loop's bounds is replaced by a representative.
-// kUnknownNode stands for the part that was cut off. Ten thousand different depths of nesting then share a few masks,
-// and `x{0,100000}` needs only one. If the computation pops kUnknownNode, it is repeated at twice the depth, so masks
-// stay exact. Truncated sets are used only for masks, never for accepting a token.
+// number of bytes. The mask of a state set therefore nearly always equals the mask of a simpler set: all stacks are cut
+// off below a small depth, and a representative replaces every count far from the loop's bounds. kUnknownNode stands
+// for the part that was cut off. Ten thousand different depths of nesting then share a few masks, and `x{0,100000}`
+// needs only one. If the computation pops kUnknownNode, it is repeated at twice the depth, so masks stay exact.
+// Truncated sets are used only for masks, never for accepting a token.
 #pragma once
 
 #include <cstdint>

@@ -255,7 +255,7 @@ class CodePointClasses {
   const RegexNfa& nfa_;
   Workspace& workspace_;
   GrowingArray<CharacterAutomaton::Range> ranges_;
-  GrowingArray<uint32_t> points_;  // code points at which a set begins or ends
+  GrowingArray<uint32_t> points_;  // code points where a set begins or ends
   GrowingArray<uint32_t> kinds_;   // class of each point
   GrowingArray<uint8_t> members_;  // (set, class)
   uint32_t count_ = 1;

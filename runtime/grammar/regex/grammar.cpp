@@ -24,7 +24,7 @@ bool ends(const CharacterAutomaton& automaton, uint32_t state) {
   return automaton.accepts[state] != 0;
 }
 
-// Returns the only state to which characters lead, or kNoIndex if there are several or the string may end here.
+// Returns the only state that characters lead to, or kNoIndex if there are several or the string may end here.
 uint32_t only_target(const CharacterAutomaton& automaton, uint32_t state) {
   uint32_t only = kNoIndex;
   for (uint32_t kind = 0; kind < automaton.class_count; ++kind) {

@@ -6,6 +6,10 @@
 // possible contents of a JSON string. The summary of a string is one byte: the classes that occur in it, and the class
 // of its length. A prefilter is a bit set of classes and a maximum length, and contains all strings that satisfy both.
 // The summaries of 64 tokens are compared with it at a time, eight per machine word.
+//
+// Example: the token " Hello" has 6 characters: a space, an upper-case letter and lower-case letters. A prefilter of
+// all classes and at most 8 characters contains the token. A prefilter without spaces does not, and neither does one of
+// at most 4 characters.
 #pragma once
 
 #include <cstddef>

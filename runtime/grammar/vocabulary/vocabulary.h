@@ -1,4 +1,4 @@
-// A vocabulary in the form in which masks are computed: the byte strings of its tokens as a trie in byte order.
+// A vocabulary, prepared for the computation of masks: the byte strings of its tokens as a trie in byte order.
 //
 // Tokens are ranked in byte order, so the tokens below a trie node are a contiguous range of ranks. The trie is an
 // array of nodes of eight bytes in depth-first order. A walk proceeds from a node to the next one, or past its subtree

@@ -76,8 +76,8 @@ constexpr uint32_t kWordBits = 32;
 constexpr float kMinPart = 0x1p-64f;
 constexpr double kMinFactor = 0x1p-60;
 
-// The factor by which several rounds multiply the probability of a token. The factor depends only on the pattern of the
-// token's g in these rounds, first round in the lowest bit: low[pattern % 32] * high[pattern / 32].
+// The factor of a token's probability over several rounds. It depends only on the pattern of the token's g in these
+// rounds, first round in the lowest bit: low[pattern % 32] * high[pattern / 32].
 struct Factors {
   static constexpr uint32_t kLowBits = 5;
   float low[1 << kLowBits];
@@ -148,7 +148,7 @@ class Tournament {
     }
   }
 
-  // Returns the index at which the sum of p reaches the fraction `random` (0 ... 1) of the total.
+  // Returns the index where the sum of p reaches the fraction `random` (0 ... 1) of the total.
   size_t draw(double random) const {
     const size_t patterns = size_t{1} << bits_;
     const double target = random * total_;
@@ -202,8 +202,8 @@ class Tournament {
   }
   double part(size_t pattern) const { return sums_[pattern] * factor(pattern); }
 
-  // Returns the first index with this pattern at which the running sum of p exceeds `target`, or the last index with a
-  // p above 0.
+  // Returns the first index with this pattern where the running sum of p exceeds `target`, or the last index with a p
+  // above 0.
   size_t draw_of(size_t wanted, double target) const {
     double sum = 0;
     size_t last = 0;

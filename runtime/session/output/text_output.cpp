@@ -40,7 +40,7 @@ void TextOutput::add_text(uint64_t begin_ns) {
 
 void TextOutput::end_text(Status stop) {
   // No token is left at this place. Allow its rejected tokens again, and from now on reject the newest token instead of
-  // the one in which a banned string begins.
+  // the one that contains the beginning of a banned string.
   if (stop == Status::kStopBanned && !state_.reject_newest) {
     state_.reject_newest = true;
     state_.rejected.drop_from(stream_->token_count());
@@ -62,8 +62,8 @@ bool TextOutput::is_ready() const {
   return !state_.buffer.empty() && (state_.buffer.full() || state_.buffer[0].mark.end <= text_.bannable_from());
 }
 
-// Returns the index of the buffered token in which the banned string begins. If that token has already been emitted,
-// returns the newest one.
+// Returns the index of the buffered token that contains the beginning of the banned string. If that token has already
+// been emitted, returns the newest one.
 size_t TextOutput::find_ban_start() const {
   const uint64_t start = text_.ban_start();
   size_t index = 0;
@@ -244,7 +244,7 @@ Status TextOutput::rewind(uint64_t count) {
   return Status::kOk;
 }
 
-// Returns the place from which tokens must be replayed so that matching continues after `count` tokens.
+// Returns the place where the replay of tokens must start so that matching continues after `count` tokens.
 uint64_t TextOutput::find_text_start(uint64_t count) const {
   constexpr size_t kBytes = 2 * StringMatcher::kMaxStringBytes;
   const TokenStates& states = stream_->states();

@@ -1,9 +1,9 @@
 // The text of an answer between the decoder and the caller.
 //
-// TextOutput buffers tokens whose text may belong to a banned string. When a banned string is complete, it rewinds the
-// stream to the token in which the string begins, rejects that token at its place, and lets another one be drawn.
-// TextOutput also applies token healing. emit() returns the next token to the caller, and flush() the rest of the text
-// at a stop.
+// TextOutput buffers tokens whose text may belong to a banned string. When a banned string is complete, TextOutput
+// rewinds the stream to the token that contains the beginning of the string, rejects that token at its place, and lets
+// another one be drawn. TextOutput also applies token healing. emit() returns the next token to the caller, and flush()
+// the rest of the text at a stop.
 #pragma once
 
 #include <array>
@@ -67,8 +67,8 @@ class TokenBuffer {
 struct OutputState {
   TokenBuffer buffer;
   RejectedTokens rejected;
-  // Set when rejecting the token in which a banned string begins left no candidate. The next rejection then takes the
-  // newest token instead, until a token is emitted.
+  // Set when a banned string has begun in a token, and rejecting that token left no candidate. The next rejection then
+  // takes the newest token instead, until a token is emitted.
   bool reject_newest = false;
   Status end = Status::kOk;  // the stop after the buffered tokens, or kOk
   Healing healing;

@@ -1,5 +1,7 @@
-// The bytes of tokens as whole UTF-8 characters, in which stop strings and banned strings are found even if they span
+// Turns the bytes of tokens into whole UTF-8 characters. Stop strings and banned strings are found even if they span
 // several tokens. Text that may be the beginning of a stop string is withheld.
+//
+// Example: with the stop string "</s>", the tokens "Hi <", "/" and "b>" give the texts "Hi ", "" and "</b>".
 #pragma once
 
 #include <cstddef>
@@ -46,7 +48,7 @@ class TextStream {
   // Returns to an earlier state. Text after it that take() has already returned is not returned again.
   void cut(const TextMark& mark);
 
-  // Return the offset from which the text may be the beginning of a stop string or of a banned string, or end().
+  // Return the offset of the text that may be the beginning of a stop string or of a banned string, or end().
   uint64_t withheld_from() const { return end() - stops_->stop_strings().partial_length(mark_.stop); }
   uint64_t bannable_from() const { return end() - stops_->banned_strings().partial_length(mark_.ban); }
 
@@ -60,8 +62,8 @@ class TextStream {
   void resume(uint64_t withheld);
 
  private:
-  // Capacity for the beginning of a stop string, the token in which a banned string begins, the rest of the banned
-  // string, and one more token.
+  // Capacity for the beginning of a stop string, the token that contains the beginning of a banned string, the rest of
+  // the banned string, and one more token.
   static constexpr size_t kCapacity =
       2 * kTokenTextBytes + 2 * StringMatcher::kMaxStringBytes + Utf8Stream::output_bound(0);
 
