@@ -26,7 +26,7 @@ INCLUDES = {
     "runtime/grammar/": ["runtime/base/", "runtime/generated/", "runtime/grammar/", "runtime/model/"],
     "runtime/sampling/": ["runtime/base/", "runtime/generated/", "runtime/sampling/", "runtime/model/sampling_defaults.h", *KERNELS],
     "runtime/transformer/": ["runtime/base/", "runtime/generated/", "runtime/transformer/", "runtime/model/", *KERNELS],
-    "runtime/search/": ["runtime/base/", "runtime/generated/", "runtime/model/tokenizer_view.h", "runtime/sampling/", "runtime/text/stops.h",
+    "runtime/search/": ["runtime/base/", "runtime/generated/", "runtime/model/tokenizer_view.h", "runtime/sampling/", "runtime/text/",
                         "runtime/transformer/", "runtime/search/"],
     "kernels/": ["kernels/"],
     # kernels.h names the instruction sets that the ABI reports.
