@@ -28,18 +28,52 @@ sotto_status read_session_params(const sotto_session_params* given, SessionParam
   return SOTTO_OK;
 }
 
-// Calls a function of the session and records its failure for sotto_session_get_error().
+// A condition on an argument, and the message if the argument does not meet it.
+struct Requirement {
+  bool is_met;
+  const char* message;
+};
+
+// Checks the arguments, calls a function of the session, and records why one of them failed for
+// sotto_session_get_error().
 template <typename Function>
-sotto_status call(sotto_session* session, Function function) {
-  return wrap(unwrap(session)->run_and_record_error(function));
+sotto_status call(sotto_session* session, std::initializer_list<Requirement> requirements, Function function) {
+  if (session == nullptr) return SOTTO_INVALID_ARGUMENT;
+  return wrap(unwrap(session)->run_and_record_error([&](Session& s) {
+    for (const Requirement& requirement : requirements) {
+      if (!requirement.is_met) return fail(s.mutable_last_error(), Status::kInvalidArgument, requirement.message);
+    }
+    return function(s);
+  }));
+}
+
+Requirement required(const void* pointer, const char* message) { return {pointer != nullptr, message}; }
+
+// An array may be NULL if it is empty.
+Requirement required(const void* array, size_t count, const char* message) {
+  return {array != nullptr || count == 0, message};
+}
+
+// Calls a function that writes the size of the saved session. The session is const for the caller, whose stream and
+// parameters do not change; only the recorded error does.
+template <typename Function>
+sotto_status call_to_save(const sotto_session* session, std::initializer_list<Requirement> requirements,
+                          Function function) {
+  return call(const_cast<sotto_session*>(session), requirements, [&](Session& s) {
+    if (s.has_embeddings()) {
+      return fail(s.mutable_last_error(), Status::kInvalidState,
+                  "a stream that begins with embeddings cannot be saved");
+    }
+    return function(s);
+  });
 }
 
 // Returns a row of logits or hidden states. `find` is the member of Session that computes it.
 sotto_status read_row(sotto_session* session, Status (Session::*find)(std::span<const float>*), const float** numbers,
-                      size_t* count) {
-  if (session == nullptr || numbers == nullptr || count == nullptr) return SOTTO_INVALID_ARGUMENT;
+                      const char* numbers_message, size_t* count) {
   std::span<const float> found;
-  const sotto_status status = call(session, [&](Session& s) { return (s.*find)(&found); });
+  const sotto_status status = call(session, {required(numbers, numbers_message), required(count, "count is NULL")},
+                                   [&](Session& s) { return (s.*find)(&found); });
   if (status != SOTTO_OK) return status;
   *numbers = found.data();
   *count = found.size();
@@ -81,18 +115,18 @@ void sotto_session_reset(sotto_session* session) {
 }
 
 sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens, size_t count) {
-  if (session == nullptr || (tokens == nullptr && count != 0)) return SOTTO_INVALID_ARGUMENT;
-  return call(session, [&](Session& s) { return s.prefill({tokens, count}); });
+  return call(session, {required(tokens, count, "tokens is NULL")}, [&](Session& s) {
+    return s.prefill({tokens, count});
+  });
 }
 
 sotto_status sotto_session_prefill_embeddings(sotto_session* session, const float* embeddings, size_t count) {
-  if (session == nullptr || (embeddings == nullptr && count != 0)) return SOTTO_INVALID_ARGUMENT;
-  return call(session, [&](Session& s) { return s.prefill_embeddings(embeddings, count); });
+  return call(session, {required(embeddings, count, "embeddings is NULL")},
+              [&](Session& s) { return s.prefill_embeddings(embeddings, count); });
 }
 
 sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece) {
-  if (session == nullptr || piece == nullptr) return SOTTO_INVALID_ARGUMENT;
-  const sotto_status status = call(session, [](Session& s) { return s.next(); });
+  const sotto_status status = call(session, {required(piece, "piece is NULL")}, [](Session& s) { return s.next(); });
   if (status >= 0) *piece = &unwrap(session)->piece();
   return status;
 }
@@ -120,8 +154,7 @@ sotto_status sotto_sessions_next(sotto_session* const* sessions, size_t count, c
 }
 
 sotto_status sotto_session_set_limit(sotto_session* session, size_t max_tokens) {
-  if (session == nullptr) return SOTTO_INVALID_ARGUMENT;
-  return call(session, [&](Session& s) {
+  return call(session, {}, [&](Session& s) {
     s.set_limit(max_tokens);
     return Status::kOk;
   });
@@ -129,19 +162,17 @@ sotto_status sotto_session_set_limit(sotto_session* session, size_t max_tokens) 
 
 sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
                                     size_t max_tokens, sotto_piece_fn on_piece, void* user_data) {
-  if (session == nullptr || (prompt == nullptr && prompt_count != 0)) {
-    return SOTTO_INVALID_ARGUMENT;
-  }
-  return call(session, [&](Session& s) { return s.generate({prompt, prompt_count}, max_tokens, on_piece, user_data); });
+  return call(session, {required(prompt, prompt_count, "prompt is NULL")}, [&](Session& s) {
+    return s.generate({prompt, prompt_count}, max_tokens, on_piece, user_data);
+  });
 }
 
 sotto_status sotto_session_logits(sotto_session* session, const float** logits, size_t* count) {
-  return read_row(session, &Session::logits, logits, count);
+  return read_row(session, &Session::logits, logits, "logits is NULL", count);
 }
 
 sotto_status sotto_session_rewind(sotto_session* session, uint64_t token_count) {
-  if (session == nullptr) return SOTTO_INVALID_ARGUMENT;
-  return call(session, [&](Session& s) { return s.rewind(token_count); });
+  return call(session, {}, [&](Session& s) { return s.rewind(token_count); });
 }
 
 sotto_status sotto_session_get_error(const sotto_session* session, sotto_error* error) {
@@ -182,8 +213,7 @@ sotto_status sotto_session_set_stops(sotto_session* session, const sotto_stop_pa
 }
 
 sotto_status sotto_session_heal(sotto_session* session) {
-  if (session == nullptr) return SOTTO_INVALID_ARGUMENT;
-  return call(session, [](Session& s) { return s.heal(); });
+  return call(session, {}, [](Session& s) { return s.heal(); });
 }
 
 sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guide, const sotto_guide_params* c_params,
@@ -200,45 +230,48 @@ sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guid
 
 sotto_status sotto_session_score(sotto_session* session, const sotto_token* tokens, size_t count,
                                  float* log_probabilities, sotto_score* score) {
-  if (session == nullptr || score == nullptr || score->struct_size == 0) {
-    return SOTTO_INVALID_ARGUMENT;
-  }
-  if (tokens == nullptr && count != 0) return SOTTO_INVALID_ARGUMENT;
   sotto::ScoreResult result;
-  const sotto_status status = call(session, [&](Session& s) {
-    return s.score({tokens, count}, log_probabilities, &result);
-  });
+  const sotto_status status = call(session,
+                                   {required(tokens, count, "tokens is NULL"),
+                                    required(score, "score is NULL"),
+                                    {score == nullptr || score->struct_size != 0, "score->struct_size is not set"}},
+                                   [&](Session& s) {
+                                     return s.score({tokens, count}, log_probabilities, &result);
+                                   });
   if (status >= 0) sotto::capi::fill(score, result);
   return status;
 }
 
 sotto_status sotto_session_hidden(sotto_session* session, const float** hidden, size_t* count) {
-  return read_row(session, &Session::hidden, hidden, count);
+  return read_row(session, &Session::hidden, hidden, "hidden is NULL", count);
 }
 
 sotto_status sotto_session_embed(sotto_session* session, const sotto_token* tokens, size_t count, sotto_pooling pooling,
                                  float* embedding) {
-  if (session == nullptr || embedding == nullptr) return SOTTO_INVALID_ARGUMENT;
-  if (tokens == nullptr && count != 0) return SOTTO_INVALID_ARGUMENT;
-  return call(session, [&](Session& s) {
-    return s.embed({tokens, count}, static_cast<sotto::Pooling>(pooling), embedding);
-  });
+  return call(session, {required(tokens, count, "tokens is NULL"), required(embedding, "embedding is NULL")},
+              [&](Session& s) {
+                return s.embed({tokens, count}, static_cast<sotto::Pooling>(pooling), embedding);
+              });
 }
 
 sotto_status sotto_session_saved_size(const sotto_session* session, size_t* size) {
-  if (session == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
-  if (unwrap(session)->is_in_callback() || unwrap(session)->has_embeddings()) return SOTTO_INVALID_STATE;
-  *size = SavedState::size(*unwrap(session));
-  return SOTTO_OK;
+  return call_to_save(session, {required(size, "size is NULL")}, [&](Session& s) {
+    *size = SavedState::size(s);
+    return Status::kOk;
+  });
 }
 
 sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_t capacity, size_t* size) {
-  if (session == nullptr || size == nullptr || (bytes == nullptr && capacity != 0)) return SOTTO_INVALID_ARGUMENT;
-  if (unwrap(session)->is_in_callback() || unwrap(session)->has_embeddings()) return SOTTO_INVALID_STATE;
-  *size = SavedState::size(*unwrap(session));
-  if (*size > capacity) return SOTTO_BUFFER_TOO_SMALL;
-  SavedState::save(*unwrap(session), static_cast<uint8_t*>(bytes));
-  return SOTTO_OK;
+  return call_to_save(session, {required(size, "size is NULL"), required(bytes, capacity, "bytes is NULL")},
+                      [&](Session& s) {
+                        *size = SavedState::size(s);
+                        if (*size > capacity) {
+                          return fail(s.mutable_last_error(), Status::kBufferTooSmall, "capacity is ", capacity,
+                                      "; the saved state has ", *size, " bytes");
+                        }
+                        SavedState::save(s, static_cast<uint8_t*>(bytes));
+                        return Status::kOk;
+                      });
 }
 
 sotto_status sotto_session_restore(sotto_session* session, const void* bytes, size_t size, sotto_error* error) {

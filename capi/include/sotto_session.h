@@ -299,7 +299,7 @@ SOTTO_API sotto_status sotto_session_rewind(sotto_session* session, uint64_t tok
 
 /* Describes in *error why the last call of a session function without an `error` parameter failed.
  * The message gives details, for example how many tokens do not fit. The status is SOTTO_OK if that
- * call did not fail. */
+ * call did not fail. sotto_session_get_info and the other functions named "get" do not count. */
 SOTTO_API sotto_status sotto_session_get_error(const sotto_session* session, sotto_error* error);
 
 /* Makes the running call, or the next one if none is running, stop with SOTTO_STOP_CANCELLED. This

@@ -100,6 +100,7 @@ class Session {
     return status;
   }
   const Error& last_error() const { return last_error_; }
+  Error* mutable_last_error() { return &last_error_; }
 
  private:
   Status start_threads(const SessionParams& params, Error* error);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <string>
 
@@ -142,6 +143,81 @@ TEST_F(Arguments, NullsAreRejectedBySessions) {
   EXPECT_EQ(sotto_session_get_info(session.get(), nullptr), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_session_get_timings(session.get(), nullptr), SOTTO_INVALID_ARGUMENT);
   expect_error(sotto_session_memory_size(nullptr, nullptr, &size_, &error_), "model");
+}
+
+TEST_F(Arguments, SessionsDescribeTheFailureOfTheLastCall) {
+  OpenSession owner(model_.get());
+  sotto_session* session = owner.get();
+  const sotto_token token = 1, outside = 300;
+  const float row = 0;
+  const float* floats;
+  float embedding[64];
+  const sotto_piece* piece;
+  sotto_score score = {}, no_size = {};
+  score.struct_size = sizeof score;
+  char bytes[3];
+  size_t count;
+  const auto get_error = [&] {
+    EXPECT_EQ(sotto_session_get_error(session, &error_), SOTTO_OK);
+    return error_.status;
+  };
+  const sotto_status invalid = SOTTO_INVALID_ARGUMENT;
+  const std::string empty = "the stream is empty";
+  struct Case {
+    std::function<sotto_status()> call;
+    sotto_status status;
+    std::string message;
+  };
+  const Case failures[] = {
+      {[&] { return sotto_session_prefill(session, nullptr, 3); }, invalid, "tokens is NULL"},
+      {[&] { return sotto_session_prefill(session, &outside, 1); }, invalid, "tokens[0] is 300"},
+      {[&] { return sotto_session_prefill_embeddings(session, nullptr, 1); }, invalid, "embeddings is NULL"},
+      {[&] { return sotto_session_prefill_embeddings(session, &row, 0); }, invalid, "embeddings is empty"},
+      {[&] { return sotto_session_next(session, nullptr); }, invalid, "piece is NULL"},
+      {[&] { return sotto_session_next(session, &piece); }, SOTTO_INVALID_STATE, empty},
+      {[&] { return sotto_session_generate(session, nullptr, 1, 1, nullptr, nullptr); }, invalid, "prompt is NULL"},
+      {[&] { return sotto_session_generate(session, nullptr, 0, 1, nullptr, nullptr); }, SOTTO_INVALID_STATE, empty},
+      {[&] { return sotto_session_logits(session, nullptr, &count); }, invalid, "logits is NULL"},
+      {[&] { return sotto_session_logits(session, &floats, nullptr); }, invalid, "count is NULL"},
+      {[&] { return sotto_session_logits(session, &floats, &count); }, SOTTO_INVALID_STATE, empty},
+      {[&] { return sotto_session_hidden(session, nullptr, &count); }, invalid, "hidden is NULL"},
+      {[&] { return sotto_session_hidden(session, &floats, nullptr); }, invalid, "count is NULL"},
+      {[&] { return sotto_session_rewind(session, 5); }, invalid, "token_count is 5"},
+      {[&] { return sotto_session_heal(session); }, SOTTO_INVALID_STATE, "token healing must follow a prefill"},
+      {[&] { return sotto_session_score(session, nullptr, 1, nullptr, &score); }, invalid, "tokens is NULL"},
+      {[&] { return sotto_session_score(session, &token, 1, nullptr, nullptr); }, invalid, "score is NULL"},
+      {[&] { return sotto_session_score(session, &token, 1, nullptr, &no_size); }, invalid, "score->struct_size"},
+      {[&] { return sotto_session_embed(session, nullptr, 1, SOTTO_POOL_LAST, embedding); }, invalid, "tokens is NULL"},
+      {[&] { return sotto_session_embed(session, &token, 1, SOTTO_POOL_LAST, nullptr); }, invalid, "embedding is NULL"},
+      {[&] { return sotto_session_embed(session, &token, 1, 7, embedding); }, invalid, "pooling is 7"},
+      {[&] { return sotto_session_saved_size(session, nullptr); }, invalid, "size is NULL"},
+      {[&] { return sotto_session_save(session, bytes, 3, nullptr); }, invalid, "size is NULL"},
+      {[&] { return sotto_session_save(session, nullptr, 3, &count); }, invalid, "bytes is NULL"},
+      {[&] { return sotto_session_save(session, bytes, 3, &count); }, SOTTO_BUFFER_TOO_SMALL, "capacity is 3; the "},
+  };
+  for (const Case& failure : failures) {
+    ASSERT_EQ(sotto_session_set_limit(session, 1), SOTTO_OK);
+    EXPECT_EQ(get_error(), SOTTO_OK) << failure.message;
+    EXPECT_EQ(failure.call(), failure.status) << failure.message;
+    owner.info();  // does not count as a call
+    expect_error(get_error(), failure.message, failure.status);
+  }
+  const std::function<sotto_status()> successes[] = {
+      [&] { return sotto_session_saved_size(session, &count); },
+      [&] { return sotto_session_prefill(session, &token, 1); },
+      [&] { return sotto_session_heal(session); },
+      [&] { return sotto_session_logits(session, &floats, &count); },
+      [&] { return sotto_session_hidden(session, &floats, &count); },
+      [&] { return sotto_session_score(session, &token, 1, nullptr, &score); },
+      [&] { return sotto_session_embed(session, &token, 1, SOTTO_POOL_LAST, embedding); },
+      [&] { return sotto_session_next(session, &piece); },
+      [&] { return sotto_session_rewind(session, 0); },
+  };
+  for (const auto& success : successes) {
+    EXPECT_EQ(sotto_session_prefill(session, nullptr, 1), SOTTO_INVALID_ARGUMENT);
+    EXPECT_EQ(success(), SOTTO_OK) << &success - successes;
+    EXPECT_EQ(get_error(), SOTTO_OK) << error_.message;
+  }
 }
 
 TEST_F(Arguments, ListsOfSessionsAreChecked) {
