@@ -56,6 +56,38 @@ void answer_or_fail(httplib::Response& response, Function&& function) {
 
 std::string event(const Json& json) { return "data: " + json.dump() + "\n\n"; }
 
+// Waits for signals. The first one stops the server, the second one sets `cancels`. The destructor ends the thread, so
+// that it uses neither of them afterwards.
+class SignalThread {
+ public:
+  SignalThread(const sigset_t& signals, httplib::Server& http, std::atomic<bool>& cancels)
+      : thread_([this, signals, &http, &cancels] {
+          if (!wait(signals)) return;
+          // A stop has no effect before the server listens.
+          while (!http.is_running() && !is_over_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          http.stop();
+          if (wait(signals)) cancels = true;
+        }) {}
+  ~SignalThread() {
+    is_over_ = true;
+    pthread_kill(thread_.native_handle(), SIGTERM);
+    thread_.join();
+  }
+  SignalThread(const SignalThread&) = delete;
+  SignalThread& operator=(const SignalThread&) = delete;
+
+ private:
+  // Returns whether a signal came before the end.
+  bool wait(const sigset_t& signals) const {
+    int signal = 0;
+    sigwait(&signals, &signal);
+    return !is_over_;
+  }
+
+  std::atomic<bool> is_over_ = false;
+  std::thread thread_;
+};
+
 class Server {
  public:
   Server(const LoadedModel& model, ServerOptions options)
@@ -101,7 +133,7 @@ class Server {
   }
 
   int run() {
-    // All threads inherit the mask, so that only the thread below receives the signals.
+    // All threads inherit the mask, so that only the SignalThread receives the signals.
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
@@ -118,13 +150,7 @@ class Server {
     if (listen(listener_, SOMAXCONN) != 0) throw Failure("listen: " + std::string(std::strerror(errno)));
     std::fprintf(stderr, "sotto-serve: model %s at http://%s:%u/v1; Ctrl-C stops\n", options_.model_name.c_str(),
                  options_.host.c_str(), options_.port);
-    std::thread([this, signals] {
-      int signal = 0;
-      sigwait(&signals, &signal);
-      http_.stop();
-      sigwait(&signals, &signal);
-      cancels_ = true;
-    }).detach();
+    const SignalThread thread(signals, http_, cancels_);
     return http_.listen_after_bind() ? kExitOk : kExitFailure;
   }
 

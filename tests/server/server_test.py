@@ -16,6 +16,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 
 PROMPT = "Once upon a time"
 
@@ -62,6 +63,13 @@ class Server:
         status, text = self.call(path, {"model": "demo", "stream": True, **members})
         expect(status == 200 and text.endswith("data: [DONE]\n\n"), f"{path} {members}: {status} {text}")
         return [json.loads(line[len("data: "):]) for line in text.split("\n\n")[:-2]]
+
+    def accepts(self):
+        try:
+            socket.create_connection(("localhost", self.port)).close()
+            return True
+        except OSError:
+            return False
 
     def resident_bytes(self):
         status = pathlib.Path(f"/proc/{self.process.pid}/statm")
@@ -250,6 +258,28 @@ def check_key_and_end(program, model):
         connection.close()
         expect(text.endswith(b"data: [DONE]\n\n"), f"a request that had begun was not answered: {text[-200:]}")
         equal(server.process.wait(timeout=60), 0, "exit code")
+    with Server(program, model) as server:
+        connection = server.connect()
+        connection.request("POST", "/v1/completions", json.dumps(
+            {"model": "demo", "prompt": PROMPT, "stream": True, "max_tokens": 900, "ignore_end": True, "n": 64}),
+            {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        response.read(20)
+        server.process.send_signal(signal.SIGINT)
+        while server.accepts():  # a second signal of the same kind counts only after the first one has been taken
+            pass
+        server.process.send_signal(signal.SIGINT)
+        text = response.read().decode()
+        connection.close()
+        expect(0 < text.count('"text"') < 64 * 900, "the second signal ended no text")
+        equal(server.process.wait(timeout=60), 0, "exit code")
+    # Signals that come before the server listens, or when it ends, are neither lost nor fatal.
+    for delay in range(10):
+        with Server(program, model) as server:
+            server.process.send_signal(signal.SIGINT)
+            time.sleep(delay / 2000)
+            server.process.send_signal(signal.SIGTERM)
+            equal(server.process.wait(timeout=60), 0, "exit code")
     for options, message in ((["--host", "everywhere"], "needs --api-key"), (["--port", "70000"], "at most 65535"),
                              (["--parallel", "0"], "from 1 to 64"), (["--colour"], "not an option")):
         result = subprocess.run([program, "serve", "-m", model, *options], capture_output=True, text=True)
