@@ -46,7 +46,7 @@ struct WriteOptions {
   // Requested widths. Layers with fewer than 32 inputs have int8 weights in any case.
   WeightKind layers = WeightKind::kInt8;
   WeightKind head = WeightKind::kInt8;  // also of the token embeddings
-  // Tokens on which weights are calibrated (quantize/calibration.h). Without tokens, each weight is rounded to the
+  // Tokens for the calibration of weights (quantize/calibration.h). Without tokens, each weight is rounded to the
   // nearest value.
   std::span<const TokenWindow> calibration = {};
   CalibrationEffort effort = CalibrationEffort::kFull;

@@ -34,7 +34,7 @@ struct SlotSpan {
   uint32_t count;
 };
 
-// A query of one head, and the slots to which the query attends.
+// A query of one head, and the slots that the query attends to.
 struct AttentionArgs {
   const float* query;         // (head_size)
   const int8_t* keys;         // (slot, row_stride), zero beyond head_size
@@ -72,7 +72,7 @@ struct AttentionRowsArgs {
   float* outputs;  // (row), output_stride apart
   size_t output_stride;
 
-  // Returns the number of slots to which a row attends.
+  // Returns the number of slots that a row attends to.
   size_t slots_of(size_t row) const { return slot_count + row; }
 };
 
@@ -80,7 +80,7 @@ struct AttentionRowsArgs {
 inline constexpr size_t kAttentionGroupRows = 16;
 inline constexpr size_t kAttentionRows = 3 * kAttentionGroupRows;
 
-// Distance in bytes at which weights, keys and values are prefetched: two pages, because the hardware prefetcher stops
+// Weights, keys and values are prefetched this number of bytes ahead: two pages, because the hardware prefetcher stops
 // at the end of a page.
 inline constexpr size_t kPrefetchDistance = 8192;
 

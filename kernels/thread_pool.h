@@ -24,7 +24,7 @@ inline constexpr uint32_t kMaxThreads = 64;
 inline constexpr size_t kThreadPoolBytes = 4096;
 inline constexpr size_t kThreadPoolAlignment = 64;
 
-// Creates a pool in `memory`, of kThreadPoolBytes, in which the caller and at most thread_count - 1 helpers run tasks;
+// Creates a pool in `memory`, of kThreadPoolBytes. The caller and at most thread_count - 1 helpers run its tasks;
 // thread_count is at least 2. If `host` is null, the pool starts threads of its own. Returns null if they cannot be
 // started.
 ThreadPool* create_thread_pool(void* memory, uint32_t thread_count, const HostExecutor* host);

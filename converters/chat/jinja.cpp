@@ -280,7 +280,7 @@ Value split(int line, const std::string& text, const std::string& separator) {
   return parts;
 }
 
-// Returns a text in which `change` has replaced each ASCII letter.
+// Returns the text with each ASCII letter replaced by `change`.
 template <typename Change>
 std::string mapped(std::string text, Change change) {
   for (char& c : text) c = change(c);

@@ -13,7 +13,7 @@ namespace sotto {
 namespace {
 
 // Damping of the error feedback (error_feedback.h). The damping is larger for tied heads, because their weights are
-// also the embeddings, to which compensation only adds errors.
+// also the embeddings, and compensation only adds errors to these.
 constexpr float kDamping = 0.01f;
 constexpr float kTiedDamping = 0.1f;
 

@@ -1,4 +1,4 @@
-// Chooses the tokens on which weights are calibrated: text of the user, or text that the model itself generates.
+// Chooses the tokens that weights are calibrated with: text of the user, or text that the model itself generates.
 // Generated text needs no data and resembles the training data (Liu et al. 2023, "LLM-QAT: Data-Free Quantization Aware
 // Training").
 #pragma once

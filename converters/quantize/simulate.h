@@ -17,8 +17,8 @@ struct SimulatedError {
 // Weights of 32 consecutive inputs of an output share a scale.
 inline constexpr uint32_t kSimulatedBlock = 32;
 
-// Returns the magnitude from which a weight belongs to the `share` of the largest ones: that of weight number
-// ceil(share * count) in descending order. Infinity if the share is 0.
+// Returns the smallest magnitude in the `share` of the largest weights: that of weight number ceil(share * count) in
+// descending order. Infinity if the share is 0.
 double importance_threshold(std::span<const float> weights, double share);
 
 // Returns the error of rounding each weight to the nearest of 2^bits - 1 values that are symmetric about zero and a

@@ -9,9 +9,9 @@
 
 namespace sotto {
 
-// Reads the files that transformers and its model hub store next to config.json, each of which may be absent:
-// generation_config.json, chat_template.jinja or tokenizer_config.json, special_tokens_map.json, and the first lines of
-// README.md.
+// Reads the files that transformers and its model hub store next to config.json: generation_config.json,
+// chat_template.jinja or tokenizer_config.json, special_tokens_map.json, and the first lines of README.md. Each of them
+// may be absent.
 void read_description(const std::filesystem::path& directory, CheckpointInfo& info, std::vector<std::string>& notes);
 
 // Reads the keys of a GGUF file.

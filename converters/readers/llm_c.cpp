@@ -50,7 +50,7 @@ struct Part {
   }
 };
 
-// Returns the tensors of a file in the order in which they follow its header.
+// Returns the tensors of a file in their order after its header.
 std::vector<Part> parts_of(const ModelShape& shape, uint64_t embedding_rows) {
   const uint64_t width = shape.embedding_size;
   return {{"wte.weight", {embedding_rows, width}, false},
@@ -71,7 +71,7 @@ std::vector<Part> parts_of(const ModelShape& shape, uint64_t embedding_rows) {
           {"ln_f.bias", {width}, false}};
 }
 
-// A file of llm.c, whose tensors get the names of nanoGPT, from which llm.c exports them.
+// A file of llm.c. Its tensors get the names of nanoGPT, because llm.c exports them from there.
 class LlmCFile final : public TensorFile {
  public:
   explicit LlmCFile(const std::filesystem::path& path) : TensorFile(path) {

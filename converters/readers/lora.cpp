@@ -65,7 +65,7 @@ double alpha_of(const Config& config, const std::string& module) {
   return otherwise;
 }
 
-// A low-rank matrix, the product of (rows, rank) and (rank, columns), of which single elements are computed on demand.
+// A low-rank matrix: the product of (rows, rank) and (rank, columns). Single elements are computed on demand.
 struct LowRank {
   uint64_t columns = 0;
   uint64_t rank = 0;

@@ -1,5 +1,5 @@
-// Reads a .sotto file as a checkpoint, for export and verification. The weights are the dequantized values with which
-// the runtime computes.
+// Reads a .sotto file as a checkpoint, for export and verification. The weights are the dequantized values that the
+// runtime computes with.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Models of any shape with random weights, initialized as GPT-2 is before training. Such models serve benchmarks and
-// tests of speed and memory, for which the values of weights do not matter.
+// tests of speed and memory, where the values of weights do not matter.
 #pragma once
 
 #include <cstdint>

@@ -260,7 +260,7 @@ GgufFile::GgufFile(const std::filesystem::path& path) : TensorFile(path) {
 
 std::vector<float> GgufFile::decode(const TensorEntry& entry, uint64_t first, uint64_t count) const {
   const GgmlType& type = *find_ggml_type(entry.type_name);
-  // Converts whole blocks, of which the first and the last may extend beyond the requested elements.
+  // Converts whole blocks. The first and the last may extend beyond the requested elements.
   const uint64_t begin = first / type.block_elements;
   const uint64_t end = (first + count + type.block_elements - 1) / type.block_elements;
   const uint64_t max_blocks = (uint64_t{1} << 20) / type.block_bytes;

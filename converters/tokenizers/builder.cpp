@@ -92,7 +92,7 @@ bool Builder::is_produced(uint32_t token, uint32_t* last_rank) const {
   return tokens.size() == 1 && tokens[0] == token;
 }
 
-// Finds the tokens of single bytes or characters, with which BPE starts.
+// Finds the tokens of single bytes or characters: BPE starts with them.
 void Builder::find_units() {
   if (description_.model == TokenizerModel::kByteBpe) {
     for (size_t byte = 0; byte < 256; ++byte) {

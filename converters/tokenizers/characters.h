@@ -11,7 +11,7 @@ namespace sotto {
 
 inline constexpr uint32_t kCodePointEnd = 0x110000;
 
-// A set of characters, as the sorted code points at which membership changes: [97, 123] is a to z.
+// A set of characters, as the sorted code points where membership changes: [97, 123] is a to z.
 using CharacterSet = std::vector<uint32_t>;
 
 CharacterSet range_set(uint32_t first, uint32_t last);

@@ -138,7 +138,7 @@ class CharacterSteps {
   }
 
   std::vector<Step> steps_;
-  std::vector<uint32_t> edges_;  // code points at which the effect of the steps may change
+  std::vector<uint32_t> edges_;  // code points where the effect of the steps may change
   bool isolates_chinese_ = false;
 };
 
@@ -188,7 +188,7 @@ class Reader {
 
   NormalizerData& tables() { return result_.tables; }
 
-  // Returns the table to which the next step belongs: the one before or the one after the other normalizations.
+  // Returns the table of the next step: the one before or the one after the other normalizations.
   CharacterSteps& next_table() {
     const bool is_last = form_ == Form::kComposed || !tables().rule_trie.empty() || tables().space_rules != 0;
     return is_last || !last_.is_empty() ? last_ : first_;

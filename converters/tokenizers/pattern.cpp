@@ -362,8 +362,8 @@ class Program {
   // Writes a jump to `target` as the instruction `at`, which must be free.
   void jump(uint32_t at, uint32_t target) { code[at] = {Instruction::kFork, 0, target, target}; }
 
-  // Compiles a node, beginning with the free instruction `at`. Returns the free instruction to which a match of the
-  // node leads.
+  // Compiles a node, beginning with the free instruction `at`. Returns the free instruction that follows a match of the
+  // node.
   uint32_t compile(const Node& node, uint32_t at) {
     switch (node.kind) {
       case Node::kCharacters: {
@@ -462,7 +462,7 @@ class Determinizer {
   std::vector<uint32_t> transitions;
 
  private:
-  // Partitions the characters into classes, each of which lies completely inside or outside of every set.
+  // Partitions the characters into classes. Each class lies completely inside or outside of every set.
   void find_classes() {
     std::set<uint32_t> points = {0};
     for (const CharacterSet& set : program_.sets) points.insert(set.begin(), set.end());
@@ -564,7 +564,7 @@ class Determinizer {
     }
   }
 
-  // Checks that the search takes linear time: it must not read far beyond a match, except in a few states, for which
+  // Checks that the search takes linear time: it must not read far beyond a match, except in a few states. For these
   // the runtime records failures (FailedSearches).
   void check_look_ahead() const {
     const uint32_t width = class_count() + 1;

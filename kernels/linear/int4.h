@@ -1,4 +1,4 @@
-// Linear layers with 4-bit weights. Model files store them in the form from which every CPU multiplies: W[o][i] =
+// Linear layers with 4-bit weights. Model files store them in the form that every CPU multiplies with: W[o][i] =
 // (nibble - 7) * block_scale * scale, with one int8 block scale per 32 inputs of an output and one float scale per
 // output.
 //

@@ -14,9 +14,9 @@ namespace sotto {
 // The sums of the columns are negated int32. A depth (XNNPACK's kr) contains the weights of `depth` inputs,
 // zero-padded, for each column in turn. Scales and biases are floats, one per column.
 //
-// With `rotations` (XNNPACK's sr) r > 1, r consecutive depths form a group, in which column c stores its depths rotated
-// by c % r: depth c % r comes first. A kernel then rotates the activations to match, instead of broadcasting each depth
-// to all columns.
+// With `rotations` (XNNPACK's sr) r > 1, r consecutive depths form a group. Column c stores the depths of a group
+// rotated by c % r: depth c % r comes first. A kernel then rotates the activations to match, instead of broadcasting
+// each depth to all columns.
 struct TileLayout {
   uint32_t columns;
   uint32_t depth;

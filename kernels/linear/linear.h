@@ -49,8 +49,8 @@ constexpr Size packed_size_bound(std::type_identity_t<Size> inputs, std::type_id
   return overflows ? std::numeric_limits<Size>::max() : bytes;
 }
 
-// Selects the instruction set for which this process packs weights, in all models. Returns false if this build does not
-// contain it, or if the process already uses another packed layout. kReference never conflicts.
+// Selects the instruction set that determines how this process packs weights, in all models. Returns false if this
+// build does not contain it, or if the process already uses another packed layout. kReference never conflicts.
 bool select_linear_isa(Isa isa);
 
 // Returns whether `isa` multiplies from packed weights, as all instruction sets except kReference do. The functions
@@ -75,7 +75,7 @@ LinearWeights select_outputs(const LinearWeights& weights, uint32_t first_output
 // Copies row `output` of weights.packed to q (inputs).
 void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q);
 
-// The kernels with which an instruction set multiplies.
+// The kernels that multiply with an instruction set.
 struct LinearKernels {
   const Int8Kernels* int8 = nullptr;  // null for kReference, where scalar code multiplies
   const Int4Kernels* int4 = nullptr;  // null if this build has no 4-bit layers

@@ -17,7 +17,7 @@ struct OutputBounds {
   float max;
 };
 
-// XNNPACK's xnn_dqgemm_ukernel_fn. Multiplies `rows` rows with `columns` columns, the first of which begins a tile.
+// XNNPACK's xnn_dqgemm_ukernel_fn. Multiplies `rows` rows with `columns` columns. The first column begins a tile.
 // Strides are in bytes; tile_stride is the distance between the results of two tiles. A function for more than one row
 // always reads its maximum number of entries of `quantization`. In place of missing rows it computes the last row
 // again, and stores it to the same place.

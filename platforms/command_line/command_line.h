@@ -44,8 +44,8 @@ using ReadDefaults = std::function<std::vector<OptionDefault>(const Command& com
 // An option ("-n,--max-tokens"), or an argument without a name ("TEXT").
 class Option {
  public:
-  // Receives each value after parsing ("true" or "false" for a flag). Options are processed in the order in which they
-  // were added.
+  // Receives each value after parsing ("true" or "false" for a flag). Options are processed in the order of their
+  // addition.
   using Set = std::function<void(const std::string& value)>;
   // Returns the reason why a value is invalid, or an empty string.
   using Check = std::function<std::string(const std::string& value)>;

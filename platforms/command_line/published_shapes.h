@@ -1,4 +1,4 @@
-// The shapes of the published GPT-2 models, by which sotto and sotto-convert name models without a file.
+// The shapes of the published GPT-2 models. sotto and sotto-convert use their names for models without a file.
 #pragma once
 
 #include <cstdint>

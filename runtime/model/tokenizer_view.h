@@ -19,8 +19,8 @@ enum class TokenKind : uint8_t { kNormal = 0, kAdded = 1, kSpecial = 2, kUnused 
 // The algorithm that encodes a piece of text (runtime/text/README.md).
 enum class TokenizerModel : uint8_t { kByteBpe = 0, kCharacterBpe = 1, kUnigram = 2, kWordPiece = 3, kWordLevel = 4 };
 
-// Rule by which encoding puts a space before the text between added tokens: never; if the text does not begin with one;
-// only at the start of the whole text, if it does not begin with one; or always.
+// When encoding adds a space before the text between added tokens: never; if the text does not begin with one; only at
+// the start of the whole text, if it does not begin with one; or always.
 enum class PrefixSpace : uint8_t { kNever = 0, kIfMissing = 1, kIfMissingAtStart = 2, kAlways = 3 };
 
 // The side on which a word carries its space when the pre-tokenizer strips white space.

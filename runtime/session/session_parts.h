@@ -62,7 +62,7 @@ struct SessionParts {
   bool in_callback = false;
   ThreadPool* pool = nullptr;
   Status stop = Status::kOk;   // why the newest text ended, or kOk while it continues
-  uint64_t step_begin_ns = 0;  // time at which a batch began to evaluate the pending token, or 0
+  uint64_t step_begin_ns = 0;  // when a batch began to evaluate the pending token, or 0
   Cancellation cancellation;
   Stops stops;
   TokenStream stream;

@@ -1,4 +1,4 @@
-// The places in a list of tokens at which a part of their text ends.
+// The places in a list of tokens where a part of their text ends.
 #pragma once
 
 #include <cstddef>

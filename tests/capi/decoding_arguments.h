@@ -1,4 +1,4 @@
-// A session with all features, and cases in which one field is out of range.
+// A session with all features, and cases with one field out of range.
 #pragma once
 
 #include <functional>

@@ -34,7 +34,7 @@ const std::vector<Words> kModes = {{"--greedy"},
                                    {"--logprobs", "3"},
                                    {"--overflow", "ring", "--ctx", "32"}};
 
-// Returns all texts of a run, each of which must be complete.
+// Returns all texts of a run. Each text must be complete.
 Words texts_of(const Words& grammar, const Words& mode) {
   Words words = grammar;
   words.insert(words.end(), mode.begin(), mode.end());

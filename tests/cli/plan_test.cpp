@@ -18,8 +18,8 @@ using nlohmann::json;
 
 constexpr uint64_t kMebi = 1 << 20;
 
-// Writes a model in pieces: Linux keeps a file that is written at once in large pages, of which a process that reads a
-// part has the whole.
+// Writes a model in pieces: Linux keeps a file that is written at once in large pages, and a process that reads a part
+// of a page has all of it.
 std::string write_model(const TemporaryFolder& folder, const std::string& name, const std::vector<uint8_t>& bytes) {
   constexpr size_t kPieceSize = 4096;
   std::ofstream file(folder.file(name), std::ios::binary);

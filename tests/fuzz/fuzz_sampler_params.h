@@ -6,7 +6,7 @@
 
 namespace sotto {
 
-// Owns the lists to which its parameters point.
+// Owns the lists that its parameters point to.
 class FuzzedParams {
  public:
   FuzzedParams(FuzzBytes& bytes, uint32_t vocabulary_size);
@@ -29,7 +29,7 @@ class FuzzedParams {
   sotto_stage stages_[8];
 };
 
-// Owns the token to which its parameters point.
+// Owns the token that its parameters point to.
 class FuzzedStops {
  public:
   FuzzedStops(FuzzBytes& bytes, sotto_token stop_token);

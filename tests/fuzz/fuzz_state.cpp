@@ -29,7 +29,7 @@ std::vector<uint8_t> genuine(sotto_session* session) {
   return saved;
 }
 
-// Applies edits, each of which consists of a position (16 bits) and the byte to write there.
+// Applies edits. An edit consists of a position (16 bits) and the byte to write there.
 void change(std::vector<uint8_t>& saved, sotto::FuzzBytes& bytes) {
   while (!bytes.empty()) {
     const size_t place = size_t{bytes.byte()} << 8 | bytes.byte();

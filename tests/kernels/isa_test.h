@@ -26,7 +26,7 @@ inline std::vector<Isa> named_isas() {
   return isas;
 }
 
-// Returns the instruction sets for which this build has kernels. Tests skip those that the CPU cannot run.
+// Returns the instruction sets that this build has kernels for. Tests skip those that the CPU cannot run.
 inline std::vector<Isa> built_isas() {
   std::vector<Isa> isas = named_isas();
   std::erase_if(isas, [](Isa isa) { return find_instruction_set(isa) == nullptr; });

@@ -1,5 +1,5 @@
-// Dot products of one int8 query with rows of keys, in blocks of 16 bytes. `Query` prepares the query, and its
-// add(sum, block, key) returns four partial sums to which it has added the products of 16 bytes.
+// Dot products of one int8 query with rows of keys, in blocks of 16 bytes. `Query` prepares the query, and its add(sum,
+// block, key) adds the products of 16 bytes to four partial sums and returns them.
 #pragma once
 
 #include <wasm_simd128.h>

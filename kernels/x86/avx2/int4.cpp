@@ -1,5 +1,5 @@
 // 4-bit linear layers with vpmaddubsw, whose sums of pairs fit 16 bits over a whole block. The dot product of an output
-// consists of two int16, both of which vpmaddwd multiplies by the scale of the block.
+// consists of two int16, and vpmaddwd multiplies both by the scale of the block.
 #include <immintrin.h>
 
 #include "kernels/dispatch/tables.h"

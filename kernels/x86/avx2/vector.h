@@ -14,7 +14,7 @@ namespace {
 using generic::Part;
 using generic::Whole;
 
-// Returns a mask for lanes [first, first + 8) in which all bits of the lanes in `part` are set.
+// Returns a mask for lanes [first, first + 8): all bits of the lanes in `part` are set.
 inline __m256i mask_of(Part part, int first) {
   const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(part.count) - first), lane);

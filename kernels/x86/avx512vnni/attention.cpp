@@ -9,7 +9,7 @@
 namespace sotto::avx512vnni {
 namespace {
 
-// Multiplies blocks of 64 bytes, the last of which may be masked.
+// Multiplies blocks of 64 bytes. The last block may be masked.
 class Dots {
  public:
   Dots(const int8_t* query, size_t row_stride)

@@ -22,7 +22,7 @@ using generic::Part;
 using generic::Whole;
 
 constexpr size_t kTileKeys = 8;    // number of keys multiplied together, so that their sums fill the registers
-constexpr size_t kKeysAhead = 64;  // distance, in keys, at which keys are prefetched
+constexpr size_t kKeysAhead = 64;  // number of keys from a key to the one that is prefetched
 static_assert(kAttentionGroupRows == kLanes);
 
 // Quantizes 64 floats as Kernels::quantize_symmetric does. Conversion and packing map NaN and values that are too low
@@ -161,7 +161,7 @@ template <size_t kCount, size_t kKeys>
 }
 
 // Computes the scores of kKeys keys for groups first_group ... first_group + kCount - 1, as (group, slot, row), and
-// updates the maximum of each row with the scores of the keys to which it attends. Not inlined, because GCC 12 would
+// updates the maximum of each row with the scores of the keys that it attends to. Not inlined, because GCC 12 would
 // then keep the sums in memory.
 template <size_t kCount, size_t kKeys>
 [[gnu::noinline]] void score_keys(const AttentionRowsArgs& args, Queries* queries, size_t first_group, size_t first,

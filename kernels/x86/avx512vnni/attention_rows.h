@@ -17,7 +17,7 @@ struct Queries {
   // (group, group of four dimensions, row, dimension of the group)
   alignas(64) int8_t q[kGroups][kMaxFours][kAttentionGroupRows][4];
   __m512 scales[kGroups];
-  __m512 maxima[kGroups];  // for each row, the maximum of the scores of the keys to which it attends
+  __m512 maxima[kGroups];  // for each row, the maximum of the scores of the keys that it attends to
 };
 
 // Computes scores, as (group, slot, row), and updates the maxima.

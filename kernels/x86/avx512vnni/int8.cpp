@@ -2,8 +2,8 @@
 //
 // A batch of up to twelve rows takes one pass over the weights, which are prefetched two pages ahead. More rows are
 // multiplied in blocks of seven to thirteen rows of nearly equal height. All sums of a block and a tile stay in
-// registers, and the activations of a block are stored in the order in which they are used. The weights of a tile come
-// from the cache for every block while the next tile is prefetched.
+// registers, and the activations of a block are stored in the order of use. The weights of a tile come from the cache
+// for every block while the next tile is prefetched.
 #include <cassert>
 
 #include "kernels/dispatch/tables.h"

@@ -18,8 +18,8 @@ struct DataOptions {
 // Adds FILE and --json. `options` must outlive `command`.
 void add_data_options(Command& command, DataOptions& options);
 
-// Calls `evaluate` for each line, which is an object, and returns its results, to each of which the member "id" of its
-// line is added. Throws a Failure that names the line, also if there is none.
+// Calls `evaluate` for each line, which is an object, and adds the member "id" of the line to the result. Returns the
+// results. Throws a Failure that names the line, also if there is none.
 std::vector<Json> evaluate_lines(const DataOptions& options, const std::function<Json(const Json& line)>& evaluate);
 
 // Returns a member, and throws a Failure if it is missing or has another type.

@@ -113,7 +113,7 @@ int run_answers(const EvalOptions& options) {
   return kExitOk;
 }
 
-// The lengths by which ln p of a choice is divided.
+// The lengths that ln p of a choice is divided by.
 struct Normalization {
   const char* name;
   const char* json;

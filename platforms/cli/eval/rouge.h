@@ -18,7 +18,7 @@ struct Rouge {
   Overlap rouge_l;  // the longest common subsequence of words
 };
 
-// Returns the overlap with the reference for which f is largest. `references` are not empty. With `stems`, words of
+// Returns the overlap with the reference that gives the largest f. `references` are not empty. With `stems`, words of
 // more than 3 letters are replaced by their stems.
 Rouge rouge_of(const std::string& hypothesis, const std::vector<std::string>& references, bool stems);
 

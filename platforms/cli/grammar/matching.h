@@ -78,7 +78,7 @@ class GrowingMatcher {
   Matcher matcher_;
 };
 
-// Returns the largest limits for which a matcher fits in `memory_size` bytes; sequence_count stays the same. Throws a
+// Returns the largest limits of a matcher that fits in `memory_size` bytes; sequence_count stays the same. Throws a
 // usage error if none fit.
 MatcherParams limits_within(const Grammar& grammar, const Vocabulary& vocabulary, const MatcherParams& params,
                             size_t memory_size);

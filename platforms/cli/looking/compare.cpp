@@ -119,7 +119,7 @@ void measure(const LoadedModel& model, const Strategy& strategy, const TokenList
              StrategyResult& result) {
   const GenerateOptions& options = strategy.options;
   const bool is_search = options.search.is_on;
-  std::optional<Sampler> chain;  // from which a search draws
+  std::optional<Sampler> chain;  // a search draws from it
   if (is_search && !is_deterministic(options)) {
     SamplerOptions sampler = options.sampler;
     read_sampler_texts(sampler, model);

@@ -79,7 +79,7 @@ struct TruncationAdvice {
   Range min_p;
 };
 
-// Returns the largest temperature up to 1 at which the entropy is at most `entropy`, which grows with the temperature.
+// Returns the largest temperature up to 1 with an entropy of at most `entropy`. The entropy grows with the temperature.
 double temperature_for(const Distribution& model, double entropy) {
   constexpr int kSteps = 20;
   Range range = {0.0, 1.0};

@@ -49,7 +49,7 @@ std::string checked_number(const std::string& text) {
   throw Failure("--number-range: " + in_quotes(text) + " is not a number", kExitUsage);
 }
 
-// Converts "1,10", in which either number may be missing, to the source of a number grammar.
+// Converts "1,10" to the source of a number grammar. Either number may be missing.
 std::string number_range_source(const std::string& text, bool whole_numbers) {
   const size_t comma = text.find(',');
   if (comma == std::string::npos) {

@@ -63,7 +63,7 @@ struct Parameter {
   const char* metavar;
   const char* group;  // heading of the help text
   const char* help;
-  const char* needs;  // options, separated by commas, one of which must also be given; or ""
+  const char* needs;  // options, separated by commas: one of them must also be given; or ""
   const char* shown;  // text that the help shows as the default, or "" for the value
   Names names = {};   // names of the values of kName
 

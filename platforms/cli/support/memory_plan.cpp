@@ -67,7 +67,7 @@ void check_range(const char* option, uint32_t value, uint32_t min, uint32_t max)
 // are then released; the head, the last one, is often the largest.
 uint64_t loading_bytes(const PlannedModel& model, const WeightBytes& weights, uint64_t object, uint64_t norms) {
   const uint64_t embedding = model.embedding_size, feed_forward = model.feed_forward_size;
-  uint64_t last = 0;  // bytes from which the last layers are packed
+  uint64_t last = 0;  // size of the weights that the last layers are packed from
   if (!model.is_packed && !has_tiles(model.embedding_size, model.head_bits)) {
     last = embedding * model.vocabulary_size;
   } else if (!model.is_packed && !has_tiles(model.feed_forward_size, model.layer_bits)) {

@@ -10,7 +10,7 @@
 
 namespace sotto::cli {
 
-// A model, of which a file need not exist.
+// A model. A file of it need not exist.
 struct PlannedModel {
   uint32_t vocabulary_size = 0;
   uint32_t max_context_tokens = 0;

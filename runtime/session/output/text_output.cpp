@@ -123,7 +123,7 @@ Status TextOutput::emit(Piece* piece) {
   return Status::kOk;
 }
 
-// Returns the place in the stream at which the first `size` bytes of the text from token `start` on end (text_place.h).
+// Returns the place in the stream where the first `size` bytes of the text from token `start` on end (text_place.h).
 TextPlace TextOutput::find_place(uint64_t start, uint64_t size, uint64_t* length) {
   rebuild_healing(start);
   const auto text_of = [&](uint64_t i) {

@@ -37,7 +37,7 @@ struct FigureSpec {
   bool higher_is_better = true;
   std::string limit_name = {};
   bool limit_is_peer = false;                // true if the limit is the speed of another runtime
-  std::string limit_series = {};             // series from which `limit` is computed; empty if it is a constant
+  std::string limit_series = {};             // series that gives `limit`; empty if it is a constant
   std::function<double(double)> limit = {};  // limit in the unit of the figure; empty if there is none
 };
 

@@ -1,4 +1,4 @@
-// Describes the machine on which the figures were measured.
+// Describes the machine that the figures were measured on.
 #pragma once
 
 #include <cstdint>

@@ -10,9 +10,9 @@
 
 namespace sotto::bench {
 
-// Runs this program with `arguments` and returns its output, a JSON object, to which it adds "started_ns": the time
-// just before the start. The first argument, which the help does not list, selects the measurement. Throws the message
-// of a child that fails.
+// Runs this program with `arguments` and returns its output, a JSON object. Adds "started_ns" to it: the time just
+// before the start. The first argument, which the help does not list, selects the measurement. Throws the message of a
+// child that fails.
 nlohmann::json run_child(const std::vector<std::string>& arguments);
 
 // Returns the path of this program.

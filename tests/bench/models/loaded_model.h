@@ -80,7 +80,7 @@ class Session {
 sotto_sampler_params greedy_sampler();
 sotto_sampler_params default_sampler();
 
-// Returns reproducible token ids, none of which ends the text.
+// Returns reproducible token ids that do not end the text.
 std::vector<sotto_token> arbitrary_tokens(const sotto_model_info& info, size_t count);
 
 }  // namespace sotto::bench

@@ -37,7 +37,7 @@ class Parts {
   std::vector<uint32_t> parts_;
 };
 
-// Returns a tokenizer of at least 257 tokens with which loading and encoding take as long as with a trained one of that
+// Returns a tokenizer of at least 257 tokens. Loading and encoding take as long as with a trained tokenizer of that
 // size. Its tokens are the bytes, then concatenations of earlier tokens, mostly of letters, and a special token. The
 // result depends only on the size.
 TokenizerData make_synthetic_tokenizer(uint32_t vocabulary_size) {

@@ -15,7 +15,7 @@ bool is_plain(const char* bytes, size_t size) {
   return size > 0 && std::all_of(bytes, bytes + size, [](char c) { return (c >= 'a' && c <= 'z') || c == ' '; });
 }
 
-// Returns a text of the vocabulary's tokens, in which the first tokens occur more often.
+// Returns a text of the vocabulary's tokens. The first tokens occur more often.
 std::string make_text(const LoadedModel& model) {
   const double count = model.info().vocabulary_size;
   std::string text;

@@ -39,7 +39,7 @@ class LoraTest : public testing::Test {
     for (size_t i = 0; i < count; ++i) result[i] = static_cast<float>(i % 7) / 8 - 0.25f;
     return result;
   }
-  // Checks W + scale * B A, of which every value is exact in float32.
+  // Checks W + scale * B A. Every value is exact in float32.
   static void expect_merged(const FloatLinear& before, const FloatLinear& after, float scale) {
     const std::vector<float> a = values(16), b = values(48);
     for (size_t o = 0; o < 24; ++o) {

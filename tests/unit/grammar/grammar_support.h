@@ -75,7 +75,7 @@ class TestGrammar {
   Status status_ = Status::kOk;
   std::string message_;
   std::vector<std::string> warnings_;
-  Memory memory_;  // a copy, not the memory in which it was compiled
+  Memory memory_;  // a copy, not the memory of the compilation
   const CompiledGrammar* view_ = nullptr;
 };
 

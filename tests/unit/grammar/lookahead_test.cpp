@@ -183,7 +183,7 @@ TEST(Lookahead, MasksEqualThoseOfTestingEveryToken) {
   EXPECT_GT(compared, 100u);
 }
 
-// Returns the states to which the characters of each class lead, or nothing if a class leads nowhere.
+// Returns the states that the characters of each class lead to, or nothing if a class leads nowhere.
 std::set<uint32_t> targets_of_characters(const CompiledGrammar& grammar, uint32_t start) {
   std::set<uint32_t> targets;
   for (uint32_t c = 0; c <= kMaxCodePoint; ++c) {
@@ -213,8 +213,8 @@ std::string scattered_ranges() {
   return ranges;
 }
 
-// A walk follows only the few paths through the bytes of characters that differ. It must still reach all states to
-// which characters lead.
+// A walk follows only the few paths through the bytes of characters that differ. It must still reach all states that
+// characters lead to.
 TEST(Utf8Transitions, WalksEnterEachPlaceOnce) {
   const std::string ranges = scattered_ranges();
   const TestGrammar built("root ::= [" + ranges + "] \"a\" | [^" + ranges + "] \"b\"");

@@ -335,7 +335,7 @@ TEST(SchemaKeywords, ChoicesAndNumberRangesMatchTheirValues) {
                spaced.matches(R"([ { "name" : "now" , "arguments" : {  } } ])"));
 }
 
-// Tests every point at which the workspace can run out while the automaton of names becomes rules.
+// Exhausts the workspace at every point while the automaton of names becomes rules.
 TEST(SchemaKeywords, EveryWorkspaceSizeFailsCleanly) {
   const std::string_view schema = R"({"type":"object","properties":{"_meta":{}},"additionalProperties":{}})";
   std::vector<uint64_t> memory(1 << 16);

@@ -105,7 +105,7 @@ TEST(StructuralTags, SeveralTriggersAndOverlaps) {
                 {"<a1x>", "<<a1>", "<ab2y>", "< a <b"}, {"<a2>", "<ab1>", "<a1x", "<a"});
 }
 
-// Free text up to one of the triggers, each of which begins a tag, in a tag with the end.
+// Free text up to one of the triggers, in a tag with the end. Each trigger begins a tag.
 std::string tag_around(const std::string& end, const std::string& triggers, const std::string& flags = "") {
   std::string tags;
   for (const Json& trigger : Json::parse(triggers)) {

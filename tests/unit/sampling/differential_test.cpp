@@ -14,7 +14,7 @@ struct Case {
   std::vector<uint64_t> mask_words;
   TokenMask mask;
   std::vector<int32_t> history;
-  size_t split = 0;  // place at which the ring wraps around
+  size_t split = 0;  // where the ring wraps around
   SamplerParams params;
 
   TokenHistory token_history() const {

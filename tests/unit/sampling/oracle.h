@@ -8,7 +8,7 @@
 
 namespace sotto::oracle {
 
-// The remaining tokens with their logits, in which NaN has become -infinity.
+// The remaining tokens with their logits. NaN has become -infinity.
 struct Set {
   std::vector<int32_t> ids;  // ascending
   std::vector<long double> logits;

@@ -37,7 +37,7 @@ class ProcessFixture {
     return sampler_.set_params(params, error);
   }
 
-  // Returns parameters in which everything is off, for the caller to change.
+  // Returns parameters that turn everything off, for the caller to change.
   static SamplerParams off() {
     SamplerParams params;
     params.temperature = 1;
@@ -78,7 +78,7 @@ class ProcessFixture {
   Sampler sampler_;
 };
 
-// Returns a history in three pieces, any of which may be empty.
+// Returns a history in three pieces. Any of them may be empty.
 inline TokenHistory split_history(const std::vector<int32_t>& tokens, size_t first, size_t second) {
   const std::span<const int32_t> all = tokens;
   first = std::min(first, all.size());

@@ -35,7 +35,7 @@ struct Case {
   int32_t end_token = kNoTokenId;
   uint64_t generated_count = 0;
   uint64_t token_limit = 0;
-  // The lists to which the parameters point.
+  // The lists that the parameters point to.
   Tokens tokens;
   std::vector<Tokens> sequences;
   std::vector<TokenList> words;

@@ -20,7 +20,7 @@ std::vector<float> logits_of(const Json& input) {
   return logits;
 }
 
-// A case as parameters, with the lists to which they point.
+// A case as parameters, with the lists that they point to.
 struct Setting {
   SamplerParams params = ProcessFixture::off();
   std::vector<StageKind> stages;

@@ -15,7 +15,7 @@ namespace sotto::oracle {
 enum class Mode { kTopK, kTopP, kMinP, kTopA, kTailFree, kTypical, kEpsilon, kEta, kTopNSigma, kTopH, kXtc, kCount };
 const char* mode_name(Mode mode);
 
-// Returns parameters with which only the truncation of this mode is on.
+// Returns parameters that turn on only the truncation of this mode.
 SamplerParams params_of(Mode mode, double setting, uint32_t min_keep = 1);
 
 // Returns why `kept` (ascending ids) cannot be the result of the mode for `set` at temperature T, or an empty string if

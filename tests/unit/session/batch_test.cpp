@@ -208,7 +208,7 @@ TEST_F(SessionBatchTest, DividesLongLists) {
   }
 }
 
-// Every pending token is evaluated in a batch, of which all sessions report an equal share of the time.
+// Every pending token is evaluated in a batch, and all sessions report an equal share of its time.
 TEST_F(SessionBatchTest, EvaluatesPendingTokensAtOnce) {
   OpenedSession a(text_model()), b(text_model());
   for (OpenedSession* session : {&a, &b}) {

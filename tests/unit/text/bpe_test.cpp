@@ -36,7 +36,7 @@ std::string random_word(Random* random, std::string_view alphabet, size_t size) 
   return word.substr(0, size);
 }
 
-// Creates merges of existing tokens, in which several pairs give the same text.
+// Creates merges of existing tokens. Several pairs give the same text.
 TokenizerDescription random_description(Random* random, std::string_view alphabet, size_t merge_count, size_t longest,
                                         bool shuffle) {
   std::vector<std::string> names;

@@ -96,7 +96,7 @@ TEST(VerifyTokenizer, FillsInWhatTheFileLacks) {
 }
 
 TEST(VerifyTokenizer, LongTokensNeedMergesInOrder) {
-  // Merges x x, xx xx, ... up to 256 bytes, of which the first comes last in one case.
+  // Merges x x, xx xx, ... up to 256 bytes. In one case, the first merge comes last.
   for (const bool in_order : {true, false}) {
     Pairs pairs;
     for (size_t size = 1; size <= 128; size *= 2) {

@@ -134,7 +134,7 @@ TEST(TokenizerTypes, ThePatternSearchIsLinear) {
   EXPECT_EQ(call(data.view(), text, text.size()).tokens, Tokens(text.size(), call(data.view(), "a", 1).tokens.at(0)));
 }
 
-// Returns the message with which tokenizer.json is rejected.
+// Returns the message that rejects tokenizer.json.
 std::string rejection(const char* name, const char* place, const json& value) {
   json tokenizer = tokenizer_named(name)["tokenizer"];
   tokenizer[json::json_pointer(place)] = value;

@@ -13,7 +13,7 @@ namespace {
 
 const Cancellation kRunning;
 
-// The logits of a batch of a few rows are computed in several parts, the last of which is not a whole tile.
+// The logits of a batch of a few rows are computed in several parts. The last part is not a whole tile.
 const Model* model() {
   static const Isa isa = isa_of_environment();
   if (find_kernels(isa) == nullptr) return nullptr;
