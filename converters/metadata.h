@@ -67,7 +67,7 @@ struct ModelRanges {
   std::vector<const LinearRanges*> linears() const;
 };
 
-// Returns the finished buffer, whose size depends on which ranges exist, not on their values. `tokenizer` may be null.
+// Returns the finished buffer. Its size depends on the ranges that exist, not on their values. `tokenizer` may be null.
 std::vector<uint8_t> build_metadata(const CheckpointInfo& info, const TokenizerData* tokenizer,
                                     const ModelRanges& ranges);
 

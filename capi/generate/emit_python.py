@@ -51,7 +51,7 @@ def name_of(c_name):
 
 
 class Abi:
-    """Builds the ctypes declarations in an order in which each follows those that it refers to."""
+    """Builds the ctypes declarations. Each follows those that it refers to."""
 
     def __init__(self, tables):
         self.tables, self.callbacks, self.done, self.parts = tables, callbacks(tables), set(), [ABI_HEAD]

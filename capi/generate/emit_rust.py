@@ -16,7 +16,7 @@ ELEMENTS = {"sotto_text": "String", "sotto_token": "Token", "sotto_stage": "Stag
 # Functions that convert lists of structs to C. Lists of plain values are used in place.
 CONVERSIONS = {"sotto_text": "texts", "sotto_token_list": "token_lists", "sotto_token_bias": "token_biases",
                "sotto_sequence_bias": "sequence_biases"}
-# For each callback: the type that stores it, the argument of its setter, and the smart pointer in which it is stored.
+# For each callback: the type that stores it, the argument of its setter, and the smart pointer that stores it.
 CALLBACKS = {
     "sotto_log_fn": ("LogFunction", "impl Fn(i32, &str) + Send + Sync + 'static", "Arc"),
     "sotto_logits_fn": ("LogitsFunction", "impl Fn(&mut [f32]) + Send + Sync + 'static", "Arc"),
@@ -210,7 +210,7 @@ def is_object(field):
 
 
 def held(field):
-    """Returns the type of the Rust field that owns the data to which the C field points."""
+    """Returns the type of the Rust field that owns the data of the C field."""
     if field.kind == "array":
         return f"Vec<{ELEMENTS[field.type]}>"
     if field.kind == "struct":

@@ -14,7 +14,7 @@ import tomllib
 NUMBERS = {"float": 4, "double": 8, "int32_t": 4, "uint32_t": 4, "uint64_t": 8, "uint8_t": 1, "char": 1, "size_t": None,
            "sotto_token": 4}
 FLOATS = {"float", "double"}
-# A space at which lines are not broken; it becomes a plain space when the text is written. It keeps "1." from the start
+# A space that does not break lines; it becomes a plain space when the text is written. It keeps "1." from the start
 # of a line, where Markdown would take it for a list item.
 HARD_SPACE = "\u00a0"
 LARGEST = {"UINT32_MAX": 2**32 - 1, "UINT64_MAX": 2**64 - 1}
@@ -179,7 +179,7 @@ class Field:
     needs: list[str] = dataclasses.field(default_factory=list)  # one of these must be on
     excludes: list[str] = dataclasses.field(default_factory=list)
     cli: dict = dataclasses.field(default_factory=dict)  # columns of the command line
-    recommends: str = ""  # the sampler's parameter for which a model file can recommend this value
+    recommends: str = ""  # the sampler's parameter that this value of a model file is recommended for
     keys: dict = dataclasses.field(default_factory=dict)  # its name in the files of a checkpoint format
 
     @property

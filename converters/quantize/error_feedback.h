@@ -8,6 +8,9 @@
 // Quantization for Generative Pre-trained Transformers") in the form of LDLQ (Chee et al. 2023, "QuIP"), which needs no
 // inverse of H. Inputs with the largest moments come first: their errors can still be compensated by many other
 // weights.
+//
+// Example: two inputs are always equal, so A_01 = 1, and both weights are 0.4 steps. Rounded alone, both become 0. With
+// feedback, the second is rounded from 0.4 + 0.4 and becomes 1, which is nearer to the sum 0.8.
 #pragma once
 
 #include <cstddef>

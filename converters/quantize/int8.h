@@ -1,4 +1,5 @@
-// Quantizes weights to int8, symmetrically, with one scale per output.
+// Quantizes weights to int8, symmetrically, with one scale per output. Example: rounding 0.5, -1.27 and 0.02 to nearest
+// gives the scale 0.01 and 50, -127 and 2.
 #pragma once
 
 #include <cstdint>

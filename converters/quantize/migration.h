@@ -5,6 +5,10 @@
 // weights that read the channel are multiplied by its scale and the shift is added to the layer's bias. The model
 // computes the same function (Xiao et al. 2023, "SmoothQuant"; the shifts are from Wei et al. 2023, "Outlier
 // Suppression+").
+//
+// Example: two channels reach 1 and 100. With the common scale 100 / 127, the values of the first channel become -1, 0
+// or 1. If the norm divides the second channel by 100, and the weights that read it are multiplied by 100, both
+// channels use the whole range.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kHeadSizeLimit = 256;
-// The largest number of inputs for which int32 sums of int8 products cannot overflow: 127 * 255 * 65536 < 2^31.
+// With at most this number of inputs, int32 sums of int8 products cannot overflow: 127 * 255 * 65536 < 2^31.
 constexpr uint32_t kInputLimit = 65536;
 
 void check_count(uint32_t value, uint32_t limit, const char* name, const std::string& where) {

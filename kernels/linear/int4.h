@@ -1,6 +1,6 @@
 // Linear layers with 4-bit weights. Model files store them in the form that every CPU multiplies with: W[o][i] =
 // (nibble - 7) * block_scale * scale, with one int8 block scale per 32 inputs of an output and one float scale per
-// output.
+// output. Example: the nibble 9, the block scale 3 and the scale 0.01 mean the weight 0.06.
 //
 // A tile contains 16 outputs. It consists of its frame (below), its block scales (block, output), padded with zeros to
 // a multiple of 64 bytes, and its nibbles: for every 8 inputs there are 64 bytes (output, 4), and byte i has input i in

@@ -14,6 +14,9 @@ namespace sotto {
 // The sums of the columns are negated int32. A depth (XNNPACK's kr) contains the weights of `depth` inputs,
 // zero-padded, for each column in turn. Scales and biases are floats, one per column.
 //
+// Example: with 2 columns, depth 2 and 4 inputs, the weights w(column, input) have this order:
+//   w(0, 0) w(0, 1) w(1, 0) w(1, 1) | w(0, 2) w(0, 3) w(1, 2) w(1, 3)
+//
 // With `rotations` (XNNPACK's sr) r > 1, r consecutive depths form a group. Column c stores the depths of a group
 // rotated by c % r: depth c % r comes first. A kernel then rotates the activations to match, instead of broadcasting
 // each depth to all columns.

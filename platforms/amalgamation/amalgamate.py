@@ -51,7 +51,7 @@ def read_sources(build):
 
 
 class Text:
-    """The text of source files in which every header replaces its first #include."""
+    """The text of source files. Every header replaces its first #include."""
 
     def __init__(self, directories, flatbuffers, included=(), system=()):
         self.directories = directories

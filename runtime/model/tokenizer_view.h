@@ -23,7 +23,7 @@ enum class TokenizerModel : uint8_t { kByteBpe = 0, kCharacterBpe = 1, kUnigram 
 // the start of the whole text, if it does not begin with one; or always.
 enum class PrefixSpace : uint8_t { kNever = 0, kIfMissing = 1, kIfMissingAtStart = 2, kAlways = 3 };
 
-// The side on which a word carries its space when the pre-tokenizer strips white space.
+// Where a word has its space when the pre-tokenizer strips white space: nowhere, before or after.
 enum class WordSpace : uint8_t { kNone = 0, kBefore = 1, kAfter = 2 };
 
 // A BPE merge of two tokens, whose rank is its index in the list of merges.
@@ -35,7 +35,7 @@ struct TokenMerge {
 
 // Replacements of single characters.
 struct CharacterMap {
-  std::span<const uint32_t> removed;   // code points at which ranges of removed characters begin and end, alternately
+  std::span<const uint32_t> removed;   // code points where ranges of removed characters begin and end, alternately
   std::span<const uint32_t> replaced;  // characters in ascending order
   std::span<const uint32_t> offsets;   // replaced.size() + 1, into bytes
   std::span<const char> bytes;         // the replacements

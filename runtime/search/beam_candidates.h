@@ -5,6 +5,9 @@
 // Allocation for Neural Machine Translation"). A bank is the set of candidates whose sequences have the same number of
 // phrase tokens, and the beams are distributed evenly over the banks. Otherwise candidates that have begun a phrase
 // would lose against those that have not.
+//
+// Example: with the phrase "New York" (two tokens), bank 0 has the candidates without "New", bank 1 those that end with
+// "New", and bank 2 those that contain "New York". Three beams are one per bank.
 #pragma once
 
 #include <algorithm>

@@ -21,7 +21,8 @@ struct LookupMatch {
 
 // Prompt lookup (Saxena 2023; Yang et al. 2023, "Inference with Reference"): finds an earlier occurrence of the last
 // tokens of the text, because what followed them then is likely to follow again. Returns the latest of the longest
-// matches that have min_match to max_match tokens.
+// matches that have min_match to max_match tokens. Example, with a token per word: in "the cat sat on the cat", the
+// last two tokens match the first two, and `next` is the index of "sat".
 LookupMatch find_latest_match(std::span<const int32_t> text, size_t min_match, size_t max_match);
 
 // The n-gram pool of lookahead decoding (Fu et al. 2024, "Break the Sequential Dependency of LLM Inference Using

@@ -9,7 +9,8 @@
 
 namespace sotto {
 
-// The first `byte_count` bytes of a token, after all tokens before it.
+// The first `byte_count` bytes of a token, after all tokens before it. Example: the text "Hell" of the tokens "Hel" and
+// "lo" ends at {1, 1}.
 struct TextPlace {
   uint64_t token;
   size_t byte_count;

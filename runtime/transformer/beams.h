@@ -2,6 +2,8 @@
 //
 // The tokens of all sequences form a tree with one KV slot per token. Sequences share the slots of the tokens that they
 // have in common, so reordering beams copies no keys or values. A slot becomes free when no live sequence needs it.
+//
+// Example: the sequences "a b c" and "a b d" take four slots, because they share those of a and b.
 #pragma once
 
 #include <cstddef>

@@ -26,7 +26,7 @@ def expect_version(program, environment=None):
 
 
 def check_layout(prefix, libdir):
-    """Returns the installed files, from which distributions make packages."""
+    """Returns the installed files. Distributions make packages of them."""
     expected = [libdir / name for name in ["libsotto.a", "libsotto.so", "libsotto.so.1", "libsotto_posix.a",
                                            "pkgconfig/sotto.pc", "pkgconfig/sotto_posix.pc",
                                            "cmake/sotto/sotto-config.cmake", "cmake/sotto/sotto-config-version.cmake"]]

@@ -129,7 +129,7 @@ TEST(GrammarJsonl, BadLinesDoNotEndTheRun) {
   }
 }
 
-// Cases in which those engines accept another language.
+// Cases where those engines accept another language.
 const std::map<std::string, std::string> kDifferences = {
     {"lc-gi-002", "llama.cpp ends integers after 16 digits"},
     {"lc-gi-041", "llama.cpp takes a schema with items to mean arrays only"},

@@ -64,7 +64,7 @@ class Readmes:
         self.copy_tree()
 
     def copy_tree(self):
-        """Creates a tree in which the directories of the bindings are writable."""
+        """Creates a tree with writable directories of the bindings."""
         source = self.args.source / "platforms"
         (self.tree / "build").mkdir(parents=True)
         (self.tree / "build/release").symlink_to(self.args.build)

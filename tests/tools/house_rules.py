@@ -34,7 +34,7 @@ INCLUDES = {
     "capi/examples/": ["sotto*.h"],
     "converters/": ["platforms/command_line/", "converters/", "runtime/", "kernels/kernels.h", "kernels/linear/linear.h", "kernels/linear/int4.h"],
     "platforms/": ["platforms/", "capi/include/", "sotto*.h"],
-    # A Go module is built in the directory to which it was fetched, which has nothing but the module.
+    # A Go module is built in the directory that it was fetched to. This directory has nothing but the module.
     "platforms/go/": ["bridge.h", "_cgo_export.h"],
 }
 
@@ -179,7 +179,7 @@ def core_subset(tree):
 
 
 def machine_paths(tree):
-    """The tree names no directory of the machine on which it was written."""
+    """The tree names no directory of the machine that it was written on."""
     return lines_matching(tree, MACHINE_PATH, "a path of one machine")
 
 

@@ -46,7 +46,7 @@ def tokens_in(tokens, name: str = "tokens"):
 
 
 class Filler:
-    """Fills C structs from parameters and keeps the objects alive to which they point."""
+    """Fills C structs from parameters, and keeps the objects that they point to alive."""
 
     def __init__(self):
         self.kept = []

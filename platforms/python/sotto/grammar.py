@@ -26,7 +26,7 @@ _COMPILE_LIMIT = 1 << 30  # maximum number of bytes for the compilation of a gra
 
 
 class Vocabulary(Resource):
-    """The tokens for which a matcher computes masks: the tokens of a model, or any byte strings."""
+    """The tokens of a matcher's masks: the tokens of a model, or any byte strings."""
 
     def __init__(self, tokens: Model | Sequence[Text], special: Sequence[int] = (), end_tokens: Sequence[int] = (),
                  *, _is_held: bool = False):

@@ -362,7 +362,7 @@ class Session(Resource):
 
 
 class _NewAttachment:
-    """A context manager in which a session replaces one attached resource by `resource`."""
+    """A context manager that replaces one attached resource of a session by `resource`."""
 
     def __init__(self, attachments: dict, what: str, resource: Resource | None):
         self._attachments, self._what, self._resource = attachments, what, resource

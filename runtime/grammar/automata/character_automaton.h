@@ -4,6 +4,9 @@
 // multiples of a number, or the names that "patternProperties" leaves to "additionalProperties". The product of the
 // automata accepts exactly the strings that all of them accept. Code points that no automaton distinguishes share a
 // class, so a table needs only one column per class.
+//
+// Example: the product of the automata of "pattern": "^[ab]*$" and "maxLength": 2 accepts the empty string, a, b, aa,
+// ab, ba and bb. It has two classes: a and b, and all other code points.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,9 @@
 // Free text up to a string. For lazy activation, the text is unconstrained until the first of several triggers appears,
 // and a string of the grammar begins right after it. Triggers are compiled to rules, so masks stay exact and the
 // matcher needs no code for them.
+//
+// Example: with the trigger "<tool>", the text "Let me see. " is unconstrained, and after "Let me see. <tool>" only a
+// string of the grammar may follow.
 #pragma once
 
 #include <cstdint>

@@ -3,9 +3,9 @@
 // The grammar describes the JSON values that the schema validates, written in the following form:
 // - White space follows options.json_space.
 // - Members come in any order, but those that the schema does not name come after the required ones. With
-//   options.schema_order, and where members are counted, are more than 64, or one of them must violate a condition
-//   (such as propertyNames under "not"), they come in the order of their first mention in the schema (first in
-//   "properties", then in "required"), and all others come after them.
+//   options.schema_order, they come in the order of their first mention in the schema (first in "properties", then in
+//   "required"), and all others come after them. The same holds where members are counted, are more than 64, or one of
+//   them must violate a condition (such as propertyNames under "not").
 // - A string or name that the schema constrains is written in one way only: each character as it is, except for \\ \"
 //   \b \f \n \r \t, and \u00XX for other control characters. Unconstrained strings may use any escape.
 // - A number that the schema constrains has no exponent. An integer has no fraction, and zero has no sign. Values of

@@ -12,6 +12,9 @@
 // stuck.
 //
 // The stack store (stack_store.h) adds up the completions of the states on a stack.
+//
+// Example, with a token per byte: in root ::= "[" [0-9]* "]", the completion after "[" is 1, the token "]". With two
+// tokens left, "]" and the digits are allowed; with one token left, only "]" is.
 #pragma once
 
 #include <cstdint>

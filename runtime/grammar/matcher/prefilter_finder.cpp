@@ -247,9 +247,9 @@ void PrefilterFinder::clear_seen() {
   std::fill_n(seen_, kSeenCount, uint16_t{kNotComputed});
 }
 
-// Returns the largest length up to which every string over these classes may follow boundaries_[0]. If the result is
-// not kAnyCharacters, `admitted` receives the classes all of whose characters are possible after some string of that
-// length.
+// Returns the largest length n such that every string of up to n characters of these classes may follow boundaries_[0].
+// If the result is not kAnyCharacters, `admitted` receives the classes all of whose characters are possible after some
+// string of that length.
 uint32_t PrefilterFinder::count_characters(uint8_t classes, uint8_t* admitted) {
   constexpr uint32_t kMaxCharacters = kLengthCharacters[kLengthCount - 2];
   uint32_t boundary_count = 1;

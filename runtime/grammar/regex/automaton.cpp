@@ -58,7 +58,7 @@ class RegexNfa {
     uint32_t node;
     uint32_t in;
     uint32_t out;    // the common end of a choice or repetition
-    uint32_t child;  // the child that is being compiled, or the state in which a loop branches
+    uint32_t child;  // the child that is being compiled, or the state where a loop branches
     uint32_t done;   // number of repetitions that have been compiled
   };
 

@@ -41,7 +41,7 @@ uint64_t peak_resident_bytes() {
 #endif
 }
 
-// The ways in which the new process opens the model.
+// The ways of the new process to open the model.
 struct Opening {
   const char* name;
   bool verifies_checksums;

@@ -142,7 +142,7 @@ TEST(SchemaCoverage, TooManyPropertiesAreRejected) {
   EXPECT_NE(grammar.message().find("too many properties"), std::string::npos) << grammar.message();
 }
 
-// With schema_order, members come in the order in which a reader of the schema meets their names in "properties".
+// With schema_order, members come in the order of their names in "properties", as a reader of the schema meets them.
 TEST(OrderOfMembers, IsThatOfFirstAppearance) {
   const std::vector<std::pair<const char*, const char*>> cases = {
       {R"({"allOf":[{"properties":{"b":true,"a":true}},{"properties":{"c":true,"b":{"type":"integer"}}}]})",

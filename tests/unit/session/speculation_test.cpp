@@ -187,7 +187,7 @@ TEST(Speculation, ChangesNothingUnderAConstraint) {
   }
 }
 
-// Dead ends at which a text must end before its pending token, if any, is evaluated.
+// Dead ends: a text must end there before its pending token, if any, is evaluated.
 TEST(Speculation, ChangesNothingIfConstraintAndBansLeaveNothing) {
   std::mt19937 random(9);
   for (uint64_t seed = 0; seed < 120; ++seed) {

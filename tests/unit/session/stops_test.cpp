@@ -1,4 +1,4 @@
-// Tests every way in which a text ends, and the validation of the parameters.
+// Tests all ways to end a text, and the validation of the parameters.
 #include "tests/unit/session/session_support.h"
 
 namespace sotto {

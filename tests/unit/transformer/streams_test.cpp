@@ -1,4 +1,4 @@
-// Compares streams of which several are evaluated in one batch with streams that are evaluated alone, bit for bit.
+// Evaluates several streams in one batch, and compares them with streams that are evaluated alone, bit for bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
