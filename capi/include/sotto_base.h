@@ -122,8 +122,8 @@ enum {
 /* Returns an English description of a status. The text is static. Unknown statuses are allowed. */
 SOTTO_API const char* sotto_status_text(sotto_status status);
 
-/* Describes a failure to a person. The caller owns the struct and sets struct_size; a function
- * writes it only if it fails. Every `error` parameter may be NULL. */
+/* Describes a failure in words. The caller owns the struct and sets struct_size; a function writes
+ * it only if it fails. Every `error` parameter may be NULL. */
 typedef struct sotto_error {
   uint32_t struct_size;
   /* The status that the function also returns. */

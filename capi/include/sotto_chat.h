@@ -76,13 +76,13 @@ typedef struct sotto_chat_info {
 /* Returns the text of a format with a name, or an empty string for other values. The text is static.
  *
  * A format says how messages become a prompt. It consists of parts with "{|}" between them. A part
- * contains one of {system}, {user}, {assistant} and {tool}, in whose place the text of a message
- * with that role goes. A first part with none of them is the text at the start. For example:
+ * contains one of {system}, {user}, {assistant} and {tool}. The text of a message with that role
+ * replaces it. A first part with none of them is the text at the start. For example:
  *
  *   {system}\n\n{|}User: {user}\n{|}Assistant:{assistant}\n
  *
- * The start and each message, with the text around it, are tokenized one by one, in order, and texts
- * of special tokens in the format become these tokens. A reply follows the text before {assistant},
+ * The start and each message, with the text around it, are tokenized one by one, in order. Texts of
+ * special tokens in the format become these tokens. A reply follows the text before {assistant},
  * and its own tokens stay in the stream. It ends before the text after {assistant}, without the
  * white space at the end of that text. If that text is only white space, it ends before that text
  * together with the first line of the text before {user}. */

@@ -214,10 +214,10 @@ typedef struct sotto_matcher_params {
   uint32_t sequence_count;
   /* Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456. */
   uint32_t rollback_count;
-  /* Number of tokens after which each sequence is complete. Masks contain only the tokens after
-   * which the text can still be completed within this number of tokens, counted from the reset of
-   * the sequence, without the end token. Text that is appended counts as one token. The grammar
-   * alone decides: bans and filters of a sampler may leave no token. Default: 0 (no limit). */
+  /* Number of tokens after which each sequence is complete. After a token of a mask, the text can
+   * still be completed within this number of tokens. The tokens are counted from the reset of the
+   * sequence, without the end token. Text that is appended counts as one token. The grammar alone
+   * decides: bans and filters of a sampler may leave no token. Default: 0 (no limit). */
   uint32_t finish_within;
   /* Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE, which bounds the
    * time of the call. Default: 20000000. Range: at least 1. */

@@ -86,9 +86,9 @@ enum {
 typedef struct sotto_sequence {
   /* The new tokens, without an end-of-text or stop token. If the sequence ended with
    * SOTTO_STOP_STRING, they end where the shown text ends, as the stream of a session does (see
-   * stop_strings in sotto_stop_params), so sequences that differ only in hidden tokens are equal. A
-   * token that contains the end of the text stays if max_tokens leaves no space for the tokens that
-   * spell its part of the text. */
+   * stop_strings in sotto_stop_params). Sequences that differ only in hidden tokens are therefore
+   * equal. A token that contains the end of the text stays if max_tokens leaves no space for the
+   * tokens that spell its part of the text. */
   const sotto_token* tokens;
   size_t token_count;
   /* The score that ranks the sequence in the search. */

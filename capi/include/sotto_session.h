@@ -227,7 +227,7 @@ SOTTO_API void sotto_session_reset(sotto_session* session);
 SOTTO_API sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens, size_t count);
 
 /* Begins an empty stream with `count` rows of embedding_size floats instead of tokens, for models
- * whose input is not only text but, for example, an image or a voice. A row replaces the embedding
+ * that read more than text, for example an image or a voice. A row replaces the embedding
  * of a token; the model adds the embedding of the position. Rows count as tokens, but the sampler,
  * the matchers and token healing do not see them. Such a stream cannot be saved, and it can be
  * rewound only to 0 or to a length that includes a token after the rows. On SOTTO_STOP_CANCELLED
@@ -241,10 +241,10 @@ SOTTO_API sotto_status sotto_session_prefill_embeddings(sotto_session* session, 
 /* Generates one token, sets `*piece` and returns SOTTO_OK. When generation ends, it returns the
  * reason instead, and `*piece` has the token -1 and the text that was withheld. An end-of-text or
  * stop token does not become part of the stream. After SOTTO_STOP_CANCELLED and SOTTO_STOP_CALLBACK
- * the next call continues the text. After any other reason it returns the same reason, without text,
- * until a call changes the stream, the sampler, the stops, the limit, the matcher or the guide; a
- * prefill of no tokens also continues the text. Errors: INVALID_STATE (nothing was prefilled, or the grammar's
- * text was already complete at the last prefill). */
+ * the next call continues the text. After any other reason it returns the same reason, without text.
+ * This lasts until a call changes the stream, the sampler, the stops, the limit, the matcher or the
+ * guide; a prefill of no tokens also continues the text. Errors: INVALID_STATE (nothing was
+ * prefilled, or the grammar's text was already complete at the last prefill). */
 SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece);
 
 /* Generates one token in each of several sessions of the same model, with less work than one after
@@ -277,7 +277,7 @@ SOTTO_API sotto_status sotto_sessions_next(sotto_session* const* sessions, size_
 SOTTO_API sotto_status sotto_session_set_limit(sotto_session* session, size_t max_tokens);
 
 /* Prefills the prompt unless it is empty, then generates tokens and calls `on_piece` for each of
- * them, until a stop applies or max_tokens tokens have been generated (0: none; SIZE_MAX: no
+ * them. Ends when a stop applies or max_tokens tokens have been generated (0: none; SIZE_MAX: no
  * limit). The call is equivalent to sotto_session_prefill followed by a loop over
  * sotto_session_next. Returns the SOTTO_STOP_ value that says why generation ended, or an error of
  * these two functions. `prompt` may be NULL when `prompt_count` is 0. `on_piece` may be NULL. */
@@ -329,10 +329,10 @@ typedef struct sotto_stop_params {
   uint64_t max_time_ns;
   /* Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last
    * repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated and 1
-   * if the text only repeats itself. It is the mean of three measures of n tokens: max(0, 1 - 2 d /
-   * n) for d distinct tokens, 1 - b / (n - 1) for b distinct pairs of neighbours, and min(1, 2 s /
-   * n) for the length s of the longest sequence that occurs twice, wherever it is. It is 0 if n <
-   * 8. Default: 0 (off). Range: 0 to 1. */
+   * if the text only repeats itself. It is the mean of three measures. Let n tokens have d distinct
+   * tokens, b distinct pairs of neighbours, and a longest sequence of length s that occurs twice,
+   * wherever it is. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1, 2 s / n).
+   * Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1. */
   float repetition_limit;
   /* Number of recent tokens that repetition_limit examines. Default: 64. Range: 8
    * to context_tokens. */

@@ -35,7 +35,7 @@ constexpr std::pair<std::string_view, Activation> kActivations[] = {
 constexpr char kLoadInPython[] =
     "load it in Python with transformers, for example by AutoModelForCausalLM.from_pretrained(DIR), and save it with "
     "save_pretrained(NEW_DIR, safe_serialization=True)";
-constexpr char kConvertItsSource[] = "convert the checkpoint from which it was made instead";
+constexpr char kConvertItsSource[] = "convert the checkpoint that it was made from instead";
 constexpr char kNameTheProgram[] =
     "a checkpoint of nanoGPT has \"model_args\", and one of minGPT or transformers has config.json next to it";
 

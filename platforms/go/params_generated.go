@@ -153,9 +153,9 @@ type MatcherParams struct {
 	SequenceCount uint32
 	// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456.
 	RollbackCount uint32
-	// Number of tokens after which each sequence is complete. Masks contain only the tokens after which the text can
-	// still be completed within this number of tokens, counted from the reset of the sequence, without the end token.
-	// Text that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no
+	// Number of tokens after which each sequence is complete. After a token of a mask, the text can still be completed
+	// within this number of tokens. The tokens are counted from the reset of the sequence, without the end token. Text
+	// that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no
 	// token. Default: 0 (no limit).
 	FinishWithin uint32
 	// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE, which bounds the time of the call.
@@ -778,9 +778,9 @@ type StopParams struct {
 	MaxTimeNS uint64
 	// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
 	// this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. It is the mean of
-	// three measures of n tokens: max(0, 1 - 2 d / n) for d distinct tokens, 1 - b / (n - 1) for b distinct pairs of
-	// neighbours, and min(1, 2 s / n) for the length s of the longest sequence that occurs twice, wherever it is. It is
-	// 0 if n < 8. Default: 0 (off). Range: 0 to 1.
+	// three measures. Let n tokens have d distinct tokens, b distinct pairs of neighbours, and a longest sequence of
+	// length s that occurs twice, wherever it is. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1, 2 s
+	// / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
 	RepetitionLimit float32
 	// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens.
 	RepetitionWindow uint32

@@ -212,7 +212,7 @@ TEST_F(ProgramTest, ExplainsWrongUsageAndInput) {
 
 TEST_F(ProgramTest, SaysHowToConvertOtherFormats) {
   write_bytes(directory_ / "gpt2.onnx", "ONNX");
-  expect_failure("gpt2.onnx -o m.sotto", 1, "gpt2.onnx is an ONNX file: convert the checkpoint from which it was made");
+  expect_failure("gpt2.onnx -o m.sotto", 1, "gpt2.onnx is an ONNX file: convert the checkpoint that it was made from");
   std::filesystem::rename(directory_ / "model.safetensors", directory_ / "flax_model.msgpack");
   expect_failure(". -o m.sotto", 1, "save_pretrained(NEW_DIR, safe_serialization=True)");
   write_bytes(directory_ / "checkpoint_0.mdl", "\x89HDF\r\n\x1a\n");

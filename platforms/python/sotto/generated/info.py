@@ -113,8 +113,8 @@ class WatermarkResult:
     token_count: int
     """Number of scored tokens. If a context and its token occur several times, they are scored once."""
     score: float
-    """Score of the text: the number of green tokens, for TOURNAMENT the mean of the random bits of the tokens, or for
-    GUMBEL the mean of -ln(1-r), where r are the random numbers of the tokens."""
+    """Score of the text. For green lists it is the number of green tokens, for TOURNAMENT the mean of the random bits
+    of the tokens, and for GUMBEL the mean of -ln(1-r) of their random numbers r."""
     z: float
     """Distance from the expectation for unmarked text, in standard deviations. For green lists it is (g - gamma T) /
     sqrt(T gamma (1-gamma)), where T tokens were scored and g of them are green."""

@@ -508,8 +508,8 @@ pub type sotto_draft_fn = Option<
     ) -> usize,
 >;
 
-/// Describes a failure to a person. The caller owns the struct and sets struct_size; a function
-/// writes it only if it fails. Every `error` parameter may be NULL.
+/// Describes a failure in words. The caller owns the struct and sets struct_size; a function writes
+/// it only if it fails. Every `error` parameter may be NULL.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_error {
@@ -671,8 +671,8 @@ pub struct sotto_matcher_params {
     pub sequence_count: u32,
     /// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456.
     pub rollback_count: u32,
-    /// Number of tokens after which each sequence is complete. Masks contain only the tokens after
-    /// which the text can still be completed within this number of tokens, counted from the reset
+    /// Number of tokens after which each sequence is complete. After a token of a mask, the text
+    /// can still be completed within this number of tokens. The tokens are counted from the reset
     /// of the sequence, without the end token. Text that is appended counts as one token. The
     /// grammar alone decides: bans and filters of a sampler may leave no token. Default: 0
     /// (no limit).
@@ -852,9 +852,9 @@ pub struct sotto_watermark_result {
     /// Number of scored tokens. If a context and its token occur several times, they are scored
     /// once.
     pub token_count: u64,
-    /// Score of the text: the number of green tokens, for TOURNAMENT the mean of the random bits of
-    /// the tokens, or for GUMBEL the mean of -ln(1-r), where r are the random numbers of the
-    /// tokens.
+    /// Score of the text. For green lists it is the number of green tokens, for TOURNAMENT the mean
+    /// of the random bits of the tokens, and for GUMBEL the mean of -ln(1-r) of their random
+    /// numbers r.
     pub score: f64,
     /// Distance from the expectation for unmarked text, in standard deviations. For green lists it
     /// is (g - gamma T) / sqrt(T gamma (1-gamma)), where T tokens were scored and g of them are
@@ -1083,9 +1083,9 @@ pub struct sotto_sampler_input {
 pub struct sotto_sequence {
     /// The new tokens, without an end-of-text or stop token. If the sequence ended with
     /// SOTTO_STOP_STRING, they end where the shown text ends, as the stream of a session does (see
-    /// stop_strings in sotto_stop_params), so sequences that differ only in hidden tokens are
-    /// equal. A token that contains the end of the text stays if max_tokens leaves no space for the
-    /// tokens that spell its part of the text.
+    /// stop_strings in sotto_stop_params). Sequences that differ only in hidden tokens are
+    /// therefore equal. A token that contains the end of the text stays if max_tokens leaves no
+    /// space for the tokens that spell its part of the text.
     pub tokens: *const sotto_token,
     pub token_count: usize,
     /// The score that ranks the sequence in the search.
@@ -1334,10 +1334,10 @@ pub struct sotto_stop_params {
     pub max_time_ns: u64,
     /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last
     /// repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated and
-    /// 1 if the text only repeats itself. It is the mean of three measures of n tokens: max(0, 1 -
-    /// 2 d / n) for d distinct tokens, 1 - b / (n - 1) for b distinct pairs of neighbours, and
-    /// min(1, 2 s / n) for the length s of the longest sequence that occurs twice, wherever it is.
-    /// It is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
+    /// 1 if the text only repeats itself. It is the mean of three measures. Let n tokens have d
+    /// distinct tokens, b distinct pairs of neighbours, and a longest sequence of length s that
+    /// occurs twice, wherever it is. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and
+    /// min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
     pub repetition_limit: f32,
     /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8
     /// to context_tokens.

@@ -1032,8 +1032,8 @@ impl MatcherParams {
         /// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0
         /// to 268435456.
         rollback_count: u32,
-        /// Number of tokens after which each sequence is complete. Masks contain only the tokens
-        /// after which the text can still be completed within this number of tokens, counted from
+        /// Number of tokens after which each sequence is complete. After a token of a mask, the
+        /// text can still be completed within this number of tokens. The tokens are counted from
         /// the reset of the sequence, without the end token. Text that is appended counts as one
         /// token. The grammar alone decides: bans and filters of a sampler may leave no token.
         /// Default: 0 (no limit).
@@ -1660,10 +1660,10 @@ impl StopParams {
         max_time_ns: u64,
         /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last
         /// repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated
-        /// and 1 if the text only repeats itself. It is the mean of three measures of n tokens:
-        /// max(0, 1 - 2 d / n) for d distinct tokens, 1 - b / (n - 1) for b distinct pairs of
-        /// neighbours, and min(1, 2 s / n) for the length s of the longest sequence that occurs
-        /// twice, wherever it is. It is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
+        /// and 1 if the text only repeats itself. It is the mean of three measures. Let n tokens
+        /// have d distinct tokens, b distinct pairs of neighbours, and a longest sequence of length
+        /// s that occurs twice, wherever it is. The measures are max(0, 1 - 2 d / n), 1 - b / (n -
+        /// 1) and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
         repetition_limit: f32,
         /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8
         /// to context_tokens.
@@ -1967,9 +1967,9 @@ pub struct WatermarkResult {
     /// Number of scored tokens. If a context and its token occur several times, they are scored
     /// once.
     pub token_count: u64,
-    /// Score of the text: the number of green tokens, for TOURNAMENT the mean of the random bits of
-    /// the tokens, or for GUMBEL the mean of -ln(1-r), where r are the random numbers of the
-    /// tokens.
+    /// Score of the text. For green lists it is the number of green tokens, for TOURNAMENT the mean
+    /// of the random bits of the tokens, and for GUMBEL the mean of -ln(1-r) of their random
+    /// numbers r.
     pub score: f64,
     /// Distance from the expectation for unmarked text, in standard deviations. For green lists it
     /// is (g - gamma T) / sqrt(T gamma (1-gamma)), where T tokens were scored and g of them are

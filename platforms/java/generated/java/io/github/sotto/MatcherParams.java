@@ -14,9 +14,9 @@ public final class MatcherParams {
     /** Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456. */
     public int rollbackCount;
     /**
-     * Number of tokens after which each sequence is complete. Masks contain only the tokens after which the text can
-     * still be completed within this number of tokens, counted from the reset of the sequence, without the end token.
-     * Text that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no
+     * Number of tokens after which each sequence is complete. After a token of a mask, the text can still be completed
+     * within this number of tokens. The tokens are counted from the reset of the sequence, without the end token. Text
+     * that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no
      * token. Default: 0 (no limit).
      */
     public int finishWithin;

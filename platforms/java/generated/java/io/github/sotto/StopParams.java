@@ -18,9 +18,9 @@ public final class StopParams {
     /**
      * Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
      * this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. It is the mean of
-     * three measures of n tokens: max(0, 1 - 2 d / n) for d distinct tokens, 1 - b / (n - 1) for b distinct pairs of
-     * neighbours, and min(1, 2 s / n) for the length s of the longest sequence that occurs twice, wherever it is. It is
-     * 0 if n &lt; 8. Default: 0 (off). Range: 0 to 1.
+     * three measures. Let n tokens have d distinct tokens, b distinct pairs of neighbours, and a longest sequence of
+     * length s that occurs twice, wherever it is. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1, 2 s
+     * / n). Repetitiveness is 0 if n &lt; 8. Default: 0 (off). Range: 0 to 1.
      */
     public float repetitionLimit;
     /** Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens. */

@@ -8,8 +8,8 @@ public final class WatermarkResult {
     /** Number of scored tokens. If a context and its token occur several times, they are scored once. */
     public long tokenCount;
     /**
-     * Score of the text: the number of green tokens, for TOURNAMENT the mean of the random bits of the tokens, or for
-     * GUMBEL the mean of -ln(1-r), where r are the random numbers of the tokens.
+     * Score of the text. For green lists it is the number of green tokens, for TOURNAMENT the mean of the random bits
+     * of the tokens, and for GUMBEL the mean of -ln(1-r) of their random numbers r.
      */
     public double score;
     /**
