@@ -1,8 +1,8 @@
 // Outlier migration: makes the channels of a layer's inputs similar in range and changes its weights to compensate.
 //
 // At run time a row of activations shares one scale and one zero point, so a few channels of large values cost the
-// others their precision. Instead, the norm before the layer can produce (x - shift) / scale for every channel, if the
-// weights that read the channel are multiplied by its scale and the shift is added to the layer's bias. The model
+// others their precision. Instead, the norm before the layer can produce (x - shift) / scale for every channel. The
+// weights that read the channel are then multiplied by its scale, and the layer's bias takes up the shift. The model
 // computes the same function (Xiao et al. 2023, "SmoothQuant"; the shifts are from Wei et al. 2023, "Outlier
 // Suppression+").
 //

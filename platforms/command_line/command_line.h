@@ -163,7 +163,8 @@ class Parser {
   Parser(Command& program, int argc, char** argv);
 
   // Throws a UsageError. The defaults from `read_defaults`, which may be empty, are used for options that are not on
-  // the command line and that its options neither exclude nor leave without an option that they need.
+  // the command line. They are not used if an option of the command line excludes them, or if an option that they need
+  // is missing.
   void run(const ReadDefaults& read_defaults = nullptr);
 
   const Command& command() const { return *command_; }   // the command that was named last

@@ -96,8 +96,8 @@ class HashIndex {
     set(slot, 0);
   }
 
-  // Returns the number of slots that the index should have before one more entry is inserted, or 0 if it need not grow,
-  // for an index that starts without slots and grows through use() and rehash().
+  // Returns the number of slots that the index should have before one more entry is inserted, or 0 if it need not grow.
+  // This is for an index that starts without slots and grows through use() and rehash().
   uint32_t wanted_slots(uint32_t entry_count) const {
     if (slots_ == nullptr) return std::max(kMinSlots, 2 * std::bit_ceil(entry_count + 1));
     return entry_count >= (mask_ + 1) / 2 ? 2 * (mask_ + 1) : 0;

@@ -1,5 +1,6 @@
 // Splits text into the words that BPE never crosses, as GPT-2 does (Radford et al. 2019):
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+// Example: "I've 2 cats" becomes "I", "'ve", " 2" and " cats".
 #pragma once
 
 #include <cstddef>

@@ -6,9 +6,9 @@
 // - A mask is computed once per state set and then stored (mask_cache.h).
 // - Sets are truncated first (stack_truncation.h), so that stacks that differ only far below the top share their mask.
 // - If the number of characters alone decides which tokens are possible, no walk is needed (exact_count).
-// - Otherwise the mask starts with the largest prefilter that the set contains (prefilter_finder.h), which inside a
-//   JSON string has tens of thousands of tokens, and the walk skips the subtrees that the prefilter covers. If no
-//   prefilter is certain but one is likely, the mask starts with its tokens, and a walk over the whole trie removes
+// - Otherwise the mask starts with the largest prefilter that the set contains (prefilter_finder.h). Inside a JSON
+//   string, this prefilter has tens of thousands of tokens. The walk skips the subtrees that the prefilter covers. If
+//   no prefilter is certain but one is likely, the mask starts with its tokens, and a walk over the whole trie removes
 //   those that are not possible.
 //
 // If the walk pops a rule below the cut, the set was truncated too early. The draft of the mask is correct up to that

@@ -8,8 +8,8 @@
 //   2. Otherwise, nodes that inherit frames from each other in a cycle, by tail calls, have the same frames. Such
 //      nodes become one group: a strongly connected component of the tail links.
 //   3. Groups that are each other's parents become one component of the stack store: a strongly connected component of
-//      the parent links. If an equivalent component is already stored below it, that one is used instead, so that
-//      repeated left and right recursion of a rule does not add a node with every repetition.
+//      the parent links. If an equivalent component is already stored below it, that one is used instead. Repeated left
+//      and right recursion of a rule therefore does not add a node with every repetition.
 // Components are found with Tarjan's algorithm (automata/components.h).
 #pragma once
 

@@ -4,6 +4,9 @@
 // rewinds the stream to the token that contains the beginning of the string, rejects that token at its place, and lets
 // another one be drawn. TextOutput also applies token healing. emit() returns the next token to the caller, and flush()
 // the rest of the text at a stop.
+//
+// Example: with the banned string "bad day", the token " bad" waits in the buffer. If " news" is drawn after it, both
+// tokens are emitted. If " day" is drawn, the stream returns to the place of " bad", and " bad" is rejected there.
 #pragma once
 
 #include <array>
