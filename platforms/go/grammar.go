@@ -11,7 +11,7 @@ import (
 	"unsafe"
 )
 
-// Vocabulary holds the tokens for which a matcher computes masks.
+// Vocabulary holds the tokens of a matcher's masks.
 type Vocabulary struct{ core *vocabularyCore }
 
 type vocabularyCore struct {

@@ -142,7 +142,7 @@ func (m *Model) MemoryBytes() uint64 { return uint64(m.core.memory.size) }
 // Tokenize encodes text.
 func (m *Model) Tokenize(text string) ([]Token, error) { return m.tokenize(text, 0) }
 
-// TokenizeSpecial encodes text, in which strings such as <|endoftext|> become special tokens.
+// TokenizeSpecial encodes text. Strings such as <|endoftext|> become special tokens.
 func (m *Model) TokenizeSpecial(text string) ([]Token, error) {
 	return m.tokenize(text, C.SOTTO_TOKENIZE_SPECIAL)
 }

@@ -64,7 +64,7 @@ func newPiece(p *C.sotto_piece) Piece {
 // Sequence is a continuation that a search found.
 type Sequence struct {
 	Tokens         []Token
-	Score          float64 // the score by which the search ranks it
+	Score          float64 // ranks the sequence in the search
 	LogProbability float64
 	Stop           Status
 	Index          uint32

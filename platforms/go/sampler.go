@@ -127,7 +127,7 @@ type SamplerInput struct {
 	Allowed        []uint64 // bit i % 64 of word i / 64 allows token i; nil allows all
 	History        []Token  // the previous tokens, newest last
 	GeneratedCount uint64   // number of tokens at the end of History that were generated
-	TokenLimit     uint64   // number of generated tokens at which the text ends; 0 if not known
+	TokenLimit     uint64   // maximum number of generated tokens; 0 if not known
 	Sequence       uint32   // stream of random numbers to draw from
 }
 

@@ -19,7 +19,7 @@ sotto_logits_fn EXPORT(logits_callback)(void) { return call_logits; }
 sotto_logits_processor_fn EXPORT(processor_callback)(void) { return call_processor; }
 sotto_log_fn EXPORT(log_callback)(void) { return call_log; }
 
-/* ---- Memory: blocks in the order of their addresses, of which the first that is large enough is taken. A model needs
+/* ---- Memory: blocks in the order of their addresses. The first that is large enough is taken. A model needs
  * few blocks, but large ones, so none is larger than requested, and adjacent free blocks are merged. ---- */
 
 enum { kUnit = SOTTO_MEMORY_ALIGNMENT, kPage = 65536, kMaxPages = 65536 };
@@ -34,7 +34,7 @@ _Static_assert(sizeof(Block) == kUnit, "the memory after a header is aligned");
 extern unsigned char __heap_base; /* where the data of the module end */
 static Block* first_block;
 
-/* Returns whether the module's memory reaches `end`, for which it grows. */
+/* Grows the module's memory up to `end` if needed. Returns whether it reaches `end`. */
 static int reach(uint64_t end) {
   const uint64_t pages = __builtin_wasm_memory_size(0), needed = (end + kPage - 1) / kPage;
   if (needed <= pages) return 1;

@@ -20,7 +20,7 @@ import time
 CTRL_C = b"\x03"
 NOT_UTF8 = b"\xff\xfe\x80caf\xe9 \xed\xa0\x80 \x1b[31m"
 SECONDS = 60
-# Arguments with which a command succeeds. MODEL and FOLDER are replaced.
+# Arguments that let a command succeed. MODEL and FOLDER are replaced.
 ARGUMENTS = {
     "generate": "-m MODEL -p It -n 2",
     "chat": "-m MODEL -n 2",

@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import sys
 
-# Pairs of CMAKE_BUILD_TYPE and the way in which the project includes Sotto.
+# Pairs of CMAKE_BUILD_TYPE and the way of the project to include Sotto.
 BUILDS = [("Debug", "FetchContent"), ("MinSizeRel", "add_subdirectory"), ("", "FetchContent")]
 
 

@@ -1,5 +1,5 @@
-// A sampler for llama.cpp that allows only the tokens with which the text matches a grammar of Sotto. The sampler
-// replaces llama_sampler_init_grammar:
+// A sampler for llama.cpp that keeps only the tokens that a grammar of Sotto allows next. The sampler replaces
+// llama_sampler_init_grammar:
 //
 //   sotto::GrammarParams params(SOTTO_GRAMMAR_JSON_SCHEMA);
 //   auto vocabulary = llama_sotto::vocabulary_of(llama_model_get_vocab(model));

@@ -12,7 +12,7 @@ export type Prompt = Text | readonly number[];
 /** A call that failed. */
 export class SottoError extends Error {
   readonly status: Status;
-  /** The byte of the input at which the error is, if any. */
+  /** The offset of the error in the input in bytes, if any. */
   readonly offset: number | null;
 }
 

@@ -6,7 +6,7 @@ const RELAXED = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 12
   253, 15, 65, 2, 253, 15, 253, 128, 2, 11);
 const MAIN = new URL("../wasm/sotto.wasm", import.meta.url);
 const RELAXED_KERNELS = new URL("../wasm/sotto-relaxed-simd.wasm", import.meta.url);
-const TABLE_SIZE = 4096; // functions of both modules, of which the second begins at 1024
+const TABLE_SIZE = 4096; // functions of both modules; the second begins at 1024
 const compiled = new Map();
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();

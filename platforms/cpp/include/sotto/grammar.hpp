@@ -160,7 +160,7 @@ class Grammar {
     return std::vector<uint8_t>(image, image + state_->memory.size());
   }
 
-  // These return the size of the grammar, and the size of the memory in which it was compiled. For a loaded grammar,
+  // These return the size of the grammar, and the size of the memory that it was compiled in. For a loaded grammar,
   // both are equal.
   size_t size() const { return state_->memory.size(); }
   size_t compile_memory_size() const { return state_->compile_memory_size; }

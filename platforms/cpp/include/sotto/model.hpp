@@ -81,7 +81,7 @@ class Model {
     return create(file, Memory(), std::move(owner), params);
   }
 
-  // Returns the number of bytes that a model needs in addition to its file, of which only the structure is read.
+  // Returns the number of bytes that a model needs in addition to its file. Reads only the structure of the file.
   static Result<size_t> required_memory(Bytes file, const ModelParams& params = {}) {
     sotto_model_params c_params = params;
     detail::Report report;

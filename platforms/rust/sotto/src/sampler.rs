@@ -20,7 +20,7 @@ pub struct SamplerInput<'a> {
     pub history: &'a [Token],
     /// Number of tokens at the end of the history that were generated.
     pub generated_count: u64,
-    /// Number of generated tokens at which the text ends, or 0 if it is not known.
+    /// Maximum number of generated tokens, or 0 if it is not known.
     pub token_limit: u64,
     /// The stream of random numbers to draw from.
     pub sequence: u32,

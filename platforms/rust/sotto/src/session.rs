@@ -499,7 +499,7 @@ impl Session {
         unsafe { sys::sotto_session_reset_timings(self.raw()) }
     }
 
-    /// Returns an object with which another thread may stop this session.
+    /// Returns an object that lets another thread stop this session.
     pub fn canceller(&self) -> Canceller {
         Canceller(Arc::clone(&self.handle))
     }

@@ -1,6 +1,6 @@
 import CSotto
 
-/// The tokens for which a matcher computes masks.
+/// The tokens of a matcher's masks.
 public final class Vocabulary: @unchecked Sendable {
   let resource: Resource
   let tokenCount: Int

@@ -70,7 +70,7 @@ public struct Piece: Sendable {
 /// A continuation that a search found.
 public struct FoundSequence: Sendable {
   public let tokens: [Token]
-  /// The score by which the search ranks sequences.
+  /// The score that ranks the sequence in the search.
   public let score: Double
   public let logProbability: Double
   /// The reason why it ended.

@@ -29,7 +29,7 @@ public final class Sampler: @unchecked Sendable {
     public var history: [Token] = []
     /// Number of tokens at the end of the history that were generated.
     public var generatedCount: UInt64 = 0
-    /// Number of generated tokens at which the text ends, or 0 if it is unknown.
+    /// Maximum number of generated tokens, or 0 if it is unknown.
     public var tokenLimit: UInt64 = 0
     /// The stream of random numbers.
     public var sequence: UInt32 = 0

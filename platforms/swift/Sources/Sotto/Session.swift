@@ -7,7 +7,7 @@ public final class Session: @unchecked Sendable {
   let resource: Resource
   let model: Resource
   let callbacks: Callbacks
-  /// The queue on which blocking calls of the library run for awaited sequences.
+  /// The queue of the library's blocking calls for awaited sequences.
   let queue = DispatchQueue(label: "sotto.session")
   private let state: State
   let embeddingSize: Int

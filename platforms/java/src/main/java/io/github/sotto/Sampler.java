@@ -12,7 +12,7 @@ public final class Sampler extends Owned {
         public int[] history;
         /** Number of tokens at the end of the history that were generated. */
         public long generatedCount;
-        /** Number of generated tokens at which the text ends, or 0 if it is unknown. */
+        /** Maximum number of generated tokens, or 0 if it is unknown. */
         public long tokenLimit;
         /** The stream of random numbers. */
         public int sequence;

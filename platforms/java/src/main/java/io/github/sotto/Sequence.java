@@ -3,7 +3,7 @@ package io.github.sotto;
 /** A continuation that a search found. */
 public final class Sequence {
     public final int[] tokens;
-    /** The score by which the search ranks sequences. */
+    /** The score that ranks the sequence in the search. */
     public final double score;
     public final double logProbability;
     /** The reason why it ended. */

@@ -18,7 +18,7 @@ import java.util.stream.StreamSupport;
  * may come from another.
  */
 public final class Session extends Owned {
-    /** Value of maxTokens with which the text continues until another stop. */
+    /** Value of maxTokens without a limit: the text continues until another stop. */
     public static final long NO_LIMIT = Long.MAX_VALUE;
 
     private final Resource model;

@@ -2,7 +2,7 @@ package io.github.sotto;
 
 import java.io.ByteArrayOutputStream;
 
-/** The tokens for which a matcher computes masks. */
+/** The tokens of a matcher's masks. */
 public final class Vocabulary extends Owned {
     final int tokenCount;
 
