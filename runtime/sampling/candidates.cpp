@@ -90,7 +90,7 @@ void Candidates::begin(const Kernels& kernels, std::span<const float> logits, co
   count_ = vocabulary_size_;
   inverse_temperature_ = 1.0f;
   may_restrict_draw_ = false;
-  if (mask.allows_all()) return changed();
+  if (mask.allows_all()) return logits_changed();
   assert(mask.token_count == vocabulary_size_);
   size_t kept = 0;
   for (size_t first = 0; first < vocabulary_size_; first += 64) {
@@ -116,12 +116,10 @@ void Candidates::begin(const Kernels& kernels, std::span<const float> logits, co
   count_ = kept;
   ids_ = own_ids_;
   logits_ = own_logits_;
-  changed();
+  logits_changed();
 }
 
-// Forgets the values that were computed from the set. Callers may still write logits until they call another member,
-// because these values are computed on demand.
-void Candidates::changed() {
+void Candidates::logits_changed() {
   weights_.clear();
   ranking_.set(*kernels_, {logits_, count_});
 }
@@ -135,7 +133,7 @@ size_t Candidates::find(int32_t token) const {
 
 std::span<float> Candidates::mutable_logits() {
   own_logits();
-  changed();
+  logits_changed();  // before the logits are written, which suffices because the values are computed on demand
   return {own_logits_, count_};
 }
 
@@ -202,7 +200,7 @@ void Candidates::use_own(size_t count, bool keeps_max) {
   count_ = count;
   ids_ = own_ids_;
   logits_ = own_logits_;
-  if (!kept_all && !keeps_max) return changed();
+  if (!kept_all && !keeps_max) return logits_changed();
   if (!kept_all) weights_.clear();
   ranking_.truncate({logits_, count_});
 }

@@ -98,6 +98,9 @@ class Candidates {
   void change_logit(int32_t token, Change change);
   // Returns the logits for writing. Pending divisions by a temperature have been carried out.
   std::span<float> mutable_logits();
+  // Forgets the values that were computed from the logits. Needed if logits are written after a call of another member
+  // that followed mutable_logits().
+  void logits_changed();
   // Divides the logits by T > 0. The division is lazy: it is carried out when a stage changes logits.
   void divide_by(float temperature);
   float inverse_temperature() const { return inverse_temperature_; }
@@ -138,7 +141,6 @@ class Candidates {
 
  private:
   void own_logits();
-  void changed();
   size_t keep_part(const float* values, float floor, size_t first, size_t count, size_t kept);
   void use_own(size_t count, bool keeps_max);
   bool can_restrict_draw(float min_weight);
@@ -169,7 +171,7 @@ void Candidates::change_logit(int32_t token, Change change) {
   if (index == count_) return;
   own_logits();
   own_logits_[index] = change(own_logits_[index]);
-  changed();
+  logits_changed();
 }
 
 template <typename Stays>
