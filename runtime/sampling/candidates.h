@@ -79,6 +79,8 @@ class Candidates {
  public:
   // Lays out the working memory. Members whose results come from ranking() use `scratch`.
   void layout(Arena& arena, size_t vocabulary_size, const SamplerScratch& scratch);
+  // Initializes the memory.
+  void init() { ranking_.init(); }
 
   // Starts with all tokens that the mask allows, at temperature 1.
   void begin(const Kernels& kernels, std::span<const float> logits, const TokenMask& mask);

@@ -94,8 +94,9 @@ void Ranking::layout(Arena& arena, size_t vocabulary_size, const SamplerScratch&
   scratch_ = scratch;
   block_maxima_ = arena.take<float>(2 * divide_up(vocabulary_size, kBlock));
   ones_ = arena.take<float>(kStep);
-  if (ones_ != nullptr) std::fill_n(ones_, kStep, 1.0f);
 }
+
+void Ranking::init() { std::fill_n(ones_, kStep, 1.0f); }
 
 void Ranking::set(const Kernels& kernels, std::span<const float> logits) {
   kernels_ = &kernels;

@@ -115,6 +115,8 @@ class Ranking {
  public:
   // Lays out the working memory. Every member uses `scratch`.
   void layout(Arena& arena, size_t vocabulary_size, const SamplerScratch& scratch);
+  // Initializes the memory.
+  void init();
 
   // Sets the logits, which must not change between the first call of another member and the next set().
   void set(const Kernels& kernels, std::span<const float> logits);

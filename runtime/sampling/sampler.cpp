@@ -47,6 +47,8 @@ void Sampler::init(const Kernels& kernels, const SamplerContext& context, void* 
   past_.layout(arena, context.history_capacity);
   breakers_.layout(arena, context.vocabulary_size);
   mask_words_ = arena.take<uint64_t>(TokenMask::word_count(context.vocabulary_size));
+  candidates_.init();
+  breakers_.init();
 }
 
 Status Sampler::set_params(const SamplerParams& given, Error* error) {

@@ -10,11 +10,12 @@ namespace sotto {
 void BreakerSet::layout(Arena& arena, size_t vocabulary_size) {
   vocabulary_size_ = vocabulary_size;
   words_ = arena.take<uint64_t>(TokenMask::word_count(vocabulary_size));
-  if (words_ != nullptr) std::fill_n(words_, TokenMask::word_count(vocabulary_size), 0);
 }
 
+void BreakerSet::init() { std::fill_n(words_, TokenMask::word_count(vocabulary_size_), 0); }
+
 void BreakerSet::set(std::span<const TextView> texts, std::span<const int32_t> tokens, const TokenBytes& bytes) {
-  std::fill_n(words_, TokenMask::word_count(vocabulary_size_), 0);
+  init();
   const auto add = [this](size_t token) { words_[token / 64] |= uint64_t{1} << (token % 64); };
   for (const int32_t token : tokens) add(static_cast<size_t>(token));
   if (bytes.of == nullptr || texts.empty()) return;

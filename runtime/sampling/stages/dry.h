@@ -14,6 +14,8 @@ class BreakerSet {
  public:
   // Takes memory for one bit per token.
   void layout(Arena& arena, size_t vocabulary_size);
+  // Starts without members.
+  void init();
 
   // Sets the members: `tokens`, and all tokens whose bytes contain one of `texts`.
   void set(std::span<const TextView> texts, std::span<const int32_t> tokens, const TokenBytes& bytes);

@@ -76,6 +76,8 @@ class TestCandidates {
     candidates_.layout(arena, vocabulary_size, scratch_);
     past_.layout(arena, kDefaultHistoryCapacity);
     breakers_.layout(arena, vocabulary_size);
+    candidates_.init();
+    breakers_.init();
     context_.vocabulary_size = vocabulary_size;
   }
   // The logits must outlive the candidates.
