@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 
 #include "runtime/base/clock.h"
 #include "runtime/sampling/log_probabilities.h"
@@ -177,7 +176,6 @@ Status Decoder::mix_logits(std::span<const float>* logits) {
 }
 
 void Decoder::describe(const SampledToken& sampled, BufferedToken* buffered) const {
-  constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
   buffered->log_probability = buffered->sampled_log_probability = buffered->entropy = kUnknown;
   buffered->repetitiveness = kUnknown;
   buffered->alternative_count = 0;

@@ -323,21 +323,7 @@ Status Session::next() {
 }
 
 Status Session::next_piece() {
-  constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
-  piece_ = {.text = "",
-            .text_size = 0,
-            .token = -1,
-            .log_probability = kUnknown,
-            .sampled_log_probability = kUnknown,
-            .alternative_count = 0,
-            .alternatives = nullptr,
-            .bytes = "",
-            .byte_count = 0,
-            .elapsed_ns = 0,
-            .entropy = kUnknown,
-            .effective_vocabulary = kUnknown,
-            .kept_count = 0,
-            .repetitiveness = kUnknown};
+  piece_ = kEmptyPiece;
   SOTTO_TRY(require_tokens());
   if (const Status status = parts_.stream.guide_status(); status != Status::kOk) {
     return fail(&last_error_, status, "the guide could not be rolled back with the session: reset it and set it again");

@@ -106,20 +106,21 @@ Status TextOutput::emit(Piece* piece) {
   state_.reject_newest = false;
   if (state_.buffer.empty() && state_.end == Status::kStopString && text_.hidden() > 0) drop_hidden();
   const auto bytes = stream_->bytes_of(oldest.token);
-  *piece = {.text = text.data(),
-            .text_size = text.size(),
-            .token = oldest.token,
-            .log_probability = oldest.log_probability,
-            .sampled_log_probability = oldest.sampled_log_probability,
-            .alternative_count = oldest.alternative_count,
-            .alternatives = oldest.alternatives.data(),
-            .bytes = bytes.data(),
-            .byte_count = bytes.size(),
-            .elapsed_ns = oldest.elapsed_ns,
-            .entropy = oldest.entropy,
-            .effective_vocabulary = static_cast<float>(e_to(static_cast<double>(oldest.entropy))),
-            .kept_count = oldest.kept_count,
-            .repetitiveness = oldest.repetitiveness};
+  *piece = kEmptyPiece;
+  piece->text = text.data();
+  piece->text_size = text.size();
+  piece->token = oldest.token;
+  piece->log_probability = oldest.log_probability;
+  piece->sampled_log_probability = oldest.sampled_log_probability;
+  piece->alternative_count = oldest.alternative_count;
+  piece->alternatives = oldest.alternatives.data();
+  piece->bytes = bytes.data();
+  piece->byte_count = bytes.size();
+  piece->elapsed_ns = oldest.elapsed_ns;
+  piece->entropy = oldest.entropy;
+  piece->effective_vocabulary = static_cast<float>(e_to(static_cast<double>(oldest.entropy)));
+  piece->kept_count = oldest.kept_count;
+  piece->repetitiveness = oldest.repetitiveness;
   return Status::kOk;
 }
 

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "runtime/base/status.h"
@@ -24,6 +25,24 @@
 #include "runtime/text/text_place.h"
 
 namespace sotto {
+
+inline constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
+
+// A piece without a token and without text.
+inline constexpr Piece kEmptyPiece = {.text = "",
+                                      .text_size = 0,
+                                      .token = -1,
+                                      .log_probability = kUnknown,
+                                      .sampled_log_probability = kUnknown,
+                                      .alternative_count = 0,
+                                      .alternatives = nullptr,
+                                      .bytes = "",
+                                      .byte_count = 0,
+                                      .elapsed_ns = 0,
+                                      .entropy = kUnknown,
+                                      .effective_vocabulary = kUnknown,
+                                      .kept_count = 0,
+                                      .repetitiveness = kUnknown};
 
 // A token that has been generated but not emitted yet.
 struct BufferedToken {
