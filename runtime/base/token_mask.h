@@ -7,6 +7,12 @@
 
 namespace sotto {
 
+// Operations on bit `index` of an array of words, as in a TokenMask.
+inline bool has_bit(const uint64_t* words, size_t index) { return (words[index / 64] >> index % 64 & 1) != 0; }
+inline void set_bit(uint64_t* words, size_t index) { words[index / 64] |= uint64_t{1} << index % 64; }
+inline void clear_bit(uint64_t* words, size_t index) { words[index / 64] &= ~(uint64_t{1} << index % 64); }
+inline void flip_bit(uint64_t* words, size_t index) { words[index / 64] ^= uint64_t{1} << index % 64; }
+
 struct TokenMask {
   const uint64_t* words = nullptr;  // if null, every token is allowed
   size_t token_count = 0;
@@ -14,7 +20,7 @@ struct TokenMask {
   static constexpr size_t word_count(size_t token_count) { return (token_count + 63) / 64; }
 
   bool allows_all() const { return words == nullptr; }
-  bool allows(size_t token) const { return words == nullptr || (words[token / 64] >> (token % 64) & 1) != 0; }
+  bool allows(size_t token) const { return words == nullptr || has_bit(words, token); }
   // Returns whether any token is allowed. Bits beyond the last token may have any value.
   bool allows_any() const {
     if (words == nullptr || token_count == 0) return token_count > 0;

@@ -7,7 +7,7 @@
 namespace sotto {
 namespace {
 
-void ban(uint64_t* words, int32_t token) { words[static_cast<size_t>(token) / 64] &= ~(uint64_t{1} << (token % 64)); }
+void ban(uint64_t* words, int32_t token) { clear_bit(words, static_cast<size_t>(token)); }
 
 void ban(uint64_t* words, std::span<const int32_t> tokens) {
   for (const int32_t token : tokens) ban(words, token);
@@ -18,8 +18,9 @@ void keep(uint64_t* words, size_t word_count, std::span<const int32_t> tokens) {
   size_t at = 0;
   for (size_t i = 0; i < word_count; ++i) {
     uint64_t kept = 0;
-    for (; at < tokens.size() && static_cast<size_t>(tokens[at]) / 64 == i; ++at)
-      kept |= uint64_t{1} << (tokens[at] % 64);
+    for (; at < tokens.size() && static_cast<size_t>(tokens[at]) / 64 == i; ++at) {
+      set_bit(&kept, static_cast<size_t>(tokens[at]) % 64);
+    }
     words[i] &= kept;
   }
 }

@@ -98,8 +98,7 @@ Status Decoder::find_mask(TokenMask* mask) {
     SOTTO_TRY(constraint.mask(constraint.self, 0, mask));
   }
   for (const RejectedTokens::Rejection& rejection : output_->rejections()) {
-    const auto token = static_cast<size_t>(rejection.token);
-    sampler_.copy_mask(mask)[token / 64] &= ~(uint64_t{1} << (token % 64));
+    clear_bit(sampler_.copy_mask(mask), static_cast<size_t>(rejection.token));
   }
   return sampler_.constrain(sample_input(), mask) ? Status::kOk : Status::kStopBanned;
 }
@@ -114,12 +113,11 @@ Status Decoder::find_healing_mask(TokenMask* mask) {
   output_->healing().allow(*model_->tokenizer(), words);
   for (size_t i = 0; i < word_count && constraint.mask != nullptr; ++i) {
     for (uint64_t rest = words[i]; rest != 0; rest &= rest - 1) {
-      const auto bit = static_cast<size_t>(std::countr_zero(rest));
-      const auto token = static_cast<int32_t>(64 * i + bit);
+      const auto token = static_cast<int32_t>(64 * i) + std::countr_zero(rest);
       const auto text = stream_->bytes_of(token).subspan(output_->healed_bytes(token));
       bool fits = true;
       if (!text.empty()) SOTTO_TRY(constraint.test_text(constraint.self, 0, text, &fits));
-      if (!fits) words[i] &= ~(uint64_t{1} << bit);
+      if (!fits) clear_bit(words, static_cast<size_t>(token));
     }
   }
   return mask->allows_any() ? Status::kOk : Status::kGrammarDeadEnd;

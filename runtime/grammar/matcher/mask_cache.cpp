@@ -141,9 +141,7 @@ uint32_t MaskCache::store_draft() {
 
 void MaskCache::toggle(const Entry& entry, uint64_t* words) const {
   const auto flip = [&](const auto* tokens) {
-    for (uint32_t i = 0; i < entry.count; ++i) {
-      words[tokens[i] / 64] ^= uint64_t{1} << tokens[i] % 64;
-    }
+    for (uint32_t i = 0; i < entry.count; ++i) flip_bit(words, tokens[i]);
   };
   const uint8_t* list = pool_ + entry.offset;
   if (has_narrow_tokens_) {

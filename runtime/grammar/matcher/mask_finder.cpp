@@ -177,10 +177,7 @@ void MaskFinder::add_run(uint32_t first, uint32_t end) {
 }
 
 void MaskFinder::remove_run(uint32_t first, uint32_t end) {
-  for (uint32_t rank = first; rank < end; ++rank) {
-    const uint32_t token = vocabulary_->order[rank];
-    draft_[token / 64] &= ~(uint64_t{1} << token % 64);
-  }
+  for (uint32_t rank = first; rank < end; ++rank) clear_bit(draft_, vocabulary_->order[rank]);
 }
 
 // Walks over the trie. trail[n] is the set after the first n bytes of a node's prefix.

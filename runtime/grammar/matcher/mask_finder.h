@@ -23,6 +23,7 @@
 #include <cstdint>
 
 #include "runtime/base/arena.h"
+#include "runtime/base/token_mask.h"
 #include "runtime/grammar/matcher/lazy_automaton.h"
 #include "runtime/grammar/matcher/mask_cache.h"
 #include "runtime/grammar/matcher/prefilter_finder.h"
@@ -75,7 +76,7 @@ class MaskFinder {
   bool leads_back(uint32_t set, TextSummary summary) const;
   StepResult retrace(uint32_t node);
   StepResult add_literals(bool* cut_off);
-  void add(uint32_t token) { draft_[token / 64] |= uint64_t{1} << token % 64; }
+  void add(uint32_t token) { set_bit(draft_, token); }
   void add_end_tokens(uint32_t set);
   void add_run(uint32_t first, uint32_t end);
   void remove_run(uint32_t first, uint32_t end);

@@ -16,8 +16,7 @@ void BreakerSet::init() { std::fill_n(words_, TokenMask::word_count(vocabulary_s
 
 void BreakerSet::set(std::span<const TextView> texts, std::span<const int32_t> tokens, const TokenBytes& bytes) {
   init();
-  const auto add = [this](size_t token) { words_[token / 64] |= uint64_t{1} << (token % 64); };
-  for (const int32_t token : tokens) add(static_cast<size_t>(token));
+  for (const int32_t token : tokens) set_bit(words_, static_cast<size_t>(token));
   if (bytes.of == nullptr || texts.empty()) return;
   for (size_t token = 0; token < vocabulary_size_; ++token) {
     const std::span<const char> text = bytes.of(bytes.self, static_cast<int32_t>(token));
@@ -25,7 +24,7 @@ void BreakerSet::set(std::span<const TextView> texts, std::span<const int32_t> t
       const char* end = breaker.text + breaker.size;
       return std::search(text.begin(), text.end(), breaker.text, end) != text.end();
     });
-    if (breaks) add(token);
+    if (breaks) set_bit(words_, token);
   }
 }
 

@@ -22,7 +22,7 @@ class BreakerSet {
 
   bool contains(int32_t token) const {
     const auto id = static_cast<uint32_t>(token);
-    return id < vocabulary_size_ && (words_[id / 64] >> (id % 64) & 1) != 0;
+    return id < vocabulary_size_ && has_bit(words_, id);
   }
 
  private:

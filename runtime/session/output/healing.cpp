@@ -3,6 +3,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "runtime/base/token_mask.h"
 #include "runtime/text/spelling.h"
 
 namespace sotto {
@@ -44,11 +45,10 @@ void Healing::restore(std::span<const char> bytes, uint64_t place) {
 
 void Healing::allow(const TokenizerView& tokenizer, uint64_t* words) const {
   const auto remaining = bytes().subspan(done_);
-  const auto set = [&](uint32_t token) { words[token / 64] |= uint64_t{1} << (token % 64); };
-  for (const uint32_t token : find_with_prefix(tokenizer, remaining)) set(token);
+  for (const uint32_t token : find_with_prefix(tokenizer, remaining)) set_bit(words, token);
   for (size_t size = 1; size < remaining.size(); ++size) {
     const auto found = find_with_prefix(tokenizer, remaining.first(size));
-    if (!found.empty() && tokenizer.bytes_of(found.front()).size() == size) set(found.front());
+    if (!found.empty() && tokenizer.bytes_of(found.front()).size() == size) set_bit(words, found.front());
   }
 }
 
