@@ -188,12 +188,12 @@ void Chat::erase(uint32_t first, uint32_t count) {
   count_ -= count;
 }
 
-void Chat::insert(uint32_t index, ChatRole role, const void* bytes, size_t size) {
+void Chat::insert(uint32_t index, ChatRole role, std::span<const uint8_t> bytes) {
   const size_t begin = offset_of(index);
-  std::memmove(history_ + begin + size, history_ + begin, offset_of(count_) - begin);
+  std::memmove(history_ + begin + bytes.size(), history_ + begin, offset_of(count_) - begin);
   std::copy_backward(messages_ + index, messages_ + count_, messages_ + count_ + 1);
-  if (size > 0) std::memcpy(history_ + begin, bytes, size);
-  messages_[index] = {role, static_cast<uint32_t>(size)};
+  std::copy(bytes.begin(), bytes.end(), history_ + begin);
+  messages_[index] = {role, static_cast<uint32_t>(bytes.size())};
   ++count_;
 }
 
@@ -203,33 +203,31 @@ void Chat::drop_before(uint32_t first) {
   if (first > begin) erase(begin, first - begin);
 }
 
-Status Chat::add(ChatRole role, std::span<const char> text, Error* error) {
-  SOTTO_TRY(check_text(role, text, error));
+// Sets `*bytes` to what the history keeps of a message: the tokens of a reply, in tokens_, or the text itself.
+Status Chat::encode_message(ChatRole role, std::span<const char> text, std::span<const uint8_t>* bytes, Error* error) {
+  *bytes = {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+  if (role != ChatRole::kAssistant) return Status::kOk;
+  size_t count = 0;
+  const Status status = encode(tokenizer(), text, {}, {tokens_, token_capacity_}, &count, error);
+  if (status == Status::kBufferTooSmall) {
+    return fail(error, Status::kInvalidArgument, "text has about ", count, " tokens; the context holds ",
+                context_tokens());
+  }
+  *bytes = reply_bytes(count);
+  return status;
+}
+
+// Drops the oldest turns so that a message of `size` bytes fits. The system's message replaces the one before.
+Status Chat::make_space(ChatRole role, size_t size, Error* error) {
   const bool is_system = role == ChatRole::kSystem;
-  if (!is_system && role != ChatRole::kUser && count_ == system_count()) {
-    return fail(error, Status::kInvalidState, "the conversation must begin with a message of the user");
-  }
-  const void* bytes = text.data();
-  size_t size = text.size();
-  if (role == ChatRole::kAssistant) {
-    size_t count = 0;
-    const Status status = encode(tokenizer(), text, {}, {tokens_, token_capacity_}, &count, error);
-    if (status == Status::kBufferTooSmall) {
-      return fail(error, Status::kInvalidArgument, "text has about ", count, " tokens; the context holds ",
-                  context_tokens());
-    }
-    SOTTO_TRY(status);
-    bytes = tokens_;
-    size = count * sizeof(int32_t);
-  }
-  uint32_t first = system_count();
-  const uint32_t old = is_system ? first : 0;
-  const size_t freed = old > 0 ? messages_[0].size : 0;
+  const size_t pinned = system_count() > 0 ? messages_[0].size : 0;
+  const bool replaces = is_system && system_count() > 0;
+  const size_t freed = replaces ? pinned : 0;
   const size_t needed = size > freed ? size - freed : 0;
-  const uint32_t added = is_system && (old > 0 || size == 0) ? 0 : 1;
+  const uint32_t added = is_system && (replaces || size == 0) ? 0 : 1;
+  uint32_t first = system_count();
   if (size > params_.history_bytes || !find_space(added, needed, &first)) {
     // A message of the user begins another turn, so that all others can be dropped.
-    const size_t pinned = system_count() > 0 ? messages_[0].size : 0;
     if (role != ChatRole::kUser || size > params_.history_bytes - pinned) {
       if (size <= params_.history_bytes && kept_bytes(first) + needed <= params_.history_bytes) {
         return fail(error, Status::kInvalidArgument, "message_limit is ", params_.message_limit,
@@ -241,8 +239,20 @@ Status Chat::add(ChatRole role, std::span<const char> text, Error* error) {
     first = count_;
   }
   drop_before(first);
-  if (old > 0) erase(0, 1);
-  if (!is_system || size > 0) insert(is_system ? 0 : count_, role, bytes, size);
+  return Status::kOk;
+}
+
+Status Chat::add(ChatRole role, std::span<const char> text, Error* error) {
+  SOTTO_TRY(check_text(role, text, error));
+  const bool is_system = role == ChatRole::kSystem;
+  if (!is_system && role != ChatRole::kUser && count_ == system_count()) {
+    return fail(error, Status::kInvalidState, "the conversation must begin with a message of the user");
+  }
+  std::span<const uint8_t> bytes;
+  SOTTO_TRY(encode_message(role, text, &bytes, error));
+  SOTTO_TRY(make_space(role, bytes.size(), error));
+  if (is_system && system_count() > 0) erase(0, 1);
+  if (!is_system || !bytes.empty()) insert(is_system ? 0 : count_, role, bytes);
   return Status::kOk;
 }
 
@@ -377,7 +387,7 @@ Status Chat::reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data,
       size_t size = 0;
       for (uint64_t i = count; i < end; ++i) tokens_[size++] = stream.token_at(i);
       drop_before(first);
-      insert(count_, ChatRole::kAssistant, tokens_, size * sizeof(int32_t));
+      insert(count_, ChatRole::kAssistant, reply_bytes(size));
     }
   }
   is_replying_ = false;

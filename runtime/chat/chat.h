@@ -50,8 +50,14 @@ class Chat {
   size_t kept_bytes(uint32_t first) const;
   bool has_space(uint32_t first, uint32_t added, size_t bytes) const;
   bool find_space(uint32_t added, size_t bytes, uint32_t* first) const;
+  Status encode_message(ChatRole role, std::span<const char> text, std::span<const uint8_t>* bytes, Error* error);
+  Status make_space(ChatRole role, size_t size, Error* error);
   void drop_before(uint32_t first);
-  void insert(uint32_t index, ChatRole role, const void* bytes, size_t size);
+  // Returns the first tokens of tokens_ as the bytes of a message.
+  std::span<const uint8_t> reply_bytes(size_t token_count) const {
+    return {reinterpret_cast<const uint8_t*>(tokens_), token_count * sizeof(int32_t)};
+  }
+  void insert(uint32_t index, ChatRole role, std::span<const uint8_t> bytes);
   void erase(uint32_t first, uint32_t count);
   Status append_text(std::span<const char> before, std::span<const char> text, std::span<const char> after,
                      size_t* count, Error* error);
