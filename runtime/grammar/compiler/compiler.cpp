@@ -42,10 +42,12 @@ class GrammarWriter {
   Workspace& workspace_;
   GrowingArray<GrammarState> states_;
   GrowingArray<GrammarMove> moves_;
-  GrowingArray<GrammarCall> calls_;       // before link_calls(), rule_start contains a rule instead of a state
-  GrowingArray<uint32_t> rule_starts_;    // start state of each rule
-  GrowingArray<uint32_t> joined_;         // for each class of Symbols, the class into which it is merged
-  GrowingArray<uint32_t> joined_counts_;  // number of classes in each merged class
+  GrowingArray<GrammarCall> calls_;     // before link_calls(), rule_start contains a rule instead of a state
+  GrowingArray<uint32_t> rule_starts_;  // start state of each rule
+  GrowingArray<uint32_t> joined_;       // for each class of Symbols, the class into which it is merged
+  // Number of classes in each merged class. number_classes() and apply_classes() reuse the memory for other numbers of
+  // each merged class.
+  GrowingArray<uint32_t> joined_counts_;
   GrowingArray<ClassMoves> groups_;
   GrowingArray<TokenRange> ranges_;
   uint32_t byte_class_count_ = 0;
