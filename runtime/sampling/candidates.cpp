@@ -266,7 +266,7 @@ bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
   return kept > 0;
 }
 
-size_t Candidates::weighty_count() {
+size_t Candidates::positive_weight_count() {
   const float* w = weights();
   return static_cast<size_t>(std::count_if(w, w + count_, [](float weight) { return weight > 0; }));
 }

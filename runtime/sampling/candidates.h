@@ -118,7 +118,7 @@ class Candidates {
   // Returns -ln weight (see TokenWeights::gap). Requires that weights() is valid.
   float gap(size_t index) const { return weights_.gap(index); }
   // Returns the number of tokens whose weight is not 0.
-  size_t weighty_count();
+  size_t positive_weight_count();
   // Returns ln p = (l - max) / T - ln total, or -infinity for a logit of -infinity.
   double log_probability(size_t index);
   // Draws by inversion: returns the first index at which the sum of weights exceeds `random` / 2^64 of the total.

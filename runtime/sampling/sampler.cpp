@@ -101,7 +101,7 @@ uint64_t* Sampler::copy_mask(TokenMask* mask) {
 // Runs the chain, and again without the bans if it leaves no token.
 void Sampler::run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Skip skip,
                   bool only_draws) {
-  past_.begin(input.input, params_.penalize_prompt);
+  past_.begin(input.sample, params_.penalize_prompt);
   const auto leaves_tokens = [&] {
     candidates_.begin(*kernels_, logits, mask);
     chain_.run(candidates_, input, skip, only_draws);
@@ -126,7 +126,7 @@ SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mas
   }
   if (params_.statistics) {
     const bool is_certain = is_greedy(params_) || candidates_.max() == kMinusInfinity;
-    sampled.kept_count = is_certain ? 1 : static_cast<uint32_t>(candidates_.weighty_count());
+    sampled.kept_count = is_certain ? 1 : static_cast<uint32_t>(candidates_.positive_weight_count());
   }
   return sampled;
 }

@@ -1,5 +1,4 @@
-// Working memory that holds nothing between calls: a stage or a selection uses it while it runs, and so does each
-// member of Ranking.
+// Scratch memory shared by stages, selections and Ranking. Its contents are undefined between calls.
 #pragma once
 
 #include <cstddef>

@@ -101,13 +101,13 @@ Status Session::start_threads(const SessionParams& params, Error* error) {
     return fail(error, Status::kThreadsUnavailable, "thread_count: this library is built without threads");
   }
   HostExecutor host;
-  if (const sotto_executor* lent = params.executor) {
-    const int32_t count = lent->num_threads(lent->executor_context);
+  if (const sotto_executor* host_executor = params.executor) {
+    const int32_t count = host_executor->num_threads(host_executor->executor_context);
     if (count < 0) {
       return fail(error, Status::kInvalidArgument, "executor->num_threads returned ", count, "; it must be at least 0");
     }
     if (count == 0) return Status::kOk;
-    host = {static_cast<uint32_t>(count), lent->schedule, lent->executor_context};
+    host = {static_cast<uint32_t>(count), host_executor->schedule, host_executor->executor_context};
   }
   pool_ = create_thread_pool(pool_memory_, params.thread_count, params.executor == nullptr ? nullptr : &host);
   if (pool_ != nullptr) return Status::kOk;

@@ -41,7 +41,7 @@ void logits_callback(Candidates& candidates, const StageInput& input) {
     if (p.logits_callback != nullptr) p.logits_callback(p.logits_user_data, logits, count);
     if (p.logits_processor == nullptr) return;
     const auto tokens = input.past.in_order();
-    p.logits_processor(p.processor_user_data, tokens.data(), tokens.size(), input.input.sequence, logits, count);
+    p.logits_processor(p.processor_user_data, tokens.data(), tokens.size(), input.sample.sequence, logits, count);
   };
   const std::span<float> own = candidates.mutable_logits();
   if (candidates.ids() == nullptr) {
@@ -66,19 +66,19 @@ void bias(Candidates& candidates, const StageInput& input) {
 void sequence_bias(Candidates& candidates, const StageInput& input) {
   for (const SequenceBias& entry : input.params.sequence_bias) {
     const std::span<const int32_t> tokens(entry.tokens, entry.count);
-    if (!completes(input.input.history, tokens)) continue;
+    if (!completes(input.sample.history, tokens)) continue;
     candidates.change_logit(tokens.back(), [&](float l) { return l + entry.bias; });
   }
 }
 
 void min_tokens(Candidates& candidates, const StageInput& input) {
-  if (input.input.generated_count < input.params.min_new_tokens) ban(candidates, input.context.end_tokens);
+  if (input.sample.generated_count < input.params.min_new_tokens) ban(candidates, input.context.end_tokens);
 }
 
 // Forces a token if this position of the answer has one: the next token of the prefix, or the last token at the token
 // limit. Keeps only this token, with l = 0. Does nothing if the token is not a candidate.
 void forced(Candidates& candidates, const StageInput& input) {
-  const uint64_t generated = input.input.generated_count, limit = input.input.token_limit;
+  const uint64_t generated = input.sample.generated_count, limit = input.sample.token_limit;
   const std::span<const int32_t> prefix = input.params.forced_prefix;
   int32_t token = kNoTokenId;
   if (generated < prefix.size()) {
@@ -94,7 +94,7 @@ void forced(Candidates& candidates, const StageInput& input) {
 // more likely, exponentially in the number of tokens since the start of the decay (ExponentialDecayLengthPenalty of
 // transformers).
 void end_decay(Candidates& candidates, const StageInput& input) {
-  const uint64_t count = input.input.generated_count, start = input.params.end_decay_start;
+  const uint64_t count = input.sample.generated_count, start = input.params.end_decay_start;
   if (count <= start) return;
   const double power = bounded_power(static_cast<double>(input.params.end_decay_factor), count - start);
   const auto raise = [power](float l) {

@@ -78,9 +78,9 @@ size_t run_adaptive(Candidates& candidates, const StageInput& input, SamplerStat
 }  // namespace
 
 uint64_t draw_bits(const StageInput& input, DrawLane lane) {
-  const uint32_t rejected = input.input.rejected_count;
-  const uint32_t sequence = rejected == 0 ? input.input.sequence : kRejectionSequence + rejected;
-  return random_bits(input.params.seed, input.input.draw, sequence, static_cast<uint32_t>(lane));
+  const uint32_t rejected = input.sample.rejected_count;
+  const uint32_t sequence = rejected == 0 ? input.sample.sequence : kRejectionSequence + rejected;
+  return random_bits(input.params.seed, input.sample.draw, sequence, static_cast<uint32_t>(lane));
 }
 
 size_t select(Candidates& candidates, const StageInput& input, SamplerState* state) {

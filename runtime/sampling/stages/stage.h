@@ -40,7 +40,7 @@ struct SamplerContext {
 struct StageInput {
   const SamplerParams& params;
   const SamplerContext& context;
-  const SampleInput& input;
+  const SampleInput& sample;
   const SamplerState& state;
   PastTokens& past;
   const BreakerSet& breakers;

@@ -290,7 +290,7 @@ size_t SelfHash::anchor(int32_t token) const {
 // history is shorter than the context, or if the scheme has no green list.
 void stages::watermark(Candidates& candidates, const StageInput& input) {
   const WatermarkParams& params = input.params.watermark;
-  const TokenHistory& history = input.input.history;
+  const TokenHistory& history = input.sample.history;
   const size_t size = context_size(params);
   if (replaces_selection(params.scheme) || history.size() < size) return;
   int32_t tokens[WatermarkParams::kMaxContextWidth];
