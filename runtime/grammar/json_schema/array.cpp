@@ -95,7 +95,9 @@ class ArrayBuilder {
           break;
       }
     }
-    if (tuple_ > kMaxTuple) return schema_.unsupported(atoms_[0].node, "the tuple is too long");
+    if (tuple_ > kMaxTuple) {
+      return schema_.unsupported_count(atoms_[0].node, "too many elements in the tuple", tuple_, kMaxTuple);
+    }
     return Status::kOk;
   }
 

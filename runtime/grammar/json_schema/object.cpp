@@ -7,6 +7,7 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kMaxObjectStates = 40000;
+constexpr uint32_t kMaxProperties = 4096;
 constexpr uint32_t kMaxViolations = 4;
 // Number of names per rule, so that states share the chain of names that follows.
 constexpr uint32_t kRunLength = 32;
@@ -193,7 +194,10 @@ Status ObjectBuilder::read_names() {
     if (atom.kind == LiteralKind::kGroup) members = schema_.assertion(atom.node, Keyword::kProperties);
     if (members == kNoIndex) continue;
     if (document_.kind(members) != JsonKind::kObject) return schema_.reject(members, "must be an object");
-    if (document_[members].count > 4096) return schema_.unsupported(members, "too many properties");
+    const uint32_t count = document_[members].count;
+    if (count > kMaxProperties) {
+      return schema_.unsupported_count(members, "too many properties", count, kMaxProperties);
+    }
     const bool required = atom.kind == LiteralKind::kEquals;
     for (const uint32_t m : document_.children(members)) {
       SOTTO_TRY(schema_.check_limits());

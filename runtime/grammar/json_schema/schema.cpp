@@ -251,6 +251,13 @@ Status Schema::unsupported(uint32_t node, const char* what) const {
   return fail_at_node(Status::kGrammarUnsupported, node, what);
 }
 
+Status Schema::unsupported_count(uint32_t node, const char* what, uint32_t count, uint32_t limit) const {
+  char pointer[120];
+  const size_t size = document_.pointer(node, pointer, sizeof pointer);
+  return fail_at(error_, Status::kGrammarUnsupported, document_[node].offset, std::span<const char>(pointer, size),
+                 ": ", what, ": ", count, "; at most ", limit, " are supported");
+}
+
 Status Schema::reject(uint32_t node, const char* what) const {
   return fail_at_value(Status::kGrammarSyntax, node, "it ", what, error_);
 }

@@ -88,10 +88,12 @@ class Schema {
   Workspace& workspace() const { return workspace_; }
   Error* error() const { return error_; }
 
-  // Both functions fail: unsupported() because no exact grammar is known for the keyword, reject() because its value is
-  // invalid. `what` completes the message; for reject() it follows "it".
+  // These functions fail: unsupported() because no exact grammar is known for the keyword, reject() because its value
+  // is invalid. `what` completes the message; for reject() it follows "it".
   Status unsupported(uint32_t node, const char* what) const;
   Status reject(uint32_t node, const char* what) const;
+  // As unsupported(), for a count above a limit of this compiler.
+  Status unsupported_count(uint32_t node, const char* what, uint32_t count, uint32_t limit) const;
   Status fail_at_node(Status status, uint32_t node, const char* what) const;
   // Counts work whose amount can grow faster than the document.
   void spend(uint64_t steps) const { steps_ += steps; }
