@@ -46,8 +46,8 @@ struct WriteOptions {
   // Requested widths. Layers with fewer than 32 inputs have int8 weights in any case.
   WeightKind layers = WeightKind::kInt8;
   WeightKind head = WeightKind::kInt8;  // also of the token embeddings
-  // Tokens for the calibration of weights (quantize/calibration.h). Without tokens, each weight is rounded to the
-  // nearest value.
+  // Tokens that calibrate the weights (quantize/calibration.h). Without tokens, each weight is rounded to the nearest
+  // value.
   std::span<const TokenWindow> calibration = {};
   CalibrationEffort effort = CalibrationEffort::kFull;
   unsigned thread_count = 1;                 // does not change the file

@@ -1,7 +1,7 @@
 // Calibration: runs the float32 model over windows of tokens, layer by layer, and prepares each layer for quantization.
 // Outliers of a layer's inputs are folded into its weights (migration.h). With CalibrationEffort::kFull, rounding
-// errors are also compensated, by means of the second moments of the inputs (error_feedback.h). Only one layer and the
-// hidden states of the windows are in memory at a time.
+// errors are also compensated, with the second moments of the inputs (error_feedback.h). Only one layer and the hidden
+// states of the windows are in memory at a time.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The rows of the kernel table, and the selection of the best row that the build contains and the CPU can run.
+// The rows of the kernel table. Selects the best row that the build contains and the CPU can run.
 #include "kernels/dispatch/tables.h"
 
 #include <span>

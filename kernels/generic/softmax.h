@@ -1,4 +1,4 @@
-// The parts of a softmax over logits, the greedy selection, and the selection of candidates by their weights.
+// Computes the parts of a softmax over logits, selects the largest logit, and selects candidates by their weights.
 #pragma once
 
 #include <cfloat>

@@ -12,7 +12,7 @@
 namespace sotto {
 namespace {
 
-// Cost of each additional row of a batch, relative to the evaluation of a single token.
+// Cost of each additional row of a batch, relative to evaluating a single token.
 constexpr float kRowCost = 0.06f;
 
 // Maximum size in bytes of the forced text that one batch drafts.

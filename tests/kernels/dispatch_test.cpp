@@ -1,4 +1,4 @@
-// Tests the rows of the kernel table and the selection of one of them.
+// Tests the rows of the kernel table and how one of them is selected.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Callbacks from C into Java, and the conversion of pieces.
+// Calls Java from C callbacks, and converts pieces.
 #include <algorithm>
 #include <cstring>
 

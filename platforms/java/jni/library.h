@@ -1,4 +1,4 @@
-// The Java classes and methods that the library calls, looked up once at load time, and the conversion of failures.
+// The Java classes and methods that the library calls, looked up once at load time. Converts failures.
 #ifndef SOTTO_PLATFORMS_JAVA_JNI_LIBRARY_H
 #define SOTTO_PLATFORMS_JAVA_JNI_LIBRARY_H
 

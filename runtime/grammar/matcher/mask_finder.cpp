@@ -81,7 +81,7 @@ bool MaskFinder::leads_back(uint32_t set, TextSummary summary) const {
   return shortcuts_.prefilters && TokenPrefilter{classes, kLengthCount - 1}.holds(summary);
 }
 
-// Finds the mask by means of a truncated set.
+// Finds the mask with a truncated set.
 StepResult MaskFinder::find_truncated(const Pin* pin, uint32_t* mask) {
   progress_ = {};
   // Double the depth until the mask does not depend on the part that was cut off.

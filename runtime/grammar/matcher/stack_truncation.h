@@ -1,4 +1,4 @@
-// Truncation of stacks for the computation of masks: it removes everything that a single token cannot reach.
+// Truncates stacks before masks are computed: removes everything that a single token cannot reach.
 //
 // A token can pop only the few rules on top of a stack, and it can change the count of a loop by no more than its
 // number of bytes. The mask of a state set therefore nearly always equals the mask of a simpler set: all stacks are cut

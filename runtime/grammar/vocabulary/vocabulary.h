@@ -1,4 +1,4 @@
-// A vocabulary, prepared for the computation of masks: the byte strings of its tokens as a trie in byte order.
+// A vocabulary, prepared for computing masks: the byte strings of its tokens as a trie in byte order.
 //
 // Tokens are ranked in byte order, so the tokens below a trie node are a contiguous range of ranks. Example: the tokens
 // a, an, and, b have the ranks 0 to 3, and the node of "a" stands for the ranks 0 to 2. The trie is an array of nodes

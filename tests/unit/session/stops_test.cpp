@@ -1,4 +1,4 @@
-// Tests all ways to end a text, and the validation of the parameters.
+// Tests all ways to end a text, and how parameters are validated.
 #include "tests/unit/session/session_support.h"
 
 namespace sotto {
