@@ -1,4 +1,9 @@
 // The format of a chat template: the template of a checkpoint in the notation of sotto_chat_format_text().
+//
+// Example: with "<|endoftext|>" as the eos_token, the template
+//   {% for message in messages %}{{ message.content }}{{ eos_token }}{% endfor %}
+// becomes the format
+//   {system}<|endoftext|>{|}{user}<|endoftext|>{|}{assistant}<|endoftext|>{|}{tool}<|endoftext|>
 #pragma once
 
 #include <string>
