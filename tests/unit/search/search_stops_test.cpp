@@ -99,7 +99,9 @@ TEST(SearchStops, TokensOfTheAnswerCountTowardsTheLimit) {
   for (const SearchMode mode : kModes) {
     SearchFixture bench(9, {4, 8});
     FunctionModel model = similar_model(scrambled(9, 2));
-    bench.set_stops({.max_tokens = 6});
+    StopParams stops;
+    stops.max_tokens = 6;
+    bench.set_stops(stops);
     for (const uint64_t generated : {0u, 2u, 5u, 6u, 9u}) {
       bench.input().generated_count = generated;
       const auto found = bench.run(model.view(), params_of(mode));
@@ -116,7 +118,9 @@ TEST(SearchStops, TimeLimitEndsSequences) {
   for (const SearchMode mode : kModes) {
     SearchFixture bench(9, {4, 100000});
     FunctionModel model = similar_model([](const Tokens&) { return std::vector<float>(9, 1.0f); });
-    bench.set_stops({.max_time_ns = 2000000});
+    StopParams stops;
+    stops.max_time_ns = 2000000;
+    bench.set_stops(stops);
     const auto found = bench.run(model.view(), params_of(mode));
     ASSERT_FALSE(found.empty());
     for (const SearchSequence& s : found) {
@@ -131,7 +135,9 @@ TEST(SearchStops, TimeLimitReturnsTheSequencesSoFar) {
   for (const SearchMode mode : kModes) {
     SearchFixture bench(9, {4, 8});
     FunctionModel model = similar_model([](const Tokens&) { return std::vector<float>(9, 1.0f); });
-    bench.set_stops({.max_time_ns = 1});
+    StopParams stops;
+    stops.max_time_ns = 1;
+    bench.set_stops(stops);
     const auto found = bench.run(model.view(), params_of(mode));
     ASSERT_FALSE(found.empty());
     for (const SearchSequence& s : found) {
@@ -149,7 +155,10 @@ TEST(SearchStops, RepetitionEndsASequence) {
       logits[1 + tokens.size() % 3] = 40;
       return logits;
     });
-    bench.set_stops({.repetition_limit = 0.6f, .repetition_window = 32});
+    StopParams stops;
+    stops.repetition_limit = 0.6f;
+    stops.repetition_window = 32;
+    bench.set_stops(stops);
     const auto found = bench.run(model.view(), params_of(mode));
     ASSERT_FALSE(found.empty());
     EXPECT_EQ(found[0].stop, Status::kStopRepetition);
