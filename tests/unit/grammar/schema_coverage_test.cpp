@@ -143,6 +143,15 @@ TEST(SchemaCoverage, TooManyPropertiesAreRejected) {
   EXPECT_NE(grammar.message().find(message), std::string::npos) << grammar.message();
 }
 
+TEST(SchemaCoverage, TooLongTuplesAreRejected) {
+  std::string schema = R"({"type":"array","prefixItems":[true)";
+  for (int i = 0; i < 4096; ++i) schema += ",true";
+  const BuiltGrammar grammar = BuiltGrammar::schema(schema + "]}");
+  EXPECT_EQ(grammar.status(), Status::kGrammarUnsupported);
+  const std::string message = "too many elements in the tuple: 4097; at most 4096 are supported";
+  EXPECT_NE(grammar.message().find(message), std::string::npos) << grammar.message();
+}
+
 // With schema_order, members come in the order of their names in "properties", as a reader of the schema meets them.
 TEST(OrderOfMembers, IsThatOfFirstAppearance) {
   const std::vector<std::pair<const char*, const char*>> cases = {
