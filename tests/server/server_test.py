@@ -267,11 +267,11 @@ def check_key_and_end(program, model):
         response.read(20)
         server.process.send_signal(signal.SIGINT)
         while server.accepts():  # a second signal of the same kind counts only after the first one has been taken
-            pass
+            time.sleep(0.001)
         server.process.send_signal(signal.SIGINT)
         text = response.read().decode()
         connection.close()
-        expect(0 < text.count('"text"') < 64 * 900, "the second signal ended no text")
+        expect('"index":63' not in text, "the second signal ended no text")
         equal(server.process.wait(timeout=60), 0, "exit code")
     # Signals that come before the server listens, or when it ends, are neither lost nor fatal.
     for delay in range(10):
