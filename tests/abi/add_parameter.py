@@ -112,7 +112,8 @@ BINDING = r'''
 bool binding_converts_lists() {
   sotto::SamplerParams params;
   params.probe_tokens = {3, 9};
-  const sotto::detail::CSamplerParams c_params(params);
+  sotto::detail::Guard guard;
+  const sotto::detail::CSamplerParams c_params(params, &guard);
   return c_params.get()->probe_token_count == 2 && c_params.get()->probe_tokens[1] == 9;
 }
 '''
