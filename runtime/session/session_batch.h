@@ -14,7 +14,7 @@
 
 namespace sotto {
 
-// A list of sessions, which the caller stores in a form of its own.
+// An array of sessions that the caller stores as handles. `at` converts element `index`.
 struct SessionList {
   const void* self = nullptr;
   size_t count = 0;
