@@ -88,9 +88,11 @@ T read(const T* given, const T& defaults) {
   return params;
 }
 
-// Writes the defaults into a struct of `size` bytes.
+// Writes the defaults into a struct of `size` bytes. Does nothing if `params` is null or ends inside
+// struct_size.
 template <typename T>
 void init_params(T* params, size_t size, const T& defaults) {
+  if (params == nullptr || size < sizeof params->struct_size) return;
   params->struct_size = static_cast<uint32_t>(size);
   fill(params, defaults);
 }

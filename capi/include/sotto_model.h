@@ -154,7 +154,8 @@ SOTTO_API sotto_status sotto_model_memory_size(const void* file, size_t file_siz
 SOTTO_API sotto_status sotto_model_init(const void* file, size_t file_size, const sotto_model_params* params,
                                         void* memory, size_t memory_size, sotto_model** model, sotto_error* error);
 
-/* Closes a model. All sessions of the model must have been closed before. `model` may be NULL. */
+/* Closes a model. All sessions of the model must have been closed before. `model` may be NULL. A
+ * second call does nothing if the memory has not been written since. */
 SOTTO_API void sotto_model_deinit(sotto_model* model);
 
 /* Writes the properties of the model to *info. */

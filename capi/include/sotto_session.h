@@ -211,8 +211,9 @@ SOTTO_API sotto_status sotto_session_memory_size(const sotto_model* model, const
 SOTTO_API sotto_status sotto_session_init(const sotto_model* model, const sotto_session_params* params, void* memory,
                                           size_t memory_size, sotto_session** session, sotto_error* error);
 
-/* Closes a session and ends its threads. `session` may be NULL. Does nothing in a callback of the
- * session, which must stay open until the call that runs the callback has returned. */
+/* Closes a session and ends its threads. `session` may be NULL. A second call does nothing if the
+ * memory has not been written since. Does nothing in a callback of the session, which must stay open
+ * until the call that runs the callback has returned. */
 SOTTO_API void sotto_session_deinit(sotto_session* session);
 
 /* Removes all tokens and restarts the sampler from its seed. All parameters stay in effect. Does
