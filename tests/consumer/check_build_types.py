@@ -29,8 +29,8 @@ def build(args, build_type, way):
     abi = args.root / "tests/abi"
     lib = directory / "lib"
     run(sys.executable, "-B", abi / "check_symbols.py", "--nm", "nm", "--readelf", "readelf", "--local-names", "1",
-        "--symbols", args.root / "capi/symbols.txt", "--include", args.root / "capi/include",
-        "--allowed", abi / "undefined_symbols.txt", "--shared", lib / "libsotto.so", "--static", lib / "libsotto.a",
+        "--symbols", args.root / "capi/symbols.txt", "--allowed", abi / "undefined_symbols.txt",
+        "--shared", lib / "libsotto.so", "--static", lib / "libsotto.a",
         "--own", lib / "libsotto_capi.a", lib / "libsotto_runtime.a", lib / "libsotto_kernels.a")
     model = args.root / "platforms/models/demo.sotto"
     return [run(directory / program, model, "Once upon a time") for program in ["uses_shared", "uses_static"]]
