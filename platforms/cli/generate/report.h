@@ -1,7 +1,7 @@
 // The output of `sotto generate`: scores, sequences and timings in human-readable form, or one JSON object.
 #pragma once
 
-#include "platforms/cli/generate/generate.h"
+#include "platforms/cli/generate/generation.h"
 #include "platforms/cli/support/output.h"
 
 namespace sotto::cli {

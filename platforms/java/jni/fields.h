@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platforms/java/jni/arrays.h"
 #include "platforms/java/jni/library.h"
 
 namespace sotto_jni {
@@ -70,10 +71,7 @@ bool read_sampler_params(JNIEnv* env, jobject from, const LogitsCalls& calls, Ar
 // Sets the fields of an object from a struct.
 void write_fields(JNIEnv* env, const void* from, const Fields& fields, jobject to);
 
-// The next functions return new Java objects, or nullptr with a pending exception.
-jintArray new_ints(JNIEnv* env, const int32_t* values, size_t count);
-jfloatArray new_floats(JNIEnv* env, const float* values, size_t count);
-jbyteArray new_bytes(JNIEnv* env, const void* bytes, size_t size);
+// Returns a new string, or nullptr with a pending exception.
 jstring new_text(JNIEnv* env, const char* text, size_t size);
 
 // Returns the saved state of a session or conversation, which has `size` bytes, or nullptr with a pending exception.

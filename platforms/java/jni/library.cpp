@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "platforms/java/jni/fields.h"
+#include "platforms/java/jni/arrays.h"
 #include "platforms/java/jni/native.h"
 
 namespace sotto_jni {
