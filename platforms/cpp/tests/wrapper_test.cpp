@@ -341,6 +341,14 @@ TEST(SessionTest, StatesForksAndRewinds) {
   EXPECT_GT(fork.timings().decode_tokens, 0u);
   fork.reset_timings();
   EXPECT_EQ(fork.timings().decode_tokens, 0u);
+  session.reset();
+  (void)session.prefill_embeddings(std::vector<float>(model.info().embedding_size, 0.1f));
+  try {
+    (void)session.save();
+    FAIL() << "saved";
+  } catch (const sotto::Error& error) {
+    EXPECT_STREQ(error.what(), "a stream that begins with embeddings cannot be saved");
+  }
 }
 
 // Outputs that were not computed are not returned. In this test the context is full.

@@ -94,9 +94,12 @@ NATIVE(void, chatInfo)(JNIEnv* env, jclass, jlong chat, jobject to) {
 }
 
 NATIVE(jbyteArray, chatSave)(JNIEnv* env, jclass, jlong chat) {
+  Arena arena;
   size_t size = 0;
   (void)sotto_chat_save(chat_of(chat), nullptr, 0, &size);
-  return new_saved_state<sotto_chat>(env, chat_of(chat), size, sotto_chat_save);
+  char* state = arena.array<char>(env, size);
+  if (state == nullptr) return nullptr;
+  return check(env, sotto_chat_save(chat_of(chat), state, size, &size)) ? new_bytes(env, state, size) : nullptr;
 }
 
 NATIVE(void, chatRestore)(JNIEnv* env, jclass, jlong chat, jbyteArray state) {

@@ -74,17 +74,6 @@ void write_fields(JNIEnv* env, const void* from, const Fields& fields, jobject t
 // Returns a new string, or nullptr with a pending exception.
 jstring new_text(JNIEnv* env, const char* text, size_t size);
 
-// Returns the saved state of a session or conversation, which has `size` bytes, or nullptr with a pending exception.
-template <class T>
-jbyteArray new_saved_state(JNIEnv* env, const T* object, size_t size,
-                           sotto_status (*save)(const T*, void*, size_t, size_t*)) {
-  Arena arena;
-  char* bytes = arena.array<char>(env, size);
-  if (bytes == nullptr) return nullptr;
-  const sotto_status status = save(object, bytes, size, &size);
-  return check(env, status) ? new_bytes(env, bytes, size) : nullptr;
-}
-
 // Restores a saved state, or throws.
 template <class T>
 void restore_state(JNIEnv* env, T* object, jbyteArray state,

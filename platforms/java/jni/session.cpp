@@ -302,9 +302,13 @@ NATIVE(jobjectArray, sessionSearch)
 }
 
 NATIVE(jbyteArray, sessionSave)(JNIEnv* env, jclass, jlong session) {
+  Arena arena;
   size_t size = 0;
-  if (!check(env, sotto_session_saved_size(session_of(session), &size))) return nullptr;
-  return new_saved_state<sotto_session>(env, session_of(session), size, sotto_session_save);
+  if (!check_call(env, session, sotto_session_saved_size(session_of(session), &size))) return nullptr;
+  char* state = arena.array<char>(env, size);
+  if (state == nullptr) return nullptr;
+  const sotto_status status = sotto_session_save(session_of(session), state, size, &size);
+  return check_call(env, session, status) ? new_bytes(env, state, size) : nullptr;
 }
 
 NATIVE(void, sessionRestore)(JNIEnv* env, jclass, jlong session, jbyteArray state) {

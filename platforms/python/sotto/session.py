@@ -309,9 +309,9 @@ class Session(Resource):
         """Returns the stream as bytes, the same on every platform."""
         size = ctypes.c_size_t()
         with Exclusive(self) as handle:
-            check(lib.sotto_session_saved_size(handle, size))
+            check_session(handle, lib.sotto_session_saved_size(handle, size))
             state = ctypes.create_string_buffer(size.value)
-            check(lib.sotto_session_save(handle, state, size.value, size))
+            check_session(handle, lib.sotto_session_save(handle, state, size.value, size))
         return state.raw[:size.value]
 
     def restore(self, state: bytes) -> None:

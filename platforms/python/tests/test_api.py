@@ -69,7 +69,7 @@ class SessionTest(unittest.TestCase):
         self.assertEqual(session.generate("", 4), sotto.Status.STOP_MAX_TOKENS)
         self.assertRaisesRegex(sotto.SottoError, "before all tokens", session.prefill_embeddings, rows)
         self.assertRaisesRegex(ValueError, f"it must have {size} per row", session.prefill_embeddings, rows[1:])
-        self.assertRaises(sotto.SottoError, session.save)
+        self.assertRaisesRegex(sotto.SottoError, "begins with embeddings cannot be saved", session.save)
 
     def test_probabilities(self):
         session = self.session()

@@ -344,9 +344,9 @@ class Session {
 
   Result<std::vector<uint8_t>> save() const {
     size_t size = 0;
-    SOTTO_HPP_TRY_PLAIN_(sotto_session_saved_size(c_session(), &size));
+    SOTTO_HPP_TRY_SESSION_(sotto_session_saved_size(c_session(), &size));
     std::vector<uint8_t> bytes(size);
-    SOTTO_HPP_TRY_PLAIN_(sotto_session_save(c_session(), bytes.data(), bytes.size(), &size));
+    SOTTO_HPP_TRY_SESSION_(sotto_session_save(c_session(), bytes.data(), bytes.size(), &size));
     bytes.resize(size);
     return bytes;
   }

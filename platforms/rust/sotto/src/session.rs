@@ -1,6 +1,6 @@
 //! Sessions: streams of text.
 
-use crate::error::{check, check_whole, Error, Report, Result};
+use crate::error::{check_whole, Error, Report, Result};
 use crate::memory::{pointer_of, slice, Block, Panics};
 use crate::params::{read_info, Lists};
 use crate::sampler::LogitsCalls;
@@ -455,10 +455,10 @@ impl Session {
         let mut size = 0;
         // SAFETY: pointer and size come from the same vector.
         unsafe {
-            check(sys::sotto_session_saved_size(self.raw(), &mut size))?;
+            self.check(sys::sotto_session_saved_size(self.raw(), &mut size))?;
             let mut bytes = vec![0u8; size];
             let data = bytes.as_mut_ptr();
-            check(sys::sotto_session_save(self.raw(), data.cast(), bytes.len(), &mut size))?;
+            self.check(sys::sotto_session_save(self.raw(), data.cast(), bytes.len(), &mut size))?;
             bytes.truncate(size);
             Ok(bytes)
         }

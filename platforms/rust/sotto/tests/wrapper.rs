@@ -269,6 +269,10 @@ fn streams_are_saved_forked_and_rewound() {
     let error = first.prefill(&long).unwrap_err();
     assert_eq!(error.status(), Status::PromptTooLong);
     assert!(error.to_string().contains("500 tokens do not fit a context of "), "{error}");
+    first.reset();
+    first.prefill_embeddings(&vec![0.1; model.info().embedding_size]).unwrap();
+    let error = first.save().unwrap_err();
+    assert_eq!(error.message(), "a stream that begins with embeddings cannot be saved");
 }
 
 #[test]

@@ -76,9 +76,9 @@ extension Session {
   public func save() throws -> [UInt8] {
     try run { session in
       var size = 0
-      try check(sotto_session_saved_size(session, &size))
+      try check(sotto_session_saved_size(session, &size), of: session)
       var bytes = [UInt8](repeating: 0, count: size)
-      try check(sotto_session_save(session, &bytes, bytes.count, &size))
+      try check(sotto_session_save(session, &bytes, bytes.count, &size), of: session)
       return Array(bytes.prefix(size))
     }
   }

@@ -270,6 +270,10 @@ final class ApiTest {
             check(session.timings().prefillTokens > 0, "timings");
             session.resetTimings();
             same(session.timings().prefillTokens, 0L);
+            session.reset();
+            session.prefillEmbeddings(new float[MODEL.info().embeddingSize]);
+            same(fails(SottoException.class, session::save).getMessage(),
+                    "a stream that begins with embeddings cannot be saved");
         }
     }
 
