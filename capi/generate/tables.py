@@ -303,6 +303,7 @@ class Tables:
     root: pathlib.Path  # of the source tree
     enums: list[Enum]
     structs: list[Struct]
+    methods: dict[str, dict]  # C function: its row, which emit_methods.py reads
 
     @property
     def version(self) -> str:
@@ -354,7 +355,7 @@ class Tables:
 class Loader:
     def __init__(self, root: pathlib.Path):
         self.root = root
-        self.tables = Tables(root, [], [])
+        self.tables = Tables(root, [], [], {})
         self.enums: dict[str, Enum] = {}
         self.struct_names: set[str] = set()
         self.sampler_rows: dict[str, dict] = {}
@@ -371,6 +372,7 @@ class Loader:
         for stem, content in contents.items():
             for name, table in content.get("struct", {}).items():
                 self.tables.structs.append(self.read_struct(name, f"sotto_{stem}.h", table))
+            self.tables.methods.update(content.get("method", {}))
         for struct in self.tables.structs:
             check_struct(struct)
         check_stages(self.tables)

@@ -74,15 +74,6 @@ func (c *Chat) SetStops(params *StopParams) error {
 	return err
 }
 
-// Add adds a message. A message of the system replaces an earlier one.
-func (c *Chat) Add(role ChatRole, text string) error {
-	_, err := c.call(func(details *C.sotto_error) C.sotto_status {
-		bytes, size := charsOf(text)
-		return C.sotto_chat_add(c.handle, C.sotto_chat_role(role), bytes, size, details)
-	})
-	return err
-}
-
 // Reply generates a reply and returns its text. onPiece may be nil; it receives each piece, and ends the reply by
 // returning true.
 func (c *Chat) Reply(maxTokens int, onPiece func(Piece) (stop bool)) (string, Status, error) {
@@ -116,6 +107,28 @@ func (c *Chat) undo(onlyReply C.uint32_t) error {
 	return err
 }
 
+// Save returns the messages as bytes, the same on every platform.
+func (c *Chat) Save() (state []byte, err error) {
+	_, err = c.call(func(*C.sotto_error) C.sotto_status {
+		var size C.size_t
+		C.sotto_chat_save(c.handle, nil, 0, &size)
+		state = make([]byte, size)
+		return C.sotto_chat_save(c.handle, bytesOf(state), size, &size)
+	})
+	return state, err
+}
+
+// Methods of sotto_chat, written by capi/generate from capi/params.
+
+// Add adds a message. A message of the system replaces an earlier one.
+func (c *Chat) Add(role ChatRole, text string) error {
+	_, err := c.call(func(details *C.sotto_error) C.sotto_status {
+		textChars, textSize := charsOf(text)
+		return C.sotto_chat_add(c.handle, C.sotto_chat_role(role), textChars, textSize, details)
+	})
+	return err
+}
+
 // Reset removes all messages.
 func (c *Chat) Reset() error {
 	_, err := c.call(func(*C.sotto_error) C.sotto_status {
@@ -128,25 +141,18 @@ func (c *Chat) Reset() error {
 // Info returns the state of the conversation.
 func (c *Chat) Info() (ChatInfo, error) {
 	info := C.sotto_chat_info{struct_size: C.sizeof_sotto_chat_info}
-	_, err := c.call(func(*C.sotto_error) C.sotto_status { return C.sotto_chat_get_info(c.handle, &info) })
+	_, err := c.call(func(*C.sotto_error) C.sotto_status {
+		return C.sotto_chat_get_info(c.handle, &info)
+	})
 	return newChatInfo(&info), err
 }
 
-// Save returns the messages as bytes, the same on every platform.
-func (c *Chat) Save() (state []byte, err error) {
-	_, err = c.call(func(*C.sotto_error) C.sotto_status {
-		var size C.size_t
-		C.sotto_chat_save(c.handle, nil, 0, &size)
-		state = make([]byte, size)
-		return C.sotto_chat_save(c.handle, bytesOf(state), size, &size)
-	})
-	return state, err
-}
-
-// Restore restores saved messages, which may come from an untrusted source.
+// Restore restores saved messages. The state is validated, so it may come from an untrusted source.
 func (c *Chat) Restore(state []byte) error {
 	_, err := c.call(func(details *C.sotto_error) C.sotto_status {
 		return C.sotto_chat_restore(c.handle, bytesOf(state), C.size_t(len(state)), details)
 	})
 	return err
 }
+
+// End of the generated methods.

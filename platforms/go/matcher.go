@@ -85,11 +85,6 @@ func (m *Matcher) call(f func(handle *C.sotto_matcher) C.sotto_status) error {
 // MemoryBytes returns the number of bytes of memory that the matcher uses.
 func (m *Matcher) MemoryBytes() uint64 { return uint64(m.core.memory.size) }
 
-// Reset makes a sequence empty again.
-func (m *Matcher) Reset(sequence uint32) error {
-	return m.call(func(h *C.sotto_matcher) C.sotto_status { return C.sotto_matcher_reset(h, C.uint32_t(sequence)) })
-}
-
 // Mask returns the tokens that may come next: bit t % 64 of word t / 64 stands for token t.
 func (m *Matcher) Mask(sequence uint32) (words []uint64, err error) {
 	err = m.call(func(handle *C.sotto_matcher) C.sotto_status {
@@ -122,21 +117,6 @@ func (m *Matcher) AllowedTokens(sequence uint32) ([]Token, error) {
 	return tokens, err
 }
 
-// AcceptToken appends a token, which the mask must allow, to a sequence.
-func (m *Matcher) AcceptToken(sequence uint32, token Token) error {
-	return m.call(func(handle *C.sotto_matcher) C.sotto_status {
-		return C.sotto_matcher_accept_token(handle, C.uint32_t(sequence), C.sotto_token(token))
-	})
-}
-
-// AcceptText appends text, which may begin and end inside a token, to a sequence.
-func (m *Matcher) AcceptText(sequence uint32, text string) error {
-	return m.call(func(handle *C.sotto_matcher) C.sotto_status {
-		chars, size := charsOf(text)
-		return C.sotto_matcher_accept_text(handle, C.uint32_t(sequence), chars, size)
-	})
-}
-
 // Test reports whether the sequence followed by the text can be completed, and whether it is complete.
 func (m *Matcher) Test(sequence uint32, text string) (begins, matches bool, err error) {
 	var b, e C.uint32_t
@@ -145,18 +125,6 @@ func (m *Matcher) Test(sequence uint32, text string) (begins, matches bool, err 
 		return C.sotto_matcher_test(handle, C.uint32_t(sequence), chars, size, &b, &e)
 	})
 	return b != 0, e != 0, err
-}
-
-// Rewind rolls back the newest tokens or texts of sequence 0.
-func (m *Matcher) Rewind(count uint64) error {
-	return m.call(func(h *C.sotto_matcher) C.sotto_status { return C.sotto_matcher_rewind(h, C.uint64_t(count)) })
-}
-
-// Fork makes sequence `to` a copy of sequence `from`.
-func (m *Matcher) Fork(from, to uint32) error {
-	return m.call(func(handle *C.sotto_matcher) C.sotto_status {
-		return C.sotto_matcher_fork(handle, C.uint32_t(from), C.uint32_t(to))
-	})
 }
 
 // ForcedText returns the text that must come next, at most capacity bytes of it.
@@ -170,6 +138,41 @@ func (m *Matcher) ForcedText(sequence uint32, capacity int) ([]byte, error) {
 	return text[:size], err
 }
 
+// Methods of sotto_matcher, written by capi/generate from capi/params.
+
+// Reset makes a sequence empty again.
+func (m *Matcher) Reset(sequence uint32) error {
+	err := m.call(func(handle *C.sotto_matcher) C.sotto_status {
+		return C.sotto_matcher_reset(handle, C.uint32_t(sequence))
+	})
+	return err
+}
+
+// AcceptToken appends a token, which the mask must allow, to a sequence.
+func (m *Matcher) AcceptToken(sequence uint32, token Token) error {
+	err := m.call(func(handle *C.sotto_matcher) C.sotto_status {
+		return C.sotto_matcher_accept_token(handle, C.uint32_t(sequence), C.sotto_token(token))
+	})
+	return err
+}
+
+// AcceptText appends text, which may begin and end inside a token, to a sequence.
+func (m *Matcher) AcceptText(sequence uint32, text string) error {
+	err := m.call(func(handle *C.sotto_matcher) C.sotto_status {
+		textChars, textSize := charsOf(text)
+		return C.sotto_matcher_accept_text(handle, C.uint32_t(sequence), textChars, textSize)
+	})
+	return err
+}
+
+// Rewind rolls back the newest tokens or texts of sequence 0.
+func (m *Matcher) Rewind(count uint64) error {
+	err := m.call(func(handle *C.sotto_matcher) C.sotto_status {
+		return C.sotto_matcher_rewind(handle, C.uint64_t(count))
+	})
+	return err
+}
+
 // Info returns the state of a sequence.
 func (m *Matcher) Info(sequence uint32) (MatcherInfo, error) {
 	info := C.sotto_matcher_info{struct_size: C.sizeof_sotto_matcher_info}
@@ -178,3 +181,13 @@ func (m *Matcher) Info(sequence uint32) (MatcherInfo, error) {
 	})
 	return newMatcherInfo(&info), err
 }
+
+// Fork makes the sequence `target` a copy of `source`.
+func (m *Matcher) Fork(source uint32, target uint32) error {
+	err := m.call(func(handle *C.sotto_matcher) C.sotto_status {
+		return C.sotto_matcher_fork(handle, C.uint32_t(source), C.uint32_t(target))
+	})
+	return err
+}
+
+// End of the generated methods.

@@ -270,3 +270,77 @@ func (s *Session) SetGrammarWithin(grammar *Grammar, finishWithin uint32) error 
 	defer matcher.Close()
 	return s.SetMatcher(matcher)
 }
+
+// Methods of sotto_session, written by capi/generate from capi/params.
+
+// Heal applies token healing, for a prompt that ends inside a word. Call it after a prefill.
+func (s *Session) Heal() error {
+	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
+		return C.sotto_session_heal(handle)
+	})
+	return err
+}
+
+// Rewind rolls the stream back to its first tokens.
+func (s *Session) Rewind(tokenCount uint64) error {
+	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
+		return C.sotto_session_rewind(handle, C.uint64_t(tokenCount))
+	})
+	return err
+}
+
+// Reset removes all tokens and restarts the sampler. The parameters stay in effect.
+func (s *Session) Reset() error {
+	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
+		C.sotto_session_reset(handle)
+		return C.SOTTO_OK
+	})
+	return err
+}
+
+// Info returns the dimensions and the state of the session.
+func (s *Session) Info() (SessionInfo, error) {
+	info := C.sotto_session_info{struct_size: C.sizeof_sotto_session_info}
+	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
+		return C.sotto_session_get_info(handle, &info)
+	})
+	return newSessionInfo(&info), err
+}
+
+// Timings returns the counts of tokens and the times since the session was created or its timings were reset.
+func (s *Session) Timings() (SessionTimings, error) {
+	info := C.sotto_session_timings{struct_size: C.sizeof_sotto_session_timings}
+	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
+		return C.sotto_session_get_timings(handle, &info)
+	})
+	return newSessionTimings(&info), err
+}
+
+// ResetTimings sets all counts and times to zero.
+func (s *Session) ResetTimings() error {
+	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
+		C.sotto_session_reset_timings(handle)
+		return C.SOTTO_OK
+	})
+	return err
+}
+
+// Restore restores a saved stream. The state is validated, so it may come from an untrusted source.
+func (s *Session) Restore(state []byte) error {
+	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
+		details := newError()
+		return C.sotto_session_restore(handle, bytesOf(state), C.size_t(len(state)), &details), &details
+	})
+	return err
+}
+
+// SpeculationInfo returns the statistics of speculative decoding, which a reset of the timings sets to zero.
+func (s *Session) SpeculationInfo() (SpeculationInfo, error) {
+	info := C.sotto_speculation_info{struct_size: C.sizeof_sotto_speculation_info}
+	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
+		return C.sotto_session_get_speculation_info(handle, &info)
+	})
+	return newSpeculationInfo(&info), err
+}
+
+// End of the generated methods.

@@ -111,15 +111,6 @@ func (s *Session) Save() (state []byte, err error) {
 	return state, err
 }
 
-// Restore restores a saved state. The state is verified, so it may come from an untrusted source.
-func (s *Session) Restore(state []byte) error {
-	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
-		details := newError()
-		return C.sotto_session_restore(handle, bytesOf(state), C.size_t(len(state)), &details), &details
-	})
-	return err
-}
-
 // ForkInto makes other, which must have the same model and parameters, a copy of this stream.
 func (s *Session) ForkInto(other *Session) error {
 	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
@@ -136,36 +127,4 @@ func (s *Session) ForkInto(other *Session) error {
 	})
 	runtime.KeepAlive(other)
 	return err
-}
-
-// Info returns the session's dimensions and state.
-func (s *Session) Info() (SessionInfo, error) {
-	info := C.sotto_session_info{struct_size: C.sizeof_sotto_session_info}
-	_, err := s.plain(func(h *C.sotto_session) C.sotto_status { return C.sotto_session_get_info(h, &info) })
-	return newSessionInfo(&info), err
-}
-
-// Timings returns counts of tokens and times.
-func (s *Session) Timings() (SessionTimings, error) {
-	times := C.sotto_session_timings{struct_size: C.sizeof_sotto_session_timings}
-	_, err := s.plain(func(h *C.sotto_session) C.sotto_status { return C.sotto_session_get_timings(h, &times) })
-	return newSessionTimings(&times), err
-}
-
-// ResetTimings sets all counts and times to zero.
-func (s *Session) ResetTimings() error {
-	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
-		C.sotto_session_reset_timings(handle)
-		return C.SOTTO_OK
-	})
-	return err
-}
-
-// SpeculationInfo returns the statistics of speculative decoding.
-func (s *Session) SpeculationInfo() (SpeculationInfo, error) {
-	info := C.sotto_speculation_info{struct_size: C.sizeof_sotto_speculation_info}
-	_, err := s.plain(func(h *C.sotto_session) C.sotto_status {
-		return C.sotto_session_get_speculation_info(h, &info)
-	})
-	return newSpeculationInfo(&info), err
 }

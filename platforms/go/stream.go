@@ -212,26 +212,3 @@ func (s *Session) Generate(prompt []Token, maxTokens int, onPiece func(Piece) (s
 		return status
 	})
 }
-
-// Heal applies token healing, for a prompt that ends inside a word. Call it after Prefill.
-func (s *Session) Heal() error {
-	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status { return C.sotto_session_heal(handle) })
-	return err
-}
-
-// Rewind rolls the stream back to its first tokens.
-func (s *Session) Rewind(tokenCount uint64) error {
-	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
-		return C.sotto_session_rewind(handle, C.uint64_t(tokenCount))
-	})
-	return err
-}
-
-// Reset removes all tokens. The parameters stay in effect.
-func (s *Session) Reset() error {
-	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
-		C.sotto_session_reset(handle)
-		return C.SOTTO_OK
-	})
-	return err
-}

@@ -1,10 +1,11 @@
-"""Adds three parameters to a copy of the tree, runs the generator, and builds and runs the result.
+"""Adds three parameters and a function to a copy of the tree, runs the generator, and builds and runs the result.
 
-They are a sampler parameter with its own stage, a list of the sampler, and a session parameter. The test verifies the
-recipe of capi/README.md: only the tables and the stage itself are edited by hand. The program that it builds checks
-defaults, ranges and their messages, the conversion from C, and the condition of the stage. The objects with the stage
-and with all conversions must compile, and the header, the documentation, the layouts and every binding must contain the
-parameters.
+The parameters are a sampler parameter with its own stage, a list of the sampler, and a session parameter. The test
+verifies the recipes of capi/README.md: only the tables, the stage itself and the function are edited by hand. The
+program that it builds checks defaults, ranges and their messages, the conversion from C, and the condition of the
+stage. The objects with the stage and with all conversions must compile, and the header, the documentation, the layouts
+and every binding must contain the parameters. Every binding must have a method for the function; the one in C++ must
+compile.
 
     add_parameter.py ROOT COMPILER
 """
@@ -39,6 +40,25 @@ range = "[1, 7]"
 doc = """Number of probes."""
 '''
 STAGE = 'PROBE = { value = 29, effect = "reweighs", on = ["probe_scale"], doc = "Multiplies by probe_scale." }\n'
+
+FUNCTION = "SOTTO_API sotto_status sotto_session_get_probe(const sotto_session* session, int32_t position, float* probe);"
+METHOD = '''
+[method.sotto_session_get_probe]
+doc = """Returns a probe."""
+'''
+# Files of the bindings, and the method in them.
+METHODS = {
+    "cpp/include/sotto/session.hpp": r"Result<float> probe\(int32_t position\) const",
+    "go/session.go": r"func \(s \*Session\) Probe\(position int32\) \(float32, error\)",
+    "java/src/main/java/io/github/sotto/Session.java": r"public float probe\(int position\)",
+    "java/src/main/java/io/github/sotto/Native.java": r"native float sessionProbe\(long session, int position\)",
+    "java/jni/generated/methods.cpp": r"NATIVE\(jfloat, sessionProbe\)",
+    "javascript/src/session.js": r"probe\(position\)",
+    "javascript/src/index.d.ts": r"probe\(position: number\): number",
+    "python/sotto/session.py": r"def probe\(self, position: int\) -> float:",
+    "rust/sotto/src/session.rs": r"pub fn probe\(&self, position: i32\) -> Result<f32>",
+    "swift/Sources/Sotto/Session.swift": r"public func probe\(_ position: Int32\) throws -> Float",
+}
 
 PROGRAM = r'''
 #include <cstdio>
@@ -117,6 +137,11 @@ bool binding_converts_lists() {
   return c_params.get()->probe_token_count == 2 && c_params.get()->probe_tokens[1] == 9;
 }
 '''
+METHOD_CALL = r'''
+#include "platforms/cpp/include/sotto/session.hpp"
+
+float probe(const sotto::Session& session) { return session.probe(3); }
+'''
 
 
 def edit(path, pattern, replacement):
@@ -142,7 +167,8 @@ def main():
              r"\nvoid probe(Candidates& candidates, const StageInput& input) {\n"
              r"  candidates.divide_by(1 / input.params.probe_scale);\n}\n\1")
         session_table = tree / "capi/params/session.toml"
-        session_table.write_text(session_table.read_text(encoding="utf-8") + SESSION_FIELD, encoding="utf-8")
+        session_table.write_text(session_table.read_text(encoding="utf-8") + SESSION_FIELD + METHOD, encoding="utf-8")
+        edit(tree / "capi/include/sotto_session.h", r"(\nSOTTO_API void sotto_session_cancel)", rf"\n{FUNCTION}\1")
 
         # Other structs follow in the tables; the new fields are the last ones of their own structs.
         subprocess.run([sys.executable, str(tree / "capi/generate")], check=True)
@@ -161,10 +187,19 @@ def main():
                 if not any(re.search(f"probe_?{word}", text, re.I) for text in texts):
                     raise SystemExit(f"platforms/{binding} lacks probe_{word}")
 
+        if "sotto_session_get_probe" not in (tree / "capi/symbols.txt").read_text().split():
+            raise SystemExit("capi/symbols.txt lacks the function")
+        for name, method in METHODS.items():
+            path = tree / "platforms" / name
+            if path.parent.is_dir() and not re.search(method, path.read_text(encoding="utf-8")):
+                raise SystemExit(f"platforms/{name} lacks the method")
+
         options = ["-std=c++20", "-O0", "-DSOTTO_HAS_GRAMMAR=1", "-DSOTTO_HAS_SEARCH=1", "-DSOTTO_HAS_SPECULATION=1", "-DSOTTO_HAS_ALL_SAMPLERS=1",
                    "-DSOTTO_HAS_WATERMARK=1", f"-I{tree}", f"-I{tree / 'capi/include'}"]
         for source in ("chain.cpp", "stages/temperature.cpp"):
             subprocess.run([compiler, *options, "-fsyntax-only", tree / "runtime/sampling" / source], check=True)
+        (tree / "method.cpp").write_text(METHOD_CALL, encoding="utf-8")
+        subprocess.run([compiler, *options, "-fsyntax-only", tree / "method.cpp"], check=True)
         (tree / "probe.cpp").write_text(PROGRAM, encoding="utf-8")
         (tree / "binding.cpp").write_text(BINDING, encoding="utf-8")
         sources = ["probe.cpp", "binding.cpp", "runtime/sampling/sampler_params.cpp", "capi/generated/params.cpp", "runtime/generated/params.cpp", "runtime/base/range_check.cpp",

@@ -21,7 +21,7 @@ LEFT_OUT = {
     "cpp/include": re.compile("sotto_(version|build_text|isa_text)"),  # programs in C++ call the functions of C
     "javascript/src": re.compile(
         "sotto_(version|build_text|status_text|token_bytes|model_deinit|session_hidden|session_prefill_embeddings|"
-        "sessions_next|session_get_speculation_info|chat_save|chat_restore|watermark_detect|"
+        "sessions_next|watermark_detect|"
         "matcher_(accept_text|accept_token|borrow_mask|forced_text|fork|get_info|mask|reset|rewind|test)|"
         "sampler_(apply|init|memory_size|params_init_preset|sample|set))"),
 }

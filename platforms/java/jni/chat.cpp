@@ -11,8 +11,6 @@ using namespace sotto_jni;
 
 namespace {
 
-sotto_chat* chat_of(jlong handle) { return as<Chat>(handle)->chat; }
-
 void destroy(Chat* chat) {
   sotto_posix_free(&chat->memory);
   std::free(chat);
@@ -63,15 +61,6 @@ NATIVE(void, chatSetStops)(JNIEnv* env, jclass, jlong chat, jobject from) {
   check(env, sotto_chat_set_stops(chat_of(chat), &params, &error), &error);
 }
 
-NATIVE(void, chatAdd)(JNIEnv* env, jclass, jlong chat, jint role, jbyteArray from) {
-  Arena arena;
-  const char* text;
-  size_t size;
-  sotto_error error = new_error();
-  if (!read_bytes(env, from, &arena, &text, &size)) return;
-  check(env, sotto_chat_add(chat_of(chat), role, text, size, &error), &error);
-}
-
 NATIVE(jint, chatReply)(JNIEnv* env, jclass, jlong session, jlong chat, jlong max_tokens, jboolean calls) {
   sotto_error error = new_error();
   const sotto_status status = sotto_chat_reply(chat_of(chat), static_cast<size_t>(max_tokens),
@@ -85,14 +74,6 @@ NATIVE(void, chatUndo)(JNIEnv* env, jclass, jlong chat, jboolean only_reply) {
   check(env, sotto_chat_undo(chat_of(chat), only_reply ? 1 : 0, &error), &error);
 }
 
-NATIVE(void, chatReset)(JNIEnv*, jclass, jlong chat) { sotto_chat_reset(chat_of(chat)); }
-
-NATIVE(void, chatInfo)(JNIEnv* env, jclass, jlong chat, jobject to) {
-  sotto_chat_info info = {};
-  info.struct_size = sizeof info;
-  if (check(env, sotto_chat_get_info(chat_of(chat), &info))) write_fields(env, &info, kChatInfoFields, to);
-}
-
 NATIVE(jbyteArray, chatSave)(JNIEnv* env, jclass, jlong chat) {
   Arena arena;
   size_t size = 0;
@@ -100,8 +81,4 @@ NATIVE(jbyteArray, chatSave)(JNIEnv* env, jclass, jlong chat) {
   char* state = arena.array<char>(env, size);
   if (state == nullptr) return nullptr;
   return check(env, sotto_chat_save(chat_of(chat), state, size, &size)) ? new_bytes(env, state, size) : nullptr;
-}
-
-NATIVE(void, chatRestore)(JNIEnv* env, jclass, jlong chat, jbyteArray state) {
-  restore_state(env, chat_of(chat), state, sotto_chat_restore);
 }

@@ -74,18 +74,6 @@ void write_fields(JNIEnv* env, const void* from, const Fields& fields, jobject t
 // Returns a new string, or nullptr with a pending exception.
 jstring new_text(JNIEnv* env, const char* text, size_t size);
 
-// Restores a saved state, or throws.
-template <class T>
-void restore_state(JNIEnv* env, T* object, jbyteArray state,
-                   sotto_status (*restore)(T*, const void*, size_t, sotto_error*)) {
-  Arena arena;
-  const char* bytes;
-  size_t size;
-  sotto_error error = new_error();
-  if (!read_bytes(env, state, &arena, &bytes, &size)) return;
-  check(env, restore(object, bytes, size, &error), &error);
-}
-
 }  // namespace sotto_jni
 
 #endif  // SOTTO_PLATFORMS_JAVA_JNI_FIELDS_H

@@ -10,8 +10,6 @@ using namespace sotto_jni;
 
 namespace {
 
-sotto_matcher* matcher_of(jlong handle) { return as<Matcher>(handle)->matcher; }
-
 uint32_t number(jint sequence) { return static_cast<uint32_t>(sequence); }
 
 bool init(JNIEnv* env, const sotto_grammar* grammar, const sotto_vocabulary* vocabulary, jobject from,
@@ -55,10 +53,6 @@ NATIVE(jlong, matcherMemoryBytes)(JNIEnv*, jclass, jlong matcher) {
   return static_cast<jlong>(as<Matcher>(matcher)->memory.size);
 }
 
-NATIVE(void, matcherReset)(JNIEnv* env, jclass, jlong matcher, jint sequence) {
-  check(env, sotto_matcher_reset(matcher_of(matcher), number(sequence)));
-}
-
 NATIVE(jlongArray, matcherMask)
 (JNIEnv* env, jclass, jlong matcher, jint sequence, jint word_count) {
   Arena arena;
@@ -94,20 +88,6 @@ NATIVE(jintArray, matcherAllowedTokens)
   return array;
 }
 
-NATIVE(void, matcherAcceptToken)
-(JNIEnv* env, jclass, jlong matcher, jint sequence, jint token) {
-  check(env, sotto_matcher_accept_token(matcher_of(matcher), number(sequence), token));
-}
-
-NATIVE(void, matcherAcceptText)
-(JNIEnv* env, jclass, jlong matcher, jint sequence, jbyteArray from) {
-  Arena arena;
-  const char* text;
-  size_t size;
-  if (!read_bytes(env, from, &arena, &text, &size)) return;
-  check(env, sotto_matcher_accept_text(matcher_of(matcher), number(sequence), text, size));
-}
-
 // Sets bit 0 if the sequence followed by the text can be completed, and bit 1 if it is complete.
 NATIVE(jint, matcherTest)(JNIEnv* env, jclass, jlong matcher, jint sequence, jbyteArray from) {
   Arena arena;
@@ -119,14 +99,6 @@ NATIVE(jint, matcherTest)(JNIEnv* env, jclass, jlong matcher, jint sequence, jby
   return static_cast<jint>(begins | matches << 1);
 }
 
-NATIVE(void, matcherRewind)(JNIEnv* env, jclass, jlong matcher, jlong count) {
-  check(env, sotto_matcher_rewind(matcher_of(matcher), static_cast<uint64_t>(count)));
-}
-
-NATIVE(void, matcherFork)(JNIEnv* env, jclass, jlong matcher, jint from, jint to) {
-  check(env, sotto_matcher_fork(matcher_of(matcher), number(from), number(to)));
-}
-
 NATIVE(jbyteArray, matcherForcedText)
 (JNIEnv* env, jclass, jlong matcher, jint sequence, jint capacity) {
   Arena arena;
@@ -136,12 +108,4 @@ NATIVE(jbyteArray, matcherForcedText)
   const sotto_status status =
       sotto_matcher_forced_text(matcher_of(matcher), number(sequence), text, static_cast<size_t>(capacity), &size);
   return check(env, status) ? new_bytes(env, text, size) : nullptr;
-}
-
-NATIVE(void, matcherInfo)(JNIEnv* env, jclass, jlong matcher, jint sequence, jobject to) {
-  sotto_matcher_info info = {};
-  info.struct_size = sizeof info;
-  if (check(env, sotto_matcher_get_info(matcher_of(matcher), number(sequence), &info))) {
-    write_fields(env, &info, kMatcherInfoFields, to);
-  }
 }

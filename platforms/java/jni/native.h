@@ -8,6 +8,8 @@
 
 #include <cstddef>
 
+#include "platforms/java/jni/library.h"
+
 #define NATIVE(type, name) extern "C" JNIEXPORT type JNICALL Java_io_github_sotto_Native_##name
 
 namespace sotto_jni {
@@ -55,6 +57,17 @@ struct Sampler {
   size_t vocabulary_size;
   jobject callbacks;
 };
+
+inline sotto_session* session_of(jlong handle) { return as<Session>(handle)->session; }
+inline sotto_chat* chat_of(jlong handle) { return as<Chat>(handle)->chat; }
+inline sotto_matcher* matcher_of(jlong handle) { return as<Matcher>(handle)->matcher; }
+
+// Throws for a failure of a call without an error parameter, which the session describes.
+inline bool check_call(JNIEnv* env, jlong session, sotto_status status) {
+  sotto_error error = new_error();
+  if (status < 0) (void)sotto_session_get_error(session_of(session), &error);
+  return check(env, status, error.status == status ? &error : nullptr);
+}
 
 // The next functions call io.github.sotto.Callbacks, whose global reference is the user_data. While an exception is
 // pending they do nothing and end generation.

@@ -1,4 +1,4 @@
-// Native methods of sessions: parameters, the stream, scores, searches, saved states and information.
+// Native methods of sessions: parameters, the stream, scores, searches, saved states.
 
 #include <cstdlib>
 
@@ -10,15 +10,6 @@
 using namespace sotto_jni;
 
 namespace {
-
-sotto_session* session_of(jlong handle) { return as<Session>(handle)->session; }
-
-// Throws for a failure of a call without an error parameter, which the session describes.
-bool check_call(JNIEnv* env, jlong session, sotto_status status) {
-  sotto_error error = new_error();
-  if (status < 0) (void)sotto_session_get_error(session_of(session), &error);
-  return check(env, status, error.status == status ? &error : nullptr);
-}
 
 // Also throws for a stop, for calls whose outputs a stop leaves unwritten.
 bool check_whole_call(JNIEnv* env, jlong session, sotto_status status) {
@@ -225,16 +216,6 @@ NATIVE(jint, sessionGenerate)
   return status;
 }
 
-NATIVE(void, sessionHeal)(JNIEnv* env, jclass, jlong session) {
-  check_call(env, session, sotto_session_heal(session_of(session)));
-}
-
-NATIVE(void, sessionRewind)(JNIEnv* env, jclass, jlong session, jlong token_count) {
-  check_call(env, session, sotto_session_rewind(session_of(session), static_cast<uint64_t>(token_count)));
-}
-
-NATIVE(void, sessionReset)(JNIEnv*, jclass, jlong session) { sotto_session_reset(session_of(session)); }
-
 NATIVE(jfloatArray, sessionLogits)(JNIEnv* env, jclass, jlong session) {
   const float* values;
   size_t count;
@@ -311,37 +292,7 @@ NATIVE(jbyteArray, sessionSave)(JNIEnv* env, jclass, jlong session) {
   return check_call(env, session, status) ? new_bytes(env, state, size) : nullptr;
 }
 
-NATIVE(void, sessionRestore)(JNIEnv* env, jclass, jlong session, jbyteArray state) {
-  restore_state(env, session_of(session), state, sotto_session_restore);
-}
-
 NATIVE(void, sessionFork)(JNIEnv* env, jclass, jlong from, jlong to) {
   sotto_error error = new_error();
   check(env, sotto_session_fork(session_of(from), session_of(to), &error), &error);
-}
-
-NATIVE(void, sessionInfo)(JNIEnv* env, jclass, jlong session, jobject to) {
-  sotto_session_info info = {};
-  info.struct_size = sizeof info;
-  if (check(env, sotto_session_get_info(session_of(session), &info))) {
-    write_fields(env, &info, kSessionInfoFields, to);
-  }
-}
-
-NATIVE(void, sessionTimings)(JNIEnv* env, jclass, jlong session, jobject to) {
-  sotto_session_timings timings = {};
-  timings.struct_size = sizeof timings;
-  if (check(env, sotto_session_get_timings(session_of(session), &timings))) {
-    write_fields(env, &timings, kSessionTimingsFields, to);
-  }
-}
-
-NATIVE(void, sessionResetTimings)(JNIEnv*, jclass, jlong session) { sotto_session_reset_timings(session_of(session)); }
-
-NATIVE(void, sessionSpeculationInfo)(JNIEnv* env, jclass, jlong session, jobject to) {
-  sotto_speculation_info info = {};
-  info.struct_size = sizeof info;
-  if (check(env, sotto_session_get_speculation_info(session_of(session), &info))) {
-    write_fields(env, &info, kSpeculationInfoFields, to);
-  }
 }

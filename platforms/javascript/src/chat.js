@@ -1,4 +1,4 @@
-import { SottoError, attempt, createObject, fill, integer, readInfo } from "./convert.js";
+import { SottoError, attempt, check, createObject, fill, integer, readInfo } from "./convert.js";
 import { ChatFormat, Status } from "./generated/enums.js";
 import { limitOf, readPiece } from "./session.js";
 
@@ -33,13 +33,39 @@ export class Chat {
       this.instance.exports.sotto_chat_set_stops(this.handle, fill(scratch, "StopParams", params), error));
   }
 
+  // Methods of sotto_chat, written by capi/generate from capi/params.
+
   /** Adds a message. A message of the system replaces an earlier one. */
   add(role, text) {
     this.#attempt((scratch, error) => {
-      const { address, size } = scratch.text(text);
-      return this.instance.exports.sotto_chat_add(this.handle, integer(role, "i32", "role"), address, size, error);
+      const textBytes = scratch.text(text, "text");
+      return this.instance.exports.sotto_chat_add(this.handle, integer(role, "i32", "role"), textBytes.address,
+                                                  textBytes.size, error);
     });
   }
+
+  /** Removes all messages. */
+  reset() {
+    this.#check();
+    this.instance.exports.sotto_chat_reset(this.handle);
+  }
+
+  /** Returns the state of the conversation. */
+  get info() {
+    this.#check();
+    return readInfo(this.instance, "ChatInfo", (info) =>
+      this.instance.exports.sotto_chat_get_info(this.handle, info));
+  }
+
+  /** Restores saved messages. The state is validated, so it may come from an untrusted source. */
+  restore(state) {
+    this.#attempt((scratch, error) => {
+      const stateBytes = scratch.text(state, "state");
+      return this.instance.exports.sotto_chat_restore(this.handle, stateBytes.address, stateBytes.size, error);
+    });
+  }
+
+  // End of the generated methods.
 
   /**
    * Generates a reply and returns its text when it is complete. `onPiece` receives each piece, and ends the reply by
@@ -73,15 +99,18 @@ export class Chat {
     this.#attempt((scratch, error) => this.instance.exports.sotto_chat_undo(this.handle, 1, error));
   }
 
-  /** Removes all messages. */
-  reset() {
+  /** Returns the messages as bytes, the same on every platform. */
+  save() {
     this.#check();
-    this.instance.exports.sotto_chat_reset(this.handle);
-  }
-
-  get info() {
-    this.#check();
-    return readInfo(this.instance, "ChatInfo", (info) => this.instance.exports.sotto_chat_get_info(this.handle, info));
+    return this.instance.withScratch((scratch) => {
+      const { exports } = this.instance;
+      const size = scratch.zeros(4);
+      exports.sotto_chat_save(this.handle, 0, 0, size);
+      const capacity = this.instance.u32(size);
+      const state = scratch.allocate(capacity);
+      check(exports.sotto_chat_save(this.handle, state, capacity, size));
+      return this.instance.bytes(state, capacity);
+    });
   }
 
   /** Frees the conversation's memory; the session stays. */

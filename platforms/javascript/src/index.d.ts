@@ -1,7 +1,7 @@
 import type {
   ChatInfo, ChatParams, ChatRole, GrammarParams, GuideParams, MatcherParams, ModelInfo, ModelParams, ModelTextKind,
-  Pooling, Preset, SamplerParams, Score, SearchParams, SessionInfo, SessionParams, SessionTimings, SpeculationParams,
-  Status, StopParams, Text, ChatFormat,
+  Pooling, Preset, SamplerParams, Score, SearchParams, SessionInfo, SessionParams, SessionTimings, SpeculationInfo,
+  SpeculationParams, Status, StopParams, Text, ChatFormat,
 } from "./generated/types.js";
 
 export * from "./generated/types.js";
@@ -103,9 +103,6 @@ export interface StreamOptions {
 export class Session {
   private constructor();
   readonly model: Model;
-  readonly info: SessionInfo;
-  readonly timings: SessionTimings;
-  resetTimings(): void;
 
   setSampler(params?: SamplerParams & { preset?: Preset }): void;
   setStops(params?: StopParams): void;
@@ -128,14 +125,28 @@ export class Session {
   next(): Piece | null;
   /** Limits the number of tokens that `next` generates, until the next prefill. */
   setLimit(maxTokens?: number | null): void;
-  /** Applies token healing to the end of the prompt. */
-  heal(): void;
   /** Stops the running call, or the next one. */
   cancel(): void;
+  // Methods of sotto_session, written by capi/generate from capi/params.
+
+  /** Applies token healing, for a prompt that ends inside a word. Call it after a prefill. */
+  heal(): void;
   /** Rolls the stream back to its first tokens. */
   rewind(tokenCount: number): void;
-  /** Removes all tokens. The parameters stay in effect. */
+  /** Removes all tokens and restarts the sampler. The parameters stay in effect. */
   reset(): void;
+  /** Returns the dimensions and the state of the session. */
+  readonly info: SessionInfo;
+  /** Returns the counts of tokens and the times since the session was created or its timings were reset. */
+  readonly timings: SessionTimings;
+  /** Sets all counts and times to zero. */
+  resetTimings(): void;
+  /** Restores a saved stream. The state is validated, so it may come from an untrusted source. */
+  restore(state: Uint8Array): void;
+  /** Returns the statistics of speculative decoding, which a reset of the timings sets to zero. */
+  readonly speculationInfo: SpeculationInfo;
+
+  // End of the generated methods.
 
   /** Returns the logits after the last token. */
   logits(): Float32Array;
@@ -148,8 +159,6 @@ export class Session {
 
   /** Returns the stream as bytes, the same on every platform. */
   save(): Uint8Array;
-  /** Restores a saved state, which may come from an untrusted source. */
-  restore(state: Uint8Array): void;
   /** Makes `other`, a session of the same model, a copy of this stream. */
   fork(other: Session): void;
   /** Frees the session's memory. */
@@ -183,19 +192,28 @@ export class Chat {
   /** The format is one with a name, or the text of one. */
   constructor(session: Session, format?: ChatFormat | string, params?: ChatParams);
   readonly session: Session;
-  readonly info: ChatInfo;
   /** Sets the stops of the session, and the string that ends a reply in addition. */
   setStops(params?: StopParams): void;
+  // Methods of sotto_chat, written by capi/generate from capi/params.
+
   /** Adds a message. A message of the system replaces an earlier one. */
   add(role: ChatRole, text: Text): void;
+  /** Removes all messages. */
+  reset(): void;
+  /** Returns the state of the conversation. */
+  readonly info: ChatInfo;
+  /** Restores saved messages. The state is validated, so it may come from an untrusted source. */
+  restore(state: Uint8Array): void;
+
+  // End of the generated methods.
   /** Generates a reply and returns it when it is complete. `onPiece` ends it by returning true. */
   reply(options?: { maxTokens?: number; onPiece?: (piece: Piece) => unknown }): string;
   /** Removes the last turn. */
   undo(): void;
   /** Removes the last reply, so that `reply` generates another one. */
   undoReply(): void;
-  /** Removes all messages. */
-  reset(): void;
+  /** Returns the messages as bytes, the same on every platform. */
+  save(): Uint8Array;
   /** Frees the conversation's memory; the session stays. */
   close(): void;
 }

@@ -207,26 +207,65 @@ export class Session {
     }
   }
 
-  /** Applies token healing, for a prompt that ends inside a word. Call it after prefill. */
+  // Methods of sotto_session, written by capi/generate from capi/params.
+
+  /** Applies token healing, for a prompt that ends inside a word. Call it after a prefill. */
   heal() {
     this.#evaluate(() => this.instance.exports.sotto_session_heal(this.handle));
   }
 
-  /** Stops the running call, or the next one. */
-  cancel() {
-    if (this.handle) this.instance.exports.sotto_session_cancel(this.handle);
-  }
-
   /** Rolls the stream back to its first tokens. */
   rewind(tokenCount) {
-    const count = BigInt(integer(tokenCount, "u64", "tokenCount"));
-    this.#evaluate(() => this.instance.exports.sotto_session_rewind(this.handle, count));
+    this.#evaluate(() =>
+      this.instance.exports.sotto_session_rewind(this.handle, BigInt(integer(tokenCount, "u64", "tokenCount"))));
   }
 
-  /** Removes all tokens. The parameters stay in effect. */
+  /** Removes all tokens and restarts the sampler. The parameters stay in effect. */
   reset() {
     this.#check();
     this.instance.exports.sotto_session_reset(this.handle);
+  }
+
+  /** Returns the dimensions and the state of the session. */
+  get info() {
+    this.#check();
+    return readInfo(this.instance, "SessionInfo", (info) =>
+      this.instance.exports.sotto_session_get_info(this.handle, info));
+  }
+
+  /** Returns the counts of tokens and the times since the session was created or its timings were reset. */
+  get timings() {
+    this.#check();
+    return readInfo(this.instance, "SessionTimings", (info) =>
+      this.instance.exports.sotto_session_get_timings(this.handle, info));
+  }
+
+  /** Sets all counts and times to zero. */
+  resetTimings() {
+    this.#check();
+    this.instance.exports.sotto_session_reset_timings(this.handle);
+  }
+
+  /** Restores a saved stream. The state is validated, so it may come from an untrusted source. */
+  restore(state) {
+    this.#attempt((scratch, error) => {
+      const stateBytes = scratch.text(state, "state");
+      return this.instance.exports.sotto_session_restore(this.handle, stateBytes.address, stateBytes.size, error);
+    });
+  }
+
+  /** Returns the statistics of speculative decoding, which a reset of the timings sets to zero. */
+  get speculationInfo() {
+    this.#check();
+    return readInfo(this.instance, "SpeculationInfo", (info) =>
+      this.instance.exports.sotto_session_get_speculation_info(this.handle, info));
+  }
+
+  // End of the generated methods.
+
+  /** Stops the running call, or the next one. */
+  cancel() {
+    if (this.handle) this.instance.exports.sotto_session_cancel(this.handle);
   }
 
   // ---- Logits, scores, embeddings, searches
@@ -308,34 +347,9 @@ export class Session {
     });
   }
 
-  /** Restores a saved state, which may come from an untrusted source. */
-  restore(state) {
-    this.#attempt((scratch, error) => {
-      const { address, size } = scratch.text(state, "the state");
-      return this.instance.exports.sotto_session_restore(this.handle, address, size, error);
-    });
-  }
-
   /** Makes `other`, a session of the same model, a copy of this stream. */
   fork(other) {
     this.#attempt((scratch, error) => this.instance.exports.sotto_session_fork(this.handle, other.handle, error));
-  }
-
-  get info() {
-    this.#check();
-    return readInfo(this.instance, "SessionInfo", (info) =>
-      this.instance.exports.sotto_session_get_info(this.handle, info));
-  }
-
-  get timings() {
-    this.#check();
-    return readInfo(this.instance, "SessionTimings", (timings) =>
-      this.instance.exports.sotto_session_get_timings(this.handle, timings));
-  }
-
-  resetTimings() {
-    this.#check();
-    this.instance.exports.sotto_session_reset_timings(this.handle);
   }
 
   /** Frees the session's memory. */

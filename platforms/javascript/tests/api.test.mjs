@@ -205,8 +205,13 @@ test("ConversationsReply", () => {
   const reply = chat.reply({ onPiece: (piece) => void pieces.push(piece.text) });
   assert.equal(reply, pieces.join(""));
   assert.equal(chat.info.messageCount, 2);
+  const state = chat.save();
   chat.undoReply();
   assert.equal(chat.reply(), reply);
+  chat.reset();
+  chat.restore(state);
+  assert.equal(chat.info.messageCount, 2);
+  assert.throws(() => chat.restore(state.slice(1)), SottoError);
   chat.undo();
   assert.throws(() => chat.undo(), SottoError);
   session.close();
@@ -250,6 +255,7 @@ test("StatesAndForksContinueWithTheSameText", () => {
   const other = newSession();
   other.setSampler({ temperature: 0 });
   other.restore(state);
+  assert.equal(other.speculationInfo.batchCount, 0);
   const third = newSession();
   third.setSampler({ temperature: 0 });
   other.fork(third);

@@ -11,7 +11,7 @@ from ._library import check, lib
 from ._resource import Block, Exclusive
 from .generated import abi, info
 from .generated.enums import ChatFormat, ChatRole
-from .generated.params import ChatParams, StopParams
+from .generated.params import ChatParams, StopParams, Text
 from .session import Session, _limit
 
 if TYPE_CHECKING:
@@ -47,10 +47,37 @@ class Chat:
         given = filler.fill(abi.StopParams, changed(StopParams, params, changes))
         self._call(lib.sotto_chat_set_stops, given)
 
-    def add(self, role: ChatRole, text: str) -> None:
+    # Methods of sotto_chat, written by capi/generate from capi/params.
+
+    def add(self, role: ChatRole, text: Text) -> None:
         """Adds a message. A message of the system replaces an earlier one."""
-        data = text.encode()
-        self._call(lib.sotto_chat_add, integer(abi.i32, role, "role"), data, len(data))
+        text_data = as_bytes(text)
+        error = abi.Error()
+        with Exclusive(self.session):
+            check(lib.sotto_chat_add(self._handle, integer(abi.i32, role, "role"), text_data, len(text_data), error),
+                  error)
+
+    def reset(self) -> None:
+        """Removes all messages."""
+        with Exclusive(self.session):
+            lib.sotto_chat_reset(self._handle)
+
+    @property
+    def info(self) -> info.ChatInfo:
+        """Returns the state of the conversation."""
+        found = abi.ChatInfo()
+        with Exclusive(self.session):
+            check(lib.sotto_chat_get_info(self._handle, found))
+        return read(info.ChatInfo, found)
+
+    def restore(self, state: bytes) -> None:
+        """Restores saved messages. The state is validated, so it may come from an untrusted source."""
+        state_data = as_bytes(state)
+        error = abi.Error()
+        with Exclusive(self.session):
+            check(lib.sotto_chat_restore(self._handle, state_data, len(state_data), error), error)
+
+    # End of the generated methods.
 
     def reply(self, max_tokens: int | None = None, on_piece: Callable[[Piece], object] | None = None) -> str:
         """Generates a reply and returns its text. `on_piece` receives each piece, and ends the reply by returning a true
@@ -76,18 +103,6 @@ class Chat:
         """Removes the last reply, so that `reply` generates another one."""
         self._call(lib.sotto_chat_undo, 1)
 
-    def reset(self) -> None:
-        """Removes all messages."""
-        with Exclusive(self.session):
-            lib.sotto_chat_reset(self._handle)
-
-    @property
-    def info(self) -> info.ChatInfo:
-        found = abi.ChatInfo()
-        with Exclusive(self.session):
-            check(lib.sotto_chat_get_info(self._handle, found))
-        return read(info.ChatInfo, found)
-
     def save(self) -> bytes:
         """Returns the messages as bytes, the same on every platform."""
         size = ctypes.c_size_t()
@@ -96,11 +111,6 @@ class Chat:
             state = ctypes.create_string_buffer(size.value)
             check(lib.sotto_chat_save(self._handle, state, size.value, size))
         return state.raw
-
-    def restore(self, state: bytes) -> None:
-        """Restores saved messages, which may come from an untrusted source."""
-        data = as_bytes(state)
-        self._call(lib.sotto_chat_restore, data, len(data))
 
     def _call(self, function, *arguments) -> None:
         error = abi.Error()

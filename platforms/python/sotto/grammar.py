@@ -199,10 +199,46 @@ class Matcher(Resource):
     def memory_bytes(self) -> int:
         return self._memory.size
 
+    # Methods of sotto_matcher, written by capi/generate from capi/params.
+
     def reset(self, sequence: int = 0) -> None:
         """Makes a sequence empty again."""
         with Exclusive(self) as handle:
-            check(lib.sotto_matcher_reset(handle, _sequence(sequence)))
+            check(lib.sotto_matcher_reset(handle, integer(abi.u32, sequence, "sequence")))
+
+    def accept_token(self, token: int, sequence: int = 0) -> None:
+        """Appends a token, which the mask must allow, to a sequence."""
+        with Exclusive(self) as handle:
+            check(lib.sotto_matcher_accept_token(handle, integer(abi.u32, sequence, "sequence"), integer(abi.i32,
+                                                                                                         token,
+                                                                                                         "token")))
+
+    def accept_text(self, text: Text, sequence: int = 0) -> None:
+        """Appends text, which may begin and end inside a token, to a sequence."""
+        text_data = as_bytes(text)
+        with Exclusive(self) as handle:
+            check(lib.sotto_matcher_accept_text(handle, integer(abi.u32, sequence, "sequence"), text_data,
+                                                len(text_data)))
+
+    def rewind(self, count: int) -> None:
+        """Rolls back the newest tokens or texts of sequence 0."""
+        with Exclusive(self) as handle:
+            check(lib.sotto_matcher_rewind(handle, integer(abi.u64, count, "count")))
+
+    def info(self, sequence: int = 0) -> info.MatcherInfo:
+        """Returns the state of a sequence."""
+        found = abi.MatcherInfo()
+        with Exclusive(self) as handle:
+            check(lib.sotto_matcher_get_info(handle, integer(abi.u32, sequence, "sequence"), found))
+        return read(info.MatcherInfo, found)
+
+    def fork(self, source: int, target: int) -> None:
+        """Makes the sequence `target` a copy of `source`."""
+        with Exclusive(self) as handle:
+            check(lib.sotto_matcher_fork(handle, integer(abi.u32, source, "source"), integer(abi.u32, target,
+                                                                                             "target")))
+
+    # End of the generated methods.
 
     def mask(self, sequence: int = 0) -> array:
         """Returns the tokens that may come next as words of 64 bits: bit t % 64 of word t // 64 stands for token t."""
@@ -220,15 +256,6 @@ class Matcher(Resource):
             return [64 * place + bit for place, word in enumerate(words[:self._word_count]) if word
                     for bit in range(64) if word >> bit & 1]
 
-    def accept_token(self, token: int, sequence: int = 0) -> None:
-        with Exclusive(self) as handle:
-            check(lib.sotto_matcher_accept_token(handle, _sequence(sequence), integer(abi.i32, token, "token")))
-
-    def accept_text(self, text: Text, sequence: int = 0) -> None:
-        data = as_bytes(text)
-        with Exclusive(self) as handle:
-            check(lib.sotto_matcher_accept_text(handle, _sequence(sequence), data, len(data)))
-
     def test(self, text: Text, sequence: int = 0) -> tuple[bool, bool]:
         """Returns whether the sequence followed by the text can be completed, and whether it is complete."""
         data, begins, matches = as_bytes(text), ctypes.c_uint32(), ctypes.c_uint32()
@@ -240,16 +267,6 @@ class Matcher(Resource):
         """Returns whether sequence 0 followed by the text is complete under the grammar."""
         return self.test(text)[1]
 
-    def rewind(self, count: int) -> None:
-        """Rolls back the newest tokens or texts of sequence 0."""
-        with Exclusive(self) as handle:
-            check(lib.sotto_matcher_rewind(handle, integer(abi.u64, count, "count")))
-
-    def fork(self, source: int, target: int) -> None:
-        """Makes sequence `target` a copy of `source`."""
-        with Exclusive(self) as handle:
-            check(lib.sotto_matcher_fork(handle, _sequence(source, "source"), _sequence(target, "target")))
-
     def forced_text(self, sequence: int = 0, capacity: int = 4096) -> bytes:
         """Returns the text that must come next, at most `capacity` bytes of it."""
         capacity = integer(abi.size, capacity, "capacity")
@@ -257,12 +274,6 @@ class Matcher(Resource):
         with Exclusive(self) as handle:
             check(lib.sotto_matcher_forced_text(handle, _sequence(sequence), text, capacity, size))
         return text.raw[:size.value]
-
-    def info(self, sequence: int = 0) -> info.MatcherInfo:
-        struct = abi.MatcherInfo()
-        with Exclusive(self) as handle:
-            check(lib.sotto_matcher_get_info(handle, _sequence(sequence), struct))
-        return read(info.MatcherInfo, struct)
 
     def _free(self) -> None:
         self._memory = self._handle = None

@@ -233,16 +233,18 @@ class Session(Resource):
         with Shared(self):  # the session keeps its model alive, closed or not
             return self.model._tokenize(prompt, is_held=True)
 
-    def heal(self) -> None:
-        """Applies token healing, for a prompt that ends inside a word. Call it after prefill."""
-        with Exclusive(self) as handle:
-            check_session(handle, lib.sotto_session_heal(handle))
-
     def cancel(self) -> None:
         """Stops the running call, or the next one. May be called from any thread."""
         with self._lock:
             if not self._closed:
                 lib.sotto_session_cancel(self._handle)
+
+    # Methods of sotto_session, written by capi/generate from capi/params.
+
+    def heal(self) -> None:
+        """Applies token healing, for a prompt that ends inside a word. Call it after a prefill."""
+        with Exclusive(self) as handle:
+            check_session(handle, lib.sotto_session_heal(handle))
 
     def rewind(self, token_count: int) -> None:
         """Rolls the stream back to its first tokens."""
@@ -250,9 +252,47 @@ class Session(Resource):
             check_session(handle, lib.sotto_session_rewind(handle, integer(abi.u64, token_count, "token_count")))
 
     def reset(self) -> None:
-        """Removes all tokens. The parameters stay in effect."""
+        """Removes all tokens and restarts the sampler. The parameters stay in effect."""
         with Exclusive(self) as handle:
             lib.sotto_session_reset(handle)
+
+    @property
+    def info(self) -> info.SessionInfo:
+        """Returns the dimensions and the state of the session."""
+        found = abi.SessionInfo()
+        with Exclusive(self) as handle:
+            check_session(handle, lib.sotto_session_get_info(handle, found))
+        return read(info.SessionInfo, found)
+
+    @property
+    def timings(self) -> info.SessionTimings:
+        """Returns the counts of tokens and the times since the session was created or its timings were reset."""
+        found = abi.SessionTimings()
+        with Exclusive(self) as handle:
+            check_session(handle, lib.sotto_session_get_timings(handle, found))
+        return read(info.SessionTimings, found)
+
+    def reset_timings(self) -> None:
+        """Sets all counts and times to zero."""
+        with Exclusive(self) as handle:
+            lib.sotto_session_reset_timings(handle)
+
+    def restore(self, state: bytes) -> None:
+        """Restores a saved stream. The state is validated, so it may come from an untrusted source."""
+        state_data = as_bytes(state)
+        error = abi.Error()
+        with Exclusive(self) as handle:
+            check(lib.sotto_session_restore(handle, state_data, len(state_data), error), error)
+
+    @property
+    def speculation_info(self) -> info.SpeculationInfo:
+        """Returns the statistics of speculative decoding, which a reset of the timings sets to zero."""
+        found = abi.SpeculationInfo()
+        with Exclusive(self) as handle:
+            check_session(handle, lib.sotto_session_get_speculation_info(handle, found))
+        return read(info.SpeculationInfo, found)
+
+    # End of the generated methods.
 
     # ---- Logits, hidden states and scores
 
@@ -314,40 +354,11 @@ class Session(Resource):
             check_session(handle, lib.sotto_session_save(handle, state, size.value, size))
         return state.raw[:size.value]
 
-    def restore(self, state: bytes) -> None:
-        """Restores a saved state. The state is verified, so it may come from an untrusted source."""
-        data, error = as_bytes(state), abi.Error()
-        with Exclusive(self) as handle:
-            check(lib.sotto_session_restore(handle, data, len(data), error), error)
-
     def fork_into(self, other: Session) -> None:
         """Makes `other`, which must have the same model and parameters, a copy of this stream."""
         error = abi.Error()
         with Exclusive(self) as source, Exclusive(other) as target:
             check(lib.sotto_session_fork(source, target, error), error)
-
-    # ---- Information
-
-    @property
-    def info(self) -> info.SessionInfo:
-        return self._read(info.SessionInfo, abi.SessionInfo(), lib.sotto_session_get_info)
-
-    @property
-    def timings(self) -> info.SessionTimings:
-        return self._read(info.SessionTimings, abi.SessionTimings(), lib.sotto_session_get_timings)
-
-    @property
-    def speculation_info(self) -> info.SpeculationInfo:
-        return self._read(info.SpeculationInfo, abi.SpeculationInfo(), lib.sotto_session_get_speculation_info)
-
-    def _read(self, kind, struct, function):
-        with Exclusive(self) as handle:
-            check(function(handle, struct))
-        return read(kind, struct)
-
-    def reset_timings(self) -> None:
-        with Exclusive(self) as handle:
-            lib.sotto_session_reset_timings(handle)
 
     def _interrupt(self) -> None:
         lib.sotto_session_cancel(self._handle)

@@ -45,12 +45,34 @@ class Chat {
     SOTTO_HPP_DONE_;
   }
 
+  // Methods of sotto_chat, written by capi/generate from capi/params.
+
   // Adds a message. A message of the system replaces an earlier one.
   Result<void> add(sotto_chat_role role, std::string_view text) {
     detail::Report report;
     SOTTO_HPP_TRY_(sotto_chat_add(handle_, role, text.data(), text.size(), report.out()));
     SOTTO_HPP_DONE_;
   }
+
+  // Removes all messages.
+  void reset() { sotto_chat_reset(handle_); }
+
+  // Returns the state of the conversation.
+  ChatInfo info() const {
+    ChatInfo info{};
+    info.struct_size = sizeof info;
+    sotto_chat_get_info(handle_, &info);
+    return info;
+  }
+
+  // Restores saved messages. The state is validated, so it may come from an untrusted source.
+  Result<void> restore(Bytes state) {
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_chat_restore(handle_, state.data(), state.size(), report.out()));
+    SOTTO_HPP_DONE_;
+  }
+
+  // End of the generated methods.
 
   // Generates a reply, calls `on_piece` with each Piece as Session::generate() does, and returns the reason why the
   // reply ended.
@@ -76,15 +98,6 @@ class Chat {
   Result<void> undo() { return undo(0); }
   // Removes the last reply, so that reply() generates another one.
   Result<void> undo_reply() { return undo(1); }
-  // Removes all messages.
-  void reset() { sotto_chat_reset(handle_); }
-
-  ChatInfo info() const {
-    ChatInfo info{};
-    info.struct_size = sizeof info;
-    sotto_chat_get_info(handle_, &info);
-    return info;
-  }
 
   Result<std::vector<uint8_t>> save() const {
     size_t size = 0;
@@ -92,11 +105,6 @@ class Chat {
     std::vector<uint8_t> bytes(size);
     SOTTO_HPP_TRY_PLAIN_(sotto_chat_save(handle_, bytes.data(), bytes.size(), &size));
     return bytes;
-  }
-  Result<void> restore(Bytes bytes) {
-    detail::Report report;
-    SOTTO_HPP_TRY_(sotto_chat_restore(handle_, bytes.data(), bytes.size(), report.out()));
-    SOTTO_HPP_DONE_;
   }
 
   sotto_chat* c_chat() { return handle_; }

@@ -248,10 +248,48 @@ class Matcher {
   Matcher(Matcher&&) = default;
   Matcher& operator=(Matcher&&) = default;
 
+  // Methods of sotto_matcher, written by capi/generate from capi/params.
+
+  // Makes a sequence empty again.
   Result<void> reset(uint32_t sequence = 0) {
-    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_reset(c_matcher(), sequence));
+    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_reset(state_->handle, sequence));
     SOTTO_HPP_DONE_;
   }
+
+  // Appends a token, which the mask must allow, to a sequence.
+  Result<void> accept(Token token, uint32_t sequence = 0) {
+    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_accept_token(state_->handle, sequence, token));
+    SOTTO_HPP_DONE_;
+  }
+
+  // Appends text, which may begin and end inside a token, to a sequence.
+  Result<void> accept(std::string_view text, uint32_t sequence = 0) {
+    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_accept_text(state_->handle, sequence, text.data(), text.size()));
+    SOTTO_HPP_DONE_;
+  }
+
+  // Rolls back the newest tokens or texts of sequence 0.
+  Result<void> rewind(uint64_t count) {
+    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_rewind(state_->handle, count));
+    SOTTO_HPP_DONE_;
+  }
+
+  // Returns the state of a sequence.
+  Result<MatcherInfo> info(uint32_t sequence = 0) const {
+    MatcherInfo info{};
+    info.struct_size = sizeof info;
+    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_get_info(state_->handle, sequence, &info));
+    return info;
+  }
+
+  // Makes the sequence `target` a copy of `source`.
+  Result<void> fork(uint32_t source, uint32_t target) {
+    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_fork(state_->handle, source, target));
+    SOTTO_HPP_DONE_;
+  }
+
+  // End of the generated methods.
+
   // Returns the tokens that may come next: bit t % 64 of word t / 64 stands for token t.
   Result<std::vector<uint64_t>> mask(uint32_t sequence = 0) {
     std::vector<uint64_t> words((state_->token_count + 63) / 64);
@@ -264,26 +302,10 @@ class Matcher {
     SOTTO_HPP_TRY_PLAIN_(sotto_matcher_borrow_mask(c_matcher(), sequence, &words));
     return words;
   }
-  Result<void> accept(Token token, uint32_t sequence = 0) {
-    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_accept_token(c_matcher(), sequence, token));
-    SOTTO_HPP_DONE_;
-  }
-  Result<void> accept(std::string_view text, uint32_t sequence = 0) {
-    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_accept_text(c_matcher(), sequence, text.data(), text.size()));
-    SOTTO_HPP_DONE_;
-  }
   Result<MatchTest> test(std::string_view text, uint32_t sequence = 0) {
     uint32_t begins = 0, matches = 0;
     SOTTO_HPP_TRY_PLAIN_(sotto_matcher_test(c_matcher(), sequence, text.data(), text.size(), &begins, &matches));
     return MatchTest{begins != 0, matches != 0};
-  }
-  Result<void> rewind(uint64_t count) {
-    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_rewind(c_matcher(), count));
-    SOTTO_HPP_DONE_;
-  }
-  Result<void> fork(uint32_t from, uint32_t to) {
-    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_fork(c_matcher(), from, to));
-    SOTTO_HPP_DONE_;
   }
   // Returns the text that must come next, at most `capacity` bytes of it.
   Result<std::string> forced_text(uint32_t sequence = 0, size_t capacity = 4096) {
@@ -292,12 +314,6 @@ class Matcher {
     SOTTO_HPP_TRY_PLAIN_(sotto_matcher_forced_text(c_matcher(), sequence, text.data(), text.size(), &size));
     text.resize(size);
     return text;
-  }
-  Result<MatcherInfo> info(uint32_t sequence = 0) const {
-    MatcherInfo info{};
-    info.struct_size = sizeof info;
-    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_get_info(state_->handle, sequence, &info));
-    return info;
   }
 
   size_t memory_size() const { return state_->memory.size(); }

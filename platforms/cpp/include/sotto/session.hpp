@@ -121,8 +121,58 @@ class Session {
   Session(Session&&) = default;
   Session& operator=(Session&&) = default;
 
-  // Removes all tokens. All parameters stay in effect.
-  void reset() { sotto_session_reset(c_session()); }
+  // Methods of sotto_session, written by capi/generate from capi/params.
+
+  // Applies token healing, for a prompt that ends inside a word. Call it after a prefill.
+  Result<void> heal() {
+    SOTTO_HPP_TRY_SESSION_(sotto_session_heal(state_->handle));
+    SOTTO_HPP_DONE_;
+  }
+
+  // Rolls the stream back to its first tokens.
+  Result<void> rewind(uint64_t token_count) {
+    SOTTO_HPP_TRY_SESSION_(sotto_session_rewind(state_->handle, token_count));
+    SOTTO_HPP_DONE_;
+  }
+
+  // Removes all tokens and restarts the sampler. The parameters stay in effect.
+  void reset() { sotto_session_reset(state_->handle); }
+
+  // Returns the dimensions and the state of the session.
+  SessionInfo info() const {
+    SessionInfo info{};
+    info.struct_size = sizeof info;
+    sotto_session_get_info(state_->handle, &info);
+    return info;
+  }
+
+  // Returns the counts of tokens and the times since the session was created or its timings were reset.
+  SessionTimings timings() const {
+    SessionTimings info{};
+    info.struct_size = sizeof info;
+    sotto_session_get_timings(state_->handle, &info);
+    return info;
+  }
+
+  // Sets all counts and times to zero.
+  void reset_timings() { sotto_session_reset_timings(state_->handle); }
+
+  // Restores a saved stream. The state is validated, so it may come from an untrusted source.
+  Result<void> restore(Bytes state) {
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_session_restore(state_->handle, state.data(), state.size(), report.out()));
+    SOTTO_HPP_DONE_;
+  }
+
+  // Returns the statistics of speculative decoding, which a reset of the timings sets to zero.
+  SpeculationInfo speculation_info() const {
+    SpeculationInfo info{};
+    info.struct_size = sizeof info;
+    sotto_session_get_speculation_info(state_->handle, &info);
+    return info;
+  }
+
+  // End of the generated methods.
 
   Result<void> set_sampler(const SamplerParams& params) {
     detail::CSamplerParams c_params(params, &state_->guard);
@@ -211,12 +261,6 @@ class Session {
     const sotto_status status = sotto_session_prefill_embeddings(c_session(), embeddings.data(), count);
     SOTTO_HPP_TRY_SESSION_(status);
     return Status{status};
-  }
-
-  // Applies token healing, for a prompt that ends inside a word. Must be called after a prefill.
-  Result<void> heal() {
-    SOTTO_HPP_TRY_SESSION_(sotto_session_heal(c_session()));
-    SOTTO_HPP_DONE_;
   }
 
   // Generates one token, sets `piece` and returns Status::ok. At a stop, returns the reason and sets `piece` to the
@@ -336,12 +380,6 @@ class Session {
   Result<View<const float>> logits() { return floats(&sotto_session_logits); }
   Result<View<const float>> hidden() { return floats(&sotto_session_hidden); }
 
-  // Rolls the stream back to its first `token_count` tokens.
-  Result<void> rewind(uint64_t token_count) {
-    SOTTO_HPP_TRY_SESSION_(sotto_session_rewind(c_session(), token_count));
-    SOTTO_HPP_DONE_;
-  }
-
   Result<std::vector<uint8_t>> save() const {
     size_t size = 0;
     SOTTO_HPP_TRY_SESSION_(sotto_session_saved_size(c_session(), &size));
@@ -349,11 +387,6 @@ class Session {
     SOTTO_HPP_TRY_SESSION_(sotto_session_save(c_session(), bytes.data(), bytes.size(), &size));
     bytes.resize(size);
     return bytes;
-  }
-  Result<void> restore(Bytes bytes) {
-    detail::Report report;
-    SOTTO_HPP_TRY_(sotto_session_restore(c_session(), bytes.data(), bytes.size(), report.out()));
-    SOTTO_HPP_DONE_;
   }
   // Makes `to` a copy of this stream. `to` keeps its sampler, stops and matcher.
   Result<void> fork_to(Session& to) const {
@@ -363,11 +396,6 @@ class Session {
   }
 
   Canceller canceller() const { return Canceller(state_); }
-
-  SessionInfo info() const { return read<SessionInfo>(&sotto_session_get_info); }
-  SessionTimings timings() const { return read<SessionTimings>(&sotto_session_get_timings); }
-  SpeculationInfo speculation_info() const { return read<SpeculationInfo>(&sotto_session_get_speculation_info); }
-  void reset_timings() { sotto_session_reset_timings(c_session()); }
 
   sotto_session* c_session() const { return state_->handle; }
 
@@ -430,14 +458,6 @@ class Session {
     size_t count = 0;
     SOTTO_HPP_TRY_WHOLE_(get(c_session(), &data, &count));
     return View<const float>(data, count);
-  }
-
-  template <class Info>
-  Info read(sotto_status (*get)(const sotto_session*, Info*)) const {
-    Info info{};
-    info.struct_size = sizeof info;
-    get(c_session(), &info);
-    return info;
   }
 
   std::shared_ptr<detail::SessionState> state_;

@@ -5,10 +5,7 @@ use crate::memory::Block;
 use crate::params::{read_info, Lists};
 use crate::session::{call_with_pieces, stop_of};
 use crate::sys;
-use crate::{
-    ChatFormat, ChatInfo, ChatParams, ChatRole, Grammar, Piece, SamplerParams, Session, Stop,
-    StopParams,
-};
+use crate::{ChatFormat, ChatParams, Grammar, Piece, SamplerParams, Session, Stop, StopParams};
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
@@ -123,15 +120,43 @@ impl Chat {
         report.check(status).map(drop)
     }
 
+    // Methods of sotto_chat, written by capi/generate from capi/params.
+
     /// Adds a message. A message of the system replaces an earlier one.
-    pub fn add(&mut self, role: ChatRole, text: &str) -> Result<()> {
+    pub fn add(&mut self, role: crate::ChatRole, text: impl AsRef<[u8]>) -> Result<()> {
+        let text = text.as_ref();
         let mut report = Report::new();
-        // SAFETY: pointer and size come from the same text, which is copied.
+        // SAFETY: the object is alive, and the arguments are valid during the call.
         let status = unsafe {
             sys::sotto_chat_add(self.raw(), role as i32, text.as_ptr(), text.len(), report.out())
         };
         report.check(status).map(drop)
     }
+
+    /// Removes all messages.
+    pub fn reset(&mut self) {
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        unsafe { sys::sotto_chat_reset(self.raw()) }
+    }
+
+    /// Returns the state of the conversation.
+    pub fn info(&self) -> crate::ChatInfo {
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let read = |info| unsafe { sys::sotto_chat_get_info(self.raw(), info) };
+        read_info!(sotto_chat_info, read).expect("a chat of the library").into()
+    }
+
+    /// Restores saved messages. The state is validated, so it may come from an untrusted source.
+    pub fn restore(&mut self, state: &[u8]) -> Result<()> {
+        let mut report = Report::new();
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let status = unsafe {
+            sys::sotto_chat_restore(self.raw(), state.as_ptr().cast(), state.len(), report.out())
+        };
+        report.check(status).map(drop)
+    }
+
+    // End of the generated methods.
 
     /// Generates a reply and returns its text. `None` sets no limit of tokens. `session().info().stop` says why the
     /// reply ended.
@@ -176,17 +201,6 @@ impl Chat {
         report.check(status).map(drop)
     }
 
-    /// Removes all messages.
-    pub fn reset(&mut self) {
-        unsafe { sys::sotto_chat_reset(self.raw()) }
-    }
-
-    /// Returns the state of the conversation.
-    pub fn info(&self) -> ChatInfo {
-        let read = |info| unsafe { sys::sotto_chat_get_info(self.raw(), info) };
-        read_info!(sotto_chat_info, read).expect("a conversation of the library").into()
-    }
-
     /// Returns the messages as bytes, the same on every platform.
     pub fn save(&self) -> Result<Vec<u8>> {
         let mut size = 0;
@@ -198,15 +212,5 @@ impl Chat {
             check(sys::sotto_chat_save(self.raw(), data.cast(), bytes.len(), &mut size))?;
             Ok(bytes)
         }
-    }
-
-    /// Restores saved messages, which may come from an untrusted source.
-    pub fn restore(&mut self, bytes: &[u8]) -> Result<()> {
-        let mut report = Report::new();
-        // SAFETY: pointer and size come from the same slice.
-        let status = unsafe {
-            sys::sotto_chat_restore(self.raw(), bytes.as_ptr().cast(), bytes.len(), report.out())
-        };
-        report.check(status).map(drop)
     }
 }

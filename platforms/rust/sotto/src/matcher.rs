@@ -4,7 +4,7 @@ use crate::error::{check, Report, Result};
 use crate::memory::Block;
 use crate::params::read_info;
 use crate::sys;
-use crate::{Grammar, MatcherInfo, MatcherParams, Token, Vocabulary};
+use crate::{Grammar, MatcherParams, Token, Vocabulary};
 use std::ptr::{self, NonNull};
 use std::slice;
 
@@ -75,11 +75,54 @@ impl Matcher {
         }
     }
 
+    // Methods of sotto_matcher, written by capi/generate from capi/params.
+
     /// Makes a sequence empty again.
     pub fn reset(&mut self, sequence: u32) -> Result<()> {
-        // SAFETY: the matcher is alive; numbers are checked by the library, here and below.
-        check(unsafe { sys::sotto_matcher_reset(self.raw(), sequence) }).map(drop)
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let status = unsafe { sys::sotto_matcher_reset(self.raw(), sequence) };
+        check(status).map(drop)
     }
+
+    /// Appends a token, which the mask must allow, to a sequence.
+    pub fn accept_token(&mut self, sequence: u32, token: Token) -> Result<()> {
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let status = unsafe { sys::sotto_matcher_accept_token(self.raw(), sequence, token) };
+        check(status).map(drop)
+    }
+
+    /// Appends text, which may begin and end inside a token, to a sequence.
+    pub fn accept_text(&mut self, sequence: u32, text: impl AsRef<[u8]>) -> Result<()> {
+        let text = text.as_ref();
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let status = unsafe {
+            sys::sotto_matcher_accept_text(self.raw(), sequence, text.as_ptr(), text.len())
+        };
+        check(status).map(drop)
+    }
+
+    /// Rolls back the newest tokens or texts of sequence 0.
+    pub fn rewind(&mut self, count: u64) -> Result<()> {
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let status = unsafe { sys::sotto_matcher_rewind(self.raw(), count) };
+        check(status).map(drop)
+    }
+
+    /// Returns the state of a sequence.
+    pub fn info(&self, sequence: u32) -> Result<crate::MatcherInfo> {
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let read = |info| unsafe { sys::sotto_matcher_get_info(self.raw(), sequence, info) };
+        read_info!(sotto_matcher_info, read).map(crate::MatcherInfo::from)
+    }
+
+    /// Makes the sequence `target` a copy of `source`.
+    pub fn fork(&mut self, source: u32, target: u32) -> Result<()> {
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let status = unsafe { sys::sotto_matcher_fork(self.raw(), source, target) };
+        check(status).map(drop)
+    }
+
+    // End of the generated methods.
 
     /// Returns the tokens that may come next: bit `t % 64` of word `t / 64` stands for token t.
     pub fn mask(&mut self, sequence: u32) -> Result<Vec<u64>> {
@@ -101,22 +144,6 @@ impl Matcher {
         }
     }
 
-    /// Accepts a token; on failure nothing changes.
-    pub fn accept_token(&mut self, sequence: u32, token: Token) -> Result<()> {
-        // SAFETY: as reset.
-        check(unsafe { sys::sotto_matcher_accept_token(self.raw(), sequence, token) }).map(drop)
-    }
-
-    /// Accepts bytes that may begin and end inside a token or character; on failure nothing changes.
-    pub fn accept_text(&mut self, sequence: u32, text: impl AsRef<[u8]>) -> Result<()> {
-        let text = text.as_ref();
-        // SAFETY: pointer and size come from the same slice.
-        check(unsafe {
-            sys::sotto_matcher_accept_text(self.raw(), sequence, text.as_ptr(), text.len())
-        })
-        .map(drop)
-    }
-
     /// Returns whether the sequence followed by `text` can be completed, and whether it is complete.
     pub fn test(&mut self, sequence: u32, text: impl AsRef<[u8]>) -> Result<(bool, bool)> {
         let text = text.as_ref();
@@ -135,18 +162,6 @@ impl Matcher {
         Ok((begins != 0, matches != 0))
     }
 
-    /// Rolls back the newest tokens or texts of sequence 0.
-    pub fn rewind(&mut self, count: u64) -> Result<()> {
-        // SAFETY: as reset.
-        check(unsafe { sys::sotto_matcher_rewind(self.raw(), count) }).map(drop)
-    }
-
-    /// Makes sequence `to` a copy of `from`.
-    pub fn fork(&mut self, from: u32, to: u32) -> Result<()> {
-        // SAFETY: as reset.
-        check(unsafe { sys::sotto_matcher_fork(self.raw(), from, to) }).map(drop)
-    }
-
     /// Returns the text that must come next, at most `capacity` bytes of it.
     pub fn forced_text(&mut self, sequence: u32, capacity: usize) -> Result<Vec<u8>> {
         let mut text = vec![0; capacity];
@@ -158,12 +173,6 @@ impl Matcher {
         })?;
         text.truncate(size);
         Ok(text)
-    }
-
-    /// Returns the state of a sequence.
-    pub fn info(&self, sequence: u32) -> Result<MatcherInfo> {
-        let read = |info| unsafe { sys::sotto_matcher_get_info(self.raw(), sequence, info) };
-        read_info!(sotto_matcher_info, read).map(MatcherInfo::from)
     }
 
     pub(crate) fn raw(&self) -> *mut sys::sotto_matcher {

@@ -8,8 +8,8 @@ use crate::speculation::DraftCall;
 use crate::stream::{Piece, Prompt, Step, Stream};
 use crate::sys;
 use crate::{
-    Grammar, GuideParams, Matcher, MatcherParams, Model, Pooling, SamplerParams, SessionInfo,
-    SessionParams, SessionTimings, Stop, StopParams, Token, Vocabulary,
+    Grammar, GuideParams, Matcher, MatcherParams, Model, Pooling, SamplerParams, SessionParams,
+    Stop, StopParams, Token, Vocabulary,
 };
 use std::ops::ControlFlow;
 use std::os::raw::c_void;
@@ -155,11 +155,67 @@ impl Session {
         &self.model
     }
 
+    // Methods of sotto_session, written by capi/generate from capi/params.
+
+    /// Applies token healing, for a prompt that ends inside a word. Call it after a prefill.
+    pub fn heal(&mut self) -> Result<()> {
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let status = unsafe { sys::sotto_session_heal(self.raw()) };
+        self.check(status).map(drop)
+    }
+
+    /// Rolls the stream back to its first tokens.
+    pub fn rewind(&mut self, token_count: u64) -> Result<()> {
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let status = unsafe { sys::sotto_session_rewind(self.raw(), token_count) };
+        self.check(status).map(drop)
+    }
+
     /// Removes all tokens and restarts the sampler. The parameters stay in effect.
     pub fn reset(&mut self) {
-        // SAFETY: the session is alive, here and below.
+        // SAFETY: the object is alive, and the arguments are valid during the call.
         unsafe { sys::sotto_session_reset(self.raw()) }
     }
+
+    /// Returns the dimensions and the state of the session.
+    pub fn info(&self) -> crate::SessionInfo {
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let read = |info| unsafe { sys::sotto_session_get_info(self.raw(), info) };
+        read_info!(sotto_session_info, read).expect("a session of the library").into()
+    }
+
+    /// Returns the counts of tokens and the times since the session was created or its timings were
+    /// reset.
+    pub fn timings(&self) -> crate::SessionTimings {
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let read = |info| unsafe { sys::sotto_session_get_timings(self.raw(), info) };
+        read_info!(sotto_session_timings, read).expect("a session of the library").into()
+    }
+
+    /// Sets all counts and times to zero.
+    pub fn reset_timings(&mut self) {
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        unsafe { sys::sotto_session_reset_timings(self.raw()) }
+    }
+
+    /// Restores a saved stream. The state is validated, so it may come from an untrusted source.
+    pub fn restore(&mut self, state: &[u8]) -> Result<()> {
+        let mut report = Report::new();
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let status = unsafe {
+            sys::sotto_session_restore(self.raw(), state.as_ptr().cast(), state.len(), report.out())
+        };
+        report.check(status).map(drop)
+    }
+
+    /// Returns the statistics of speculative decoding, which a reset of the timings sets to zero.
+    pub fn speculation_info(&self) -> crate::SpeculationInfo {
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let read = |info| unsafe { sys::sotto_session_get_speculation_info(self.raw(), info) };
+        read_info!(sotto_speculation_info, read).expect("a session of the library").into()
+    }
+
+    // End of the generated methods.
 
     /// Sets the sampler's parameters and restarts the random numbers from the seed.
     pub fn set_sampler(&mut self, params: &SamplerParams) -> Result<()> {
@@ -292,11 +348,6 @@ impl Session {
     /// Like `check`, but a stop is an error as well.
     fn check_whole(&self, status: i32) -> Result<()> {
         check_whole(self.check(status)?)
-    }
-
-    /// Applies token healing, for a prompt that ends inside a word. Call it after a prefill.
-    pub fn heal(&mut self) -> Result<()> {
-        self.check(unsafe { sys::sotto_session_heal(self.raw()) }).map(drop)
     }
 
     /// Generates one token without an allocation.
@@ -445,11 +496,6 @@ impl Session {
         }
     }
 
-    /// Rolls the stream back to its first `token_count` tokens.
-    pub fn rewind(&mut self, token_count: u64) -> Result<()> {
-        self.check(unsafe { sys::sotto_session_rewind(self.raw(), token_count) }).map(drop)
-    }
-
     /// Returns the stream as bytes, the same on every platform.
     pub fn save(&self) -> Result<Vec<u8>> {
         let mut size = 0;
@@ -464,39 +510,12 @@ impl Session {
         }
     }
 
-    /// Restores a saved stream. The bytes are validated and may be untrusted.
-    pub fn restore(&mut self, bytes: &[u8]) -> Result<()> {
-        let mut report = Report::new();
-        // SAFETY: pointer and size come from the same slice.
-        let status = unsafe {
-            sys::sotto_session_restore(self.raw(), bytes.as_ptr().cast(), bytes.len(), report.out())
-        };
-        report.check(status).map(drop)
-    }
-
     /// Makes `to` a copy of this stream; its sampler, stops and matcher stay.
     pub fn fork_to(&self, to: &mut Session) -> Result<()> {
         let mut report = Report::new();
         // SAFETY: two sessions, as one is borrowed exclusively.
         let status = unsafe { sys::sotto_session_fork(self.raw(), to.raw(), report.out()) };
         report.check(status).map(drop)
-    }
-
-    /// Returns the session's dimensions and state.
-    pub fn info(&self) -> SessionInfo {
-        let read = |info| unsafe { sys::sotto_session_get_info(self.raw(), info) };
-        read_info!(sotto_session_info, read).expect("a session of the library").into()
-    }
-
-    /// Returns the times since the session was created, or since [`Session::reset_timings`].
-    pub fn timings(&self) -> SessionTimings {
-        let read = |info| unsafe { sys::sotto_session_get_timings(self.raw(), info) };
-        read_info!(sotto_session_timings, read).expect("a session of the library").into()
-    }
-
-    /// Sets all counts and times to zero.
-    pub fn reset_timings(&mut self) {
-        unsafe { sys::sotto_session_reset_timings(self.raw()) }
     }
 
     /// Returns an object that lets another thread stop this session.

@@ -2,9 +2,8 @@
 
 use crate::error::{Report, Result};
 use crate::memory::{slice, Panics};
-use crate::params::read_info;
 use crate::sys;
-use crate::{Session, SpeculationInfo, SpeculationParams, Token};
+use crate::{Session, SpeculationParams, Token};
 use std::os::raw::c_void;
 use std::sync::Arc;
 
@@ -63,11 +62,5 @@ impl Session {
             self.draft = None;
         }
         self.draft_session.take().map(|session| *session)
-    }
-
-    /// Returns counts since the session was created, or since [`Session::reset_timings`].
-    pub fn speculation_info(&self) -> SpeculationInfo {
-        let read = |info| unsafe { sys::sotto_session_get_speculation_info(self.raw(), info) };
-        read_info!(sotto_speculation_info, read).expect("a session of the library").into()
     }
 }

@@ -42,17 +42,41 @@ public final class Chat: @unchecked Sendable {
     withExtendedLifetime(arena) {}
   }
 
+  // Methods of sotto_chat, written by capi/generate from capi/params.
+
   /// Adds a message. A message of the system replaces an earlier one.
   public func add(_ role: ChatRole, _ text: String) throws {
-    let bytes = Array(text.utf8)
+    let arena = Arena()
+    let textBytes = arena.text(text)
     try session.run { _ in
       var details = newError()
-      try bytes.withUnsafeBytes {
-        let start = $0.bindMemory(to: CChar.self).baseAddress
-        try check(sotto_chat_add(handle, role.rawValue, start, $0.count, &details), details)
-      }
+      try check(sotto_chat_add(handle, role.rawValue, textBytes.text, textBytes.size, &details), details)
+    }
+    withExtendedLifetime(arena) {}
+  }
+
+  /// Removes all messages.
+  public func reset() throws {
+    try session.run { _ in sotto_chat_reset(handle) }
+  }
+
+  /// Returns the state of the conversation.
+  public func info() throws -> ChatInfo {
+    var info = sotto_chat_info()
+    info.struct_size = UInt32(MemoryLayout<sotto_chat_info>.stride)
+    try session.run { _ in try check(sotto_chat_get_info(handle, &info)) }
+    return ChatInfo(info)
+  }
+
+  /// Restores saved messages. The state is validated, so it may come from an untrusted source.
+  public func restore(_ state: [UInt8]) throws {
+    try session.run { _ in
+      var details = newError()
+      try check(sotto_chat_restore(handle, state, state.count, &details), details)
     }
   }
+
+  // End of the generated methods.
 
   /// Generates a reply, and calls `onPiece` with each piece until it returns true. Runs on the calling thread.
   @discardableResult
@@ -82,16 +106,6 @@ public final class Chat: @unchecked Sendable {
     }
   }
 
-  /// Removes all messages.
-  public func reset() throws { try session.run { _ in sotto_chat_reset(handle) } }
-
-  public func info() throws -> ChatInfo {
-    var info = sotto_chat_info()
-    info.struct_size = UInt32(MemoryLayout<sotto_chat_info>.stride)
-    try session.run { _ in try check(sotto_chat_get_info(handle, &info)) }
-    return ChatInfo(info)
-  }
-
   /// Returns the messages as bytes, the same on every platform.
   public func save() throws -> [UInt8] {
     try session.run { _ in
@@ -100,14 +114,6 @@ public final class Chat: @unchecked Sendable {
       var bytes = [UInt8](repeating: 0, count: size)
       try check(sotto_chat_save(handle, &bytes, bytes.count, &size))
       return bytes
-    }
-  }
-
-  /// Restores saved messages, which may come from an untrusted source.
-  public func restore(_ state: [UInt8]) throws {
-    try session.run { _ in
-      var details = newError()
-      try check(sotto_chat_restore(handle, state, state.count, &details), details)
     }
   }
 }

@@ -39,10 +39,45 @@ public final class Matcher: @unchecked Sendable {
   /// Frees the matcher when no session uses it.
   public func close() { resource.close() }
 
+  // Methods of sotto_matcher, written by capi/generate from capi/params.
+
   /// Makes a sequence empty again.
   public func reset(_ sequence: UInt32 = 0) throws {
     try resource.run { try check(sotto_matcher_reset($0, sequence)) }
   }
+
+  /// Appends a token, which the mask must allow, to a sequence.
+  public func accept(_ token: Token, sequence: UInt32 = 0) throws {
+    try resource.run { try check(sotto_matcher_accept_token($0, sequence, token)) }
+  }
+
+  /// Appends text, which may begin and end inside a token, to a sequence.
+  public func accept(text: String, sequence: UInt32 = 0) throws {
+    let arena = Arena()
+    let textBytes = arena.text(text)
+    try resource.run { try check(sotto_matcher_accept_text($0, sequence, textBytes.text, textBytes.size)) }
+    withExtendedLifetime(arena) {}
+  }
+
+  /// Rolls back the newest tokens or texts of sequence 0.
+  public func rewind(_ count: UInt64) throws {
+    try resource.run { try check(sotto_matcher_rewind($0, count)) }
+  }
+
+  /// Returns the state of a sequence.
+  public func info(_ sequence: UInt32 = 0) throws -> MatcherInfo {
+    var info = sotto_matcher_info()
+    info.struct_size = UInt32(MemoryLayout<sotto_matcher_info>.stride)
+    try resource.run { try check(sotto_matcher_get_info($0, sequence, &info)) }
+    return MatcherInfo(info)
+  }
+
+  /// Makes the sequence `target` a copy of `source`.
+  public func fork(from source: UInt32, to target: UInt32) throws {
+    try resource.run { try check(sotto_matcher_fork($0, source, target)) }
+  }
+
+  // End of the generated methods.
 
   /// Returns the tokens that may come next: bit t % 64 of word t / 64 stands for token t.
   public func mask(_ sequence: UInt32 = 0) throws -> [UInt64] {
@@ -64,17 +99,6 @@ public final class Matcher: @unchecked Sendable {
     }
   }
 
-  public func accept(_ token: Token, sequence: UInt32 = 0) throws {
-    try resource.run { try check(sotto_matcher_accept_token($0, sequence, token)) }
-  }
-
-  public func accept(text: String, sequence: UInt32 = 0) throws {
-    let arena = Arena()
-    let bytes = arena.text(text)
-    try resource.run { try check(sotto_matcher_accept_text($0, sequence, bytes.text, bytes.size)) }
-    withExtendedLifetime(arena) {}
-  }
-
   /// Returns whether the sequence followed by the text can be completed, and whether it is complete.
   public func test(_ text: String, sequence: UInt32 = 0) throws -> (begins: Bool, matches: Bool) {
     let arena = Arena()
@@ -88,16 +112,6 @@ public final class Matcher: @unchecked Sendable {
     return (begins != 0, matches != 0)
   }
 
-  /// Rolls back the newest tokens or texts of sequence 0.
-  public func rewind(_ count: UInt64) throws {
-    try resource.run { try check(sotto_matcher_rewind($0, count)) }
-  }
-
-  /// Makes sequence `to` a copy of `from`.
-  public func fork(from: UInt32, to: UInt32) throws {
-    try resource.run { try check(sotto_matcher_fork($0, from, to)) }
-  }
-
   /// Returns the text that must come next, at most capacity bytes of it.
   public func forcedText(_ sequence: UInt32 = 0, capacity: Int = 4096) throws -> [UInt8] {
     try resource.run { matcher in
@@ -106,12 +120,5 @@ public final class Matcher: @unchecked Sendable {
       try check(sotto_matcher_forced_text(matcher, sequence, &text, max(capacity, 0), &size))
       return text.prefix(size).map { UInt8(bitPattern: $0) }
     }
-  }
-
-  public func info(_ sequence: UInt32 = 0) throws -> MatcherInfo {
-    var info = sotto_matcher_info()
-    info.struct_size = UInt32(MemoryLayout<sotto_matcher_info>.stride)
-    try resource.run { try check(sotto_matcher_get_info($0, sequence, &info)) }
-    return MatcherInfo(info)
   }
 }

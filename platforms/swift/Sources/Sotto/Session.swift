@@ -270,15 +270,59 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Applies token healing, for a prompt that ends inside a word. Call it after prefill.
-  public func heal() throws { try run { try check(sotto_session_heal($0), of: $0) } }
+  // Methods of sotto_session, written by capi/generate from capi/params.
+
+  /// Applies token healing, for a prompt that ends inside a word. Call it after a prefill.
+  public func heal() throws {
+    try run { try check(sotto_session_heal($0), of: $0) }
+  }
 
   /// Rolls the stream back to its first tokens.
   public func rewind(to tokenCount: UInt64) throws {
     try run { try check(sotto_session_rewind($0, tokenCount), of: $0) }
   }
 
-  /// Removes all tokens. The parameters stay in effect.
-  public func reset() throws { try run { sotto_session_reset($0) } }
+  /// Removes all tokens and restarts the sampler. The parameters stay in effect.
+  public func reset() throws {
+    try run { sotto_session_reset($0) }
+  }
 
+  /// Returns the dimensions and the state of the session.
+  public func info() throws -> SessionInfo {
+    var info = sotto_session_info()
+    info.struct_size = UInt32(MemoryLayout<sotto_session_info>.stride)
+    try run { try check(sotto_session_get_info($0, &info), of: $0) }
+    return SessionInfo(info)
+  }
+
+  /// Returns the counts of tokens and the times since the session was created or its timings were reset.
+  public func timings() throws -> SessionTimings {
+    var info = sotto_session_timings()
+    info.struct_size = UInt32(MemoryLayout<sotto_session_timings>.stride)
+    try run { try check(sotto_session_get_timings($0, &info), of: $0) }
+    return SessionTimings(info)
+  }
+
+  /// Sets all counts and times to zero.
+  public func resetTimings() throws {
+    try run { sotto_session_reset_timings($0) }
+  }
+
+  /// Restores a saved stream. The state is validated, so it may come from an untrusted source.
+  public func restore(_ state: [UInt8]) throws {
+    try run { session in
+      var details = newError()
+      try check(sotto_session_restore(session, state, state.count, &details), details)
+    }
+  }
+
+  /// Returns the statistics of speculative decoding, which a reset of the timings sets to zero.
+  public func speculationInfo() throws -> SpeculationInfo {
+    var info = sotto_speculation_info()
+    info.struct_size = UInt32(MemoryLayout<sotto_speculation_info>.stride)
+    try run { try check(sotto_session_get_speculation_info($0, &info), of: $0) }
+    return SpeculationInfo(info)
+  }
+
+  // End of the generated methods.
 }

@@ -83,14 +83,6 @@ extension Session {
     }
   }
 
-  /// Restores a saved state. The state is verified, so it may come from an untrusted source.
-  public func restore(_ state: [UInt8]) throws {
-    try run { session in
-      var details = newError()
-      try check(sotto_session_restore(session, state, state.count, &details), details)
-    }
-  }
-
   /// Makes another session, which must have the same model and parameters, a copy of this stream.
   public func fork(into other: Session) throws {
     try run { source in
@@ -99,30 +91,5 @@ extension Session {
         try check(sotto_session_fork(source, target, &details), details)
       }
     }
-  }
-
-  // MARK: Information
-
-  public func info() throws -> SessionInfo {
-    var info = sotto_session_info()
-    info.struct_size = UInt32(MemoryLayout<sotto_session_info>.stride)
-    try run { try check(sotto_session_get_info($0, &info)) }
-    return SessionInfo(info)
-  }
-
-  public func timings() throws -> SessionTimings {
-    var timings = sotto_session_timings()
-    timings.struct_size = UInt32(MemoryLayout<sotto_session_timings>.stride)
-    try run { try check(sotto_session_get_timings($0, &timings)) }
-    return SessionTimings(timings)
-  }
-
-  public func resetTimings() throws { try run { sotto_session_reset_timings($0) } }
-
-  public func speculationInfo() throws -> SpeculationInfo {
-    var info = sotto_speculation_info()
-    info.struct_size = UInt32(MemoryLayout<sotto_speculation_info>.stride)
-    try run { try check(sotto_session_get_speculation_info($0, &info)) }
-    return SpeculationInfo(info)
   }
 }

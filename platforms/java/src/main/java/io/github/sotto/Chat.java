@@ -38,11 +38,31 @@ public final class Chat extends Owned {
         act(chat -> Native.chatSetStops(chat, params));
     }
 
+    // Methods of sotto_chat, written by capi/generate from capi/params.
+
     /** Adds a message. A message of the system replaces an earlier one. */
     public void add(ChatRole role, String text) {
-        byte[] bytes = Native.toUtf8(text);
-        act(chat -> Native.chatAdd(chat, role.value(), bytes));
+        act(chat -> Native.chatAdd(chat, role.value(), Native.toUtf8(text)));
     }
+
+    /** Removes all messages. */
+    public void reset() {
+        act(chat -> Native.chatReset(chat));
+    }
+
+    /** Returns the state of the conversation. */
+    public ChatInfo info() {
+        ChatInfo info = new ChatInfo();
+        act(chat -> Native.chatInfo(chat, info));
+        return info;
+    }
+
+    /** Restores saved messages. The state is validated, so it may come from an untrusted source. */
+    public void restore(byte[] state) {
+        act(chat -> Native.chatRestore(chat, state));
+    }
+
+    // End of the generated methods.
 
     /** Generates a reply and calls onPiece, which may be null, with each piece. */
     public Status reply(long maxTokens, Callbacks.Pieces onPiece) {
@@ -59,24 +79,8 @@ public final class Chat extends Owned {
         act(chat -> Native.chatUndo(chat, true));
     }
 
-    /** Removes all messages. */
-    public void reset() {
-        act(Native::chatReset);
-    }
-
-    public ChatInfo info() {
-        ChatInfo info = new ChatInfo();
-        act(chat -> Native.chatInfo(chat, info));
-        return info;
-    }
-
     /** Returns the messages as bytes, the same on every platform. */
     public byte[] save() {
         return session.resource.run(held -> resource.run(Native::chatSave));
-    }
-
-    /** Restores saved messages, which may come from an untrusted source. */
-    public void restore(byte[] state) {
-        act(chat -> Native.chatRestore(chat, state));
     }
 }

@@ -39,10 +39,41 @@ public final class Matcher extends Owned {
         return resource.run(Native::matcherMemoryBytes);
     }
 
+    // Methods of sotto_matcher, written by capi/generate from capi/params.
+
     /** Makes a sequence empty again. */
     public void reset(int sequence) {
         resource.act(matcher -> Native.matcherReset(matcher, sequence));
     }
+
+    /** Appends a token, which the mask must allow, to a sequence. */
+    public void acceptToken(int sequence, int token) {
+        resource.act(matcher -> Native.matcherAcceptToken(matcher, sequence, token));
+    }
+
+    /** Appends text, which may begin and end inside a token, to a sequence. */
+    public void acceptText(int sequence, String text) {
+        resource.act(matcher -> Native.matcherAcceptText(matcher, sequence, Native.toUtf8(text)));
+    }
+
+    /** Rolls back the newest tokens or texts of sequence 0. */
+    public void rewind(long count) {
+        resource.act(matcher -> Native.matcherRewind(matcher, count));
+    }
+
+    /** Returns the state of a sequence. */
+    public MatcherInfo info(int sequence) {
+        MatcherInfo info = new MatcherInfo();
+        resource.act(matcher -> Native.matcherInfo(matcher, sequence, info));
+        return info;
+    }
+
+    /** Makes the sequence `target` a copy of `source`. */
+    public void fork(int source, int target) {
+        resource.act(matcher -> Native.matcherFork(matcher, source, target));
+    }
+
+    // End of the generated methods.
 
     /** Returns the tokens that may come next: bit t % 64 of word t / 64 stands for token t. */
     public long[] mask(int sequence) {
@@ -52,14 +83,6 @@ public final class Matcher extends Owned {
     /** Returns the tokens that may come next as a list. */
     public int[] allowedTokens(int sequence) {
         return resource.run(matcher -> Native.matcherAllowedTokens(matcher, sequence, wordCount));
-    }
-
-    public void acceptToken(int sequence, int token) {
-        resource.act(matcher -> Native.matcherAcceptToken(matcher, sequence, token));
-    }
-
-    public void acceptText(int sequence, String text) {
-        resource.act(matcher -> Native.matcherAcceptText(matcher, sequence, Native.toUtf8(text)));
     }
 
     /** Returns whether the sequence followed by the text can be completed. */
@@ -76,27 +99,11 @@ public final class Matcher extends Owned {
         return resource.run(matcher -> Native.matcherTest(matcher, sequence, Native.toUtf8(text)));
     }
 
-    /** Rolls back the newest tokens or texts of sequence 0. */
-    public void rewind(long count) {
-        resource.act(matcher -> Native.matcherRewind(matcher, count));
-    }
-
-    /** Makes sequence `to` a copy of `from`. */
-    public void fork(int from, int to) {
-        resource.act(matcher -> Native.matcherFork(matcher, from, to));
-    }
-
     /** Returns the text that must come next, at most capacity bytes of it. */
     public byte[] forcedText(int sequence, int capacity) {
         if (capacity < 0) {
             throw new IllegalArgumentException("capacity is " + capacity + "; it must be at least 0");
         }
         return resource.run(matcher -> Native.matcherForcedText(matcher, sequence, capacity));
-    }
-
-    public MatcherInfo info(int sequence) {
-        MatcherInfo info = new MatcherInfo();
-        resource.act(matcher -> Native.matcherInfo(matcher, sequence, info));
-        return info;
     }
 }

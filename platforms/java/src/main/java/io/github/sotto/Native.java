@@ -120,9 +120,6 @@ final class Native {
 
     static native void sessionSetLimit(long session, long maxTokens);
     static native int sessionGenerate(long session, int[] tokens, long maxTokens, boolean calls);
-    static native void sessionHeal(long session);
-    static native void sessionRewind(long session, long tokenCount);
-    static native void sessionReset(long session);
     static native float[] sessionLogits(long session);
     static native float[] sessionHidden(long session);
     static native float[] sessionScore(long session, int[] tokens, Score score);
@@ -130,12 +127,7 @@ final class Native {
     static native Sequence[] sessionSearch(long session, SearchParams params, int[] groups, boolean compares,
             boolean steps);
     static native byte[] sessionSave(long session);
-    static native void sessionRestore(long session, byte[] state);
     static native void sessionFork(long from, long to);
-    static native void sessionInfo(long session, SessionInfo info);
-    static native void sessionTimings(long session, SessionTimings timings);
-    static native void sessionResetTimings(long session);
-    static native void sessionSpeculationInfo(long session, SpeculationInfo info);
 
     static native long vocabularyNew(long model, byte[] bytes, int[] offsets, byte[] special, int[] ends);
     static native void vocabularyFree(long vocabulary);
@@ -146,29 +138,19 @@ final class Native {
     static native long matcherNew(long grammar, long vocabulary, MatcherParams params);
     static native void matcherFree(long matcher);
     static native long matcherMemoryBytes(long matcher);
-    static native void matcherReset(long matcher, int sequence);
     static native long[] matcherMask(long matcher, int sequence, int wordCount);
 
     static native int[] matcherAllowedTokens(long matcher, int sequence, int wordCount);
-    static native void matcherAcceptToken(long matcher, int sequence, int token);
-    static native void matcherAcceptText(long matcher, int sequence, byte[] text);
     static native int matcherTest(long matcher, int sequence, byte[] text);
-    static native void matcherRewind(long matcher, long count);
-    static native void matcherFork(long matcher, int from, int to);
     static native byte[] matcherForcedText(long matcher, int sequence, int capacity);
-    static native void matcherInfo(long matcher, int sequence, MatcherInfo info);
 
     static native String chatFormatText(int format);
     static native long chatNew(long session, byte[] format, ChatParams params);
     static native void chatFree(long chat);
     static native void chatSetStops(long chat, StopParams params);
-    static native void chatAdd(long chat, int role, byte[] text);
     static native int chatReply(long session, long chat, long maxTokens, boolean calls);
     static native void chatUndo(long chat, boolean onlyReply);
-    static native void chatReset(long chat);
-    static native void chatInfo(long chat, ChatInfo info);
     static native byte[] chatSave(long chat);
-    static native void chatRestore(long chat, byte[] state);
 
     static native long samplerNew(long model, int vocabularySize, int listBytes, Callbacks callbacks);
     static native void samplerFree(long sampler);
@@ -179,4 +161,37 @@ final class Native {
             long tokenLimit, int sequence, float[] probabilities);
     static native void watermarkDetect(WatermarkParams params, int vocabularySize, int[] tokens,
             WatermarkResult result);
+
+    // Methods of sotto_session, written by capi/generate from capi/params.
+
+    static native void sessionHeal(long session);
+    static native void sessionRewind(long session, long tokenCount);
+    static native void sessionReset(long session);
+    static native void sessionInfo(long session, SessionInfo info);
+    static native void sessionTimings(long session, SessionTimings info);
+    static native void sessionResetTimings(long session);
+    static native void sessionRestore(long session, byte[] state);
+    static native void sessionSpeculationInfo(long session, SpeculationInfo info);
+
+    // End of the generated methods.
+
+    // Methods of sotto_chat, written by capi/generate from capi/params.
+
+    static native void chatAdd(long chat, int role, byte[] text);
+    static native void chatReset(long chat);
+    static native void chatInfo(long chat, ChatInfo info);
+    static native void chatRestore(long chat, byte[] state);
+
+    // End of the generated methods.
+
+    // Methods of sotto_matcher, written by capi/generate from capi/params.
+
+    static native void matcherReset(long matcher, int sequence);
+    static native void matcherAcceptToken(long matcher, int sequence, int token);
+    static native void matcherAcceptText(long matcher, int sequence, byte[] text);
+    static native void matcherRewind(long matcher, long count);
+    static native void matcherInfo(long matcher, int sequence, MatcherInfo info);
+    static native void matcherFork(long matcher, int source, int target);
+
+    // End of the generated methods.
 }

@@ -8,7 +8,6 @@ import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Spliterator;
 import java.util.Spliterators;
-import java.util.function.LongConsumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
@@ -320,14 +319,11 @@ public final class Session extends Owned {
         resource.act(session -> Native.sessionSetLimit(session, maxTokens));
     }
 
-    /** Applies token healing, for a prompt that ends inside a word. Call it after prefill. */
-    public void heal() {
-        resource.act(Native::sessionHeal);
-    }
+    // Methods of sotto_session, written by capi/generate from capi/params.
 
-    /** Stops the running call, or the next one. May be called from any thread. */
-    public void cancel() {
-        resource.cancel();
+    /** Applies token healing, for a prompt that ends inside a word. Call it after a prefill. */
+    public void heal() {
+        resource.act(session -> Native.sessionHeal(session));
     }
 
     /** Rolls the stream back to its first tokens. */
@@ -335,9 +331,47 @@ public final class Session extends Owned {
         resource.act(session -> Native.sessionRewind(session, tokenCount));
     }
 
-    /** Removes all tokens. The parameters stay in effect. */
+    /** Removes all tokens and restarts the sampler. The parameters stay in effect. */
     public void reset() {
-        resource.act((LongConsumer) Native::sessionReset);
+        resource.act(session -> Native.sessionReset(session));
+    }
+
+    /** Returns the dimensions and the state of the session. */
+    public SessionInfo info() {
+        SessionInfo info = new SessionInfo();
+        resource.act(session -> Native.sessionInfo(session, info));
+        return info;
+    }
+
+    /** Returns the counts of tokens and the times since the session was created or its timings were reset. */
+    public SessionTimings timings() {
+        SessionTimings info = new SessionTimings();
+        resource.act(session -> Native.sessionTimings(session, info));
+        return info;
+    }
+
+    /** Sets all counts and times to zero. */
+    public void resetTimings() {
+        resource.act(session -> Native.sessionResetTimings(session));
+    }
+
+    /** Restores a saved stream. The state is validated, so it may come from an untrusted source. */
+    public void restore(byte[] state) {
+        resource.act(session -> Native.sessionRestore(session, state));
+    }
+
+    /** Returns the statistics of speculative decoding, which a reset of the timings sets to zero. */
+    public SpeculationInfo speculationInfo() {
+        SpeculationInfo info = new SpeculationInfo();
+        resource.act(session -> Native.sessionSpeculationInfo(session, info));
+        return info;
+    }
+
+    // End of the generated methods.
+
+    /** Stops the running call, or the next one. May be called from any thread. */
+    public void cancel() {
+        resource.cancel();
     }
 
     // ---- Logits, hidden states and scores
@@ -396,42 +430,15 @@ public final class Session extends Owned {
         });
     }
 
-    // ---- States and information
+    // ---- States
 
     /** Returns the stream as bytes, the same on every platform. */
     public byte[] save() {
         return resource.run(Native::sessionSave);
     }
 
-    /** Restores a saved state. The state is verified, so it may come from an untrusted source. */
-    public void restore(byte[] state) {
-        resource.act(session -> Native.sessionRestore(session, state));
-    }
-
     /** Makes another session, which must have the same model and parameters, a copy of this stream. */
     public void forkInto(Session other) {
         resource.act(from -> other.resource.act(to -> Native.sessionFork(from, to)));
-    }
-
-    public SessionInfo info() {
-        SessionInfo info = new SessionInfo();
-        resource.act(session -> Native.sessionInfo(session, info));
-        return info;
-    }
-
-    public SessionTimings timings() {
-        SessionTimings timings = new SessionTimings();
-        resource.act(session -> Native.sessionTimings(session, timings));
-        return timings;
-    }
-
-    public void resetTimings() {
-        resource.act((LongConsumer) Native::sessionResetTimings);
-    }
-
-    public SpeculationInfo speculationInfo() {
-        SpeculationInfo info = new SpeculationInfo();
-        resource.act(session -> Native.sessionSpeculationInfo(session, info));
-        return info;
     }
 }
