@@ -17,7 +17,7 @@ constexpr const Int4Kernels* int4(const Int4Kernels* kernels) { return SOTTO_HAS
 // The rows of this build, from the best to the reference.
 constexpr InstructionSet kInstructionSets[] = {
 #if SOTTO_X86_64
-    {&avx512::kAmxOps, &avx512amx::kInt8, int4(&avx512vnni::kInt4), nullptr, request_tiles},
+    {&avx512::kAmxOps, &avx512amx::kInt8, int4(&avx512amx::kInt4), nullptr, request_tiles},
     {&avx512::kVnniOps, &avx512vnni::kInt8, int4(&avx512vnni::kInt4)},
     {&avx512::kOps, &avx512::kInt8, int4(&avx512::kInt4)},
     {&avx2::kOps, &avxvnni::kInt8, int4(&avx2::kInt4), has_only_avx_vnni},

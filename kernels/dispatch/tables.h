@@ -63,6 +63,7 @@ void attention_rows(const AttentionRowsArgs& args);
 
 namespace avx512amx {
 extern const Int8Kernels kInt8;
+extern const Int4Kernels kInt4;
 void attention_rows(const AttentionRowsArgs& args);
 }  // namespace avx512amx
 

@@ -119,7 +119,8 @@ inline void multiply_int4(const Int4Args& args, size_t first_tile, size_t tile_c
 
 template <class V>
 constexpr Int4Kernels make_int4_kernels() {
-  return {V::kMaxRows, prepare_int4<V>, multiply_int4<V>};
+  constexpr Int4Batch kBatch = {V::kMaxRows, prepare_int4<V>, multiply_int4<V>, 4};
+  return {kBatch, kBatch};
 }
 
 }  // namespace sotto::SOTTO_ISA::generic

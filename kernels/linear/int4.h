@@ -12,10 +12,12 @@
 // fma(float(sum) * row.scale, scale, bias).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "kernels/kernels.h"
+#include "kernels/linear/int8.h"
 #include "kernels/thread_pool.h"
 
 namespace sotto {
@@ -64,9 +66,9 @@ constexpr NibblePosition int4_nibble(size_t input, size_t output) {
 // Returns whether this build can multiply 4-bit weights. A build that cannot rejects models with such weights.
 bool int4_available();
 
-// The operands of a multiplication. Rows of activations are divided into groups of nearly equal size (RowBlocks). A
-// group has (block, row, 32) activations, zero-padded, and (block, row) initial values of the sums, each -7 times the
-// sum of the 32 activations.
+// The operands of a multiplication. Kernels that need reordered activations prepare them in groups of rows. Those of
+// kernels/generic/int4.h have groups of nearly equal size (RowBlocks). Such a group has (block, row, 32) activations,
+// zero-padded, and (block, row) initial values of the sums, each -7 times the sum of the 32 activations.
 struct Int4Args {
   const uint8_t* tiles;
   size_t inputs;
@@ -75,22 +77,32 @@ struct Int4Args {
   const int8_t* q;                      // (row, inputs)
   const RowQuantization* quantization;  // (row)
   float* y;                             // (row, outputs)
-  int8_t* grouped;                      // (rows * blocks * 32)
-  int32_t* starts;                      // (rows * blocks)
+  int8_t* grouped;                      // int4_scratch_size() bytes, aligned to 64
+  int32_t* starts;                      // (rows * blocks), at grouped + rows * blocks * 32
 };
 
-// The kernels of an instruction set.
-struct Int4Kernels {
+// The kernel for batches of one size.
+struct Int4Batch {
   size_t group_rows;  // maximum number of rows in a group
   // Fills args.grouped and args.starts for a group. Null if multiply() does not use them.
   void (*prepare)(const Int4Args& args, size_t group);
   // Computes tiles first_tile ... first_tile + tile_count - 1.
   void (*multiply)(const Int4Args& args, size_t first_tile, size_t tile_count);
+  size_t task_tiles;  // number of tiles in a task, if several threads share the work
 };
 
-// Returns the bytes of scratch memory that a multiplication of `rows` rows needs.
+// The kernels of an instruction set.
+struct Int4Kernels {
+  Int4Batch small;  // for at most kSmallBatchRows rows
+  Int4Batch large;  // for more rows
+};
+
+// Returns the bytes of scratch memory that a multiplication of `rows` rows needs: those of groups, or of tiles of 16
+// rows by 64 inputs.
 constexpr size_t int4_scratch_size(size_t rows, size_t inputs) {
-  return rows * int4_block_count(inputs) * (kInt4Block + sizeof(int32_t));
+  const size_t groups = rows * int4_block_count(inputs) * (kInt4Block + sizeof(int32_t));
+  if (rows <= kSmallBatchRows) return groups;
+  return std::max(groups, int8_scratch_size(rows, inputs));
 }
 
 // Computes a whole layer.

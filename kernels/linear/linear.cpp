@@ -63,10 +63,10 @@ void run_int8_outputs(const LinearWeights& weights, const uint64_t* wanted, cons
 void run_int4_outputs(const Int4Kernels& kernels, const Int4Args& args, const uint64_t* wanted) {
   static_assert(64 % kInt4Columns == 0);
   constexpr uint64_t kTile = (uint64_t{1} << kInt4Columns) - 1;
-  if (kernels.prepare != nullptr) kernels.prepare(args, 0);
+  if (kernels.small.prepare != nullptr) kernels.small.prepare(args, 0);
   for (size_t output = 0; output < args.outputs; output += kInt4Columns) {
     if ((wanted[output / 64] >> (output % 64) & kTile) == 0) continue;
-    kernels.multiply(args, output / kInt4Columns, 1);
+    kernels.small.multiply(args, output / kInt4Columns, 1);
   }
 }
 
@@ -100,15 +100,16 @@ LinearKernels linear_kernels(Isa isa) {
 }
 
 void run_int4_linear(const Int4Kernels& kernels, const Int4Args& args, ThreadPool* pool) {
-  constexpr size_t kTilesPerTask = 4;
-  if (kernels.prepare != nullptr) {
-    parallel_for(pool, RowBlocks(args.rows, kernels.group_rows).count(),
-                 [&](size_t group) { kernels.prepare(args, group); });
+  const Int4Batch& batch = args.rows <= kSmallBatchRows ? kernels.small : kernels.large;
+  if (batch.prepare != nullptr) {
+    parallel_for(pool, RowBlocks(args.rows, batch.group_rows).count(),
+                 [&](size_t group) { batch.prepare(args, group); });
   }
   const size_t tile_count = int4_tile_count(args.outputs);
-  parallel_for(pool, (tile_count + kTilesPerTask - 1) / kTilesPerTask, [&](size_t task) {
-    const size_t first = task * kTilesPerTask;
-    kernels.multiply(args, first, std::min(kTilesPerTask, tile_count - first));
+  const size_t tiles_per_task = pool == nullptr ? tile_count : batch.task_tiles;
+  parallel_for(pool, (tile_count + tiles_per_task - 1) / tiles_per_task, [&](size_t task) {
+    const size_t first = task * tiles_per_task;
+    batch.multiply(args, first, std::min(tiles_per_task, tile_count - first));
   });
 }
 

@@ -85,6 +85,7 @@ void run_linear(const LinearWeights& weights, size_t rows, const int8_t* q, cons
   });
 }
 
-constinit const Int4Kernels kInt4 = {.group_rows = 1, .prepare = nullptr, .multiply = multiply_int4};
+constexpr Int4Batch kInt4Batch = {.group_rows = 1, .prepare = nullptr, .multiply = multiply_int4, .task_tiles = 4};
+constinit const Int4Kernels kInt4 = {kInt4Batch, kInt4Batch};
 
 }  // namespace sotto::reference

@@ -109,16 +109,15 @@ struct Rows {
 // Every array ends at a guard page.
 std::vector<float> multiply(const Int4Kernels& kernels, const Layer& layer, const Rows& x, ThreadPool* pool) {
   const size_t rows = x.quantization.size();
-  const size_t cells = rows * int4_block_count(layer.inputs);
   const GuardedArray<int8_t> q(x.q, Placement::kBeforeGuard);
-  const GuardedArray<int8_t> grouped(cells * kInt4Block, Placement::kBeforeGuard);
-  const GuardedArray<int32_t> starts(cells, Placement::kBeforeGuard);
+  const GuardedArray<int8_t> scratch((int4_scratch_size(rows, layer.inputs) + 63) / 64 * 64, Placement::kBeforeGuard);
+  auto* starts = reinterpret_cast<int32_t*>(scratch.data() + rows * int4_block_count(layer.inputs) * kInt4Block);
   const GuardedArray<float> y(rows * layer.outputs, Placement::kBeforeGuard);
   run_int4_linear(kernels,
                   {layer.tiles, layer.inputs, layer.outputs, rows, q.data(), x.quantization.data(), y.data(),
-                   grouped.data(), starts.data()},
+                   scratch.data(), starts},
                   pool);
-  EXPECT_TRUE(q.intact() && grouped.intact() && starts.intact() && y.intact());
+  EXPECT_TRUE(q.intact() && scratch.intact() && y.intact());
   return y.values();
 }
 

@@ -10,6 +10,14 @@
 namespace sotto::SOTTO_ISA {
 namespace {
 
+// Converts the sums of a row for all columns of a tile to outputs.
+inline __m512 outputs_of(__m512i sums, const Int4Frame& frame, const RowQuantization& quantization) {
+  const __m512i shift = _mm512_mullo_epi32(_mm512_set1_epi32(quantization.zero_point), _mm512_load_si512(frame.sums));
+  const __m512 scaled =
+      _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(sums, shift)), _mm512_set1_ps(quantization.scale));
+  return _mm512_fmadd_ps(scaled, _mm512_load_ps(frame.scales), _mm512_load_ps(frame.biases));
+}
+
 struct Int4Registers {
   static constexpr size_t kColumns = 16;
   using Sums = __m512i;
@@ -30,13 +38,9 @@ struct Int4Registers {
 
   static void prefetch(const uint8_t* nibbles) { prefetch_block(nibbles); }
 
-  static void finish(Sums sums, const Int4Frame& frame, size_t column, const RowQuantization& quantization, float* y) {
-    const __m512i shift =
-        _mm512_mullo_epi32(_mm512_set1_epi32(quantization.zero_point), _mm512_load_si512(frame.sums + column));
-    const __m512 scaled =
-        _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(sums, shift)), _mm512_set1_ps(quantization.scale));
-    _mm512_storeu_ps(
-        y, _mm512_fmadd_ps(scaled, _mm512_load_ps(frame.scales + column), _mm512_load_ps(frame.biases + column)));
+  static void finish(Sums sums, const Int4Frame& frame, size_t /*column*/, const RowQuantization& quantization,
+                     float* y) {
+    _mm512_storeu_ps(y, outputs_of(sums, frame, quantization));
   }
 };
 

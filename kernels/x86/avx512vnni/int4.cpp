@@ -1,14 +1,15 @@
 // 4-bit linear layers with vpdpbusd. The dot product of a block and an output, including its initial value, fits 16
 // bits, so vpdpwssd can multiply it by the scale of the block and accumulate the result.
-#include "kernels/x86/avx512/int4.h"
+#include "kernels/x86/avx512vnni/int4.h"
 
 #include "kernels/dispatch/tables.h"
+#include "kernels/x86/avx512/int4.h"
 
 namespace sotto::avx512vnni {
 namespace {
 
 struct Int4Vector : Int4Registers {
-  static constexpr size_t kMaxRows = 16;
+  static constexpr size_t kMaxRows = kInt4GroupRows;
   static constexpr size_t kMaxRowsOfWholeTile = kMaxRows;
 
   // Each scale is in the low half of an int32 whose high half is zero.
@@ -40,6 +41,12 @@ struct Int4Vector : Int4Registers {
 
 }  // namespace
 
-constinit const Int4Kernels kInt4 = generic::make_int4_kernels<Int4Vector>();
+void prepare_int4(const Int4Args& args, size_t group) { generic::prepare_int4<Int4Vector>(args, group); }
+
+void multiply_int4(const Int4Args& args, size_t first_tile, size_t tile_count) {
+  generic::multiply_int4<Int4Vector>(args, first_tile, tile_count);
+}
+
+constinit const Int4Kernels kInt4 = {kInt4Batch, kInt4Batch};
 
 }  // namespace sotto::avx512vnni
