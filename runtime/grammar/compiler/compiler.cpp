@@ -7,6 +7,7 @@
 #include "runtime/grammar/automata/dfa.h"
 #include "runtime/grammar/compiler/lookahead.h"
 #include "runtime/grammar/compiler/rule_nfa.h"
+#include "runtime/grammar/compiler/source_error.h"
 
 namespace sotto {
 

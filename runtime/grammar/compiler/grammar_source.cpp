@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "runtime/grammar/compiler/source_error.h"
 #include "runtime/grammar/compiler/structural_tag.h"
 #include "runtime/grammar/compiler/triggers.h"
 #include "runtime/grammar/json_schema/json_document.h"

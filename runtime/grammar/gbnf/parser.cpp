@@ -5,6 +5,7 @@
 
 #include "runtime/base/ascii.h"
 #include "runtime/base/utf8.h"
+#include "runtime/grammar/compiler/source_error.h"
 
 namespace sotto {
 namespace {

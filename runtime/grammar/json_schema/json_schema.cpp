@@ -1,5 +1,6 @@
 #include "runtime/grammar/json_schema/json_schema.h"
 
+#include "runtime/grammar/compiler/source_error.h"
 #include "runtime/grammar/json_schema/compiler.h"
 #include "runtime/grammar/json_schema/decimal.h"
 #include "runtime/grammar/regex/grammar.h"
