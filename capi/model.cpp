@@ -3,6 +3,7 @@
 
 #include "capi/generated/params.h"
 #include "runtime/grammar/vocabulary/model_vocabulary.h"
+#include "runtime/model/model_counts.h"
 #include "runtime/text/tokenizer.h"
 
 using sotto::Model;
@@ -24,39 +25,6 @@ void log_model(const ModelParams& params, const Model& model) {
   writer.add(sotto::isa_name(model.isa()));
   writer.add(model.packed_in_place() ? ", weights used from the file" : ", weights in memory");
   params.log(params.log_user_data, SOTTO_LOG_INFO, text.message);
-}
-
-uint64_t count_parameters(const Model& model) {
-  const ModelConfig& config = model.config();
-  const uint64_t width = config.embedding_size;
-  uint64_t count = width * config.position_count + 2 * width;
-  for (size_t i = 0; i < model.view().linear_count(); ++i) {
-    const sotto::LinearWeights linear = model.view().linear(i);
-    // Tiles always contain biases, but only layers are certain to use them.
-    const bool is_of_layer = i + 1 < model.view().linear_count();
-    const bool has_bias = linear.tiles == nullptr ? linear.bias != nullptr : is_of_layer;
-    count += uint64_t{linear.inputs} * linear.outputs + (has_bias ? linear.outputs : 0);
-  }
-  if (!model.view().has_tied_head()) count += width * config.vocabulary_size;
-  return count + 4 * width * config.layer_count;
-}
-
-uint64_t count_weight_bytes(const Model& model) {
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < model.view().linear_count(); ++i) {
-    bytes += model.view().linear_bytes(i).size;
-  }
-  return bytes;
-}
-
-uint32_t bits_of(const sotto::LinearWeights& weights) { return weights.tiles == nullptr ? 8 : 4; }
-
-uint32_t max_layer_weight_bits(const Model& model) {
-  uint32_t max_bits = 0;
-  for (size_t i = 0; i + 1 < model.view().linear_count(); ++i) {
-    max_bits = std::max(max_bits, bits_of(model.view().linear(i)));
-  }
-  return max_bits;
 }
 
 }  // namespace
@@ -105,10 +73,10 @@ sotto_status sotto_model_get_info(const sotto_model* handle, sotto_model_info* i
   filled.max_token_bytes = model.tokenizer() == nullptr ? 0 : model.tokenizer()->max_token_bytes;
   filled.isa = static_cast<sotto_isa>(model.isa());
   filled.packed_in_place = model.packed_in_place();
-  filled.parameter_count = count_parameters(model);
-  filled.weight_bytes = count_weight_bytes(model);
-  filled.layer_weight_bits = max_layer_weight_bits(model);
-  filled.head_weight_bits = bits_of(model.head());
+  filled.parameter_count = count_parameters(model.view());
+  filled.weight_bytes = count_weight_bytes(model.view());
+  filled.layer_weight_bits = max_layer_weight_bits(model.view());
+  filled.head_weight_bits = weight_bits(model.head());
   filled.reward_count = config.reward_count;
   filled.end_of_text_count = static_cast<uint32_t>(model.view().end_of_text_tokens().size());
   const sotto::SamplingDefaults& defaults = model.view().sampling_defaults();
