@@ -313,6 +313,7 @@ namespace sotto {{
 
 // The result of a function: kOk, the reason why generation ended (positive), or the failure (negative).
 {enum_text("Status", tables.enum("sotto_status").values, "[[nodiscard]] ")}
+constexpr bool is_failure(Status status) {{ return status < Status::kOk; }}
 const char* status_text(Status status);
 // Returns whether the status says that a text ended, and not that a call was interrupted.
 bool ends_text(Status status);

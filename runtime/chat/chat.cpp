@@ -350,7 +350,7 @@ Status Chat::evaluate_prompt(std::span<const int32_t> tokens) {
 template <typename Function>
 Status Chat::call(Function function, Error* error) {
   const Status status = session_->run_and_record_error(function);
-  if (error != nullptr && static_cast<int32_t>(status) < 0) *error = session_->last_error();
+  if (error != nullptr && is_failure(status)) *error = session_->last_error();
   return status;
 }
 
@@ -380,7 +380,7 @@ Status Chat::reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data,
     status = call([&](Session& session) { return session.generate({}, limit, on_piece, user_data); }, error);
     // Tokens that were not emitted are rolled back.
     if (status == Status::kStopCallback || status == Status::kStopCancelled) session_->set_limit(UINT64_MAX);
-    if (static_cast<int32_t>(status) >= 0) {
+    if (!is_failure(status)) {
       const TokenStream& stream = session_->stream();
       // Where a stop string ends the text inside a token, several tokens may replace it, also beyond max_tokens.
       const uint64_t end = std::min<uint64_t>({stream.token_count(), context, count + free});

@@ -41,6 +41,7 @@ enum class [[nodiscard]] Status : int32_t {
   kInternal = -100,
 };
 
+constexpr bool is_failure(Status status) { return status < Status::kOk; }
 const char* status_text(Status status);
 // Returns whether the status says that a text ended, and not that a call was interrupted.
 bool ends_text(Status status);

@@ -56,7 +56,7 @@ Status BeamSearch::run(uint32_t* count) {
     if (running) status = grow();
     if (status != Status::kOk) break;
   }
-  if (status < Status::kOk) return status;
+  if (is_failure(status)) return status;
   if (status != Status::kOk) {
     // An interrupted search returns its sequences as they are.
     for (uint32_t g = 0; g < group_count_; ++g) end_running(g, generation_, depth_, status);
@@ -160,7 +160,7 @@ void BeamSearch::scan_beam(uint32_t beam) {
   const SampleInput sample = run_.sample_input(tokens_of(beam), beam);
   TokenMask mask;
   const Status status = run_.mask(depth_ == 0 ? 0 : constraint_of(generation_, beam), sample, &mask);
-  if (status < Status::kOk) failure_ = status;
+  if (is_failure(status)) failure_ = status;
   if (status != Status::kOk) return;
   const uint32_t row = run_.memory.running[generation_][beam].row;
   const auto scores = run_.input.model.logits(row);

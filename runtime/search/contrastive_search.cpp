@@ -32,7 +32,7 @@ Status ContrastiveSearch::run(uint32_t* count) {
   while (status == Status::kOk) {
     status = depth_ == run_.limit ? run_.limit_stop : step();
   }
-  if (status < Status::kOk) return status;
+  if (is_failure(status)) return status;
   const bool ended = status == Status::kStopEndOfText || status == Status::kStopToken;
   const double score = length_score(run_.params, log_probability_, depth_ + (ended ? 1 : 0));
   int32_t* const tokens = run_.memory.tokens_of(0, 0);
@@ -73,7 +73,7 @@ Status ContrastiveSearch::step() {
   if (stop != Status::kOk) return stop;
   tokens[depth_] = token;
   const Status status = run_.follow(depth_ == 0 ? 0 : 1, 1, {tokens, depth_ + 1}, &text_);
-  if (status < Status::kOk) return status;
+  if (is_failure(status)) return status;
   ++depth_;
   return run_.stops_at_step(0, token, 0) ? Status::kStopCallback : status;
 }

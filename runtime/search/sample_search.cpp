@@ -100,7 +100,7 @@ Status SampleSearch::run(uint32_t* count) {
     status = run_.input.model.grow({memory.steps, running_count_}, *run_.input.cancellation);
     if (status != Status::kOk) break;
   }
-  if (status < Status::kOk) return status;
+  if (is_failure(status)) return status;
   for (uint32_t i = 0; i < running_count_; ++i) {
     end(memory.running[0][i], depth_, depth_, status);
   }
@@ -117,7 +117,7 @@ Status SampleSearch::step() {
   for (uint32_t i = 0; i < running_count_; ++i) {
     RunningSequence sequence = running[i];
     const Status status = draw(&sequence);
-    if (status < Status::kOk) return status;
+    if (is_failure(status)) return status;
     const int32_t token = run_.memory.tokens_of(0, sequence.index)[depth_];
     const bool has_token = SearchRun::keeps_token(status);
     if (has_token) stopped |= run_.stops_at_step(sequence.index, token, depth_ == 0 ? 0 : sequence.index);

@@ -129,7 +129,7 @@ Status Search::run(const SearchInput& input, const SearchParams& params, std::sp
   if (status == Status::kInvalidArgument) {
     return fail(error, status, "similarity returned a value that is not finite");
   }
-  if (status < Status::kOk) return fail(error, status, status_text(status));
+  if (is_failure(status)) return fail(error, status, status_text(status));
   return status;
 }
 

@@ -62,8 +62,6 @@ Status resolve(const Model& model, const SessionParams& given, SessionParams* pa
   return resolve_overflow(params, error);
 }
 
-bool is_failure(Status status) { return static_cast<int32_t>(status) < 0; }
-
 }  // namespace
 
 Status Session::memory_size(const Model& model, const SessionParams& given, size_t* size, Error* error) {

@@ -92,7 +92,7 @@ class Session {
     if (is_in_callback()) return fail_in_callback(&last_error_, "session");
     last_error_ = Error();
     const Status status = function(*this);
-    if (status >= Status::kOk) {
+    if (!is_failure(status)) {
       last_error_ = Error();  // a call in a callback may have failed
     } else if (last_error_.status != status) {
       return fail(&last_error_, status, status_text(status));
