@@ -280,9 +280,9 @@ sotto_status sotto_matcher_get_info(const sotto_matcher* handle, uint32_t sequen
 
 sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* matcher, sotto_error* error) {
   ErrorOut out(error);
-  SOTTO_TRY_C(out.check_usable(unwrap(handle), "session"));
-  sotto::Session& session = *unwrap(handle);
-  if (matcher == nullptr) return wrap(session.set_constraint(nullptr));
+  SOTTO_TRY_C(out.check_usable(unwrap(c_session), "session"));
+  sotto::Session& session = *unwrap(c_session);
+  if (c_matcher == nullptr) return wrap(session.set_constraint({}));
   if constexpr (!kHasGrammar) return unsupported(&out);
   Matcher& used = *unwrap(matcher);
   const uint32_t own = session.stream().model().config().vocabulary_size;
@@ -296,8 +296,7 @@ sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* mat
     return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: its sequence_count is ", used.sequence_count(),
                      "; it must be at least ", needed, " for the session's searches"));
   }
-  const TokenConstraint constraint = Matcher::constraint(&used);
-  const Status status = session.set_constraint(&constraint);
+  const Status status = session.set_constraint(TokenConstraint(&matcher));
   if (status == Status::kOk) return SOTTO_OK;
   return wrap(fail(out.get(), status, "buffered tokens cannot be rolled back"));
 }

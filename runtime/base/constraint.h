@@ -1,7 +1,8 @@
-// The interface through which an object such as a grammar's matcher limits the next token of a session or search. The
-// interface is a struct of plain functions over numbered sequences, so that neither side has to include the other.
+// The interface through which an object such as a grammar's matcher limits the next token of a session or search.
+// Neither side has to include the other.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -10,38 +11,87 @@
 
 namespace sotto {
 
-// Functions of a constraint. `self` is passed to each of them. Sequence 0 is the session's stream; a search forks it
-// into 1, 2, ...
-struct TokenConstraint {
-  void* self = nullptr;
+// A type-erased reference to a constraint, or to none. Sequence 0 is the session's stream; a search forks it into 1, 2,
+// ... If a function fails, nothing has changed.
+class TokenConstraint {
+ public:
+  TokenConstraint() = default;
+  // Refers to an object of any class with the members of Matcher that are called below. The object must outlive the use
+  // of the reference.
+  template <typename Object>
+  explicit TokenConstraint(Object* object) : object_(object), functions_(&kFunctionsOf<Object>) {}
+
+  // Returns whether there is a constraint. All other functions require one.
+  bool is_set() const { return object_ != nullptr; }
 
   // Finds the tokens that may come next. The end-of-text token is one of them if the sequence may end here. On success,
   // at least one token is allowed. The words belong to the constraint and are valid until its next call.
-  Status (*mask)(void* self, uint32_t sequence, TokenMask* mask) = nullptr;
-
-  // Appends a token that mask() allows. On failure nothing has changed.
-  Status (*accept)(void* self, uint32_t sequence, int32_t token) = nullptr;
-
+  Status mask(uint32_t sequence, TokenMask* mask) const { return functions_->mask(object_, sequence, mask); }
   // Returns whether only the end-of-text token may come next.
-  bool (*must_end)(void* self, uint32_t sequence) = nullptr;
-
-  // Undoes the last `count` calls that appended to sequence 0. On failure nothing has changed.
-  Status (*rewind)(void* self, uint64_t count) = nullptr;
-
+  bool must_end(uint32_t sequence) const { return functions_->must_end(object_, sequence); }
+  // Appends a token that mask() allows.
+  Status accept_token(uint32_t sequence, int32_t token) const {
+    return functions_->accept_token(object_, sequence, token);
+  }
+  // Undoes the last `count` calls that appended to sequence 0.
+  Status rewind(uint64_t count) const { return functions_->rewind(object_, count); }
   // Makes sequence `to` a copy of `from`, in constant time.
-  void (*fork)(void* self, uint32_t from, uint32_t to) = nullptr;
+  void fork(uint32_t from, uint32_t to) const { functions_->fork(object_, from, to); }
 
   // Remembers the current state of sequence 0. restart() returns to it, however many tokens have been accepted since.
-  void (*mark_start)(void* self) = nullptr;
-  void (*restart)(void* self) = nullptr;
+  void mark_start() const { functions_->mark_start(object_); }
+  void restart() const { functions_->restart(object_); }
 
-  // test_text() checks whether `text` may come next, and accept_text() appends it. The text may end inside a token. On
-  // failure nothing has changed.
-  Status (*test_text)(void* self, uint32_t sequence, std::span<const char> text, bool* fits) = nullptr;
-  Status (*accept_text)(void* self, uint32_t sequence, std::span<const char> text) = nullptr;
+  // test_text() checks whether `text` may come next, and accept_text() appends it. The text may end inside a token.
+  Status test_text(uint32_t sequence, std::span<const char> text, bool* fits) const {
+    return functions_->test_text(object_, sequence, text, fits);
+  }
+  Status accept_text(uint32_t sequence, std::span<const char> text) const {
+    return functions_->accept_text(object_, sequence, text);
+  }
+  // Writes the text that must come next, or as much of it as fits, and stores its size in `*size`.
+  Status forced_text(uint32_t sequence, std::span<char> text, size_t* size) const {
+    return functions_->forced_text(object_, sequence, text, size);
+  }
 
-  // Writes the text that must come next, or as much of it as fits, and stores its size in `*size`. May be null.
-  Status (*forced_text)(void* self, uint32_t sequence, std::span<char> text, size_t* size) = nullptr;
+ private:
+  struct Functions {
+    Status (*mask)(void* self, uint32_t sequence, TokenMask* mask);
+    bool (*must_end)(void* self, uint32_t sequence);
+    Status (*accept_token)(void* self, uint32_t sequence, int32_t token);
+    Status (*rewind)(void* self, uint64_t count);
+    void (*fork)(void* self, uint32_t from, uint32_t to);
+    void (*mark_start)(void* self);
+    void (*restart)(void* self);
+    Status (*test_text)(void* self, uint32_t sequence, std::span<const char> text, bool* fits);
+    Status (*accept_text)(void* self, uint32_t sequence, std::span<const char> text);
+    Status (*forced_text)(void* self, uint32_t sequence, std::span<char> text, size_t* size);
+  };
+
+  template <typename Object>
+  static constexpr Functions kFunctionsOf = {
+      .mask = [](void* self, uint32_t sequence,
+                 TokenMask* mask) { return static_cast<Object*>(self)->mask(sequence, mask); },
+      .must_end = [](void* self, uint32_t sequence) { return static_cast<Object*>(self)->must_end(sequence); },
+      .accept_token = [](void* self, uint32_t sequence,
+                         int32_t token) { return static_cast<Object*>(self)->accept_token(sequence, token); },
+      .rewind = [](void* self, uint64_t count) { return static_cast<Object*>(self)->rewind(count); },
+      .fork = [](void* self, uint32_t from, uint32_t to) { static_cast<Object*>(self)->fork(from, to); },
+      .mark_start = [](void* self) { static_cast<Object*>(self)->mark_start(); },
+      .restart = [](void* self) { static_cast<Object*>(self)->restart(); },
+      .test_text =
+          [](void* self, uint32_t sequence, std::span<const char> text, bool* fits) {
+            bool matches = false;
+            return static_cast<Object*>(self)->test_text(sequence, text, fits, &matches);
+          },
+      .accept_text = [](void* self, uint32_t sequence,
+                        std::span<const char> text) { return static_cast<Object*>(self)->accept_text(sequence, text); },
+      .forced_text = [](void* self, uint32_t sequence, std::span<char> text,
+                        size_t* size) { return static_cast<Object*>(self)->forced_text(sequence, text, size); },
+  };
+
+  void* object_ = nullptr;
+  const Functions* functions_ = nullptr;
 };
 
 }  // namespace sotto

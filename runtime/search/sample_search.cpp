@@ -80,12 +80,12 @@ Status SampleSearch::run(uint32_t* count) {
   *count = 0;
   SOTTO_TRY(run_.begin(/*needs_last=*/false));
   SearchMemory& memory = run_.memory;
-  const TokenConstraint* constraint = run_.input.constraint;
+  const TokenConstraint& constraint = run_.input.constraint;
   running_count_ = run_.params.sequence_count;
   for (uint32_t i = 0; i < running_count_; ++i) {
     memory.running[0][i] = {.index = i, .text = run_.input.text};
     memory.sampler_states[i] = run_.input.sampler_state;
-    if (constraint != nullptr) constraint->fork(constraint->self, 0, 1 + i);
+    if (constraint.is_set()) constraint.fork(0, 1 + i);
   }
   Status status = Status::kOk;
   while (running_count_ > 0) {

@@ -94,8 +94,7 @@ Status check_sampler(const SearchParams& params, const SamplerParams& sampler, E
 
 // Returns the stop that already ends the text before the search, or kOk.
 Status initial_stop(const SearchInput& input) {
-  const TokenConstraint* constraint = input.constraint;
-  if (constraint != nullptr && constraint->must_end(constraint->self, 0)) return Status::kStopGrammar;
+  if (input.constraint.is_set() && input.constraint.must_end(0)) return Status::kStopGrammar;
   const uint64_t max_tokens = input.stops->max_tokens();
   return max_tokens != 0 && input.generated_count >= max_tokens ? Status::kStopMaxTokens : Status::kOk;
 }

@@ -78,21 +78,19 @@ SampleInput SearchRun::sample_input(std::span<const int32_t> tokens, uint32_t se
 
 Status SearchRun::mask(uint32_t constraint_sequence, const SampleInput& sample, TokenMask* mask) const {
   *mask = TokenMask();
-  const TokenConstraint* constraint = input.constraint;
-  if (constraint != nullptr) SOTTO_TRY(constraint->mask(constraint->self, constraint_sequence, mask));
+  if (input.constraint.is_set()) SOTTO_TRY(input.constraint.mask(constraint_sequence, mask));
   return input.sampler->constrain(sample, mask) ? Status::kOk : Status::kStopBanned;
 }
 
 Status SearchRun::follow(uint32_t from, uint32_t to, std::span<const int32_t> tokens, SequenceText* text) const {
-  const TokenConstraint* constraint = input.constraint;
-  if (constraint != nullptr) {
-    if (from != to) constraint->fork(constraint->self, from, to);
-    SOTTO_TRY(constraint->accept(constraint->self, to, tokens.back()));
+  const TokenConstraint& constraint = input.constraint;
+  if (constraint.is_set()) {
+    if (from != to) constraint.fork(from, to);
+    SOTTO_TRY(constraint.accept_token(to, tokens.back()));
   }
   if (completes_stop_string(tokens.back(), text)) return Status::kStopString;
   if (repeats_itself(tokens)) return Status::kStopRepetition;
-  const bool complete = constraint != nullptr && constraint->must_end(constraint->self, to);
-  return complete ? Status::kStopGrammar : Status::kOk;
+  return constraint.is_set() && constraint.must_end(to) ? Status::kStopGrammar : Status::kOk;
 }
 
 // Appends the text of a token to the text of a sequence. Returns whether this completes a stop string.

@@ -74,7 +74,7 @@ struct SearchInput {
   const Kernels* kernels = nullptr;
   Sampler* sampler = nullptr;
   SamplerState sampler_state;
-  const TokenConstraint* constraint = nullptr;  // null if there is no constraint
+  TokenConstraint constraint;
   const Cancellation* cancellation = nullptr;
   std::span<const int32_t> end_tokens;
   // The stops of the session. Banned strings do not apply, because sequences that share KV slots cannot be rewound.

@@ -48,7 +48,7 @@ uint64_t Decoder::token_limit() const {
 
 bool Decoder::is_complete() const {
   const TokenConstraint& constraint = stream_->constraint();
-  return constraint.mask != nullptr && constraint.must_end(constraint.self, 0);
+  return constraint.is_set() && constraint.must_end(0);
 }
 
 Status Decoder::check_limits() const {
@@ -94,8 +94,8 @@ Status Decoder::find_mask(TokenMask* mask) {
   if (is_complete()) return Status::kStopGrammar;
   if (!output_->healing().is_over()) {
     SOTTO_TRY(find_healing_mask(mask));
-  } else if (constraint.mask != nullptr) {
-    SOTTO_TRY(constraint.mask(constraint.self, 0, mask));
+  } else if (constraint.is_set()) {
+    SOTTO_TRY(constraint.mask(0, mask));
   }
   for (const RejectedTokens::Rejection& rejection : output_->rejections()) {
     clear_bit(sampler_.copy_mask(mask), static_cast<size_t>(rejection.token));
@@ -111,12 +111,12 @@ Status Decoder::find_healing_mask(TokenMask* mask) {
   uint64_t* words = sampler_.copy_mask(mask);
   std::fill_n(words, word_count, 0);
   output_->healing().allow(*model_->tokenizer(), words);
-  for (size_t i = 0; i < word_count && constraint.mask != nullptr; ++i) {
+  for (size_t i = 0; i < word_count && constraint.is_set(); ++i) {
     for (uint64_t rest = words[i]; rest != 0; rest &= rest - 1) {
       const auto token = static_cast<int32_t>(64 * i) + std::countr_zero(rest);
       const auto text = stream_->bytes_of(token).subspan(output_->healed_bytes(token));
       bool fits = true;
-      if (!text.empty()) SOTTO_TRY(constraint.test_text(constraint.self, 0, text, &fits));
+      if (!text.empty()) SOTTO_TRY(constraint.test_text(0, text, &fits));
       if (!fits) clear_bit(words, static_cast<size_t>(token));
     }
   }

@@ -197,10 +197,10 @@ Status Drafting::propose(Batch* batch) {
 void Drafting::draft_forced(size_t max_drafts) {
   const TokenizerView* tokenizer = stream_->model().tokenizer();
   const TokenConstraint& constraint = stream_->constraint();
-  if (constraint.forced_text == nullptr || tokenizer == nullptr || !output_->healing().is_over()) return;
+  if (!constraint.is_set() || tokenizer == nullptr || !output_->healing().is_over()) return;
   std::array<char, kForcedBytes> text;
   size_t size = 0;
-  if (constraint.forced_text(constraint.self, 0, text, &size) != Status::kOk || size == 0) return;
+  if (constraint.forced_text(0, text, &size) != Status::kOk || size == 0) return;
   std::array<int32_t, 2 * kForcedBytes> tokens;
   size_t count = 0;
   const std::span<const char> whole = {text.data(), size};
@@ -341,7 +341,7 @@ Status Drafting::draft_by_lookahead(size_t remaining, Kind* kind) {
 // Drops the first draft that the constraint rejects, and all drafts after it.
 void Drafting::drop_disallowed(size_t first) {
   const TokenConstraint& constraint = stream_->constraint();
-  if (constraint.test_text == nullptr || !output_->healing().is_over()) return;
+  if (!constraint.is_set() || !output_->healing().is_over()) return;
   std::array<char, kForcedBytes> text;
   size_t size = 0;
   for (size_t i = 0; i < text_.drafts().size(); ++i) {
@@ -353,7 +353,7 @@ void Drafting::drop_disallowed(size_t first) {
     }
     if (fits && i >= first) {
       const std::span<const char> whole = {text.data(), size};
-      fits = constraint.test_text(constraint.self, 0, whole, &fits) == Status::kOk && fits;
+      fits = constraint.test_text(0, whole, &fits) == Status::kOk && fits;
     }
     if (!fits) return text_.truncate(i);
   }

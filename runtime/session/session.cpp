@@ -172,11 +172,11 @@ Status Session::set_stops(const StopParams& params, Error* error) {
   return Status::kOk;
 }
 
-Status Session::set_constraint(const TokenConstraint* constraint) {
+Status Session::set_constraint(const TokenConstraint& constraint) {
   // A constraint can always be removed: buffered tokens that cannot be rolled back have satisfied it.
   const Status status = output_.roll_back();
-  if (status != Status::kOk && constraint != nullptr) return status;
-  parts_.stream.set_constraint(constraint == nullptr ? TokenConstraint() : *constraint);
+  if (status != Status::kOk && constraint.is_set()) return status;
+  parts_.stream.set_constraint(constraint);
   parts_.stop = Status::kOk;
   return Status::kOk;
 }
@@ -393,7 +393,7 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   input.model = SequenceModel(&parts_.beams, (parts_.stream.params().features & kFeatureHiddenHistory) != 0);
   input.kernels = &model.kernels();
   input.sampler = &parts_.decoder.sampler();
-  input.constraint = parts_.stream.constraint().mask == nullptr ? nullptr : &parts_.stream.constraint();
+  input.constraint = parts_.stream.constraint();
   input.cancellation = &parts_.cancellation;
   input.end_tokens = model.view().end_of_text_tokens();
   input.stops = &parts_.stops;

@@ -28,10 +28,9 @@ class Session {
   Status set_sampler(const SamplerParams& params, Error* error);
   // Replaces the stops. A stop string or banned string may begin in text that has already been emitted.
   Status set_stops(const StopParams& params, Error* error);
-  // Constrains the text that is generated from here on. Null removes the constraint. The object that `self` points to
-  // must outlive its use. Returns kInvalidState if buffered tokens cannot be rolled back. When a constraint is removed,
-  // buffered tokens stay and are emitted later.
-  Status set_constraint(const TokenConstraint* constraint);
+  // Constrains the text that is generated from here on. Returns kInvalidState if buffered tokens cannot be rolled back.
+  // A reference to no constraint removes the current one; buffered tokens then stay and are emitted later.
+  Status set_constraint(const TokenConstraint& constraint);
   // Sets the guide (see sotto_session_set_guide()). Null removes it.
   Status set_guide(Session* guide, const GuideParams& params, Error* error) {
     SOTTO_TRY(parts_.partners.set_guide(guide == nullptr ? nullptr : &guide->parts_, params, error));

@@ -118,13 +118,13 @@ void TokenStream::set_pending(int32_t token, const TokenState& state) {
 
 // Passes a token to the constraint, without the part that token healing hides.
 Status TokenStream::constrain(int32_t token, size_t healed, TokenState* state) {
-  if (constraint_.mask == nullptr) return Status::kOk;
+  if (!constraint_.is_set()) return Status::kOk;
   Stopwatch stopwatch(&timings_.sample_ns);
   const auto bytes = bytes_of(token);
   if (healed == 0) {
-    SOTTO_TRY(constraint_.accept(constraint_.self, 0, token));
+    SOTTO_TRY(constraint_.accept_token(0, token));
   } else if (healed < bytes.size()) {
-    SOTTO_TRY(constraint_.accept_text(constraint_.self, 0, bytes.subspan(healed)));
+    SOTTO_TRY(constraint_.accept_text(0, bytes.subspan(healed)));
   } else {
     return Status::kOk;
   }
@@ -167,9 +167,9 @@ Status TokenStream::rewind(uint64_t count) {
   }
   // Only the constraint can still fail, so it is rewound before anything else changes.
   if (constrained > 0 && constrained == constrained_count_) {
-    constraint_.restart(constraint_.self);
+    constraint_.restart();
   } else if (constrained > 0) {
-    SOTTO_TRY(constraint_.rewind(constraint_.self, constrained));
+    SOTTO_TRY(constraint_.rewind(constrained));
   }
   if (guided > 0) guide_->truncate(guide_->token_count() - guided);
   constrained_count_ -= constrained;
@@ -183,7 +183,7 @@ Status TokenStream::rewind(uint64_t count) {
 }
 
 void TokenStream::clear() {
-  if (constrained_count_ > 0) constraint_.restart(constraint_.self);
+  if (constrained_count_ > 0) constraint_.restart();
   if (guided_count_ > 0) {
     if (guided_count_ <= guide_->token_count() && guide_->can_truncate(guide_->token_count() - guided_count_)) {
       guide_->truncate(guide_->token_count() - guided_count_);
@@ -229,7 +229,7 @@ Status TokenStream::mirror(std::span<const int32_t> text, uint64_t first, Cancel
 
 void TokenStream::set_constraint(const TokenConstraint& constraint) {
   constraint_ = constraint;
-  if (constraint_.mask != nullptr) constraint_.mark_start(constraint_.self);
+  if (constraint_.is_set()) constraint_.mark_start();
   constrained_count_ = 0;
   states_.clear_flag(TokenState::kConstrained, token_count());
 }

@@ -348,30 +348,4 @@ Status Matcher::forced_text(uint32_t sequence, std::span<char> forced, size_t* s
   return Status::kOk;
 }
 
-TokenConstraint Matcher::constraint(Matcher* matcher) {
-  return {
-      .self = matcher,
-      .mask = [](void* self, uint32_t sequence,
-                 TokenMask* mask) { return static_cast<Matcher*>(self)->mask(sequence, mask); },
-      .accept = [](void* self, uint32_t sequence,
-                   int32_t token) { return static_cast<Matcher*>(self)->accept_token(sequence, token); },
-      .must_end = [](void* self, uint32_t sequence) { return static_cast<Matcher*>(self)->must_end(sequence); },
-      .rewind = [](void* self, uint64_t count) { return static_cast<Matcher*>(self)->rewind(count); },
-      .fork = [](void* self, uint32_t from, uint32_t to) { static_cast<Matcher*>(self)->fork(from, to); },
-      .mark_start = [](void* self) { static_cast<Matcher*>(self)->mark_start(); },
-      .restart = [](void* self) { static_cast<Matcher*>(self)->restart(); },
-      .test_text =
-          [](void* self, uint32_t sequence, std::span<const char> text, bool* fits) {
-            bool matches = false;
-            return static_cast<Matcher*>(self)->test_text(sequence, text, fits, &matches);
-          },
-      .accept_text =
-          [](void* self, uint32_t sequence, std::span<const char> text) {
-            return static_cast<Matcher*>(self)->accept_text(sequence, text);
-          },
-      .forced_text = [](void* self, uint32_t sequence, std::span<char> text,
-                        size_t* size) { return static_cast<Matcher*>(self)->forced_text(sequence, text, size); },
-  };
-}
-
 }  // namespace sotto

@@ -16,7 +16,6 @@
 #include <span>
 
 #include "runtime/base/arena.h"
-#include "runtime/base/constraint.h"
 #include "runtime/base/hash_index.h"
 #include "runtime/base/status.h"
 #include "runtime/base/token_mask.h"
@@ -104,9 +103,6 @@ class Matcher {
   uint32_t sequence_count() const { return sequence_count_; }
   const Vocabulary* vocabulary() const { return vocabulary_; }
   uint64_t accepted_count() const { return accepted_; }  // number of tokens that sequence 0 has accepted
-
-  // Returns the interface through which sessions and searches use the matcher.
-  static TokenConstraint constraint(Matcher* matcher);
 
   const LazyAutomaton& automaton() const { return automaton_; }
   const MaskFinder& masks() const { return masks_; }

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "runtime/base/constraint.h"
 #include "tests/unit/grammar/grammar_support.h"
 
 namespace sotto::test {
@@ -227,7 +228,7 @@ TEST(Metamorphic, RollbackAndForkRestoreTheMasks) {
     limits.sequence_count = 3;
     limits.rollback_count = 16;
     TestMatcher matcher(grammar, vocabulary.get(), limits);
-    const TokenConstraint constraint = Matcher::constraint(&*matcher);
+    const TokenConstraint constraint(&*matcher);
     std::vector<std::vector<bool>> masks;
     for (int step = 0; step < 60; ++step) {
       masks.push_back(matcher.mask());
@@ -237,19 +238,19 @@ TEST(Metamorphic, RollbackAndForkRestoreTheMasks) {
       }
       const int32_t token = allowed[next_random(&random) % allowed.size()];
       if (token == vocabulary->end_token()) break;
-      constraint.fork(constraint.self, 0, 1 + static_cast<uint32_t>(step % 2));
-      const Status status = constraint.accept(constraint.self, 0, token);
+      constraint.fork(0, 1 + static_cast<uint32_t>(step % 2));
+      const Status status = constraint.accept_token(0, token);
       if (status == Status::kGrammarTooLarge) break;
       ASSERT_EQ(status, Status::kOk);
       EXPECT_EQ(matcher.mask(1 + static_cast<uint32_t>(step % 2)), masks.back());
       if (step % 5 == 4) {
         const size_t back = 1 + next_random(&random) % 5;
-        ASSERT_EQ(constraint.rewind(constraint.self, back), Status::kOk);
+        ASSERT_EQ(constraint.rewind(back), Status::kOk);
         EXPECT_EQ(matcher.mask(), masks[masks.size() - back]) << sample.name << step;
         masks.resize(masks.size() - back);
       }
     }
-    EXPECT_EQ(constraint.rewind(constraint.self, 17), Status::kInvalidState);
+    EXPECT_EQ(constraint.rewind(17), Status::kInvalidState);
   }
 }
 

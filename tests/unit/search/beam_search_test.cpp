@@ -42,8 +42,7 @@ TEST(BeamSearch, WideBeamsFindTheBestTextsOfAGrammar) {
     const auto logits = scrambled(5, seed);
     FunctionModel model(logits);
     ToyGrammar grammar = toy_grammar(constraint_sequence_count(count));
-    const TokenConstraint constraint = grammar.view();
-    bench.input().constraint = &constraint;
+    bench.input().constraint = TokenConstraint(&grammar);
     for (const float penalty : {0.0f, 1.0f}) {
       SearchParams params;
       params.length_penalty = penalty;
@@ -69,8 +68,7 @@ TEST(BeamSearch, NarrowBeamsStayWithinTheGrammar) {
     bench.set_end_token(kEnd);
     FunctionModel model(scrambled(5, seed));
     ToyGrammar grammar = toy_grammar(constraint_sequence_count(4));
-    const TokenConstraint constraint = grammar.view();
-    bench.input().constraint = &constraint;
+    bench.input().constraint = TokenConstraint(&grammar);
     for (const SearchParams& params : {beams, drawn, groups, phrases}) {
       const auto found = bench.run(model.view(), params);
       ASSERT_FALSE(found.empty());

@@ -198,8 +198,7 @@ TEST(SampleSearch, FollowsAGrammar) {
   bench.set_end_token(kEnd);
   FunctionModel model(scrambled(4, 2, 1));
   ToyGrammar grammar = counting_grammar(constraint_sequence_count(8));
-  const TokenConstraint constraint = grammar.view();
-  bench.input().constraint = &constraint;
+  bench.input().constraint = TokenConstraint(&grammar);
   for (const SearchSequence& s : bench.run(model.view(), sample_params())) {
     const Tokens tokens = tokens_of(s);
     ASSERT_FALSE(tokens.empty());
@@ -213,8 +212,7 @@ TEST(Searches, AddNothingToACompleteText) {
   FunctionModel model(scrambled(3, 2));
   ToyGrammar grammar({{ToyGrammar::kDead, ToyGrammar::kDead, ToyGrammar::kDead}}, {true}, kEnd,
                      constraint_sequence_count(4));
-  const TokenConstraint constraint = grammar.view();
-  bench.input().constraint = &constraint;
+  bench.input().constraint = TokenConstraint(&grammar);
   for (const SearchMode mode : {SearchMode::kBeam, SearchMode::kSample}) {
     SearchParams params;
     params.mode = mode;
@@ -318,8 +316,7 @@ TEST(ContrastiveSearch, FollowsAGrammar) {
   FunctionModel model(scrambled(4, 6, 1));
   model.set_similarity([](const Tokens&) { return 0.5f; });
   ToyGrammar grammar = counting_grammar(constraint_sequence_count(4));
-  const TokenConstraint constraint = grammar.view();
-  bench.input().constraint = &constraint;
+  bench.input().constraint = TokenConstraint(&grammar);
   SearchParams params;
   params.mode = SearchMode::kContrastive;
   const auto found = bench.run(model.view(), params);

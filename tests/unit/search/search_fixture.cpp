@@ -37,37 +37,20 @@ bool ToyGrammar::complete(int state) const {
   return true;
 }
 
-TokenConstraint ToyGrammar::view() {
+Status ToyGrammar::mask(uint32_t sequence, TokenMask* mask) {
   words_.assign(TokenMask::word_count(vocabulary()), 0);
-  TokenConstraint constraint;
-  constraint.self = this;
-  constraint.mask = [](void* self, uint32_t sequence, TokenMask* mask) {
-    auto& g = *static_cast<ToyGrammar*>(self);
-    std::fill(g.words_.begin(), g.words_.end(), 0);
-    for (size_t token = 0; token < g.vocabulary(); ++token) {
-      if (!g.allows(g.states_.at(sequence), static_cast<int32_t>(token))) continue;
-      g.words_[token / 64] |= uint64_t{1} << (token % 64);
-    }
-    *mask = {g.words_.data(), g.vocabulary()};
-    return Status::kOk;
-  };
-  constraint.accept = [](void* self, uint32_t sequence, int32_t token) {
-    auto& g = *static_cast<ToyGrammar*>(self);
-    if (!g.allows(g.states_.at(sequence), token)) throw std::runtime_error("masked token accepted");
-    if (token != g.end_token_) g.states_[sequence] = g.next(g.states_[sequence], token);
-    return Status::kOk;
-  };
-  constraint.must_end = [](void* self, uint32_t sequence) {
-    auto& g = *static_cast<ToyGrammar*>(self);
-    return g.complete(g.states_.at(sequence));
-  };
-  constraint.rewind = [](void*, uint64_t) { return Status::kInvalidState; };
-  constraint.mark_start = constraint.restart = [](void*) {};
-  constraint.fork = [](void* self, uint32_t from, uint32_t to) {
-    auto& g = *static_cast<ToyGrammar*>(self);
-    g.states_.at(to) = g.states_.at(from);
-  };
-  return constraint;
+  for (size_t token = 0; token < vocabulary(); ++token) {
+    if (!allows(states_.at(sequence), static_cast<int32_t>(token))) continue;
+    words_[token / 64] |= uint64_t{1} << (token % 64);
+  }
+  *mask = {words_.data(), vocabulary()};
+  return Status::kOk;
+}
+
+Status ToyGrammar::accept_token(uint32_t sequence, int32_t token) {
+  if (!allows(states_.at(sequence), token)) throw std::runtime_error("masked token accepted");
+  if (token != end_token_) states_[sequence] = next(states_[sequence], token);
+  return Status::kOk;
 }
 
 SamplerParams plain_sampler() {

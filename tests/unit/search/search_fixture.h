@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/search/search.h"
+#include "tests/support/any_token.h"
 
 namespace sotto {
 
@@ -85,7 +86,7 @@ inline FunctionModel::Logits scrambled(size_t vocabulary, uint64_t seed, float s
 }
 
 // A deterministic automaton over tokens, with the states that follow and where the text may end.
-class ToyGrammar {
+class ToyGrammar : public AnyToken {
  public:
   static constexpr int kDead = -1;
 
@@ -97,7 +98,10 @@ class ToyGrammar {
         end_token_(end_token),
         states_(sequence_count) {}
 
-  TokenConstraint view();
+  Status mask(uint32_t sequence, TokenMask* mask);
+  bool must_end(uint32_t sequence) { return complete(states_.at(sequence)); }
+  Status accept_token(uint32_t sequence, int32_t token);
+  void fork(uint32_t from, uint32_t to) { states_.at(to) = states_.at(from); }
   bool allows(int state, int32_t token) const;
   bool complete(int state) const;
   int next(int state, int32_t token) const {

@@ -41,8 +41,7 @@ TEST(SearchStops, WideBeamsFindTheBestTextsThatEndAtStopStrings) {
     const auto logits = scrambled(5, seed);
     FunctionModel model(logits);
     ToyGrammar grammar = toy_grammar(constraint_sequence_count(count));
-    const TokenConstraint constraint = grammar.view();
-    bench.input().constraint = &constraint;
+    bench.input().constraint = TokenConstraint(&grammar);
     SearchParams params;
     params.early_stopping = EarlyStopping::kNever;
     const auto expected = all_texts(logits, params, {limit, &grammar, kStopPair});

@@ -60,7 +60,7 @@ class Twin {
       case 5:
         return session_->set_limit(draw(4));
       case 6:
-        return (void)session_->set_constraint(draw(2) == 0 ? automaton_.get() : nullptr);
+        return (void)session_->set_constraint(draw(2) == 0 ? automaton_.get() : TokenConstraint());
       case 7:
         return read(&Session::logits);
       case 8:

@@ -7,25 +7,19 @@ namespace {
 const std::vector<int32_t> kPrompt = {1, 2, 3, 6};
 
 // Allows every token, and cancels the session at its `when`-th mask.
-struct Canceller {
-  Session* session;
-  int when;
-  int calls = 0;
-  TokenConstraint constraint;
+class Canceller : public AnyToken {
+ public:
+  Canceller(Session* session, int when) : session_(session), when_(when) {}
 
-  Canceller(Session* from, int at) : session(from), when(at) {
-    constraint.self = this;
-    constraint.mask = [](void* self, uint32_t, TokenMask* mask) {
-      auto& canceller = *static_cast<Canceller*>(self);
-      if (canceller.calls++ == canceller.when) canceller.session->cancel();
-      *mask = TokenMask();
-      return Status::kOk;
-    };
-    constraint.accept = [](void*, uint32_t, int32_t) { return Status::kOk; };
-    constraint.must_end = [](void*, uint32_t) { return false; };
-    constraint.rewind = [](void*, uint64_t) { return Status::kOk; };
-    constraint.mark_start = constraint.restart = [](void*) {};
+  Status mask(uint32_t sequence, TokenMask* mask) {
+    if (calls_++ == when_) session_->cancel();
+    return AnyToken::mask(sequence, mask);
   }
+
+ private:
+  Session* session_;
+  int when_;
+  int calls_ = 0;
 };
 
 TEST(Cancelling, InTheMiddleOfADraw) {
@@ -49,7 +43,7 @@ TEST(Cancelling, InTheMiddleOfADraw) {
       OpenedSession session(text_model(), shape), guide(text_model(), shape);
       prepare(session, guide);
       Canceller canceller(session.get(), when);
-      ASSERT_EQ(session->set_constraint(&canceller.constraint), Status::kOk);
+      ASSERT_EQ(session->set_constraint(TokenConstraint(&canceller)), Status::kOk);
       Generated got = session.generate(40);
       if (got.tokens.size() < 40) {
         ASSERT_EQ(got.end, Status::kStopCancelled);

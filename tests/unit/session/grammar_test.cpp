@@ -70,9 +70,9 @@ class ModelGrammar {
     memory_ = std::make_unique<TestMemory>(size);
     Matcher* matcher = nullptr;
     EXPECT_EQ(Matcher::init(*grammar, &vocabulary_, limits, memory_->data(), size, &matcher, nullptr), Status::kOk);
-    constraint_ = Matcher::constraint(matcher);
+    constraint_ = TokenConstraint(matcher);
   }
-  const TokenConstraint* get() const { return &constraint_; }
+  const TokenConstraint& get() const { return constraint_; }
 
  private:
   static constexpr int32_t kEndToken = sotto::kEndToken;
@@ -160,7 +160,7 @@ TEST(Grammar, ForcedTextIsDraftedWithoutChange) {
       EXPECT_EQ(info.forced_accepted_count, info.accepted_count);
       accepted += info.forced_accepted_count;
       session->reset();
-      ASSERT_EQ(session->set_constraint(nullptr), Status::kOk);
+      ASSERT_EQ(session->set_constraint({}), Status::kOk);
     }
     EXPECT_EQ(found[0].tokens, found[1].tokens);
     EXPECT_EQ(found[0].text, found[1].text);

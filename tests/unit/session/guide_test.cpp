@@ -163,7 +163,7 @@ TEST(Guide, ResetAfterTheGuidesRingWasFullNeedsTheGuideAgain) {
   session->reset();
   session.prefill(kPrompt);
   EXPECT_EQ(session->next(), Status::kInvalidState);
-  ASSERT_EQ(session->set_constraint(nullptr), Status::kOk);
+  ASSERT_EQ(session->set_constraint({}), Status::kOk);
   EXPECT_EQ(session->next(), Status::kInvalidState);
   ASSERT_EQ(session->set_guide(guide.get(), {}, nullptr), Status::kOk);
   EXPECT_EQ(session->next(), Status::kOk);

@@ -105,7 +105,7 @@ class RandomCalls {
 
   void constrain() {
     const bool on = random_() % 2 == 0;
-    const Status status = session_->set_constraint(on ? automaton_.get() : nullptr);
+    const Status status = session_->set_constraint(on ? automaton_.get() : TokenConstraint());
     ASSERT_TRUE(status == Status::kOk || status == Status::kInvalidState);
     // One automaton is enough, because it continues from its present state.
     automaton_.memory = random_() % 3 == 0 ? random_() % 4 : SIZE_MAX;
@@ -166,7 +166,7 @@ class RandomCalls {
   void compare_copy() {
     session_->cancel();
     (void)session_->next();
-    if (session_->set_constraint(nullptr) != Status::kOk) return;
+    if (session_->set_constraint({}) != Status::kOk) return;
     if (session_->set_guide(nullptr, {}, nullptr) != Status::kOk) return;
     std::vector<uint8_t> bytes(SavedState::size(*session_));
     SavedState::save(*session_, bytes.data());

@@ -199,56 +199,42 @@ std::vector<float> OpenedSession::logits() {
 }
 
 Automaton::Automaton(std::vector<std::map<int32_t, int>> moves, std::vector<int> ends)
-    : moves_(std::move(moves)), ends_(std::move(ends)), words_(1) {
-  constraint_.self = this;
-  constraint_.mask = [](void* self, uint32_t, TokenMask* mask) {
-    auto& a = *static_cast<Automaton*>(self);
-    a.words_[0] = a.ends_in(a.state()) ? uint64_t{1} << kEndToken : 0;
-    for (const auto& [token, next] : a.moves_[static_cast<size_t>(a.state())]) {
-      a.words_[0] |= uint64_t{1} << token;
-    }
-    *mask = {a.words_.data(), vocabulary().size()};
-    return a.words_[0] == 0 ? Status::kGrammarDeadEnd : Status::kOk;
-  };
-  constraint_.accept = [](void* self, uint32_t, int32_t token) {
-    auto& a = *static_cast<Automaton*>(self);
-    const auto& from_here = a.moves_[static_cast<size_t>(a.state())];
-    const auto move = from_here.find(token);
-    if (move == from_here.end()) return Status::kGrammarDeadEnd;
-    a.trail_.push_back(move->second);
-    return Status::kOk;
-  };
-  constraint_.must_end = [](void* self, uint32_t) {
-    const auto& a = *static_cast<Automaton*>(self);
-    return a.ends_in(a.state()) && a.moves_[static_cast<size_t>(a.state())].empty();
-  };
-  constraint_.rewind = [](void* self, uint64_t count) {
-    auto& a = *static_cast<Automaton*>(self);
-    if (count > a.accepted()) return Status::kInvalidArgument;
-    if (count > a.memory) return Status::kInvalidState;
-    a.trail_.resize(a.trail_.size() - count);
-    return Status::kOk;
-  };
-  constraint_.fork = [](void*, uint32_t, uint32_t) {};
-  constraint_.mark_start = [](void* self) {
-    auto& a = *static_cast<Automaton*>(self);
-    a.start_ = a.accepted();
-  };
-  constraint_.restart = [](void* self) {
-    auto& a = *static_cast<Automaton*>(self);
-    a.trail_.resize(a.start_ + 1);
-  };
-  constraint_.test_text = [](void* self, uint32_t, std::span<const char> text, bool* fits) {
-    *fits = static_cast<Automaton*>(self)->step(text) >= 0;
-    return Status::kOk;
-  };
-  constraint_.accept_text = [](void* self, uint32_t, std::span<const char> text) {
-    auto& a = *static_cast<Automaton*>(self);
-    const int next = a.step(text);
-    if (next < 0) return Status::kInvalidArgument;
-    a.trail_.push_back(next);
-    return Status::kOk;
-  };
+    : moves_(std::move(moves)), ends_(std::move(ends)), words_(1) {}
+
+Status Automaton::mask(uint32_t, TokenMask* mask) {
+  words_[0] = ends_in(state()) ? uint64_t{1} << kEndToken : 0;
+  for (const auto& [token, next] : moves_[static_cast<size_t>(state())]) words_[0] |= uint64_t{1} << token;
+  *mask = {words_.data(), vocabulary().size()};
+  return words_[0] == 0 ? Status::kGrammarDeadEnd : Status::kOk;
+}
+
+bool Automaton::must_end(uint32_t) { return ends_in(state()) && moves_[static_cast<size_t>(state())].empty(); }
+
+Status Automaton::accept_token(uint32_t, int32_t token) {
+  const auto& from_here = moves_[static_cast<size_t>(state())];
+  const auto move = from_here.find(token);
+  if (move == from_here.end()) return Status::kGrammarDeadEnd;
+  trail_.push_back(move->second);
+  return Status::kOk;
+}
+
+Status Automaton::accept_text(uint32_t, std::span<const char> text) {
+  const int next = step(text);
+  if (next < 0) return Status::kInvalidArgument;
+  trail_.push_back(next);
+  return Status::kOk;
+}
+
+Status Automaton::test_text(uint32_t, std::span<const char> text, bool* begins, bool*) {
+  *begins = step(text) >= 0;
+  return Status::kOk;
+}
+
+Status Automaton::rewind(uint64_t count) {
+  if (count > accepted()) return Status::kInvalidArgument;
+  if (count > memory) return Status::kInvalidState;
+  trail_.resize(trail_.size() - count);
+  return Status::kOk;
 }
 
 int Automaton::step(std::span<const char> text) const {

@@ -13,6 +13,7 @@
 
 #include "runtime/session/saved_state.h"
 #include "runtime/session/session.h"
+#include "tests/support/any_token.h"
 #include "tests/unit/transformer/test_model.h"
 
 namespace sotto {
@@ -62,7 +63,7 @@ class OpenedSession {
 };
 
 // A constraint: a small automaton over tokens, with a trail for rewinds.
-class Automaton {
+class Automaton : public AnyToken {
  public:
   // moves[state][token] is the next state. A state in `ends` also allows the end-of-text token. A state without moves
   // must be in `ends`, and completes the text.
@@ -70,11 +71,20 @@ class Automaton {
   Automaton(const Automaton&) = delete;
   Automaton& operator=(const Automaton&) = delete;
 
-  const TokenConstraint* get() const { return &constraint_; }
+  TokenConstraint get() { return TokenConstraint(this); }
   int state() const { return trail_.back(); }
   size_t accepted() const { return trail_.size() - 1; }
   // Number of tokens that can be rolled back, apart from a return to the start.
   size_t memory = SIZE_MAX;
+
+  Status mask(uint32_t sequence, TokenMask* mask);
+  bool must_end(uint32_t sequence);
+  Status accept_token(uint32_t sequence, int32_t token);
+  Status accept_text(uint32_t sequence, std::span<const char> text);
+  Status test_text(uint32_t sequence, std::span<const char> text, bool* begins, bool* matches);
+  Status rewind(uint64_t count);
+  void mark_start() { start_ = accepted(); }
+  void restart() { trail_.resize(start_ + 1); }
 
  private:
   // Returns the state after text that tokens allowed here spell as a whole, or -1 if there is none.
@@ -86,7 +96,6 @@ class Automaton {
   std::vector<int> trail_ = {0};
   size_t start_ = 0;
   std::vector<uint64_t> words_;
-  TokenConstraint constraint_;
 };
 
 // Returns views of a list of strings.

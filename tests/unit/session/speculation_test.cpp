@@ -180,7 +180,7 @@ TEST(Speculation, ChangesNothingUnderAConstraint) {
           session.prefill(repetitive_prompt());
           EXPECT_EQ(session->set_constraint(automaton.get()), Status::kOk);
           const auto pieces = record(session, 30);
-          EXPECT_EQ(session->set_constraint(nullptr), Status::kOk);
+          EXPECT_EQ(session->set_constraint({}), Status::kOk);
           return pieces;
         },
         "constraint");
@@ -216,7 +216,7 @@ TEST(Speculation, ChangesNothingIfConstraintAndBansLeaveNothing) {
           session.prefill(prompt);
           EXPECT_EQ(session->set_constraint(automaton.get()), Status::kOk);
           const auto pieces = record(session, 20);
-          EXPECT_EQ(session->set_constraint(nullptr), Status::kOk);
+          EXPECT_EQ(session->set_constraint({}), Status::kOk);
           return pieces;
         },
         "dead ends " + std::to_string(seed));
