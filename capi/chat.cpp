@@ -9,6 +9,7 @@ using sotto::ChatRole;
 using sotto::Status;
 using sotto::capi::ErrorOut;
 using sotto::capi::read_params;
+using sotto::capi::to_handle;
 using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
@@ -39,7 +40,7 @@ sotto_status sotto_chat_init(sotto_session* session, const sotto_chat_params* c_
   Chat* chat = nullptr;
   const Status status =
       Chat::init(unwrap(session), params, {format, format_size}, memory, memory_size, &chat, out.get());
-  if (status == Status::kOk) *c_chat = reinterpret_cast<sotto_chat*>(chat);
+  if (status == Status::kOk) *c_chat = to_handle<sotto_chat>(chat);
   return wrap(status);
 }
 

@@ -1,6 +1,7 @@
 // The functions of sotto_grammar.h: vocabularies, grammars and matchers, and the matcher of a session.
 #include "capi/generated/params.h"
 #include "runtime/base/features.h"
+#include "runtime/base/range_check.h"
 #include "runtime/grammar/compiler/grammar_image.h"
 #include "runtime/grammar/compiler/grammar_source.h"
 #include "runtime/grammar/matcher/matcher.h"
@@ -19,15 +20,14 @@ using sotto::Vocabulary;
 using sotto::VocabularySource;
 using sotto::capi::ErrorOut;
 using sotto::capi::read_params;
+using sotto::capi::to_handle;
 using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
 namespace {
 
 // In a build without grammars, no vocabulary, grammar or matcher can exist.
-[[maybe_unused]] sotto_status unsupported(ErrorOut* out) {
-  return wrap(fail(out->get(), Status::kUnsupported, "grammars: this library is built with SOTTO_WITH_GRAMMAR=OFF"));
-}
+[[maybe_unused]] sotto_status unsupported(ErrorOut* out) { return out->not_built("grammars", "SOTTO_WITH_GRAMMAR"); }
 
 sotto_status read_vocabulary(const sotto_vocabulary_params* params, sotto_vocabulary_params* given, ErrorOut* out) {
   if (params != nullptr && params->struct_size == 0) return out->bad_struct("params");
@@ -41,12 +41,8 @@ sotto_status read_vocabulary(const sotto_vocabulary_params* params, sotto_vocabu
     return wrap(fail(out->get(), Status::kInvalidArgument, "token_count is 0; it must be at least 1 without a model"));
   }
   if (given->offsets == nullptr) return out->null_argument("offsets");
-  if (given->bytes == nullptr && given->offsets[given->token_count] != 0) {
-    return out->null_argument("bytes");
-  }
-  if (given->end_tokens == nullptr && given->end_token_count != 0) {
-    return out->null_argument("end_tokens");
-  }
+  if (given->bytes == nullptr && given->offsets[given->token_count] != 0) return out->null_argument("bytes");
+  if (given->end_tokens == nullptr && given->end_token_count != 0) return out->null_argument("end_tokens");
   return SOTTO_OK;
 }
 
@@ -73,12 +69,9 @@ sotto_status sotto_vocabulary_memory_size(const sotto_vocabulary_params* params,
   if (memory_size == nullptr) return out.null_argument("memory_size");
   sotto_vocabulary_params given;
   SOTTO_TRY_C(read_vocabulary(params, &given, &out));
-  size_t size = 0;
-  const Status status = given.model != nullptr
-                            ? sotto::measure_model_vocabulary(unwrap(given.model)->view(), &size, out.get())
-                            : sotto::measure_vocabulary(source_of(given), &size, out.get());
-  if (status == Status::kOk) *memory_size = size;
-  return wrap(status);
+  return wrap(given.model != nullptr
+                  ? sotto::measure_model_vocabulary(unwrap(given.model)->view(), memory_size, out.get())
+                  : sotto::measure_vocabulary(source_of(given), memory_size, out.get()));
 }
 
 sotto_status sotto_vocabulary_init(const sotto_vocabulary_params* params, void* memory, size_t memory_size,
@@ -89,13 +82,13 @@ sotto_status sotto_vocabulary_init(const sotto_vocabulary_params* params, void* 
   if (c_vocabulary == nullptr) return out.null_argument("vocabulary");
   sotto_vocabulary_params given;
   SOTTO_TRY_C(read_vocabulary(params, &given, &out));
-  if (!sotto::capi::is_aligned(memory)) return out.misaligned("memory");
+  SOTTO_TRY_C(wrap(sotto::check_aligned(memory, out.get())));
   Vocabulary* vocabulary = nullptr;
   const Status status =
       given.model != nullptr
           ? sotto::place_model_vocabulary(unwrap(given.model)->view(), memory, memory_size, &vocabulary, out.get())
           : sotto::place_vocabulary(source_of(given), memory, memory_size, &vocabulary, out.get());
-  if (status == Status::kOk) *c_vocabulary = reinterpret_cast<sotto_vocabulary*>(vocabulary);
+  if (status == Status::kOk) *c_vocabulary = to_handle<sotto_vocabulary>(vocabulary);
   return wrap(status);
 }
 
@@ -115,7 +108,7 @@ sotto_status sotto_grammar_compile(const char* source, size_t source_size, const
   if (grammar_size == nullptr) return out.null_argument("grammar_size");
   GrammarParams params;
   SOTTO_TRY_C(read_params(c_params, "params", &params, &out));
-  if (!sotto::capi::is_aligned(memory)) return out.misaligned("memory");
+  SOTTO_TRY_C(wrap(sotto::check_aligned(memory, out.get())));
   const std::span<const char> text = {source == nullptr ? "" : source, source_size};
   const CompiledGrammar* compiled = nullptr;
   const Status status =
@@ -128,9 +121,7 @@ sotto_status sotto_grammar_compile(const char* source, size_t source_size, const
 
 sotto_status sotto_grammar_save(const sotto_grammar* grammar, void* image, size_t capacity, size_t* size) {
   if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
-  if (grammar == nullptr || size == nullptr || (image == nullptr && capacity != 0)) {
-    return SOTTO_INVALID_ARGUMENT;
-  }
+  if (grammar == nullptr || size == nullptr || (image == nullptr && capacity != 0)) return SOTTO_INVALID_ARGUMENT;
   *size = grammar_image_size(*unwrap(grammar));
   if (capacity < *size) return SOTTO_BUFFER_TOO_SMALL;
   write_grammar_image(*unwrap(grammar), static_cast<uint8_t*>(image));
@@ -145,7 +136,7 @@ sotto_status sotto_grammar_load(const void* image, size_t image_size, const sott
   if (grammar == nullptr) return out.null_argument("grammar");
   const CompiledGrammar* opened = nullptr;
   const Status status = sotto::open_grammar_image({static_cast<const uint8_t*>(image), image_size}, &opened, out.get());
-  if (status == Status::kOk) *grammar = reinterpret_cast<const sotto_grammar*>(opened);
+  if (status == Status::kOk) *grammar = to_handle<sotto_grammar>(opened);
   return wrap(status);
 }
 
@@ -157,10 +148,7 @@ sotto_status sotto_matcher_memory_size(const sotto_grammar* grammar, const sotto
   if (memory_size == nullptr) return out.null_argument("memory_size");
   MatcherParams params;
   SOTTO_TRY_C(read_params(c_params, "params", &params, &out));
-  size_t size = 0;
-  const Status status = Matcher::memory_size(*unwrap(grammar), unwrap(vocabulary), params, &size, out.get());
-  if (status == Status::kOk) *memory_size = size;
-  return wrap(status);
+  return wrap(Matcher::memory_size(*unwrap(grammar), unwrap(vocabulary), params, memory_size, out.get()));
 }
 
 sotto_status sotto_matcher_init(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
@@ -176,7 +164,7 @@ sotto_status sotto_matcher_init(const sotto_grammar* grammar, const sotto_vocabu
   Matcher* matcher = nullptr;
   const Status status =
       Matcher::init(*unwrap(grammar), unwrap(vocabulary), params, memory, memory_size, &matcher, out.get());
-  if (status == Status::kOk) *c_matcher = reinterpret_cast<sotto_matcher*>(matcher);
+  if (status == Status::kOk) *c_matcher = to_handle<sotto_matcher>(matcher);
   return wrap(status);
 }
 
@@ -187,10 +175,10 @@ sotto_status sotto_matcher_reset(sotto_matcher* matcher, uint32_t sequence) {
   return SOTTO_OK;
 }
 
-sotto_status sotto_matcher_mask(sotto_matcher* handle, uint32_t sequence, uint64_t* words, size_t word_count) {
+sotto_status sotto_matcher_mask(sotto_matcher* c_matcher, uint32_t sequence, uint64_t* words, size_t word_count) {
   if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
-  if (!has_sequence(handle, sequence) || words == nullptr) return SOTTO_INVALID_ARGUMENT;
-  Matcher& matcher = *unwrap(handle);
+  if (!has_sequence(c_matcher, sequence) || words == nullptr) return SOTTO_INVALID_ARGUMENT;
+  Matcher& matcher = *unwrap(c_matcher);
   if (matcher.vocabulary() == nullptr) return SOTTO_INVALID_ARGUMENT;
   const size_t needed = matcher.vocabulary()->word_count();
   if (word_count < needed) return SOTTO_BUFFER_TOO_SMALL;
@@ -200,10 +188,10 @@ sotto_status sotto_matcher_mask(sotto_matcher* handle, uint32_t sequence, uint64
   return wrap(status);
 }
 
-sotto_status sotto_matcher_borrow_mask(sotto_matcher* handle, uint32_t sequence, const uint64_t** words) {
+sotto_status sotto_matcher_borrow_mask(sotto_matcher* c_matcher, uint32_t sequence, const uint64_t** words) {
   if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
-  if (!has_sequence(handle, sequence) || words == nullptr) return SOTTO_INVALID_ARGUMENT;
-  Matcher& matcher = *unwrap(handle);
+  if (!has_sequence(c_matcher, sequence) || words == nullptr) return SOTTO_INVALID_ARGUMENT;
+  Matcher& matcher = *unwrap(c_matcher);
   if (matcher.vocabulary() == nullptr) return SOTTO_INVALID_ARGUMENT;
   TokenMask mask;
   const Status status = matcher.mask(sequence, &mask);
@@ -264,12 +252,10 @@ sotto_status sotto_matcher_forced_text(sotto_matcher* matcher, uint32_t sequence
   return wrap(status);
 }
 
-sotto_status sotto_matcher_get_info(const sotto_matcher* handle, uint32_t sequence, sotto_matcher_info* info) {
+sotto_status sotto_matcher_get_info(const sotto_matcher* c_matcher, uint32_t sequence, sotto_matcher_info* info) {
   if constexpr (!kHasGrammar) return SOTTO_UNSUPPORTED;
-  if (!has_sequence(handle, sequence) || info == nullptr || info->struct_size == 0) {
-    return SOTTO_INVALID_ARGUMENT;
-  }
-  const Matcher& matcher = *unwrap(handle);
+  if (!has_sequence(c_matcher, sequence) || info == nullptr || info->struct_size == 0) return SOTTO_INVALID_ARGUMENT;
+  const Matcher& matcher = *unwrap(c_matcher);
   sotto_matcher_info filled = {};
   filled.may_end = matcher.may_end(sequence) ? 1 : 0;
   filled.must_end = matcher.must_end(sequence) ? 1 : 0;
@@ -278,22 +264,22 @@ sotto_status sotto_matcher_get_info(const sotto_matcher* handle, uint32_t sequen
   return SOTTO_OK;
 }
 
-sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* matcher, sotto_error* error) {
+sotto_status sotto_session_set_matcher(sotto_session* c_session, sotto_matcher* c_matcher, sotto_error* error) {
   ErrorOut out(error);
   SOTTO_TRY_C(out.check_usable(unwrap(c_session), "session"));
   sotto::Session& session = *unwrap(c_session);
   if (c_matcher == nullptr) return wrap(session.set_constraint({}));
   if constexpr (!kHasGrammar) return unsupported(&out);
-  Matcher& used = *unwrap(matcher);
+  Matcher& matcher = *unwrap(c_matcher);
   const uint32_t own = session.stream().model().config().vocabulary_size;
-  const uint32_t other = used.vocabulary() == nullptr ? 0 : used.vocabulary()->token_count;
+  const uint32_t other = matcher.vocabulary() == nullptr ? 0 : matcher.vocabulary()->token_count;
   if (own != other) {
     return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: its vocabulary_size is ", other,
                      "; it must be the session's, ", own));
   }
   const uint32_t needed = session.info().matcher_sequence_count;
-  if (used.sequence_count() < needed) {
-    return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: its sequence_count is ", used.sequence_count(),
+  if (matcher.sequence_count() < needed) {
+    return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: its sequence_count is ", matcher.sequence_count(),
                      "; it must be at least ", needed, " for the session's searches"));
   }
   const Status status = session.set_constraint(TokenConstraint(&matcher));

@@ -12,6 +12,7 @@ using sotto::ModelParams;
 using sotto::TokenizerView;
 using sotto::capi::ErrorOut;
 using sotto::capi::read_params;
+using sotto::capi::to_handle;
 using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
@@ -51,15 +52,15 @@ sotto_status sotto_model_init(const void* file, size_t file_size, const sotto_mo
   const sotto::Status status = Model::init(file, file_size, params, memory, memory_size, &model, out.get());
   if (status != sotto::Status::kOk) return wrap(status);
   log_model(params, *model);
-  *c_model = reinterpret_cast<sotto_model*>(model);
+  *c_model = to_handle<sotto_model>(model);
   return SOTTO_OK;
 }
 
 void sotto_model_deinit(sotto_model*) {}  // nothing outside the caller's memory has to be released
 
-sotto_status sotto_model_get_info(const sotto_model* handle, sotto_model_info* info) {
-  if (handle == nullptr || info == nullptr || info->struct_size == 0) return SOTTO_INVALID_ARGUMENT;
-  const Model& model = *unwrap(handle);
+sotto_status sotto_model_get_info(const sotto_model* c_model, sotto_model_info* info) {
+  if (c_model == nullptr || info == nullptr || info->struct_size == 0) return SOTTO_INVALID_ARGUMENT;
+  const Model& model = *unwrap(c_model);
   const ModelConfig& config = model.config();
   sotto_model_info filled = {};
   filled.vocabulary_size = config.vocabulary_size;
@@ -91,9 +92,9 @@ sotto_status sotto_model_get_info(const sotto_model* handle, sotto_model_info* i
   return SOTTO_OK;
 }
 
-sotto_status sotto_model_text(const sotto_model* handle, sotto_model_text_kind kind, const char** text, size_t* size) {
-  if (handle == nullptr || text == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
-  const sotto::ModelView& view = unwrap(handle)->view();
+sotto_status sotto_model_text(const sotto_model* model, sotto_model_text_kind kind, const char** text, size_t* size) {
+  if (model == nullptr || text == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
+  const sotto::ModelView& view = unwrap(model)->view();
   switch (kind) {
     case SOTTO_MODEL_TEXT_NAME:
       *text = view.name();
@@ -147,9 +148,9 @@ sotto_status sotto_token_bytes(const sotto_model* model, sotto_token token, cons
   return SOTTO_OK;
 }
 
-sotto_status sotto_token_flags(const sotto_model* handle, sotto_token token, uint32_t* flags) {
-  if (handle == nullptr || flags == nullptr) return SOTTO_INVALID_ARGUMENT;
-  const Model& model = *unwrap(handle);
+sotto_status sotto_token_flags(const sotto_model* c_model, sotto_token token, uint32_t* flags) {
+  if (c_model == nullptr || flags == nullptr) return SOTTO_INVALID_ARGUMENT;
+  const Model& model = *unwrap(c_model);
   if (static_cast<uint32_t>(token) >= model.config().vocabulary_size) return SOTTO_INVALID_ARGUMENT;
   // In the order of TokenKind.
   constexpr uint32_t kKinds[] = {0, SOTTO_TOKEN_ADDED, SOTTO_TOKEN_SPECIAL, SOTTO_TOKEN_UNUSED};

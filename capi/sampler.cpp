@@ -11,6 +11,7 @@ using sotto::Status;
 using sotto::TokenMask;
 using sotto::capi::ErrorOut;
 using sotto::capi::read_params;
+using sotto::capi::to_handle;
 using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
@@ -100,7 +101,7 @@ sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_siz
   StandaloneSampler* sampler = nullptr;
   const Status status =
       StandaloneSampler::init(*sotto::find_vector_kernels(), context, memory, memory_size, &sampler, out.get());
-  if (status == Status::kOk) *c_sampler = reinterpret_cast<sotto_sampler*>(sampler);
+  if (status == Status::kOk) *c_sampler = to_handle<sotto_sampler>(sampler);
   return wrap(status);
 }
 

@@ -16,14 +16,11 @@ sotto_status sotto_session_search(sotto_session* session, const sotto_search_par
   if (count == nullptr) return out.null_argument("count");
   sotto::SearchParams params;
   SOTTO_TRY_C(sotto::capi::read_params(c_params, "params", &params, &out));
-  if constexpr (!sotto::kHasSearch) {
-    return wrap(fail(out.get(), Status::kUnsupported, "searches: this library is built with SOTTO_WITH_SEARCH=OFF"));
-  } else {
-    std::span<const SearchSequence> found;
-    const Status status = unwrap(session)->search(params, &found, out.get());
-    if (wrap(status) < 0) return wrap(status);
-    *sequences = reinterpret_cast<const sotto_sequence*>(found.data());
-    *count = found.size();
-    return wrap(status);
-  }
+  if constexpr (!sotto::kHasSearch) return out.not_built("searches", "SOTTO_WITH_SEARCH");
+  std::span<const SearchSequence> found;
+  const Status status = unwrap(session)->search(params, &found, out.get());
+  if (is_failure(status)) return wrap(status);
+  *sequences = reinterpret_cast<const sotto_sequence*>(found.data());
+  *count = found.size();
+  return wrap(status);
 }

@@ -11,6 +11,7 @@ using sotto::SessionParams;
 using sotto::Status;
 using sotto::capi::ErrorOut;
 using sotto::capi::read_params;
+using sotto::capi::to_handle;
 using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
@@ -102,7 +103,7 @@ sotto_status sotto_session_init(const sotto_model* model, const sotto_session_pa
   SOTTO_TRY_C(read_session_params(c_params, &params, &out));
   Session* session = nullptr;
   const Status status = Session::init(*unwrap(model), params, memory, memory_size, &session, out.get());
-  if (status == Status::kOk) *c_session = reinterpret_cast<sotto_session*>(session);
+  if (status == Status::kOk) *c_session = to_handle<sotto_session>(session);
   return wrap(status);
 }
 

@@ -51,6 +51,16 @@ const typename ClassOf<Handle>::type* unwrap(const Handle* handle) {
   return reinterpret_cast<const typename ClassOf<Handle>::type*>(handle);
 }
 
+// Reverses unwrap(). `Handle` has to be named.
+template <typename Handle>
+Handle* to_handle(typename ClassOf<Handle>::type* object) {
+  return reinterpret_cast<Handle*>(object);
+}
+template <typename Handle>
+const Handle* to_handle(const typename ClassOf<Handle>::type* object) {
+  return reinterpret_cast<const Handle*>(object);
+}
+
 inline sotto_status wrap(Status status) { return static_cast<sotto_status>(status); }
 
 // Like SOTTO_TRY, but for an expression with a sotto_status.
@@ -70,9 +80,6 @@ void copy_known(T* target, uint32_t target_size, const T& source, uint32_t sourc
   std::memcpy(reinterpret_cast<char*>(target) + sizeof(uint32_t),
               reinterpret_cast<const char*>(&source) + sizeof(uint32_t), known - sizeof(uint32_t));
 }
-
-// Returns whether the caller's memory is aligned to SOTTO_MEMORY_ALIGNMENT.
-inline bool is_aligned(const void* memory) { return reinterpret_cast<uintptr_t>(memory) % SOTTO_MEMORY_ALIGNMENT == 0; }
 
 // Writes the fields of `source` that the caller knows. The caller has set target->struct_size.
 template <typename T>
@@ -129,14 +136,15 @@ class ErrorOut {
     if (object == nullptr) return null_argument(name);
     return object->is_in_callback() ? wrap(fail_in_callback(&error_, name)) : SOTTO_OK;
   }
-  sotto_status misaligned(const char* name) {
-    return wrap(fail(&error_, Status::kMemoryMisaligned, name, " is not aligned to 64 bytes"));
-  }
   sotto_status not_bool(const char* name, uint32_t value) {
     return wrap(fail(&error_, Status::kInvalidArgument, name, " is ", value, "; it must be 0 or 1"));
   }
   sotto_status bad_struct(const char* name) {
     return wrap(fail(&error_, Status::kInvalidArgument, name, "->struct_size is not set"));
+  }
+  // Rejects a feature that the CMake option turned off.
+  sotto_status not_built(const char* feature, const char* option) {
+    return wrap(fail(&error_, Status::kUnsupported, feature, ": this library is built with ", option, "=OFF"));
   }
 
  private:

@@ -14,10 +14,7 @@ sotto_status sotto_session_set_speculation(sotto_session* session, const sotto_s
   SpeculationParams params;
   SOTTO_TRY_C(sotto::capi::read_params(c_params, "params", &params, &out));
   if (c_params == nullptr) params.sources = 0;
-  if (!sotto::kHasSpeculation && params.sources != 0) {
-    return wrap(fail(out.get(), sotto::Status::kUnsupported,
-                     "speculation: this library is built with SOTTO_WITH_SPECULATION=OFF"));
-  }
+  if (!sotto::kHasSpeculation && params.sources != 0) return out.not_built("speculation", "SOTTO_WITH_SPECULATION");
   if (params.draft_session != nullptr) {
     SOTTO_TRY_C(out.check_usable(params.draft_session, "draft_session"));
   }

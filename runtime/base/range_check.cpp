@@ -89,10 +89,13 @@ Status check_tokens(const char* name, std::span<const int32_t> tokens, size_t vo
   return Status::kOk;
 }
 
+Status check_aligned(const void* memory, Error* error) {
+  if (reinterpret_cast<uintptr_t>(memory) % kMemoryAlignment == 0) return Status::kOk;
+  return fail(error, Status::kMemoryMisaligned, "memory is not aligned to 64 bytes");
+}
+
 Status check_memory(const void* memory, size_t size, size_t needed, Error* error) {
-  if (reinterpret_cast<uintptr_t>(memory) % kMemoryAlignment != 0) {
-    return fail(error, Status::kMemoryMisaligned, "memory is not aligned to 64 bytes");
-  }
+  SOTTO_TRY(check_aligned(memory, error));
   if (size >= needed) return Status::kOk;
   return fail(error, Status::kMemoryTooSmall, "memory_size is ", size, "; it must be at least ", needed);
 }

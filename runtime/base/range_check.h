@@ -31,6 +31,8 @@ Status reject_token(Error* error, int32_t token, size_t vocabulary_size, const N
 // Rejects the first token of a list that is outside the vocabulary.
 Status check_tokens(const char* name, std::span<const int32_t> tokens, size_t vocabulary_size, Error* error);
 
+// Rejects memory that is not aligned to kMemoryAlignment.
+Status check_aligned(const void* memory, Error* error);
 // Rejects memory that is not aligned to kMemoryAlignment or has fewer than `needed` bytes.
 Status check_memory(const void* memory, size_t size, size_t needed, Error* error);
 
