@@ -29,56 +29,38 @@ sotto_status read_session_params(const sotto_session_params* given, SessionParam
   return SOTTO_OK;
 }
 
-// A condition on an argument, and the message if the argument does not meet it.
-struct Requirement {
-  bool is_met;
-  const char* message;
-};
-
-// Checks the arguments, calls a function of the session, and records why one of them failed for
-// sotto_session_get_error().
+// Calls a function of the session and records the failure, if any, for sotto_session_get_error().
 template <typename Function>
-sotto_status call(sotto_session* session, std::initializer_list<Requirement> requirements, Function function) {
-  if (session == nullptr) return SOTTO_INVALID_ARGUMENT;
-  return wrap(unwrap(session)->run_and_record_error([&](Session& s) {
-    for (const Requirement& requirement : requirements) {
-      if (!requirement.is_met) return fail(s.mutable_last_error(), Status::kInvalidArgument, requirement.message);
-    }
-    return function(s);
-  }));
+sotto_status call(sotto_session* session, Function function) {
+  return session == nullptr ? SOTTO_INVALID_ARGUMENT : wrap(unwrap(session)->run_and_record_error(function));
 }
 
-Requirement required(const void* pointer, const char* message) { return {pointer != nullptr, message}; }
-
-// An array may be NULL if it is empty.
-Requirement required(const void* array, size_t count, const char* message) {
-  return {array != nullptr || count == 0, message};
+Status null_argument(Session& s, const char* name) {
+  return fail(s.mutable_last_error(), Status::kInvalidArgument, name, " is NULL");
 }
 
-// Calls a function that writes the size of the saved session. The session is const for the caller, whose stream and
-// parameters do not change; only the recorded error does.
-template <typename Function>
-sotto_status call_to_save(const sotto_session* session, std::initializer_list<Requirement> requirements,
-                          Function function) {
-  return call(const_cast<sotto_session*>(session), requirements, [&](Session& s) {
-    if (s.has_embeddings()) {
-      return fail(s.mutable_last_error(), Status::kInvalidState,
-                  "a stream that begins with embeddings cannot be saved");
-    }
-    return function(s);
-  });
+Status find_saved_size(Session& s, size_t* size) {
+  if (size == nullptr) return null_argument(s, "size");
+  if (s.has_embeddings()) {
+    return fail(s.mutable_last_error(), Status::kInvalidState, "a stream that begins with embeddings cannot be saved");
+  }
+  *size = SavedState::size(s);
+  return Status::kOk;
 }
 
-// Returns a row of logits or hidden states. `find` is the member of Session that computes it.
+// Returns a row of logits or hidden states. `find` is the member of Session that computes it, and `name` the argument
+// that receives it.
 sotto_status read_row(sotto_session* session, Status (Session::*find)(std::span<const float>*), const float** numbers,
-                      const char* numbers_message, size_t* count) {
-  std::span<const float> found;
-  const sotto_status status = call(session, {required(numbers, numbers_message), required(count, "count is NULL")},
-                                   [&](Session& s) { return (s.*find)(&found); });
-  if (status != SOTTO_OK) return status;
-  *numbers = found.data();
-  *count = found.size();
-  return SOTTO_OK;
+                      const char* name, size_t* count) {
+  return call(session, [&](Session& s) {
+    if (numbers == nullptr) return null_argument(s, name);
+    if (count == nullptr) return null_argument(s, "count");
+    std::span<const float> found;
+    SOTTO_TRY((s.*find)(&found));
+    *numbers = found.data();
+    *count = found.size();
+    return Status::kOk;
+  });
 }
 
 }  // namespace
@@ -116,20 +98,26 @@ void sotto_session_reset(sotto_session* session) {
 }
 
 sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens, size_t count) {
-  return call(session, {required(tokens, count, "tokens is NULL")}, [&](Session& s) {
+  return call(session, [&](Session& s) {
+    if (tokens == nullptr && count != 0) return null_argument(s, "tokens");
     return s.prefill({tokens, count});
   });
 }
 
 sotto_status sotto_session_prefill_embeddings(sotto_session* session, const float* embeddings, size_t count) {
-  return call(session, {required(embeddings, count, "embeddings is NULL")},
-              [&](Session& s) { return s.prefill_embeddings(embeddings, count); });
+  return call(session, [&](Session& s) {
+    if (embeddings == nullptr && count != 0) return null_argument(s, "embeddings");
+    return s.prefill_embeddings(embeddings, count);
+  });
 }
 
 sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece) {
-  const sotto_status status = call(session, {required(piece, "piece is NULL")}, [](Session& s) { return s.next(); });
-  if (status >= 0) *piece = &unwrap(session)->piece();
-  return status;
+  return call(session, [&](Session& s) {
+    if (piece == nullptr) return null_argument(s, "piece");
+    const Status status = s.next();
+    if (!is_failure(status)) *piece = &s.piece();
+    return status;
+  });
 }
 
 sotto_status sotto_sessions_next(sotto_session* const* sessions, size_t count, const sotto_piece** pieces,
@@ -155,7 +143,7 @@ sotto_status sotto_sessions_next(sotto_session* const* sessions, size_t count, c
 }
 
 sotto_status sotto_session_set_limit(sotto_session* session, size_t max_tokens) {
-  return call(session, {}, [&](Session& s) {
+  return call(session, [&](Session& s) {
     s.set_limit(max_tokens);
     return Status::kOk;
   });
@@ -163,17 +151,18 @@ sotto_status sotto_session_set_limit(sotto_session* session, size_t max_tokens) 
 
 sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
                                     size_t max_tokens, sotto_piece_fn on_piece, void* user_data) {
-  return call(session, {required(prompt, prompt_count, "prompt is NULL")}, [&](Session& s) {
+  return call(session, [&](Session& s) {
+    if (prompt == nullptr && prompt_count != 0) return null_argument(s, "prompt");
     return s.generate({prompt, prompt_count}, max_tokens, on_piece, user_data);
   });
 }
 
 sotto_status sotto_session_logits(sotto_session* session, const float** logits, size_t* count) {
-  return read_row(session, &Session::logits, logits, "logits is NULL", count);
+  return read_row(session, &Session::logits, logits, "logits", count);
 }
 
 sotto_status sotto_session_rewind(sotto_session* session, uint64_t token_count) {
-  return call(session, {}, [&](Session& s) { return s.rewind(token_count); });
+  return call(session, [&](Session& s) { return s.rewind(token_count); });
 }
 
 sotto_status sotto_session_get_error(const sotto_session* session, sotto_error* error) {
@@ -186,18 +175,15 @@ void sotto_session_cancel(sotto_session* session) {
   if (session != nullptr) unwrap(session)->cancel();
 }
 
-sotto_status sotto_session_get_info(const sotto_session* handle, sotto_session_info* info) {
-  if (handle == nullptr || info == nullptr || info->struct_size == 0) return SOTTO_INVALID_ARGUMENT;
-  const sotto::SessionInfo own = unwrap(handle)->info();
-  sotto::capi::fill(info, std::bit_cast<sotto_session_info>(own));
+sotto_status sotto_session_get_info(const sotto_session* session, sotto_session_info* info) {
+  if (session == nullptr || info == nullptr || info->struct_size == 0) return SOTTO_INVALID_ARGUMENT;
+  sotto::capi::fill(info, std::bit_cast<sotto_session_info>(unwrap(session)->info()));
   return SOTTO_OK;
 }
 
-sotto_status sotto_session_get_timings(const sotto_session* handle, sotto_session_timings* timings) {
-  if (handle == nullptr || timings == nullptr || timings->struct_size == 0) {
-    return SOTTO_INVALID_ARGUMENT;
-  }
-  sotto::capi::fill(timings, unwrap(handle)->timings());
+sotto_status sotto_session_get_timings(const sotto_session* session, sotto_session_timings* timings) {
+  if (session == nullptr || timings == nullptr || timings->struct_size == 0) return SOTTO_INVALID_ARGUMENT;
+  sotto::capi::fill(timings, unwrap(session)->timings());
   return SOTTO_OK;
 }
 
@@ -214,7 +200,7 @@ sotto_status sotto_session_set_stops(sotto_session* session, const sotto_stop_pa
 }
 
 sotto_status sotto_session_heal(sotto_session* session) {
-  return call(session, {}, [](Session& s) { return s.heal(); });
+  return call(session, [](Session& s) { return s.heal(); });
 }
 
 sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guide, const sotto_guide_params* c_params,
@@ -231,48 +217,48 @@ sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guid
 
 sotto_status sotto_session_score(sotto_session* session, const sotto_token* tokens, size_t count,
                                  float* log_probabilities, sotto_score* score) {
-  sotto::ScoreResult result;
-  const sotto_status status = call(session,
-                                   {required(tokens, count, "tokens is NULL"),
-                                    required(score, "score is NULL"),
-                                    {score == nullptr || score->struct_size != 0, "score->struct_size is not set"}},
-                                   [&](Session& s) {
-                                     return s.score({tokens, count}, log_probabilities, &result);
-                                   });
-  if (status >= 0) sotto::capi::fill(score, result);
-  return status;
+  return call(session, [&](Session& s) {
+    if (tokens == nullptr && count != 0) return null_argument(s, "tokens");
+    if (score == nullptr) return null_argument(s, "score");
+    if (score->struct_size == 0) {
+      return fail(s.mutable_last_error(), Status::kInvalidArgument, "score->struct_size is not set");
+    }
+    sotto::ScoreResult result;
+    const Status status = s.score({tokens, count}, log_probabilities, &result);
+    if (!is_failure(status)) sotto::capi::fill(score, result);
+    return status;
+  });
 }
 
 sotto_status sotto_session_hidden(sotto_session* session, const float** hidden, size_t* count) {
-  return read_row(session, &Session::hidden, hidden, "hidden is NULL", count);
+  return read_row(session, &Session::hidden, hidden, "hidden", count);
 }
 
 sotto_status sotto_session_embed(sotto_session* session, const sotto_token* tokens, size_t count, sotto_pooling pooling,
                                  float* embedding) {
-  return call(session, {required(tokens, count, "tokens is NULL"), required(embedding, "embedding is NULL")},
-              [&](Session& s) {
-                return s.embed({tokens, count}, static_cast<sotto::Pooling>(pooling), embedding);
-              });
-}
-
-sotto_status sotto_session_saved_size(const sotto_session* session, size_t* size) {
-  return call_to_save(session, {required(size, "size is NULL")}, [&](Session& s) {
-    *size = SavedState::size(s);
-    return Status::kOk;
+  return call(session, [&](Session& s) {
+    if (tokens == nullptr && count != 0) return null_argument(s, "tokens");
+    if (embedding == nullptr) return null_argument(s, "embedding");
+    return s.embed({tokens, count}, static_cast<sotto::Pooling>(pooling), embedding);
   });
 }
 
+sotto_status sotto_session_saved_size(const sotto_session* session, size_t* size) {
+  // The session is const for the caller: only the recorded error changes.
+  return call(const_cast<sotto_session*>(session), [&](Session& s) { return find_saved_size(s, size); });
+}
+
 sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_t capacity, size_t* size) {
-  return call_to_save(session, {required(size, "size is NULL"), required(bytes, capacity, "bytes is NULL")},
-                      [&](Session& s) {
-                        *size = SavedState::size(s);
-                        if (*size > capacity) {
-                          return fail(s.mutable_last_error(), Status::kBufferTooSmall, "capacity is ", capacity,
-                                      "; the saved state has ", *size, " bytes");
-                        }
-                        SavedState::save(s, static_cast<uint8_t*>(bytes));
-                        return Status::kOk;
-                      });
+  return call(const_cast<sotto_session*>(session), [&](Session& s) {
+    if (bytes == nullptr && capacity != 0) return null_argument(s, "bytes");
+    SOTTO_TRY(find_saved_size(s, size));
+    if (*size > capacity) {
+      return fail(s.mutable_last_error(), Status::kBufferTooSmall, "capacity is ", capacity, "; the saved state has ",
+                  *size, " bytes");
+    }
+    SavedState::save(s, static_cast<uint8_t*>(bytes));
+    return Status::kOk;
+  });
 }
 
 sotto_status sotto_session_restore(sotto_session* session, const void* bytes, size_t size, sotto_error* error) {
