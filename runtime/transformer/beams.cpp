@@ -114,7 +114,7 @@ std::span<const SlotSpan> BeamSlots::grown_window(size_t step) {
 void Beams::layout(Arena& arena, uint32_t sequence_count, uint32_t sequence_tokens, KvSequence* sequence) {
   sequence_ = sequence;
   slots_.layout(arena, sequence_count, sequence_tokens);
-  rows_ = arena.take<BeamRow>(sequence_count);
+  rows_ = arena.take<TokenRow>(sequence_count);
 }
 
 Status Beams::begin(const Cancellation& cancellation, uint32_t* capacity) {
@@ -135,8 +135,7 @@ Status Beams::grow(std::span<const BeamStep> steps, const Cancellation& cancella
   if (cancellation.is_requested()) return Status::kStopCancelled;
   slots_.grow(steps);
   for (size_t i = 0; i < steps.size(); ++i) {
-    rows_[i] = {{steps[i].token, stream.position_ + slots_.grown_depth(i), slots_.grown_slot(i)},
-                slots_.grown_window(i)};
+    rows_[i] = {&stream.forward_, steps[i].token, stream.position_ + slots_.grown_depth(i), slots_.grown_window(i)};
     assert(rows_[i].position < stream.position_count_);
   }
   const Status status = stream.forward_.evaluate_beams({rows_, steps.size()}, cancellation);
@@ -149,7 +148,7 @@ Status Beams::grow(std::span<const BeamStep> steps, const Cancellation& cancella
 }
 
 float Beams::similarity(uint32_t step) const {
-  return sequence_->forward().hidden_history().max_similarity(rows_[step].slot, rows_[step].window);
+  return sequence_->forward().hidden_history().max_similarity(rows_[step].slot(), rows_[step].window);
 }
 
 }  // namespace sotto

@@ -46,10 +46,9 @@ class BeamSlots {
   uint32_t depth(uint32_t sequence) const { return live_[sequence].depth; }
   uint32_t slot(uint32_t sequence) const { return first_slot_ + live_[sequence].node; }
 
-  // Results of the last grow() for a step: the number of tokens before the new one, the slot of the new one, and the
-  // slots that it attends to. The window is valid until the next grow().
+  // Results of the last grow() for a step: the number of tokens before the new one, and the slots that the new one
+  // attends to, of which the last is its own. The window is valid until the next grow().
   uint32_t grown_depth(size_t step) const { return grown_[step].depth - 1; }
-  uint32_t grown_slot(size_t step) const { return first_slot_ + grown_[step].node; }
   std::span<const SlotSpan> grown_window(size_t step);
 
  private:
@@ -104,7 +103,7 @@ class Beams {
  private:
   KvSequence* sequence_ = nullptr;
   BeamSlots slots_;
-  BeamRow* rows_ = nullptr;  // (sequence)
+  TokenRow* rows_ = nullptr;  // (sequence)
 };
 
 }  // namespace sotto

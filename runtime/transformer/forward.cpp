@@ -7,25 +7,29 @@
 
 namespace sotto {
 
-// The rows of one evaluation: tokens of the stream, of beams, or of several streams.
+uint32_t TokenRow::slot() const {
+  if (window.empty()) return forward->ring().slot_of(position);
+  return window.back().first + window.back().count - 1;
+}
+
+// The rows of one evaluation: consecutive tokens of one stream, which need no memory per row, or any other rows.
 struct Forward::Batch {
-  const KvRing& ring;
-  std::span<const int32_t> tokens = {};  // tokens of the stream; empty for the other kinds of rows
+  Forward* forward;
+  std::span<const int32_t> tokens = {};  // tokens of the stream of `forward`; empty if there are other rows
   uint32_t first_position = 0;
-  std::span<const BeamRow> beams = {};
-  std::span<const StreamRow> streams = {};
+  std::span<const TokenRow> rows = {};
   uint32_t layer_count = UINT32_MAX;  // number of layers to evaluate; UINT32_MAX for all
   const float* embeddings = nullptr;  // (row, embedding): used in place of the token embeddings; null to use these
 
-  size_t row_count() const { return tokens.size() + beams.size() + streams.size(); }
+  size_t row_count() const { return tokens.size() + rows.size(); }
   TokenRow row(size_t index) const {
-    if (!beams.empty()) return beams[index];
-    if (!streams.empty()) {
-      const StreamRow& row = streams[index];
-      return {row.token, row.position, row.forward->ring_.slot_of(row.position)};
-    }
-    const uint32_t position = first_position + static_cast<uint32_t>(index);
-    return {tokens[index], position, ring.slot_of(position)};
+    if (!rows.empty()) return rows[index];
+    return {forward, tokens[index], first_position + static_cast<uint32_t>(index)};
+  }
+  // Returns how many rows belong to the stream of `forward`. They are the first ones.
+  size_t own_row_count() const {
+    const auto is_own = [this](const TokenRow& row) { return row.forward == forward; };
+    return tokens.size() + static_cast<size_t>(std::count_if(rows.begin(), rows.end(), is_own));
   }
 };
 
@@ -69,7 +73,7 @@ void Forward::init(const Model& model, ThreadPool* pool) {
 Status Forward::evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
                          const Cancellation& cancellation, const float* embeddings) {
   const bool overwrites = first_position + tokens.size() > context_tokens_;
-  const Batch batch = {.ring = ring_, .tokens = tokens, .first_position = first_position, .embeddings = embeddings};
+  const Batch batch = {.forward = this, .tokens = tokens, .first_position = first_position, .embeddings = embeddings};
   SOTTO_TRY(evaluate_layers(batch, overwrites, cancellation));
   if (want_logits) compute_logits(tokens.size() - 1, 1);
   return Status::kOk;
@@ -77,25 +81,25 @@ Status Forward::evaluate(std::span<const int32_t> tokens, uint32_t first_positio
 
 Status Forward::evaluate_first_layers(int32_t token, uint32_t position, uint32_t layer_count,
                                       const Cancellation& cancellation) {
-  const Batch batch = {.ring = ring_, .tokens = {&token, 1}, .first_position = position, .layer_count = layer_count};
+  const Batch batch = {.forward = this, .tokens = {&token, 1}, .first_position = position, .layer_count = layer_count};
   SOTTO_TRY(evaluate_layers(batch, /*overwrites=*/false, cancellation));
   compute_logits(0, 1);
   return Status::kOk;
 }
 
-Status Forward::evaluate_beams(std::span<const BeamRow> rows, const Cancellation& cancellation) {
+Status Forward::evaluate_beams(std::span<const TokenRow> rows, const Cancellation& cancellation) {
   assert(!rows.empty() && rows.size() <= logit_row_count_);
-  SOTTO_TRY(evaluate_layers({.ring = ring_, .beams = rows}, /*overwrites=*/false, cancellation));
+  SOTTO_TRY(evaluate_layers({.forward = this, .rows = rows}, /*overwrites=*/false, cancellation));
   compute_logits(0, rows.size());
   return Status::kOk;
 }
 
-void Forward::evaluate_streams(std::span<const StreamRow> rows, ThreadPool* pool) {
+void Forward::evaluate_streams(std::span<const TokenRow> rows, ThreadPool* pool) {
   assert(!rows.empty() && rows.size() <= row_capacity_ && rows[0].forward == this);
   ThreadPool* const own_pool = std::exchange(pool_, pool);
   // A batch is not cancelled, because each stream has a cancellation of its own.
   const Cancellation never;
-  [[maybe_unused]] const Status status = evaluate_layers({.ring = ring_, .streams = rows}, /*overwrites=*/true, never);
+  [[maybe_unused]] const Status status = evaluate_layers({.forward = this, .rows = rows}, /*overwrites=*/true, never);
   assert(status == Status::kOk);
   compute_stream_logits(rows);
   pool_ = own_pool;
@@ -109,7 +113,7 @@ void Forward::evaluate_streams(std::span<const StreamRow> rows, ThreadPool* pool
 
 // Computes the logits of each row in its own stream's memory. To read the weights of the head once for all rows, the
 // logits are computed in parts, for all rows each.
-void Forward::compute_stream_logits(std::span<const StreamRow> rows) {
+void Forward::compute_stream_logits(std::span<const TokenRow> rows) {
   const size_t width = model_->config().embedding_size;
   const LinearWeights& head = model_->head();
   final_norm(hidden_, rows.size());
@@ -132,13 +136,8 @@ void Forward::compute_stream_logits(std::span<const StreamRow> rows) {
   }
 }
 
-// Returns the forward pass of the stream that a row belongs to.
-Forward& Forward::owner(const Batch& batch, size_t row) {
-  return batch.streams.empty() ? *this : *batch.streams[row].forward;
-}
-
 Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const Cancellation& cancellation) {
-  first_state_row_ = batch.row_count() - std::min(batch.row_count(), state_rows_);
+  first_state_row_ = batch.own_row_count() - std::min(batch.own_row_count(), state_rows_);
   const uint32_t layer_count = std::min(batch.layer_count, model_->config().layer_count);
   embed(batch);
   if (layer_count > 0) normalize(model_->layer(0).attention_norm, batch.row_count(), nullptr);
@@ -153,14 +152,14 @@ Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const Cance
   return Status::kOk;
 }
 
-// Keeps the hidden states of the last rows of each stream before a layer, for DoLa.
+// Keeps the hidden states of the last rows of each stream before a layer, for DoLa. Only the stream of this forward
+// pass can have more than one row.
 void Forward::keep_layer_states(uint32_t layer, const Batch& batch) {
   const size_t width = model_->config().embedding_size;
-  const size_t first = batch.streams.empty() ? first_state_row_ : 0;
-  for (size_t row = first; row < batch.row_count(); ++row) {
-    Forward& stream = owner(batch, row);
+  for (size_t row = first_state_row_; row < batch.row_count(); ++row) {
+    Forward& stream = *batch.row(row).forward;
     if ((stream.features_ & kFeatureDola) == 0) continue;
-    const size_t state = layer * stream.state_rows_ + (batch.streams.empty() ? row - first : 0);
+    const size_t state = layer * stream.state_rows_ + (&stream == this ? row - first_state_row_ : 0);
     std::copy_n(hidden_ + row * width, width, stream.layer_states_ + state * width);
   }
 }
@@ -170,10 +169,10 @@ void Forward::keep_hidden_states(const Batch& batch) {
   const size_t width = model_->config().embedding_size;
   bool has_norms = false;
   for (size_t row = 0; row < batch.row_count(); ++row) {
-    Forward& stream = owner(batch, row);
-    if ((stream.features_ & kFeatureHiddenHistory) == 0) continue;
+    const TokenRow in = batch.row(row);
+    if ((in.forward->features_ & kFeatureHiddenHistory) == 0) continue;
     if (!std::exchange(has_norms, true)) final_norm(hidden_, batch.row_count());
-    stream.hidden_history_.store(batch.row(row).slot, sublayer_output_ + row * width);
+    in.forward->hidden_history_.store(in.slot(), sublayer_output_ + row * width);
   }
 }
 
@@ -312,7 +311,8 @@ void Forward::store_row(uint32_t layer, uint32_t head, const Batch& batch, size_
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
   const float* key = scratch_ + (row * 3 + 1) * width + head * config.head_size;
-  owner(batch, row).ring_.store(model_->kernels(), layer, head, batch.row(row).slot, key, key + width);
+  const TokenRow in = batch.row(row);
+  in.forward->ring_.store(model_->kernels(), layer, head, in.slot(), key, key + width);
 }
 
 // Returns how many rows one attention call processes. The scores of these rows must fit into block_scores_.
@@ -347,12 +347,13 @@ void Forward::attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch
 void Forward::attend_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row) {
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
-  const Forward& stream = owner(batch, row);
+  const TokenRow in = batch.row(row);
+  const Forward& stream = *in.forward;
   SlotWindow window;
-  if (batch.beams.empty()) window = stream.ring_.window_of(batch.row(row).position);
+  if (in.window.empty()) window = stream.ring_.window_of(in.position);
   // With one thread, all heads share one array of scores, which then stays in the cache.
   float* scores = stream.scores_ + (pool_ == nullptr ? 0 : head * stream.visible_count_);
-  stream.ring_.attend(model_->kernels(), layer, head, batch.beams.empty() ? window.view() : batch.beams[row].window,
+  stream.ring_.attend(model_->kernels(), layer, head, in.window.empty() ? window.view() : in.window,
                       scratch_ + row * 3 * width + head * config.head_size, scores,
                       sublayer_output_ + row * width + head * config.head_size);
 }

@@ -25,25 +25,19 @@ namespace sotto {
 // Returns the maximum number of layers that DoLa compares with the last one (Chuang et al. 2023).
 constexpr uint32_t premature_layer_count(uint32_t layer_count) { return std::min((layer_count + 3) / 4, uint32_t{10}); }
 
-// A token to evaluate, its position, and the slot for its keys and values.
-struct TokenRow {
-  int32_t token = 0;
-  uint32_t position = 0;
-  uint32_t slot = 0;
-};
-
-// A token of a beam, and the slots that it attends to. The last of them is its own.
-struct BeamRow : TokenRow {
-  std::span<const SlotSpan> window;
-};
-
 class Forward;
 
-// A token of one of several streams of the same model, and that stream's forward pass.
-struct StreamRow {
-  Forward* forward = nullptr;
+// A token to evaluate.
+struct TokenRow {
+  Forward* forward = nullptr;  // of the stream that the token belongs to; keeps its keys, values and states
   int32_t token = 0;
   uint32_t position = 0;
+  // The slots that a token of a beam attends to, of which the last is its own. Empty for the other tokens, because
+  // their position determines their slots.
+  std::span<const SlotSpan> window = {};
+
+  // Returns the slot for the keys and values of the token.
+  uint32_t slot() const;
 };
 
 class Forward {
@@ -67,12 +61,12 @@ class Forward {
                                const Cancellation& cancellation);
 
   // Evaluates at most sequence_count rows of beams. logits(i) are the logits after row i.
-  Status evaluate_beams(std::span<const BeamRow> rows, const Cancellation& cancellation);
+  Status evaluate_beams(std::span<const TokenRow> rows, const Cancellation& cancellation);
 
   // Evaluates one row of each of at most row_capacity() streams with the memory of this forward pass, which is that of
   // rows[0]. Each stream's forward pass is then as if it had evaluated its row itself, with logits. Each weight is read
   // once for all rows. `pool` may be null.
-  void evaluate_streams(std::span<const StreamRow> rows, ThreadPool* pool);
+  void evaluate_streams(std::span<const TokenRow> rows, ThreadPool* pool);
   size_t row_capacity() const { return row_capacity_; }
 
   // Computes logits(0), logits(1), ... for at most logit_row_count() rows of the last batch, starting at first_row.
@@ -106,8 +100,7 @@ class Forward {
   Status evaluate_layers(const Batch& batch, bool overwrites, const Cancellation& cancellation);
   void keep_layer_states(uint32_t layer, const Batch& batch);
   void keep_hidden_states(const Batch& batch);
-  Forward& owner(const Batch& batch, size_t row);
-  void compute_stream_logits(std::span<const StreamRow> rows);
+  void compute_stream_logits(std::span<const TokenRow> rows);
   void evaluate_layer(uint32_t index, bool is_last, const Batch& batch);
   void embed(const Batch& batch);
   void normalize(const NormView& norm, size_t rows, const float* sublayer_output);

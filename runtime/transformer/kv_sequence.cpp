@@ -74,7 +74,7 @@ Status KvSequence::append(std::span<const int32_t> tokens, const Cancellation& c
 }
 
 void KvSequence::append_each(std::span<const Appended> tokens, ThreadPool* pool) {
-  std::array<StreamRow, kMaxSequences> rows;
+  std::array<TokenRow, kMaxSequences> rows;
   for (size_t i = 0; i < tokens.size(); ++i) {
     KvSequence& sequence = *tokens[i].sequence;
     assert(sequence.can_append_with_others(tokens[i].token));
