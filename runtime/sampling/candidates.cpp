@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
+#include <utility>
 
 #include "runtime/base/random.h"
 
@@ -27,7 +27,7 @@ void TokenWeights::compute(const Kernels& kernels, std::span<const float> logits
   count_ = logits.size();
   max_ = max;
   inverse_temperature_ = inverse_temperature;
-  values_ = nullptr;
+  truncation_ = {};
   total_ = 0;
   for (size_t first = 0; first < count_; first += kChunk) {
     const size_t count = std::min(kChunk, count_ - first);
@@ -37,10 +37,9 @@ void TokenWeights::compute(const Kernels& kernels, std::span<const float> logits
   }
 }
 
-[[gnu::noinline]] void TokenWeights::restrict_to(const Kernels& kernels, const float* values, float floor, size_t end) {
-  values_ = values;
-  floor_ = floor;
-  end_ = end;
+[[gnu::noinline]] void TokenWeights::restrict_to(const Kernels& kernels, const Truncation& truncation) {
+  truncation_ = truncation;
+  const auto [values, floor, end] = truncation;
   const float above = floor < std::numeric_limits<float>::infinity() ? next_above(floor) : floor;
   total_ = 0;
   for (size_t first = 0; first < count_; first += kChunk) {
@@ -57,20 +56,21 @@ void TokenWeights::compute(const Kernels& kernels, std::span<const float> logits
   }
 }
 
-bool TokenWeights::is_in_restriction(size_t index) const {
-  if (!is_restricted()) return true;
-  return index < end_ ? values_[index] >= floor_ : values_[index] > floor_;
-}
-
 size_t TokenWeights::find(uint64_t target) const {
   assert(target < total_);
   size_t chunk = 0;
   while (target >= chunk_totals_[chunk]) target -= chunk_totals_[chunk++];
   for (size_t i = chunk * kChunk;; ++i) {
-    const uint64_t weight = is_in_restriction(i) ? to_fixed(weights_[i]) : 0;
-    if (target < weight) return i;
-    target -= weight;
+    const uint64_t part = to_fixed(weight(i));
+    if (target < part) return i;
+    target -= part;
   }
+}
+
+size_t TokenWeights::positive_count() const {
+  size_t count = 0;
+  for (size_t i = 0; i < count_; ++i) count += weight(i) > 0 ? 1 : 0;
+  return count;
 }
 
 void Candidates::layout(Arena& arena, size_t vocabulary_size, const SamplerScratch& scratch) {
@@ -89,7 +89,7 @@ void Candidates::begin(const Kernels& kernels, std::span<const float> logits, co
   ids_ = nullptr;
   count_ = vocabulary_size_;
   inverse_temperature_ = 1.0f;
-  may_restrict_draw_ = false;
+  truncation_ = {};
   if (mask.allows_all()) return logits_changed();
   assert(mask.token_count == vocabulary_size_);
   size_t kept = 0;
@@ -140,7 +140,7 @@ std::span<float> Candidates::mutable_logits() {
 // Moves the logits into the sampler's memory and carries out the pending division by the temperature. Limits the factor
 // 1/T so that no finite logit becomes infinite: infinities would change the order of the tokens.
 void Candidates::own_logits() {
-  assert(!is_draw_restricted());
+  assert(truncation_.values == nullptr);
   if (inverse_temperature_ != 1.0f) {
     float factor = inverse_temperature_;
     if (factor > 1) {
@@ -160,7 +160,7 @@ void Candidates::own_logits() {
 }
 
 void Candidates::divide_by(float temperature) {
-  assert(temperature > 0 && !is_draw_restricted());
+  assert(temperature > 0 && truncation_.values == nullptr);
   // If 1/T overflows, the largest float is used instead, so that 0 times the factor stays 0.
   inverse_temperature_ = std::min(inverse_temperature_ * (1.0f / temperature), std::numeric_limits<float>::max());
   weights_.clear();
@@ -177,7 +177,7 @@ uint64_t Candidates::total_fixed() {
 }
 
 float* Candidates::overwritable_weights() {
-  assert(!is_draw_restricted());
+  assert(truncation_.values == nullptr);
   weights();
   weights_.clear();
   return weights_.data();
@@ -191,11 +191,28 @@ double Candidates::log_probability(size_t index) {
   return difference * static_cast<double>(inverse_temperature_) - ln(sum);
 }
 
-size_t Candidates::draw(uint64_t random) { return weights_.find(multiply_high(random, total_fixed())); }
+// Returns whether a draw should skip the tokens that the recorded truncation drops, instead of moving the others
+// together. This is cheaper if many tokens remain, because their weights need not be computed again.
+bool Candidates::should_restrict_draw() {
+  constexpr double kMinRatio = 0.125;
+  if (truncation_.values == nullptr || !weights_.is_valid()) return false;
+  // The smallest weight that remains.
+  const float min_weight = truncation_.values == logits_ ? weights_.data()[truncation_.end - 1] : truncation_.floor;
+  return total() >= kMinRatio * static_cast<double>(count_) * static_cast<double>(min_weight);
+}
+
+size_t Candidates::draw(uint64_t random) {
+  if (should_restrict_draw()) {
+    weights_.restrict_to(*kernels_, truncation_);
+  } else {
+    truncate();
+  }
+  return weights_.find(multiply_high(random, total_fixed()));
+}
 
 // Continues with the first `count` tokens in the own memory. `keeps_max` says that the largest logit is among them.
 void Candidates::use_own(size_t count, bool keeps_max) {
-  assert(count > 0 && !is_draw_restricted());
+  assert(count > 0 && truncation_.values == nullptr);
   const bool kept_all = count == count_;
   count_ = count;
   ids_ = own_ids_;
@@ -210,41 +227,34 @@ size_t Candidates::keep_part(const float* values, float floor, size_t first, siz
                                     static_cast<int32_t>(first), count, own_logits_ + kept, own_ids_ + kept);
 }
 
-// Returns whether a truncation should restrict the draw instead of moving the remaining tokens together, which is
-// cheaper if many tokens remain, because their weights need not be computed again. `min_weight` is the smallest weight
-// that remains.
-bool Candidates::can_restrict_draw(float min_weight) {
-  assert(!is_draw_restricted());
-  constexpr double kMinRatio = 0.125;
-  return may_restrict_draw_ && weights_.is_valid() &&
-         total() >= kMinRatio * static_cast<double>(count_) * static_cast<double>(min_weight);
-}
-
 void Candidates::keep_up_to(uint64_t key) {
+  assert(truncation_.values == nullptr);
   const size_t last = key_index(key);
   const float floor = logits_[last];
   if (!(floor > kMinusInfinity)) return keep_if([&](size_t i) { return logits_[i] > kMinusInfinity || i <= last; });
-  if (can_restrict_draw(weights_.is_valid() ? weights_.data()[last] : 0)) {
-    return weights_.restrict_to(*kernels_, logits_, floor, last + 1);
-  }
-  size_t kept = keep_part(logits_, floor, 0, last + 1, 0);
-  if (floor < std::numeric_limits<float>::infinity()) {
-    kept = keep_part(logits_, next_above(floor), last + 1, count_ - (last + 1), kept);
-  }
-  use_own(kept, /*keeps_max=*/true);
+  truncation_ = {logits_, floor, last + 1};
 }
 
 void Candidates::keep_top(size_t count) {
   if (count < count_) keep_up_to(ranking_.key_of_rank(count));
 }
 
-void Candidates::keep_from_logit(float floor) { use_own(keep_part(logits_, floor, 0, count_, 0), /*keeps_max=*/true); }
-
 void Candidates::keep_from_weight(float floor) {
-  const float* w = weights();
-  if (can_restrict_draw(floor)) return weights_.restrict_to(*kernels_, w, floor, count_);
-  use_own(keep_part(w, floor, 0, count_, 0), /*keeps_max=*/true);
+  assert(truncation_.values == nullptr);
+  truncation_ = {weights(), floor, count_};
 }
+
+void Candidates::truncate() {
+  const auto [values, floor, end] = std::exchange(truncation_, {});
+  if (values == nullptr) return;
+  size_t kept = keep_part(values, floor, 0, end, 0);
+  if (end < count_ && floor < std::numeric_limits<float>::infinity()) {
+    kept = keep_part(values, next_above(floor), end, count_ - end, kept);
+  }
+  use_own(kept, /*keeps_max=*/true);
+}
+
+void Candidates::keep_from_logit(float floor) { use_own(keep_part(logits_, floor, 0, count_, 0), /*keeps_max=*/true); }
 
 bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
   size_t kept = 0;
@@ -267,8 +277,8 @@ bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
 }
 
 size_t Candidates::positive_weight_count() {
-  const float* w = weights();
-  return static_cast<size_t>(std::count_if(w, w + count_, [](float weight) { return weight > 0; }));
+  weights();
+  return weights_.positive_count();
 }
 
 double entropy(Candidates& candidates) {

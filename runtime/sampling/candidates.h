@@ -3,7 +3,8 @@
 //
 // At first the set is the caller's whole array, which is neither read nor copied. The first stage that changes logits
 // or drops tokens moves the set into the sampler's own memory. A temperature is only recorded: until a stage changes
-// logits, only the weights take it into account.
+// logits, only the weights take it into account. A truncation may be recorded too: if a draw follows, the draw skips
+// the other tokens, which costs less than dropping them if many remain.
 //
 // The weight of a token is its unnormalized probability, exp((l - max) / T), so the largest weight is 1. Weights are
 // summed exactly, as fixed-point integers (to_fixed in kernels/math.h), so no sum depends on the order of its terms.
@@ -30,6 +31,19 @@ namespace sotto {
 
 inline constexpr size_t kMaxVocabularySize = size_t{1} << 22;  // a limit that keeps all sums of weights below 2^63
 
+// The end of a prefix of the sorted order: keeps the tokens with values[i] >= floor for i < end, and those with
+// values[i] > floor for i >= end. The two cases cut between equal values.
+struct Truncation {
+  const float* values = nullptr;  // logits or weights; null keeps all tokens
+  float floor = 0;
+  size_t end = 0;
+
+  bool keeps(size_t index) const {
+    if (values == nullptr) return true;
+    return index < end ? values[index] >= floor : values[index] > floor;
+  }
+};
+
 // The weights of a set of tokens, their exact sum, and random draws in proportion to them.
 class TokenWeights {
  public:
@@ -39,13 +53,11 @@ class TokenWeights {
   // Computes exp((l - max) / T) for each logit l. `max` is the largest logit and must be greater than -infinity. The
   // logits must not change until the next clear() or compute().
   void compute(const Kernels& kernels, std::span<const float> logits, float max, float inverse_temperature);
-  // Restricts the sum and the draws to some of the tokens, whose weights do not change: those with values[i] >= floor
-  // for i < end, and those with values[i] > floor for i >= end. The two cases cut between equal values. `values` must
+  // Restricts the sum and the draws to the tokens that a truncation keeps, whose weights do not change. Its values must
   // not change until the next compute().
-  void restrict_to(const Kernels& kernels, const float* values, float floor, size_t end);
-  bool is_restricted() const { return values_ != nullptr; }
+  void restrict_to(const Kernels& kernels, const Truncation& truncation);
   // Invalidates the weights.
-  void clear() { logits_ = values_ = nullptr; }
+  void clear() { logits_ = nullptr; }
   bool is_valid() const { return logits_ != nullptr; }
 
   float* data() { return weights_; }
@@ -57,19 +69,17 @@ class TokenWeights {
   uint64_t total() const { return total_; }
   // Returns the first index at which the running sum of weights exceeds `target`, which must be less than total().
   size_t find(uint64_t target) const;
+  size_t positive_count() const;
 
  private:
-  bool is_in_restriction(size_t index) const;
+  float weight(size_t index) const { return truncation_.keeps(index) ? weights_[index] : 0; }
 
   const float* logits_ = nullptr;  // null if the weights are not valid
   size_t count_ = 0;
   float max_ = 0;
   float inverse_temperature_ = 1.0f;
   uint64_t total_ = 0;
-  // The restriction.
-  const float* values_ = nullptr;  // null if there is none
-  float floor_ = 0;
-  size_t end_ = 0;
+  Truncation truncation_;
   // Working memory.
   float* weights_ = nullptr;          // (vocabulary)
   uint64_t* chunk_totals_ = nullptr;  // (chunk)
@@ -117,26 +127,27 @@ class Candidates {
   float* overwritable_weights();
   // Returns -ln weight (see TokenWeights::gap). Requires that weights() is valid.
   float gap(size_t index) const { return weights_.gap(index); }
-  // Returns the number of tokens whose weight is not 0.
+  // Returns the number of tokens whose weight is not 0, including the recorded truncation.
   size_t positive_weight_count();
   // Returns ln p = (l - max) / T - ln total, or -infinity for a logit of -infinity.
   double log_probability(size_t index);
-  // Draws by inversion: returns the first index at which the sum of weights exceeds `random` / 2^64 of the total.
+  // Draws by inversion: returns the first index at which the sum of weights exceeds `random` / 2^64 of the total. Takes
+  // a recorded truncation into account. Only id() and log_probability() of the drawn token, positive_weight_count() and
+  // truncate() may follow.
   size_t draw(uint64_t random);
 
-  // Truncations, which must leave at least one token:
+  // Truncations, which must leave at least one token. The first three only record what they keep. Before any other
+  // member is called than max() and draw(), truncate() must drop the other tokens.
   void keep_up_to(uint64_t key);  // keeps a prefix of the sorted order
   void keep_top(size_t count);    // keeps the first `count` tokens of the sorted order, or all if there are fewer
-  void keep_from_logit(float floor);
   void keep_from_weight(float floor);
+  void truncate();
+  void keep_from_logit(float floor);
   template <typename Stays>
   void keep_if(Stays stays);  // stays(index) returns bool
   // Keeps the members of `tokens` (ascending, distinct) that are in the set, and returns true. If there are none, keeps
   // all tokens and returns false.
   bool keep_tokens(std::span<const int32_t> tokens);
-  // Promises that after the next truncation only draw() is called, and then id() and log_probability() of the drawn
-  // index. The truncation may then restrict the draw instead of moving tokens.
-  void allow_restricted_draw() { may_restrict_draw_ = true; }
 
   // Returns the ranking of the logits, which is valid until the logits or the set change.
   Ranking& ranking() { return ranking_; }
@@ -145,8 +156,7 @@ class Candidates {
   void own_logits();
   size_t keep_part(const float* values, float floor, size_t first, size_t count, size_t kept);
   void use_own(size_t count, bool keeps_max);
-  bool can_restrict_draw(float min_weight);
-  bool is_draw_restricted() const { return weights_.is_valid() && weights_.is_restricted(); }
+  bool should_restrict_draw();
 
   const Kernels* kernels_ = nullptr;
   size_t vocabulary_size_ = 0;
@@ -155,7 +165,7 @@ class Candidates {
   const float* logits_ = nullptr;
   const int32_t* ids_ = nullptr;  // null if index and id are the same
   float inverse_temperature_ = 1.0f;
-  bool may_restrict_draw_ = false;
+  Truncation truncation_;  // the recorded truncation
   // Values computed from the set on demand.
   Ranking ranking_;
   TokenWeights weights_;

@@ -101,10 +101,10 @@ bool Chain::can_ban() const {
   return std::any_of(all.begin(), all.end(), [](StageKind kind) { return has(kind, kBansTokens); });
 }
 
-void Chain::run(Candidates& candidates, const StageInput& input, Skip skip, bool only_draws) const {
-  for (const StageKind& kind : stages()) {
+void Chain::run(Candidates& candidates, const StageInput& input, Skip skip) const {
+  for (const StageKind kind : stages()) {
     if ((skip.bans && has(kind, kBansTokens)) || (skip.truncations && !has(kind, kReweighs))) continue;
-    if (only_draws && &kind == &stages().back()) candidates.allow_restricted_draw();
+    candidates.truncate();
     stage_of(kind).run(candidates, input);
   }
 }

@@ -35,9 +35,8 @@ class Chain {
 
   std::span<const StageKind> stages() const { return {stages_.data(), count_}; }
   bool can_ban() const;
-  // Runs the stages of the chain except those in `skip`. `only_draws` may be set if only Candidates::draw() is called
-  // afterwards.
-  void run(Candidates& candidates, const StageInput& input, Skip skip, bool only_draws) const;
+  // Runs the stages of the chain except those in `skip`. The candidates may then have a recorded truncation.
+  void run(Candidates& candidates, const StageInput& input, Skip skip) const;
 
  private:
   std::array<StageKind, kStageKindCount> stages_ = {};

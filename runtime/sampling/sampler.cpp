@@ -99,12 +99,11 @@ uint64_t* Sampler::copy_mask(TokenMask* mask) {
 }
 
 // Runs the chain, and again without the bans if it leaves no token.
-void Sampler::run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Skip skip,
-                  bool only_draws) {
+void Sampler::run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Skip skip) {
   past_.begin(input.sample, params_.penalize_prompt);
   const auto leaves_tokens = [&] {
     candidates_.begin(*kernels_, logits, mask);
-    chain_.run(candidates_, input, skip, only_draws);
+    chain_.run(candidates_, input, skip);
     return !chain_.can_ban() || candidates_.max() > kMinusInfinity;
   };
   if (leaves_tokens()) return;
@@ -115,7 +114,8 @@ void Sampler::run(std::span<const float> logits, const TokenMask& mask, const St
 SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                              SamplerState* state) {
   const StageInput stage_input = this->stage_input(input, *state);
-  run(logits, mask, stage_input, {}, is_plain_draw(params_) && !params_.statistics);
+  run(logits, mask, stage_input, {});
+  if (!is_plain_draw(params_)) candidates_.truncate();
   SampledToken sampled = {0, std::numeric_limits<float>::quiet_NaN(), 0};
   const size_t index = select(candidates_, stage_input, state);
   sampled.token = candidates_.id(index);
@@ -133,14 +133,16 @@ SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mas
 
 Candidates& Sampler::reweigh(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
   const SamplerState state;
-  run(logits, mask, stage_input(input, state), {.truncations = true}, false);
+  run(logits, mask, stage_input(input, state), {.truncations = true});
   return candidates_;
 }
 
 Candidates& Sampler::apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                            const SamplerState& state) {
-  run(logits, mask, stage_input(input, state), {}, false);
+  run(logits, mask, stage_input(input, state), {});
+  candidates_.truncate();
   if (is_greedy(params_)) candidates_.keep_top(1);
+  candidates_.truncate();
   return candidates_;
 }
 

@@ -81,8 +81,7 @@ class Sampler {
   StageInput stage_input(const SampleInput& input, const SamplerState& state) {
     return {params_, context_, input, state, past_, breakers_, scratch_};
   }
-  void run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Skip skip,
-           bool only_draws);
+  void run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Skip skip);
   void count_for_top_p(int32_t token, SamplerState* state) const;
 
   const Kernels* kernels_ = nullptr;

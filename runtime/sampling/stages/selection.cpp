@@ -54,7 +54,6 @@ size_t draw(Candidates& candidates, const StageInput& input) {
 
 size_t run_mirostat(Candidates& candidates, const StageInput& input, SamplerState* state) {
   const SamplerParams& p = input.params;
-  if (!p.statistics) candidates.allow_restricted_draw();  // the statistics count the tokens
   if (p.selection == Selection::kMirostat) {
     truncate_mirostat(candidates, p.mirostat_m, state->mirostat_mu);
   } else {

@@ -89,12 +89,19 @@ class TestCandidates {
 
   // Runs the stages that `params` turn on.
   void run(const SamplerParams& params, const SamplerState& state = {}, const TokenHistory& history = {}) {
+    record(params, state, history);
+    candidates_.truncate();
+  }
+  // The same, but leaves the last truncation to a draw.
+  void record(const SamplerParams& params, const SamplerState& state = {}, const TokenHistory& history = {}) {
     SampleInput input;
     input.history = history;
     past_.begin(input, params.penalize_prompt);
     const StageInput stage_input = {params, context_, input, state, past_, breakers_, scratch_};
-    Chain::make(params).run(candidates_, stage_input, {}, false);
-    if (is_greedy(params)) candidates_.keep_top(1);
+    Chain::make(params).run(candidates_, stage_input, {});
+    if (!is_greedy(params)) return;
+    candidates_.truncate();
+    candidates_.keep_top(1);
   }
   Candidates& candidates() { return candidates_; }
   const SamplerScratch& scratch() const { return scratch_; }
