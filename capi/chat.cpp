@@ -85,7 +85,7 @@ sotto_status sotto_chat_get_info(const sotto_chat* chat, sotto_chat_info* info) 
 
 sotto_status sotto_chat_save(const sotto_chat* chat, void* bytes, size_t capacity, size_t* size) {
   if (chat == nullptr || size == nullptr || (bytes == nullptr && capacity != 0)) return SOTTO_INVALID_ARGUMENT;
-  if (unwrap(chat)->is_in_callback()) return SOTTO_INVALID_STATE;
+  if (unwrap(chat)->is_in_use()) return SOTTO_INVALID_STATE;
   *size = unwrap(chat)->saved_size();
   if (*size > capacity) return SOTTO_BUFFER_TOO_SMALL;
   unwrap(chat)->save(static_cast<uint8_t*>(bytes));

@@ -134,7 +134,7 @@ class ErrorOut {
   template <typename Object>
   sotto_status check_usable(const Object* object, const char* name) {
     if (object == nullptr) return null_argument(name);
-    return object->is_in_callback() ? wrap(fail_in_callback(&error_, name)) : SOTTO_OK;
+    return object->is_in_use() ? wrap(fail_in_use(&error_, name)) : SOTTO_OK;
   }
   sotto_status not_bool(const char* name, uint32_t value) {
     return wrap(fail(&error_, Status::kInvalidArgument, name, " is ", value, "; it must be 0 or 1"));

@@ -62,7 +62,7 @@ Status fail(Error* error, Status status, const Parts&... parts) {
 }
 
 // Fails because a sampler or a session is called from its own callback.
-inline Status fail_in_callback(Error* error, const char* name) {
+inline Status fail_in_use(Error* error, const char* name) {
   return fail(error, Status::kInvalidState, name,
               " is in use: it cannot be called from a callback of its sampler, search or executor");
 }

@@ -410,7 +410,7 @@ Status Chat::undo(bool only_reply, Error* error) {
 }
 
 void Chat::reset() {
-  if (is_in_callback()) return;
+  if (is_in_use()) return;
   count_ = 0;
   dropped_turns_ = 0;
   prompt_tokens_ = evaluated_tokens_ = 0;

@@ -30,7 +30,7 @@ class Chat {
   void save(uint8_t* bytes) const;
   Status restore(std::span<const uint8_t> bytes, Error* error);
 
-  bool is_in_callback() const { return is_replying_ || session_->is_in_callback(); }
+  bool is_in_use() const { return is_replying_ || session_->is_in_use(); }
 
  private:
   // A message. Its contents are the next `size` bytes of the history: tokens for the model's replies, otherwise text.

@@ -188,7 +188,7 @@ Status StandaloneSampler::set_params(const SamplerParams& params, Error* error) 
 Status StandaloneSampler::sample(std::span<const float> logits, TokenMask mask, const SampleInput& input,
                                  int32_t* token, Error* error) {
   SOTTO_TRY(constrain(input, &mask, error));
-  const CallbackScope scope(&in_callback_);
+  const CallbackScope scope(&in_use_);
   *token = sampler_.sample(logits, mask, input, &state_).token;
   return Status::kOk;
 }
@@ -196,7 +196,7 @@ Status StandaloneSampler::sample(std::span<const float> logits, TokenMask mask, 
 Status StandaloneSampler::apply(std::span<const float> logits, TokenMask mask, const SampleInput& input,
                                 Candidates** candidates, Error* error) {
   SOTTO_TRY(constrain(input, &mask, error));
-  const CallbackScope scope(&in_callback_);
+  const CallbackScope scope(&in_use_);
   *candidates = &sampler_.apply(logits, mask, input, state_);
   return Status::kOk;
 }

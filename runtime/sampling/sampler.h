@@ -106,7 +106,7 @@ class StandaloneSampler {
 
   size_t vocabulary_size() const { return vocabulary_size_; }
   // Returns whether the sampler's logits callback is running. No other function may be called then.
-  bool is_in_callback() const { return in_callback_; }
+  bool is_in_use() const { return in_use_; }
   Status set_params(const SamplerParams& params, Error* error);
   // Selects a token. `logits` has vocabulary_size() elements, and the tokens in the input are in the vocabulary.
   Status sample(std::span<const float> logits, TokenMask mask, const SampleInput& input, int32_t* token, Error* error);
@@ -118,7 +118,7 @@ class StandaloneSampler {
   Status constrain(const SampleInput& input, TokenMask* mask, Error* error);
 
   size_t vocabulary_size_ = 0;
-  bool in_callback_ = false;
+  bool in_use_ = false;
   Sampler sampler_;
   SamplerState state_;
 };

@@ -21,8 +21,8 @@ namespace sotto {
 
 class Decoder {
  public:
-  Decoder(const Stops& stops, TokenStream& stream, TextOutput* output, Cancellation& cancellation)
-      : stops_(&stops), stream_(&stream), output_(output), cancellation_(&cancellation) {}
+  Decoder(const Stops& stops, TokenStream& stream, TextOutput& output, Cancellation& cancellation)
+      : stops_(&stops), stream_(&stream), output_(&output), cancellation_(&cancellation) {}
 
   void layout(Arena& arena, const Model& model, const SessionParams& params);
   // Requires layout() over real memory.

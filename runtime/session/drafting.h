@@ -62,8 +62,8 @@ class DraftPace {
 // Proposes drafts, evaluates them in one batch with the pending token, and learns from each batch how many to propose.
 class Drafting {
  public:
-  Drafting(Decoder& decoder, TokenStream& stream, TextOutput* output, Cancellation& cancellation)
-      : decoder_(&decoder), stream_(&stream), output_(output), cancellation_(&cancellation) {}
+  Drafting(Decoder& decoder, TokenStream& stream, TextOutput& output, Cancellation& cancellation)
+      : decoder_(&decoder), stream_(&stream), output_(&output), cancellation_(&cancellation) {}
 
   void layout(Arena& arena, uint32_t context_tokens, uint32_t draft_tokens);
   // Requires layout() over real memory. Nothing is drafted until set_params() is called.

@@ -1,110 +1,107 @@
 #include "runtime/session/partners.h"
 
-#include "runtime/session/session_parts.h"
-
 namespace sotto {
+namespace {
 
-bool Partners::has_empty_guide() const { return guide_ != nullptr && guide_->stream.token_count() == 0; }
+bool is_guide(const SessionParts& parts) { return parts.client != nullptr && parts.client->guide == &parts; }
 
-bool Partners::is_guide() const { return client_ != nullptr && client_->partners.guide_ == &own_; }
+bool is_drafter(const SessionParts& parts) { return parts.client != nullptr && parts.client->drafter == &parts; }
 
-bool Partners::is_drafter() const { return client_ != nullptr && client_->partners.drafter_ == &own_; }
-
-Status Partners::check(const SessionParts& partner, const char* name, Error* error) const {
-  if (&partner == &own_) {
+Status check_partner(const SessionParts& client, const SessionParts& partner, const char* name, Error* error) {
+  if (&partner == &client) {
     return fail(error, Status::kInvalidArgument, name, " is the session itself; it must be another session");
   }
-  const uint32_t own = own_.stream.model().config().vocabulary_size;
+  const uint32_t own = client.stream.model().config().vocabulary_size;
   const uint32_t other = partner.stream.model().config().vocabulary_size;
   if (own == other) return Status::kOk;
   return fail(error, Status::kInvalidArgument, name, ": its vocabulary_size is ", other, "; it must be the session's, ",
               own);
 }
 
-Status Partners::check_guide(const SessionParts& guide, Error* error) const {
-  if ((own_.stream.params().features & kFeatureGuide) == 0) {
+Status check_guide(const SessionParts& client, const SessionParts& guide, Error* error) {
+  if ((client.stream.params().features & kFeatureGuide) == 0) {
     return fail(error, Status::kInvalidState, "features: the session was created without SOTTO_FEATURE_GUIDE");
   }
-  SOTTO_TRY(check(guide, "guide", error));
-  const Partners& other = guide.partners;
+  SOTTO_TRY(check_partner(client, guide, "guide", error));
   const char* reason = nullptr;
-  if (other.guide_ != nullptr || is_guide()) {
+  if (guide.guide != nullptr || is_guide(client)) {
     reason = "guide has a guide itself, or the session is a guide";
-  } else if (other.is_guide() && other.client_ != &own_) {
+  } else if (is_guide(guide) && guide.client != &client) {
     reason = "guide already guides another session";
-  } else if (other.is_drafter()) {
+  } else if (is_drafter(guide)) {
     reason = "guide is the draft session of another session";
   }
   return reason == nullptr ? Status::kOk : fail(error, Status::kInvalidArgument, reason);
 }
 
-Status Partners::check_drafter(const SessionParts& drafter, Error* error) const {
-  SOTTO_TRY(check(drafter, "draft_session", error));
-  const Partners& other = drafter.partners;
+Status check_drafter(const SessionParts& client, const SessionParts& drafter, Error* error) {
+  SOTTO_TRY(check_partner(client, drafter, "draft_session", error));
   const char* reason = nullptr;
-  if (other.guide_ != nullptr || other.is_guide() || other.drafter_ != nullptr) {
+  if (drafter.guide != nullptr || is_guide(drafter) || drafter.drafter != nullptr) {
     reason = "draft_session has a guide or a draft session, or is a guide";
-  } else if (other.is_drafter() && other.client_ != &own_) {
+  } else if (is_drafter(drafter) && drafter.client != &client) {
     reason = "draft_session already drafts for another session";
-  } else if (is_drafter()) {
+  } else if (is_drafter(client)) {
     reason = "draft_session is set, but the session is a draft session itself";
   }
   return reason == nullptr ? Status::kOk : fail(error, Status::kInvalidArgument, reason);
 }
 
-Status Partners::set_guide(SessionParts* guide, const GuideParams& params, Error* error) {
+void release_guide(SessionParts* client) {
+  if (client->guide != nullptr) client->guide->client = nullptr;
+  client->guide = nullptr;
+  client->stream.set_guide(nullptr);
+}
+
+void release_drafter(SessionParts* client) {
+  if (client->drafter == nullptr) return;
+  client->drafter->client = nullptr;
+  client->drafter->reset();
+  client->drafter = nullptr;
+  client->drafting.drop_drafter();
+}
+
+}  // namespace
+
+Status link_guide(SessionParts* client, SessionParts* guide, const GuideParams& params, Error* error) {
   if (guide != nullptr) {
     SOTTO_TRY(check_ranges(params, error));
-    SOTTO_TRY(check_guide(*guide, error));
+    SOTTO_TRY(check_guide(*client, *guide, error));
   }
   // Buffered tokens that cannot be rolled back do not keep a guide from being removed.
-  const Status status = own_.output->roll_back(guide == nullptr ? nullptr : error);
+  const Status status = client->output.roll_back(guide == nullptr ? nullptr : error);
   if (guide != nullptr) {
     SOTTO_TRY(status);
-    SOTTO_TRY(guide->output->roll_back(error));
+    SOTTO_TRY(guide->output.roll_back(error));
   }
-  release_guide();
+  release_guide(client);
   if (guide != nullptr) {
-    guide_ = guide;
-    guide_->partners.client_ = &own_;
-    own_.stream.set_guide(&guide->stream);
+    client->guide = guide;
+    guide->client = client;
+    client->stream.set_guide(&guide->stream);
   }
-  own_.decoder.set_guide_params(params);
+  client->decoder.set_guide_params(params);
   return Status::kOk;
 }
 
-void Partners::release_guide() {
-  if (guide_ != nullptr) guide_->partners.client_ = nullptr;
-  guide_ = nullptr;
-  own_.stream.set_guide(nullptr);
-}
-
-Status Partners::set_speculation(const SpeculationParams& params, SessionParts* drafter, Error* error) {
-  if (params.sources != 0) SOTTO_TRY(own_.drafting.check(params, error));
-  if (drafter != nullptr) SOTTO_TRY(check_drafter(*drafter, error));
-  release_drafter();
+Status link_drafter(SessionParts* client, SessionParts* drafter, const SpeculationParams& params, Error* error) {
+  if (params.sources != 0) SOTTO_TRY(client->drafting.check(params, error));
+  if (drafter != nullptr) SOTTO_TRY(check_drafter(*client, *drafter, error));
+  release_drafter(client);
   if (drafter != nullptr) {
-    drafter_ = drafter;
-    drafter_->partners.client_ = &own_;
-    drafter_->reset();
+    client->drafter = drafter;
+    drafter->client = client;
+    drafter->reset();
   }
-  own_.drafting.set_params(params, drafter == nullptr ? nullptr : &drafter->stream);
+  client->drafting.set_params(params, drafter == nullptr ? nullptr : &drafter->stream);
   return Status::kOk;
 }
 
-void Partners::release_drafter() {
-  if (drafter_ == nullptr) return;
-  drafter_->partners.client_ = nullptr;
-  drafter_->reset();
-  drafter_ = nullptr;
-  own_.drafting.drop_drafter();
-}
-
-void Partners::unlink() {
-  if (is_guide()) client_->partners.release_guide();
-  if (is_drafter()) client_->partners.release_drafter();
-  release_guide();
-  release_drafter();
+void unlink_partners(SessionParts* parts) {
+  if (is_guide(*parts)) release_guide(parts->client);
+  if (is_drafter(*parts)) release_drafter(parts->client);
+  release_guide(parts);
+  release_drafter(parts);
 }
 
 }  // namespace sotto

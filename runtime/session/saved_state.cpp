@@ -220,7 +220,7 @@ Status SavedState::check_header(std::span<const uint8_t> bytes, const Header& ex
 
 void SavedState::write(const Session& session, ByteWriter* writer) {
   const TokenStream& stream = session.parts().stream;
-  const OutputState& output = session.parts().output->state();
+  const OutputState& output = session.parts().output.state();
   const TokenStates& states = stream.states();
   KvSequenceImage::write(stream.kv(), stream.model().config(), writer);
   Counts counts;
@@ -310,7 +310,7 @@ bool SavedState::verify(const Session& session, ByteReader* reader) {
 // Restores the state of a session that has just been reset.
 void SavedState::read(ByteReader* reader, Session* session) {
   TokenStream& stream = session->parts().stream;
-  OutputState& output = session->parts().output->state();
+  OutputState& output = session->parts().output.state();
   const ModelConfig& config = stream.model().config();
   KvSequenceImage::read(&stream.kv(), config, reader);
   Counts saved;
@@ -337,7 +337,7 @@ void SavedState::read(ByteReader* reader, Session* session) {
   output.reject_newest = saved.reject_newest != 0;
   output.end = static_cast<Status>(saved.end);
   session->parts().stop = static_cast<Status>(saved.stop);
-  session->parts().output->rebuild();
+  session->parts().output.rebuild();
 }
 
 Status SavedState::fork(const Session& from, Session* to, Error* error) {
@@ -363,8 +363,8 @@ Status SavedState::fork(const Session& from, Session* to, Error* error) {
   // The copy has no constraint and no guide.
   stream.states().clear_flag(TokenState::kConstrained, stream.token_count());
   stream.states().clear_flag(TokenState::kGuided, stream.token_count());
-  TextOutput& output = *to->parts().output;
-  output.state() = from.parts().output->state();
+  TextOutput& output = to->parts().output;
+  output.state() = from.parts().output.state();
   output.rebuild();
   to->parts().stop = from.parts().stop;
   return Status::kOk;

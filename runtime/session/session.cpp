@@ -10,13 +10,15 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/features.h"
 #include "runtime/base/range_check.h"
+#include "runtime/session/partners.h"
 #include "runtime/session/scoring.h"
 
 namespace sotto {
 namespace {
 
-// Bytes reserved for the object itself, the same on every platform, because memory sizes are part of the API.
-constexpr size_t kSessionBytes = 40960;
+// Bytes reserved for the object itself. Together with the state of its output they are the same on every platform,
+// because memory sizes are part of the API.
+constexpr size_t kSessionBytes = 40960 - align_up(sizeof(OutputState), kMemoryAlignment);
 static_assert(sizeof(Session) <= kSessionBytes);
 
 static_assert(SessionParams::kMaxThreadCount == kMaxThreads);
@@ -67,7 +69,7 @@ Status resolve(const Model& model, const SessionParams& given, SessionParams* pa
 Status Session::memory_size(const Model& model, const SessionParams& given, size_t* size, Error* error) {
   SessionParams params;
   SOTTO_TRY(resolve(model, given, &params, error));
-  SessionParts parts(nullptr);
+  SessionParts parts;
   Arena measure;
   measure.take<uint8_t>(kSessionBytes);
   parts.layout(measure, model, params);
@@ -87,7 +89,7 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
   auto* session = new (arena.take<uint8_t>(kSessionBytes)) Session;
   session->parts_.layout(arena, model, params);
   SOTTO_TRY(session->start_threads(params, error));
-  session->parts_.init(session->pool_);
+  session->parts_.init();
   session->memory_bytes_ = needed;
   *out = session;
   return Status::kOk;
@@ -107,18 +109,18 @@ Status Session::start_threads(const SessionParams& params, Error* error) {
     if (count == 0) return Status::kOk;
     host = {static_cast<uint32_t>(count), host_executor->schedule, host_executor->executor_context};
   }
-  pool_ = create_thread_pool(pool_memory_, params.thread_count, params.executor == nullptr ? nullptr : &host);
-  if (pool_ != nullptr) return Status::kOk;
+  parts_.pool = create_thread_pool(pool_memory_, params.thread_count, params.executor == nullptr ? nullptr : &host);
+  if (parts_.pool != nullptr) return Status::kOk;
   return fail(error, Status::kThreadsUnavailable, "thread_count is ", params.thread_count,
               "; the operating system could not start the threads");
 }
 
 void Session::deinit() {
   // A callback must not destroy the session that called it.
-  if (is_in_callback() || generate_depth_ > 0) return;
-  parts_.partners.unlink();
-  destroy_thread_pool(pool_);
-  pool_ = nullptr;
+  if (is_in_use() || generate_depth_ > 0) return;
+  unlink_partners(&parts_);
+  destroy_thread_pool(parts_.pool);
+  parts_.pool = nullptr;
 }
 
 SessionInfo Session::info() const {
@@ -149,7 +151,7 @@ SessionTimings Session::timings() const {
 }
 
 void Session::reset_timings() {
-  if (is_in_callback()) return;
+  if (is_in_use()) return;
   *parts_.stream.mutable_timings() = {};
   parts_.stream.kv().reset_timings();
   parts_.drafting.reset_info();
@@ -158,7 +160,7 @@ void Session::reset_timings() {
 Status Session::set_sampler(const SamplerParams& params, Error* error) {
   SOTTO_TRY(parts_.decoder.set_sampler(params, error));
   // Buffered tokens are drawn again with the new parameters, unless they cannot be rolled back.
-  output_.try_roll_back();
+  parts_.output.try_roll_back();
   if (token_count() > 0) parts_.stream.states()[token_count() - 1].sampler = parts_.decoder.sampler().initial_state();
   parts_.stop = Status::kOk;
   return Status::kOk;
@@ -166,19 +168,30 @@ Status Session::set_sampler(const SamplerParams& params, Error* error) {
 
 Status Session::set_stops(const StopParams& params, Error* error) {
   SOTTO_TRY(parts_.stops.set(params, error));
-  output_.try_roll_back();
-  output_.rebuild();
+  parts_.output.try_roll_back();
+  parts_.output.rebuild();
   parts_.stop = Status::kOk;
   return Status::kOk;
 }
 
 Status Session::set_constraint(const TokenConstraint& constraint) {
   // A constraint can always be removed: buffered tokens that cannot be rolled back have satisfied it.
-  const Status status = output_.roll_back();
+  const Status status = parts_.output.roll_back();
   if (status != Status::kOk && constraint.is_set()) return status;
   parts_.stream.set_constraint(constraint);
   parts_.stop = Status::kOk;
   return Status::kOk;
+}
+
+Status Session::set_guide(Session* guide, const GuideParams& params, Error* error) {
+  SOTTO_TRY(link_guide(&parts_, guide == nullptr ? nullptr : &guide->parts_, params, error));
+  parts_.stop = Status::kOk;
+  return Status::kOk;
+}
+
+Status Session::set_speculation(const SpeculationParams& params, Error* error) {
+  Session* drafter = (params.sources & kDraftSession) != 0 ? params.draft_session : nullptr;
+  return link_drafter(&parts_, drafter == nullptr ? nullptr : &drafter->parts_, params, error);
 }
 
 // Begins an answer. `evaluate` must append `tokens` to the stream.
@@ -186,23 +199,23 @@ template <typename Evaluate>
 Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate) {
   SOTTO_TRY(check_tokens("tokens", tokens, parts_.stream.model().config().vocabulary_size, &last_error_));
   if (!tokens.empty()) {
-    SOTTO_TRY(require_space(output_.emitted_count(), tokens.size()));
-    output_.drop_buffered();
+    SOTTO_TRY(require_space(parts_.output.emitted_count(), tokens.size()));
+    parts_.output.drop_buffered();
     // Buffered tokens that could not be rolled back occupy slots as well.
     SOTTO_TRY(require_space(token_count(), tokens.size()));
     parts_.stop = parts_.stream.evaluate(&parts_.cancellation);
     if (parts_.stop != Status::kOk) return parts_.stop;
-    output_.clear();
+    parts_.output.clear();
     // The old text ends here, even if the evaluation is cancelled before its first token.
     if (token_count() > 0) parts_.stream.states()[token_count() - 1].flags |= TokenState::kTextEnd;
   }
-  const uint64_t first = output_.emitted_count();
+  const uint64_t first = parts_.output.emitted_count();
   Status status;
   {
     Stopwatch stopwatch(&parts_.stream.mutable_timings()->prefill_ns);
     status = evaluate(first);
   }
-  parts_.stream.begin_answer(first, output_.emitted_count(), parts_.decoder.sampler().initial_state());
+  parts_.stream.begin_answer(first, parts_.output.emitted_count(), parts_.decoder.sampler().initial_state());
   parts_.decoder.set_call_limit(UINT64_MAX);
   parts_.stop = parts_.cancellation.consume(status);
   return parts_.stop;
@@ -227,7 +240,7 @@ Status Session::prefill_embeddings(const float* embeddings, size_t count) {
     if (std::isfinite(embeddings[i])) continue;
     return fail(&last_error_, Status::kInvalidArgument, "embeddings[", i, "] is not a finite number");
   }
-  output_.clear();
+  parts_.output.clear();
   return evaluate_prompt(
       {}, [&](uint64_t) { return parts_.stream.kv().append_embeddings(embeddings, count, parts_.cancellation); });
 }
@@ -251,9 +264,9 @@ Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* e
 
 void Session::set_limit(uint64_t max_tokens) {
   // The limit did not apply when the buffered tokens were drawn.
-  output_.try_roll_back();
-  output_.forget_stop(Status::kStopMaxTokens);
-  const uint64_t generated = output_.emitted_count() - parts_.stream.answer_start();
+  parts_.output.try_roll_back();
+  parts_.output.forget_stop(Status::kStopMaxTokens);
+  const uint64_t generated = parts_.output.emitted_count() - parts_.stream.answer_start();
   parts_.decoder.set_call_limit(generated + std::min(max_tokens, UINT64_MAX - generated));
   if (ends_text(parts_.stop)) parts_.stop = Status::kOk;
 }
@@ -276,7 +289,7 @@ Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, P
   if (!is_failure(status)) parts_.stop = status;
   --generate_depth_;
   parts_.decoder.set_call_limit(UINT64_MAX);
-  output_.forget_stop(Status::kStopMaxTokens);  // tokens that are still buffered may continue after this call
+  parts_.output.forget_stop(Status::kStopMaxTokens);  // tokens that are still buffered may continue after this call
   return status;
 }
 
@@ -297,7 +310,7 @@ Status Session::require_tokens() {
 }
 
 Status Session::heal() {
-  const Status status = output_.heal();
+  const Status status = parts_.output.heal();
   if (status != Status::kInvalidState) return status;
   return fail(&last_error_, status, "token healing must follow a prefill");
 }
@@ -307,7 +320,7 @@ Status Session::rewind(uint64_t count) {
     return fail(&last_error_, Status::kInvalidArgument, "token_count is ", count,
                 "; it must be at most the number of tokens in the stream, ", token_count());
   }
-  const Status status = output_.rewind(count);
+  const Status status = parts_.output.rewind(count);
   if (status == Status::kOk) parts_.stop = Status::kOk;
   if (status != Status::kInvalidState) return status;
   return fail(&last_error_, status, "cannot rewind to token ", count,
@@ -326,13 +339,13 @@ Status Session::next_piece() {
   if (const Status status = parts_.stream.guide_status(); status != Status::kOk) {
     return fail(&last_error_, status, "the guide could not be rolled back with the session: reset it and set it again");
   }
-  if (parts_.cancellation.take()) return output_.flush(Status::kStopCancelled, &piece_);
+  if (parts_.cancellation.take()) return parts_.output.flush(Status::kStopCancelled, &piece_);
   if (ends_text(parts_.stop)) return parts_.stop;
-  const CallbackScope scope(&parts_.in_callback);
+  const CallbackScope scope(&parts_.in_use);
   // With banned strings, several tokens may have to be decoded before the oldest one can be emitted.
-  while (!output_.is_ready()) {
+  while (!parts_.output.is_ready()) {
     const Status status = decode_token();
-    if (status == Status::kInvalidState && parts_.partners.has_empty_guide()) {
+    if (status == Status::kInvalidState && parts_.guide != nullptr && parts_.guide->stream.token_count() == 0) {
       return fail(&last_error_, status, "the guide's stream is empty: prefill a prompt into it first");
     }
     if (status == Status::kStopGrammar && parts_.stream.generated_count() == 0 && parts_.stream.is_constrained()) {
@@ -341,10 +354,10 @@ Status Session::next_piece() {
           "the text of the grammar is complete: before another text, set the grammar again or reset the session");
     }
     if (is_failure(status)) return status;
-    if (status == Status::kStopCancelled) return output_.flush(status, &piece_);
-    if (status != Status::kOk) output_.end_text(status);
+    if (status == Status::kStopCancelled) return parts_.output.flush(status, &piece_);
+    if (status != Status::kOk) parts_.output.end_text(status);
   }
-  return output_.emit(&piece_);
+  return parts_.output.emit(&piece_);
 }
 
 // Decodes one token and appends it to the stream and the output, or returns the stop that prevents it.
@@ -356,9 +369,9 @@ Status Session::decode_token() {
   SampledToken sampled;
   TokenState state;
   SOTTO_TRY(parts_.decoder.decode(&sampled, &state.sampler));
-  SOTTO_TRY(parts_.stream.push(sampled.token, output_.healed_bytes(sampled.token), state));
-  parts_.decoder.describe(sampled, &output_.buffer(sampled.token));
-  output_.add_text(begin_ns);
+  SOTTO_TRY(parts_.stream.push(sampled.token, parts_.output.healed_bytes(sampled.token), state));
+  parts_.decoder.describe(sampled, &parts_.output.buffer(sampled.token));
+  parts_.output.add_text(begin_ns);
   return Status::kOk;
 }
 
@@ -380,10 +393,10 @@ Status Session::hidden(std::span<const float>* hidden) {
 
 Status Session::search(const SearchParams& given, std::span<const SearchSequence>* sequences, Error* error) {
   const Model& model = parts_.stream.model();
-  if (parts_.partners.has_guide()) {
+  if (parts_.guide != nullptr) {
     return fail(error, Status::kInvalidState, "a search cannot use a guide: remove the session's guide first");
   }
-  if (!output_.healing().is_over()) {
+  if (!parts_.output.healing().is_over()) {
     return fail(error, Status::kInvalidState, "token healing of the prompt is not finished");
   }
   if (!parts_.stops.banned_strings().empty()) {
@@ -401,15 +414,15 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   input.token_count = token_count();
   SearchParams params;
   SOTTO_TRY(parts_.search.resolve(input, model.config().vocabulary_size, given, &params, error));
-  SOTTO_TRY(output_.roll_back(error));
+  SOTTO_TRY(parts_.output.roll_back(error));
   SOTTO_TRY(parts_.stream.evaluate_logits(&parts_.cancellation));
   const SampleInput next = parts_.decoder.sample_input();
   input.sampler_state = parts_.stream.states()[token_count() - 1].sampler;
   input.history = next.history;
   input.token_count = token_count();
   input.generated_count = next.generated_count;
-  input.text = {output_.mark().stop, output_.mark().characters};
-  const CallbackScope scope(&parts_.in_callback);
+  input.text = {parts_.output.mark().stop, parts_.output.mark().characters};
+  const CallbackScope scope(&parts_.in_use);
   return parts_.cancellation.consume(parts_.search.run(input, params, sequences, error));
 }
 

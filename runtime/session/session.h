@@ -32,17 +32,10 @@ class Session {
   // A reference to no constraint removes the current one; buffered tokens then stay and are emitted later.
   Status set_constraint(const TokenConstraint& constraint);
   // Sets the guide (see sotto_session_set_guide()). Null removes it.
-  Status set_guide(Session* guide, const GuideParams& params, Error* error) {
-    SOTTO_TRY(parts_.partners.set_guide(guide == nullptr ? nullptr : &guide->parts_, params, error));
-    parts_.stop = Status::kOk;
-    return Status::kOk;
-  }
+  Status set_guide(Session* guide, const GuideParams& params, Error* error);
   // Sets the sources of drafts (see sotto_session_set_speculation()). Without sources, only text that a constraint
   // forces is drafted.
-  Status set_speculation(const SpeculationParams& params, Error* error) {
-    Session* drafter = (params.sources & kDraftSession) != 0 ? params.draft_session : nullptr;
-    return parts_.partners.set_speculation(params, drafter == nullptr ? nullptr : &drafter->parts_, error);
-  }
+  Status set_speculation(const SpeculationParams& params, Error* error);
   const SpeculationInfo& speculation_info() const { return parts_.drafting.info(); }
 
   void reset() { parts_.reset(); }
@@ -80,7 +73,7 @@ class Session {
   SessionTimings timings() const;
   void reset_timings();
 
-  bool is_in_callback() const { return parts_.is_in_callback(); }
+  bool is_in_use() const { return parts_.is_in_use(); }
   // Returns the parts, for saved states.
   SessionParts& parts() { return parts_; }
   const SessionParts& parts() const { return parts_; }
@@ -88,7 +81,7 @@ class Session {
   // Runs a function of the session and remembers why it failed, or that it did not, for last_error().
   template <typename Function>
   Status run_and_record_error(Function function) {
-    if (is_in_callback()) return fail_in_callback(&last_error_, "session");
+    if (is_in_use()) return fail_in_use(&last_error_, "session");
     last_error_ = Error();
     const Status status = function(*this);
     if (!is_failure(status)) {
@@ -111,10 +104,8 @@ class Session {
   Status evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate);
 
   alignas(kThreadPoolAlignment) uint8_t pool_memory_[kThreadPoolBytes];
-  ThreadPool* pool_ = nullptr;
   size_t memory_bytes_ = 0;  // number of bytes of the caller's memory that are in use
-  SessionParts parts_{&output_};
-  TextOutput output_{parts_.stops, parts_.stream};
+  SessionParts parts_;
   uint32_t generate_depth_ = 0;  // number of calls of generate() that are running
   Piece piece_ = {};
   Error last_error_;

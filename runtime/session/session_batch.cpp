@@ -32,18 +32,18 @@ class StreamBatch {
 // Returns whether Session::next() would need the logits after the pending token.
 bool needs_logits(const SessionParts& parts) {
   return !parts.cancellation.is_requested() && !ends_text(parts.stop) && parts.stream.guide_status() == Status::kOk &&
-         !parts.output->is_ready() && parts.decoder.needs_logits();
+         !parts.output.is_ready() && parts.decoder.needs_logits();
 }
 
 }  // namespace
 
 SessionBatch::~SessionBatch() {
-  for (size_t i = 0; i < marked_count_; ++i) sessions_[i].parts().in_callback = false;
+  for (size_t i = 0; i < marked_count_; ++i) sessions_[i].parts().in_use = false;
 }
 
 Status SessionBatch::begin(Error* error) {
   for (size_t i = 0; i < sessions_.count; ++i) {
-    if (sessions_[i].is_in_callback()) {
+    if (sessions_[i].is_in_use()) {
       return fail(error, Status::kInvalidState, "sessions[", i,
                   "] is in use: it cannot be called from a callback of its sampler, search or executor");
     }
@@ -54,11 +54,11 @@ Status SessionBatch::begin(Error* error) {
   }
   for (size_t i = 0; i < sessions_.count; ++i) {
     // True if the session itself has been marked, or one that it works with.
-    if (sessions_[i].is_in_callback()) {
+    if (sessions_[i].is_in_use()) {
       return fail(error, Status::kInvalidArgument, "sessions[", i,
                   "] is given twice, or as the guide or draft session of another one");
     }
-    sessions_[i].parts().in_callback = true;
+    sessions_[i].parts().in_use = true;
     ++marked_count_;
   }
   return Status::kOk;
@@ -81,9 +81,9 @@ void SessionBatch::evaluate() {
 
 Status SessionBatch::next(size_t index) {
   Session& session = sessions_[index];
-  session.parts().in_callback = false;
+  session.parts().in_use = false;
   const Status status = session.run_and_record_error([](Session& s) { return s.next(); });
-  session.parts().in_callback = true;
+  session.parts().in_use = true;
   session.parts().step_begin_ns = 0;
   return status;
 }

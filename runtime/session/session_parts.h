@@ -1,5 +1,4 @@
-// The parts of a session. Each part refers only to parts above it, except Partners, which links the parts of several
-// sessions.
+// The parts of a session. Each part refers only to parts above it, and to the sessions that this one works with.
 #pragma once
 
 #include "runtime/base/arena.h"
@@ -10,7 +9,6 @@
 #include "runtime/session/decoder.h"
 #include "runtime/session/drafting.h"
 #include "runtime/session/output/text_output.h"
-#include "runtime/session/partners.h"
 #include "runtime/session/token_stream.h"
 #include "runtime/text/stops.h"
 #include "runtime/transformer/beams.h"
@@ -18,15 +16,14 @@
 namespace sotto {
 
 struct SessionParts {
-  // `text_output` may be null if only layout() is called. It is not part of this struct because it is large:
-  // memory_size() lays out a local SessionParts.
-  explicit SessionParts(TextOutput* text_output) : output(text_output) {}
+  SessionParts() = default;
   SessionParts(const SessionParts&) = delete;
   SessionParts& operator=(const SessionParts&) = delete;
 
   // The defaults in `params` must have been replaced by actual values.
   void layout(Arena& arena, const Model& model, const SessionParams& params) {
     const ModelConfig& config = model.config();
+    output.layout(arena);
     stream.layout(arena, model, params);
     decoder.layout(arena, model, params);
     stops.layout(arena,
@@ -35,43 +32,48 @@ struct SessionParts {
     search.layout(arena, {params.sequence_count, params.sequence_tokens});
     drafting.layout(arena, params.context_tokens, params.draft_tokens);
   }
-  // Requires layout() over real memory. `pool` may be null.
-  void init(ThreadPool* thread_pool) {
-    pool = thread_pool;
-    stream.init(thread_pool);
+  // Requires layout() over real memory, and `pool`.
+  void init() {
+    output.init();
+    stream.init(pool);
     decoder.init();
     drafting.init();
   }
 
-  // Returns whether a callback of the sampler, of a search or of the executor is running, in this session or in one
-  // that it works with. No function may change the session then.
-  bool is_in_callback() const {
-    return in_callback || is_calling_host(pool) || partners.any([](const SessionParts& partner) {
-      return partner.in_callback || is_calling_host(partner.pool);
-    });
+  // Returns whether no function may change the session now: this session, or one that it works with, is in use or calls
+  // the executor of the host.
+  bool is_in_use() const {
+    const SessionParts* const involved[] = {this, guide, drafter, client};
+    for (const SessionParts* parts : involved) {
+      if (parts != nullptr && (parts->in_use || is_calling_host(parts->pool))) return true;
+    }
+    return false;
   }
-  // Removes all tokens. Does nothing in a callback.
+  // Removes all tokens. Does nothing while the session is in use.
   void reset() {
-    if (is_in_callback()) return;
+    if (is_in_use()) return;
     stream.clear();
-    output->clear();
+    output.clear();
     decoder.set_call_limit(UINT64_MAX);
     stop = Status::kOk;
   }
 
-  bool in_callback = false;
-  ThreadPool* pool = nullptr;
+  bool in_use = false;         // true in functions that may call back into the program, and in a SessionBatch
+  ThreadPool* pool = nullptr;  // null if the session has one thread
   Status stop = Status::kOk;   // why the newest text ended, or kOk while it continues
   uint64_t step_begin_ns = 0;  // when a batch began to evaluate the pending token, or 0
   Cancellation cancellation;
   Stops stops;
   TokenStream stream;
-  TextOutput* const output;
+  TextOutput output{stops, stream};
   Decoder decoder{stops, stream, output, cancellation};
   Drafting drafting{decoder, stream, output, cancellation};
   Beams beams;
   Search search;
-  Partners partners{*this};
+  // The sessions that this one works with, or null (partners.h).
+  SessionParts* guide = nullptr;
+  SessionParts* drafter = nullptr;
+  SessionParts* client = nullptr;  // the session that this one guides or drafts for
 };
 
 }  // namespace sotto

@@ -13,53 +13,53 @@ namespace sotto {
 void TextOutput::clear() {
   text_.clear();
   emitted_mark_ = text_.mark();
-  state_.buffer.truncate(0);
-  state_.rejected.restore({}, 0);
-  state_.reject_newest = false;
-  state_.healing.clear();
-  state_.end = Status::kOk;
+  state_->buffer.truncate(0);
+  state_->rejected.restore({}, 0);
+  state_->reject_newest = false;
+  state_->healing.clear();
+  state_->end = Status::kOk;
 }
 
 BufferedToken& TextOutput::buffer(int32_t token) {
-  assert(!state_.buffer.full());
-  BufferedToken& buffered = state_.buffer.push();
+  assert(!state_->buffer.full());
+  BufferedToken& buffered = state_->buffer.push();
   buffered.token = token;
   return buffered;
 }
 
 void TextOutput::add_text(uint64_t begin_ns) {
-  BufferedToken& newest = state_.buffer.newest();
+  BufferedToken& newest = state_->buffer.newest();
   const auto bytes = stream_->bytes_of(newest.token);
-  const TextStream::Found found = text_.append(bytes, state_.healing.healed(bytes.size()));
-  state_.healing.advance(bytes.size());
+  const TextStream::Found found = text_.append(bytes, state_->healing.healed(bytes.size()));
+  state_->healing.advance(bytes.size());
   newest.mark = text_.mark();
   newest.elapsed_ns = monotonic_ns() - begin_ns;
-  if (found == TextStream::Found::kStop) state_.end = Status::kStopString;
+  if (found == TextStream::Found::kStop) state_->end = Status::kStopString;
   if (found == TextStream::Found::kBan) reject(find_ban_start());
 }
 
 void TextOutput::end_text(Status stop) {
   // No token is left at this place. Allow its rejected tokens again, and from now on reject the newest token instead of
   // the one that contains the beginning of a banned string.
-  if (stop == Status::kStopBanned && !state_.reject_newest) {
-    state_.reject_newest = true;
-    state_.rejected.drop_from(stream_->token_count());
-  } else if (stop == Status::kStopBanned && !state_.buffer.empty()) {
+  if (stop == Status::kStopBanned && !state_->reject_newest) {
+    state_->reject_newest = true;
+    state_->rejected.drop_from(stream_->token_count());
+  } else if (stop == Status::kStopBanned && !state_->buffer.empty()) {
     // Still no token is left, so roll back one token.
-    reject(state_.buffer.size() - 1);
+    reject(state_->buffer.size() - 1);
   } else {
-    state_.end = stop;
+    state_->end = stop;
   }
 }
 
 void TextOutput::forget_stop(Status stop) {
-  if (state_.end == stop) state_.end = Status::kOk;
+  if (state_->end == stop) state_->end = Status::kOk;
 }
 
 bool TextOutput::is_ready() const {
-  if (state_.end != Status::kOk) return true;
+  if (state_->end != Status::kOk) return true;
   // The oldest token is certain if its text ends before any text that may belong to a banned string.
-  return !state_.buffer.empty() && (state_.buffer.full() || state_.buffer[0].mark.end <= text_.bannable_from());
+  return !state_->buffer.empty() && (state_->buffer.full() || state_->buffer[0].mark.end <= text_.bannable_from());
 }
 
 // Returns the index of the buffered token that contains the beginning of the banned string. If that token has already
@@ -67,8 +67,8 @@ bool TextOutput::is_ready() const {
 size_t TextOutput::find_ban_start() const {
   const uint64_t start = text_.ban_start();
   size_t index = 0;
-  if (state_.reject_newest || start < emitted_mark_.end) return state_.buffer.size() - 1;
-  while (state_.buffer[index].mark.end <= start) ++index;
+  if (state_->reject_newest || start < emitted_mark_.end) return state_->buffer.size() - 1;
+  while (state_->buffer[index].mark.end <= start) ++index;
   return index;
 }
 
@@ -77,34 +77,34 @@ size_t TextOutput::find_ban_start() const {
 // in the stream, and the text ends before it.
 void TextOutput::reject(size_t index) {
   const uint64_t first = emitted_count();
-  const size_t newest = state_.buffer.size() - 1;
+  const size_t newest = state_->buffer.size() - 1;
   if (stream_->rewind(first + index) != Status::kOk) {
     index = newest;
-    if (stream_->rewind(first + newest) != Status::kOk) state_.end = Status::kStopBanned;
+    if (stream_->rewind(first + newest) != Status::kOk) state_->end = Status::kStopBanned;
   }
-  const int32_t token = state_.buffer[index].token;
-  text_.cut(index == 0 ? emitted_mark_ : state_.buffer[index - 1].mark);
-  if (state_.end != Status::kOk) {
-    state_.buffer[newest].mark = text_.mark();
+  const int32_t token = state_->buffer[index].token;
+  text_.cut(index == 0 ? emitted_mark_ : state_->buffer[index - 1].mark);
+  if (state_->end != Status::kOk) {
+    state_->buffer[newest].mark = text_.mark();
     return;
   }
-  state_.buffer.truncate(index);
+  state_->buffer.truncate(index);
   rebuild_healing(stream_->token_count());
-  if (!state_.rejected.add(stream_->token_count(), token)) state_.end = Status::kStopBanned;
+  if (!state_->rejected.add(stream_->token_count(), token)) state_->end = Status::kStopBanned;
 }
 
 Status TextOutput::emit(Piece* piece) {
-  if (state_.buffer.empty()) return flush(state_.end, piece);
+  if (state_->buffer.empty()) return flush(state_->end, piece);
   const uint64_t index = emitted_count();
-  const BufferedToken& oldest = state_.buffer.pop();
+  const BufferedToken& oldest = state_->buffer.pop();
   const uint64_t end = std::min(oldest.mark.end, text_.end());
   const auto text = text_.take(std::min(end, text_.withheld_from()));
   // A rewind to this token withholds the same number of bytes again, also those that a stop string hides now.
   stream_->states()[index].withheld = static_cast<uint16_t>(oldest.mark.end - std::min(oldest.mark.end, text_.taken()));
   emitted_mark_ = oldest.mark;
-  state_.rejected.discard_before(index + 1);
-  state_.reject_newest = false;
-  if (state_.buffer.empty() && state_.end == Status::kStopString && text_.hidden() > 0) drop_hidden();
+  state_->rejected.discard_before(index + 1);
+  state_->reject_newest = false;
+  if (state_->buffer.empty() && state_->end == Status::kStopString && text_.hidden() > 0) drop_hidden();
   const auto bytes = stream_->bytes_of(oldest.token);
   *piece = kEmptyPiece;
   piece->text = text.data();
@@ -129,8 +129,8 @@ TextPlace TextOutput::find_place(uint64_t start, uint64_t size, uint64_t* length
   rebuild_healing(start);
   const auto text_of = [&](uint64_t i) {
     const auto bytes = stream_->bytes_of(stream_->token_at(i));
-    const size_t healed = state_.healing.healed(bytes.size());
-    state_.healing.advance(bytes.size());
+    const size_t healed = state_->healing.healed(bytes.size());
+    state_->healing.advance(bytes.size());
     return TokenText{bytes, healed};
   };
   return find_text_place(start, stream_->token_count(), {}, size, text_of, length);
@@ -158,8 +158,8 @@ Status TextOutput::append_spelling(std::span<const char> bytes) {
     state.sampler = stream_->states()[stream_->token_count() - 1].sampler;
     SOTTO_TRY(stream_->evaluate(&never));
     if (TokenStream* guide = stream_->guide(); guide != nullptr) SOTTO_TRY(guide->evaluate(&never));
-    SOTTO_TRY(stream_->push(token, state_.healing.healed(size), state));
-    state_.healing.advance(size);
+    SOTTO_TRY(stream_->push(token, state_->healing.healed(size), state));
+    state_->healing.advance(size);
     bytes = bytes.subspan(size);
   }
   return Status::kOk;
@@ -184,7 +184,7 @@ void TextOutput::drop_hidden() {
   }
   if (cut.token < count && stream_->rewind(cut.token) == Status::kOk) {
     stream_->find_answer_start();
-    state_.rejected.drop_from(cut.token);
+    state_->rejected.drop_from(cut.token);
     rebuild_healing(cut.token);
     (void)append_spelling(rest);
   }
@@ -205,20 +205,20 @@ Status TextOutput::flush(Status stop, Piece* piece) {
   }
   if (ends) {
     emitted_mark_ = text_.mark();
-    state_.end = Status::kOk;
+    state_->end = Status::kOk;
   }
   return stop;
 }
 
 Status TextOutput::roll_back(Error* error) {
-  const Status status = state_.buffer.empty() ? Status::kOk : rewind(emitted_count());
+  const Status status = state_->buffer.empty() ? Status::kOk : rewind(emitted_count());
   if (status == Status::kOk) return status;
   return fail(error, status,
               "buffered tokens cannot be rolled back: the KV ring or the constraint does not go back that far");
 }
 
 void TextOutput::drop_buffered() {
-  if (roll_back() != Status::kOk) state_.buffer.truncate(0);
+  if (roll_back() != Status::kOk) state_->buffer.truncate(0);
 }
 
 Status TextOutput::rewind(uint64_t count) {
@@ -231,15 +231,15 @@ Status TextOutput::rewind(uint64_t count) {
     return Status::kOk;
   }
   stream_->find_answer_start();
-  state_.rejected.drop_from(count);
-  state_.reject_newest = false;
-  state_.end = Status::kOk;
-  state_.buffer.truncate(count > emitted ? static_cast<size_t>(count - emitted) : 0);
+  state_->rejected.drop_from(count);
+  state_->reject_newest = false;
+  state_->end = Status::kOk;
+  state_->buffer.truncate(count > emitted ? static_cast<size_t>(count - emitted) : 0);
   // If emitted tokens were removed, the text before them is matched again.
   if (count < emitted) {
     rebuild_text(count);
   } else {
-    text_.cut(state_.buffer.empty() ? emitted_mark_ : state_.buffer.newest().mark);
+    text_.cut(state_->buffer.empty() ? emitted_mark_ : state_->buffer.newest().mark);
     rebuild_healing(count);
   }
   return Status::kOk;
@@ -260,13 +260,13 @@ uint64_t TextOutput::find_text_start(uint64_t count) const {
 
 // Restores the state of token healing after `count` tokens.
 void TextOutput::rebuild_healing(uint64_t count) {
-  if (!state_.healing.was_begun()) return;
-  if (count < state_.healing.place() || stream_->states().begin() > state_.healing.place()) {
-    return state_.healing.clear();
+  if (!state_->healing.was_begun()) return;
+  if (count < state_->healing.place() || stream_->states().begin() > state_->healing.place()) {
+    return state_->healing.clear();
   }
-  state_.healing.restart();
-  for (uint64_t i = state_.healing.place(); i < count && !state_.healing.is_over(); ++i) {
-    state_.healing.advance(stream_->bytes_of(stream_->token_at(i)).size());
+  state_->healing.restart();
+  for (uint64_t i = state_->healing.place(); i < count && !state_->healing.is_over(); ++i) {
+    state_->healing.advance(stream_->bytes_of(stream_->token_at(i)).size());
   }
 }
 
@@ -277,8 +277,8 @@ void TextOutput::rebuild_text(uint64_t count) {
   rebuild_healing(start);
   for (uint64_t i = start; i < count; ++i) {
     const auto bytes = stream_->bytes_of(stream_->token_at(i));
-    text_.replay(bytes, state_.healing.healed(bytes.size()));
-    state_.healing.advance(bytes.size());
+    text_.replay(bytes, state_->healing.healed(bytes.size()));
+    state_->healing.advance(bytes.size());
   }
   text_.resume(start < count ? stream_->states()[count - 1].withheld : 0);
   emitted_mark_ = text_.mark();
@@ -287,23 +287,23 @@ void TextOutput::rebuild_text(uint64_t count) {
 // Appends the text of the buffered tokens to the text of the emitted ones.
 void TextOutput::rebuffer() {
   using Found = TextStream::Found;
-  if (state_.buffer.empty() && state_.end == Status::kStopString) {  // the text had ended at this string
+  if (state_->buffer.empty() && state_->end == Status::kStopString) {  // the text had ended at this string
     text_.clear();
     emitted_mark_ = text_.mark();
   }
-  for (size_t i = 0; i < state_.buffer.size(); ++i) {
-    const auto bytes = stream_->bytes_of(state_.buffer[i].token);
+  for (size_t i = 0; i < state_->buffer.size(); ++i) {
+    const auto bytes = stream_->bytes_of(state_->buffer[i].token);
     const TextMark before = text_.mark();
-    const size_t healed = state_.healing.healed(bytes.size());
-    const bool last = i + 1 == state_.buffer.size();
+    const size_t healed = state_->healing.healed(bytes.size());
+    const bool last = i + 1 == state_->buffer.size();
     const Found found = text_.append(bytes, healed);
-    const bool is_stop = found == Found::kStop && last && state_.end == Status::kStopString;
-    const bool is_ban = found == Found::kBan && last && state_.end == Status::kStopBanned;
+    const bool is_stop = found == Found::kStop && last && state_->end == Status::kStopString;
+    const bool is_ban = found == Found::kBan && last && state_->end == Status::kStopBanned;
     if (found != Found::kNothing && !is_stop) text_.cut(before);
     // The strings may differ from those that were in effect when the token was buffered.
     if (found != Found::kNothing && !is_stop && !is_ban) text_.replay(bytes, healed);
-    state_.healing.advance(bytes.size());
-    state_.buffer[i].mark = text_.mark();
+    state_->healing.advance(bytes.size());
+    state_->buffer[i].mark = text_.mark();
   }
 }
 
@@ -320,7 +320,7 @@ Status TextOutput::heal() {
   if (count == 0 || stream_->answer_start() != count || states[count - 1].has(TokenState::kGenerated)) {
     return Status::kInvalidState;
   }
-  if (state_.healing.was_begun()) return Status::kOk;
+  if (state_->healing.was_begun()) return Status::kOk;
   std::array<int32_t, Healing::kMaxTokens> last;
   // Count the last tokens of the prompt, as far back as the stream remembers them.
   const uint64_t first = std::max(states.begin(), stream_->kv().embedded_count());
@@ -339,7 +339,7 @@ Status TextOutput::heal() {
   const auto unfinished = usable.last(taken);
   SOTTO_TRY(rewind(count - taken));
   stream_->mark_answer_start();
-  state_.healing.begin(*tokenizer, unfinished, stream_->token_count());
+  state_->healing.begin(*tokenizer, unfinished, stream_->token_count());
   return Status::kOk;
 }
 

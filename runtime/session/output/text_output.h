@@ -13,8 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <new>
 #include <span>
 
+#include "runtime/base/arena.h"
 #include "runtime/base/status.h"
 #include "runtime/generated/params.h"
 #include "runtime/session/output/healing.h"
@@ -100,6 +102,10 @@ class TextOutput {
  public:
   TextOutput(const Stops& stops, TokenStream& stream) : stream_(&stream), text_(stops) {}
 
+  void layout(Arena& arena) { state_ = arena.take<OutputState>(1); }
+  // Requires layout() over real memory.
+  void init() { new (state_) OutputState; }
+
   // Starts an empty text and drops all buffered tokens.
   void clear();
 
@@ -121,7 +127,7 @@ class TextOutput {
   // Emits the withheld text at a stop. Every stop except kStopCancelled ends the text.
   Status flush(Status stop, Piece* piece);
 
-  uint64_t emitted_count() const { return stream_->token_count() - state_.buffer.size(); }
+  uint64_t emitted_count() const { return stream_->token_count() - state_->buffer.size(); }
   // Rewinds the stream to the end of its emitted tokens. On failure, the buffered tokens stay.
   Status roll_back(Error* error = nullptr);
   // Like roll_back(), but buffered tokens that cannot be rolled back stay and are emitted as they were drawn.
@@ -135,16 +141,16 @@ class TextOutput {
 
   // Removes the last tokens of the prompt if their bytes are the beginning of a longer token (healing.h).
   Status heal();
-  const Healing& healing() const { return state_.healing; }
+  const Healing& healing() const { return state_->healing; }
   // Returns how many bytes of the token spell the end of the prompt.
-  size_t healed_bytes(int32_t token) const { return state_.healing.healed(stream_->bytes_of(token).size()); }
+  size_t healed_bytes(int32_t token) const { return state_->healing.healed(stream_->bytes_of(token).size()); }
   // Returns the tokens that were rejected at the end of the stream.
-  std::span<const RejectedTokens::Rejection> rejections() const { return state_.rejected.at(stream_->token_count()); }
+  std::span<const RejectedTokens::Rejection> rejections() const { return state_->rejected.at(stream_->token_count()); }
   const TextMark& mark() const { return text_.mark(); }
 
   // After a change, rebuild() must be called.
-  OutputState& state() { return state_; }
-  const OutputState& state() const { return state_; }
+  OutputState& state() { return *state_; }
+  const OutputState& state() const { return *state_; }
 
  private:
   TextPlace find_place(uint64_t start, uint64_t size, uint64_t* length);
@@ -161,7 +167,7 @@ class TextOutput {
   TokenStream* stream_;
   TextStream text_;
   TextMark emitted_mark_;  // state after the last emitted token
-  OutputState state_;
+  OutputState* state_ = nullptr;
 };
 
 }  // namespace sotto

@@ -257,7 +257,7 @@ TEST_F(SessionBatchTest, RejectsListsWithoutChanges) {
   EXPECT_EQ(message_of({a.get(), b.get(), guided.get()}), twice);
   EXPECT_EQ(message_of({a.get(), guided.get(), b.get()}), twice);
   for (OpenedSession* session : {&a, &b, &other, &guided}) {
-    EXPECT_FALSE((*session)->is_in_callback());
+    EXPECT_FALSE((*session)->is_in_use());
     EXPECT_EQ((*session)->token_count(), 2u);
   }
   SessionBatch none(list_of({}));
@@ -279,7 +279,7 @@ TEST_F(SessionBatchTest, IsInUseInCallbacks) {
       auto& made = *static_cast<Calls*>(self);
       ++made.count;
       for (Session* session : made.sessions) {
-        EXPECT_TRUE(session->is_in_callback());
+        EXPECT_TRUE(session->is_in_use());
         const auto next = [](Session& s) { return s.next(); };
         EXPECT_EQ(session->run_and_record_error(next), Status::kInvalidState);
         session->deinit();
