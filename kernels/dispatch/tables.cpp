@@ -4,6 +4,7 @@
 #include <span>
 
 #include "kernels/dispatch/cpu_features.h"
+#include "kernels/linear/reference.h"
 #include "kernels/reference/reference.h"
 
 namespace sotto {
@@ -72,6 +73,11 @@ const InstructionSet* find_instruction_set(Isa isa) {
   return find_first([isa](const InstructionSet& set) {
     return set.ops->isa == isa && (set.condition == nullptr || set.condition());
   });
+}
+
+LinearKernels linear_kernels(Isa isa) {
+  const InstructionSet* set = find_instruction_set(isa);
+  return set == nullptr ? LinearKernels() : LinearKernels{set->int8, set->int4};
 }
 
 const Kernels* find_kernels(Isa isa) {

@@ -30,10 +30,6 @@ __attribute__((import_module("sotto"), import_name("kernels"))) const Instructio
 #endif
 
 // Parts of the rows, which the directory of each instruction set defines.
-namespace reference {
-extern const Int4Kernels kInt4;
-}  // namespace reference
-
 namespace avx2 {
 extern const Kernels kOps;
 extern const Int8Kernels kInt8;

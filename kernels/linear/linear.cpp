@@ -5,9 +5,10 @@
 #include <cassert>
 #include <cstring>
 
-#include "kernels/dispatch/tables.h"
+#include "kernels/linear/int4.h"
+#include "kernels/linear/int8.h"
+#include "kernels/linear/reference.h"
 #include "kernels/linear/row_blocks.h"
-#include "kernels/reference/reference.h"
 
 namespace sotto {
 namespace {
@@ -92,11 +93,6 @@ uint64_t packed_layout_fingerprint() {
   uint64_t hash = 14695981039346656037u;
   for (size_t i = 0; i < size; ++i) hash = (hash ^ packed[i]) * 1099511628211u;
   return hash;
-}
-
-LinearKernels linear_kernels(Isa isa) {
-  const InstructionSet& set = *find_instruction_set(isa);
-  return {set.int8, set.int4};
 }
 
 void run_int4_linear(const Int4Kernels& kernels, const Int4Args& args, ThreadPool* pool) {

@@ -77,11 +77,11 @@ void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q);
 
 // The kernels that multiply with an instruction set.
 struct LinearKernels {
-  const Int8Kernels* int8 = nullptr;  // null for kReference, where scalar code multiplies
+  const Int8Kernels* int8 = nullptr;  // null for kReference, where scalar code multiplies (kernels/linear/reference.h)
   const Int4Kernels* int4 = nullptr;  // null if this build has no 4-bit layers
 };
 
-// Returns the kernels of an instruction set that this build contains.
+// Returns the kernels of an instruction set from the kernel table, or none if this build does not contain it.
 LinearKernels linear_kernels(Isa isa);
 
 // Computes y (row, outputs) for at least one row. `q` (row, inputs) must be followed by kActivationPadding readable

@@ -6,7 +6,6 @@
 #include <cassert>
 #include <cstring>
 
-#include "kernels/dispatch/tables.h"
 #include "kernels/linear/int4.h"
 #include "kernels/linear/linear.h"
 
@@ -75,10 +74,10 @@ void pack_tile(const LinearWeights& weights, size_t first, size_t count, uint8_t
 
 bool select_linear_isa(Isa isa) {
   if (!linear_needs_packing(isa)) return true;
-  const InstructionSet* set = find_instruction_set(isa);
-  if (set == nullptr) return false;
+  const Int8Kernels* kernels = linear_kernels(isa).int8;
+  if (kernels == nullptr) return false;
   const TileLayout* selected = nullptr;
-  return selected_layout.compare_exchange_strong(selected, set->int8->layout) || selected == set->int8->layout;
+  return selected_layout.compare_exchange_strong(selected, kernels->layout) || selected == kernels->layout;
 }
 
 size_t packed_size(uint32_t inputs, uint32_t outputs) {

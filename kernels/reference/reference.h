@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernels/kernels.h"
-#include "kernels/linear/linear.h"
 #include "kernels/reference/attention_rows.h"
 
 namespace sotto::reference {
@@ -28,14 +27,6 @@ size_t keep_from(const float* key, float floor, const float* x, const int32_t* i
                  float* kept_x, int32_t* kept_ids);
 CollectedSum sum_and_collect(const float* x, float floor, float ceiling, const float* weights, int32_t first, size_t n,
                              int32_t* between);
-
-// Computes linear layers as kernels/linear/linear.h defines them.
-void run_linear(const LinearWeights& weights, size_t rows, const int8_t* q, const RowQuantization* quantization,
-                float* y, ThreadPool* pool);
-
-// Returns one output for one row of activations q (inputs). `row` (inputs) are the weights of the output.
-float run_linear_output(const LinearWeights& weights, size_t output, const int8_t* row, const int8_t* q,
-                        RowQuantization quantization);
 
 inline constexpr Kernels kOps = {
     .isa = Isa::kReference,

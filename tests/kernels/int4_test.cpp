@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/linear/linear.h"
+#include "kernels/linear/reference.h"
 #include "tests/kernels/isa_test.h"
 
 namespace sotto::test {

@@ -1,12 +1,10 @@
 // Linear layers with 8-bit and 4-bit weights in scalar code.
-#include "kernels/reference/reference.h"
+#include "kernels/linear/reference.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
-
-#include "kernels/dispatch/tables.h"
 
 namespace sotto::reference {
 namespace {
