@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/generic/compressions.h"
 #include "kernels/generic/vector.h"
 
 namespace sotto::SOTTO_ISA {
@@ -18,24 +19,6 @@ namespace {
 
 using generic::Part;
 using generic::Whole;
-
-// For every mask of 4 lanes, the positions of the bytes of the set lanes, lowest first.
-struct Compressions {
-  uint8_t order[16][16] = {};
-
-  constexpr Compressions() {
-    for (unsigned mask = 0; mask < 16; ++mask) {
-      int place = 0;
-      for (unsigned lane = 0; lane < 4; ++lane) {
-        if ((mask >> lane & 1) == 0) continue;
-        for (unsigned byte = 0; byte < 4; ++byte) {
-          order[mask][place++] = static_cast<uint8_t>(4 * lane + byte);
-        }
-      }
-    }
-  }
-};
-inline constexpr Compressions kCompressions;
 
 struct Vector {
   v128_t v[4];  // v[k] holds lanes 4k ... 4k + 3
