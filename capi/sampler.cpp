@@ -3,6 +3,7 @@
 #include "capi/generated/params.h"
 #include "runtime/base/range_check.h"
 #include "runtime/sampling/watermark/watermark_detect.h"
+#include "runtime/session/decoder.h"
 
 using sotto::SampleInput;
 using sotto::SamplerParams;
@@ -16,11 +17,6 @@ using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
 namespace {
-
-std::span<const char> bytes_of(const void* model, int32_t token) {
-  const sotto::TokenizerView* tokenizer = static_cast<const sotto::Model*>(model)->tokenizer();
-  return tokenizer->bytes_of(static_cast<uint32_t>(token));
-}
 
 constexpr sotto_sampler_input kNoInput = {sizeof(sotto_sampler_input), 0, nullptr, nullptr, nullptr, 0, 0, 0};
 
@@ -86,18 +82,14 @@ sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_siz
   if (memory == nullptr) return out.null_argument("memory");
   if (c_sampler == nullptr) return out.null_argument("sampler");
   const sotto::Model* model = unwrap(handle);
+  if (model != nullptr && model->config().vocabulary_size != vocabulary_size) {
+    return wrap(fail(out.get(), Status::kInvalidArgument, "vocabulary_size is ", vocabulary_size,
+                     "; it must be the model's, ", model->config().vocabulary_size));
+  }
   sotto::SamplerContext context;
+  if (model != nullptr) context = sotto::make_sampler_context(*model);
   context.vocabulary_size = vocabulary_size;
   context.list_bytes = list_bytes;
-  if (model != nullptr) {
-    if (model->config().vocabulary_size != vocabulary_size) {
-      return wrap(fail(out.get(), Status::kInvalidArgument, "vocabulary_size is ", vocabulary_size,
-                       "; it must be the model's, ", model->config().vocabulary_size));
-    }
-    context.end_tokens = model->view().end_of_text_tokens();
-    context.defaults = &model->view().sampling_defaults();
-    if (model->tokenizer() != nullptr) context.bytes = {model, bytes_of};
-  }
   StandaloneSampler* sampler = nullptr;
   const Status status =
       StandaloneSampler::init(*sotto::find_vector_kernels(), context, memory, memory_size, &sampler, out.get());

@@ -75,9 +75,7 @@ Status Chat::memory_size(const Session& session, const ChatParams& params, size_
   Arena measure;
   measure.take<uint8_t>(kChatBytes);
   chat.layout(measure, session, params);
-  *size = measure.size();
-  if (!measure.overflowed()) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, "history_bytes: the conversation needs more memory than there is");
+  return take_size(measure, "history_bytes", size, error);
 }
 
 Status Chat::init(Session* session, const ChatParams& params, std::span<const char> format, void* memory,

@@ -23,30 +23,20 @@ static_assert(sizeof(StandaloneSampler) <= kObjectBytes);
 
 }  // namespace
 
-size_t Sampler::memory_size(size_t vocabulary_size, size_t list_bytes, size_t history_capacity) {
-  Arena measure;
-  SamplerScratch scratch;
-  scratch.layout(measure, vocabulary_size);
-  Candidates().layout(measure, vocabulary_size, scratch);
-  ListMemory().layout(measure, list_bytes);
-  PastTokens().layout(measure, history_capacity);
-  BreakerSet().layout(measure, vocabulary_size);
-  measure.take<uint64_t>(TokenMask::word_count(vocabulary_size));
-  return measure.overflowed() ? SIZE_MAX / kMemoryAlignment * kMemoryAlignment : measure.size();
-}
-
-void Sampler::init(const Kernels& kernels, const SamplerContext& context, void* memory) {
-  kernels_ = &kernels;
+void Sampler::layout(Arena& arena, const SamplerContext& context) {
   context_ = context;
-  params_ = SamplerParams();
-  chain_ = Chain::make(params_);
-  Arena arena(memory);
   scratch_.layout(arena, context.vocabulary_size);
   candidates_.layout(arena, context.vocabulary_size, scratch_);
   lists_.layout(arena, context.list_bytes);
   past_.layout(arena, context.history_capacity);
   breakers_.layout(arena, context.vocabulary_size);
   mask_words_ = arena.take<uint64_t>(TokenMask::word_count(context.vocabulary_size));
+}
+
+void Sampler::init(const Kernels& kernels) {
+  kernels_ = &kernels;
+  params_ = SamplerParams();
+  chain_ = Chain::make(params_);
   candidates_.init();
   breakers_.init();
 }
@@ -113,7 +103,7 @@ void Sampler::run(std::span<const float> logits, const TokenMask& mask, const St
 
 SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                              SamplerState* state) {
-  const StageInput stage_input = this->stage_input(input, *state);
+  const StageInput stage_input = make_stage_input(input, *state);
   run(logits, mask, stage_input, {});
   if (!is_plain_draw(params_)) candidates_.truncate();
   SampledToken sampled = {0, std::numeric_limits<float>::quiet_NaN(), 0};
@@ -133,13 +123,13 @@ SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mas
 
 Candidates& Sampler::reweigh(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
   const SamplerState state;
-  run(logits, mask, stage_input(input, state), {.truncations = true});
+  run(logits, mask, make_stage_input(input, state), {.truncations = true});
   return candidates_;
 }
 
 Candidates& Sampler::apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                            const SamplerState& state) {
-  run(logits, mask, stage_input(input, state), {});
+  run(logits, mask, make_stage_input(input, state), {});
   candidates_.truncate();
   if (is_greedy(params_)) candidates_.keep_top(1);
   candidates_.truncate();
@@ -158,8 +148,13 @@ void Sampler::count_for_top_p(int32_t token, SamplerState* state) const {
 Status StandaloneSampler::memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* size, Error* error) {
   SOTTO_TRY(check_range("vocabulary_size", static_cast<double>(vocabulary_size), 1, double{kMaxVocabularySize}, error));
   SOTTO_TRY(check_range("list_bytes", list_bytes, 0, SessionParams::kMaxListBytes, error));
-  *size = kObjectBytes + Sampler::memory_size(vocabulary_size, list_bytes);
-  return Status::kOk;
+  SamplerContext context;
+  context.vocabulary_size = vocabulary_size;
+  context.list_bytes = list_bytes;
+  Arena measure;
+  measure.take<uint8_t>(kObjectBytes);
+  Sampler().layout(measure, context);
+  return take_size(measure, "vocabulary_size", size, error);
 }
 
 Status StandaloneSampler::init(const Kernels& kernels, const SamplerContext& context, void* memory, size_t memory_size,
@@ -168,9 +163,10 @@ Status StandaloneSampler::init(const Kernels& kernels, const SamplerContext& con
   SOTTO_TRY(StandaloneSampler::memory_size(context.vocabulary_size, static_cast<uint32_t>(context.list_bytes), &needed,
                                            error));
   SOTTO_TRY(check_memory(memory, memory_size, needed, error));
-  auto* object = new (memory) StandaloneSampler;
-  object->vocabulary_size_ = context.vocabulary_size;
-  object->sampler_.init(kernels, context, static_cast<uint8_t*>(memory) + kObjectBytes);
+  Arena arena(memory);
+  auto* object = new (arena.take<uint8_t>(kObjectBytes)) StandaloneSampler;
+  object->sampler_.layout(arena, context);
+  object->sampler_.init(kernels);
   object->state_ = object->sampler_.initial_state();
   *sampler = object;
   return Status::kOk;

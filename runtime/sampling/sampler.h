@@ -8,6 +8,7 @@
 #include <span>
 
 #include "kernels/kernels.h"
+#include "runtime/base/arena.h"
 #include "runtime/base/status.h"
 #include "runtime/base/token_mask.h"
 #include "runtime/generated/params.h"
@@ -42,16 +43,14 @@ struct SampledToken {
 // tokens are equally likely and no others are drawn.
 class Sampler {
  public:
-  // Returns the number of bytes of working memory, which is a multiple of 64. `list_bytes` is the capacity for copies
-  // of the parameters' lists (see list_size).
-  static size_t memory_size(size_t vocabulary_size, size_t list_bytes,
-                            size_t history_capacity = kDefaultHistoryCapacity);
-
-  // Sets the default parameters. `memory` must have memory_size() bytes and be aligned to 64.
-  void init(const Kernels& kernels, const SamplerContext& context, void* memory);
+  // Takes the memory of a sampler with these properties. The objects that `context` points to must outlive the sampler.
+  void layout(Arena& arena, const SamplerContext& context);
+  // Sets the default parameters. Requires layout() over real memory.
+  void init(const Kernels& kernels);
 
   // Validates and copies the parameters, including their lists. On failure the old ones stay in effect.
   Status set_params(const SamplerParams& params, Error* error);
+  const SamplerContext& context() const { return context_; }
   const SamplerParams& params() const { return params_; }  // its lists are the sampler's copies
 
   SamplerState initial_state() const;
@@ -78,7 +77,7 @@ class Sampler {
   SamplerState state_after(SamplerState state, std::span<const int32_t> tokens) const;
 
  private:
-  StageInput stage_input(const SampleInput& input, const SamplerState& state) {
+  StageInput make_stage_input(const SampleInput& input, const SamplerState& state) {
     return {params_, context_, input, state, past_, breakers_, scratch_};
   }
   void run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Skip skip);
@@ -104,7 +103,7 @@ class StandaloneSampler {
   static Status init(const Kernels& kernels, const SamplerContext& context, void* memory, size_t memory_size,
                      StandaloneSampler** sampler, Error* error);
 
-  size_t vocabulary_size() const { return vocabulary_size_; }
+  size_t vocabulary_size() const { return sampler_.context().vocabulary_size; }
   // Returns whether the sampler's logits callback is running. No other function may be called then.
   bool is_in_use() const { return in_use_; }
   Status set_params(const SamplerParams& params, Error* error);
@@ -117,7 +116,6 @@ class StandaloneSampler {
  private:
   Status constrain(const SampleInput& input, TokenMask* mask, Error* error);
 
-  size_t vocabulary_size_ = 0;
   bool in_use_ = false;
   Sampler sampler_;
   SamplerState state_;

@@ -8,34 +8,28 @@
 #include "runtime/sampling/past_tokens.h"
 
 namespace sotto {
-namespace {
-
-std::span<const char> token_bytes(const void* tokenizer, int32_t token) {
-  return static_cast<const TokenizerView*>(tokenizer)->bytes_of(static_cast<uint32_t>(token));
-}
-
-SamplerContext sampler_context(const Model& model, const SessionParams& params) {
+SamplerContext make_sampler_context(const Model& model) {
   SamplerContext context;
   context.vocabulary_size = model.config().vocabulary_size;
   context.end_tokens = model.view().end_of_text_tokens();
   context.defaults = &model.view().sampling_defaults();
-  context.list_bytes = params.list_bytes;
-  context.history_capacity = params.context_tokens;
-  if (model.tokenizer() != nullptr) context.bytes = {model.tokenizer(), token_bytes};
+  if (model.tokenizer() == nullptr) return context;
+  context.bytes = {model.tokenizer(), [](const void* tokenizer, int32_t token) {
+                     return static_cast<const TokenizerView*>(tokenizer)->bytes_of(static_cast<uint32_t>(token));
+                   }};
   return context;
 }
-
-}  // namespace
 
 void Decoder::layout(Arena& arena, const Model& model, const SessionParams& params) {
   const size_t vocabulary = model.config().vocabulary_size;
   const bool mixes = (params.features & (kFeatureGuide | kFeatureDola)) != 0;
   model_ = &model;
-  sampler_memory_ = arena.take<uint8_t>(Sampler::memory_size(vocabulary, params.list_bytes, params.context_tokens));
+  SamplerContext context = make_sampler_context(model);
+  context.list_bytes = params.list_bytes;
+  context.history_capacity = params.context_tokens;
+  sampler_.layout(arena, context);
   mixed_logits_ = arena.take<float>(mixes ? vocabulary : 0);
 }
-
-void Decoder::init() { sampler_.init(model_->kernels(), sampler_context(*model_, stream_->params()), sampler_memory_); }
 
 Status Decoder::set_sampler(const SamplerParams& params, Error* error) {
   SOTTO_TRY(check_dola(params, *model_, stream_->params().features, error));

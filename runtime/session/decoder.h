@@ -19,6 +19,9 @@
 
 namespace sotto {
 
+// Returns the properties of samplers for a model.
+SamplerContext make_sampler_context(const Model& model);
+
 class Decoder {
  public:
   Decoder(const Stops& stops, TokenStream& stream, TextOutput& output, Cancellation& cancellation)
@@ -26,7 +29,7 @@ class Decoder {
 
   void layout(Arena& arena, const Model& model, const SessionParams& params);
   // Requires layout() over real memory.
-  void init();
+  void init() { sampler_.init(model_->kernels()); }
 
   Status set_sampler(const SamplerParams& params, Error* error);
   Sampler& sampler() { return sampler_; }
@@ -71,7 +74,6 @@ class Decoder {
   TextOutput* output_;
   Cancellation* cancellation_;
   const Model* model_ = nullptr;
-  uint8_t* sampler_memory_ = nullptr;
   float* mixed_logits_ = nullptr;  // one value per token, with kFeatureGuide or kFeatureDola
   Sampler sampler_;
   GuideParams guide_params_;

@@ -73,9 +73,7 @@ Status Session::memory_size(const Model& model, const SessionParams& given, size
   Arena measure;
   measure.take<uint8_t>(kSessionBytes);
   parts.layout(measure, model, params);
-  *size = measure.overflowed() ? 0 : measure.size();
-  if (*size != 0) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, "params: the session needs more memory than can be addressed");
+  return take_size(measure, "params", size, error);
 }
 
 Status Session::init(const Model& model, const SessionParams& given, void* memory, size_t memory_size, Session** out,

@@ -72,9 +72,7 @@ Status Matcher::memory_size(const CompiledGrammar& grammar, const Vocabulary* vo
     return fail(error, Status::kInvalidArgument, "mask_bytes is ", limits.mask_bytes,
                 "; one mask of this vocabulary needs more");
   }
-  *size = measure.overflowed() ? 0 : measure.size();
-  if (*size != 0) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, "params: the matcher needs more memory than can be addressed");
+  return take_size(measure, "params", size, error);
 }
 
 Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given,

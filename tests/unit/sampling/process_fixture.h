@@ -18,13 +18,13 @@ class ProcessFixture {
   // The bytes of token i are texts[i], if there are any.
   explicit ProcessFixture(size_t vocabulary_size, int32_t end_token = kNoTokenId, std::vector<std::string> texts = {},
                           size_t list_bytes = 1 << 16, const Kernels* kernels = find_kernels(Isa::kAuto))
-      : end_token_(end_token), texts_(std::move(texts)), memory_(Sampler::memory_size(vocabulary_size, list_bytes)) {
-    SamplerContext context;
-    context.vocabulary_size = vocabulary_size;
+      : end_token_(end_token), texts_(std::move(texts)), memory_(memory_size(context_of(vocabulary_size, list_bytes))) {
+    SamplerContext context = context_of(vocabulary_size, list_bytes);
     context.end_tokens = {&end_token_, end_token_ < 0 ? size_t{0} : size_t{1}};
-    context.list_bytes = list_bytes;
     if (!texts_.empty()) context.bytes = {&texts_, bytes_of};
-    sampler_.init(*kernels, context, memory_.get());
+    Arena arena(memory_.get());
+    sampler_.layout(arena, context);
+    sampler_.init(*kernels);
   }
   Sampler* operator->() { return &sampler_; }
 

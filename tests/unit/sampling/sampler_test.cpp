@@ -100,7 +100,7 @@ TEST(SetParams, RejectedParametersDoNotChangeSampling) {
 
 TEST(Memory, IsAMultipleOfTheAlignmentAndGrowsLinearly) {
   for (const size_t count : {1, 63, 1000, 50257}) {
-    const size_t size = Sampler::memory_size(count, 0);
+    const size_t size = memory_size(context_of(count));
     EXPECT_EQ(size % 64, 0u);
     EXPECT_LE(size, 22 * count + 24000 + 32 * kDefaultHistoryCapacity);
   }

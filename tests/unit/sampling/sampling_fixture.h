@@ -29,15 +29,29 @@ class Memory {
   std::unique_ptr<void, Free> bytes_;
 };
 
+inline SamplerContext context_of(size_t vocabulary_size, size_t list_bytes = 0) {
+  SamplerContext context;
+  context.vocabulary_size = vocabulary_size;
+  context.list_bytes = list_bytes;
+  return context;
+}
+
+inline size_t memory_size(const SamplerContext& context) {
+  Arena measure;
+  Sampler().layout(measure, context);
+  return measure.size();
+}
+
 class TestSampler {
  public:
   explicit TestSampler(size_t vocabulary_size, const Kernels* kernels = find_kernels(Isa::kAuto),
                        size_t list_bytes = 4096)
-      : memory_(Sampler::memory_size(vocabulary_size, list_bytes)) {
-    SamplerContext context;
-    context.vocabulary_size = vocabulary_size;
-    context.list_bytes = list_bytes;
-    sampler_.init(*kernels, context, memory_.get());
+      : TestSampler(context_of(vocabulary_size, list_bytes), kernels) {}
+  explicit TestSampler(const SamplerContext& context, const Kernels* kernels = find_kernels(Isa::kAuto))
+      : memory_(memory_size(context)) {
+    Arena arena(memory_.get());
+    sampler_.layout(arena, context);
+    sampler_.init(*kernels);
   }
   Sampler* operator->() { return &sampler_; }
 
@@ -70,7 +84,7 @@ inline SamplerParams plain() {
 class TestCandidates {
  public:
   explicit TestCandidates(size_t vocabulary_size, const Kernels* kernels = find_kernels(Isa::kAuto))
-      : kernels_(kernels), memory_(Sampler::memory_size(vocabulary_size, 0)) {
+      : kernels_(kernels), memory_(memory_size(context_of(vocabulary_size))), context_(context_of(vocabulary_size)) {
     Arena arena(memory_.get());
     scratch_.layout(arena, vocabulary_size);
     candidates_.layout(arena, vocabulary_size, scratch_);
@@ -78,7 +92,6 @@ class TestCandidates {
     breakers_.layout(arena, vocabulary_size);
     candidates_.init();
     breakers_.init();
-    context_.vocabulary_size = vocabulary_size;
   }
   // The logits must outlive the candidates.
   Candidates& begin(const std::vector<float>& logits, const TokenMask& mask = {}) {

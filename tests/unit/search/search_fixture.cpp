@@ -83,8 +83,11 @@ SearchFixture::SearchFixture(uint32_t vocabulary, const SearchSizes& shape, int3
   set_end_token(end_token);
   sampler_context.end_tokens = input_.end_tokens;
   sampler_context.list_bytes = kListBytes;
-  sampler_.init(reference_kernels(), sampler_context,
-                align(sampler_storage_, Sampler::memory_size(vocabulary, kListBytes)));
+  Arena sampler_measure;
+  Sampler().layout(sampler_measure, sampler_context);
+  Arena sampler_arena(align(sampler_storage_, sampler_measure.size()));
+  sampler_.layout(sampler_arena, sampler_context);
+  sampler_.init(reference_kernels());
   set_sampler(plain_sampler());
   input_.kernels = &reference_kernels();
   input_.sampler = &sampler_;
