@@ -33,7 +33,7 @@ void mix_contrast(const Kernels& kernels, const GuideParams& params, std::span<c
 
 // A list of layer indices.
 struct Layers {
-  std::array<uint32_t, 10> layers;
+  std::array<uint32_t, kMaxPrematureLayers> layers;
   size_t count = 0;
 
   std::span<const uint32_t> view() const { return {layers.data(), count}; }
@@ -42,13 +42,14 @@ struct Layers {
 // Returns DoLa's candidate layers, the same as Hugging Face transformers uses. If the head is tied to the token
 // embedding, the first two layers are left out, because their states mostly encode the input token.
 Layers candidate_layers(const Model& model, DolaLayers which) {
+  constexpr uint32_t kMaxSpan = 2 * kMaxPrematureLayers;  // every other layer of it is a candidate
   const uint32_t last = model.config().layer_count;
-  const uint32_t half = std::min<uint32_t>(last / 2, 20);
+  const uint32_t half = std::min(last / 2, kMaxSpan);
   const uint32_t lowest = model.view().has_tied_head() ? std::min<uint32_t>(last - 1, 2) : 0;
   const bool low = which == DolaLayers::kLow;
   Layers found;
   const uint32_t end = low ? half : last;
-  const uint32_t begin = low ? lowest : std::max(last / 2, last - std::min<uint32_t>(last, 20));
+  const uint32_t begin = low ? lowest : std::max(last / 2, last - std::min(last, kMaxSpan));
   for (uint32_t layer = begin; layer < end; layer += 2) {
     found.layers[found.count++] = layer;
   }

@@ -132,19 +132,19 @@ Status Beams::begin(const Cancellation& cancellation, uint32_t* capacity) {
 Status Beams::grow(std::span<const BeamStep> steps, const Cancellation& cancellation) {
   KvSequence& stream = *sequence_;
   stream.forget_rows();
-  if (cancellation.is_requested()) return Status::kStopCancelled;
   slots_.grow(steps);
   for (size_t i = 0; i < steps.size(); ++i) {
     rows_[i] = {&stream.forward_, steps[i].token, stream.position_ + slots_.grown_depth(i), slots_.grown_window(i)};
     assert(rows_[i].position < stream.position_count_);
   }
-  const Status status = stream.forward_.evaluate_beams({rows_, steps.size()}, cancellation);
-  if (status == Status::kOk) {
-    slots_.commit();
-  } else {
+  const Status status = stream.forward_.evaluate({.rows = {rows_, steps.size()}}, cancellation);
+  if (status != Status::kOk) {
     slots_.roll_back();
+    return status;
   }
-  return status;
+  stream.forward_.compute_logits(0, steps.size());
+  slots_.commit();
+  return Status::kOk;
 }
 
 float Beams::similarity(uint32_t step) const {

@@ -12,27 +12,6 @@ uint32_t TokenRow::slot() const {
   return window.back().first + window.back().count - 1;
 }
 
-// The rows of one evaluation: consecutive tokens of one stream, which need no memory per row, or any other rows.
-struct Forward::Batch {
-  Forward* forward;
-  std::span<const int32_t> tokens = {};  // tokens of the stream of `forward`; empty if there are other rows
-  uint32_t first_position = 0;
-  std::span<const TokenRow> rows = {};
-  uint32_t layer_count = UINT32_MAX;  // number of layers to evaluate; UINT32_MAX for all
-  const float* embeddings = nullptr;  // (row, embedding): used in place of the token embeddings; null to use these
-
-  size_t row_count() const { return tokens.size() + rows.size(); }
-  TokenRow row(size_t index) const {
-    if (!rows.empty()) return rows[index];
-    return {forward, tokens[index], first_position + static_cast<uint32_t>(index)};
-  }
-  // Returns how many rows belong to the stream of `forward`. They are the first ones.
-  size_t own_row_count() const {
-    const auto is_own = [this](const TokenRow& row) { return row.forward == forward; };
-    return tokens.size() + static_cast<size_t>(std::count_if(rows.begin(), rows.end(), is_own));
-  }
-};
-
 void Forward::layout(Arena& arena, const ModelConfig& config, const SessionParams& params) {
   context_tokens_ = params.context_tokens;
   features_ = params.features;
@@ -70,27 +49,27 @@ void Forward::init(const Model& model, ThreadPool* pool) {
   linear_kernels_ = linear_kernels(model.isa());
 }
 
-Status Forward::evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
-                         const Cancellation& cancellation, const float* embeddings) {
-  const bool overwrites = first_position + tokens.size() > context_tokens_;
-  const Batch batch = {.forward = this, .tokens = tokens, .first_position = first_position, .embeddings = embeddings};
-  SOTTO_TRY(evaluate_layers(batch, overwrites, cancellation));
-  if (want_logits) compute_logits(tokens.size() - 1, 1);
-  return Status::kOk;
+TokenRow Forward::row_of(const TokenBatch& batch, size_t index) {
+  if (!batch.rows.empty()) return batch.rows[index];
+  return {this, batch.tokens[index], batch.first_position + static_cast<uint32_t>(index)};
 }
 
-Status Forward::evaluate_first_layers(int32_t token, uint32_t position, uint32_t layer_count,
-                                      const Cancellation& cancellation) {
-  const Batch batch = {.forward = this, .tokens = {&token, 1}, .first_position = position, .layer_count = layer_count};
-  SOTTO_TRY(evaluate_layers(batch, /*overwrites=*/false, cancellation));
-  compute_logits(0, 1);
-  return Status::kOk;
-}
-
-Status Forward::evaluate_beams(std::span<const TokenRow> rows, const Cancellation& cancellation) {
-  assert(!rows.empty() && rows.size() <= logit_row_count_);
-  SOTTO_TRY(evaluate_layers({.forward = this, .rows = rows}, /*overwrites=*/false, cancellation));
-  compute_logits(0, rows.size());
+Status Forward::evaluate(const TokenBatch& batch, const Cancellation& cancellation) {
+  const auto is_own = [this](const TokenRow& row) { return row.forward == this; };
+  const size_t own_rows =
+      batch.tokens.size() + static_cast<size_t>(std::count_if(batch.rows.begin(), batch.rows.end(), is_own));
+  first_state_row_ = own_rows - std::min(own_rows, state_rows_);
+  const uint32_t layer_count = std::min(batch.layer_count, model_->config().layer_count);
+  const bool overwrites = batch.first_position + batch.tokens.size() > context_tokens_;
+  if (cancellation.is_requested()) return Status::kStopCancelled;
+  embed(batch);
+  if (layer_count > 0) normalize(model_->layer(0).attention_norm, batch.row_count(), nullptr);
+  for (uint32_t layer = 0; layer < layer_count; ++layer) {
+    if (!overwrites && cancellation.is_requested()) return Status::kStopCancelled;
+    keep_layer_states(layer, batch);
+    evaluate_layer(layer, layer + 1 == layer_count, batch);
+  }
+  if (layer_count == model_->config().layer_count) keep_hidden_states(batch);
   return Status::kOk;
 }
 
@@ -99,7 +78,7 @@ void Forward::evaluate_streams(std::span<const TokenRow> rows, ThreadPool* pool)
   ThreadPool* const own_pool = std::exchange(pool_, pool);
   // A batch is not cancelled, because each stream has a cancellation of its own.
   const Cancellation never;
-  [[maybe_unused]] const Status status = evaluate_layers({.forward = this, .rows = rows}, /*overwrites=*/true, never);
+  [[maybe_unused]] const Status status = evaluate({.rows = rows}, never);
   assert(status == Status::kOk);
   compute_stream_logits(rows);
   pool_ = own_pool;
@@ -136,28 +115,12 @@ void Forward::compute_stream_logits(std::span<const TokenRow> rows) {
   }
 }
 
-Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const Cancellation& cancellation) {
-  first_state_row_ = batch.own_row_count() - std::min(batch.own_row_count(), state_rows_);
-  const uint32_t layer_count = std::min(batch.layer_count, model_->config().layer_count);
-  embed(batch);
-  if (layer_count > 0) normalize(model_->layer(0).attention_norm, batch.row_count(), nullptr);
-  for (uint32_t layer = 0; layer < layer_count; ++layer) {
-    if (!overwrites && cancellation.is_requested()) {
-      return Status::kStopCancelled;
-    }
-    keep_layer_states(layer, batch);
-    evaluate_layer(layer, layer + 1 == layer_count, batch);
-  }
-  if (layer_count == model_->config().layer_count) keep_hidden_states(batch);
-  return Status::kOk;
-}
-
 // Keeps the hidden states of the last rows of each stream before a layer, for DoLa. Only the stream of this forward
 // pass can have more than one row.
-void Forward::keep_layer_states(uint32_t layer, const Batch& batch) {
+void Forward::keep_layer_states(uint32_t layer, const TokenBatch& batch) {
   const size_t width = model_->config().embedding_size;
   for (size_t row = first_state_row_; row < batch.row_count(); ++row) {
-    Forward& stream = *batch.row(row).forward;
+    Forward& stream = *row_of(batch, row).forward;
     if ((stream.features_ & kFeatureDola) == 0) continue;
     const size_t state = layer * stream.state_rows_ + (&stream == this ? row - first_state_row_ : 0);
     std::copy_n(hidden_ + row * width, width, stream.layer_states_ + state * width);
@@ -165,11 +128,11 @@ void Forward::keep_layer_states(uint32_t layer, const Batch& batch) {
 }
 
 // Keeps the final hidden states for contrastive search.
-void Forward::keep_hidden_states(const Batch& batch) {
+void Forward::keep_hidden_states(const TokenBatch& batch) {
   const size_t width = model_->config().embedding_size;
   bool has_norms = false;
   for (size_t row = 0; row < batch.row_count(); ++row) {
-    const TokenRow in = batch.row(row);
+    const TokenRow in = row_of(batch, row);
     if ((in.forward->features_ & kFeatureHiddenHistory) == 0) continue;
     if (!std::exchange(has_norms, true)) final_norm(hidden_, batch.row_count());
     in.forward->hidden_history_.store(in.slot(), sublayer_output_ + row * width);
@@ -178,7 +141,7 @@ void Forward::keep_hidden_states(const Batch& batch) {
 
 // Computes x += attention(norm(x)) and then x += feed_forward(norm(x)). The first norm is already in quantized_: each
 // step that changes x also computes the norm of the result.
-void Forward::evaluate_layer(uint32_t index, bool is_last, const Batch& batch) {
+void Forward::evaluate_layer(uint32_t index, bool is_last, const TokenBatch& batch) {
   const LayerView& layer = model_->layer(index);
   const size_t rows = batch.row_count();
 
@@ -256,11 +219,11 @@ void Forward::final_norm(const float* x, size_t rows) {
   });
 }
 
-void Forward::embed(const Batch& batch) {
+void Forward::embed(const TokenBatch& batch) {
   const size_t width = model_->config().embedding_size;
   const LinearWeights& table = model_->token_embedding();
   parallel_for(pool_, batch.row_count(), [&](size_t row) {
-    const TokenRow in = batch.row(row);
+    const TokenRow in = row_of(batch, row);
     const float* const position = model_->positions() + in.position * width;
     float* const hidden = hidden_ + row * width;
     if (batch.embeddings != nullptr) {
@@ -285,7 +248,7 @@ void Forward::normalize(const NormView& norm, size_t rows, const float* sublayer
 }
 
 // Computes sublayer_output = attention over the ring. scratch_ contains (row, {query, key, value}, head, head_size).
-void Forward::attend(uint32_t layer, const Batch& batch) {
+void Forward::attend(uint32_t layer, const TokenBatch& batch) {
   const size_t block = attention_block(batch);
   if (block > 1) {
     parallel_for(pool_, batch.row_count(), [&](size_t row) {
@@ -307,16 +270,16 @@ void Forward::attend(uint32_t layer, const Batch& batch) {
 }
 
 // Stores the key and the value of a row in the ring.
-void Forward::store_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row) {
+void Forward::store_row(uint32_t layer, uint32_t head, const TokenBatch& batch, size_t row) {
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
   const float* key = scratch_ + (row * 3 + 1) * width + head * config.head_size;
-  const TokenRow in = batch.row(row);
+  const TokenRow in = row_of(batch, row);
   in.forward->ring_.store(model_->kernels(), layer, head, in.slot(), key, key + width);
 }
 
 // Returns how many rows one attention call processes. The scores of these rows must fit into block_scores_.
-size_t Forward::attention_block(const Batch& batch) const {
+size_t Forward::attention_block(const TokenBatch& batch) const {
   const size_t end = batch.first_position + batch.row_count();
   if (batch.row_count() == 1 || batch.tokens.empty() || end > context_tokens_) return 1;
   const size_t heads = pool_ == nullptr ? 1 : model_->config().head_count;
@@ -326,7 +289,7 @@ size_t Forward::attention_block(const Batch& batch) const {
 }
 
 // Computes attention for `block` rows per call. The keys and values of all rows are already in the ring.
-void Forward::attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch, size_t block) {
+void Forward::attend_in_blocks(uint32_t layer, uint32_t head, const TokenBatch& batch, size_t block) {
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
   const size_t end = batch.first_position + batch.row_count();
@@ -340,14 +303,14 @@ void Forward::attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch
     rows.scores = scores;
     rows.outputs = sublayer_output_ + row * width + head * config.head_size;
     rows.output_stride = width;
-    ring_.attend_rows(model_->kernels(), layer, head, batch.row(row).position, rows);
+    ring_.attend_rows(model_->kernels(), layer, head, row_of(batch, row).position, rows);
   }
 }
 
-void Forward::attend_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row) {
+void Forward::attend_row(uint32_t layer, uint32_t head, const TokenBatch& batch, size_t row) {
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
-  const TokenRow in = batch.row(row);
+  const TokenRow in = row_of(batch, row);
   const Forward& stream = *in.forward;
   SlotWindow window;
   if (in.window.empty()) window = stream.ring_.window_of(in.position);

@@ -23,7 +23,10 @@
 namespace sotto {
 
 // Returns the maximum number of layers that DoLa compares with the last one (Chuang et al. 2023).
-constexpr uint32_t premature_layer_count(uint32_t layer_count) { return std::min((layer_count + 3) / 4, uint32_t{10}); }
+inline constexpr uint32_t kMaxPrematureLayers = 10;
+constexpr uint32_t premature_layer_count(uint32_t layer_count) {
+  return std::min((layer_count + 3) / 4, kMaxPrematureLayers);
+}
 
 class Forward;
 
@@ -40,36 +43,37 @@ struct TokenRow {
   uint32_t slot() const;
 };
 
+// The rows of one evaluation: consecutive tokens of one stream, which need no memory per row, or any other rows.
+struct TokenBatch {
+  std::span<const int32_t> tokens = {};  // at the positions first_position, first_position + 1, ...
+  uint32_t first_position = 0;
+  std::span<const TokenRow> rows = {};  // in place of tokens
+  uint32_t layer_count = UINT32_MAX;    // number of layers to evaluate; UINT32_MAX for all
+  const float* embeddings = nullptr;    // (row, embedding): used in place of the token embeddings; null to use these
+
+  size_t row_count() const { return tokens.size() + rows.size(); }
+};
+
 class Forward {
  public:
   void layout(Arena& arena, const ModelConfig& config, const SessionParams& params);
   // Requires layout() over real memory. `pool` may be null.
   void init(const Model& model, ThreadPool* pool);
 
-  // Evaluates at most batch_tokens tokens at the positions first_position, first_position + 1, ... and stores their
-  // keys and values in the ring. If `want_logits` is set, logits(0) are the logits after the last token.
+  // Evaluates a batch of at most row_capacity() rows and stores their keys and values. Computes no logits.
   //
   // If a cancellation is requested, evaluation stops between two layers with kStopCancelled, and nothing has changed.
-  // Once the slot of an older token has been overwritten, evaluation is no longer cancelled. If `embeddings` (row,
-  // embedding) is not null, its rows replace the token embeddings; position embeddings are added to them.
-  Status evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
-                  const Cancellation& cancellation, const float* embeddings = nullptr);
+  // Once the slot of an older token has been overwritten, evaluation is no longer cancelled.
+  Status evaluate(const TokenBatch& batch, const Cancellation& cancellation);
 
-  // Evaluates one token in the first `layer_count` layers and stores its keys and values there. logits(0) are the
-  // head's output for the hidden state after these layers.
-  Status evaluate_first_layers(int32_t token, uint32_t position, uint32_t layer_count,
-                               const Cancellation& cancellation);
-
-  // Evaluates at most sequence_count rows of beams. logits(i) are the logits after row i.
-  Status evaluate_beams(std::span<const TokenRow> rows, const Cancellation& cancellation);
-
-  // Evaluates one row of each of at most row_capacity() streams with the memory of this forward pass, which is that of
-  // rows[0]. Each stream's forward pass is then as if it had evaluated its row itself, with logits. Each weight is read
-  // once for all rows. `pool` may be null.
+  // Evaluates one row of each of at most row_capacity() streams of the same model. Each weight is read once for all
+  // rows. The memory of this forward pass is used, and rows[0] must be its own. Afterwards, every forward pass is in
+  // the state that evaluating its row and computing the logits leads to. `pool` may be null.
   void evaluate_streams(std::span<const TokenRow> rows, ThreadPool* pool);
   size_t row_capacity() const { return row_capacity_; }
 
   // Computes logits(0), logits(1), ... for at most logit_row_count() rows of the last batch, starting at first_row.
+  // After an evaluation of some layers only, these are the head's output for the hidden states after these layers.
   void compute_logits(size_t first_row, size_t count);
   size_t logit_row_count() const { return logit_row_count_; }
   std::span<float> logits(size_t index) const { return {logits_ + index * vocabulary_size_, vocabulary_size_}; }
@@ -95,20 +99,18 @@ class Forward {
  private:
   friend class KvSequenceImage;
 
-  struct Batch;
-
-  Status evaluate_layers(const Batch& batch, bool overwrites, const Cancellation& cancellation);
-  void keep_layer_states(uint32_t layer, const Batch& batch);
-  void keep_hidden_states(const Batch& batch);
+  TokenRow row_of(const TokenBatch& batch, size_t index);
+  void keep_layer_states(uint32_t layer, const TokenBatch& batch);
+  void keep_hidden_states(const TokenBatch& batch);
   void compute_stream_logits(std::span<const TokenRow> rows);
-  void evaluate_layer(uint32_t index, bool is_last, const Batch& batch);
-  void embed(const Batch& batch);
+  void evaluate_layer(uint32_t index, bool is_last, const TokenBatch& batch);
+  void embed(const TokenBatch& batch);
   void normalize(const NormView& norm, size_t rows, const float* sublayer_output);
-  void attend(uint32_t layer, const Batch& batch);
-  void store_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row);
-  size_t attention_block(const Batch& batch) const;
-  void attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch, size_t block);
-  void attend_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row);
+  void attend(uint32_t layer, const TokenBatch& batch);
+  void store_row(uint32_t layer, uint32_t head, const TokenBatch& batch, size_t row);
+  size_t attention_block(const TokenBatch& batch) const;
+  void attend_in_blocks(uint32_t layer, uint32_t head, const TokenBatch& batch, size_t block);
+  void attend_row(uint32_t layer, uint32_t head, const TokenBatch& batch, size_t row);
   void activate(size_t rows);
   void add_sublayer_output(size_t rows);
   void multiply_head(const float* x, size_t rows, float* logits);
@@ -124,7 +126,7 @@ class Forward {
   uint32_t features_ = 0;
   size_t row_capacity_ = 0;     // maximum number of rows per batch
   size_t state_rows_ = 0;       // number of rows per batch whose layer states are stored
-  size_t first_state_row_ = 0;  // index of the first of them in the last batch
+  size_t first_state_row_ = 0;  // index of the first such row in the last batch
   size_t vocabulary_size_ = 0;
   size_t logit_row_count_ = 0;
   size_t visible_count_ = 0;          // maximum number of slots that a row attends to

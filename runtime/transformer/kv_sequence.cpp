@@ -63,7 +63,7 @@ Status KvSequence::append(std::span<const int32_t> tokens, const Cancellation& c
   }
   if (!drafts.empty()) {
     assert(tokens.size() == 1);
-    return evaluate_drafts(tokens[0], drafts, cancellation);
+    return append_with_drafts(tokens[0], drafts, cancellation);
   }
   while (!tokens.empty()) {
     size_t count;
@@ -130,8 +130,8 @@ Status KvSequence::append_embeddings(const float* embeddings, size_t count, cons
 Status KvSequence::evaluate_batch(std::span<const int32_t> tokens, bool want_logits, const Cancellation& cancellation,
                                   const float* embeddings) {
   forget_rows();
-  if (cancellation.is_requested()) return Status::kStopCancelled;
-  SOTTO_TRY(forward_.evaluate(tokens, position_, want_logits, cancellation, embeddings));
+  SOTTO_TRY(forward_.evaluate({.tokens = tokens, .first_position = position_, .embeddings = embeddings}, cancellation));
+  if (want_logits) forward_.compute_logits(tokens.size() - 1, 1);
   position_ += static_cast<uint32_t>(tokens.size());
   batch_row_count_ = tokens.size();
   return Status::kOk;
@@ -184,14 +184,14 @@ std::span<const int32_t> KvSequence::drafts() const {
   return {draft_batch_ + batch_row_count_, draft_rows_ - batch_row_count_};
 }
 
-Status KvSequence::evaluate_drafts(int32_t token, std::span<const int32_t> drafts, const Cancellation& cancellation) {
+Status KvSequence::append_with_drafts(int32_t token, std::span<const int32_t> drafts,
+                                      const Cancellation& cancellation) {
   assert(drafts.size() <= draft_capacity());
   const size_t rows = drafts.size() + 1;
   draft_batch_[0] = token;
   std::copy(drafts.begin(), drafts.end(), draft_batch_ + 1);
   forget_rows();
-  if (cancellation.is_requested()) return Status::kStopCancelled;
-  SOTTO_TRY(forward_.evaluate({draft_batch_, rows}, position_, /*want_logits=*/false, cancellation));
+  SOTTO_TRY(forward_.evaluate({.tokens = {draft_batch_, rows}, .first_position = position_}, cancellation));
   // Every row needs logits, because the next token is drawn from those after the last accepted draft.
   forward_.compute_logits(0, rows);
   draft_rows_ = rows;
@@ -211,8 +211,9 @@ Status KvSequence::draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t
                                          const Cancellation& cancellation, std::span<const float>* logits) {
   assert(ahead <= draft_capacity());
   forget_rows();
-  if (cancellation.is_requested()) return Status::kStopCancelled;
-  SOTTO_TRY(forward_.evaluate_first_layers(token, position_ + ahead, layer_count, cancellation));
+  const TokenBatch batch = {.tokens = {&token, 1}, .first_position = position_ + ahead, .layer_count = layer_count};
+  SOTTO_TRY(forward_.evaluate(batch, cancellation));
+  forward_.compute_logits(0, 1);
   *logits = forward_.logits(0);
   return Status::kOk;
 }

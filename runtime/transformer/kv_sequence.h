@@ -131,7 +131,7 @@ class KvSequence {
   void accept_draft(size_t row);
   Status evaluate_batch(std::span<const int32_t> tokens, bool want_logits, const Cancellation& cancellation,
                         const float* embeddings = nullptr);
-  Status evaluate_drafts(int32_t token, std::span<const int32_t> drafts, const Cancellation& cancellation);
+  Status append_with_drafts(int32_t token, std::span<const int32_t> drafts, const Cancellation& cancellation);
   Status reanchor(const Cancellation& cancellation);
   uint32_t newest_kept() const;
 
