@@ -88,7 +88,7 @@ constexpr size_t attention_score_count(size_t row_count, size_t slot_count) {
   return (row_count + kAttentionGroupRows - 1) / kAttentionGroupRows * kAttentionGroupRows * slot_count;
 }
 
-// The result of sum_and_collect().
+// A sum of weights, and the number of elements that were collected (Kernels::sum_and_collect).
 struct CollectedSum {
   uint64_t sum;
   size_t collected;

@@ -225,7 +225,9 @@ class ThreadPool {
   HostExecutor host_;
   bool is_calling_host_ = false;  // read and written by the thread that calls run()
   uint32_t thread_count_ = 1;
-  Thread threads_[kMaxThreads];
+  // Aligned so that the caller and the first worker do not write to the same cache line: each thread writes to its range
+  // for every index.
+  alignas(64) Thread threads_[kMaxThreads];
 
   // The current loop.
   void (*task_)(void* context, size_t index) = nullptr;
