@@ -141,10 +141,16 @@ MemberCounts count_members(const CompiledGrammar& grammar) {
   return {std::min(count.all, kMaxMembers), count.widest};
 }
 
-// Estimates limits. The estimates are fitted to measurements of GBNF files, JSON schemas and random grammars. As long
-// as a text can be parsed in only one way, the memory is proportional to the size of the grammar. A small grammar may
-// have many parses at the same time; the memory for them decreases with the square of the number of states. Left
-// recursion and counting at run time need much more, because many nodes and counts may be in use at the same time.
+// Estimates limits. As long as a text can be parsed in only one way, the memory is proportional to the size of the
+// grammar. A small grammar may have many parses at the same time; the memory for them decreases with the square of the
+// number of states. Left recursion and counting at run time need much more, because many nodes and counts may be in use
+// at the same time.
+//
+// How many states and nodes are in use at the same time depends on the text, so the numbers are fitted, not derived.
+// grammar_measure (tests/unit/grammar/measure.cpp) replays texts of the grammars and schemas of the shared test data
+// with these limits, or with a fraction of them, and names the grammars whose limits do not suffice. The oracle test
+// bounds how often they do not suffice for random grammars. Too large limits cost memory; too small ones fail with a
+// status.
 MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar, uint32_t token_count) {
   const CompiledGrammar::Counts& counts = grammar.counts();
   const uint32_t states = std::min(counts.states, kMaxCounted);
