@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/base/random.h"
+#include "runtime/base/range_check.h"
 
 namespace sotto {
 
@@ -90,7 +91,7 @@ void Candidates::begin(const Kernels& kernels, std::span<const float> logits, co
   count_ = vocabulary_size_;
   inverse_temperature_ = 1.0f;
   truncation_ = {};
-  if (mask.allows_all()) return logits_changed();
+  if (mask.allows_all()) return forget_sums();
   assert(mask.token_count == vocabulary_size_);
   size_t kept = 0;
   for (size_t first = 0; first < vocabulary_size_; first += 64) {
@@ -116,16 +117,16 @@ void Candidates::begin(const Kernels& kernels, std::span<const float> logits, co
   count_ = kept;
   ids_ = own_ids_;
   logits_ = own_logits_;
-  logits_changed();
+  forget_sums();
 }
 
-void Candidates::logits_changed() {
+void Candidates::forget_sums() {
   weights_.clear();
   ranking_.set(*kernels_, {logits_, count_});
 }
 
 size_t Candidates::find(int32_t token) const {
-  if (token < 0 || static_cast<size_t>(token) >= vocabulary_size_) return count_;
+  if (!is_token(token, vocabulary_size_)) return count_;
   if (ids_ == nullptr) return static_cast<size_t>(token);
   const int32_t* place = std::lower_bound(ids_, ids_ + count_, token);
   return place != ids_ + count_ && *place == token ? static_cast<size_t>(place - ids_) : count_;
@@ -133,7 +134,7 @@ size_t Candidates::find(int32_t token) const {
 
 std::span<float> Candidates::mutable_logits() {
   own_logits();
-  logits_changed();  // before the logits are written, which suffices because the values are computed on demand
+  forget_sums();  // before the logits are written, which suffices because the values are computed on demand
   return {own_logits_, count_};
 }
 
@@ -176,7 +177,7 @@ uint64_t Candidates::total_fixed() {
   return weights_.total();
 }
 
-float* Candidates::overwritable_weights() {
+float* Candidates::scratch_weights() {
   assert(truncation_.values == nullptr);
   weights();
   weights_.clear();
@@ -210,14 +211,15 @@ size_t Candidates::draw(uint64_t random) {
   return weights_.find(multiply_high(random, total_fixed()));
 }
 
-// Continues with the first `count` tokens in the own memory. `keeps_max` says that the largest logit is among them.
-void Candidates::use_own(size_t count, bool keeps_max) {
+// Continues with the first `count` tokens in own_logits_ and own_ids_. `keeps_max` says that the largest logit is
+// among them.
+void Candidates::adopt_own(size_t count, bool keeps_max) {
   assert(count > 0 && truncation_.values == nullptr);
   const bool kept_all = count == count_;
   count_ = count;
   ids_ = own_ids_;
   logits_ = own_logits_;
-  if (!kept_all && !keeps_max) return logits_changed();
+  if (!kept_all && !keeps_max) return forget_sums();
   if (!kept_all) weights_.clear();
   ranking_.truncate({logits_, count_});
 }
@@ -251,16 +253,18 @@ void Candidates::truncate() {
   if (end < count_ && floor < std::numeric_limits<float>::infinity()) {
     kept = keep_part(values, next_above(floor), end, count_ - end, kept);
   }
-  use_own(kept, /*keeps_max=*/true);
+  adopt_own(kept, /*keeps_max=*/true);
 }
 
-void Candidates::keep_from_logit(float floor) { use_own(keep_part(logits_, floor, 0, count_, 0), /*keeps_max=*/true); }
+void Candidates::keep_from_logit(float floor) {
+  adopt_own(keep_part(logits_, floor, 0, count_, 0), /*keeps_max=*/true);
+}
 
 bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
   size_t kept = 0;
   size_t next = 0;  // elements before this index may be overwritten
   for (const int32_t token : tokens) {
-    if (token < 0 || static_cast<size_t>(token) >= vocabulary_size_) continue;
+    if (!is_token(token, vocabulary_size_)) continue;
     size_t index = static_cast<size_t>(token);
     if (ids_ != nullptr) {
       const int32_t* place = std::lower_bound(ids_ + next, ids_ + count_, token);
@@ -272,7 +276,7 @@ bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
     own_logits_[kept++] = logits_[index];
     next = index + 1;
   }
-  if (kept > 0) use_own(kept, /*keeps_max=*/false);
+  if (kept > 0) adopt_own(kept, /*keeps_max=*/false);
   return kept > 0;
 }
 

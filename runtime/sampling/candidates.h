@@ -1,16 +1,15 @@
-// The working set of the sampling chain: the remaining tokens and their logits, in the order of token ids. The lowest
-// index is therefore always the lowest id.
+// The tokens that the stages have not dropped, and their logits, in the order of token ids.
 //
-// At first the set is the caller's whole array, which is neither read nor copied. The first stage that changes logits
-// or drops tokens moves the set into the sampler's own memory. A temperature is only recorded: until a stage changes
-// logits, only the weights take it into account. A truncation may be recorded too: if a draw follows, the draw skips
-// the other tokens, which costs less than dropping them if many remain.
+// At first the set is the caller's whole array, which is not copied. The first stage that changes logits or drops
+// tokens copies the set to the sampler's memory. A temperature is only recorded: until a stage changes logits, only the
+// weights take it into account. A truncation is recorded too, because a draw may follow. If many tokens remain, it is
+// faster to skip the others in the draw than to drop them.
 //
-// The weight of a token is its unnormalized probability, exp((l - max) / T), so the largest weight is 1. Weights are
-// summed exactly, as fixed-point integers (to_fixed in kernels/math.h), so no sum depends on the order of its terms.
-// NaN counts as -infinity, whose weight is 0.
+// The weight of a token is its unnormalized probability, exp((l - max) / T). The largest weight is 1. Weights are
+// summed as fixed-point integers (to_fixed in kernels/math.h), so a sum does not depend on the order of its terms. NaN
+// counts as -infinity, whose weight is 0.
 //
-// Truncations that keep a prefix of the sorted order find the end of that prefix with a Ranking (ranking.h).
+// Some truncations keep a prefix of the sorted order. Ranking (ranking.h) finds the end of the prefix.
 #pragma once
 
 #include <cassert>
@@ -87,7 +86,7 @@ class TokenWeights {
 
 class Candidates {
  public:
-  // Lays out the working memory. Members whose results come from ranking() use `scratch`.
+  // Takes the working memory. The ranking uses `scratch`.
   void layout(Arena& arena, size_t vocabulary_size, const SamplerScratch& scratch);
   // Initializes the memory.
   void init() { ranking_.init(); }
@@ -98,7 +97,7 @@ class Candidates {
   size_t count() const { return count_; }
   int32_t id(size_t index) const { return ids_ == nullptr ? static_cast<int32_t>(index) : ids_[index]; }
   const int32_t* ids() const { return ids_; }  // null if index and id are the same
-  // Returns a logit. A pending division by a temperature (divide_by) is not included.
+  // Returns a logit, without a recorded temperature.
   float logit(size_t index) const { return logits_[index]; }
   const float* logits() const { return logits_; }
   float max() { return ranking_.max(); }
@@ -108,54 +107,55 @@ class Candidates {
   // Replaces the logit of a token by change(logit), if the token is in the set.
   template <typename Change>
   void change_logit(int32_t token, Change change);
-  // Returns the logits for writing. Pending divisions by a temperature have been carried out.
+  // Divides the logits by the recorded temperature, and returns them for writing.
   std::span<float> mutable_logits();
-  // Forgets the values that were computed from the logits. Needed if logits are written after a call of another member
-  // that followed mutable_logits().
-  void logits_changed();
-  // Divides the logits by T > 0. The division is lazy: it is carried out when a stage changes logits.
+  // Forgets the values that were computed from the logits. mutable_logits() does the same. A stage that calls another
+  // member before it writes the logits must call this function afterwards.
+  void forget_sums();
+  // Records a temperature T > 0. Several temperatures are multiplied.
   void divide_by(float temperature);
   float inverse_temperature() const { return inverse_temperature_; }
 
   // The members from here to draw() require max() > kMinusInfinity.
-  //
-  // Returns the weights, indexed like the tokens and valid until the set or the temperature changes.
+
+  // Returns the weight of each token. They are valid until the set or the temperature changes.
   const float* weights();
   uint64_t total_fixed();
   double total() { return static_cast<double>(total_fixed()) * 0x1p-40; }
-  // Returns the array of weights() for writing. The next call of weights() computes the weights again.
-  float* overwritable_weights();
+  // Returns the array of weights() for other uses. The next call of weights() computes the weights again.
+  float* scratch_weights();
   // Returns -ln weight (see TokenWeights::gap). Requires that weights() is valid.
   float gap(size_t index) const { return weights_.gap(index); }
-  // Returns the number of tokens whose weight is not 0, including the recorded truncation.
+  // Returns how many tokens can be drawn.
   size_t positive_weight_count();
   // Returns ln p = (l - max) / T - ln total, or -infinity for a logit of -infinity.
   double log_probability(size_t index);
-  // Draws by inversion: returns the first index at which the sum of weights exceeds `random` / 2^64 of the total. Takes
-  // a recorded truncation into account. Only id() and log_probability() of the drawn token, positive_weight_count() and
-  // truncate() may follow.
+  // Draws by inversion: returns the first index at which the sum of weights exceeds `random` / 2^64 of the total.
+  // Afterwards, only id() and log_probability() of this index and positive_weight_count() may be called.
   size_t draw(uint64_t random);
 
-  // Truncations, which must leave at least one token. The first three only record what they keep. Before any other
-  // member is called than max() and draw(), truncate() must drop the other tokens.
+  // Truncations. Each must leave at least one token. The first three record what they keep. Only max() and draw() may
+  // then be called before truncate() has dropped the other tokens.
   void keep_up_to(uint64_t key);  // keeps a prefix of the sorted order
   void keep_top(size_t count);    // keeps the first `count` tokens of the sorted order, or all if there are fewer
   void keep_from_weight(float floor);
   void truncate();
+
+  // Truncations that drop the other tokens at once.
   void keep_from_logit(float floor);
   template <typename Stays>
   void keep_if(Stays stays);  // stays(index) returns bool
-  // Keeps the members of `tokens` (ascending, distinct) that are in the set, and returns true. If there are none, keeps
-  // all tokens and returns false.
+  // Keeps those of `tokens` (ascending, distinct) that are in the set. Returns false, and keeps all tokens, if there
+  // are none.
   bool keep_tokens(std::span<const int32_t> tokens);
 
-  // Returns the ranking of the logits, which is valid until the logits or the set change.
+  // Returns the ranking of the logits. It is valid until the logits or the set change.
   Ranking& ranking() { return ranking_; }
 
  private:
   void own_logits();
   size_t keep_part(const float* values, float floor, size_t first, size_t count, size_t kept);
-  void use_own(size_t count, bool keeps_max);
+  void adopt_own(size_t count, bool keeps_max);
   bool should_restrict_draw();
 
   const Kernels* kernels_ = nullptr;
@@ -183,21 +183,21 @@ void Candidates::change_logit(int32_t token, Change change) {
   if (index == count_) return;
   own_logits();
   own_logits_[index] = change(own_logits_[index]);
-  logits_changed();
+  forget_sums();
 }
 
 template <typename Stays>
 void Candidates::keep_if(Stays stays) {
   size_t kept = 0;
   for (size_t i = 0; i < count_; ++i) {
-    const bool kept_too = stays(i);
+    const bool keeps = stays(i);
     const float logit = logits_[i];
     // Writes every token, and advances only past those that stay: a branch would be mispredicted too often.
     own_ids_[kept] = id(i);
     own_logits_[kept] = logit;
-    kept += kept_too ? 1 : 0;
+    kept += keeps ? 1 : 0;
   }
-  use_own(kept, /*keeps_max=*/false);
+  adopt_own(kept, /*keeps_max=*/false);
 }
 
 }  // namespace sotto

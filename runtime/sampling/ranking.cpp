@@ -21,11 +21,11 @@ constexpr size_t kMinEstimated = 4096;  // minimum number of logits for an estim
 constexpr size_t kSampleSize = kMinEstimated / 2;
 
 // Estimates an interval of logits that contains the border: the logit at which the weights, summed from the largest
-// logit down, reach `target`. If `weights` is null, every weight is 1. `total` is the sum of all weights, in fixed
-// point as `target`. The result may be wrong; its floor is -infinity if nothing can be estimated.
+// logit down, reach `target`. If `weights` is null, every weight is 1. `total` is the sum of all weights. `target` and
+// `total` are in fixed point. The result may be wrong. Its floor is -infinity if nothing can be estimated.
 //
-// The interval extends three standard deviations to either side of the estimate from an evenly spaced sample. Variances
-// are compared instead of deviations, because a square root per bucket would cost more than the sums.
+// An evenly spaced sample gives the estimate. The interval extends three standard deviations to either side of it. The
+// code compares variances, because deviations would cost a square root per bucket.
 LogitRange estimate_border(std::span<const float> logits, const float* weights, uint64_t total, uint64_t target) {
   struct Bucket {
     float sum;
@@ -209,9 +209,8 @@ uint64_t Ranking::select(std::span<uint64_t> keys, const float* weights, uint64_
   return *place;
 }
 
-// Returns the key at which the sum of weights in sorted order reaches `target`. If `weights` is null, every weight is
-// 1. A sample estimates an interval of logits that contains the border, one pass sums the weights above it and collects
-// the tokens in it, and a weighted selection finds the border among these tokens.
+// Returns the key at which the sum of weights in sorted order reaches `target`, as ranking.h describes. If `weights` is
+// null, every weight is 1.
 uint64_t Ranking::find_border(const float* weights, uint64_t total, uint64_t target) {
   constexpr int kRounds = 8;
   if (count_ >= kMinEstimated) {

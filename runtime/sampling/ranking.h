@@ -1,13 +1,14 @@
 // Finds tokens by their rank in the sorted order of logits, without sorting.
 //
-// The sorted order is descending logit, then ascending index; sort_key() encodes it as an integer. A truncation needs
-// the key at which a sum over the sorted order reaches a target. Ranking::find_prefix() and key_of_rank() first
-// estimate, from a sample, an interval of logits that contains that key. One vectorized pass then sums the weights
-// above the interval, and a weighted selection (select_by_sum) finds the key among the few tokens in it.
+// The sorted order is descending logit, then ascending index. sort_key() encodes it as an integer. A truncation needs
+// the key at which a sum over the sorted order reaches a target, the border. Ranking::find_prefix() and key_of_rank()
+// find the border in three steps. A sample gives an interval of logits that probably contains it. One vectorized pass
+// sums the weights above the interval. A weighted selection (select_by_sum) finds the border among the few tokens in
+// the interval.
 //
 // Example: the logits 1, 3, 2, 3 have the sorted order 1, 3, 2, 0 (indices). The sums of their probabilities in this
-// order are 0.40, 0.80, 0.95 and 1, so top_p = 0.75 keeps two tokens, and the border is the key of index 3. Only logits
-// in the estimated interval, perhaps 2.5 to 3, are compared with each other.
+// order are 0.40, 0.80, 0.95 and 1. With top_p = 0.75, two tokens remain, and the border is the key of index 3. Only
+// the logits in the interval, perhaps 2.5 to 3, are compared with each other.
 #pragma once
 
 #include <algorithm>
@@ -64,13 +65,13 @@ inline KeyRange range_of(std::span<const uint64_t> keys) {
   return {*std::min_element(min, min + kChains), *std::max_element(max, max + kChains)};
 }
 
-// Finds where the running sum over a sorted sequence reaches a target, without sorting the sequence (weighted
-// selection). Each round divides the range of the keys into buckets, sums the measure over each bucket, and continues
-// in the bucket in which the target is reached: a radix selection, or a quickselect with 1,024 pivots.
+// Weighted selection. Returns the key at which the sum of measure(key_index(key)), over the keys in ascending order,
+// reaches `target` >= 1, or kNoKey if it never does.
 //
-// Returns the key at which the sum of measure(key_index(key)), over the keys in ascending order, reaches `target` >= 1,
-// or kNoKey if it never does. Only the high half of a key determines the order, so keys with equal high halves must
-// already be in ascending order. Permutes the keys. `sums` is working memory for kBucketCount sums.
+// Each round divides the range of the keys into buckets, sums the measure over each bucket, and continues in the bucket
+// that contains the target: a radix selection, or a quickselect with 1,024 pivots. The buckets depend on the high half
+// of a key only, so keys with equal high halves must already be in ascending order. Permutes the keys. `sums` is
+// working memory for kBucketCount sums.
 template <typename Measure>
 uint64_t select_by_sum(std::span<uint64_t> keys, Measure measure, uint64_t target, uint64_t* sums) {
   constexpr size_t kSorted = 128;
@@ -109,18 +110,17 @@ struct LogitRange {
 };
 inline constexpr float kNoCeiling = std::numeric_limits<float>::quiet_NaN();
 
-// Finds ranks and prefixes in the sorted order of an array of logits. Intermediate results are kept until the next
-// set().
+// Finds ranks and prefixes in the sorted order of an array of logits.
 class Ranking {
  public:
-  // Lays out the working memory. Every member uses `scratch`.
+  // Takes the working memory. Every member uses `scratch`.
   void layout(Arena& arena, size_t vocabulary_size, const SamplerScratch& scratch);
   // Initializes the memory.
   void init();
 
-  // Sets the logits, which must not change between the first call of another member and the next set().
+  // Sets the logits. They must not change between the first call of another member and the next set().
   void set(const Kernels& kernels, std::span<const float> logits);
-  // Sets the logits after a truncation that has kept the largest one.
+  // Sets the logits that remain after a truncation, which must have kept the largest one.
   void truncate(std::span<const float> logits);
 
   float max();
@@ -128,16 +128,18 @@ class Ranking {
   size_t argmax() const;
   // Returns the key of the token with rank `rank` in the sorted order, from 1 to logits.size().
   uint64_t key_of_rank(size_t rank);
-  // Returns the key of the last token of the shortest prefix of the sorted order with weights that sum to at least
-  // `target`, from 1 to `total`. `weights` must increase with the logits; `total` is their sum in fixed point.
+  // Finds the shortest prefix of the sorted order whose weights sum to at least `target`, and returns the key of its
+  // last token. `weights` must increase with the logits, `total` is their sum in fixed point, and `target` is from 1 to
+  // `total`.
   uint64_t find_prefix(const float* weights, uint64_t total, uint64_t target);
-  // Returns a fast lower bound of the k-th largest logit, the k-th largest maximum of a block, or -infinity if there
-  // are fewer than k blocks.
+  // Returns a lower bound of the k-th largest logit: the k-th largest of the maxima of all blocks, or -infinity if
+  // there are fewer blocks.
   float lower_bound_of_rank(size_t k);
 
-  // Return keys in the scratch memory.
-  std::span<uint64_t> keys_from(float floor);      // of the tokens that reach `floor`, in order of the index
-  std::span<uint64_t> sorted_prefix(size_t size);  // of the first `size` tokens, sorted
+  // Returns the keys of the tokens that reach `floor`, in the order of their indices, in the scratch memory.
+  std::span<uint64_t> keys_from(float floor);
+  // Returns the sorted keys of the first `size` tokens of the sorted order, in the scratch memory.
+  std::span<uint64_t> sorted_prefix(size_t size);
 
  private:
   static constexpr size_t kBlock = 128;  // number of tokens that share a maximum
@@ -148,7 +150,8 @@ class Ranking {
   uint64_t select(std::span<uint64_t> keys, const float* weights, uint64_t target);
   uint64_t find_among_equals(float logit, const float* weights, uint64_t target, LogitRange* range);
   uint64_t find_border(const float* weights, uint64_t total, uint64_t target);
-  // Returns the upper half of the memory of scratch_.keys, so that keys can replace indices from the first to the last.
+  // Returns memory for indices, in the upper half of scratch_.keys. keys_of_indices() replaces them by keys from the
+  // first to the last.
   int32_t* indices() { return reinterpret_cast<int32_t*>(scratch_.words) + capacity_; }
 
   const Kernels* kernels_ = nullptr;

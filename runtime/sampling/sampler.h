@@ -55,9 +55,9 @@ class Sampler {
 
   SamplerState initial_state() const;
 
-  // Removes the tokens from the mask that the parameters exclude wherever they stand: all but the allowed tokens,
-  // suppressed tokens and bad words. Returns whether any token is left. The result may be in the sampler's memory.
-  // sample(), reweigh() and apply() require a mask that has passed this.
+  // Removes the tokens from the mask that the parameters exclude whatever the order of the chain: all but the allowed
+  // tokens, suppressed tokens and bad words. Returns whether any token is left. The result may be in the sampler's
+  // memory. sample(), reweigh() and apply() require a mask that has passed this.
   bool constrain(const SampleInput& input, TokenMask* mask);
   // Moves the mask to memory of the sampler and returns its words, for the caller to change.
   uint64_t* copy_mask(TokenMask* mask);

@@ -28,9 +28,9 @@ void BreakerSet::set(std::span<const TextView> texts, std::span<const int32_t> t
   }
 }
 
-// DRY, "don't repeat yourself" (p-e-w 2024, text-generation-webui pull request 5677), as in llama.cpp. Suppose that the
-// n newest tokens, none of which is a breaker, also occur earlier, where some token follows them. For the largest such
-// n >= allowed_length, the logit of that token is reduced by multiplier * base^(n - allowed_length).
+// DRY, "don't repeat yourself" (p-e-w 2024, text-generation-webui pull request 5677), as in llama.cpp. A token that
+// would continue a repetition is penalized: it follows an earlier occurrence of the n newest tokens, none of which is a
+// breaker. For the largest such n >= allowed_length, its logit is reduced by multiplier * base^(n - allowed_length).
 void stages::dry(Candidates& candidates, const StageInput& input) {
   const SamplerParams& p = input.params;
   const size_t reach = input.past.reach(p.dry_window);

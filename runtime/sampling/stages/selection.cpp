@@ -60,7 +60,7 @@ size_t run_mirostat(Candidates& candidates, const StageInput& input, SamplerStat
     truncate_mirostat_v2(candidates, state->mirostat_mu);
   }
   const size_t picked = draw(candidates, input);
-  state->mirostat_mu = next_mu(candidates, picked, {p.mirostat_tau, p.mirostat_eta}, state->mirostat_mu);
+  state->mirostat_mu = next_mu(candidates, picked, p, state->mirostat_mu);
   return picked;
 }
 
@@ -152,10 +152,10 @@ void truncate_mirostat_v2(Candidates& candidates, float mu) {
   keep_probable(candidates, e_to(-static_cast<double>(mu) * kLn2), 1);
 }
 
-float next_mu(Candidates& candidates, size_t picked, const MirostatParams& params, float mu) {
+float next_mu(Candidates& candidates, size_t picked, const SamplerParams& params, float mu) {
   if (candidates.max() == kMinusInfinity) return mu;
   const double surprise = -candidates.log_probability(picked) / kLn2;
-  const double step = static_cast<double>(params.eta) * (surprise - static_cast<double>(params.tau));
+  const double step = static_cast<double>(params.mirostat_eta) * (surprise - static_cast<double>(params.mirostat_tau));
   return static_cast<float>(static_cast<double>(mu) - step);
 }
 

@@ -26,8 +26,8 @@ bool is_plain_draw(const SamplerParams& params);
 size_t select_greedy(Candidates& candidates);
 
 // The Gumbel-max trick (gumbel_max.h): returns the argmax of l / T - ln(-ln u). The uniform number u is a function of
-// `seed` and the token id, so it does not depend on the other candidates. If every logit is -infinity, returns the
-// lowest id.
+// `seed` and the token id and does not depend on the other candidates. If every logit is -infinity, returns the lowest
+// id.
 size_t select_gumbel(Candidates& candidates, uint64_t seed);
 
 // Draws in proportion to probability, by inversion: returns the first token, in the order of ids, at which the sum of
@@ -35,13 +35,9 @@ size_t select_gumbel(Candidates& candidates, uint64_t seed);
 // If every logit is -infinity, returns the lowest id.
 size_t select_multinomial(Candidates& candidates, uint64_t random);
 
-// Parameters of Mirostat (Basu et al. 2021), which keeps the surprise of the selected tokens near tau bits by
-// truncating the distribution at the threshold mu, which is part of the state.
-struct MirostatParams {
-  float tau;
-  float eta;
-};
-
+// Mirostat (Basu et al. 2021) truncates the distribution at a threshold mu, and adapts mu so that the surprise of the
+// selected tokens stays near mirostat_tau bits. mu is part of the sampler's state.
+//
 // Version 1 keeps the k most likely of N tokens:
 //   k = ((s - 1) 2^mu / (1 - N^(1-s)))^(1/s).
 // s is the exponent of Zipf's law, fitted to the m most likely tokens:
@@ -51,10 +47,10 @@ void truncate_mirostat(Candidates& candidates, uint32_t m, float mu);
 // Version 2 keeps the tokens whose surprise -log2 p is at most mu.
 void truncate_mirostat_v2(Candidates& candidates, float mu);
 
-// Returns mu - eta (S - tau), where S is the surprise of the selected token in the distribution after the cut.
-float next_mu(Candidates& candidates, size_t picked, const MirostatParams& params, float mu);
+// Returns mu - eta (S - tau), where S is the surprise of the selected token in the truncated distribution.
+float next_mu(Candidates& candidates, size_t picked, const SamplerParams& params, float mu);
 
-// Adaptive-p (MrJackSpade 2025, as in llama.cpp) prefers tokens whose probability is near a goal, and moves the goal so
+// Adaptive-p (MrJackSpade 2025, as in llama.cpp) prefers tokens whose probability is near a goal. It moves the goal so
 // that the mean probability of the selected tokens stays at the target.
 struct AdaptiveP {
   float target;

@@ -48,7 +48,7 @@ void smoothing(Candidates& candidates, const StageInput& input) {
     const double smoothed = static_cast<double>(max) + d * d * (square + cube * d);
     l = l > kMinusInfinity ? static_cast<float>(smoothed) : kMinusInfinity;
   }
-  candidates.logits_changed();  // max() was computed before the loop
+  candidates.forget_sums();  // max() was computed before the loop
 }
 
 }  // namespace sotto::stages

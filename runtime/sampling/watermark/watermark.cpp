@@ -134,7 +134,7 @@ class Tournament {
  public:
   // Overwrites the candidates' weights.
   Tournament(Candidates& candidates, const SamplerScratch& scratch, uint64_t seed, uint32_t layers)
-      : candidates_(candidates), p_(candidates.overwritable_weights()), words_(scratch.words) {
+      : candidates_(candidates), p_(candidates.scratch_weights()), words_(scratch.words) {
     for (uint32_t layer = 0;;) {
       shift_ = layer % kWordBits;
       if (shift_ == 0) hash_words(seed, layer > 0);

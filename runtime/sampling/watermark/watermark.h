@@ -68,8 +68,7 @@ class SelfHash {
   size_t anchor(int32_t token) const;
 
  private:
-  int32_t
-      anchors_[WatermarkParams::kMaxContextWidth];  // one for each token of the context, then one for the token itself
+  int32_t anchors_[WatermarkParams::kMaxContextWidth];  // one per token of the context, then one for the token itself
   size_t count_;
   uint32_t in_;
   uint32_t out_;

@@ -13,17 +13,6 @@
 namespace sotto {
 namespace {
 
-// Returns exp(x) for -708 < x <= 0, as 2^n exp(r) with |r| <= ln(2) / 2 and the Taylor series of exp(r).
-double exp_negative(double x) {
-  constexpr double kLn2High = 0x1.62e42fefp-1;  // the upper 32 bits of ln 2, so that the product with n is exact
-  constexpr double kLn2Low = 0x1.473de6af278edp-34;
-  const double n = std::ceil(x * 0x1.71547652b82fep+0 - 0.5);
-  const double r = (x - n * kLn2High) - n * kLn2Low;
-  double sum = 1;
-  for (int k = 14; k >= 1; --k) sum = 1 + r * sum / k;
-  return sum * std::bit_cast<double>(static_cast<uint64_t>(1023 + static_cast<int64_t>(n)) << 52);
-}
-
 // A Bloom filter with one hash function. The filter proves that most new hashes are new, which saves a search.
 class SeenFilter {
  public:
@@ -172,7 +161,7 @@ double normal_tail(double z) {
   if (!(z >= 0)) return z < 0 ? 1 - normal_tail(-z) : 1;
   if (z > 37) return 0;
   constexpr double kDensityAtZero = 0.39894228040143267794;  // 1 / sqrt(2 pi)
-  const double density = kDensityAtZero * exp_negative(-z * z / 2);
+  const double density = kDensityAtZero * e_to(-z * z / 2);
   if (z < 2.5) {
     // The power series is 1/2 - density (z + z^3/3 + z^5/(3 5) + ...).
     double term = z, sum = z;
