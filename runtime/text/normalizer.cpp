@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "runtime/base/token_mask.h"
 #include "runtime/base/utf8.h"
 #include "runtime/model/split_step.h"
 #include "runtime/text/splitter.h"
@@ -155,7 +156,7 @@ class Marks {
         has_next_ = true;
         return;
       }
-      classes_[mark_class / 64] |= uint64_t{1} << mark_class % 64;
+      set_bit(classes_, mark_class);
       end_ = next;
     }
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/base/token_mask.h"
 #include "runtime/base/utf8.h"
 #include "runtime/model/tokenizer_view.h"
 #include "runtime/text/bpe.h"
@@ -54,10 +55,9 @@ AddedTokenFinder::AddedTokenFinder(const TokenizerView& tokenizer, bool parse_sp
     const auto bytes = tokenizer.bytes_of(token);
     const auto first = static_cast<uint8_t>(bytes[0]);
     if (bytes.size() == 1) {
-      single_[first / 64] |= uint64_t{1} << first % 64;
+      set_bit(single_, first);
     } else {
-      const size_t bit = pair_bit(first, static_cast<uint8_t>(bytes[1]));
-      pairs_[bit / 64] |= uint64_t{1} << bit % 64;
+      set_bit(pairs_, pair_bit(first, static_cast<uint8_t>(bytes[1])));
     }
   }
 }
@@ -73,10 +73,9 @@ AddedTokenFinder::Match AddedTokenFinder::find(std::span<const char> text, size_
 
 bool AddedTokenFinder::may_start(std::span<const char> text, size_t at) const {
   const auto first = static_cast<uint8_t>(text[at]);
-  if ((single_[first / 64] >> first % 64 & 1) != 0) return true;
+  if (has_bit(single_, first)) return true;
   if (at + 1 == text.size()) return false;
-  const size_t bit = pair_bit(first, static_cast<uint8_t>(text[at + 1]));
-  return (pairs_[bit / 64] >> bit % 64 & 1) != 0;
+  return has_bit(pairs_, pair_bit(first, static_cast<uint8_t>(text[at + 1])));
 }
 
 uint32_t AddedTokenFinder::token_at(std::span<const char> text, size_t at) const {
