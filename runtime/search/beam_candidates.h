@@ -75,8 +75,8 @@ class BestList {
 // The progress of a sequence in its phrases.
 struct PhraseState {
   uint32_t satisfied = 0;  // bit i is set if group i is complete
-  std::array<uint32_t, SearchParams::kMaxPhraseCount> progress =
-      {};  // number of tokens of each phrase with which the sequence ends
+  // Number of tokens of each phrase with which the sequence ends.
+  std::array<uint32_t, SearchParams::kMaxPhraseCount> progress = {};
 };
 
 // The phrases that a continuation must contain.

@@ -8,6 +8,7 @@
 #include "runtime/base/random.h"
 #include "runtime/base/scalar_math.h"
 #include "runtime/sampling/log_probabilities.h"
+#include "runtime/search/beam_candidates.h"
 
 namespace sotto {
 namespace {
@@ -21,7 +22,63 @@ double gumbel(uint64_t seed, uint64_t draw, uint32_t beam, int32_t token) {
   return -ln(-ln(uniform));
 }
 
-}  // namespace
+class BeamSearch {
+ public:
+  BeamSearch(const SearchInput& input, const SearchParams& params, SearchMemory* memory);
+
+  Status run(uint32_t* count);
+
+ private:
+  // Beams that compete with each other.
+  struct Group {
+    uint32_t running_count = 0;
+    uint32_t finished_count = 0;
+    bool done = false;
+  };
+
+  uint32_t first_of(uint32_t group) const { return group * group_size_; }
+  std::span<const int32_t> tokens_of(uint32_t beam);
+  // Returns the number that the constraint knows a running sequence by.
+  uint32_t constraint_of(uint32_t generation, uint32_t beam) const {
+    return 1 + generation * run_.params.sequence_count + beam;
+  }
+  bool at_limit() const { return depth_ + 1 == run_.limit; }
+
+  void replace_by_ln_p(uint32_t row);
+  Status step();
+  bool report();
+  Status grow();
+  void advance_group(uint32_t group);
+  void penalize_repeats(uint32_t group);
+  void scan_beam(uint32_t beam);
+  void scan_likeliest(uint32_t beam, Candidates& candidates);
+  void scan_drawn(uint32_t beam, Candidates& candidates);
+  void scan_phrases(uint32_t beam, Candidates& candidates);
+  void offer(uint32_t beam, int32_t token, double log_probability, double noise);
+  std::span<BeamCandidate> continuing_candidates();
+  void choose(uint32_t group);
+  void continue_beam(uint32_t group, const BeamCandidate& candidate);
+  double diversity_loss(uint32_t group, int32_t token) const;
+  void finish(uint32_t group, const BeamCandidate& candidate, Status stop);
+  void keep_finished(uint32_t group, std::span<const int32_t> tokens, uint32_t length, double score,
+                     double log_probability, Status stop);
+  void end_running(uint32_t group, uint32_t generation, uint32_t length, Status stop);
+  bool is_done(uint32_t group) const;
+  uint32_t collect();
+
+  SearchRun run_;
+  Phrases phrases_;
+  uint32_t group_count_ = 1;
+  uint32_t group_size_ = 0;
+  Group groups_[SearchParams::kMaxGroupCount];
+  BestList best_;                    // all candidates of a group
+  BestList continuing_;              // candidates that do not end their sequence
+  BeamCandidate* extras_ = nullptr;  // candidates that are added for phrases
+  size_t extra_count_ = 0;
+  uint32_t depth_ = 0;            // number of new tokens in each running sequence
+  uint32_t generation_ = 0;       // generation of the running sequences
+  Status failure_ = Status::kOk;  // why a beam could not continue, or kOk
+};
 
 BeamSearch::BeamSearch(const SearchInput& input, const SearchParams& params, SearchMemory* memory)
     : run_(input, params, memory),
@@ -373,7 +430,7 @@ void BeamSearch::keep_finished(uint32_t group, std::span<const int32_t> tokens, 
   }
   int32_t* const kept = memory.finished_tokens_of(place);
   std::copy(tokens.begin(), tokens.end(), kept);
-  const uint32_t token_count = run_.drop_hidden(stop, kept, static_cast<uint32_t>(tokens.size()));
+  const uint32_t token_count = run_.trim_after_stop(stop, kept, static_cast<uint32_t>(tokens.size()));
   memory.finished[place] = {score, log_probability, token_count, stop};
 }
 
@@ -419,6 +476,12 @@ uint32_t BeamSearch::collect() {
     }
   }
   return std::min(count, run_.params.return_count);
+}
+
+}  // namespace
+
+Status search_beams(const SearchInput& input, const SearchParams& params, SearchMemory* memory, uint32_t* count) {
+  return BeamSearch(input, params, memory).run(count);
 }
 
 }  // namespace sotto

@@ -36,7 +36,7 @@ Status ContrastiveSearch::run(uint32_t* count) {
   const bool ended = status == Status::kStopEndOfText || status == Status::kStopToken;
   const double score = length_score(run_.params, log_probability_, depth_ + (ended ? 1 : 0));
   int32_t* const tokens = run_.memory.tokens_of(0, 0);
-  run_.memory.results[0] = {tokens, run_.drop_hidden(status, tokens, depth_), score, log_probability_, status, 0};
+  run_.memory.results[0] = {tokens, run_.trim_after_stop(status, tokens, depth_), score, log_probability_, status, 0};
   *count = 1;
   const bool interrupted = status == Status::kStopCancelled || status == Status::kStopCallback;
   return interrupted ? status : Status::kOk;

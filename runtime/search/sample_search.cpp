@@ -155,7 +155,7 @@ void SampleSearch::end(const RunningSequence& running, uint32_t count, uint32_t 
   const double score = by_length ? length_score(run_.params, running.log_probability, length) : running.log_probability;
   int32_t* const tokens = run_.memory.tokens_of(0, running.index);
   run_.memory.results[running.index] = {
-      tokens, run_.drop_hidden(stop, tokens, count), score, running.log_probability, stop, running.index};
+      tokens, run_.trim_after_stop(stop, tokens, count), score, running.log_probability, stop, running.index};
 }
 
 Status SampleSearch::rank() {

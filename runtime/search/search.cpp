@@ -59,7 +59,7 @@ Status check_phrases(const SearchParams& params, const SearchInput& input, uint3
       if (!is_token(token, vocabulary_size)) {
         return reject_token(error, token, vocabulary_size, "phrases[", i, "].tokens[", k, "]");
       }
-      if (input.is_end_token(token) || input.stops->is_stop_token(token)) {
+      if (input.stops->stop_of(token, input.end_tokens) != Status::kOk) {
         return fail(error, Status::kInvalidArgument, "phrases[", i, "].tokens[", k, "] is ", token,
                     ", which ends the text");
       }
@@ -146,7 +146,7 @@ Status Search::run_mode(const SearchInput& input, const SearchParams& params, ui
     case SearchMode::kContrastive:
       return search_contrastively(input, params, &memory_, count);
     default:
-      return BeamSearch(input, params, &memory_).run(count);
+      return search_beams(input, params, &memory_, count);
   }
 }
 

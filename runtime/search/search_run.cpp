@@ -60,10 +60,7 @@ Status SearchRun::interruption() const {
   return limit_ns != 0 && monotonic_ns() - begin_ns_ >= limit_ns ? Status::kStopTime : Status::kOk;
 }
 
-Status SearchRun::stop_of(int32_t token) const {
-  if (input.is_end_token(token)) return Status::kStopEndOfText;
-  return input.stops->is_stop_token(token) ? Status::kStopToken : Status::kOk;
-}
+Status SearchRun::stop_of(int32_t token) const { return input.stops->stop_of(token, input.end_tokens); }
 
 SampleInput SearchRun::sample_input(std::span<const int32_t> tokens, uint32_t sequence) const {
   const auto pieces = input.history.pieces();
@@ -88,46 +85,43 @@ Status SearchRun::follow(uint32_t from, uint32_t to, std::span<const int32_t> to
     if (from != to) constraint.fork(from, to);
     SOTTO_TRY(constraint.accept_token(to, tokens.back()));
   }
-  if (completes_stop_string(tokens.back(), text)) return Status::kStopString;
+  uint64_t size = 0;
+  if (append_text(tokens.back(), text, &size) != 0) return Status::kStopString;
   if (repeats_itself(tokens)) return Status::kStopRepetition;
   return constraint.is_set() && constraint.must_end(to) ? Status::kStopGrammar : Status::kOk;
 }
 
-// Appends the text of a token to the text of a sequence. Returns whether this completes a stop string.
-bool SearchRun::completes_stop_string(int32_t token, SequenceText* text) const {
+// Appends the text of a token to the text of a sequence, up to the end of the first stop string, and adds the number of
+// bytes to `*size`. Returns the size of the stop string, or 0 if there is none.
+size_t SearchRun::append_text(int32_t token, SequenceText* text, uint64_t* size) const {
   const StringMatcher& strings = input.stops->stop_strings();
-  if (strings.empty()) return false;
+  if (strings.empty()) return 0;
   char characters[Utf8Stream::output_bound(kMaxTokenBytes)];
-  const size_t size = text->characters.append(input.tokenizer->bytes_of(static_cast<uint32_t>(token)), characters);
-  for (size_t i = 0; i < size; ++i) {
-    text->stop_state = strings.step(text->stop_state, characters[i]);
-    if (strings.matched(text->stop_state) != 0) return true;
+  const auto bytes = input.tokenizer->bytes_of(static_cast<uint32_t>(token));
+  for (const char byte : std::span(characters, text->characters.append(bytes, characters))) {
+    ++*size;
+    text->stop_state = strings.step(text->stop_state, byte);
+    if (const size_t found = strings.matched(text->stop_state); found != 0) return found;
   }
-  return false;
+  return 0;
 }
 
 // Returns the size of the text of the tokens that the first stop string leaves.
 uint64_t SearchRun::find_shown_size(std::span<const int32_t> tokens) const {
-  const StringMatcher& strings = input.stops->stop_strings();
   SequenceText text = input.text;
-  char characters[Utf8Stream::output_bound(kMaxTokenBytes)];
   uint64_t end = 0;
   for (const int32_t token : tokens) {
-    const size_t size = text.characters.append(input.tokenizer->bytes_of(static_cast<uint32_t>(token)), characters);
-    for (size_t i = 0; i < size; ++i) {
-      ++end;
-      text.stop_state = strings.step(text.stop_state, characters[i]);
-      const uint64_t found = strings.matched(text.stop_state);
-      if (found != 0) return input.stops->includes_stop_text() ? end : end - std::min(end, found);
-    }
+    const uint64_t found = append_text(token, &text, &end);
+    if (found != 0) return input.stops->includes_stop_text() ? end : end - std::min(end, found);
   }
   return end;
 }
 
-uint32_t SearchRun::drop_hidden(Status stop, int32_t* tokens, uint32_t count) const {
+uint32_t SearchRun::trim_after_stop(Status stop, int32_t* tokens, uint32_t count) const {
   if (stop != Status::kStopString) return count;
-  const auto bytes_of = [&](uint64_t i) { return input.tokenizer->bytes_of(static_cast<uint32_t>(tokens[i])); };
-  const auto text_of = [&](uint64_t i) { return TokenText{bytes_of(i)}; };
+  const auto text_of = [&](uint64_t i) {
+    return TokenText{input.tokenizer->bytes_of(static_cast<uint32_t>(tokens[i]))};
+  };
   uint64_t length;
   const TextPlace cut =
       find_text_place(0, count, input.text.characters, find_shown_size({tokens, count}), text_of, &length);
@@ -135,17 +129,11 @@ uint32_t SearchRun::drop_hidden(Status stop, int32_t* tokens, uint32_t count) co
   if (cut.byte_count == 0) return place;
   // Other tokens spell the part of the token that belongs to the text.
   const int32_t last = tokens[place];
-  uint32_t end = place;
-  for (auto rest = bytes_of(place).first(cut.byte_count); !rest.empty();) {
-    const int32_t next = find_longest_token(*input.tokenizer, rest);
-    if (next < 0 || end == limit) {
-      tokens[place] = last;
-      return place + 1;
-    }
-    tokens[end++] = next;
-    rest = rest.subspan(input.tokenizer->bytes_of(static_cast<uint32_t>(next)).size());
-  }
-  return end;
+  const auto rest = text_of(place).bytes.first(cut.byte_count);
+  const size_t spelled = spell(*input.tokenizer, rest, {tokens + place, limit - place});
+  if (spelled > 0) return place + static_cast<uint32_t>(spelled);
+  tokens[place] = last;
+  return place + 1;
 }
 
 bool SearchRun::repeats_itself(std::span<const int32_t> tokens) const {

@@ -84,10 +84,6 @@ struct SearchInput {
   TokenHistory history;                      // history of the stream; its third piece is empty
   uint64_t token_count = 0;                  // number of tokens of the stream
   uint64_t generated_count = 0;              // number of tokens at its end that were generated
-
-  bool is_end_token(int32_t token) const {
-    return std::find(end_tokens.begin(), end_tokens.end(), token) != end_tokens.end();
-  }
 };
 
 // Returns how many sequences a constraint needs for a search with `sequence_count` sequences, including the session's
@@ -160,7 +156,7 @@ class SearchRun {
   Status interruption() const;
   // Returns the stop that a token causes, or kOk.
   Status stop_of(int32_t token) const;
-  // Returns whether the last token, which caused the stop unless there was none, belongs to the sequence.
+  // Returns whether the token that caused the stop belongs to the sequence.
   static bool keeps_token(Status stop) {
     return stop != Status::kStopEndOfText && stop != Status::kStopToken && stop != Status::kStopBanned;
   }
@@ -172,10 +168,9 @@ class SearchRun {
   // Makes constraint sequence `to` a copy of `from` followed by the last of `tokens`, and appends that token's text to
   // `text`. Returns a stop if the sequence ends after the token.
   Status follow(uint32_t from, uint32_t to, std::span<const int32_t> tokens, SequenceText* text) const;
-  // Ends the tokens of a sequence that ended with `stop` where its shown text ends, if that is a stop string. Other
-  // tokens spell the part of a token before it, unless the limit leaves no space for them. Returns the number of
-  // tokens.
-  uint32_t drop_hidden(Status stop, int32_t* tokens, uint32_t count) const;
+  // If a sequence ended with a stop string, cuts its tokens so that they spell the text before the string. Other tokens
+  // spell the part of a token before it, unless the limit leaves no space for them. Returns the number of tokens.
+  uint32_t trim_after_stop(Status stop, int32_t* tokens, uint32_t count) const;
   bool stops_at_step(uint32_t sequence, int32_t token, uint32_t parent) const {
     memory.step_parent = parent;
     return params.on_step != nullptr && params.on_step(params.step_user_data, sequence, token) != 0;
@@ -188,7 +183,7 @@ class SearchRun {
   Status limit_stop = Status::kStopMaxTokens;  // stop that a sequence reports at the limit
 
  private:
-  bool completes_stop_string(int32_t token, SequenceText* text) const;
+  size_t append_text(int32_t token, SequenceText* text, uint64_t* size) const;
   uint64_t find_shown_size(std::span<const int32_t> tokens) const;
   bool repeats_itself(std::span<const int32_t> tokens) const;
 

@@ -62,18 +62,14 @@ float Decoder::stream_repetitiveness() const {
   return repetitiveness(stream_->history(window), window);
 }
 
-Status Decoder::check_end(int32_t token) const {
-  const std::span<const int32_t> ends = model_->view().end_of_text_tokens();
-  if (std::find(ends.begin(), ends.end(), token) != ends.end()) return Status::kStopEndOfText;
-  return stops_->is_stop_token(token) ? Status::kStopToken : Status::kOk;
-}
+Status Decoder::check_end(int32_t token) const { return stops_->stop_of(token, model_->view().end_of_text_tokens()); }
 
 Status Decoder::decode(SampledToken* sampled, SamplerState* state) {
   TokenMask mask;
   std::span<const float> logits;
   SOTTO_TRY(find_mask(&mask));
   SOTTO_TRY(find_logits(mask, &logits));
-  *state = stream_->states()[stream_->token_count() - 1].sampler;
+  *state = stream_->last_state().sampler;
   {
     Stopwatch stopwatch(&stream_->mutable_timings()->sample_ns);
     ++stream_->mutable_timings()->sample_count;
@@ -86,7 +82,7 @@ Status Decoder::find_mask(TokenMask* mask) {
   Stopwatch stopwatch(&stream_->mutable_timings()->sample_ns);
   const TokenConstraint& constraint = stream_->constraint();
   if (is_complete()) return Status::kStopGrammar;
-  if (!output_->healing().is_over()) {
+  if (!output_->healing().is_done()) {
     SOTTO_TRY(find_healing_mask(mask));
   } else if (constraint.is_set()) {
     SOTTO_TRY(constraint.mask(0, mask));
@@ -168,22 +164,20 @@ Status Decoder::mix_logits(std::span<const float>* logits) {
 }
 
 void Decoder::describe(const SampledToken& sampled, BufferedToken* buffered) const {
-  buffered->log_probability = buffered->sampled_log_probability = buffered->entropy = kUnknown;
-  buffered->repetitiveness = kUnknown;
-  buffered->alternative_count = 0;
-  buffered->kept_count = sampled.kept_count;
+  Piece& piece = buffered->piece;
+  piece.kept_count = sampled.kept_count;
   const SamplerParams& params = sampler_.params();
   if (!params.log_probabilities && params.alternative_count == 0 && !params.statistics) return;
   const LogProbabilities model(model_->kernels(), stream_->kv().logits());
   const uint32_t wanted = std::min(params.alternative_count, SamplerParams::kMaxAlternativeCount);
-  buffered->alternative_count = static_cast<uint32_t>(model.find_likeliest({buffered->alternatives.data(), wanted}));
+  piece.alternative_count = static_cast<uint32_t>(model.find_likeliest({buffered->alternatives.data(), wanted}));
   if (params.statistics) {
-    buffered->entropy = static_cast<float>(model.entropy(model_->kernels()));
-    buffered->repetitiveness = stream_repetitiveness();
+    piece.entropy = static_cast<float>(model.entropy(model_->kernels()));
+    piece.repetitiveness = stream_repetitiveness();
   }
   if (!params.log_probabilities) return;
-  buffered->log_probability = static_cast<float>(model.of(sampled.token));
-  buffered->sampled_log_probability = sampled.sampled_log_probability;
+  piece.log_probability = static_cast<float>(model.of(sampled.token));
+  piece.sampled_log_probability = sampled.sampled_log_probability;
 }
 
 }  // namespace sotto

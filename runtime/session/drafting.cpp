@@ -104,7 +104,7 @@ void Drafting::set_params(const SpeculationParams& params, TokenStream* drafter)
   if (params_.draft_tokens == 0) params_.draft_tokens = stream_->params().draft_tokens;
   if (params_.exit_layer == 0) params_.exit_layer = (stream_->model().config().layer_count + 2) / 3;
   drafter_ = drafter;
-  batch_.count = guess_count_ = 0;
+  run_.count = guess_count_ = 0;
   for (DraftPace& pace : paces_) pace.restart();
   pool_.clear();
 }
@@ -129,31 +129,31 @@ Status Drafting::evaluate_ahead() {
   const bool rejected = !kv.drafts().empty();
   if (rejected && (params_.sources & kDraftLookahead) != 0) learn_guesses();
   close_batch(rejected);
-  Batch batch;
+  DraftRun run;
   {
     Stopwatch stopwatch(&info_.draft_ns);
-    SOTTO_TRY(cancellation_->consume(propose(&batch)));
+    SOTTO_TRY(cancellation_->consume(propose(&run)));
   }
-  if (batch.count == 0) return Status::kOk;
-  batch_ = batch;
+  if (run.count == 0) return Status::kOk;
+  run_ = run;
   ++info_.batch_count;
-  info_.proposed_count += batch.count;
-  info_.forced_proposed_count += batch.forced;
+  info_.proposed_count += run.count;
+  info_.forced_proposed_count += run.forced;
   return stream_->evaluate(cancellation_, text_.drafts());
 }
 
 void Drafting::accept_draft() {
-  if (batch_.accepted < batch_.forced) ++info_.forced_accepted_count;
-  ++batch_.accepted;
+  if (run_.accepted < run_.forced) ++info_.forced_accepted_count;
+  ++run_.accepted;
   ++info_.accepted_count;
 }
 
 // Updates the estimates after a batch. `rejected` is set if the drawn token differs from the next draft.
 void Drafting::close_batch(bool rejected) {
-  if (batch_.count > batch_.forced && batch_.accepted >= batch_.forced) {
-    paces_[batch_.kind].report(batch_.accepted - batch_.forced, rejected);
+  if (run_.count > run_.forced && run_.accepted >= run_.forced) {
+    paces_[run_.kind].report(run_.accepted - run_.forced, rejected);
   }
-  batch_.count = 0;
+  run_.count = 0;
 }
 
 // Returns the maximum number of drafts in the next batch that cannot exceed the answer's limit or the context.
@@ -174,21 +174,21 @@ constexpr Drafting::Source Drafting::kSources[] = {
 };
 
 // Drafts the text that the constraint forces, then continues it with the first source that finds any drafts.
-Status Drafting::propose(Batch* batch) {
+Status Drafting::propose(DraftRun* run) {
   const size_t max_drafts = capacity();
   text_.begin(stream_->history(stream_->params().context_tokens));
-  sampler_state_ = stream_->states()[stream_->token_count() - 1].sampler;
+  sampler_state_ = stream_->last_state().sampler;
   if (max_drafts == 0) return Status::kOk;
   draft_forced(max_drafts);
-  batch->forced = text_.drafts().size();
-  const size_t remaining = max_drafts - batch->forced;
+  run->forced = text_.drafts().size();
+  const size_t remaining = max_drafts - run->forced;
   for (const Source& source : kSources) {
-    if ((params_.sources & source.bit) == 0 || remaining == 0 || text_.drafts().size() > batch->forced) continue;
-    batch->kind = source.kind;
-    SOTTO_TRY((this->*source.draft)(remaining, &batch->kind));
+    if ((params_.sources & source.bit) == 0 || remaining == 0 || text_.drafts().size() > run->forced) continue;
+    run->kind = source.kind;
+    SOTTO_TRY((this->*source.draft)(remaining, &run->kind));
   }
-  if (text_.drafts().size() > batch->forced) drop_disallowed(batch->forced);
-  batch->count = text_.drafts().size();
+  if (text_.drafts().size() > run->forced) drop_disallowed(run->forced);
+  run->count = text_.drafts().size();
   return Status::kOk;
 }
 
@@ -197,7 +197,7 @@ Status Drafting::propose(Batch* batch) {
 void Drafting::draft_forced(size_t max_drafts) {
   const TokenizerView* tokenizer = stream_->model().tokenizer();
   const TokenConstraint& constraint = stream_->constraint();
-  if (!constraint.is_set() || tokenizer == nullptr || !output_->healing().is_over()) return;
+  if (!constraint.is_set() || tokenizer == nullptr || !output_->healing().is_done()) return;
   std::array<char, kForcedBytes> text;
   size_t size = 0;
   if (constraint.forced_text(0, text, &size) != Status::kOk || size == 0) return;
@@ -226,7 +226,7 @@ Status Drafting::draft_by_callback(size_t remaining, Kind* kind) {
   if (given > max_drafts) return Status::kOk;
   const uint32_t vocabulary = stream_->model().config().vocabulary_size;
   const auto end = std::find_if(drafts.begin(), drafts.begin() + static_cast<ptrdiff_t>(given),
-                                [&](int32_t token) { return static_cast<uint32_t>(token) >= vocabulary; });
+                                [&](int32_t token) { return !is_token(token, vocabulary); });
   text_.truncate(before + static_cast<size_t>(end - drafts.begin()));
   return Status::kOk;
 }
@@ -341,7 +341,7 @@ Status Drafting::draft_by_lookahead(size_t remaining, Kind* kind) {
 // Drops the first draft that the constraint rejects, and all drafts after it.
 void Drafting::drop_disallowed(size_t first) {
   const TokenConstraint& constraint = stream_->constraint();
-  if (!constraint.is_set() || !output_->healing().is_over()) return;
+  if (!constraint.is_set() || !output_->healing().is_done()) return;
   std::array<char, kForcedBytes> text;
   size_t size = 0;
   for (size_t i = 0; i < text_.drafts().size(); ++i) {

@@ -88,9 +88,9 @@ class Drafting {
   // Kinds of drafts, each with its own DraftPace. Prompt lookup has three, by the length of the match.
   enum Kind { kShortMatch, kMatch, kLongMatch, kSession, kEarlyExit, kLookahead, kCallback, kKindCount };
 
-  // An evaluated batch of drafts. The constraint forced the first `forced` of them.
-  struct Batch {
-    size_t count = 0;  // 0 if no batch is open
+  // The drafts of one batch. The constraint forced the first `forced` of them.
+  struct DraftRun {
+    size_t count = 0;  // 0 if there are none
     size_t forced = 0;
     size_t accepted = 0;
     Kind kind = kShortMatch;
@@ -105,7 +105,7 @@ class Drafting {
   static const Source kSources[];
 
   size_t capacity() const;
-  Status propose(Batch* batch);
+  Status propose(DraftRun* run);
   void draft_forced(size_t max_drafts);
   Status draft_by_callback(size_t remaining, Kind* kind);
   Status draft_by_lookup(size_t remaining, Kind* kind);
@@ -129,7 +129,7 @@ class Drafting {
   DraftPool pool_;
   DraftText text_;
   SamplerState sampler_state_;  // sampler state after the drafts
-  Batch batch_;
+  DraftRun run_;
   // The model's predictions for the tokens after the next one, taken from rows whose drafts were rejected.
   std::array<int32_t, KvSequence::kMaxDraftTokens> guesses_ = {};
   size_t guess_count_ = 0;

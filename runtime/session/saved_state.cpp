@@ -48,14 +48,14 @@ TokenState read_state(ByteReader* reader) {
   return state;
 }
 
-template <typename Buffered, typename Bytes>
-void visit_values(Buffered& buffered, Bytes* bytes) {
-  bytes->field(buffered.log_probability);
-  bytes->field(buffered.sampled_log_probability);
-  bytes->field(buffered.alternative_count);
-  bytes->field(buffered.entropy);
-  bytes->field(buffered.kept_count);
-  bytes->field(buffered.repetitiveness);
+template <typename Values, typename Bytes>
+void visit_values(Values& piece, Bytes* bytes) {
+  bytes->field(piece.log_probability);
+  bytes->field(piece.sampled_log_probability);
+  bytes->field(piece.alternative_count);
+  bytes->field(piece.entropy);
+  bytes->field(piece.kept_count);
+  bytes->field(piece.repetitiveness);
 }
 
 template <typename Listed, typename Bytes>
@@ -65,18 +65,18 @@ void visit_alternative(Listed& alternative, Bytes* bytes) {
 }
 
 void write_buffered(const BufferedToken& buffered, ByteWriter* writer) {
-  visit_values(buffered, writer);
-  for (size_t i = 0; i < buffered.alternative_count; ++i) visit_alternative(buffered.alternatives[i], writer);
+  visit_values(buffered.piece, writer);
+  for (size_t i = 0; i < buffered.piece.alternative_count; ++i) visit_alternative(buffered.alternatives[i], writer);
 }
 
 void read_buffered(uint32_t vocabulary_size, ByteReader* reader, BufferedToken* buffered) {
-  visit_values(*buffered, reader);
-  buffered->elapsed_ns = 0;
-  if (buffered->alternative_count > SamplerParams::kMaxAlternativeCount) {
-    buffered->alternative_count = 0;
+  buffered->piece = kEmptyPiece;
+  visit_values(buffered->piece, reader);
+  if (buffered->piece.alternative_count > SamplerParams::kMaxAlternativeCount) {
+    buffered->piece.alternative_count = 0;
     reader->fail();
   }
-  for (size_t i = 0; i < buffered->alternative_count; ++i) {
+  for (size_t i = 0; i < buffered->piece.alternative_count; ++i) {
     visit_alternative(buffered->alternatives[i], reader);
     if (!is_token(buffered->alternatives[i].token, vocabulary_size)) reader->fail();
   }
@@ -199,7 +199,7 @@ Status SavedState::check_header(std::span<const uint8_t> bytes, const Header& ex
     return corrupt_at("has a wrong checksum", hashed, error);
   }
   if (saved.fingerprint != expected.fingerprint) {
-    return fail(error, Status::kInvalidArgument, "the saved state is of another model");
+    return fail(error, Status::kInvalidArgument, "the saved state belongs to another model");
   }
   const struct {
     const char* name;
@@ -326,7 +326,7 @@ void SavedState::read(ByteReader* reader, Session* session) {
   for (uint32_t i = 0; i < saved.buffered_count; ++i) {
     BufferedToken& buffered = output.buffer.push();
     read_buffered(config.vocabulary_size, reader, &buffered);
-    buffered.token = stream.token_at(saved.token_count - saved.buffered_count + i);
+    buffered.piece.token = stream.token_at(saved.token_count - saved.buffered_count + i);
   }
   RejectedTokens::Rejection rejections[RejectedTokens::kCapacity];
   for (uint32_t i = 0; i < saved.rejected_count; ++i) {
@@ -341,11 +341,11 @@ void SavedState::read(ByteReader* reader, Session* session) {
 }
 
 Status SavedState::fork(const Session& from, Session* to, Error* error) {
-  if (&from == to) return fail(error, Status::kInvalidArgument, "to is the session itself");
+  if (&from == to) return fail(error, Status::kInvalidArgument, "to is the session itself; it must be another session");
   const Header own = make_header(*to);
   const Header other = make_header(from);
   if (own.fingerprint != other.fingerprint) {
-    return fail(error, Status::kInvalidArgument, "to is a session of another model");
+    return fail(error, Status::kInvalidArgument, "to has another model; it must have the one of the session");
   }
   if (own.context_tokens != other.context_tokens || own.sink_tokens != other.sink_tokens ||
       own.overflow != other.overflow || own.features != other.features) {

@@ -159,7 +159,7 @@ Status Session::set_sampler(const SamplerParams& params, Error* error) {
   SOTTO_TRY(parts_.decoder.set_sampler(params, error));
   // Buffered tokens are drawn again with the new parameters, unless they cannot be rolled back.
   parts_.output.try_roll_back();
-  if (token_count() > 0) parts_.stream.states()[token_count() - 1].sampler = parts_.decoder.sampler().initial_state();
+  if (token_count() > 0) parts_.stream.last_state().sampler = parts_.decoder.sampler().initial_state();
   parts_.stop = Status::kOk;
   return Status::kOk;
 }
@@ -205,7 +205,7 @@ Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evalua
     if (parts_.stop != Status::kOk) return parts_.stop;
     parts_.output.clear();
     // The old text ends here, even if the evaluation is cancelled before its first token.
-    if (token_count() > 0) parts_.stream.states()[token_count() - 1].flags |= TokenState::kTextEnd;
+    if (token_count() > 0) parts_.stream.last_state().flags |= TokenState::kTextEnd;
   }
   const uint64_t first = parts_.output.emitted_count();
   Status status;
@@ -394,7 +394,7 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   if (parts_.guide != nullptr) {
     return fail(error, Status::kInvalidState, "a search cannot use a guide: remove the session's guide first");
   }
-  if (!parts_.output.healing().is_over()) {
+  if (!parts_.output.healing().is_done()) {
     return fail(error, Status::kInvalidState, "token healing of the prompt is not finished");
   }
   if (!parts_.stops.banned_strings().empty()) {
@@ -415,7 +415,7 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   SOTTO_TRY(parts_.output.roll_back(error));
   SOTTO_TRY(parts_.stream.evaluate_logits(&parts_.cancellation));
   const SampleInput next = parts_.decoder.sample_input();
-  input.sampler_state = parts_.stream.states()[token_count() - 1].sampler;
+  input.sampler_state = parts_.stream.last_state().sampler;
   input.history = next.history;
   input.token_count = token_count();
   input.generated_count = next.generated_count;

@@ -1,6 +1,5 @@
-// A session generates text after a prompt. The object resides in memory of the caller and connects its parts
-// (session_parts.h).
-// README.md follows one token through them.
+// A session generates text after a prompt, in memory of the caller. The class connects the parts of a session
+// (session_parts.h); README.md describes them.
 #pragma once
 
 #include <cstddef>
@@ -78,7 +77,7 @@ class Session {
   SessionParts& parts() { return parts_; }
   const SessionParts& parts() const { return parts_; }
 
-  // Runs a function of the session and remembers why it failed, or that it did not, for last_error().
+  // Runs a function of the session and records its error, if any, for last_error().
   template <typename Function>
   Status run_and_record_error(Function function) {
     if (is_in_use()) return fail_in_use(&last_error_, "session");

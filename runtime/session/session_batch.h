@@ -1,10 +1,9 @@
-// One step of several sessions of the same model, whose pending tokens are evaluated in one batch: each weight is read
-// once for all of them. Everything else remains the matter of each session, so that its text is the one that it would
-// generate alone.
+// One step of several sessions of the same model. Their pending tokens are evaluated in one batch, which reads each
+// weight once. All else stays separate, so each session generates the text that it would generate alone.
 //
-// Session::next() evaluates the pending token unless this has been done before. A SessionBatch does it before, for all
-// sessions whose next() would. If a token cannot be part of a batch (in sessions that draft or have to be re-anchored),
-// next() evaluates it as usual.
+// Session::next() evaluates the pending token if this has not been done yet. A SessionBatch first evaluates the pending
+// tokens of all sessions that need it, and then calls next() for each session. Tokens of sessions that draft or have to
+// be re-anchored cannot be part of a batch, so next() evaluates them as usual.
 #pragma once
 
 #include <cstddef>

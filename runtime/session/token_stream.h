@@ -98,6 +98,8 @@ class TokenStream {
   std::span<const char> bytes_of(int32_t token) const;
   bool has_pending() const { return cursor_.has_pending; }
   TokenStates& states() { return states_; }
+  // The state of the newest token. The stream must not be empty.
+  TokenState& last_state() { return states_[token_count() - 1]; }
   const TokenStates& states() const { return states_; }
   const Cursor& cursor() const { return cursor_; }
   void set_cursor(const Cursor& cursor) { cursor_ = cursor; }

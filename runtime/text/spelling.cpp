@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/text/bpe.h"
+
 namespace sotto {
 namespace {
 
@@ -27,12 +29,15 @@ std::span<const uint32_t> find_with_prefix(const TokenizerView& tokenizer, std::
   return {first, end};
 }
 
-int32_t find_longest_token(const TokenizerView& tokenizer, std::span<const char> text) {
-  for (size_t size = std::min<size_t>(text.size(), tokenizer.max_token_bytes); size > 0; --size) {
-    const auto found = find_with_prefix(tokenizer, text.first(size));
-    if (!found.empty() && tokenizer.bytes_of(found.front()).size() == size) return static_cast<int32_t>(found.front());
+size_t spell(const TokenizerView& tokenizer, std::span<const char> text, std::span<int32_t> tokens) {
+  size_t count = 0;
+  while (!text.empty()) {
+    const uint32_t token = longest_token(tokenizer, tokenizer.sorted_tokens, Word{text}, text.size());
+    if (token == kNoToken || count == tokens.size()) return 0;
+    tokens[count++] = static_cast<int32_t>(token);
+    text = text.subspan(tokenizer.bytes_of(token).size());
   }
-  return -1;
+  return count;
 }
 
 }  // namespace sotto

@@ -1,6 +1,7 @@
 // The tokens of a vocabulary that begin with given bytes or spell a part of them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -11,7 +12,8 @@ namespace sotto {
 // Returns the tokens that begin with `prefix`, in order of their bytes.
 std::span<const uint32_t> find_with_prefix(const TokenizerView& tokenizer, std::span<const char> prefix);
 
-// Returns the longest token that spells a prefix of `text`, or -1 if there is none. `text` must not be empty.
-int32_t find_longest_token(const TokenizerView& tokenizer, std::span<const char> text);
+// Spells `text` with tokens, always the longest one that fits, and returns their number. Returns 0 if the vocabulary
+// cannot spell the text, or `tokens` has no space for all of them.
+size_t spell(const TokenizerView& tokenizer, std::span<const char> text, std::span<int32_t> tokens);
 
 }  // namespace sotto

@@ -104,6 +104,11 @@ Status Stops::set(const StopParams& params, Error* error) {
   return Status::kOk;
 }
 
+Status Stops::stop_of(int32_t token, std::span<const int32_t> end_tokens) const {
+  if (std::find(end_tokens.begin(), end_tokens.end(), token) != end_tokens.end()) return Status::kStopEndOfText;
+  return is_stop_token(token) ? Status::kStopToken : Status::kOk;
+}
+
 bool Stops::is_stop_token(int32_t token) const {
   return std::binary_search(stop_tokens_.begin(), stop_tokens_.end(), token);
 }

@@ -61,6 +61,8 @@ class Stops {
   float repetition_limit() const { return repetition_limit_; }
   uint32_t repetition_window() const { return repetition_window_; }
   bool is_stop_token(int32_t token) const;
+  // Returns the stop that a token causes, or kOk. `end_tokens` are the end-of-text tokens of the model.
+  Status stop_of(int32_t token, std::span<const int32_t> end_tokens) const;
   size_t stop_token_count() const { return stop_tokens_.size(); }
   const StringMatcher& stop_strings() const { return stop_strings_; }
   const StringMatcher& banned_strings() const { return banned_strings_; }

@@ -32,8 +32,8 @@ class Healing {
   // Starts healing. `tokens` have been removed from the stream, which now ends at `place`.
   void begin(const TokenizerView& tokenizer, std::span<const int32_t> tokens, uint64_t place);
 
-  bool is_over() const { return done_ == size_; }
-  bool was_begun() const { return size_ > 0; }
+  bool is_done() const { return done_ == size_; }
+  bool has_started() const { return size_ > 0; }
   uint64_t place() const { return place_; }
   std::span<const char> bytes() const { return {bytes_.data(), size_}; }
   void restore(std::span<const char> bytes, uint64_t place);

@@ -23,17 +23,18 @@ void TextOutput::clear() {
 BufferedToken& TextOutput::buffer(int32_t token) {
   assert(!state_->buffer.full());
   BufferedToken& buffered = state_->buffer.push();
-  buffered.token = token;
+  buffered.piece = kEmptyPiece;
+  buffered.piece.token = token;
   return buffered;
 }
 
 void TextOutput::add_text(uint64_t begin_ns) {
   BufferedToken& newest = state_->buffer.newest();
-  const auto bytes = stream_->bytes_of(newest.token);
+  const auto bytes = stream_->bytes_of(newest.piece.token);
   const TextStream::Found found = text_.append(bytes, state_->healing.healed(bytes.size()));
   state_->healing.advance(bytes.size());
   newest.mark = text_.mark();
-  newest.elapsed_ns = monotonic_ns() - begin_ns;
+  newest.piece.elapsed_ns = monotonic_ns() - begin_ns;
   if (found == TextStream::Found::kStop) state_->end = Status::kStopString;
   if (found == TextStream::Found::kBan) reject(find_ban_start());
 }
@@ -82,7 +83,7 @@ void TextOutput::reject(size_t index) {
     index = newest;
     if (stream_->rewind(first + newest) != Status::kOk) state_->end = Status::kStopBanned;
   }
-  const int32_t token = state_->buffer[index].token;
+  const int32_t token = state_->buffer[index].piece.token;
   text_.cut(index == 0 ? emitted_mark_ : state_->buffer[index - 1].mark);
   if (state_->end != Status::kOk) {
     state_->buffer[newest].mark = text_.mark();
@@ -104,23 +105,15 @@ Status TextOutput::emit(Piece* piece) {
   emitted_mark_ = oldest.mark;
   state_->rejected.discard_before(index + 1);
   state_->reject_newest = false;
-  if (state_->buffer.empty() && state_->end == Status::kStopString && text_.hidden() > 0) drop_hidden();
-  const auto bytes = stream_->bytes_of(oldest.token);
-  *piece = kEmptyPiece;
+  if (state_->buffer.empty() && state_->end == Status::kStopString && text_.bytes_after_end() > 0) trim_after_stop();
+  const auto bytes = stream_->bytes_of(oldest.piece.token);
+  *piece = oldest.piece;
   piece->text = text.data();
   piece->text_size = text.size();
-  piece->token = oldest.token;
-  piece->log_probability = oldest.log_probability;
-  piece->sampled_log_probability = oldest.sampled_log_probability;
-  piece->alternative_count = oldest.alternative_count;
   piece->alternatives = oldest.alternatives.data();
   piece->bytes = bytes.data();
   piece->byte_count = bytes.size();
-  piece->elapsed_ns = oldest.elapsed_ns;
-  piece->entropy = oldest.entropy;
-  piece->effective_vocabulary = static_cast<float>(e_to(static_cast<double>(oldest.entropy)));
-  piece->kept_count = oldest.kept_count;
-  piece->repetitiveness = oldest.repetitiveness;
+  piece->effective_vocabulary = static_cast<float>(e_to(static_cast<double>(piece->entropy)));
   return Status::kOk;
 }
 
@@ -136,57 +129,45 @@ TextPlace TextOutput::find_place(uint64_t start, uint64_t size, uint64_t* length
   return find_text_place(start, stream_->token_count(), {}, size, text_of, length);
 }
 
-// Returns whether the vocabulary spells `bytes`, and the context holds `count` tokens and this spelling.
-bool TextOutput::can_spell(std::span<const char> bytes, uint64_t count) const {
-  while (!bytes.empty()) {
-    const int32_t token = find_longest_token(*stream_->model().tokenizer(), bytes);
-    if (token < 0) return false;
-    bytes = bytes.subspan(stream_->bytes_of(token).size());
-    ++count;
-  }
-  const SessionParams& params = stream_->params();
-  return params.overflow != Overflow::kStop || count <= uint64_t{params.context_tokens} + 1;
-}
-
-// Appends the longest tokens that spell `bytes`, as if they had been generated.
-Status TextOutput::append_spelling(std::span<const char> bytes) {
+// Appends tokens as if they had been generated.
+Status TextOutput::append(std::span<const int32_t> tokens) {
   Cancellation never;
-  while (!bytes.empty()) {
-    const int32_t token = find_longest_token(*stream_->model().tokenizer(), bytes);
+  for (const int32_t token : tokens) {
     const size_t size = stream_->bytes_of(token).size();
     TokenState state;
-    state.sampler = stream_->states()[stream_->token_count() - 1].sampler;
+    state.sampler = stream_->last_state().sampler;
     SOTTO_TRY(stream_->evaluate(&never));
     if (TokenStream* guide = stream_->guide(); guide != nullptr) SOTTO_TRY(guide->evaluate(&never));
     SOTTO_TRY(stream_->push(token, state_->healing.healed(size), state));
     state_->healing.advance(size);
-    bytes = bytes.subspan(size);
   }
   return Status::kOk;
 }
 
 // Ends the stream where the text before a stop string ends. If that is inside a token, other tokens spell the part of
-// the token that belongs to the text. Tokens stay if the stream cannot be rewound to the place of the first of them.
-void TextOutput::drop_hidden() {
+// the token that belongs to the text, unless the vocabulary cannot spell it or the context has no space. Tokens stay if
+// the stream cannot be rewound to the place of the first of them.
+void TextOutput::trim_after_stop() {
   const uint64_t count = stream_->token_count();
   const uint64_t start = find_text_start(count);
   uint64_t length;
   find_place(start, UINT64_MAX, &length);
-  const uint64_t shown = length - std::min<uint64_t>(length, text_.hidden());
+  const uint64_t shown = length - std::min<uint64_t>(length, text_.bytes_after_end());
   TextPlace cut = find_place(start, shown, &length);
-  std::span<const char> rest;
+  std::array<int32_t, kMaxTokenBytes> spelling;
+  size_t spelled = 0;
   if (cut.byte_count > 0) {
-    rest = stream_->bytes_of(stream_->token_at(cut.token)).first(cut.byte_count);
-    if (!can_spell(rest, cut.token)) {
-      rest = {};
-      ++cut.token;
-    }
+    const auto rest = stream_->bytes_of(stream_->token_at(cut.token)).first(cut.byte_count);
+    const SessionParams& params = stream_->params();
+    spelled = spell(*stream_->model().tokenizer(), rest, spelling);
+    if (params.overflow == Overflow::kStop && cut.token + spelled > uint64_t{params.context_tokens} + 1) spelled = 0;
+    if (spelled == 0) ++cut.token;
   }
   if (cut.token < count && stream_->rewind(cut.token) == Status::kOk) {
     stream_->find_answer_start();
     state_->rejected.drop_from(cut.token);
     rebuild_healing(cut.token);
-    (void)append_spelling(rest);
+    (void)append({spelling.data(), spelled});
   }
   rebuild_healing(stream_->token_count());
 }
@@ -260,12 +241,12 @@ uint64_t TextOutput::find_text_start(uint64_t count) const {
 
 // Restores the state of token healing after `count` tokens.
 void TextOutput::rebuild_healing(uint64_t count) {
-  if (!state_->healing.was_begun()) return;
+  if (!state_->healing.has_started()) return;
   if (count < state_->healing.place() || stream_->states().begin() > state_->healing.place()) {
     return state_->healing.clear();
   }
   state_->healing.restart();
-  for (uint64_t i = state_->healing.place(); i < count && !state_->healing.is_over(); ++i) {
+  for (uint64_t i = state_->healing.place(); i < count && !state_->healing.is_done(); ++i) {
     state_->healing.advance(stream_->bytes_of(stream_->token_at(i)).size());
   }
 }
@@ -292,7 +273,7 @@ void TextOutput::rebuffer() {
     emitted_mark_ = text_.mark();
   }
   for (size_t i = 0; i < state_->buffer.size(); ++i) {
-    const auto bytes = stream_->bytes_of(state_->buffer[i].token);
+    const auto bytes = stream_->bytes_of(state_->buffer[i].piece.token);
     const TextMark before = text_.mark();
     const size_t healed = state_->healing.healed(bytes.size());
     const bool last = i + 1 == state_->buffer.size();
@@ -320,7 +301,7 @@ Status TextOutput::heal() {
   if (count == 0 || stream_->answer_start() != count || states[count - 1].has(TokenState::kGenerated)) {
     return Status::kInvalidState;
   }
-  if (state_->healing.was_begun()) return Status::kOk;
+  if (state_->healing.has_started()) return Status::kOk;
   std::array<int32_t, Healing::kMaxTokens> last;
   // Count the last tokens of the prompt, as far back as the stream remembers them.
   const uint64_t first = std::max(states.begin(), stream_->kv().embedded_count());

@@ -48,15 +48,8 @@ inline constexpr Piece kEmptyPiece = {.text = "",
 
 // A token that has been generated but not emitted yet.
 struct BufferedToken {
-  int32_t token = 0;
-  float log_probability = 0;
-  float sampled_log_probability = 0;
-  uint32_t alternative_count = 0;
-  uint64_t elapsed_ns = 0;
-  float entropy = 0;
-  uint32_t kept_count = 0;
-  float repetitiveness = 0;
-  TextMark mark;  // state after the text of this token
+  Piece piece = kEmptyPiece;  // without its pointers, which emit() sets
+  TextMark mark;              // state after the text of this token
   std::array<Alternative, SamplerParams::kMaxAlternativeCount> alternatives;
 };
 
@@ -109,7 +102,7 @@ class TextOutput {
   // Starts an empty text and drops all buffered tokens.
   void clear();
 
-  // Buffers the newest token of the stream. The caller fills in the result and then calls add_text().
+  // Buffers the newest token of the stream. The caller completes the piece and then calls add_text().
   BufferedToken& buffer(int32_t token);
   // Adds the text of the newest token, whose decoding started at `begin_ns`. A stop string ends the text, and a banned
   // string rejects a token.
@@ -154,9 +147,8 @@ class TextOutput {
 
  private:
   TextPlace find_place(uint64_t start, uint64_t size, uint64_t* length);
-  bool can_spell(std::span<const char> bytes, uint64_t count) const;
-  Status append_spelling(std::span<const char> bytes);
-  void drop_hidden();
+  Status append(std::span<const int32_t> tokens);
+  void trim_after_stop();
   void reject(size_t index);
   size_t find_ban_start() const;
   uint64_t find_text_start(uint64_t count) const;

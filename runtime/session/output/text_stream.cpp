@@ -37,7 +37,7 @@ TextStream::Matches TextStream::match_next_byte() {
 TextStream::Found TextStream::append(std::span<const char> bytes, size_t healed) {
   const size_t size = write(bytes, healed);
   const uint64_t whole = mark_.end + size;
-  hidden_ = 0;
+  bytes_after_end_ = 0;
   for (size_t i = 0; i < size; ++i) {
     const Matches found = match_next_byte();
     if (found.ban != 0) {
@@ -46,7 +46,7 @@ TextStream::Found TextStream::append(std::span<const char> bytes, size_t healed)
     }
     if (found.stop != 0) {
       if (!stops_->includes_stop_text()) mark_.end = std::max(mark_.end - found.stop, taken_);
-      hidden_ = static_cast<size_t>(whole - mark_.end);
+      bytes_after_end_ = static_cast<size_t>(whole - mark_.end);
       mark_.stop = mark_.ban = 0;
       mark_.characters.clear();
       return Found::kStop;

@@ -38,8 +38,8 @@ class TextStream {
   // call cut().
   Found append(std::span<const char> bytes, size_t healed);
   uint64_t ban_start() const { return ban_start_; }
-  // Returns how many bytes of text the last append() found after the end of the text, which a stop string hides.
-  size_t hidden() const { return hidden_; }
+  // Returns how many bytes of the last token come after the end of the text, because a stop string ends it.
+  size_t bytes_after_end() const { return bytes_after_end_; }
   // Appends the text of a token that has been accepted before. Strings in it are ignored.
   void replay(std::span<const char> bytes, size_t healed);
 
@@ -80,7 +80,7 @@ class TextStream {
   const Stops* stops_;
   TextMark mark_;
   uint64_t ban_start_ = 0;
-  size_t hidden_ = 0;
+  size_t bytes_after_end_ = 0;
   uint64_t taken_ = 0;  // text before this offset has been taken
   uint64_t start_ = 0;  // offset of text_[0]
   char text_[kCapacity];

@@ -28,7 +28,7 @@ TEST(Healing, AllowsTokensThatContinueTheBytes) {
       const int32_t tokens[] = {static_cast<int32_t>(first), static_cast<int32_t>(second)};
       healing.begin(tokenizer, tokens, 3);
       std::string due = bytes_of({tokens[0], tokens[1]});
-      while (!healing.is_over()) {
+      while (!healing.is_done()) {
         uint64_t words[1] = {};
         healing.allow(tokenizer, words);
         std::set<int32_t> allowed;
