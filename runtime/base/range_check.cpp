@@ -89,14 +89,6 @@ Status check_tokens(const char* name, std::span<const int32_t> tokens, size_t vo
   return Status::kOk;
 }
 
-Status take_size(const Arena& measure, const char* parameter, size_t* size, Error* error) {
-  if (measure.overflowed()) {
-    return fail(error, Status::kInvalidArgument, parameter, ": the object needs more memory than can be addressed");
-  }
-  *size = measure.size();
-  return Status::kOk;
-}
-
 Status check_aligned(const void* memory, Error* error) {
   if (reinterpret_cast<uintptr_t>(memory) % kMemoryAlignment == 0) return Status::kOk;
   return fail(error, Status::kMemoryMisaligned, "memory is not aligned to 64 bytes");

@@ -7,7 +7,6 @@
 #include <limits>
 #include <span>
 
-#include "runtime/base/arena.h"
 #include "runtime/base/status.h"
 
 namespace sotto {
@@ -31,10 +30,6 @@ Status reject_token(Error* error, int32_t token, size_t vocabulary_size, const N
 
 // Rejects the first token of a list that is outside the vocabulary.
 Status check_tokens(const char* name, std::span<const int32_t> tokens, size_t vocabulary_size, Error* error);
-
-// Stores the size that an arena has measured, or fails if it cannot be addressed. `parameter` names one that the size
-// depends on.
-Status take_size(const Arena& measure, const char* parameter, size_t* size, Error* error);
 
 // Rejects memory that is not aligned to kMemoryAlignment.
 Status check_aligned(const void* memory, Error* error);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 #include "runtime/base/byte_stream.h"
+#include "runtime/base/object_memory.h"
 #include "runtime/base/range_check.h"
 #include "runtime/base/utf8.h"
 #include "runtime/base/xxhash64.h"
@@ -13,15 +13,19 @@
 namespace sotto {
 namespace {
 
-// Bytes reserved for the object itself. They are the same on every platform.
-constexpr size_t kChatBytes = 1024;
-static_assert(sizeof(Chat) <= kChatBytes);
-
 constexpr size_t kMaxStopStrings = 64;
 
 constexpr size_t kChecksumBytes = sizeof(uint64_t);
 
 Status reject_state(const char* message, Error* error) { return fail(error, Status::kStateCorrupt, message); }
+
+Status check_params(const Session& session, const ChatParams& params, Error* error) {
+  SOTTO_TRY(check_ranges(params, error));
+  const uint32_t context = session.stream().params().context_tokens;
+  SOTTO_TRY(check_range("reply_tokens", params.reply_tokens, 1, context - 1, error));
+  return check_range("history_bytes", params.history_bytes, 8.0 * params.reply_tokens, ChatParams::kMaxHistoryBytes,
+                     error);
+}
 
 }  // namespace
 
@@ -66,23 +70,13 @@ void Chat::layout(Arena& arena, const Session& session, const ChatParams& params
 }
 
 Status Chat::memory_size(const Session& session, const ChatParams& params, size_t* size, Error* error) {
-  SOTTO_TRY(check_ranges(params, error));
-  const uint32_t context = session.stream().params().context_tokens;
-  SOTTO_TRY(check_range("reply_tokens", params.reply_tokens, 1, context - 1, error));
-  SOTTO_TRY(check_range("history_bytes", params.history_bytes, 8.0 * params.reply_tokens, ChatParams::kMaxHistoryBytes,
-                        error));
-  Chat chat;
-  Arena measure;
-  measure.take<uint8_t>(kChatBytes);
-  chat.layout(measure, session, params);
-  return take_size(measure, "history_bytes", size, error);
+  SOTTO_TRY(check_params(session, params, error));
+  return measure_object<Chat>(size, error, session, params);
 }
 
 Status Chat::init(Session* session, const ChatParams& params, std::span<const char> format, void* memory,
                   size_t memory_size, Chat** out, Error* error) {
-  size_t needed;
-  SOTTO_TRY(Chat::memory_size(*session, params, &needed, error));
-  SOTTO_TRY(check_memory(memory, memory_size, needed, error));
+  SOTTO_TRY(check_params(*session, params, error));
   if (session->stream().model().tokenizer() == nullptr) {
     return fail(error, Status::kTokenizerMissing, "the model has no tokenizer");
   }
@@ -91,9 +85,8 @@ Status Chat::init(Session* session, const ChatParams& params, std::span<const ch
   }
   ChatFormatView given;
   SOTTO_TRY(given.parse(format, error));
-  Arena arena(memory);
-  auto* chat = new (arena.take<uint8_t>(kChatBytes)) Chat;
-  chat->layout(arena, *session, params);
+  Chat* chat = nullptr;
+  SOTTO_TRY(create_object(memory, memory_size, &chat, error, *session, params));
   chat->session_ = session;
   chat->format_size_ = format.size();
   std::copy(format.begin(), format.end(), chat->format_text_);

@@ -15,9 +15,12 @@ namespace sotto {
 
 class Chat {
  public:
+  static constexpr size_t kObjectBytes = 1024;
+
   static Status memory_size(const Session& session, const ChatParams& params, size_t* size, Error* error);
   static Status init(Session* session, const ChatParams& params, std::span<const char> format, void* memory,
                      size_t memory_size, Chat** out, Error* error);
+  void layout(Arena& arena, const Session& session, const ChatParams& params);
 
   Status set_stops(const StopParams& params, Error* error);
   Status add(ChatRole role, std::span<const char> text, Error* error);
@@ -40,7 +43,6 @@ class Chat {
   };
   struct Header;
 
-  void layout(Arena& arena, const Session& session, const ChatParams& params);
   const TokenizerView& tokenizer() const { return *session_->stream().model().tokenizer(); }
   uint32_t context_tokens() const { return session_->stream().params().context_tokens; }
   uint32_t system_count() const { return count_ > 0 && messages_[0].role == ChatRole::kSystem ? 1 : 0; }

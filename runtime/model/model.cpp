@@ -6,15 +6,13 @@
 #include <new>
 
 #include "kernels/linear/int4.h"
-#include "runtime/base/range_check.h"
+#include "runtime/base/object_memory.h"
 
 namespace sotto {
 namespace {
 
-// Bytes reserved for a Model and its layers, the same on every platform, because memory sizes are part of the API.
-constexpr size_t kModelBytes = 1024;
+// Bytes reserved for a layer, the same on every platform, because memory sizes are part of the API.
 constexpr size_t kLayerBytes = 256;
-static_assert(sizeof(Model) <= kModelBytes);
 static_assert(sizeof(LayerView) <= kLayerBytes);
 
 void release(const ModelParams& params, const ByteRange& range) {
@@ -68,11 +66,6 @@ ByteRange stored_linear(const ModelView& view, int packed_section, size_t index)
   return is_packed ? view.packed_linear(packed_section, index) : view.linear_bytes(index);
 }
 
-Status check_address_space(const Arena& measure, Error* error) {
-  if (!measure.overflowed()) return Status::kOk;
-  return fail(error, Status::kModelUnsupported, "the weights need more memory than can be addressed");
-}
-
 }  // namespace
 
 // The decisions of init(), made before any memory is written.
@@ -108,16 +101,19 @@ Status Model::make_plan(const void* file, size_t file_size, const ModelParams& p
   if (!int4_available() && has_int4_weights(plan->view)) {
     return fail(error, Status::kModelUnsupported, "4-bit weights: this library is built with SOTTO_WITH_INT4=OFF");
   }
-  if (!linear_needs_packing(isa) || !plan->view.has_int8_linears()) return Status::kOk;
-  SOTTO_TRY(plan->view.find_packed(packed_layout_fingerprint(), &plan->packed_section, error));
-  plan->pack = plan->packed_section < 0;
-  return Status::kOk;
+  if (linear_needs_packing(isa) && plan->view.has_int8_linears()) {
+    SOTTO_TRY(plan->view.find_packed(packed_layout_fingerprint(), &plan->packed_section, error));
+    plan->pack = plan->packed_section < 0;
+  }
+  Arena measure;
+  Model().layout(measure, *plan);
+  if (!measure.overflowed()) return Status::kOk;
+  return fail(error, Status::kModelUnsupported, "the weights need more memory than can be addressed");
 }
 
-void Model::layout(Arena& arena, const Plan& plan, Model** model, LayerView** layers, uint8_t** weights) {
-  *model = reinterpret_cast<Model*>(arena.take<uint8_t>(kModelBytes));
-  *layers = reinterpret_cast<LayerView*>(arena.take<uint8_t>(kLayerBytes * plan.view.config().layer_count));
-  *weights = arena.take<uint8_t>(0);
+void Model::layout(Arena& arena, const Plan& plan) {
+  layers_ = reinterpret_cast<LayerView*>(arena.take<uint8_t>(kLayerBytes * plan.view.config().layer_count));
+  weights_ = arena.take<uint8_t>(0);
   for (size_t i = 0; i < plan.view.linear_count(); ++i) arena.take<uint8_t>(plan.memory_of_linear(i));
 }
 
@@ -125,14 +121,7 @@ Status Model::memory_size(const void* file, size_t file_size, const ModelParams&
                           Error* error) {
   Plan plan;
   SOTTO_TRY(make_plan(file, file_size, params, &plan, error));
-  Model* model;
-  LayerView* layers;
-  uint8_t* weights;
-  Arena measure;
-  layout(measure, plan, &model, &layers, &weights);
-  SOTTO_TRY(check_address_space(measure, error));
-  *memory_size = measure.size();
-  return Status::kOk;
+  return measure_object<Model>(memory_size, error, plan);
 }
 
 // Finds, copies or packs the weights of one linear layer, and advances `*memory` past them.
@@ -144,16 +133,16 @@ Status Model::load_linear(const Plan& plan, const ModelParams& params, size_t in
   if (params.verify_checksums) {
     SOTTO_TRY(view_.verify_range(range, is_packed ? "packed weights" : "weights", error));
   }
-  uint8_t* const place = *memory;
+  uint8_t* const copy = *memory;
   *memory += plan.memory_of_linear(index);
   if (plan.pack && weights->tiles == nullptr) {
-    pack_linear(*weights, place);
-    weights->packed = place;
+    pack_linear(*weights, copy);
+    weights->packed = copy;
     release(params, range);
     return Status::kOk;
   }
-  if (plan.copy) copy_range(params, range, place);
-  const uint8_t* const bytes = plan.copy ? place : range.bytes;
+  if (plan.copy) copy_range(params, range, copy);
+  const uint8_t* const bytes = plan.copy ? copy : range.bytes;
   if (is_packed) {
     weights->packed = bytes;
   } else if (weights->tiles != nullptr) {
@@ -180,25 +169,16 @@ Status Model::init(const void* file, size_t file_size, const ModelParams& params
   Plan plan;
   SOTTO_TRY(make_plan(file, file_size, params, &plan, error));
   SOTTO_TRY(plan.view.verify_contents(error));
-  Model* place;
-  LayerView* layers;
-  uint8_t* weights;
-  Arena measure;
-  layout(measure, plan, &place, &layers, &weights);
-  SOTTO_TRY(check_address_space(measure, error));
-  SOTTO_TRY(check_memory(memory, memory_size, measure.size(), error));
-  Arena arena(memory);
-  layout(arena, plan, &place, &layers, &weights);
-
-  auto* model = new (place) Model;
+  Model* model = nullptr;
+  SOTTO_TRY(create_object(memory, memory_size, &model, error, plan));
   model->view_ = plan.view;
   model->kernels_ = plan.kernels;
   model->packed_section_ = plan.packed_section;
   model->copies_weights_ = plan.copy;
-  model->layers_ = layers;
   if (params.verify_checksums) SOTTO_TRY(model->verify_tensors_in_place(params, error));
+  uint8_t* weights = model->weights_;
   for (size_t i = 0; i < plan.view.config().layer_count; ++i) {
-    auto* layer = new (&layers[i]) LayerView(plan.view.layer(i));
+    auto* layer = new (&model->layers_[i]) LayerView(plan.view.layer(i));
     LinearWeights* const linears[] = {&layer->attention_qkv, &layer->attention_output, &layer->feed_forward_up,
                                       &layer->feed_forward_down};
     for (size_t k = 0; k < 4; ++k) {

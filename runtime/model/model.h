@@ -14,10 +14,14 @@ namespace sotto {
 
 class Model {
  public:
+  static constexpr size_t kObjectBytes = 1024;
+  struct Plan;
+
   static Status memory_size(const void* file, size_t file_size, const ModelParams& params, size_t* memory_size,
                             Error* error);
   static Status init(const void* file, size_t file_size, const ModelParams& params, void* memory, size_t memory_size,
                      Model** out, Error* error);
+  void layout(Arena& arena, const Plan& plan);
 
   const ModelConfig& config() const { return view_.config(); }
   const ModelView& view() const { return view_; }
@@ -37,9 +41,7 @@ class Model {
   const NormView& final_norm() const { return final_norm_; }
 
  private:
-  struct Plan;
   static Status make_plan(const void* file, size_t file_size, const ModelParams& params, Plan* plan, Error* error);
-  static void layout(Arena& arena, const Plan& plan, Model** model, LayerView** layers, uint8_t** weights);
   Status verify_tensors_in_place(const ModelParams& params, Error* error) const;
   Status load_linear(const Plan& plan, const ModelParams& params, size_t index, uint8_t** memory,
                      LinearWeights* weights, Error* error);
@@ -49,6 +51,7 @@ class Model {
   int packed_section_ = -1;
   bool copies_weights_ = false;
   LayerView* layers_ = nullptr;
+  uint8_t* weights_ = nullptr;  // memory for all weights that are copied or packed
   LinearWeights head_;
   LinearWeights token_embedding_;
   const float* positions_ = nullptr;

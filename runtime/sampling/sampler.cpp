@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
-#include <new>
 
-#include "runtime/base/arena.h"
 #include "runtime/base/callback_scope.h"
 #include "runtime/base/features.h"
+#include "runtime/base/object_memory.h"
 #include "runtime/base/range_check.h"
 #include "runtime/sampling/chain.h"
 #include "runtime/sampling/hard_bans.h"
@@ -17,9 +16,11 @@
 namespace sotto {
 namespace {
 
-// Bytes reserved for the object itself, the same on every platform, because memory sizes are part of the API.
-constexpr size_t kObjectBytes = 4096;
-static_assert(sizeof(StandaloneSampler) <= kObjectBytes);
+Status check_sizes(const SamplerContext& context, Error* error) {
+  SOTTO_TRY(check_range("vocabulary_size", static_cast<double>(context.vocabulary_size), 1, double{kMaxVocabularySize},
+                        error));
+  return check_range("list_bytes", static_cast<double>(context.list_bytes), 0, SessionParams::kMaxListBytes, error);
+}
 
 }  // namespace
 
@@ -146,26 +147,18 @@ void Sampler::count_for_top_p(int32_t token, SamplerState* state) const {
 }
 
 Status StandaloneSampler::memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* size, Error* error) {
-  SOTTO_TRY(check_range("vocabulary_size", static_cast<double>(vocabulary_size), 1, double{kMaxVocabularySize}, error));
-  SOTTO_TRY(check_range("list_bytes", list_bytes, 0, SessionParams::kMaxListBytes, error));
   SamplerContext context;
   context.vocabulary_size = vocabulary_size;
   context.list_bytes = list_bytes;
-  Arena measure;
-  measure.take<uint8_t>(kObjectBytes);
-  Sampler().layout(measure, context);
-  return take_size(measure, "vocabulary_size", size, error);
+  SOTTO_TRY(check_sizes(context, error));
+  return measure_object<StandaloneSampler>(size, error, context);
 }
 
 Status StandaloneSampler::init(const Kernels& kernels, const SamplerContext& context, void* memory, size_t memory_size,
                                StandaloneSampler** sampler, Error* error) {
-  size_t needed;
-  SOTTO_TRY(StandaloneSampler::memory_size(context.vocabulary_size, static_cast<uint32_t>(context.list_bytes), &needed,
-                                           error));
-  SOTTO_TRY(check_memory(memory, memory_size, needed, error));
-  Arena arena(memory);
-  auto* object = new (arena.take<uint8_t>(kObjectBytes)) StandaloneSampler;
-  object->sampler_.layout(arena, context);
+  SOTTO_TRY(check_sizes(context, error));
+  StandaloneSampler* object = nullptr;
+  SOTTO_TRY(create_object(memory, memory_size, &object, error, context));
   object->sampler_.init(kernels);
   object->state_ = object->sampler_.initial_state();
   *sampler = object;

@@ -98,10 +98,13 @@ class Sampler {
 // A sampler for the logits of any runtime.
 class StandaloneSampler {
  public:
+  static constexpr size_t kObjectBytes = 4096;
+
   static Status memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* size, Error* error);
   // `kernels` and the objects that `context` points to must outlive the sampler.
   static Status init(const Kernels& kernels, const SamplerContext& context, void* memory, size_t memory_size,
                      StandaloneSampler** sampler, Error* error);
+  void layout(Arena& arena, const SamplerContext& context) { sampler_.layout(arena, context); }
 
   size_t vocabulary_size() const { return sampler_.context().vocabulary_size; }
   // Returns whether the sampler's logits callback is running. No other function may be called then.

@@ -3,23 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <new>
 #include <utility>
 
 #include "runtime/base/callback_scope.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/features.h"
+#include "runtime/base/object_memory.h"
 #include "runtime/base/range_check.h"
 #include "runtime/session/partners.h"
 #include "runtime/session/scoring.h"
 
 namespace sotto {
 namespace {
-
-// Bytes reserved for the object itself. Together with the state of its output they are the same on every platform,
-// because memory sizes are part of the API.
-constexpr size_t kSessionBytes = 40960 - align_up(sizeof(OutputState), kMemoryAlignment);
-static_assert(sizeof(Session) <= kSessionBytes);
 
 static_assert(SessionParams::kMaxThreadCount == kMaxThreads);
 
@@ -69,26 +64,17 @@ Status resolve(const Model& model, const SessionParams& given, SessionParams* pa
 Status Session::memory_size(const Model& model, const SessionParams& given, size_t* size, Error* error) {
   SessionParams params;
   SOTTO_TRY(resolve(model, given, &params, error));
-  SessionParts parts;
-  Arena measure;
-  measure.take<uint8_t>(kSessionBytes);
-  parts.layout(measure, model, params);
-  return take_size(measure, "params", size, error);
+  return measure_object<Session>(size, error, model, params);
 }
 
 Status Session::init(const Model& model, const SessionParams& given, void* memory, size_t memory_size, Session** out,
                      Error* error) {
-  size_t needed;
-  SOTTO_TRY(Session::memory_size(model, given, &needed, error));
-  SOTTO_TRY(check_memory(memory, memory_size, needed, error));
   SessionParams params;
   SOTTO_TRY(resolve(model, given, &params, error));
-  Arena arena(memory);
-  auto* session = new (arena.take<uint8_t>(kSessionBytes)) Session;
-  session->parts_.layout(arena, model, params);
+  Session* session = nullptr;
+  SOTTO_TRY(create_object(memory, memory_size, &session, error, model, params));
   SOTTO_TRY(session->start_threads(params, error));
   session->parts_.init();
-  session->memory_bytes_ = needed;
   *out = session;
   return Status::kOk;
 }

@@ -18,9 +18,17 @@ namespace sotto {
 
 class Session {
  public:
+  // Together with the state of the output, these are the same on every platform.
+  static constexpr size_t kObjectBytes = 40960 - align_up(sizeof(OutputState), kMemoryAlignment);
+
   static Status memory_size(const Model& model, const SessionParams& given, size_t* size, Error* error);
   static Status init(const Model& model, const SessionParams& given, void* memory, size_t memory_size, Session** out,
                      Error* error);
+  // The defaults in `params` must have been replaced by actual values.
+  void layout(Arena& arena, const Model& model, const SessionParams& params) {
+    parts_.layout(arena, model, params);
+    memory_bytes_ = arena.size();
+  }
   void deinit();
 
   // Replaces the sampler's parameters and starts its state again at the end of the stream.

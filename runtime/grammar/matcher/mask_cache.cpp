@@ -9,7 +9,7 @@
 
 namespace sotto {
 
-bool MaskCache::layout(Arena& arena, uint32_t token_count, uint32_t mask_bytes) {
+void MaskCache::layout(Arena& arena, uint32_t token_count, uint32_t mask_bytes) {
   constexpr uint32_t kBytesPerEntry = 256;  // an estimate
   word_count_ = static_cast<uint32_t>(TokenMask::word_count(token_count));
   has_narrow_tokens_ = token_count <= UINT16_MAX + 1u;
@@ -19,7 +19,6 @@ bool MaskCache::layout(Arena& arena, uint32_t token_count, uint32_t mask_bytes) 
   entries_ = arena.take<Entry>(entry_capacity_);
   index_.layout(arena, entry_capacity_);
   buffer_ = arena.take<uint64_t>(word_count_);
-  return pool_capacity_ >= words_size();
 }
 
 uint64_t* MaskCache::begin_draft() {

@@ -18,9 +18,8 @@ inline constexpr uint32_t kFirstMask = 2;
 
 class MaskCache {
  public:
-  // Returns false if `mask_bytes` is too small for one mask of this many tokens. flush() must be called before the
-  // first use.
-  bool layout(Arena& arena, uint32_t token_count, uint32_t mask_bytes);
+  // `mask_bytes` must suffice for one mask of this many tokens. flush() must be called before the first use.
+  void layout(Arena& arena, uint32_t token_count, uint32_t mask_bytes);
 
   // Returns zeroed words for a new mask, which the caller composes. They are valid until the next call.
   uint64_t* begin_draft();

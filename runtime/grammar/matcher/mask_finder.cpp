@@ -13,10 +13,10 @@ constexpr uint32_t kFirstDepth = 2;
 
 }  // namespace
 
-bool MaskFinder::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary,
+void MaskFinder::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary,
                         const MatcherParams& limits) {
   prefilters_.layout(arena, grammar);
-  return cache_.layout(arena, vocabulary.token_count, limits.mask_bytes);
+  cache_.layout(arena, vocabulary.token_count, limits.mask_bytes);
 }
 
 void MaskFinder::init(LazyAutomaton& automaton, const Vocabulary& vocabulary, const MaskShortcuts& shortcuts,

@@ -39,8 +39,7 @@ struct MaskShortcuts {
 
 class MaskFinder {
  public:
-  // Returns false if limits.mask_bytes is too small for one mask.
-  bool layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary, const MatcherParams& limits);
+  void layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary, const MatcherParams& limits);
   void init(LazyAutomaton& automaton, const Vocabulary& vocabulary, const MaskShortcuts& shortcuts, Pin* pins);
 
   // Number of pins that init() needs in addition to the trail.

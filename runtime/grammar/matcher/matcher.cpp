@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <cassert>
-#include <new>
 
+#include "runtime/base/object_memory.h"
 #include "runtime/base/range_check.h"
 
 namespace sotto {
 namespace {
-
-// Bytes reserved for the object itself, the same on every platform, because memory sizes are part of the API.
-constexpr size_t kMatcherBytes = 1920;
-static_assert(sizeof(Matcher) <= kMatcherBytes);
 
 Status status_of(StepResult result) { return result == StepResult::kDone ? Status::kOk : Status::kGrammarTooLarge; }
 
@@ -29,12 +25,16 @@ Status resolve(const CompiledGrammar& grammar, const Vocabulary* vocabulary, con
                 " tokens, but the grammar names token ", tokens.back().last);
   }
   *limits = resolve_limits(given, grammar, vocabulary == nullptr ? 0 : vocabulary->token_count);
+  if (vocabulary != nullptr && limits->mask_bytes < vocabulary->word_count() * sizeof(uint64_t)) {
+    return fail(error, Status::kInvalidArgument, "mask_bytes is ", limits->mask_bytes,
+                "; one mask of this vocabulary needs more");
+  }
   return Status::kOk;
 }
 
 }  // namespace
 
-bool Matcher::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary,
+void Matcher::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary,
                      const MatcherParams& limits) {
   vocabulary_ = vocabulary;
   sequence_count_ = limits.sequence_count;
@@ -46,7 +46,6 @@ bool Matcher::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabul
   }
   const uint32_t trail = vocabulary == nullptr ? 2 : MaskFinder::trail_count(*vocabulary);
   const uint32_t pins = 2 + sequence_count_ + rollback_count_ + kScratchPinCount + MaskFinder::kPinCount + trail;
-  bool fits = true;
   // The search for completions ends before the rest of the memory is used.
   arena.overlay(
       [&](Arena& search) {
@@ -56,35 +55,23 @@ bool Matcher::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabul
         automaton_.layout(rest, grammar, limits, pins, trail);
         if (vocabulary == nullptr) return;
         steps_.layout(rest);
-        fits = masks_.layout(rest, grammar, *vocabulary, limits);
+        masks_.layout(rest, grammar, *vocabulary, limits);
       });
-  return fits;
 }
 
 Status Matcher::memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given,
                             size_t* size, Error* error) {
   MatcherParams limits;
   SOTTO_TRY(resolve(grammar, vocabulary, given, &limits, error));
-  Matcher matcher;
-  Arena measure;
-  measure.take<uint8_t>(kMatcherBytes);
-  if (!matcher.layout(measure, grammar, vocabulary, limits)) {
-    return fail(error, Status::kInvalidArgument, "mask_bytes is ", limits.mask_bytes,
-                "; one mask of this vocabulary needs more");
-  }
-  return take_size(measure, "params", size, error);
+  return measure_object<Matcher>(size, error, grammar, vocabulary, limits);
 }
 
 Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given,
                      void* memory, size_t memory_size, Matcher** out, Error* error, const MaskShortcuts& shortcuts) {
-  size_t needed;
-  SOTTO_TRY(Matcher::memory_size(grammar, vocabulary, given, &needed, error));
-  SOTTO_TRY(check_memory(memory, memory_size, needed, error));
   MatcherParams limits;
   SOTTO_TRY(resolve(grammar, vocabulary, given, &limits, error));
-  Arena arena(memory);
-  auto* matcher = new (arena.take<uint8_t>(kMatcherBytes)) Matcher;
-  (void)matcher->layout(arena, grammar, vocabulary, limits);
+  Matcher* matcher = nullptr;
+  SOTTO_TRY(create_object(memory, memory_size, &matcher, error, grammar, vocabulary, limits));
   SOTTO_TRY(matcher->start(grammar, limits, shortcuts, error));
   *out = matcher;
   return Status::kOk;

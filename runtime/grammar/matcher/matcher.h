@@ -58,6 +58,8 @@ class TokenStepCache {
 
 class Matcher {
  public:
+  static constexpr size_t kObjectBytes = 1920;
+
   // If `vocabulary` is null, the matcher accepts only bytes.
   static Status memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given,
                             size_t* size, Error* error);
@@ -66,6 +68,8 @@ class Matcher {
   static Status init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given,
                      void* memory, size_t memory_size, Matcher** out, Error* error,
                      const MaskShortcuts& shortcuts = {});
+  // The defaults in `limits` must have been replaced by actual values.
+  void layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits);
 
   // Empties a sequence.
   void reset(uint32_t sequence);
@@ -108,8 +112,6 @@ class Matcher {
   const MaskFinder& masks() const { return masks_; }
 
  private:
-  // The defaults in `limits` must have been replaced by actual values. Returns false if mask_bytes is too small.
-  bool layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& limits);
   // Requires layout() over real memory.
   Status start(const CompiledGrammar& grammar, const MatcherParams& limits, const MaskShortcuts& shortcuts,
                Error* error);
