@@ -86,8 +86,8 @@ sotto_status sotto_vocabulary_init(const sotto_vocabulary_params* params, void* 
   Vocabulary* vocabulary = nullptr;
   const Status status =
       given.model != nullptr
-          ? sotto::place_model_vocabulary(unwrap(given.model)->view(), memory, memory_size, &vocabulary, out.get())
-          : sotto::place_vocabulary(source_of(given), memory, memory_size, &vocabulary, out.get());
+          ? sotto::create_model_vocabulary(unwrap(given.model)->view(), memory, memory_size, &vocabulary, out.get())
+          : sotto::create_vocabulary(source_of(given), memory, memory_size, &vocabulary, out.get());
   if (status == Status::kOk) *c_vocabulary = to_handle<sotto_vocabulary>(vocabulary);
   return wrap(status);
 }

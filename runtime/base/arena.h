@@ -39,13 +39,13 @@ class Arena {
   template <typename T>
   T* take(size_t count) {
     static_assert(alignof(T) <= kMemoryAlignment);
-    uint8_t* place = base_ == nullptr ? nullptr : base_ + size_;
+    uint8_t* address = base_ == nullptr ? nullptr : base_ + size_;
     if (count > (SIZE_MAX - size_ - kMemoryAlignment) / sizeof(T)) {
       overflowed_ = true;
       return nullptr;
     }
     size_ = align_up(size_ + count * sizeof(T), kMemoryAlignment);
-    return reinterpret_cast<T*>(place);
+    return reinterpret_cast<T*>(address);
   }
 
   // Calls each function with an arena that begins here, so that everything they take shares one part of the memory, and

@@ -44,10 +44,10 @@ class Copier {
 
   template <typename T>
   const T* copy_array(const T* elements, size_t count) {
-    T* place = take<T>(count);
-    if (place == nullptr) return elements;
-    std::memcpy(place, elements, count * sizeof(T));
-    return place;
+    T* address = take<T>(count);
+    if (address == nullptr) return elements;
+    std::memcpy(address, elements, count * sizeof(T));
+    return address;
   }
 
   template <typename T>
@@ -57,9 +57,9 @@ class Copier {
       overflowed_ = true;
       return nullptr;
     }
-    uint8_t* place = memory_ == nullptr || count == 0 ? nullptr : memory_ + size_;
+    uint8_t* address = memory_ == nullptr || count == 0 ? nullptr : memory_ + size_;
     size_ = align_up(size_ + count * sizeof(T), kAlignment);
-    return reinterpret_cast<T*>(place);
+    return reinterpret_cast<T*>(address);
   }
 
   uint8_t* memory_;

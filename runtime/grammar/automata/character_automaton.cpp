@@ -186,13 +186,13 @@ bool make_table(Dfa& dfa, std::span<const CharacterAutomaton::Range> ranges, uin
     next[size_t{numbers[edge.from]} * class_count + edge.symbol] = numbers[edge.to];
   }
   workspace.release(mark);
-  auto* place = workspace.take<uint8_t>(size);
-  std::memmove(place, block, size);
-  automaton->ranges = {reinterpret_cast<const CharacterAutomaton::Range*>(place), ranges.size()};
+  auto* copy = workspace.take<uint8_t>(size);
+  std::memmove(copy, block, size);
+  automaton->ranges = {reinterpret_cast<const CharacterAutomaton::Range*>(copy), ranges.size()};
   automaton->class_count = class_count;
   automaton->state_count = count;
-  automaton->next = reinterpret_cast<const uint32_t*>(place + ranges.size_bytes());
-  automaton->accepts = place + ranges.size_bytes() + cells * sizeof(uint32_t);
+  automaton->next = reinterpret_cast<const uint32_t*>(copy + ranges.size_bytes());
+  automaton->accepts = copy + ranges.size_bytes() + cells * sizeof(uint32_t);
   return true;
 }
 

@@ -219,19 +219,19 @@ Status measure_model_vocabulary(const ModelView& model, size_t* size, Error* err
   SOTTO_TRY(find_source(model, &source, error));
   PreparedVocabulary prepared;
   if (!find_prepared(model, &prepared)) return measure_vocabulary(source, size, error);
-  *size = kVocabularyBytes;
+  *size = Vocabulary::kObjectBytes;
   return Status::kOk;
 }
 
-Status place_model_vocabulary(const ModelView& model, void* memory, size_t memory_size, Vocabulary** vocabulary,
-                              Error* error) {
+Status create_model_vocabulary(const ModelView& model, void* memory, size_t memory_size, Vocabulary** vocabulary,
+                               Error* error) {
   VocabularySource source;
   SOTTO_TRY(find_source(model, &source, error));
   PreparedVocabulary prepared;
   if (!find_prepared(model, &prepared)) {
-    return place_vocabulary(source, memory, memory_size, vocabulary, error);
+    return create_vocabulary(source, memory, memory_size, vocabulary, error);
   }
-  SOTTO_TRY(check_memory(memory, memory_size, kVocabularyBytes, error));
+  SOTTO_TRY(check_memory(memory, memory_size, Vocabulary::kObjectBytes, error));
   Vocabulary opened;
   SOTTO_TRY(open_prepared_vocabulary(source, prepared, &opened, error));
   *vocabulary = new (memory) Vocabulary(opened);

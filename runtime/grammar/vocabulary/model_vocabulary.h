@@ -19,12 +19,12 @@ namespace sotto {
 // must outlive the source.
 VocabularySource vocabulary_source(const TokenizerView& tokenizer, std::span<const int32_t> end_tokens);
 
-// Like measure_vocabulary() and place_vocabulary(), but use a prepared vocabulary in the file in place. The model must
+// Like measure_vocabulary() and create_vocabulary(), but use a prepared vocabulary in the file in place. The model must
 // outlive the vocabulary. Returns kTokenizerMissing if the model's tokens have no bytes, and kModelCorrupt if the
 // prepared section is not the vocabulary of this model.
 Status measure_model_vocabulary(const ModelView& model, size_t* size, Error* error);
-Status place_model_vocabulary(const ModelView& model, void* memory, size_t memory_size, Vocabulary** vocabulary,
-                              Error* error);
+Status create_model_vocabulary(const ModelView& model, void* memory, size_t memory_size, Vocabulary** vocabulary,
+                               Error* error);
 
 // Version of the section, which increases with every change to TrieNode or the arrays. The upper half is the version of
 // the text summaries.

@@ -217,23 +217,23 @@ Status measure_vocabulary(const VocabularySource& source, size_t* size, Error* e
   uint32_t text_count = 0;
   SOTTO_TRY(check_vocabulary(source, &text_count, error));
   const size_t nodes = text_count <= kMaxCountedTokens ? count_nodes(source) : bound_nodes(source);
-  *size = kVocabularyBytes + memory_size_of(source, text_count, nodes);
+  *size = Vocabulary::kObjectBytes + memory_size_of(source, text_count, nodes);
   return Status::kOk;
 }
 
-Status place_vocabulary(const VocabularySource& source, void* memory, size_t memory_size, Vocabulary** vocabulary,
-                        Error* error) {
+Status create_vocabulary(const VocabularySource& source, void* memory, size_t memory_size, Vocabulary** vocabulary,
+                         Error* error) {
   uint32_t count = 0;
   SOTTO_TRY(check_vocabulary(source, &count, error));
-  auto* order = reinterpret_cast<uint32_t*>(static_cast<uint8_t*>(memory) + kVocabularyBytes);
+  auto* order = reinterpret_cast<uint32_t*>(static_cast<uint8_t*>(memory) + Vocabulary::kObjectBytes);
   size_t needed = 0;
-  if (memory_size < kVocabularyBytes + count * sizeof *order || count > kMaxCountedTokens) {
+  if (memory_size < Vocabulary::kObjectBytes + count * sizeof *order || count > kMaxCountedTokens) {
     SOTTO_TRY(measure_vocabulary(source, &needed, error));
   }
   if (memory_size >= needed) {
     SOTTO_TRY(sort_tokens(source, order, &count, error));
     const size_t exact = vocabulary_memory_size(source, {order, count});
-    needed = std::max(needed, kVocabularyBytes + exact);
+    needed = std::max(needed, Vocabulary::kObjectBytes + exact);
   }
   SOTTO_TRY(check_memory(memory, memory_size, needed, error));
   auto* object = new (memory) Vocabulary;

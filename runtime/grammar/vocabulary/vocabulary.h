@@ -83,6 +83,9 @@ constexpr size_t token_summary_count(uint32_t token_count) { return align_up(tok
 
 // A vocabulary: its arrays, its source and its end tokens.
 struct Vocabulary {
+  // Bytes reserved for the object, the same on every platform, because memory sizes are part of the API.
+  static constexpr size_t kObjectBytes = 256;
+
   uint32_t token_count = 0;
   uint32_t longest = 0;                          // bytes of the longest token
   std::span<const TrieNode> nodes;               // all nodes, followed by one that marks the end
@@ -95,6 +98,7 @@ struct Vocabulary {
   std::span<const char> token_bytes(uint32_t token) const { return source.text(token); }
   size_t word_count() const { return TokenMask::word_count(token_count); }
 };
+static_assert(sizeof(Vocabulary) <= Vocabulary::kObjectBytes);
 
 // Validates the source and stores the number of tokens that have text in `*text_count`.
 Status check_vocabulary(const VocabularySource& source, uint32_t* text_count, Error* error);
@@ -112,17 +116,13 @@ void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> 
 
 // The functions below handle a vocabulary and its object together, in one block of the caller's memory.
 
-// Bytes reserved for the object itself, the same on every platform, because memory sizes are part of the API.
-inline constexpr size_t kVocabularyBytes = 256;
-static_assert(sizeof(Vocabulary) <= kVocabularyBytes);
-
 // Computes the size of the block without using memory. The result is exact if at most 2^18 tokens have text, and an
 // upper bound otherwise.
 Status measure_vocabulary(const VocabularySource& source, size_t* size, Error* error);
 
 // Builds a vocabulary in `memory`, which must be aligned to 64. The vocabulary refers to the source, as
 // build_vocabulary() describes.
-Status place_vocabulary(const VocabularySource& source, void* memory, size_t memory_size, Vocabulary** vocabulary,
-                        Error* error);
+Status create_vocabulary(const VocabularySource& source, void* memory, size_t memory_size, Vocabulary** vocabulary,
+                         Error* error);
 
 }  // namespace sotto
