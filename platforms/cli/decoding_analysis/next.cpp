@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/looking/common.h"
-#include "platforms/cli/looking/svg.h"
+#include "platforms/cli/decoding_analysis/common.h"
+#include "platforms/cli/decoding_analysis/svg.h"
 #include "platforms/cli/options/sampler.h"
 #include "platforms/cli/support/distribution.h"
 #include "platforms/cli/support/json.h"

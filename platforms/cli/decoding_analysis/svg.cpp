@@ -1,4 +1,4 @@
-#include "platforms/cli/looking/svg.h"
+#include "platforms/cli/decoding_analysis/svg.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "platforms/cli/looking/common.h"
+#include "platforms/cli/decoding_analysis/common.h"
 
 #include "platforms/cli/support/text.h"
 
